@@ -1,4 +1,4 @@
-"""How compute changes with the sequence length, and where one part overtakes others."""
+"""Compute over the sequence length, and the lengths at which one part overtakes others."""
 
 from fractions import Fraction
 from typing import NamedTuple
@@ -18,7 +18,7 @@ from pages.ui.present import lower
 
 
 class Crossing(NamedTuple):
-    """Where scores and context overtake other parts of the layers: which parts, the formula, the length."""
+    """The sequence length at which scores and context overtake ``parts``, and its formula."""
 
     parts: tuple[Part, ...]
     formula: Formula
@@ -26,7 +26,7 @@ class Crossing(NamedTuple):
 
 
 def crossings(count: Count) -> list[Crossing]:
-    """Where scores and context overtake the feed-forward, and where feed-forward and projections together."""
+    """The lengths at which scores and context overtake the feed-forward, and feed-forward and projections together."""
     found = []
     for parts in _OVERTAKEN:
         formula = crossover(count.letters, count.convention, parts)
@@ -39,14 +39,14 @@ _OVERTAKEN: tuple[tuple[Part, ...], ...] = (("feed-forward",), ("feed-forward", 
 
 
 def crossing_formula(count: Count, crossing: Crossing) -> str:
-    """LaTeX for the length of a crossing: letters, numbers, and what comes out."""
+    """LaTeX for the length of a crossing: letters, numbers, result."""
     length = crossing.length
     result = latex_number(length.numerator) if length.denominator == 1 else f"{float(length):,.1f}".replace(",", "{,}")
     return "S = " + " = ".join(dict.fromkeys([*count.written(crossing.formula), result]))
 
 
 def show_lengths(count: Count, look: str) -> None:
-    """How the parts' shares change with the sequence length, and where one overtakes others."""
+    """Show each part's share over the sequence length, and where one overtakes others."""
     crossed = crossings(count)
     config = count.choice.config
     sentences = (
@@ -60,7 +60,7 @@ def show_lengths(count: Count, look: str) -> None:
         (config.longest, "max_position_embeddings =" if config.longest == config.max_position_embeddings else "S ≤"),
         *((float(crossing.length), _("crossover")) for crossing in crossed),
     ]
-    # Far enough to see what comes after a crossover, not so far that there is nothing else to see.
+    # Twice the largest mark, but a distant crossover does not stretch the axis without limit.
     longest = round(max(2 * min(length, _LONGEST) for length, _text in marks))
     first = min(_SHORTEST, config.longest, count.call.sequence_length)
     lengths = sorted({round(first * (longest / first) ** (at / _POINTS)) for at in range(_POINTS + 1)})

@@ -1,4 +1,4 @@
-"""How others count the same model."""
+"""The counts of other conventions for the same model."""
 
 from collections.abc import Iterable
 
@@ -22,7 +22,7 @@ RULE = Select("rule", N_("Convention"), RULES, row=True, label_visibility="colla
 
 
 def show_rules(count: Count, look: str) -> None:
-    """The counts of other conventions for the same model, batch and sequence; one of them with its formula."""
+    """Show the counts of other conventions for the same model and batch, one of them with its formula."""
     subject, call = count.choice.subject, count.call
     steps = run(subject, call)
     sequences = tokens(steps) // call.sequence_length
@@ -56,7 +56,7 @@ def show_rules(count: Count, look: str) -> None:
 
 
 def show_element_costs(steps: Iterable[Step]) -> None:
-    """What each element-wise operation of a model counts, and whose figures these are."""
+    """Show the cost of each element-wise operation of a model, and the source of these figures."""
     operations = {step.operation for step in steps}
     costs = [cost for operation, cost in ELEMENT_COSTS.items() if operation in operations]
     st.caption(
