@@ -1,4 +1,4 @@
-"""The words of a comparison: names of models, problems, differences."""
+"""The words of a comparison: names of models, and differences."""
 
 from collections import Counter
 from collections.abc import Sequence
@@ -25,7 +25,7 @@ def names_of(items: Sequence[WrittenModel | WrittenFound]) -> list[str]:
 
 
 def _name(item: WrittenModel | WrittenFound, same_base: bool) -> str:
-    """The base of a model and its first changes; without the base if all models share it and the changes suffice."""
+    """The base of a model and its first changes; without the base if all models share it and the changes are enough."""
     ordered = sorted(item.changes, key=lambda change: change[0] != "architecture")
     changes = listed(_change(field, value) for field, value in ordered[:_SAID])
     if item.changes[_SAID:]:
@@ -50,10 +50,10 @@ def _change(field: str, value: Any) -> str:
 
 
 def signed(difference: int) -> str:
-    """A difference with its sign; none is 0."""
+    """A difference with its sign, or 0."""
     return signed_count(difference, "0")
 
 
 def relative(found: Explanation) -> str:
-    """The difference in percent of the first figure; empty if that is 0."""
+    """The difference in percent of the first figure; empty if the first figure is 0."""
     return "" if found.share is None else signed_percent(found.share)
