@@ -23,7 +23,7 @@ KEY = "t"
 
 
 def offer() -> None:
-    """Draw the button; ``show_if_asked`` draws the dialog after the page."""
+    """Draw the button that opens the dialog; ``show_if_asked`` draws the dialog after the page."""
     st.button(
         _("Export"),
         icon=":material/download:",
@@ -36,14 +36,14 @@ def offer() -> None:
 
 
 def show_if_asked(choice: Choice) -> None:
-    """Draw the dialog in every run until it is closed: a run without it would close it."""
+    """Draw the dialog, in every run until it is closed: a run without it would close it."""
     if st.session_state.get("taking"):
         closed = partial(set_values, {"taking": False})
         st.dialog(_("Export and share"), width="medium", icon=":material/download:", on_dismiss=closed)(_show)(choice)
 
 
 def things(choice: Choice) -> dict[str, tuple[Callable[[], Table], Shown | None]]:
-    """The tables to export, by title: those of the page in its order, then the model's; charts come with their data."""
+    """The tables to export by title, those of the page in order, then the model's; data of a chart with the chart."""
     names: Counter[str] = Counter()
     found: dict[str, tuple[Callable[[], Table], Shown | None]] = {}
     for one in shown():
