@@ -54,24 +54,15 @@ def seconds(flops: Any, peak: Any, utilisation: Any, devices: Any) -> Any:
     return flops / (devices * peak * utilisation)
 
 
-def price(duration: Fraction, devices: int, hourly: float) -> float:
-    """The price of ``devices`` for a duration in seconds, in the currency of the price per device and hour."""
-    return float(duration * devices / 3600) * hourly
-
-
-class Stage(NamedTuple):
-    """A part of a training run: a number of sequences of one length."""
-
-    sequences: int
-    sequence_length: int
-
-
 class PublishedRun(NamedTuple):
-    """A published pre-training run: what was trained, on how many chips, in how many hours."""
+    """A published pre-training run: what was trained, on how many chips, in how many hours.
+
+    90 % of the sequences have 128 tokens, the rest 512.
+    """
 
     name: str
     preset: str
-    stages: tuple[Stage, ...]
+    sequences: int
     device: str
     devices: int
     hours: Fraction
@@ -86,7 +77,7 @@ class PublishedRun(NamedTuple):
         def cost(length: int) -> int:
             return total(as_stated(model.run(Sizes(1, length)), flops, length), flops, "training")
 
-        return sum(stage.sequences * cost(stage.sequence_length) for stage in self.stages)
+        return self.sequences * 9 // 10 * cost(128) + self.sequences // 10 * cost(512)
 
     def seconds(self, convention: Convention, utilisation: Fraction) -> Fraction:
         """The duration of the run at this fraction of the chips' peak."""
@@ -98,39 +89,15 @@ class PublishedRun(NamedTuple):
         return self.seconds(convention, Fraction(1)) / (3600 * self.hours)
 
 
-def _stages(sequences: int) -> tuple[Stage, ...]:
-    """90 % of the sequences with 128 tokens, 10 % with 512."""
-    return Stage(sequences * 9 // 10, 128), Stage(sequences // 10, 512)
-
-
 _DEVLIN = "Devlin et al. 2018, arXiv:1810.04805, appendix A.2"
 _UNKNOWN_TPU = N_("256 sequences × 1,000,000 steps; the paper does not name the TPU generation: v2 is assumed here")
-_LAMB = "You et al. 2019, arXiv:1904.00962, table 1"
-RUNS: tuple[PublishedRun, ...] = (
-    PublishedRun(
-        "BERT-base", "bert-base-uncased", _stages(256 * 10**6), "TPU-v2", 16, Fraction(96), _UNKNOWN_TPU, _DEVLIN
-    ),
-    PublishedRun(
-        "BERT-large", "bert-large-uncased", _stages(256 * 10**6), "TPU-v2", 64, Fraction(96), _UNKNOWN_TPU, _DEVLIN
-    ),
-    PublishedRun(
-        "BERT-large, baseline",
-        "bert-large-uncased",
-        _stages(512 * 10**6),
-        "TPU-v3",
-        16,
-        Fraction("81.4"),
-        N_("512 sequences × 1,000,000 steps, the baseline"),
-        _LAMB,
-    ),
-    PublishedRun(
-        "BERT-large, LAMB",
-        "bert-large-uncased",
-        _stages(512 * 10**6),
-        "TPU-v3",
-        1024,
-        Fraction("76.19") / 60,
-        N_("65,536 sequences a step, then 32,768; 8,599 steps, as many epochs as the baseline"),
-        _LAMB,
-    ),
+_BASELINE = N_("512 sequences × 1,000,000 steps, the baseline")
+_LAMB = N_("65,536 sequences a step, then 32,768; 8,599 steps, as many epochs as the baseline")
+_YOU = "You et al. 2019, arXiv:1904.00962, table 1"
+_BASE, _LARGE = "bert-base-uncased", "bert-large-uncased"
+RUNS = (
+    PublishedRun("BERT-base", _BASE, 256 * 10**6, "TPU-v2", 16, Fraction(96), _UNKNOWN_TPU, _DEVLIN),
+    PublishedRun("BERT-large", _LARGE, 256 * 10**6, "TPU-v2", 64, Fraction(96), _UNKNOWN_TPU, _DEVLIN),
+    PublishedRun("BERT-large, baseline", _LARGE, 512 * 10**6, "TPU-v3", 16, Fraction("81.4"), _BASELINE, _YOU),
+    PublishedRun("BERT-large, LAMB", _LARGE, 512 * 10**6, "TPU-v3", 1024, Fraction("76.19") / 60, _LAMB, _YOU),
 )

@@ -5,7 +5,7 @@ from typing import Any, NamedTuple
 
 import streamlit as st
 
-from bertcalc.compute.chips import DEVICES, PRECISIONS, RUNS, Chip, Precision, price, seconds
+from bertcalc.compute.chips import DEVICES, PRECISIONS, RUNS, Chip, Precision, seconds
 from bertcalc.compute.flop_formulas import scientific, time_formula
 from bertcalc.compute.flops import Convention, tokens, total
 from bertcalc.config import Problem
@@ -51,9 +51,13 @@ class TrainingRun(NamedTuple):
         return found
 
     @property
+    def device_hours(self) -> float:
+        return float(self.duration * self.devices / 3600)
+
+    @property
     def price(self) -> float:
         """In the currency of the hourly price."""
-        return price(self.duration, self.devices, self.hourly)
+        return self.device_hours * self.hourly
 
 
 def choose_plan(count: Count) -> TrainingRun:
@@ -103,7 +107,7 @@ def _hourly(found: list[Problem]) -> float:
 
 def show_plan(plan: TrainingRun) -> None:
     """Show FLOPs, time and price of a training run, and the formula of the time."""
-    hours = f"{float(plan.duration * plan.devices / 3600):,.1f} h × {plan.hourly:g} USD"
+    hours = f"{plan.device_hours:,.1f} h × {plan.hourly:g} USD"
     figures = {
         _("Training, FLOPs"): (scaled(plan.flops, "FLOPs"), f"{round(plan.flops):,}"),
         _("Time"): (duration(plan.duration), f"{round(plan.duration):,} s"),
