@@ -5,7 +5,7 @@ from typing import Any, NamedTuple
 import streamlit as st
 
 from bertcalc.compute.flop_formulas import Letters, letters
-from bertcalc.compute.flops import Convention, as_stated, has_masked_head, masked_positions
+from bertcalc.compute.flops import Convention, Part, as_stated, by_part, has_masked_head, masked_positions
 from bertcalc.formula import CALL_LETTERS, Formula
 from bertcalc.forward.outputs import Call, attends, possible, problems, run
 from bertcalc.forward.steps import Step
@@ -72,6 +72,11 @@ class Count(NamedTuple):
     def written(self, formula: Formula) -> tuple[str, str]:
         """LaTeX of a formula with letters, and with numbers."""
         return formula.latex(), formula.latex(self.choice.config, **self.sizes)
+
+
+def part_costs(subject: Subject, call: Call, convention: Convention) -> dict[Part, int]:
+    """The forward cost of each part of a model."""
+    return by_part(as_stated(run(subject, call), convention, call.sequence_length), convention)
 
 
 def choose_count(choice: Choice) -> Count:

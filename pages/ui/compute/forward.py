@@ -5,14 +5,14 @@ from fractions import Fraction
 import streamlit as st
 
 from bertcalc.compute.flop_formulas import name_formulas, part_formulas, plain_formulas
-from bertcalc.compute.flops import Part, as_stated, by_name, by_part, tokens, total
+from bertcalc.compute.flops import Part, by_name, by_part, tokens, total
 from bertcalc.formula import latex_number
-from bertcalc.forward.outputs import possible, run
+from bertcalc.forward.outputs import possible
 from bertcalc.proof.flop_proof import FlopProof, prove
 from bertcalc.text import N_
 from bertcalc.tree.nn import split_layer
 from pages.ui.bars import Bars, draw_bars, preset_of
-from pages.ui.compute.count import Count
+from pages.ui.compute.count import Count, part_costs
 from pages.ui.compute.length_chart import part_colors
 from pages.ui.controls import Fold, Switch
 from pages.ui.formulas import colored_equation
@@ -70,10 +70,7 @@ def show_parts(count: Count, place: str) -> None:
 def _preset_costs(count: Count) -> dict[Part, int]:
     """The cost of each part of the preset; empty if it cannot take this batch."""
     start = preset_of(count.choice).subject
-    if possible(start, count.call) != count.call:
-        return {}
-    steps = run(start, count.call)
-    return by_part(as_stated(steps, count.convention, count.call.sequence_length), count.convention)
+    return part_costs(start, count.call, count.convention) if possible(start, count.call) == count.call else {}
 
 
 def show_names(count: Count) -> None:
