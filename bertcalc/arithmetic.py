@@ -11,6 +11,7 @@ bertcalc.problem.InputError: Cannot read "Q": use numbers, + - * / ^ and parenth
 """
 
 import ast
+import operator
 import re
 import unicodedata
 from collections.abc import Iterator, Mapping
@@ -53,6 +54,9 @@ def _plain(text: str) -> str:
     """The text with ASCII for full-width characters and typographic signs, and ^2 for a superscript 2."""
     powers = re.sub("[⁰¹²³⁴⁵⁶⁷⁸⁹]+", lambda digits: f"^{digits[0].translate(_SUPERSCRIPTS)}", text)
     return unicodedata.normalize("NFKC", powers).translate(_SIGNS).replace("**", "^").strip()
+
+
+_OPERATORS = {ast.Add: operator.add, ast.Sub: operator.sub, ast.Mult: operator.mul}
 
 
 class _Calculation:
@@ -126,17 +130,10 @@ class _Calculation:
             case ast.BinOp(base, ast.Pow(), power):
                 self._check_depth(depth + 1)
                 return self._raised(self._value(base, depth), self._value(power, depth + 1))
+            case ast.BinOp(left, ast.Div(), right):
+                return self._quotient(self._value(left, depth), self._value(right, depth))
             case ast.BinOp(left, op, right):
-                one, other = self._value(left, depth), self._value(right, depth)
-                match op:
-                    case ast.Add():
-                        return self._bounded(one + other)
-                    case ast.Sub():
-                        return self._bounded(one - other)
-                    case ast.Mult():
-                        return self._bounded(one * other)
-                    case ast.Div():
-                        return self._quotient(one, other)
+                return self._bounded(_OPERATORS[type(op)](self._value(left, depth), self._value(right, depth)))
         raise AssertionError(node)  # _python yields nothing else
 
     def _quotient(self, value: Fraction, divisor: Fraction) -> Fraction:
