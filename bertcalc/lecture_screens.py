@@ -16,7 +16,6 @@
 import re
 import tomllib
 from collections.abc import Collection, Iterator, Mapping
-from dataclasses import dataclass, fields
 from difflib import get_close_matches
 from string import Formatter
 from typing import Any, NamedTuple
@@ -43,8 +42,7 @@ class Show(NamedTuple):
     arguments: Mapping[str, str]
 
 
-@dataclass(frozen=True)
-class Screen:
+class Screen(NamedTuple):
     """A screen: its name in the link, its texts (with placeholders), parts, sliders, and the speaker's notes.
 
     A screen with a preset begins with that model; one without keeps the present model.
@@ -59,8 +57,7 @@ class Screen:
     preset: str = ""
 
 
-@dataclass(frozen=True)
-class Lecture:
+class Lecture(NamedTuple):
     """A title, and one or more screens with distinct names."""
 
     title: str
@@ -87,7 +84,7 @@ def read(data: bytes, vocabulary: Vocabulary) -> Lecture:
 def _screen(content: dict[str, Any], number: int, vocabulary: Vocabulary) -> Screen:
     name = content.get("name")
     screen = _TomlTable(f"[[screen]] {shorten(name) if isinstance(name, str) else number}", content)
-    screen.only([field.name for field in fields(Screen)])
+    screen.only(Screen._fields)
     name = screen.text("name")
     if not re.fullmatch(r"[\w-]{1,60}", name):
         message = N_(
