@@ -11,17 +11,7 @@ from bertcalc.compute.chips import seconds
 from bertcalc.compute.conventions import PublishedRule, RuleSizes
 from bertcalc.compute.flops import PYTORCH, Convention, Part, at_masked, by_name, by_part, tokens, total
 from bertcalc.config import Config
-from bertcalc.formula import (
-    ALL_SYMBOLS,
-    SYMBOLS,
-    Formula,
-    SymbolicStep,
-    exact,
-    latex_number,
-    plain,
-    symbolic_steps,
-    write,
-)
+from bertcalc.formula import ALL_SYMBOLS, SYMBOLS, Formula, exact, latex_number, plain, symbolic_steps, write
 from bertcalc.forward.steps import Step
 from bertcalc.subject import Subject
 
@@ -35,7 +25,8 @@ def letters(subject: Subject, convention: Convention = PYTORCH, *, cross: bool =
     M is the number of masked positions; it appears only if the convention counts the masked-LM head at those alone.
     ``cross``: whether encoder_hidden_states are given.
     """
-    return _letters(symbolic_steps(subject, cross=cross), convention.logits == "masked")
+    steps = [one.step for one in symbolic_steps(subject, cross=cross)]
+    return tuple(at_masked(steps, _MASKED) if convention.logits == "masked" else steps)
 
 
 @lru_cache(maxsize=1024)
@@ -114,12 +105,6 @@ def _polynomial(terms: list[tuple[tuple[int, ...], Any]]) -> _Polynomial:
         (int(factor), tuple((field, power) for field, power in zip(ALL_SYMBOLS, powers, strict=True) if power))
         for powers, factor in terms
     )
-
-
-@lru_cache(maxsize=256)
-def _letters(symbolic: tuple[SymbolicStep, ...], masked: bool) -> Letters:
-    steps = [one.step for one in symbolic]
-    return tuple(at_masked(steps, _MASKED) if masked else steps)
 
 
 @lru_cache(maxsize=1024)
