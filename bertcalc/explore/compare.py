@@ -94,9 +94,6 @@ class PartChange(NamedTuple):
     def sentence(self, *, alone: bool = True) -> tuple[str, dict[str, str]]:
         return _PARTS[self.field], {}
 
-    def __str__(self) -> str:
-        return _PARTS[self.field]
-
 
 _PARTS = {
     "": N_("another model"),
