@@ -2,7 +2,7 @@
 
 import re
 import tomllib
-from collections.abc import Callable, Collection, Iterator, Mapping
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from typing import Any, BinaryIO, TypeVar
 
 Message = TypeVar("Message", bound=str)
@@ -59,6 +59,12 @@ def shorten(text: str) -> str:
     """The text with invisible characters escaped, cut to 40 characters."""
     shown = visible(text[: _LONGEST + 1])
     return shown if len(shown) <= _LONGEST else f"{shown[: _LONGEST - 4]} ..."
+
+
+def distinct(names: Sequence[str]) -> list[str]:
+    """The names, with a number after each that came before: BERT, GPT, BERT (2)."""
+    times = (names[: at + 1].count(name) for at, name in enumerate(names))
+    return [f"{name} ({time})" if time > 1 else name for name, time in zip(names, times, strict=True)]
 
 
 def code(text: str) -> str:

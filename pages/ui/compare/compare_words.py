@@ -1,6 +1,5 @@
 """The words of a comparison: names of models, and differences."""
 
-from collections import Counter
 from collections.abc import Sequence
 from typing import Any
 
@@ -8,20 +7,15 @@ from bertcalc.config import LETTERS
 from bertcalc.discover.compared import WrittenFound
 from bertcalc.explore.compare import Explanation
 from bertcalc.explore.models import PRESENT, WrittenModel
+from bertcalc.text import distinct
 from pages.ui.i18n import _, listed
 from pages.ui.numbers import signed_count, signed_percent
 
 
 def names_of(items: Sequence[WrittenModel | WrittenFound]) -> list[str]:
     """A distinct name for each model."""
-    names: list[str] = []
-    seen: Counter[str] = Counter()
     same_base = len(items) > 1 and len({item.base for item in items}) == 1
-    for item in items:
-        name = _name(item, same_base)
-        seen[name] += 1
-        names.append(name if seen[name] == 1 else f"{name} ({seen[name]})")
-    return names
+    return distinct([_name(item, same_base) for item in items])
 
 
 def _name(item: WrittenModel | WrittenFound, same_base: bool) -> str:
