@@ -28,7 +28,7 @@ from bertcalc.explore.quantities import QUANTITIES, Case
 from bertcalc.families import CLASSES, family_of
 from bertcalc.memory.peak import inference_peak_bytes, training_peak_bytes
 from bertcalc.moves import moved
-from bertcalc.presets import DEFAULT_PRESET, PRESETS
+from bertcalc.presets import DEFAULT_PRESET, PRESETS, without_owner
 from bertcalc.problem import InputError, wrong
 from bertcalc.subject import Subject
 from bertcalc.text import shorten
@@ -74,7 +74,7 @@ def _case(asked: argparse.Namespace, fields: Sequence[str]) -> Case:
     present = _described(asked.config) if asked.config else None
     base = PRESENT if present else preset or DEFAULT_PRESET
     if base not in PRESETS and not present:
-        plain = base.rpartition("/")[2]  # the Hub's names have an owner: google-bert/bert-base-uncased
+        plain = without_owner(base)
         starting = [name for name in PRESETS if name.startswith(plain)]
         nearest = starting[:1] or get_close_matches(plain[:100], PRESETS, n=1)
         known = f"did you mean {nearest[0]}?" if nearest else "python -m bertcalc --help lists them."

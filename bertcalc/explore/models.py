@@ -182,13 +182,12 @@ def read_item(text: str, present: type[Config] | None = None) -> WrittenModel:
     kind = type(PRESETS[DEFAULT_PRESET if base == PRESENT else base].config)
     if base == PRESENT and present:
         kind = present
-    for assignment in assignments:
-        name, _dash, said = assignment.partition("-")
+    parted = [assignment.partition("-") for assignment in assignments]
+    for name, _dash, said in parted:
         if name == "architecture" and said in CLASSES:
             kind = CLASSES[said].config
     changes: dict[str, Any] = {}
-    for assignment in assignments:
-        name, dash, said = assignment.partition("-")
+    for name, dash, said in parted:
         # The same name can mean different fields in different families.
         field = kind.shared_name(name) if kind.has(name) else SHARED.get(name, name)
         if field not in FIELDS:
