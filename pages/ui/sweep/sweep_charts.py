@@ -19,16 +19,13 @@ _HEIGHT, _MAP_HEIGHT = 270, 340
 LOW, LOW_MAP = 220, 280  # on the projector
 _BELOW = 63  # pixels of the axis and its title, which are part of a chart's height
 _LINE_OF_TEXT = 21 / (LOW - _BELOW)  # least distance of the names, as a fraction of the curves' height
-# These may use the colors of components, because they are never on a chart with components.
-_HUES = {
-    appearance: {
-        "forward": colors["embeddings"],
-        "training": colors["encoder"],
-        "weights": colors["embeddings"],
-        "activations": colors["encoder"],
-        "inference_memory": colors["pooler"],
-    }
-    for appearance, colors in COLORS.items()
+# Quantities with the color of a component, which is never on the same chart.
+_COLORED_AS = {
+    "forward": "embeddings",
+    "training": "encoder",
+    "weights": "embeddings",
+    "activations": "encoder",
+    "inference_memory": "pooler",
 }
 _CLOSE = 16  # pixels from one name to the next on a phone
 # The alignment of a mark's text, its dx, and the dx on a phone, which keeps the text inside the chart.
@@ -70,7 +67,7 @@ class MapPoint(NamedTuple):
 def hue(quantity: str, appearance: str) -> str:
     """The color of a quantity; components have the same one everywhere."""
     components: dict[str, str] = dict(COLORS[appearance].items())
-    return {**components, **_HUES[appearance]}.get(quantity, INK[appearance])
+    return components.get(_COLORED_AS.get(quantity, quantity), INK[appearance])
 
 
 def curves_frame(
