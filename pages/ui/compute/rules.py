@@ -29,10 +29,8 @@ def show_rules(count: Count, look: str) -> None:
     phases = {"forward": _("forward"), "training": _("training")}
     rows = []
     for rule in RULES.values():
-        ours, theirs = (
-            total(steps, PYTORCH, rule.phase),
-            rule.flops(subject.config, sequences, call.sequence_length, steps),
-        )
+        ours = total(steps, PYTORCH, rule.phase)
+        theirs = rule.flops(subject.config, sequences, call.sequence_length, steps)
         name, why = listed([f"**{rule.name}**", phases[rule.phase]]), f":small[{_(rule.difference)}]"
         rows.append((name, f"{round(theirs):,}", signed_percent(theirs / ours - 1), why))
     titles = (_("Convention"), _("FLOPs"), _("Against PyTorch"), _("What makes the difference"))
