@@ -173,9 +173,8 @@ def _without_count(kind: type[Config], values: dict[str, Any]) -> Iterator[Probl
         yield Problem.of(said, "pad_token_id", pad, value=f"{pad}", token=vocabulary + pad)
 
 
-# Sizes for which transformers also accepts 0, or less: DeBERTa with position_buckets below 1 does not bucket distances.
+# Sizes for which transformers also accepts 0. It accepts any position_buckets: below 1, distances are not bucketed.
 _ZEROS = ("num_hidden_layers", "type_vocab_size", "max_position_embeddings", "intermediate_size", "num_labels")
-_BELOW = ("position_buckets",)
 # Fields for which transformers accepts values that are not counted here.
 _OTHERWISE = (
     *("num_hidden_groups", "inner_group_num", "summary_proj_to_labels"),
@@ -194,7 +193,7 @@ def _not_counted(kind: type[Config], problem: Problem) -> Problem:
         return problem._replace(message=message)
     if not isinstance(value, int) or not is_int(value):
         return problem
-    if not ((field in _ZEROS and value == 0) or (field in _BELOW and value < known(field).low)):
+    if not ((field in _ZEROS and value == 0) or (field == "position_buckets" and value < known(field).low)):
         return problem
     message = N_(
         "{field} {value}: bertcalc does not count this. transformers builds it; here it has to be {low} or more."
