@@ -1,8 +1,7 @@
 """Changing one size of a model with a slider: the slider's stops, each a valid model, and the sizes that follow.
 
 num_attention_heads A divides hidden_size H. Two locks decide what follows H: with ``heads`` the head size H / A stays
-and A follows; with ``intermediate`` intermediate_size stays the same multiple of H. pad_token_id stays within the
-vocabulary.
+and A follows; with ``intermediate`` intermediate_size stays the same multiple of H. Padding stays in the vocabulary.
 
 >>> from bertcalc import BertConfig
 >>> moved(BertConfig(), "hidden_size", 1024).num_attention_heads

@@ -99,8 +99,7 @@ class ChosenModel(NamedTuple):
 def read(link: Mapping[str, str], meant: str = DEFAULT_PRESET) -> tuple[ChosenModel, list[Problem]]:
     """The model of a link, or the nearest valid one, and the problems of the link.
 
-    Values of the wrong type are ignored. A link without a preset means ``meant``, or the first preset of its class's
-    family.
+    Values of the wrong type are ignored. A link without a preset means ``meant``, or the first of its class's family.
     """
     link = {SHARED.get(name, name): text for name, text in link.items()}
     said = link.get("architecture", "")

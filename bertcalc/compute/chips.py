@@ -47,10 +47,7 @@ DEVICES: dict[str, Chip] = {
 
 
 def seconds(flops: Any, peak: Any, utilisation: Any, devices: Any) -> Any:
-    """The training time in seconds, for exact numbers or symbols.
-
-    ``utilisation`` is the fraction of the peak FLOP/s that is reached.
-    """
+    """The training time in seconds, from numbers or symbols; ``utilisation`` is the fraction of the peak reached."""
     return flops / (devices * peak * utilisation)
 
 

@@ -20,10 +20,9 @@ Letters = tuple[Step, ...]
 
 
 def letters(subject: Subject, convention: Convention = PYTORCH, *, cross: bool = False) -> Letters:
-    """The steps of the forward pass with symbolic shapes.
+    """The steps of the forward pass with symbolic shapes; ``cross``: whether encoder_hidden_states are given.
 
-    M is the number of masked positions; it appears only if the convention counts the masked-LM head at those alone.
-    ``cross``: whether encoder_hidden_states are given.
+    M, the number of masked positions, appears if the convention counts the masked-LM head at those alone.
     """
     steps = [one.step for one in symbolic_steps(subject, cross=cross)]
     return tuple(at_masked(steps, _MASKED) if convention.logits == "masked" else steps)
@@ -53,8 +52,7 @@ def name_formulas(steps: Letters, convention: Convention) -> dict[str, Formula]:
 def crossover(steps: Letters, convention: Convention, parts: tuple[Part, ...]) -> Formula | None:
     """The sequence length at which scores and context cost as much as ``parts`` together.
 
-    None if the equation has a constant term: with cross attention, projecting the encoder's output costs the same at
-    any length.
+    None if a cost does not grow with the length: with cross attention, that of projecting the encoder's output.
     """
     costs = by_part(steps, convention)
     difference = exact(costs["scores and context"] - sum(costs.get(part, 0) for part in parts))

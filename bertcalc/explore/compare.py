@@ -59,10 +59,7 @@ class FieldChange(NamedTuple):
         return self.field in _COUNTED
 
     def sentence(self, *, alone: bool = True) -> tuple[str, dict[str, str]]:
-        """The change as an English phrase with placeholders, and their values.
-
-        ``alone``: whether no other field changes in the same step.
-        """
+        """An English phrase with placeholders, and their values; ``alone``: no other field changes with this one."""
         field, before, after = self
         if field == "type_vocab_size" and not after:
             return N_("without segment types"), {}

@@ -180,10 +180,7 @@ class Sweep(NamedTuple):
         ]
 
     def _figures(self, name: str, places: Mapping[str, Sequence[int]], array: Array) -> list[Any]:
-        """A quantity at some values of the dimensions, in nested lists.
-
-        If the models are not all built alike (MixedError), the values are halved until they are.
-        """
+        """A quantity at some values of the dimensions, in nested lists; halved until all models are built alike."""
         x, *others = places
         columns = {field: array(values) for field, values in places.items()}
         if others:
