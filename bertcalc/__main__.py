@@ -28,7 +28,7 @@ from bertcalc.explore.quantities import QUANTITIES, Case
 from bertcalc.families import CLASSES, family_of
 from bertcalc.memory.peak import inference_peak_bytes, training_peak_bytes
 from bertcalc.moves import moved
-from bertcalc.presets import DEFAULT_PRESET, PRESETS
+from bertcalc.presets import DEFAULT_PRESET, PRESETS, without_owner
 from bertcalc.problem import InputError, wrong
 from bertcalc.subject import Subject
 from bertcalc.text import shorten
@@ -41,7 +41,7 @@ _CONSTANTS = {"True": "true", "False": "false", "None": "none"}
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
-    """Print the table, or the JSON. Gives 2 where the input is wrong, after a sentence that says how, else 0."""
+    """Print the table or the JSON and return 0; for wrong input print what is wrong and return 2."""
     parser = argparse.ArgumentParser(
         prog="python -m bertcalc",
         usage="%(prog)s [PRESET] [options] [--FIELD VALUE ...]",
@@ -67,14 +67,14 @@ def main(arguments: Sequence[str] | None = None) -> int:
 
 
 def _case(asked: argparse.Namespace, fields: Sequence[str]) -> Case:
-    """The model that is asked for and what goes through it. Raises InputError."""
+    """The model and the batch of the command line. Raises InputError."""
     preset, changes = _read_fields(fields)
     if preset and asked.config:
         raise wrong("Give a preset or --config, not both.")
     present = _described(asked.config) if asked.config else None
     base = PRESENT if present else preset or DEFAULT_PRESET
     if base not in PRESETS and not present:
-        plain = base.rpartition("/")[2]  # on the Hub it stands after its owner
+        plain = without_owner(base)
         starting = [name for name in PRESETS if name.startswith(plain)]
         nearest = starting[:1] or get_close_matches(plain[:100], PRESETS, n=1)
         known = f"did you mean {nearest[0]}?" if nearest else "python -m bertcalc --help lists them."
@@ -98,7 +98,7 @@ def _case(asked: argparse.Namespace, fields: Sequence[str]) -> Case:
 
 
 def _of_another_family(item: WrittenModel, start: Subject) -> str:
-    """Where sizes come from one family and the class from another: what to begin with."""
+    """A sentence that names the preset to begin with, if the class is of another family than the sizes."""
     architecture = dict(item.changes).get("architecture", start.architecture)
     family = CLASSES[architecture]
     if family is family_of(start.config):
@@ -108,7 +108,7 @@ def _of_another_family(item: WrittenModel, start: Subject) -> str:
 
 
 def _with_heads(item: WrittenModel, start: Subject) -> WrittenModel:
-    """The heads keep their size when hidden_size alone is given, as they do on the dashboard."""
+    """Add the number of heads that keeps the head size, if only hidden_size is given, as on the dashboard."""
     given = dict(item.changes)
     if "hidden_size" not in given or "num_attention_heads" in given:
         return item
@@ -117,7 +117,7 @@ def _with_heads(item: WrittenModel, start: Subject) -> WrittenModel:
 
 
 def _described(path: Path) -> Subject:
-    """The model of a config.json; without a class in it, the body."""
+    """The model of a config.json; the family's base class if the file names none. Prints remarks on the file."""
     try:
         with path.open("rb") as file:
             data = file.read(config_json.LARGEST + 1)
@@ -137,7 +137,7 @@ def _described(path: Path) -> Subject:
 
 
 def _read_fields(arguments: Sequence[str]) -> tuple[str | None, list[str]]:
-    """The preset, if there is one, and each field as a comparison writes it: hidden_size-1024."""
+    """The preset, if there is one, and each field as a link writes it: hidden_size-1024."""
     preset, changes, rest = None, [], list(arguments)
     while rest:
         option, equals, value = rest.pop(0).partition("=")
@@ -156,11 +156,11 @@ def _read_fields(arguments: Sequence[str]) -> tuple[str | None, list[str]]:
 
 
 def _figures(case: Case) -> dict[str, int | InputError]:
-    """Each figure beside the parameters, or why there is none."""
+    """The FLOPs and bytes of a case, or the reason why there are none."""
     model, sizes = case.subject.model(), (case.batch_size, case.sequence_length)
     counts: dict[str, Callable[[], int]] = {
         **{key: partial(QUANTITIES[key].of, case) for key in ("forward", "training", "weights", "activations")},
-        # QUANTITIES has them from formulas, which need SymPy.
+        # Not from QUANTITIES, whose peaks need SymPy.
         "inference_memory": partial(inference_peak_bytes, model, *sizes),
         "training_memory": partial(training_peak_bytes, model, *sizes, keep_outputs=False),
     }
@@ -174,7 +174,7 @@ def _figures(case: Case) -> dict[str, int | InputError]:
 
 
 def _formulas(subject: Subject) -> dict[str, str]:
-    """The formula of each component, where SymPy is installed."""
+    """The formula of each component; empty if SymPy is not installed."""
     if not find_spec("sympy"):
         return {}
     from bertcalc.formula import component_terms
@@ -183,7 +183,7 @@ def _formulas(subject: Subject) -> dict[str, str]:
 
 
 def _data(case: Case) -> dict[str, Any]:
-    """All figures; None where there is none."""
+    """All figures, for JSON; None where there is none."""
     subject = case.subject
     return {
         "architecture": subject.architecture,
@@ -198,7 +198,7 @@ def _data(case: Case) -> dict[str, Any]:
 
 
 def _table(case: Case) -> str:
-    """The same for people."""
+    """All figures as a text table."""
     subject, formulas = case.subject, _formulas(case.subject)
     rows: list[tuple[str, str, str]] = [
         (component, f"{count:,}", formulas.get(component, ""))
@@ -216,9 +216,9 @@ def _table(case: Case) -> str:
 
 
 def run() -> None:
-    """The command; whoever reads its first lines alone, as ``head`` does, has what they want."""
+    """Run the command and exit; a reader that closes the pipe early, as ``head`` does, is no error."""
     for stream in (sys.stdout, sys.stderr):
-        if isinstance(stream, TextIOWrapper):  # none where it is closed; a terminal may lack the signs of a formula
+        if isinstance(stream, TextIOWrapper):  # a closed stream is None; the terminal may lack characters of formulas
             stream.reconfigure(errors="backslashreplace")
     code: int | str | None = 1
     try:
@@ -229,7 +229,7 @@ def run() -> None:
         if sys.stdout:
             sys.stdout.flush()
     except OSError as error:
-        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())  # or Python says it at its end
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())  # or Python complains again when it exits
         code = 0
         if not isinstance(error, BrokenPipeError):
             print(f"The output cannot be written: {error.strerror}.", file=sys.stderr)

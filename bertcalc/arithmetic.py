@@ -1,4 +1,4 @@
-"""Small calculations as people type them, worked out exactly: 768*3072 + 3072, 4H^2 + 9H, 2^20, 12 × (1,024 + 1).
+"""Small calculations as people type them, evaluated exactly: 768*3072 + 3072, 4H^2 + 9H, 2^20, 12 × (1,024 + 1).
 
 >>> evaluate("2^20 / 4")
 Fraction(262144, 1)
@@ -11,6 +11,7 @@ bertcalc.problem.InputError: Cannot read "Q": use numbers, + - * / ^ and parenth
 """
 
 import ast
+import operator
 import re
 import unicodedata
 from collections.abc import Iterator, Mapping
@@ -19,19 +20,19 @@ from fractions import Fraction
 from bertcalc.problem import InputError, wrong
 from bertcalc.text import N_, shorten
 
-# All of these are looked at before the work that they bound is done.
+# Each limit is checked before the work that it bounds.
 LONGEST = 200
 _DEEPEST = 30
 _MOST_DIGITS = 40
-_MOST_BITS = 512  # of every numerator and denominator on the way, which is 150 digits
+_MOST_BITS = 512  # of every numerator and denominator on the way: 150 digits
 
 
 def evaluate(text: str, names: Mapping[str, int] | None = None) -> Fraction:
     """The value of a calculation; ``names`` are the letters that may stand for numbers, such as H for 768.
 
-    Signs are + - * / ^ and what people write for them: ** × · x ÷. A letter next to another, to a number before it or
-    to a parenthesis is multiplied with it, and binds as * does: 1/2H is (1/2)·H. Powers bind from the right and
-    before a minus, as in Python. Raises InputError.
+    Operators are + - * / ^ and their other spellings ** × · x ÷. A letter after a number, next to another letter or to
+    a parenthesis is multiplied with it, with the precedence of *: 1/2H is (1/2)·H. Powers associate to the right and
+    bind tighter than a minus, as in Python. Raises InputError.
     """
     if len(text) > LONGEST:
         message = N_('"{text}" is longer than {most} characters: split it into shorter ones.')
@@ -41,7 +42,7 @@ def evaluate(text: str, names: Mapping[str, int] | None = None) -> Fraction:
 
 _SUPERSCRIPTS = str.maketrans("⁰¹²³⁴⁵⁶⁷⁸⁹", "0123456789")
 _SIGNS = str.maketrans({"×": "*", "·": "*", "⋅": "*", "∙": "*", "÷": "/", "−": "-", "–": "-"})
-# Thousands are all separated by the same sign, or not at all. H2 is not read: it may mean 2H or H^2.
+# Thousands are all separated by the same sign, or not at all. H2 is refused: it may mean 2H or H^2.
 _NUMBER = re.compile(
     r"(?:[0-9]{1,3}([, _'])[0-9]{3}(?:\1[0-9]{3})*|[0-9]+|(?=\.[0-9]))(?![0-9])"
     r"(?:\.[0-9]+)?(?:[eE][+-]?[0-9]{1,2}(?![0-9]))?"
@@ -50,13 +51,16 @@ _MARKS = str.maketrans("", "", ", _'")
 
 
 def _plain(text: str) -> str:
-    """ASCII for full-width characters and typographic signs, and ^2 for a superscript 2."""
+    """The text with ASCII for full-width characters and typographic signs, and ^2 for a superscript 2."""
     powers = re.sub("[⁰¹²³⁴⁵⁶⁷⁸⁹]+", lambda digits: f"^{digits[0].translate(_SUPERSCRIPTS)}", text)
     return unicodedata.normalize("NFKC", powers).translate(_SIGNS).replace("**", "^").strip()
 
 
+_OPERATORS = {ast.Add: operator.add, ast.Sub: operator.sub, ast.Mult: operator.mul}
+
+
 class _Calculation:
-    """A calculation in Python's grammar: each number and letter is a name there, since Python reads 0.1 as a float."""
+    """A calculation, parsed by Python with each number and letter as a name, since Python would read 0.1 as a float."""
 
     def __init__(self, text: str, names: Mapping[str, int]) -> None:
         self._text = text
@@ -64,13 +68,13 @@ class _Calculation:
         self._operands: dict[str, Fraction] = {}
 
     def value(self) -> Fraction:
-        """What Python's own grammar makes of it. Raises InputError."""
+        """The value of the calculation. Raises InputError."""
         return self._value(ast.parse("".join(self._python()), mode="eval").body)
 
     def _python(self) -> Iterator[str]:
-        """Python's text for the same, which is a correct expression: whatever would not be one raises InputError."""
+        """The tokens of a valid Python expression for the calculation. Raises InputError if there is none."""
         at = depth = 0
-        complete = False  # whether what is read so far can end here
+        complete = False  # whether the expression could end here
         while at < len(self._text):
             sign = self._text[at]
             if sign.isspace():
@@ -82,7 +86,7 @@ class _Calculation:
                 continue
             letter = next((name for name in (sign, sign.upper()) if name in self._names), None)
             if complete and (letter or sign == "("):
-                yield "*"  # which nobody writes there
+                yield "*"  # implied
             if letter:
                 yield self._operand(Fraction(self._names[letter]))
                 complete = True
@@ -116,7 +120,7 @@ class _Calculation:
         return name
 
     def _value(self, node: ast.expr, depth: int = 0) -> Fraction:
-        """The value of a part of the expression; ``depth`` is how many exponents it is inside of."""
+        """The value of a part of the expression; ``depth`` is the number of exponents around it."""
         match node:
             case ast.Name(name):
                 return self._operands[name]
@@ -126,18 +130,11 @@ class _Calculation:
             case ast.BinOp(base, ast.Pow(), power):
                 self._check_depth(depth + 1)
                 return self._raised(self._value(base, depth), self._value(power, depth + 1))
+            case ast.BinOp(left, ast.Div(), right):
+                return self._quotient(self._value(left, depth), self._value(right, depth))
             case ast.BinOp(left, op, right):
-                one, other = self._value(left, depth), self._value(right, depth)
-                match op:
-                    case ast.Add():
-                        return self._bounded(one + other)
-                    case ast.Sub():
-                        return self._bounded(one - other)
-                    case ast.Mult():
-                        return self._bounded(one * other)
-                    case ast.Div():
-                        return self._quotient(one, other)
-        raise AssertionError(node)  # _python writes nothing else
+                return self._bounded(_OPERATORS[type(op)](self._value(left, depth), self._value(right, depth)))
+        raise AssertionError(node)  # _python yields nothing else
 
     def _quotient(self, value: Fraction, divisor: Fraction) -> Fraction:
         if not divisor:

@@ -1,4 +1,4 @@
-"""A config.json, as Hugging Face writes it: somebody else's text, read with care, and a model written as one.
+"""Reading and writing Hugging Face's config.json; what is read is untrusted text.
 
 >>> from bertcalc import BertConfig
 >>> read('{"model_type": "bert", "vocab_size": 21128, "architectures": ["BertForMaskedLM"]}').config.vocab_size
@@ -25,22 +25,22 @@ from bertcalc.strict_json import decode, read_json
 from bertcalc.subject import Subject
 from bertcalc.text import N_, shorten
 
-LARGEST = 1_000_000  # characters; a real one has less than 2,000, with a thousand labels 60,000
-# What is read but is no field of the configuration. label2id says nothing that id2label does not.
+LARGEST = 1_000_000  # characters; real files have less than 2,000, with a thousand labels 60,000
+# Keys that are known but are not fields of the configuration. label2id says nothing that id2label does not.
 _OTHERS = ("model_type", "architectures", "id2label", "label2id")
-# What every real one says.
+# Sizes that every real file has.
 _SIZES = (
     *("vocab_size", "hidden_size", "num_hidden_layers", "num_attention_heads", "intermediate_size"),
     *("max_position_embeddings", "type_vocab_size"),
 )
 _CHUNK = "chunk_size_feed_forward"
-# The families whose feed-forward can go through a sequence in pieces.
+# The families whose feed-forward can process a sequence in chunks.
 CHUNKED = ("bert", "roberta", "xlm-roberta", "camembert", "distilbert", "albert", "electra", "ernie")
-_NAMED = 8  # so many unused keys are named
+_NAMED = 8  # at most as many unused keys are named
 
 
 class Described(NamedTuple):
-    """The model that a config.json describes, and remarks on what of it was not used."""
+    """The model that a config.json describes, and remarks on what was ignored, replaced or missing."""
 
     config: Config
     architecture: str | None
@@ -48,10 +48,10 @@ class Described(NamedTuple):
 
 
 def write(subject: Subject) -> str:
-    """The text of a config.json that describes the model, for transformers to load.
+    """The text of a config.json that transformers loads as this model.
 
-    transformers 5 knows absolute positions only, and has no field for them. Whether the body has a pooler is no
-    property of its configuration.
+    transformers 5 has only absolute positions and no field for them. A configuration cannot say whether the body has a
+    pooler.
     """
     config = subject.config
     given = {"architectures": [subject.architecture], "model_type": family_of(config).name, **vars(config)}
@@ -61,9 +61,9 @@ def write(subject: Subject) -> str:
 
 
 def text_of(data: bytes, size: int = 0) -> str:
-    """The text of a config.json as a file; ``size`` says that it has more bytes than these.
+    """The text of a config.json file; ``size`` is the size of the whole file if ``data`` is only its beginning.
 
-    Raises InputError if it is too long, or not UTF-8.
+    Raises InputError if it is too long or not UTF-8.
     """
     size = max(size, len(data))
     if size > LARGEST:
@@ -73,7 +73,7 @@ def text_of(data: bytes, size: int = 0) -> str:
 
 
 def read_object(text: str) -> dict[str, Any]:
-    """The keys and values in the text of a config.json, of whatever model. Raises InputError."""
+    """The JSON object of a config.json, of any model. Raises InputError."""
     if len(text) <= LARGEST and not text.lstrip("\ufeff \t\r\n").startswith("{"):
         raise wrong(N_("A config.json is a JSON object: {braces} with fields inside."), braces="{ }")
     given: dict[str, Any] = read_json(text, LARGEST)
@@ -81,7 +81,7 @@ def read_object(text: str) -> dict[str, Any]:
 
 
 def read(text: str) -> Described:
-    """The model in the text of a config.json; fields that are not there have Hugging Face's defaults.
+    """The model in the text of a config.json; missing fields have Hugging Face's defaults.
 
     Raises InputError.
     """
@@ -107,7 +107,7 @@ def read(text: str) -> Described:
     values = {name: given.get(kind.shared_name(name), given.get(name, default)) for name, default in own.items()}
     labels = given.get("id2label")
     named = len(labels) if isinstance(labels, dict) else kind.default().num_labels
-    if "num_labels" not in given:  # where both are there, transformers takes num_labels
+    if "num_labels" not in given:  # if both are given, transformers uses num_labels
         values["num_labels"] = named
     kept = list(_without_count(kind, values))
     found = [*(_not_counted(kind, problem) for problem in problems(kind, values)), *kind.refused(given)]
@@ -145,7 +145,7 @@ def _named(keys: Iterable[str]) -> str:
     return ", ".join(shown[:_NAMED]) + (" ..." if shown[_NAMED:] else "")
 
 
-# transformers reads other values than ours for fields by which nothing is counted.
+# Values that transformers accepts but our configurations do not, for fields that affect no count.
 _LOADS: Mapping[str, Callable[[Any], bool]] = {
     "bos_token_id": is_int,
     "eos_token_id": lambda value: is_int(value) or (isinstance(value, list) and all(map(is_int, value))),
@@ -157,7 +157,7 @@ _LOADS: Mapping[str, Callable[[Any], bool]] = {
 
 
 def _without_count(kind: type[Config], values: dict[str, Any]) -> Iterator[Problem]:
-    """Put what can stand there in place of values that are no size, and that transformers loads; remarks on them."""
+    """Replace such values (see _LOADS) by valid ones in ``values``, and yield a remark on each."""
     message = N_("{field} {value} is not kept: nothing is counted by it, and {default} stands in its place.")
     for field, loads in _LOADS.items():
         name = kind.own_name(field)
@@ -167,17 +167,15 @@ def _without_count(kind: type[Config], values: dict[str, Any]) -> Iterator[Probl
     pad: Any = values.get("pad_token_id")
     vocabulary = values[kind.own_name("vocab_size")]
     counted_from_the_end = is_int(pad) and is_int(vocabulary) and -vocabulary <= pad < 0
-    if counted_from_the_end and kind.longest is Config.longest:  # elsewhere positions are counted from it
+    if counted_from_the_end and kind.longest is Config.longest:  # in other families positions start after the padding
         values["pad_token_id"] = vocabulary + pad
         said = N_("pad_token_id {value} is counted from the end, as PyTorch does: it is token {token}.")
         yield Problem.of(said, "pad_token_id", pad, value=f"{pad}", token=vocabulary + pad)
 
 
-# Sizes of which transformers builds a model also where they are 0, or less: DeBERTa's distances are told apart one by
-# one then.
+# Sizes for which transformers also accepts 0. It accepts any position_buckets: below 1, distances are not bucketed.
 _ZEROS = ("num_hidden_layers", "type_vocab_size", "max_position_embeddings", "intermediate_size", "num_labels")
-_BELOW = ("position_buckets",)
-# Fields of which it builds a model of other values than those that are counted here.
+# Fields for which transformers accepts values that are not counted here.
 _OTHERWISE = (
     *("num_hidden_groups", "inner_group_num", "summary_proj_to_labels"),
     *("reorder_and_upcast_attn", "position_embedding_type"),
@@ -185,7 +183,7 @@ _OTHERWISE = (
 
 
 def _not_counted(kind: type[Config], problem: Problem) -> Problem:
-    """What is wrong with a value; of one that transformers builds it is said that it is not counted here."""
+    """The problem, with another message if transformers builds a model with this value and only we do not count it."""
     field, value = problem.field, problem.value
     of_a_kind = field in _OTHERWISE and type(value) is type(getattr(kind, kind.own_name(field)))
     if of_a_kind and (isinstance(value, bool | str) or (isinstance(value, int) and value > 1)):
@@ -195,7 +193,7 @@ def _not_counted(kind: type[Config], problem: Problem) -> Problem:
         return problem._replace(message=message)
     if not isinstance(value, int) or not is_int(value):
         return problem
-    if not ((field in _ZEROS and value == 0) or (field in _BELOW and value < known(field).low)):
+    if not ((field in _ZEROS and value == 0) or (field == "position_buckets" and value < known(field).low)):
         return problem
     message = N_(
         "{field} {value}: bertcalc does not count this. transformers builds it; here it has to be {low} or more."

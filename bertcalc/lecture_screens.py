@@ -1,4 +1,4 @@
-"""Lectures: screens that a lecturer writes in a TOML file, checked completely.
+"""Reading lectures, screens that a lecturer writes in a TOML file, with complete validation.
 
 >>> words = Vocabulary(parts={"total": {}}, sliders=["vocab_size"], placeholders=["parameters"])
 >>> lecture = read(b'''
@@ -16,7 +16,6 @@
 import re
 import tomllib
 from collections.abc import Collection, Iterator, Mapping
-from dataclasses import dataclass, fields
 from difflib import get_close_matches
 from string import Formatter
 from typing import Any, NamedTuple
@@ -26,8 +25,8 @@ from bertcalc.text import N_, shorten
 
 
 class Vocabulary(NamedTuple):
-    """The words of a lecture: its parts with the possible values of their arguments (None: any text), its sliders, the
-    placeholders that its texts can have in braces, and the models that a screen can begin with.
+    """The names that a lecture can use: parts with the options of their arguments (None: any text), sliders,
+    placeholders for braces in its texts, and presets that a screen can begin with.
     """
 
     parts: Mapping[str, Mapping[str, Collection[str] | None]]
@@ -43,11 +42,10 @@ class Show(NamedTuple):
     arguments: Mapping[str, str]
 
 
-@dataclass(frozen=True)
-class Screen:
+class Screen(NamedTuple):
     """A screen: its name in the link, its texts (with placeholders), parts, sliders, and the speaker's notes.
 
-    With a preset it begins with that model; without one it is about the model that there is.
+    A screen with a preset begins with that model; one without keeps the present model.
     """
 
     name: str
@@ -59,9 +57,8 @@ class Screen:
     preset: str = ""
 
 
-@dataclass(frozen=True)
-class Lecture:
-    """A title, and at least one screen; no two have the same name."""
+class Lecture(NamedTuple):
+    """A title, and one or more screens with distinct names."""
 
     title: str
     screens: tuple[Screen, ...]
@@ -87,7 +84,7 @@ def read(data: bytes, vocabulary: Vocabulary) -> Lecture:
 def _screen(content: dict[str, Any], number: int, vocabulary: Vocabulary) -> Screen:
     name = content.get("name")
     screen = _TomlTable(f"[[screen]] {shorten(name) if isinstance(name, str) else number}", content)
-    screen.only([field.name for field in fields(Screen)])
+    screen.only(Screen._fields)
     name = screen.text("name")
     if not re.fullmatch(r"[\w-]{1,60}", name):
         message = N_(
@@ -124,14 +121,14 @@ def _show(where: str, content: dict[str, Any], vocabulary: Vocabulary) -> Show:
 
 
 class _TomlTable:
-    """A table of the file, and where it stands. Each method raises InputError for what is wrong."""
+    """A table of the file, with its place for messages. The methods raise InputError."""
 
     def __init__(self, where: str, content: Mapping[str, Any]) -> None:
         self.where = where
         self._content = content
 
     def only(self, known: Collection[str]) -> None:
-        """Check that it has no other keys."""
+        """Check that the table has no other keys."""
         for unknown in self._content.keys() - set(known):
             message = N_("{where}: there is no key {key}: did you mean {nearest}?")
             nearest = _nearest(unknown, known)
@@ -151,7 +148,7 @@ class _TomlTable:
         return value
 
     def template(self, key: str, placeholders: Collection[str], default: str | None = None) -> str:
-        """The text of a key, with known placeholders only."""
+        """The text of a key; its placeholders must be known."""
         value = self.text(key, default)
         try:
             found = list(_placeholders(value))
@@ -166,7 +163,7 @@ class _TomlTable:
         return value
 
     def texts(self, key: str) -> tuple[str, ...]:
-        """The texts of a list; none if the key is missing."""
+        """The strings of a list; empty if the key is missing."""
         value = self._content.get(key, [])
         if not isinstance(value, list) or not all(isinstance(one, str) for one in value):
             raise wrong(N_("{where}: {key} must be a list of strings."), where=self.where, key=key)
@@ -186,12 +183,12 @@ class _TomlTable:
 
 
 def _placeholders(text: str) -> Iterator[str]:
-    """The contents of all braces. Raises ValueError for a single brace."""
+    """The contents of all braces in a text. Raises ValueError for an unmatched brace."""
     for _text, name, form, conversion in Formatter().parse(text):
         if name is not None:
             yield name + (f"!{conversion}" if conversion else "") + (f":{form}" if form else "")
 
 
 def _nearest(text: str, options: Collection[str]) -> str:
-    """The option that is most like a text."""
+    """The option most similar to a text."""
     return get_close_matches(text[:100], options, n=1, cutoff=0.0)[0]

@@ -1,7 +1,7 @@
-"""Moving one size of a model with a slider: its stops, each of which is a valid model, and the sizes that follow.
+"""Changing one size of a model with a slider: the slider's stops, each a valid model, and the sizes that follow.
 
-num_attention_heads A divides hidden_size H. Two locks say what follows H: with ``heads`` the head size H / A stays and
-A follows; with ``intermediate`` intermediate_size stays the same multiple of H. The padding stays a word.
+num_attention_heads A divides hidden_size H. Two locks decide what follows H: with ``heads`` the head size H / A stays
+and A follows; with ``intermediate`` intermediate_size stays the same multiple of H. Padding stays in the vocabulary.
 
 >>> from bertcalc import BertConfig
 >>> moved(BertConfig(), "hidden_size", 1024).num_attention_heads
@@ -30,7 +30,7 @@ class Locks(NamedTuple):
 
 LOCKS = Locks()
 
-# Lowest and highest stop, and the step between them: the models that people build. Typed values can be any.
+# Lowest stop, highest stop and step: the sizes of models that people build. Typed values may lie outside.
 SLIDERS: dict[str, tuple[int, int, int]] = {
     "vocab_size": (1_000, 130_000, 1_000),
     "hidden_size": (64, 2_048, 64),
@@ -38,14 +38,14 @@ SLIDERS: dict[str, tuple[int, int, int]] = {
     "num_attention_heads": (1, 32, 1),
     "intermediate_size": (256, 8_192, 256),
 }
-_MOST = 256  # stops of a slider: more cannot be told apart with a mouse
+_MOST = 256  # stops of a slider: a mouse cannot hit more
 _MULTIPLES = 8  # of H, where intermediate_size is one
 
 
 def stops(config: Config, field: str, locks: Locks = LOCKS, also: int | None = None) -> list[int]:
-    """The stops of a slider, ascending, with the present value, and ``also`` if it is possible.
+    """The stops of a slider, ascending, including the present value, and ``also`` if it is possible.
 
-    ``moved`` takes each of them.
+    ``moved`` accepts each of them.
     """
     low, high, step = SLIDERS[field]
     now: int = getattr(config, field)
@@ -60,7 +60,7 @@ def stops(config: Config, field: str, locks: Locks = LOCKS, also: int | None = N
             found = _multiples(config.hidden_size, min(_MULTIPLES * config.hidden_size, DIMENSIONS[field][1]))
         case _:
             found = list(range(low, high + 1, step))
-    if config.heads_of > 1:  # and heads may share keys and values
+    if config.heads_of > 1:  # rotary positions need even head sizes; heads may also share keys and values
         found = [value for value in found if _possible(config, field, value, locks)]
     if also is not None and _possible(config, field, also, locks):
         found.append(also)
@@ -81,9 +81,9 @@ def _possible(config: Config, field: str, value: int, locks: Locks) -> bool:
 
 
 def moved(config: Config, field: str, value: int, locks: Locks = LOCKS) -> Config:
-    """The model with one size changed, and what follows it.
+    """The model with one size changed, and with the sizes that follow it.
 
-    A hidden_size that the head size does not divide is possible if the present number of heads divides it. Raises
+    A hidden_size that is no multiple of the head size is possible if the present number of heads divides it. Raises
     ConfigError with the nearest valid changes as remedies.
     """
     if problem := check_field(type(config), field, value):
@@ -102,16 +102,16 @@ def moved(config: Config, field: str, value: int, locks: Locks = LOCKS) -> Confi
     elif field == "num_attention_heads" and config.hidden_size % value:
         raise ConfigError(_no_divisor(config, value, locks))
     elif field == "vocab_size" and SLIDERS[field][0] <= value < config.fewest_words:
-        changes["pad_token_id"] = value - 1  # EuroBERT pads with its word 128,001: no slider could go below
+        changes["pad_token_id"] = value - 1  # EuroBERT pads with token 128,001: no slider could go below otherwise
     try:
         return replace(config, **changes)
-    except ConfigError as error:  # between this field and others: the way out is beside the field that was changed
+    except ConfigError as error:  # with other fields: report it at the field that was changed, with complete remedies
         ways = _models(config, ({**changes, **way} for way in error.problem.remedies))
         raise ConfigError(error.problem._replace(field=field, remedies=(*ways,))) from None
 
 
 def _following(config: Config, hidden_size: int, locks: Locks) -> dict[str, int]:
-    """The intermediate size of another hidden size: the same multiple of it, rounded."""
+    """The intermediate_size for another hidden_size: the same multiple of it, rounded; empty if it is not locked."""
     if not locks.intermediate:
         return {}
     now = config.hidden_size
@@ -120,7 +120,7 @@ def _following(config: Config, hidden_size: int, locks: Locks) -> dict[str, int]
 
 
 def _no_multiple(config: Config, value: int, locks: Locks) -> Problem:
-    """The problem of a hidden size that the head size, or the number of heads, does not divide."""
+    """The problem of a hidden_size that is no multiple of the head size, or of the number of heads."""
     remedies = _ways_out(config, "hidden_size", value, locks)
     if locks.heads:
         message = N_("{field} {value} cannot be split into heads of {unit}: {near} can.")
@@ -140,7 +140,7 @@ def _no_divisor(config: Config, value: int, locks: Locks) -> Problem:
 
 
 def _ways_out(config: Config, field: str, value: int, locks: Locks) -> tuple[dict[str, int], ...]:
-    """Valid changes near to a possible value of the field, the nearest first."""
+    """The valid changes nearest to a possible value of the field, the nearest first."""
     hidden, heads = config.hidden_size, config.num_attention_heads
     if field == "hidden_size":
         unit = _unit(config, locks)
@@ -160,7 +160,7 @@ def _ways_out(config: Config, field: str, value: int, locks: Locks) -> tuple[dic
 
 
 def _models(config: Config, ways: Iterable[dict[str, Any]]) -> Iterator[dict[str, Any]]:
-    """Those changes that make a model: heads may have to be pairs, and share keys and values."""
+    """The changes that make a valid model: a family may need even head sizes, or heads that share keys and values."""
     for way in ways:
         with suppress(ConfigError):
             replace(config, **way)
@@ -172,7 +172,7 @@ def _unit(config: Config, locks: Locks) -> int:
 
 
 def _nearest_multiples(unit: int, value: int) -> list[int]:
-    """The multiples below and above a value that are possible hidden sizes, the nearer first."""
+    """The multiples below and above a value that are possible hidden sizes, the nearer one first."""
     below = value - value % unit
     near = [size for size in {below, below + unit} if 0 < size <= DIMENSIONS["hidden_size"][1]]
     return sorted(near, key=lambda size: abs(size - value))

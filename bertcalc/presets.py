@@ -1,4 +1,4 @@
-"""Published models as plain data: what a preset sets, and the numbers that others gave for them (published.toml)."""
+"""The presets, and parameter counts that others published for them (published.toml)."""
 
 import tomllib
 from pathlib import Path
@@ -12,14 +12,14 @@ DEFAULT_PRESET = next(iter(PRESETS))
 
 
 def without_owner(name: str) -> str:
-    """The preset that a repository on the Hub may be: deberta-v3-base of microsoft/deberta-v3-base."""
+    """A model's name on the Hub without its owner: deberta-v3-base for microsoft/deberta-v3-base."""
     return name.rpartition("/")[2]
 
 
 class PublishedCount(NamedTuple):
-    """A number of parameters that somebody else published, and the model that it is of.
+    """A number of parameters that somebody else published, and the model it is for.
 
-    ``more`` is what Hugging Face's class has more than was published; ``convention`` says why.
+    ``more`` is how many parameters Hugging Face's class has beyond the published number; ``convention`` says why.
     """
 
     preset: str

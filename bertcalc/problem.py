@@ -1,4 +1,4 @@
-"""Wrong input: what is wrong with it, and the exception for it."""
+"""Problems of wrong input, and the exception that carries them."""
 
 from typing import Any, NamedTuple
 
@@ -6,11 +6,11 @@ from bertcalc.text import written
 
 
 class Problem(NamedTuple):
-    """One thing that is wrong with an input.
+    """A problem of an input.
 
-    ``message`` is an English sentence with placeholders in braces, ``values`` fills them, so that a user
-    interface can translate the one and keep the other; a value can be a sentence of this kind. Each of
-    ``remedies`` is a change of fields that leads to the nearest valid value, the nearest first.
+    ``message`` is an English sentence with placeholders in braces that ``values`` fills, so that a user interface can
+    translate the sentence alone; a value can itself be a sentence to translate. Each of ``remedies`` is a change of
+    fields to a valid value, the nearest first.
     """
 
     field: str
@@ -23,7 +23,7 @@ class Problem(NamedTuple):
     def of(
         cls, message: str, field: str = "", value: object = None, /, *remedies: dict[str, Any], **values: object
     ) -> "Problem":
-        """A problem whose message is filled with names and numbers; whole numbers get separators."""
+        """A problem whose message is filled with names and numbers; integers get thousands separators."""
         return cls(field, value, message, {name: written(one) for name, one in values.items()}, remedies)
 
     def __str__(self) -> str:
@@ -31,7 +31,7 @@ class Problem(NamedTuple):
 
 
 class InputError(ValueError):
-    """The exception for wrong input of any kind, with everything that is wrong."""
+    """The exception for wrong input of any kind, with all its problems."""
 
     def __init__(self, *problems: Problem) -> None:
         super().__init__(*problems)

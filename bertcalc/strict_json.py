@@ -1,4 +1,4 @@
-"""JSON that somebody else wrote, read strictly: UTF-8, every key once, no NaN, no more than a limit.
+"""Strict reading of untrusted JSON: UTF-8, no duplicate keys, no NaN, no longer than a limit.
 
 >>> read_json('{"a": [1, 2.5, null]}', most=100)
 {'a': [1, 2.5, None]}
@@ -16,14 +16,14 @@ from bertcalc.text import N_, shorten
 
 
 def read_json(text: str | bytes, most: int) -> Any:
-    """The value of a text of at most so many characters, or bytes. Raises InputError."""
+    """The value of a JSON text of at most ``most`` characters (bytes, if it is bytes). Raises InputError."""
     if len(text) > most:
         message = N_("This text has {length} characters: at most {most} are read here.")
         raise wrong(message, length=len(text), most=most)
     if isinstance(text, bytes):
         text = decode(text)
     try:
-        # A byte order mark is no part of the text.
+        # A byte order mark is not part of the JSON.
         return json.loads(text.lstrip("\ufeff"), object_pairs_hook=_each_once, parse_constant=_not_a_number)
     except InputError:
         raise
@@ -32,12 +32,12 @@ def read_json(text: str | bytes, most: int) -> Any:
         raise wrong(message, line=error.lineno, column=error.colno, why=_why(error)) from None
     except RecursionError:
         raise wrong(N_("This is nested too deeply.")) from None
-    except ValueError:  # Python reads no whole number of thousands of digits
+    except ValueError:  # Python refuses integers of more than 4,300 digits
         raise wrong(N_("A number in this text has too many digits.")) from None
 
 
 def _why(error: json.JSONDecodeError) -> str:
-    """What is wrong in a text that is JSON but for a habit of those who write it by hand, else what the parser says."""
+    """The mistake, if it is one of those that people make in JSON by hand; otherwise the parser's message."""
     rest, before = error.doc[error.pos :].lstrip(), error.doc[: error.pos].rstrip()
     for starts, why in HABITS.items():
         if rest.startswith(starts) and (starts != ("}", "]") or before.endswith(",")):
@@ -54,7 +54,7 @@ HABITS = {
 
 
 def decode(data: bytes) -> str:
-    """UTF-8 as text. Raises InputError."""
+    """Decode UTF-8. Raises InputError."""
     try:
         return data.decode("utf-8")
     except UnicodeDecodeError as error:

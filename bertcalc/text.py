@@ -1,12 +1,12 @@
-"""Marking text for translation, and quoting text that somebody else wrote."""
+"""Marking text for translation, and quoting untrusted text."""
 
 import re
 import tomllib
-from collections.abc import Callable, Collection, Iterator, Mapping
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from typing import Any, BinaryIO, TypeVar
 
 Message = TypeVar("Message", bound=str)
-Translate = Callable[[str], str]  # gives a marked message in a language
+Translate = Callable[[str], str]  # translates a marked message
 
 
 def N_(message: Message) -> Message:
@@ -17,7 +17,7 @@ def N_(message: Message) -> Message:
 def extract(
     file: BinaryIO, keywords: Collection[str], comment_tags: Collection[str], options: Mapping[str, str]
 ) -> Iterator[tuple[int, None, str, list[str]]]:
-    """The texts of a TOML file for the catalogue, as Babel's extraction methods give them; babel.cfg has their keys."""
+    """Extract the texts of a TOML file for the catalogue (a Babel extraction method); babel.cfg lists their keys."""
 
     def texts(value: Any, key: str) -> Iterator[str]:
         match value:
@@ -33,13 +33,13 @@ def extract(
     return ((1, None, text, []) for text in texts(tomllib.load(file), ""))
 
 
-# Characters that Unicode calls printable and that are blank.
+# Characters that are printable according to Unicode, but blank.
 _BLANK = re.compile("[\u034f\u115f\u1160\u17b4\u17b5\u180b-\u180f\u2800\u3164\ufe00-\ufe0f\uffa0\U000e0100-\U000e01ef]")
 _LONGEST = 40
 
 
 def visible(text: str) -> str:
-    r"""The text with escapes for characters that cannot be seen, or that change the direction of those beside them.
+    r"""The text with escapes for invisible characters and for those that change the direction of text.
 
     >>> visible("a\n\u202eb")
     'a\\n\\u202eb'
@@ -51,21 +51,27 @@ def visible(text: str) -> str:
 
 
 def written(value: object) -> str:
-    """The value of a field: a whole number with separators, anything else as Python prints it."""
+    """The value of a field as text: an integer with thousands separators, anything else as Python prints it."""
     return f"{value:,}" if isinstance(value, int) and not isinstance(value, bool) else f"{value}"
 
 
 def shorten(text: str) -> str:
-    """The text made visible, and cut to 40 characters."""
+    """The text with invisible characters escaped, cut to 40 characters."""
     shown = visible(text[: _LONGEST + 1])
     return shown if len(shown) <= _LONGEST else f"{shown[: _LONGEST - 4]} ..."
 
 
-def code(text: str) -> str:
-    """The text as a code span of Markdown, the one place where Markdown in it means nothing.
+def distinct(names: Sequence[str]) -> list[str]:
+    """The names, with a number after each that came before: BERT, GPT, BERT (2)."""
+    times = (names[: at + 1].count(name) for at, name in enumerate(names))
+    return [f"{name} ({time})" if time > 1 else name for name, time in zip(names, times, strict=True)]
 
-    Escapes are not enough: Streamlit looks for addresses and emoji after it has removed them. Inside of a directive,
-    :small[...], it does not work: that ends at the first bracket, in code as well.
+
+def code(text: str) -> str:
+    """The text as a code span, the only place in Markdown where markup in it has no effect.
+
+    Escaping is not enough: Streamlit looks for addresses and emoji after it has removed the escapes. It does not work
+    inside a directive, :small[...], which ends at the first bracket, even in code.
 
     >>> code("[x](//y)"), code("`a``b"), code("")
     ('`[x](//y)`', '``` `a``b ```', '`""`')
@@ -74,7 +80,7 @@ def code(text: str) -> str:
     if not shown.strip():
         shown = f'"{shown}"'
     fence = "`" * (1 + max(map(len, re.findall("`+", shown)), default=0))
-    # The space at either end belongs to the fence, see https://spec.commonmark.org/0.31.2/#code-spans.
+    # Markdown removes one space at either end, see https://spec.commonmark.org/0.31.2/#code-spans.
     space = " " if shown.startswith(("`", " ")) or shown.endswith(("`", " ")) else ""
     return f"{fence}{space}{shown}{space}{fence}"
 
@@ -85,7 +91,7 @@ _WORDS = re.compile(rf"(?!.*www\.){_WORD}(?:{_BETWEEN}{_WORD})*", re.IGNORECASE)
 
 
 def literal(text: str) -> str:
-    """The text in a sentence of Markdown: numbers and words as they are, anything else as code.
+    """The text for a sentence in Markdown: plain if it is only numbers and words, otherwise as code.
 
     >>> literal("hidden_size, 1.1e8"), literal("www.x.org"), literal("*x*")
     ('hidden_size, 1.1e8', '`www.x.org`', '`*x*`')

@@ -1,4 +1,4 @@
-"""The model of a session: the steps that its reader took (undo, redo), invalid values that were typed, and the link.
+"""The model of a session: its history (undo, redo), invalid values that were typed, and its link.
 
 >>> track = Track(ChosenModel())
 >>> track.change({"num_hidden_layers": 24})
@@ -24,7 +24,7 @@ from bertcalc.presets import DEFAULT_PRESET, PRESETS, without_owner
 from bertcalc.subject import Subject
 from bertcalc.typed import whole
 
-# The fields without a slider that can be changed, by the type of their values.
+# The fields that can be changed without a slider, by the type of their values.
 NUMBERS = ("max_position_embeddings", "type_vocab_size", "num_labels", *OWN_LETTERS)
 SWITCHES = ("tie_word_embeddings", "is_decoder", "add_cross_attention")
 OPTIONS: dict[str, tuple[str, ...]] = {
@@ -39,7 +39,7 @@ NAMES = ("preset", "architecture", "add_pooling_layer", *_LOCKS, *FIELDS, *SHARE
 
 
 class ChosenModel(NamedTuple):
-    """A configuration with the preset that it started from, its class, and the locks of its sliders."""
+    """A configuration with the preset it started from, its class, and the locks of its sliders."""
 
     preset: str = DEFAULT_PRESET
     config: Config = PRESETS[DEFAULT_PRESET].config
@@ -48,12 +48,12 @@ class ChosenModel(NamedTuple):
     locks: Locks = LOCKS
 
     def subject(self, architecture: str = "") -> Subject:
-        """The model, or the same sizes in another class; every class but that of the body decides on its pooler."""
+        """The model, or the same sizes in another class; add_pooling_layer applies only to classes that have it."""
         other = Subject(self.config, self.architecture).as_class(architecture or self.architecture)
         return other._replace(add_pooling_layer=self.add_pooling_layer or not other.cls.pooler_is_optional)
 
     def values(self) -> dict[str, Any]:
-        """Everything that can be changed, by its name in the link."""
+        """All values that can be changed, by their names in the link."""
         config = {field: getattr(self.config, field) for field in FIELDS if self.config.has(field)}
         locks = {name: getattr(self.locks, lock) for name, lock in _LOCKS.items()}
         return {
@@ -65,9 +65,9 @@ class ChosenModel(NamedTuple):
         }
 
     def changed(self, values: Mapping[str, Any]) -> "ChosenModel":
-        """The model with some of these changed. Raises ConfigError if they are not valid together."""
+        """The model with some of ``values`` changed. Raises ConfigError if they are not valid together."""
         family = CLASSES.get(values.get("architecture", ""), family_of(self.config))
-        if family is not family_of(self.config):  # its models start from a preset of their own
+        if family is not family_of(self.config):  # start from a preset of the new family
             return self.reset(next(iter(family.presets))).changed(values)
         config = {field: value for field, value in values.items() if field in FIELDS}
         locks = {lock: values[name] for name, lock in _LOCKS.items() if name in values}
@@ -75,16 +75,16 @@ class ChosenModel(NamedTuple):
         return self._replace(config=replace(self.config, **config), locks=self.locks._replace(**locks), **rest)
 
     def reset(self, preset: str | None = None) -> "ChosenModel":
-        """A preset (the present one if none is named) in the present class, or its like in another family."""
+        """A preset (by default the present one) in the present class, or in its counterpart in another family."""
         name = preset or self.preset
         config = PRESETS[name].config
         like = counterpart(self.architecture, family_of(config))
         return self._replace(preset=name, config=config, architecture=like, add_pooling_layer=True)
 
     def link(self, meant: str = DEFAULT_PRESET) -> dict[str, str]:
-        """The parameters of its link, under the names of its family: the preset, and what differs from it.
+        """The parameters of the link, with the family's names: the preset and the values that differ from it.
 
-        ``meant`` is the preset that a link without one means.
+        ``meant`` is the preset of a link that names none.
         """
         start = ChosenModel().reset(self.preset)
         given = {name: value for name, value in self.values().items() if value != start.values()[name]}
@@ -99,7 +99,7 @@ class ChosenModel(NamedTuple):
 def read(link: Mapping[str, str], meant: str = DEFAULT_PRESET) -> tuple[ChosenModel, list[Problem]]:
     """The model of a link, or the nearest valid one, and the problems of the link.
 
-    Values of the wrong type are left out. A link without a preset means ``meant``, or the first one of its class.
+    Values of the wrong type are ignored. A link without a preset means ``meant``, or the first of its class's family.
     """
     link = {SHARED.get(name, name): text for name, text in link.items()}
     said = link.get("architecture", "")
@@ -124,19 +124,19 @@ def read(link: Mapping[str, str], meant: str = DEFAULT_PRESET) -> tuple[ChosenMo
 
 
 def _back(model: ChosenModel, values: Mapping[str, Any]) -> dict[str, Any]:
-    """The preset's sizes where nothing else in a link could make a model: of the heads, or else all of them."""
+    """The remedy if there is no other: the preset's hidden_size and heads, or all its values if these are unchanged."""
     start = model.values()
     differ = {name: start[name] for name, value in values.items() if name in FIELDS and value != start[name]}
     return {name: differ[name] for name in ("hidden_size", "num_attention_heads") if name in differ} or differ
 
 
 def _in_reach(problem: Problem) -> Problem:
-    """The problem with the remedies that can be taken here: no link and no control has a pad_token_id."""
+    """The problem with only the remedies that a link can express: it has no pad_token_id."""
     return problem._replace(remedies=tuple(remedy for remedy in problem.remedies if remedy.keys() <= set(NAMES)))
 
 
 def _as_moved(start: Config, values: Mapping[str, Any], problem: Problem) -> Problem:
-    """The problem of a link with either hidden_size or num_attention_heads: the same as of typing that value."""
+    """The problem of a link with either hidden_size or num_attention_heads, with the remedies of typing that value."""
     said = [field for field in ("hidden_size", "num_attention_heads") if field in values]
     if problem.field != "hidden_size" or len(said) != 1:
         return problem
@@ -163,19 +163,19 @@ def _read(link: Mapping[str, str], defaults: Mapping[str, Any]) -> Iterator[tupl
 
 
 class Track:
-    """The steps of one reader, one of which is the present one; on top of it values that were typed and are not valid.
+    """The history of one session, with its present step, and invalid values typed on top of that (``attempt``).
 
-    ``draft`` is the model while a slider is being dragged; it becomes a step when the slider is let go.
+    ``draft`` is the model while a slider is being dragged; it becomes a step when the slider is released.
     """
 
-    LONGEST = 200  # steps that are kept
+    LONGEST = 200  # steps in the history
 
     def __init__(self, model: ChosenModel) -> None:
         self.steps = [model]
         self.at = 0
         self.draft: ChosenModel | None = None
         self.attempt: dict[str, Any] = {}
-        self.unsaid: list[ChosenModel] = []  # steps that no link says yet
+        self.unsaid: list[ChosenModel] = []  # steps that are not in the browser's history yet
 
     @property
     def kept(self) -> ChosenModel:
@@ -191,7 +191,7 @@ class Track:
         return len(self.steps) - 1
 
     def take(self, model: ChosenModel) -> None:
-        """Add a step after the present one; steps that were undone are dropped."""
+        """Add a step after the present one, dropping the steps that were undone."""
         self.draft, self.attempt = None, {}
         if model != self.kept:
             self.steps = [*self.steps[: self.at + 1], model][-self.LONGEST :]
@@ -209,7 +209,7 @@ class Track:
         self.draft, self.attempt = None, {**left, **values}
 
     def move(self, field: str, value: Any, *, final: bool = True) -> None:
-        """Move one size and what follows it; a size that is not possible is kept as an attempt."""
+        """Change one size and those that follow it; an impossible value is kept as an attempt."""
         left = {name: attempt for name, attempt in self.attempt.items() if name != field}
         try:
             config = moved(self.kept.config, field, value, self.kept.locks)
@@ -224,20 +224,20 @@ class Track:
             self.draft = model
 
     def undo(self) -> None:
-        """One step back, if there is one; from an attempt, to the present step."""
+        """Go one step back, if there is one; from an attempt, to the present step."""
         self._go(max(self.at - (not self.attempt), 0))
 
     def redo(self) -> None:
-        """One step forward again, if there is one."""
+        """Go one step forward again, if there is one."""
         self._go(min(self.at + 1, self.last))
 
     def _go(self, at: int) -> None:
         self.draft, self.attempt, self.at, self.unsaid = None, {}, at, []
 
     def go_to(self, model: ChosenModel) -> None:
-        """Follow the browser's Back or Forward: to the nearest step with this model, or else to a new step.
+        """Follow the browser's Back or Forward: go to the nearest step with this model, or add a new one.
 
-        Nearest, not next: of several quick presses the server may hear of the last alone.
+        Nearest rather than next: of several quick presses, the server may see only the last.
         """
         found = [at for at, step in enumerate(self.steps) if step == model]
         if found:

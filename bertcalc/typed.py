@@ -1,6 +1,6 @@
-"""Amounts as people type them, read exactly: 30M, 1.1e8, 22.4 GFLOPs, 16 GiB, 75,641,856, 30 million, 1亿1千万.
+"""Parsing amounts as people type them, exactly: 30M, 1.1e8, 22.4 GFLOPs, 16 GiB, 75,641,856, 30 million, 1亿1千万.
 
-A comma is a decimal one where it cannot be anything else, as in 109,5M, and so are dots between thousands.
+A comma is read as decimal, and dots as thousands separators, only if nothing else can be meant, as in 109,5M.
 
 >>> typed("72.1 MB")
 Typed(value=Fraction(72100000, 1), low=Fraction(72050000, 1), high=Fraction(72150000, 1), unit='bytes', zeros=False)
@@ -33,16 +33,16 @@ from bertcalc.problem import InputError, wrong
 from bertcalc.text import N_, shorten
 
 Unit = Literal["parameters", "FLOPs", "bytes"]
-LARGEST = 10**30  # far above any count, and low enough that nobody waits for its digits
+LARGEST = 10**30  # far above any count, and small enough to compute with quickly
 LONGEST = 60
-_LARGEST_WHOLE = 2**53 - 1  # the largest whole number of a browser
+_LARGEST_WHOLE = 2**53 - 1  # JavaScript's largest safe integer
 
 
 class Typed(NamedTuple):
     """The value of a text, the lowest and highest number that rounds to it, and its unit if it has one.
 
-    A whole number without prefix or exponent means itself alone; 110M means 109.5 to 110.5 million. ``zeros`` are those
-    after a point at its end, which somebody means: 90.0M.
+    An integer without prefix or exponent means exactly itself; 110M means 109.5 to 110.5 million. ``zeros``: whether
+    the decimals end in a zero, which is then meant to be significant: 90.0M.
     """
 
     value: Fraction
@@ -56,14 +56,14 @@ class Typed(NamedTuple):
         return self.low <= count <= self.high
 
 
-# Thousands are 10**3 and billions 10**9, as in papers; everything is compared in lower case.
+# A billion is 10**9, as in papers; everything is compared in lower case.
 _FACTORS = {
     **dict.fromkeys(("k", "thousand"), 10**3),
     **dict.fromkeys(("m", "million", "mio", "mln"), 10**6),
     **dict.fromkeys(("g", "b", "bn", "billion"), 10**9),
     **dict.fromkeys(("t", "trillion"), 10**12),
 }
-_PREFIXES = {**_FACTORS, "p": 10**15, "e": 10**18}  # these two only where a unit follows
+_PREFIXES = {**_FACTORS, "p": 10**15, "e": 10**18}  # p and e only before a unit
 _BINARY = {f"{prefix}i": 1024**power for power, prefix in enumerate("kmgtpe", 1)}
 _BYTES = ("b", "byte", "bytes", "字节")
 _UNITS: dict[str, Unit] = {
@@ -71,7 +71,7 @@ _UNITS: dict[str, Unit] = {
     **dict.fromkeys(("flop", "flops"), "FLOPs"),
     **dict.fromkeys(_BYTES, "bytes"),
 }
-# All that letters behind a number can be, the likeliest first: what each is worth, and in which unit.
+# Everything that may follow a number, the likeliest first: spelling, factor, unit.
 _SPELLINGS: tuple[tuple[str, int, Unit | None], ...] = (
     ("", 1, None),
     *((unit, 1, meaning) for unit, meaning in _UNITS.items()),
@@ -85,13 +85,13 @@ _EXAMPLES: dict[Unit | None, str] = {
     "bytes": N_("16 GB, 16 GiB or 437.9 MB"),
     None: N_("110M, 1.1e8, 72.1 MB or 75,641,856"),
 }
-# Thousands are all separated by the same sign, or not at all; in Chinese ten thousands may be.
+# Thousands are all separated by the same sign, or not at all; in Chinese, groups of four digits may be separated.
 _GROUPED = r"[0-9]{1,3}(?:(?P<mark>[, _'])[0-9]{3})(?:(?P=mark)[0-9]{3})*"
 _NUMBER = re.compile(
     rf"(?P<whole>{_GROUPED}|[0-9]{{1,4}}(?:,[0-9]{{4}}){{2,}}|[0-9]+)"
     r"(?:\.(?P<decimals>[0-9]+))?(?:e(?P<power>[+-]?[0-9]{1,3}))?(?P<rest>[^0-9.,_'+-]*)"
 )
-# Numbers in which dots are between thousands, or a comma is before decimals, and nothing else can be meant.
+# Numbers in which dots must be thousands separators, or a comma the decimal sign.
 _COMMA = re.compile(
     r"(?:[0-9]{1,3}(?:\.[0-9]{3}){2,}(?:,[0-9]+)?|[1-9][0-9]{0,2}\.[0-9]{3},[0-9]+|0,[0-9]+|[0-9]+,(?:[0-9]{1,2}|[0-9]{4,}))"
     r"(?![0-9.,])"
@@ -102,14 +102,14 @@ _ABOUT = re.compile(r"\s*(?:[~≈∼]|about\b|approx\.?|ca\.?(?=\W)|约|大约)\
 _CHINESE = str.maketrans("〇零一二两三四五六七八九萬億", "001223456789万亿")
 _CHINESE_UNITS = {"十": 10, "百": 100, "千": 1_000, "万": 10**4, "亿": 10**8}
 _CHINESE_PART = re.compile(rf"\s*(?P<number>(?:{_GROUPED}|[0-9]+)(?:\.[0-9]+)?)?\s*(?P<unit>[十百千万亿])?")
-_EXACT = 1_000  # a Chinese number that ends below its thousands is not rounded
+_EXACT = 1_000  # a Chinese number with a unit below the thousands is exact, not rounded
 _RAISED = re.compile(r"(?<=10)(?=[⁰¹²³⁴-⁹])")
 _MARKS = str.maketrans("", "", ", _'")
 _TOO_LARGE = N_('"{text}" is too large: the limit is 1e30.')
 
 
 def typed(text: str, unit: Unit | None = None) -> Typed:
-    """Read an amount of a unit; without ``unit``, of any. A text without a unit has this one.
+    """Read an amount in ``unit``, or in any unit if that is None. A text without a unit is in ``unit``.
 
     B is a billion, unless bytes are wanted or it follows a prefix. Raises InputError.
     """
@@ -119,7 +119,7 @@ def typed(text: str, unit: Unit | None = None) -> Typed:
         raise wrong(message, text=shorten(text), examples=_EXAMPLES[unit])
     scale, found, scaled = _scale(match["rest"].strip(), unit, text)
     decimals, power = match["decimals"] or "", int(match["power"] or 0)
-    place = Fraction(10) ** (power - len(decimals)) * scale  # what one in the last digit is worth
+    place = Fraction(10) ** (power - len(decimals)) * scale  # the place value of the last digit
     value = int(match["whole"].translate(_MARKS) + decimals) * place
     if value > LARGEST:
         raise wrong(_TOO_LARGE, text=shorten(text))
@@ -136,7 +136,7 @@ def _not_whole(text: str, unit: Unit | None) -> InputError:
 
 
 def whole(text: str) -> int | str:
-    """The whole number that is typed into a field for a size, with a minus or without; the text if it is none."""
+    """The integer in a text, possibly negative; the text itself if it is not an integer."""
     plain = text.strip()
     with suppress(InputError):
         value, _low, _high, unit, _zeros = typed(plain.removeprefix("-"))
@@ -146,7 +146,7 @@ def whole(text: str) -> int | str:
 
 
 def _plain(text: str) -> str:
-    """A text as English speakers type it: full-width characters are the ASCII ones, and every space is a space."""
+    """The text in English notation and lower case: ASCII for full-width characters and spaces, a dot for decimals."""
     plain = _RAISED.sub("^", text.replace("’", "'").replace("{,}", ","))
     plain = unicodedata.normalize("NFKC", plain).strip().lower()
     plain = _ABOUT.sub("", plain, 1) if _ABOUT.match(plain) else plain
@@ -156,9 +156,9 @@ def _plain(text: str) -> str:
 
 
 def _in_digits(plain: str) -> str:
-    """The text with digits for a number with Chinese units that it begins with: 1亿948万2240 as 109482240.
+    """The text with a leading number in Chinese units written in digits: 1亿948万2240 as 109482240.
 
-    What is left out at its end is an exponent: 1亿1千万 is 11e7.
+    Trailing units become an exponent: 1亿1千万 is 11e7.
     """
     text = plain.translate(_CHINESE)
     value, below, place, last, end = Fraction(0), Fraction(0), Fraction(1), 0, 0
@@ -187,7 +187,7 @@ def _in_digits(plain: str) -> str:
     if not last or (total / step).denominator != 1:
         return plain
     power, shown = len(f"{step.numerator}") - len(f"{step.denominator}"), f"{total / step}"
-    if step > 1 and "." in digits and digits.endswith("0"):  # as a decimal: 0.60亿 is 6.0e7
+    if step > 1 and "." in digits and digits.endswith("0"):  # keep a trailing zero as a decimal: 0.60亿 is 6.0e7
         power, shown = power + 1, f"{shown[:-1] or 0}.0"
     return shown + (f"e{power}" if power else "") + plain[end:]
 
@@ -197,7 +197,7 @@ _WITH_UNIT = re.compile(r"(.*[0-9)²³])\s*([^\W\d_]+)\s*")
 
 
 def amount(text: str, unit: Unit | None = None, names: Mapping[str, int] | None = None) -> Typed:
-    """Read an amount, or a calculation, which may have a unit behind it: 85M, 2^20, 4H^2 + 9H, 4 * 25 kB.
+    """Read an amount, or a calculation, which a unit may follow: 85M, 2^20, 4H^2 + 9H, 4 * 25 kB.
 
     ``names`` are the letters that may stand for numbers. Raises InputError.
     """
@@ -208,7 +208,7 @@ def amount(text: str, unit: Unit | None = None, names: Mapping[str, int] | None 
     try:
         value = evaluate(text, names)
     except InputError as error:
-        plain = unicodedata.normalize("NFKC", text).replace("×", "*")  # a full-width sign is a sign, too
+        plain = unicodedata.normalize("NFKC", text).replace("×", "*")  # full-width signs are operators, too
         match = _WITH_UNIT.fullmatch(plain)
         if match is None or not _SIGNS.search(plain):
             raise (error if _SIGNS.search(plain) else not_typed) from error
@@ -228,7 +228,7 @@ def amount(text: str, unit: Unit | None = None, names: Mapping[str, int] | None 
 
 
 def _scale(rest: str, wanted: Unit | None, text: str) -> tuple[int, Unit | None, bool]:
-    """Factor and unit of the letters behind the digits, and whether a factor is among them."""
+    """The factor and unit of the letters after a number, and whether they include a factor."""
     for spelled, factor, unit in _SPELLINGS:
         if spelled != rest.replace(" ", "") or (spelled == "b" and unit == "bytes" != wanted):
             continue

@@ -1,7 +1,7 @@
-"""Functions that run in another process, because they take more time or memory than the server has for one reader.
+"""Running functions in another process, because they take more time or memory than the server has for one session.
 
-PyTorch takes a second to import and 300 MB. In a process of its own only those who ask for it wait, and the memory is
-free again when nobody has asked for a while.
+Importing PyTorch takes a second and 300 MB. In a process of its own, only the sessions that need it wait, and the
+memory is freed when it has been idle for a while.
 """
 
 import atexit
@@ -26,13 +26,13 @@ _Answer = tuple[int, Any, Exception | None]  # number of the call, result, excep
 
 
 class _Told(NamedTuple):
-    """Instead of a result: what a function says while it works."""
+    """A progress report of a running function, sent in place of a result."""
 
     said: Any
 
 
 IDLE = 120.0  # seconds without work after which the process ends
-LIMIT = 60.0  # seconds that a caller waits, for the calls of others before it, too
+LIMIT = 60.0  # seconds that a caller waits, including for calls before its own
 LOOK = 0.1  # seconds between two calls of ``wanted``
 _ROOT = Path(__file__).parents[1]
 
@@ -42,14 +42,14 @@ class SlowError(Exception):
 
 
 class StoppedError(Exception):
-    """The process ended without a result: somebody stopped it, or the system did, for the memory that it took."""
+    """The process ended without a result: it was stopped, or the system killed it for using too much memory."""
 
 
 class Worker:
-    """A process that runs functions of importable modules, one at a time; if it ends or hangs, another one starts.
+    """A process that runs functions of importable modules, one at a time; if it ends or hangs, a new one starts.
 
-    ``wanted`` is called again and again while a caller waits, and raises if they want something else by now. A caller
-    waits ``limit`` seconds at most. ``nice`` lowers the priority of the process (as os.nice does).
+    While a caller waits, ``wanted`` is called repeatedly; it raises if the result is no longer wanted. A caller waits
+    at most ``limit`` seconds. ``nice`` lowers the priority of the process (see os.nice).
     """
 
     def __init__(self, limit: float = LIMIT, nice: int = 0) -> None:
@@ -63,13 +63,13 @@ class Worker:
         self._asked = 0
 
     def run(self, function: Callable[P, R], *arguments: P.args, **named: P.kwargs) -> R:
-        """The function's result. Raises what it raises, SlowError or StoppedError."""
+        """Run a function and return its result. Raises what it raises, SlowError or StoppedError."""
         return self.listen(_nobody, function, *arguments, **named)
 
     def listen(
         self, hear: Callable[[Any], object], function: Callable[P, R], *arguments: P.args, **named: P.kwargs
     ) -> R:
-        """The same; ``hear`` is called with what the function tells meanwhile (see ``tell``)."""
+        """``run``, calling ``hear`` with each progress report of the function (see ``tell``)."""
         until = time.monotonic() + self.limit
         with self._locked(until):
             if self._timer:
@@ -117,7 +117,7 @@ class Worker:
             if found is None:
                 raise StoppedError
             number, answer, error = found
-            if number != self._asked:  # for callers who want something else by now
+            if number != self._asked:  # the answer to an earlier call, whose caller gave up
                 continue
             if not isinstance(answer, _Told):
                 return answer, error
@@ -130,12 +130,12 @@ class Worker:
         self.wanted()
 
     def stop(self) -> None:
-        """End the process when it has no more work."""
+        """End the process after its present call."""
         with self._lock:
             self._end()
 
     def kill(self) -> None:
-        """End the process at once: a server that stops does not wait."""
+        """End the process at once, without waiting for its present call."""
         if process := self._process:
             process.kill()
             process.wait()
@@ -149,34 +149,34 @@ class Worker:
 
     def _end(self) -> None:
         if self._process:
-            self._process.kill()  # it has no state
+            self._process.kill()  # it has no state to lose
             with self._process:
                 self._process = None
 
 
 def _read(answers: BinaryIO, into: SimpleQueue[_Answer | None]) -> None:
     """Put each answer of a process into a queue, and None when it has ended."""
-    with suppress(EOFError, pickle.UnpicklingError, OSError, ValueError):  # an answer cut off, or a closed pipe
+    with suppress(EOFError, pickle.UnpicklingError, OSError, ValueError):  # a truncated answer, or a closed pipe
         while True:
             into.put(pickle.load(answers))
     into.put(None)
 
 
 def _nobody(_said: Any) -> None:
-    """Who hears what is told where nobody has asked."""
+    """Ignore a progress report."""
 
 
 _tell: Callable[[Any], object] = _nobody
 
 
 def tell(said: Any) -> None:
-    """In a function that a worker runs: say something to who has asked for it. Elsewhere nobody hears it."""
+    """Report progress to the caller of ``listen``, from a function that a worker runs; elsewhere do nothing."""
     _tell(said)
 
 
 def serve(asked: BinaryIO, answers: BinaryIO) -> None:
-    """Run what is asked until the other side closes the pipe."""
-    import bertcalc.worker as imported  # which is another module than the one that runs as a program
+    """Run the functions that come through the pipe until it is closed."""
+    import bertcalc.worker as imported  # functions import this one; the running module is __main__
 
     def answer_with(answer: _Answer) -> None:
         pickle.dump(answer, answers)
@@ -199,12 +199,12 @@ def serve(asked: BinaryIO, answers: BinaryIO) -> None:
             answer = number, None, MemoryError() if _short_of_memory(error) else error
         answer_with(answer)
         if not frozen:
-            gc.freeze()  # PyTorch and transformers are imported by now: the collector looks at them no more
+            gc.freeze()  # PyTorch and transformers are imported by now: exclude them from garbage collection
             frozen = True
 
 
 def _short_of_memory(error: Exception) -> bool:
-    """Whether PyTorch 2.13 ran out of memory: it has no class of its own for that on a CPU."""
+    """Whether PyTorch 2.13 ran out of memory on the CPU, for which it has no exception of its own."""
     return isinstance(error, RuntimeError) and "DefaultCPUAllocator" in str(error)
 
 
@@ -217,7 +217,7 @@ if __name__ == "__main__":
     # Where memory runs out, Linux ends this process before the server.
     with suppress(OSError):
         Path("/proc/self/oom_score_adj").write_text("1000")
-    # What a library prints must not come between the answers.
+    # Answers go through stdout: redirect what libraries print to stderr.
     kept = os.fdopen(os.dup(sys.stdout.fileno()), "wb")
     os.dup2(sys.stderr.fileno(), sys.stdout.fileno())
     serve(sys.stdin.buffer, kept)

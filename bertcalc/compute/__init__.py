@@ -1,1 +1,1 @@
-"""FLOPs, read from the steps of the forward pass; how others count them, and how long training takes."""
+"""FLOPs, counted from the steps of the forward pass; other counting conventions; training time on real hardware."""

@@ -1,4 +1,4 @@
-"""What training takes on real hardware: devices, the time and the price, and pre-training runs that were published."""
+"""Training on real hardware: devices, time, price, and published pre-training runs."""
 
 from collections.abc import Mapping
 from fractions import Fraction
@@ -15,9 +15,9 @@ PRECISIONS: tuple[Precision, ...] = get_args(Precision)
 
 
 class Chip(NamedTuple):
-    """A chip: its peak FLOP/s for dense matrix products by number format, and bytes/s of its memory.
+    """A chip: its peak FLOP/s for dense matrix products in each number format, and its memory bandwidth in bytes/s.
 
-    16bit is float16 or bfloat16 with sums in float32. ``bandwidth`` is None where sources disagree.
+    16bit is float16 or bfloat16 with accumulation in float32. ``bandwidth`` is None where sources disagree.
     """
 
     peak: Mapping[Precision, int]
@@ -47,28 +47,19 @@ DEVICES: dict[str, Chip] = {
 
 
 def seconds(flops: Any, peak: Any, utilisation: Any, devices: Any) -> Any:
-    """How long it takes: ``utilisation`` is the share of the peak FLOP/s that is reached, exact numbers or symbols."""
+    """The training time in seconds, from numbers or symbols; ``utilisation`` is the fraction of the peak reached."""
     return flops / (devices * peak * utilisation)
 
 
-def price(duration: Fraction, devices: int, hourly: float) -> float:
-    """What so many devices cost for a duration in seconds, in the money of the hourly price."""
-    return float(duration * devices / 3600) * hourly
-
-
-class Stage(NamedTuple):
-    """A part of a training run: so many sequences of one length."""
-
-    sequences: int
-    sequence_length: int
-
-
 class PublishedRun(NamedTuple):
-    """A pre-training run as it was reported: on how many chips, and how many hours it took."""
+    """A published pre-training run: what was trained, on how many chips, in how many hours.
+
+    90 % of the sequences have 128 tokens, the rest 512.
+    """
 
     name: str
     preset: str
-    stages: tuple[Stage, ...]
+    sequences: int
     device: str
     devices: int
     hours: Fraction
@@ -76,58 +67,34 @@ class PublishedRun(NamedTuple):
     source: str
 
     def flops(self, convention: Convention) -> int:
-        """FLOPs (whatever the unit) of the whole run, with both heads of the pre-training."""
+        """The FLOPs of the whole run, with both pre-training heads; the convention's unit is ignored."""
         config, flops = PRESETS[self.preset].config, convention._replace(unit="FLOPs")
         model = build(config, family_of(config).for_task("pretraining"))
 
         def cost(length: int) -> int:
             return total(as_stated(model.run(Sizes(1, length)), flops, length), flops, "training")
 
-        return sum(stage.sequences * cost(stage.sequence_length) for stage in self.stages)
+        return self.sequences * 9 // 10 * cost(128) + self.sequences // 10 * cost(512)
 
     def seconds(self, convention: Convention, utilisation: Fraction) -> Fraction:
-        """How long the run takes at that share of the chips' peak."""
+        """The duration of the run at this fraction of the chips' peak."""
         found: Fraction = seconds(self.flops(convention), DEVICES[self.device].peak["16bit"], utilisation, self.devices)
         return found
 
     def utilisation(self, convention: Convention) -> Fraction:
-        """The share of the chips' peak at which the run takes the time that was reported."""
+        """The fraction of the chips' peak at which the run takes the reported time."""
         return self.seconds(convention, Fraction(1)) / (3600 * self.hours)
-
-
-def _stages(sequences: int) -> tuple[Stage, ...]:
-    """Nine tenths with 128 tokens, the rest with 512."""
-    return Stage(sequences * 9 // 10, 128), Stage(sequences // 10, 512)
 
 
 _DEVLIN = "Devlin et al. 2018, arXiv:1810.04805, appendix A.2"
 _UNKNOWN_TPU = N_("256 sequences × 1,000,000 steps; the paper does not name the TPU generation: v2 is assumed here")
-_LAMB = "You et al. 2019, arXiv:1904.00962, table 1"
-RUNS: tuple[PublishedRun, ...] = (
-    PublishedRun(
-        "BERT-base", "bert-base-uncased", _stages(256 * 10**6), "TPU-v2", 16, Fraction(96), _UNKNOWN_TPU, _DEVLIN
-    ),
-    PublishedRun(
-        "BERT-large", "bert-large-uncased", _stages(256 * 10**6), "TPU-v2", 64, Fraction(96), _UNKNOWN_TPU, _DEVLIN
-    ),
-    PublishedRun(
-        "BERT-large, baseline",
-        "bert-large-uncased",
-        _stages(512 * 10**6),
-        "TPU-v3",
-        16,
-        Fraction("81.4"),
-        N_("512 sequences × 1,000,000 steps, the baseline"),
-        _LAMB,
-    ),
-    PublishedRun(
-        "BERT-large, LAMB",
-        "bert-large-uncased",
-        _stages(512 * 10**6),
-        "TPU-v3",
-        1024,
-        Fraction("76.19") / 60,
-        N_("65,536 sequences a step, then 32,768; 8,599 steps, as many epochs as the baseline"),
-        _LAMB,
-    ),
+_BASELINE = N_("512 sequences × 1,000,000 steps, the baseline")
+_LAMB = N_("65,536 sequences a step, then 32,768; 8,599 steps, as many epochs as the baseline")
+_YOU = "You et al. 2019, arXiv:1904.00962, table 1"
+_BASE, _LARGE = "bert-base-uncased", "bert-large-uncased"
+RUNS = (
+    PublishedRun("BERT-base", _BASE, 256 * 10**6, "TPU-v2", 16, Fraction(96), _UNKNOWN_TPU, _DEVLIN),
+    PublishedRun("BERT-large", _LARGE, 256 * 10**6, "TPU-v2", 64, Fraction(96), _UNKNOWN_TPU, _DEVLIN),
+    PublishedRun("BERT-large, baseline", _LARGE, 512 * 10**6, "TPU-v3", 16, Fraction("81.4"), _BASELINE, _YOU),
+    PublishedRun("BERT-large, LAMB", _LARGE, 512 * 10**6, "TPU-v3", 1024, Fraction("76.19") / 60, _LAMB, _YOU),
 )

@@ -1,4 +1,4 @@
-"""How others count: each convention as a rule, what makes it differ from PyTorch's count, and where it is from."""
+"""Other FLOP-counting conventions: each as a rule, with its source and its difference from PyTorch's count."""
 
 from collections.abc import Callable, Iterable
 from fractions import Fraction
@@ -14,7 +14,7 @@ from bertcalc.text import N_
 
 
 class RuleSizes(NamedTuple):
-    """What rules are made of: exact numbers, or SymPy symbols."""
+    """The sizes that a rule is computed from: exact numbers or SymPy symbols."""
 
     batch_size: Any
     sequence_length: Any
@@ -26,7 +26,7 @@ class RuleSizes(NamedTuple):
 
 
 class PublishedRule(NamedTuple):
-    """FLOPs of one batch as somebody else counts them."""
+    """Somebody else's way to count the FLOPs of one batch."""
 
     name: str
     phase: Phase
@@ -35,7 +35,7 @@ class PublishedRule(NamedTuple):
     source: str
 
     def flops(self, config: Config, batch_size: int, sequence_length: int, steps: Iterable[Step]) -> Fraction:
-        """What the rule gives for a model and the steps of its forward pass; not whole where the rule is not."""
+        """The rule's count for a model and the steps of its forward pass; some rules give fractions."""
         sizes = {**config.shared(), "batch_size": batch_size, "sequence_length": sequence_length}
         return Fraction(self.formula(RuleSizes(*(Fraction(sizes[field]) for field in RuleSizes._fields)), steps))
 
@@ -121,7 +121,7 @@ RULES: dict[str, PublishedRule] = {
 
 
 class PublishedFigure(NamedTuple):
-    """A figure that was published: the rule and the case that it is of, what was printed, and its unit in FLOPs."""
+    """A published figure and its unit, with the rule and the model it was computed for."""
 
     rule: str
     preset: str
@@ -132,14 +132,14 @@ class PublishedFigure(NamedTuple):
     pooler: bool = True
 
     def ours(self) -> Fraction:
-        """What the rule gives, in the unit of the figure."""
+        """The rule's count, in the unit of the figure."""
         config = PRESETS[self.preset].config
         steps = build(config, add_pooling_layer=self.pooler).run(Sizes(self.batch_size, self.sequence_length))
         return RULES[self.rule].flops(config, self.batch_size, self.sequence_length, steps) / UNITS[self.unit]
 
 
 UNITS = {"FLOPs": 1, "GFLOPs": 10**9, "GMACs": 2 * 10**9}
-# ELECTRA's are those of its paper (arXiv:2003.10555, tables 1 and 2): 1,000,000 steps of 256 sequences.
+# ELECTRA's figures are from its paper (arXiv:2003.10555, tables 1 and 2): 1,000,000 steps of 256 sequences.
 PUBLISHED: tuple[PublishedFigure, ...] = (
     PublishedFigure("calflops", "bert-base-chinese", 1, 128, 22.363, "GFLOPs"),
     PublishedFigure("DeepSpeed", "bert-large-uncased", 80, 128, 3092.88, "GMACs", pooler=False),

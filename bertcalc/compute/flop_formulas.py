@@ -1,4 +1,4 @@
-"""Formulas for compute: the same steps run with symbols, counted by the same functions."""
+"""Formulas for FLOPs: the same steps run with symbols, counted by the same functions."""
 
 from fractions import Fraction
 from functools import lru_cache
@@ -11,17 +11,7 @@ from bertcalc.compute.chips import seconds
 from bertcalc.compute.conventions import PublishedRule, RuleSizes
 from bertcalc.compute.flops import PYTORCH, Convention, Part, at_masked, by_name, by_part, tokens, total
 from bertcalc.config import Config
-from bertcalc.formula import (
-    ALL_SYMBOLS,
-    SYMBOLS,
-    Formula,
-    SymbolicStep,
-    exact,
-    latex_number,
-    plain,
-    symbolic_steps,
-    write,
-)
+from bertcalc.formula import ALL_SYMBOLS, SYMBOLS, Formula, exact, latex_number, plain, symbolic_steps, write
 from bertcalc.forward.steps import Step
 from bertcalc.subject import Subject
 
@@ -30,16 +20,17 @@ Letters = tuple[Step, ...]
 
 
 def letters(subject: Subject, convention: Convention = PYTORCH, *, cross: bool = False) -> Letters:
-    """The steps in letters; M is the number of masked positions, where the convention counts the head there alone.
+    """The steps of the forward pass with symbolic shapes; ``cross``: whether encoder_hidden_states are given.
 
-    ``cross`` says that encoder_hidden_states are given.
+    M, the number of masked positions, appears if the convention counts the masked-LM head at those alone.
     """
-    return _letters(symbolic_steps(subject, cross=cross), convention.logits == "masked")
+    steps = [one.step for one in symbolic_steps(subject, cross=cross)]
+    return tuple(at_masked(steps, _MASKED) if convention.logits == "masked" else steps)
 
 
 @lru_cache(maxsize=1024)
 def part_formulas(steps: Letters, convention: Convention) -> dict[Part, tuple[Formula, ...]]:
-    """The terms of each part's forward cost; their sum is that of the model."""
+    """The terms of each part's forward cost; all together sum to the model's cost."""
     return {
         part: tuple(map(write, sympy.Add.make_args(_layers_first(cost))))
         for part, cost in by_part(steps, convention).items()
@@ -53,15 +44,15 @@ def plain_formulas(steps: Letters, convention: Convention) -> dict[Part, str]:
 
 @lru_cache(maxsize=1024)
 def name_formulas(steps: Letters, convention: Convention) -> dict[str, Formula]:
-    """The forward cost of one copy of each step and module, by its name; "" is the model."""
+    """The forward cost of one copy of each step and module by name; "" is the whole model."""
     return {row.name: write(_layers_first(row.cost)) for row in by_name(steps, convention)}
 
 
 @lru_cache(maxsize=1024)
 def crossover(steps: Letters, convention: Convention, parts: tuple[Part, ...]) -> Formula | None:
-    """The sequence length at which scores and context cost as much as other parts of the layers together.
+    """The sequence length at which scores and context cost as much as ``parts`` together.
 
-    None with cross attention where projections count: those of the encoder's output do not grow with the length.
+    None if a cost does not grow with the length: with cross attention, that of projecting the encoder's output.
     """
     costs = by_part(steps, convention)
     difference = exact(costs["scores and context"] - sum(costs.get(part, 0) for part in parts))
@@ -70,7 +61,7 @@ def crossover(steps: Letters, convention: Convention, parts: tuple[Part, ...]) -
 
 
 def time_formula(flops: Fraction, peak: int, utilisation: Fraction, devices: int) -> tuple[str, str]:
-    """LaTeX for the seconds that training takes, with letters (F, R, u, n) and with numbers."""
+    """LaTeX for the training time in seconds, with letters (F, R, u, n) and with numbers."""
     symbols = sympy.symbols("F R u n", positive=True)
     expression = seconds(*symbols)
     numbers = (scientific(flops), scientific(Fraction(peak)), f"{float(utilisation):g}", latex_number(devices))
@@ -79,7 +70,7 @@ def time_formula(flops: Fraction, peak: int, utilisation: Fraction, devices: int
 
 
 def scientific(number: Fraction) -> str:
-    """A number in LaTeX with four digits: 2.901 \\times 10^{19}; a small one as people write it."""
+    """A number in LaTeX with four digits, 2.901 \\times 10^{19}; below a million without the power of ten."""
     if number < 10**6:
         return f"{float(number):.4g}" if number < 1000 else latex_number(round(number))
     digits, _e, power = f"{float(number):.3e}".partition("e")
@@ -87,7 +78,7 @@ def scientific(number: Fraction) -> str:
 
 
 def value(formula: Formula, config: Config, **sizes: int) -> Fraction:
-    """What comes out when the numbers of a configuration, and of what goes through it, are put in."""
+    """The value of a formula for a configuration and the sizes of its inputs."""
     numbers = {**config.shared(), **sizes}
     above, below = (
         sum(factor * prod(numbers[field] ** power for field, power in powers) for factor, powers in polynomial)
@@ -101,7 +92,7 @@ _Polynomial = tuple[tuple[int, tuple[tuple[str, int], ...]], ...]
 
 @lru_cache(maxsize=4096)
 def _quotient(expression: Any) -> tuple[_Polynomial, _Polynomial]:
-    """An expression as two sums of products of fields: SymPy would take long to put the numbers in each time."""
+    """The numerator and denominator of an expression as plain tuples, because SymPy's own substitution is slow."""
     letters = tuple(ALL_SYMBOLS.values())
     above, below = (sympy.Poly(part, *letters).terms() for part in sympy.fraction(sympy.together(expression)))
     return _polynomial(above), _polynomial(below)
@@ -114,15 +105,9 @@ def _polynomial(terms: list[tuple[tuple[int, ...], Any]]) -> _Polynomial:
     )
 
 
-@lru_cache(maxsize=256)
-def _letters(symbolic: tuple[SymbolicStep, ...], masked: bool) -> Letters:
-    steps = [one.step for one in symbolic]
-    return tuple(at_masked(steps, _MASKED) if masked else steps)
-
-
 @lru_cache(maxsize=1024)
 def rule_formulas(steps: Letters, rule: PublishedRule) -> tuple[tuple[Formula, ...], tuple[Formula, ...]]:
-    """The terms of a rule of somebody else's, and the terms that PyTorch counts more than it."""
+    """The terms of a published rule, and the terms that PyTorch counts in addition to it."""
     letters = {field: ALL_SYMBOLS[field] for field in RuleSizes._fields}
     theirs = exact(rule.formula(RuleSizes(**{**letters, "batch_size": tokens(steps) / _LENGTH}), steps))
     more = exact(total(steps, phase=rule.phase)) - theirs
@@ -132,5 +117,5 @@ def rule_formulas(steps: Letters, rule: PublishedRule) -> tuple[tuple[Formula, .
 
 
 def _layers_first(cost: Any) -> Any:
-    """A sum with what comes in every layer in brackets: L (...) + ..."""
+    """A sum with the cost of a layer in brackets: L (...) + ..."""
     return sympy.collect(sympy.expand(exact(cost)), SYMBOLS["num_hidden_layers"])

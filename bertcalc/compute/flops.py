@@ -1,4 +1,4 @@
-"""What a forward pass and a training step compute, read from the steps of the forward pass, by a stated convention."""
+"""FLOPs of a forward pass and of a training step, counted from the steps of the forward pass by a stated convention."""
 
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from fractions import Fraction
@@ -20,7 +20,7 @@ Phase = Literal["forward", "training"]
 
 
 class Counting(NamedTuple):
-    """What an operation costs: ``products`` for each of its multiply-adds, ``elements`` for each number it gives."""
+    """The cost of each operation: ``products`` per multiply-add, ``elements`` per number of its output."""
 
     products: Mapping[Operation, int]
     elements: Mapping[Operation, int] = {}
@@ -33,7 +33,7 @@ class Counting(NamedTuple):
 
 
 class ElementCost(NamedTuple):
-    """FLOPs for each number that an operation gives, and what they are."""
+    """The FLOPs that an operation costs per number of its output, and what they are."""
 
     flops: int
     meaning: str
@@ -49,7 +49,7 @@ ELEMENT_COSTS: dict[Operation, ElementCost] = {
     "dropout": ElementCost(4, N_("dropout: random number, comparison, product with the mask, product with the scale")),
     "scale": ElementCost(1, N_("dividing the scores by the square root of the head size")),
     "add": ElementCost(1, N_("a sum: embeddings, residuals and, beyond ELECTRA's list, the attention mask")),
-    # No part of ELECTRA, but counted in the same manner.
+    # Not in ELECTRA's script, but counted in the same way.
     "multiply": ElementCost(1, N_("a product of two numbers, as in a gated feed-forward")),
     "divide": ElementCost(1, N_("dividing by the square root of the head size, as in DeBERTa")),
     "fill": ElementCost(1, N_("filling in the attention mask, as in DeBERTa")),
@@ -61,7 +61,7 @@ _MACS = Counting({"linear": 1, "convolution": 1, "matmul": 1})  # only a product
 
 
 class Convention(NamedTuple):
-    """What is counted; the defaults are what PyTorch's FlopCounterMode does."""
+    """A counting convention; the defaults are those of PyTorch's FlopCounterMode."""
 
     unit: Literal["FLOPs", "MACs"] = "FLOPs"
     operations: Literal["matmul", "all"] = "matmul"  # matrix products alone, or element-wise operations too
@@ -91,7 +91,7 @@ PARTS: tuple[Part, ...] = (
 
 
 class CostRow(NamedTuple):
-    """A step, or a module with all that runs in it: its name without "bert.", its copies, the cost of one copy."""
+    """A step, or a module with everything in it: its name without "bert.", its copies, the cost of one copy."""
 
     name: str
     copies: int
@@ -108,7 +108,7 @@ def forward_flops(
 ) -> int:
     """FLOPs of the matrix products of one forward pass, as PyTorch's FlopCounterMode counts them (eager attention).
 
-    The remaining operations (embeddings, sums, norms, softmax, activations) are no matrix products and count nothing.
+    All other operations (embeddings, sums, norms, softmax, activations) count as zero.
     """
     steps = model.run(Sizes(batch_size, sequence_length, encoder_sequence_length, num_choices))
     return total(steps)
@@ -124,13 +124,13 @@ def training_flops(
     freezing: Freezing = NOTHING_FROZEN,
     recompute: Recompute = "none",
 ) -> int:
-    """FLOPs of one forward and backward pass: each product comes twice again, for its input and for its weight.
+    """FLOPs of one forward and backward pass: backward repeats each product twice, for its input and for its weight.
 
-    A product with ``encoder_hidden_states`` comes only once again: nothing is learned in front of it. What is frozen
-    needs no product for its weight, and what has nothing trained in front of it none for its input. ``recompute`` runs
-    layers, or their attention cores, forward once more where a gradient flows in them; transformers' gradient
-    checkpointing would let one flow to the embeddings always, unless its ``disable_input_require_grads()`` is called.
-    Raises InputError where the model's layers cannot be run again so.
+    A product with ``encoder_hidden_states`` is repeated only once, as the encoder is not trained. A frozen weight needs
+    no product for its gradient, and an input with nothing trained before it none for its own. ``recompute`` runs
+    layers, or their attention cores, forward a second time where a gradient flows in them; transformers' gradient
+    checkpointing lets one flow to the embeddings always, unless its ``disable_input_require_grads()`` is called.
+    Raises InputError if the model's family does not support this ``recompute``.
     """
     check_recompute(model, recompute)
     steps = model.run(Sizes(batch_size, sequence_length, encoder_sequence_length, num_choices))
@@ -161,13 +161,13 @@ def cost(step: Step, convention: Convention = PYTORCH) -> int:
 
 
 def by_part(steps: Iterable[Step], convention: Convention = PYTORCH) -> dict[Part, int]:
-    """The forward cost of each part that costs anything, in the order of the model; they add up to ``total``."""
+    """The forward cost of each part, in the order of the model, without parts that cost nothing; sums to ``total``."""
     costs = summed((part_of(step), cost(step, convention)) for step in steps)
     return {part: costs[part] for part in PARTS if costs.get(part, 0) != 0}
 
 
 def by_name(steps: Iterable[Step], convention: Convention = PYTORCH) -> list[CostRow]:
-    """The forward cost of every step and module that costs anything, modules first; the first row is the model."""
+    """The forward cost of every module and step that costs anything, modules first; the first row is the model."""
     rows: dict[str, CostRow] = {}
     for step in steps:
         one = convention.counting.of(step)
@@ -192,7 +192,7 @@ def part_of(step: Step) -> Part:
 
 
 def masked_positions(sequence_length: int) -> int:
-    """The positions of a sequence that are masked: 15 %, rounded as in google-research/bert's data preparation.
+    """The number of masked positions in a sequence: 15 %, rounded as in google-research/bert's data preparation.
 
     https://github.com/google-research/bert/blob/master/create_pretraining_data.py
     """
@@ -200,7 +200,7 @@ def masked_positions(sequence_length: int) -> int:
 
 
 def tokens(steps: Sequence[Step]) -> int:
-    """The tokens that go through at once."""
+    """The number of tokens in the batch."""
     return prod(steps[0].gives.shape)
 
 
@@ -209,12 +209,12 @@ def has_masked_head(steps: Iterable[Step]) -> bool:
 
 
 def as_stated(steps: Iterable[Step], convention: Convention, sequence_length: int) -> list[Step]:
-    """The steps that a convention counts: the masked-LM head at masked positions alone, if it says so."""
+    """The steps as a convention counts them: the masked-LM head only at masked positions, if it says so."""
     return at_masked(steps, masked_positions(sequence_length)) if convention.logits == "masked" else list(steps)
 
 
 def at_masked(steps: Iterable[Step], positions: int) -> list[Step]:
-    """The same steps with the masked-LM head at so many positions of each sequence alone."""
+    """The same steps, with the masked-LM head run at only ``positions`` of each sequence."""
 
     def cut(value: Value) -> Value:
         *batch, _length, width = value.shape
@@ -229,14 +229,14 @@ def at_masked(steps: Iterable[Step], positions: int) -> list[Step]:
 
 
 def _times(step: Step) -> int:
-    """How often a step comes in training: forward, for its input, for its weight."""
-    return 3 - any(value.name == "encoder_hidden_states" for value in step.takes)  # nothing is learned before these
+    """How often training computes a step: forward, and for the gradients of its input and its weight."""
+    return 3 - any(value.name == "encoder_hidden_states" for value in step.takes)  # these need no gradient
 
 
 def _recomputed(steps: Iterable[Step], recompute: Recompute, flowing: Collection[str]) -> set[str]:
-    """The steps that run forward once more: those of each region with a gradient, up to the last that keeps something.
+    """The steps that gradient checkpointing runs again: in each region with a gradient, up to the last saved tensor.
 
-    A product keeps what goes into it: where that is all, PyTorch's checkpoint stops in front of it.
+    A product saves its inputs alone, so if it is the last to save anything, PyTorch's checkpoint stops before it.
     """
     regions: dict[str, list[Step]] = {}
     for step in steps:
@@ -254,14 +254,14 @@ def _recomputed(steps: Iterable[Step], recompute: Recompute, flowing: Collection
 
 
 def _keeps_what_it_makes(step: Step) -> bool:
-    """Whether the backward pass of a step needs anything beside what goes into it."""
+    """Whether the backward pass of a step needs anything besides its inputs."""
     if isinstance(step.module, Dropout):
         return step.module.p > 0
     return step.operation in ("norm", "softmax", "activation")
 
 
 def _with_parents(name: str) -> list[str]:
-    """The model, and every module around a step, and the step; a list of layers is no module of its own."""
+    """The names of the model, of every module around a step, and of the step; a list of layers is not a module here."""
     names = name.split(".")
     ends = [end for end in range(1, len(names) + 1) if names[end : end + 1] not in (["*"], ["0"])]
     return ["", *(".".join(names[:end]) for end in ends)]

@@ -1,4 +1,4 @@
-"""Names beside the points of a chart, so that none covers another."""
+"""Placing names beside the points of a chart without overlaps."""
 
 from collections.abc import Iterator, Sequence
 from math import cos, pi, sin
@@ -14,7 +14,7 @@ class Box(NamedTuple):
     bottom: float
 
     def overlaps(self, other: "Box") -> bool:
-        """Whether they have more than an edge in common."""
+        """Whether the boxes overlap; touching edges do not count."""
         return (
             self.left < other.right and other.left < self.right and self.top < other.bottom and other.top < self.bottom
         )
@@ -28,14 +28,14 @@ class Box(NamedTuple):
         )
 
     def nearest(self, x: float, y: float) -> tuple[float, float]:
-        """The point in it that is nearest to another point."""
+        """The point of the box that is nearest to (x, y)."""
         return min(max(x, self.left), self.right), min(max(y, self.top), self.bottom)
 
 
 def place(points: Sequence[tuple[float, float]], widths: Sequence[float], height: float, area: Box) -> list[Box | None]:
     """A box for the name of each point, as near to it as possible without covering other names or points.
 
-    None where there is no room: a name far away from its point, or over another one, would say nothing.
+    None where there is no room.
     """
     marks = [_around(x, y, _MARK, _MARK) for x, y in points]
     placed: list[Box] = []
@@ -51,13 +51,13 @@ def place(points: Sequence[tuple[float, float]], widths: Sequence[float], height
     return found
 
 
-_MARK = 10.0  # the side of the square that a point takes up
+_MARK = 10.0  # side of the square around each point that names must not cover
 _DIRECTIONS = 16
 _DISTANCES = (0, 8, 18, 30, 44, 60)
 
 
 def _candidates(x: float, y: float, width: float, height: float) -> Iterator[Box]:
-    """Boxes around a point: nearer ones first, at each distance first to the right."""
+    """Boxes around a point, the nearest first; at each distance the one to the right first."""
     for distance in _DISTANCES:
         for turn in range(_DIRECTIONS):
             angle = 2 * pi * turn / _DIRECTIONS

@@ -1,8 +1,8 @@
-"""What one model has more than another, explained: a sum over the fields that differ, exact for every quantity.
+"""The difference between two models, explained as a sum over the fields that differ; exact for every quantity.
 
-The fields are changed one after the other, in the order of FIELDS, and after each it is counted: so the parts add up,
-and each can be checked by changing that field in the sidebar. Another order would give other parts: a layer is worth
-more where there are more hidden units.
+The fields are changed one after another, in the order of FIELDS, with a count after each. So the parts add up, and each
+can be checked by changing that field in the sidebar. Another order would give other parts: a layer has more parameters
+where there are more hidden units.
 
 >>> from bertcalc.explore.quantities import QUANTITIES
 >>> from bertcalc.presets import PRESETS
@@ -31,9 +31,9 @@ from bertcalc.tree.nn import Place, Shape
 
 _WORDS = tomllib.loads(Path(__file__).with_suffix(".toml").read_text(encoding="utf-8"))
 _COUNTED: dict[str, list[str]] = {one["field"]: one["phrases"] for one in _WORDS["counted"]}
-# What else a unit of hidden_size costs depends on how many there are; every other layer, row or unit costs the same.
+# Each further layer, row or unit costs the same, except for hidden units (the cost is quadratic) and heads.
 _ALIKE = _COUNTED.keys() - {"hidden_size", "num_attention_heads"}
-# What a switch does when it is turned on, and when it is turned off.
+# Phrases for each switch: turned on, turned off.
 _SWITCHED: dict[str, tuple[str, str]] = {
     "add_pooling_layer": (N_("with a pooler"), N_("without a pooler")),
     "tie_word_embeddings": (N_("decoder tied to the word embeddings"), N_("decoder with a table of its own")),
@@ -41,13 +41,13 @@ _SWITCHED: dict[str, tuple[str, str]] = {
     "add_cross_attention": (N_("with cross attention"), N_("without cross attention")),
 }
 _QUERY, _UP = Place("encoder", "attention", "query"), Place("encoder", "feed-forward", "up")
-# Matrices that show the sizes of a model.
+# The matrices whose shapes are shown in a comparison.
 _FUSED, _GATED = Place("encoder", "attention", "query, key, value"), Place("encoder", "feed-forward", "up and gate")
 _SHOWN = (Place("embeddings", role="word"), Place("embeddings", role="position"), _QUERY, _UP, _FUSED, _GATED)
 
 
 class FieldChange(NamedTuple):
-    """A field, and its values in the one and in the other model."""
+    """A field that differs, with its value in either model."""
 
     field: str
     before: Any
@@ -55,11 +55,11 @@ class FieldChange(NamedTuple):
 
     @property
     def counted(self) -> bool:
-        """Whether there are more or fewer of something, which a model has."""
+        """Whether the field is a number of things, as in "12 more layers"."""
         return self.field in _COUNTED
 
     def sentence(self, *, alone: bool = True) -> tuple[str, dict[str, str]]:
-        """What is changed, alone or with others: an English phrase with placeholders, and what fills them."""
+        """An English phrase with placeholders, and their values; ``alone``: no other field changes with this one."""
         field, before, after = self
         if field == "type_vocab_size" and not after:
             return N_("without segment types"), {}
@@ -81,7 +81,7 @@ class FieldChange(NamedTuple):
 
 
 class PartChange(NamedTuple):
-    """A part of a model that has no fields in common with the other: what each has; without a name, the whole model."""
+    """A component's figure in two models that have no fields in common; an empty ``field`` is the whole model."""
 
     field: str
     before: int
@@ -90,9 +90,6 @@ class PartChange(NamedTuple):
 
     def sentence(self, *, alone: bool = True) -> tuple[str, dict[str, str]]:
         return _PARTS[self.field], {}
-
-    def __str__(self) -> str:
-        return _PARTS[self.field]
 
 
 _PARTS = {
@@ -108,14 +105,14 @@ Changes = tuple[FieldChange | PartChange, ...]
 
 
 class Attribution(NamedTuple):
-    """Fields that change together, what is counted after that, and how much more it is."""
+    """Fields that change together, the figure after the change, and how much it grew."""
 
     changes: Changes
     total: int
     difference: int
 
     def each(self) -> int | None:
-        """Parameters of each layer, row or unit that there is more or fewer; None where they are not alike."""
+        """The difference per added or removed layer, row or unit; None where they do not all cost the same."""
         match self.changes:
             case [FieldChange(field, before, after)] if field in _ALIKE:
                 each: int = self.difference // (after - before)
@@ -124,7 +121,7 @@ class Attribution(NamedTuple):
 
 
 class Explanation(NamedTuple):
-    """How a quantity comes from one model's to another's."""
+    """A quantity of two models, and the parts of its difference."""
 
     before: int
     after: int
@@ -132,28 +129,28 @@ class Explanation(NamedTuple):
 
     @property
     def difference(self) -> int:
-        """How much more the other has: the sum of all parts."""
+        """The second figure minus the first: the sum of all parts."""
         return self.after - self.before
 
     @property
     def by_part(self) -> bool:
-        """Whether it is explained by parts of the models instead of fields."""
+        """Whether the difference is explained by components instead of fields."""
         return any(isinstance(change, PartChange) for part in self.parts for change in part.changes)
 
     @property
     def share(self) -> Fraction | None:
-        """The difference as a share of what the first has; None if that has nothing."""
+        """The difference divided by the first figure; None if that is 0."""
         return Fraction(self.difference, self.before) if self.before else None
 
 
 def explain(here: Case, there: Case, quantity: Quantity) -> Explanation:
-    """The difference between two models, which are otherwise the same case, as a sum."""
+    """Explain the difference between two models with the same batch and plan."""
     way = path(here.subject, there.subject)
     return attributed(quantity.of(here), ((changes, quantity.of(here._replace(subject=one))) for changes, one in way))
 
 
 def attributed(before: int, counts: Iterable[tuple[Changes, int]]) -> Explanation:
-    """The difference between a figure and another as a sum, by what changes and what is counted after that."""
+    """Explain a difference from the first figure, and each change with the figure after it."""
     parts, total = [], before
     for changes, now in counts:
         parts.append(Attribution(changes, now, now - total))
@@ -162,14 +159,15 @@ def attributed(before: int, counts: Iterable[tuple[Changes, int]]) -> Explanatio
 
 
 def path(here: Subject, there: Subject) -> Iterator[tuple[tuple[FieldChange, ...], Subject]]:
-    """The way from one model to another: what changes, and the model after it; each of them can be built.
+    """The steps from one model to another: the changes of each, and the model after it, which can be built.
 
-    Where a field cannot change alone (heads that do not divide the old hidden_size), it changes with the next one with
-    which it can: no segment types, with the class that has none.
+    A field that cannot change alone (heads that do not divide the old hidden_size) changes with the next field that
+    makes a valid model.
     """
     now, target = values_of(here), values_of(there)
     fields = list(FIELDS)
-    if "embedding_size" in now and "embedding_size" not in target:  # as wide as the layers, before it is no field
+    # The field disappears: first make it as wide as the layers, which changes nothing else.
+    if "embedding_size" in now and "embedding_size" not in target:
         target["embedding_size"] = target["hidden_size"]
         fields.remove("embedding_size")
         fields.insert(fields.index("architecture"), "embedding_size")
@@ -194,7 +192,7 @@ def path(here: Subject, there: Subject) -> Iterator[tuple[tuple[FieldChange, ...
 
 
 def _changed(now: dict[str, Any], target: dict[str, Any], changes: Sequence[FieldChange]) -> dict[str, Any]:
-    """The values after some changes; what only one of two families has comes and goes with the class."""
+    """The values after some changes; a new class also brings its family's own fields."""
     after = {**now, **{change.field: change.after for change in changes}}
     if all(change.field != "architecture" for change in changes):
         return after
@@ -214,14 +212,14 @@ def differing(subjects: Sequence[Subject]) -> list[str]:
 
 
 def shapes(subject: Subject) -> dict[str, Shape]:
-    """The shapes of a few matrices that show the sizes of the model, by their names without the body's prefix."""
+    """The shapes of a few matrices, by their names without the body's prefix."""
     model = subject.model()
     found = {one.place: one for one in model.tensors() if len(one.shape) == 2}
     return {model.bare(found[place].name): found[place].shape for place in _SHOWN if place in found}
 
 
 class Pair(NamedTuple):
-    """Models that teach something beside each other: their text, what it is, and the view for it, if there is one."""
+    """An instructive comparison: its name, its models as a link writes them, the lesson, and the view to show it in."""
 
     name: str
     models: str

@@ -1,4 +1,4 @@
-"""Models that meet a budget: of all that the constraints allow, those that are nearest to it.
+"""Search for a budget: the models nearest to it among all that the constraints allow.
 
 >>> from bertcalc import BertConfig
 >>> from bertcalc.subject import Subject
@@ -6,10 +6,10 @@
 >>> [(one.hidden_size, one.num_hidden_layers, one.value) for one in found.designs[:3]]
 [(640, 2, 30121600), (576, 3, 30176640), (384, 10, 29811072)]
 
-Every quantity is a polynomial of the candidates' sizes: of degree 2 in the heads, whose size is fixed, of degree 1 in
-intermediate_size, of degree 1 in the layers; only a single head can take less, as nothing of it is laid out anew, and
-the width at which ELECTRA needs no projection. So sixteen exact counts (or twenty) give the quantity of every candidate
-exactly, and for each width and intermediate size the depths nearest to a budget follow from a division.
+Every quantity is a polynomial in the sizes of a candidate: quadratic in the number of heads (of fixed size), linear
+in intermediate_size and in the number of layers. Two widths are exceptions: a single head, which needs no copy for
+another memory layout, and the width at which ELECTRA needs no projection. So a few exact counts give the quantity of
+every candidate, and bisection finds the depths nearest to a budget for each width and intermediate size.
 """
 
 from bisect import bisect_right
@@ -24,9 +24,9 @@ from bertcalc.explore.quantities import PEAKS, QUANTITIES, Case
 from bertcalc.text import N_
 
 HEAD_SIZES = (32, 64, 96, 128)
-# NVIDIA's "Matrix Multiplication Background": most efficient in 16 bits are multiples of 8, on an A100 of 64.
+# NVIDIA's "Matrix Multiplication Background": 16-bit products are most efficient with multiples of 8, of 64 on an A100.
 MULTIPLES = (8, 64, 128)
-# 4 is BERT's; 8/3 is what keeps the size of a feed-forward with three matrices (Shazeer 2020, arXiv:2002.05202).
+# 4 is BERT's; with 8/3 a gated feed-forward (three matrices) has as many parameters (Shazeer 2020, arXiv:2002.05202).
 RATIOS: Mapping[str, tuple[Fraction, ...]] = {
     **{name: (Fraction(name),) for name in ("2", "8/3", "3", "4", "6", "8")},
     "any": tuple(map(Fraction, ("2", "8/3", "3", "4", "5", "6", "7", "8"))),
@@ -36,25 +36,25 @@ BERT_BASE_SHAPE = 64  # hidden units for each layer: 768 / 12
 
 
 class Budget(NamedTuple):
-    """What a model may have of a quantity, in the unit of the quantity."""
+    """An amount of a quantity, in the quantity's unit."""
 
     quantity: str  # a key of QUANTITIES
     amount: int
 
     @property
     def is_limit(self) -> bool:
-        """Whether a model has to stay within it, as in a memory; otherwise it shall come near."""
+        """Whether the budget must not be exceeded, as for memory; otherwise it is a target."""
         return QUANTITIES[self.quantity].unit == "bytes"
 
     def excess(self, value: int) -> tuple[bool, int]:
-        """How far a value is away; what breaks a limit is farther than all that does not."""
+        """The distance of a value, as a sort key: values that exceed a limit come after all that do not."""
         return self.is_limit and value > self.amount, abs(value - self.amount)
 
 
 class Constraints(NamedTuple):
-    """Which models come into question.
+    """The constraints on candidates.
 
-    hidden_size is a multiple of head_size and of ``multiple``, intermediate_size is hidden_size times a ratio, rounded
+    hidden_size is a multiple of head_size and of ``multiple``; intermediate_size is hidden_size times a ratio, rounded
     up to a multiple of ``multiple``.
     """
 
@@ -64,19 +64,19 @@ class Constraints(NamedTuple):
     layers_from: int = 2
     layers_to: int = 24
     hidden_to: int = 4096
-    pad_vocabulary: bool = False  # round vocab_size up to a multiple, too
+    pad_vocabulary: bool = False  # also round vocab_size up to a multiple
 
     @property
     def step(self) -> int:
-        """The narrowest hidden_size; all others are multiples of it."""
+        """The smallest hidden_size; all others are multiples of it."""
         return lcm(self.head_size, self.multiple)
 
     def vocabulary(self, vocab_size: int) -> int:
-        """The vocab_size of every candidate. The largest that is possible is a multiple of every MULTIPLES."""
+        """The vocab_size of every candidate; rounding never exceeds the largest one, a multiple of all MULTIPLES."""
         return _round_up(vocab_size, self.multiple) if self.pad_vocabulary else vocab_size
 
     def problems(self) -> Iterator[Problem]:
-        """What is wrong with the limits of depth and width."""
+        """The problems with the limits of depth and width."""
         widest = DIMENSIONS["hidden_size"][1]
         limits = {
             "layers_from": (*DIMENSIONS["num_hidden_layers"], 2),
@@ -92,7 +92,7 @@ class Constraints(NamedTuple):
             yield Problem.of(message, "layers_from", first, *remedies, first=first, last=last)
 
     def nearest(self) -> "Constraints":
-        """The same with limits that are possible."""
+        """The same constraints with the nearest valid limits."""
         possible = self
         while problem := next(possible.problems(), None):
             possible = possible._replace(**problem.remedies[0])
@@ -100,7 +100,7 @@ class Constraints(NamedTuple):
 
 
 class Design(NamedTuple):
-    """A model, in the fields that the search chooses, and its value of the budget's quantity."""
+    """A model: the fields that the search chooses, and the value of the budget's quantity."""
 
     hidden_size: int
     num_attention_heads: int
@@ -120,7 +120,7 @@ class Design(NamedTuple):
 
 
 class Result(NamedTuple):
-    """The designs nearest to a budget, nearest first, and between which values all candidates are."""
+    """The designs nearest to a budget, the nearest first; of all candidates the smallest, the largest, the number."""
 
     designs: tuple[Design, ...]
     smallest: Design
@@ -128,12 +128,12 @@ class Result(NamedTuple):
     candidates: int
 
     def possible(self, budget: Budget) -> bool:
-        """Whether the budget is between the smallest and the largest value; for a limit the largest does not matter."""
+        """Whether the budget is between the smallest and the largest value; a limit only has to reach the smallest."""
         return self.smallest.value <= budget.amount and (budget.is_limit or budget.amount <= self.largest.value)
 
 
 class _Row(NamedTuple):
-    """All depths of one width and intermediate size, with the value at each: it grows with every layer."""
+    """All depths of one width and intermediate size; ``at`` gives the value at a depth, which grows with it."""
 
     heads: int
     intermediate: int
@@ -141,11 +141,10 @@ class _Row(NamedTuple):
 
 
 def search(case: Case, budget: Budget, constraints: Constraints, count: int = 8) -> Result:
-    """The ``count`` candidates nearest to a budget, in the architecture and for the batch and the plan of a case.
+    """The ``count`` candidates nearest to a budget, with the architecture, the batch and the plan of a case.
 
-    For a limit, what stays within it comes first, the largest first. Equally near are ordered by how near their
-    shape is to bert-base's, then by their fields, from hidden_size on, the smaller first. The constraints have no
-    problems.
+    For a limit, candidates within it come first, the largest first. Ties are broken by the distance of their shape from
+    bert-base's, then by their fields from hidden_size on, the smaller first. The constraints must have no problems.
     """
     vocab_size = constraints.vocabulary(case.subject.config.vocab_size)
     rows = list(_rows(case.replace(vocab_size=vocab_size), budget, constraints))
@@ -158,7 +157,7 @@ def search(case: Case, budget: Budget, constraints: Constraints, count: int = 8)
     def best(row: _Row) -> tuple[bool, int]:
         return min(budget.excess(row.at(layers)) for layers in _around(row, budget, constraints, 1))
 
-    # A row whose best is farther away than the best of ``count`` others has none of the nearest.
+    # A row can be skipped if the best depths of ``count`` other rows are nearer than its own best.
     places = [(row, layers) for row in _first(rows, best, count) for layers in _around(row, budget, constraints, count)]
     near = [design(*place) for place in _first(places, lambda place: budget.excess(place[0].at(place[1])), count)]
     near.sort(key=lambda one: (budget.excess(one.value), abs(one.shape - BERT_BASE_SHAPE), one))
@@ -171,7 +170,7 @@ def search(case: Case, budget: Budget, constraints: Constraints, count: int = 8)
 
 
 def _first(items: Sequence[_Item], far: Callable[[_Item], tuple[bool, int]], count: int) -> list[_Item]:
-    """The ``count`` nearest of some items in their own order, and all that are as near as the last of them."""
+    """The ``count`` items with the smallest distances, and all that tie with the last; in their original order."""
     distances = list(map(far, items))
     last = sorted(distances)[:count][-1]
     return [item for item, distance in zip(items, distances, strict=True) if distance <= last]
@@ -182,14 +181,14 @@ def _rows(case: Case, budget: Budget, constraints: Constraints) -> Iterator[_Row
     values = _values(case, budget.quantity, constraints)
     for width in range(1, constraints.hidden_to // constraints.step + 1):
         hidden_size = width * constraints.step
-        # Two ratios can come to the same.
+        # Rounding can make two ratios equal.
         sizes = {_round_up(ratio.numerator * hidden_size, multiple, ratio.denominator) for ratio in constraints.ratios}
         for intermediate in sorted(sizes):
             yield _Row(width * heads, intermediate, values(width, intermediate))
 
 
 def _values(case: Case, quantity: str, constraints: Constraints) -> Callable[[int, int], Callable[[int], int]]:
-    """Of a width and an intermediate size the value at each depth."""
+    """The value as a function of width and intermediate size, then of depth."""
     heads = constraints.step // constraints.head_size
 
     def one(width: int, intermediate: int, layers: int) -> Case:
@@ -197,7 +196,7 @@ def _values(case: Case, quantity: str, constraints: Constraints) -> Callable[[in
         return case.replace(**sizes, intermediate_size=intermediate, num_hidden_layers=layers)
 
     if moment := PEAKS.get(quantity):
-        from bertcalc.memory.peak_formulas import peak_of_designs  # SymPy is loaded when it is needed first
+        from bertcalc.memory.peak_formulas import peak_of_designs  # imports SymPy, which is slow
 
         sizes = one(1, 1, 1)
         peak = peak_of_designs(sizes.subject, moment(sizes.plan), sizes.batch_size, sizes.sequence_length)
@@ -206,8 +205,8 @@ def _values(case: Case, quantity: str, constraints: Constraints) -> Callable[[in
     def count(width: int, intermediate: int, layers: int) -> int:
         return QUANTITIES[quantity].of(one(width, intermediate, layers))
 
-    # Each is a polynomial: of degree 2 in the width, linear in intermediate size and depth. A single head is apart with
-    # relative positions, and so are the widths at which the family builds otherwise.
+    # Quadratic in the width, linear in intermediate size and depth, except for a single head (with relative positions)
+    # and the widths at which the family builds another model.
     apart = {1, *(size // constraints.step for size in case.subject.config.breaks if size % constraints.step == 0)}
     curves = {
         (inner, layers): _through(partial(count, intermediate=inner, layers=layers), apart)
@@ -224,7 +223,7 @@ def _values(case: Case, quantity: str, constraints: Constraints) -> Callable[[in
 
 
 def _through(count: Callable[[int], int], apart: Collection[int]) -> Callable[[int], int]:
-    """What is counted at each width: elsewhere than at those that are ``apart`` a polynomial of degree 2."""
+    """The count as a function of width: a quadratic polynomial, but counted exactly at the widths in ``apart``."""
     places = [width for width in range(2, 6) if width not in apart][:3]
     values = [Fraction(count(width)) for width in places]
     exact: dict[int, int] = {}
@@ -242,7 +241,7 @@ def _through(count: Callable[[int], int], apart: Collection[int]) -> Callable[[i
 
 
 def _around(row: _Row, budget: Budget, constraints: Constraints, count: int) -> range:
-    """The depths among which are the ``count`` nearest to a budget: as many on either side of it."""
+    """The ``count`` depths on either side of a budget, which include the ``count`` nearest."""
     first, last = constraints.layers_from, constraints.layers_to
     depths = range(first, last + 1)
     within = first - 1 + bisect_right(depths, budget.amount, key=row.at)  # the last depth that does not exceed it

@@ -1,4 +1,4 @@
-"""Formulas of growth: each quantity in powers of the dimension that is swept, read from the definition with symbols.
+"""Formulas of growth: each quantity as a sum of powers of the swept dimension, from the model built with symbols.
 
 >>> from bertcalc import BertConfig
 >>> from bertcalc.subject import Subject
@@ -25,34 +25,34 @@ from bertcalc.memory.peak_formulas import peak
 
 
 class Growth(NamedTuple):
-    """A quantity as a sum of powers of the swept letter, the highest first; negative ones with relative positions."""
+    """A quantity as a sum of powers of the swept letter, the highest first; relative positions give negative ones."""
 
     field: str
-    powers: Mapping[int, Formula]  # the coefficient of each, in the other letters
-    terms: tuple[tuple[int, str], ...]  # powers, and LaTeX of what has them
+    powers: Mapping[int, Formula]  # the coefficient of each power, in the other letters
+    terms: tuple[tuple[int, str], ...]  # the power and the LaTeX of each term
 
     @property
     def order(self) -> int:
-        """The highest power: how it grows in the end."""
+        """The highest power: the asymptotic growth."""
         return max(self.powers, default=0)
 
     def coefficients(self, case: Case) -> dict[int, Fraction]:
-        """The coefficients with the numbers of a model put in."""
+        """The coefficients for the sizes of a model."""
         sizes = {field: getattr(case, field) for field in BATCH}
         return {power: value(one, case.subject.config, **sizes) for power, one in self.powers.items()}
 
     def numeric_terms(self, case: Case) -> tuple[tuple[int, str], ...]:
-        """The terms with numbers for all letters but the swept one."""
+        """The terms with numbers in place of all letters but the swept one."""
         found = self.coefficients(case).items()
         return tuple((power, _term(latex_fraction(one), self.field, power)) for power, one in found)
 
 
 def growth(name: str, sweep: Sweep) -> Growth:
-    """How a quantity grows along the one dimension of a sweep, with what goes along.
+    """The growth of a quantity along the only dimension of a sweep, including the sizes that follow it.
 
-    With relative positions it holds from 2 on where batch, heads or sequence are swept: see ``Sweep.row``. It does not
-    hold at the single width at which ELECTRA has no projection (``Config.breaks``), where the row is right. Of memory
-    it is the formula of the moment at which the present model needs most: it holds as long as that is the peak.
+    With relative positions it holds from 2 on if batch, heads or sequence length are swept. It does not hold at the
+    single width at which ELECTRA has no projection (``Config.breaks``); ``Sweep.row`` is right there, too. For memory
+    it is the formula of the moment at which the present model peaks, and holds as long as that is the peak.
     """
     (field,) = sweep.dimensions
     if moment := PEAKS.get(name):
@@ -65,9 +65,9 @@ def growth(name: str, sweep: Sweep) -> Growth:
     fixed = sizes if sweep.config.ones_matter else {}
     ones = {size: 1 for size, number in fixed.items() if number == 1 and size not in sweep.fields(**{field: 0})}
     written = {name: SYMBOLS[of] for name, of in sweep.config.letters_of_sizes().items()}
-    if field == "num_hidden_layers":  # ModernBERT has no letter for a single layer
+    if field == "num_hidden_layers":  # a ModernBERT with a single layer has no letter for their number
         written |= {field: SYMBOLS[field]}
-    if field in ("hidden_size", "embedding_size"):  # which may agree now, and do not elsewhere
+    if field in ("hidden_size", "embedding_size"):  # they may be equal now, but not along the sweep
         written |= {name: SYMBOLS[name] for name in written}
     letters = {**written, **{name: ALL_SYMBOLS[name] for name in BATCH}, **ones}
     symbolic = sweep.case._replace(**{size: letters.pop(size) for size in BATCH}).replace(**letters)
@@ -75,7 +75,7 @@ def growth(name: str, sweep: Sweep) -> Growth:
 
 
 def local_exponent(coefficients: Mapping[int, Fraction], at: int) -> Fraction:
-    """The power that the quantity grows like at a value: its relative growth over that of the dimension.
+    """The local exponent at a value: the relative growth of the quantity divided by that of the dimension.
 
     >>> local_exponent({2: Fraction(1), 0: Fraction(9)}, 3)
     Fraction(1, 1)
@@ -88,9 +88,10 @@ _COUNT = sympy.Symbol("k", integer=True, positive=True)
 
 
 def _along(sweep: Sweep, field: str) -> tuple[tuple[Any, Any], ...]:
-    """The letters that go along, each with what it is in the swept one: A is H / 64.
+    """The letters that follow the swept one, each as an expression in it: A is H / 64.
 
-    As a multiple of its unit everything that goes along is whole; what H // 64 is for any H takes SymPy 3 ms.
+    The swept letter is written as a multiple of its unit, so that all divisions are exact: SymPy takes 3 ms for the
+    H // 64 of an arbitrary H.
     """
     unit = sweep.unit(field)
     forms = sweep.fields(**{field: unit * _COUNT})
@@ -118,11 +119,11 @@ def _growth(expression: Any, field: str, along: tuple[tuple[Any, Any], ...]) -> 
     return Growth(field, {power: write(one) for power, one in falling.items()}, terms)
 
 
-_MANY = 8  # more terms than this in brackets are wider than a page
+_MANY = 8  # more terms than this in brackets would be wider than the page
 
 
 def _parts(coefficient: Any, *, bracket: bool) -> list[str]:
-    """LaTeX of a coefficient: common factors and the rest in brackets, or each summand where there are many."""
+    """LaTeX of a coefficient: common factors and the rest in brackets, or each summand if there are many."""
     summands = coefficient.as_ordered_terms()
     factored = sympy.factor_terms(coefficient)
     if len(summands) > _MANY or (factored.is_Add and not bracket):

@@ -1,8 +1,8 @@
-"""Models as a link writes them, so that a comparison is a link.
+"""Models written as text, so that a comparison fits into a link.
 
-A comparison is some models with spaces between them. A model is where it starts from, a preset or the present model of
-the sidebar, and what is changed in it: ``bert-base-uncased~vocab_size-21128~architecture-BertForMaskedLM``. All of the
-signs in it are among the few that browsers and Streamlit leave as they are in an address.
+A comparison is a list of models separated by spaces. A model is its base, a preset or ``present`` (the model of the
+sidebar), followed by its changes: ``bert-base-uncased~vocab_size-21128~architecture-BertForMaskedLM``. It has only
+characters that browsers and Streamlit leave unescaped in an address.
 
 >>> [item], wrong = read("bert-base-uncased~vocab_size-21128")
 >>> item.subject().config.vocab_size, wrong
@@ -28,41 +28,23 @@ from bertcalc.typed import whole
 
 PRESENT = "present"
 MOST = 12  # models in a comparison
-LONGEST = 8_000  # characters of it: what any server takes in an address
-# All that a model can be told apart by, in the order in which it is said, and in which differences are explained:
-# what makes a model large first. Fields that limit each other are neighbours.
+LONGEST = 8_000  # characters of a comparison: any server accepts addresses of this length
+# All fields in which models can differ, in the order in which they are written and in which differences are explained:
+# the ones that make a model large first. Fields that limit each other are neighbors.
 FIELDS = (
-    "num_hidden_layers",
-    "num_attention_heads",
-    "hidden_size",
-    "intermediate_size",
-    "vocab_size",
-    "pad_token_id",
-    "max_position_embeddings",
-    "type_vocab_size",
-    "hidden_act",
-    "position_embedding_type",
-    "is_decoder",
-    "add_cross_attention",
-    "hidden_dropout_prob",
-    "attention_probs_dropout_prob",
-    "add_pooling_layer",
-    "architecture",
-    "tie_word_embeddings",
-    "num_labels",
-    "classifier_dropout",
-    "layer_norm_eps",
-    "initializer_range",
-    "use_cache",
-    "bos_token_id",
-    "eos_token_id",
+    *("num_hidden_layers", "num_attention_heads", "hidden_size", "intermediate_size"),
+    *("vocab_size", "pad_token_id", "max_position_embeddings", "type_vocab_size"),
+    *("hidden_act", "position_embedding_type", "is_decoder", "add_cross_attention"),
+    *("hidden_dropout_prob", "attention_probs_dropout_prob"),
+    *("add_pooling_layer", "architecture", "tie_word_embeddings", "num_labels", "classifier_dropout"),
+    *("layer_norm_eps", "initializer_range", "use_cache", "bos_token_id", "eos_token_id"),
     *OWN_FIELDS,
 )
 _CONSTANTS: dict[str, bool | None] = {"true": True, "false": False, "none": None}
 
 
 class WrittenModel(NamedTuple):
-    """A model as it is written: where it starts from, and the changed fields with their values."""
+    """A model as it is written: its base, and the changed fields with their values."""
 
     base: str
     changes: tuple[tuple[str, Any], ...] = ()
@@ -72,9 +54,9 @@ class WrittenModel(NamedTuple):
         return "~".join([self.base, *(f"{own(field)}-{_written(value)}" for field, value in self.changes)])
 
     def subject(self, present: Subject | None = None) -> Subject:
-        """The model that is meant.
+        """The model.
 
-        Raises ConfigError if it cannot be built, KeyError if it is the present one, which is not given.
+        Raises ConfigError if it cannot be built, KeyError if its base is the present model and that is not given.
         """
         start = subject_of_preset(self.base) if present is None or self.base != PRESENT else present
         changes = dict(self.changes)
@@ -84,7 +66,7 @@ class WrittenModel(NamedTuple):
 
 
 class Wrong(NamedTuple):
-    """A part of the text that is no model, and why."""
+    """A part of the text that is not a model, and the reason."""
 
     text: str
     problem: Problem
@@ -96,9 +78,9 @@ def write(items: Sequence[object]) -> str:
 
 
 def read(text: str, present: type[Config] | None = None) -> tuple[list[WrittenModel], list[Wrong]]:
-    """The models of a comparison, each once, and what is wrong with the rest of its text.
+    """The models of a comparison without duplicates, and the problems in the rest of its text.
 
-    Whether a model can be built is not looked at: the present one changes. ``present`` is its kind of configuration.
+    Whether a model can be built is not checked, as the present model changes. ``present`` is its configuration class.
     """
     return read_with(text, partial(read_item, present=present))
 
@@ -107,7 +89,7 @@ Item = TypeVar("Item")
 
 
 def read_with(text: str, read_one: Callable[[str], Item]) -> tuple[list[Item], list[Wrong]]:
-    """The same with another reading of each model, which raises InputError."""
+    """``read`` with another function for each model, which raises InputError."""
     if (length := len(text)) > LONGEST:
         message = N_("a comparison has at most {most} characters, this has {length}.")
         return [], [Wrong(shorten(text), Problem.of(message, "models", length, most=LONGEST, length=length))]
@@ -126,15 +108,15 @@ def read_with(text: str, read_one: Callable[[str], Item]) -> tuple[list[Item], l
 
 
 def item_of(subject: Subject, base: str | None = None) -> WrittenModel:
-    """A model as it is written from a preset; without one, from the preset with the fewest differences."""
+    """A model written as changes of the preset ``base``; by default of the preset with the fewest differences."""
     values = values_of(subject)
 
     def changes(preset: str) -> tuple[tuple[str, Any], ...]:
         start = values_of(subject_of_preset(preset))
-        if subject.architecture != start["architecture"]:  # a class that is written has its pooler, unless it is said
+        if subject.architecture != start["architecture"]:  # as in ``subject``: another class brings its own pooler
             start["add_pooling_layer"] = subject.cls.pooler
         found = (field for field in FIELDS if field in values and values[field] != start.get(field))
-        # Every other class decides by itself whether it has a pooler.
+        # add_pooling_layer is an option of some classes only; the others fix it.
         return tuple(
             (field, values[field]) for field in found if field != "add_pooling_layer" or subject.cls.pooler_is_optional
         )
@@ -145,7 +127,7 @@ def item_of(subject: Subject, base: str | None = None) -> WrittenModel:
 
 
 def values_of(subject: Subject) -> dict[str, Any]:
-    """What a model has in each of FIELDS, but for fields that other families alone have."""
+    """The model's value of each of FIELDS, without the fields of other families."""
     pooler = subject.cls.pooler and subject.add_pooling_layer
     return {
         **absent(type(subject.config)),
@@ -156,13 +138,13 @@ def values_of(subject: Subject) -> dict[str, Any]:
 
 
 def subject_of_preset(name: str) -> Subject:
-    """A preset in the class that is the body alone."""
+    """A preset in its family's base class, which has no head."""
     config = PRESETS[name].config
     return Subject(config, family_of(config).base.name)
 
 
 def subject_of(values: Mapping[str, Any]) -> Subject:
-    """The model that has these values. Raises ConfigError if it cannot be built."""
+    """The model with these values. Raises ConfigError if it cannot be built."""
     architecture, pooler = values["architecture"], values["add_pooling_layer"]
     family, cls = CLASSES[architecture], class_of(architecture)
     config = {field: value for field, value in values.items() if family.config.has(field) or field in ABSENT}
@@ -182,14 +164,13 @@ def read_item(text: str, present: type[Config] | None = None) -> WrittenModel:
     kind = type(PRESETS[DEFAULT_PRESET if base == PRESENT else base].config)
     if base == PRESENT and present:
         kind = present
-    for assignment in assignments:
-        name, _dash, said = assignment.partition("-")
+    parted = [assignment.partition("-") for assignment in assignments]
+    for name, _dash, said in parted:
         if name == "architecture" and said in CLASSES:
             kind = CLASSES[said].config
     changes: dict[str, Any] = {}
-    for assignment in assignments:
-        name, dash, said = assignment.partition("-")
-        # What one family calls a field that all share can be another field of another family.
+    for name, dash, said in parted:
+        # The same name can mean different fields in different families.
         field = kind.shared_name(name) if kind.has(name) else SHARED.get(name, name)
         if field not in FIELDS:
             message = N_("there is no field {name}: did you mean {nearest}?")
@@ -213,14 +194,14 @@ def _check(kind: type[Config], field: str, value: Any) -> Problem | None:
             return None
         return _unknown(field, str(value), N_("there is no architecture {name}: did you mean {nearest}?"), CLASSES)
     if field == "add_pooling_layer":
-        # It is no field of the configuration, but may be what this one may be.
+        # It is not a field of the configuration, but has the same type as use_cache.
         problem = check_field(kind, "use_cache", value)
         return problem and problem._replace(field=field, values={**problem.values, "field": field})
     return check_field(kind, field, value)
 
 
 def _unknown(field: str, name: str, message: str, known: Sequence[str] | Mapping[str, object]) -> Problem:
-    starting = [one for one in known if name and one.startswith(name)]  # of bert-base, before roberta-base
+    starting = [one for one in known if name and one.startswith(name)]  # bert-base means bert-base-*, not roberta-base
     nearest = (starting or get_close_matches(name[:100], known, n=1, cutoff=0.0))[0]
     return Problem.of(message, field, name, name=shorten(name), nearest=nearest)
 
@@ -230,7 +211,7 @@ def _written(value: object) -> str:
 
 
 def _value(text: str) -> Any:
-    """The value that is meant; what looks like none of the others is a text."""
+    """The value of a text: a constant, a float, an integer, or else the text itself."""
     if text in _CONSTANTS:
         return _CONSTANTS[text]
     if re.fullmatch(r"[0-9]{1,20}(?=[.e])(\.[0-9]{0,20})?(e[-+]?[0-9]{1,3})?", text):

@@ -1,7 +1,7 @@
-"""What models are compared by: the parameters, FLOPs and bytes of a model with something going through it.
+"""The quantities that models are compared by: parameters, FLOPs and bytes of a model for a batch.
 
-Each quantity is read from the tree with whatever it was built with: integers, columns, or symbols. Only the peaks of
-memory have no symbolic reading, as each is the largest of several moments.
+Each quantity works for models built from integers, columns or symbols. Only the memory peaks have no symbolic value, as
+each is the maximum over several moments.
 
 >>> from bertcalc import BertConfig
 >>> QUANTITIES["parameters"].of(Case(Subject(BertConfig())))
@@ -28,11 +28,11 @@ Unit = Literal["parameters", "FLOPs", "bytes"]
 
 
 class Case(NamedTuple):
-    """A model, what goes through it, and how it is trained (with AdamW, every parameter).
+    """A model, its batch, and how it is trained (AdamW, on all parameters unless the plan freezes some).
 
-    Columns are int64: a quantity that reaches 2**63 wraps around there, and only there. No quantity shrinks when a
-    field grows, but for relative positions, whose distances are shorter where there are more heads: so the counts of
-    the corners, as Python integers, say whether that can happen.
+    Columns are int64, so a quantity that reaches 2**63 wraps around. Because no quantity shrinks when a field grows,
+    except with more heads and relative positions (each distance has a vector of the head size), counting the corners of
+    a range with Python integers shows whether that can happen.
     """
 
     subject: Subject
@@ -41,19 +41,19 @@ class Case(NamedTuple):
     plan: Plan = Plan()
 
     def replace(self, **fields: Any) -> "Case":
-        """The same with other fields of the configuration, which are not checked: numbers, columns or symbols."""
+        """The case with other, unchecked fields of the configuration: numbers, columns or symbols."""
         return self._replace(subject=self.subject._replace(config=unchecked(self.subject.config, **fields)))
 
 
 class Quantity(NamedTuple):
-    """Something to compare models by."""
+    """A quantity to compare models by."""
 
     unit: Unit
     meaning: str
-    of: Callable[[Case], int]  # raises InputError where memory is not simulated, or where a class cannot run
+    of: Callable[[Case], int]  # raises InputError if the memory is not simulated or the class cannot run
 
     def known(self, case: Case) -> int | None:
-        """The figure; None where there is none."""
+        """The figure; None if there is none."""
         try:
             return self.of(case)
         except InputError:
@@ -65,7 +65,7 @@ def parameters(case: Case) -> int:
 
 
 def component_parameters(component: Component, case: Case) -> int:
-    """The parameters of a component; 0 where the architecture has none."""
+    """The parameters of a component; 0 if the architecture lacks it."""
     try:
         totals = components(case.subject)
     except TypeError:  # columns are not hashable
@@ -75,7 +75,7 @@ def component_parameters(component: Component, case: Case) -> int:
 
 @lru_cache(maxsize=256)
 def components(subject: Subject) -> Mapping[Component, int]:
-    """Parameters of each component that one model has, kept because they are asked for one after the other."""
+    """The parameters of each component of a model; cached, because components are asked for one after another."""
     return totals_by_component(subject.model())
 
 
@@ -86,7 +86,7 @@ def flops(count: Callable[..., int], case: Case) -> int:
 
 
 def weights(case: Case) -> int:
-    """Bytes of the weights, in the type that the model computes in."""
+    """Bytes of the weights in the dtype that the model computes in."""
     return ITEM_BYTES[PRECISIONS[case.plan.precision].dtype] * parameters(case)
 
 
@@ -102,8 +102,8 @@ PEAKS: Mapping[str, Callable[[Plan], Plan | Inference]] = {
 
 
 def peak(name: str, case: Case) -> int:
-    """The most bytes that are alive at once in a step."""
-    from bertcalc.memory.peak_formulas import peak_bytes  # SymPy is loaded when it is needed first
+    """The peak bytes of a step."""
+    from bertcalc.memory.peak_formulas import peak_bytes  # imports SymPy, which is slow
 
     return peak_bytes(case.subject, PEAKS[name](case.plan), case.batch_size, case.sequence_length)
 

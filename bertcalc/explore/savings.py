@@ -1,4 +1,4 @@
-"""What freezing, and adding up the gradients of several batches, save in memory and in FLOPs.
+"""The memory and FLOPs that freezing and gradient accumulation save.
 
 >>> from bertcalc import BertConfig
 >>> from bertcalc.memory.plan import Plan
@@ -19,7 +19,7 @@ from bertcalc.forward.gradients import NOTHING_FROZEN
 
 
 class Saving(NamedTuple):
-    """The peak of a step and its FLOPs, with what saves and without."""
+    """Peak bytes and FLOPs of a step with the saving, and without it (``whole_...``)."""
 
     num_bytes: int
     whole_bytes: int
@@ -36,12 +36,12 @@ class Saving(NamedTuple):
 
 
 def of_freezing(case: Case) -> Saving:
-    """A step in which the plan's tensors are frozen beside one in which nothing is."""
+    """A step with the plan's frozen tensors, against one with nothing frozen."""
     return _saving(case, case._replace(plan=case.plan._replace(freezing=NOTHING_FROZEN)), 1)
 
 
 def of_adding_up(case: Case, batches: int) -> Saving:
-    """So many batches, one after the other, beside one that is as large as all of them."""
+    """Gradient accumulation over ``batches`` batches, against one batch as large as all of them together."""
     one_after_the_other = case._replace(plan=case.plan._replace(accumulate=batches > 1))
     together = case._replace(batch_size=batches * case.batch_size, plan=case.plan._replace(accumulate=False))
     return _saving(one_after_the_other, together, batches)

@@ -1,4 +1,4 @@
-"""Models along one dimension or two: which of them there are, what they cost, and where a cost reaches a level.
+"""Models along one or two dimensions: the possible values, their costs, and where a cost reaches a level.
 
 >>> from bertcalc.subject import Subject
 >>> from bertcalc import BertConfig
@@ -22,30 +22,30 @@ from bertcalc.fields import OWN_DIMENSIONS
 from bertcalc.forward.steps import BATCH, LARGEST
 from bertcalc.presets import PRESETS
 
-# What can be swept, with the limits of each.
+# The fields that can be swept, with their limits.
 SWEPT: dict[str, tuple[int, int]] = {**DIMENSIONS, **OWN_DIMENSIONS, **dict.fromkeys(BATCH, (1, LARGEST))}
-# What decides at 1 what is kept for relative positions: a single one needs not be laid out anew.
+# With relative positions, a size of 1 in one of these changes what is saved: a copy for a new memory layout is skipped.
 LAID_OUT = ("batch_size", "num_attention_heads", "sequence_length")
 _RELATED = ({"hidden_size", "num_attention_heads"}, {"max_position_embeddings", "sequence_length"})
 _INT64 = 2**63 - 1
 _Thing = TypeVar("_Thing")
-Array = Callable[[Sequence[int]], Any]  # makes an int64 column: NumPy's, as this package imports none
+Array = Callable[[Sequence[int]], Any]  # makes an int64 column; the caller passes NumPy's, as this package has none
 
 
 def sweepable(config: Config) -> list[str]:
-    """What can be swept of a model: the sizes that its family has, and those of the batch."""
+    """The sizes of a model that can be swept: those that its family has, and those of the batch."""
     return [field for field in SWEPT if field in BATCH or config.has(field)]
 
 
 class Ties(NamedTuple):
-    """What goes along with the hidden size, as in the published models; otherwise it stays."""
+    """The sizes that follow the hidden size, as in the published models; otherwise they stay."""
 
-    heads: bool = True  # as many as keep the size of a head
-    intermediate: bool = True  # keeps its ratio to the hidden size
+    heads: bool = True  # num_attention_heads, so that the head size stays
+    intermediate: bool = True  # intermediate_size, so that its ratio to hidden_size stays
 
 
 class Sweep(NamedTuple):
-    """A model that is changed along one dimension or two, with what goes along."""
+    """A model, the one or two dimensions along which it is changed, and what follows them."""
 
     case: Case
     dimensions: tuple[str, ...]
@@ -64,19 +64,19 @@ class Sweep(NamedTuple):
 
     @property
     def ratio(self) -> Fraction:
-        """Of the intermediate size to the hidden size."""
+        """intermediate_size / hidden_size."""
         return Fraction(self.config.intermediate_size, self.config.hidden_size)
 
     @property
     def grows(self) -> bool:
-        """Whether no quantity shrinks along any dimension: more heads are smaller, and so are their distances."""
+        """Whether no quantity shrinks along any dimension: with relative positions, more heads have smaller tables."""
         return not self.config.ones_matter or "num_attention_heads" not in self.dimensions
 
     def present(self, field: str) -> int:
         return int(getattr(self.case if field in BATCH else self.config, field))
 
     def fields(self, **values: Any) -> dict[str, Any]:
-        """Values of the dimensions with those that go along: numbers, columns or symbols."""
+        """The values of the dimensions and of the sizes that follow them: numbers, columns or symbols."""
         if "hidden_size" not in values:
             return values
         ratio = self.ratio
@@ -87,13 +87,13 @@ class Sweep(NamedTuple):
         return {**values, **{field: along[field] for field in self.following}}
 
     def at(self, **values: Any) -> Case:
-        """The model with other values of the dimensions, which are not checked: numbers, columns or symbols."""
+        """The model with other, unchecked values of the dimensions: numbers, columns or symbols."""
         fields = self.fields(**values)
         sizes = {field: fields.pop(field) for field in BATCH if field in fields}
         return self.case._replace(**sizes).replace(**fields)
 
     def limits(self, field: str) -> tuple[int, int]:
-        """The least and the most that a dimension can be; a relation to the other dimension is left to ``exists``."""
+        """The lowest and highest value of a dimension; ``exists`` checks relations to the other dimension."""
         low, high = SWEPT[field]
         if field == "vocab_size":
             low = self.config.fewest_words
@@ -109,11 +109,11 @@ class Sweep(NamedTuple):
 
     @property
     def _spare(self) -> int:
-        """Rows of the position table that are never used."""
+        """Rows of the position table that no token uses."""
         return self.config.max_position_embeddings - self.config.longest
 
     def unit(self, field: str) -> int:
-        """What a dimension is a multiple of."""
+        """The number that all values of a dimension are multiples of."""
         if field != "hidden_size":
             return 1
         by_heads = "num_attention_heads" not in {*self.following, *self.dimensions}
@@ -121,9 +121,9 @@ class Sweep(NamedTuple):
         return lcm(heads, self.ratio.denominator) if "intermediate_size" in self.following else heads
 
     def values(self, field: str, low: int, high: int, most: int = 200) -> list[int]:
-        """Possible values from ``low`` to ``high``, both within the limits: the ends, and round ones in between.
+        """At most about ``most`` possible values from ``low`` to ``high``, both within the limits.
 
-        At most about ``most``; where there is none, the nearest below.
+        These are the ends and round numbers in between; if there is none, the nearest value below.
         """
         if field == "num_attention_heads" and "hidden_size" not in self.dimensions:
             possible = divisors(self.config.hidden_size // self.config.heads_of)
@@ -139,17 +139,17 @@ class Sweep(NamedTuple):
         return [value for value in found if self._shares(**{field: value})] or [self.present(field)]
 
     def _shares(self, **values: int) -> bool:
-        """Whether the heads can share keys and values evenly, as EuroBERT's do."""
+        """Whether the number of key/value heads divides the number of heads (grouped-query attention in EuroBERT)."""
         heads = self.fields(**values).get("num_attention_heads", self.config.num_attention_heads)
         return bool(heads % (self.config.shared().get("num_key_value_heads") or 1) == 0)
 
     def has(self, field: str, value: int) -> bool:
-        """Whether a dimension can have a value, while the other one stays."""
+        """Whether a dimension can have a value while the other one stays."""
         low, high = self.limits(field)
         return low <= value <= high and self.values(field, value, value) == [value]
 
     def exists(self, **values: int) -> bool:
-        """Whether two dimensions that depend on each other can have these values together."""
+        """Whether the two dimensions can have these values together."""
         if {"hidden_size", "num_attention_heads"} <= values.keys():
             whole = values["hidden_size"] % (values["num_attention_heads"] * self.config.heads_of) == 0
             return whole and self._shares(**values)
@@ -158,14 +158,14 @@ class Sweep(NamedTuple):
         return True
 
     def row(self, name: str, values: Sequence[int], array: Array) -> list[int]:
-        """A quantity at each value of the one dimension, as one column."""
+        """A quantity at each value of the only dimension."""
         (field,) = self.dimensions
         return [figure for group in self._apart(field, values) for figure in self._figures(name, {field: group}, array)]
 
     def table(self, name: str, xs: Sequence[int], ys: Sequence[int], array: Array) -> list[list[int | None]]:
-        """A quantity of every model of the map, as one column: for each x a list with one for each y.
+        """A quantity of every model of the map: for each x a list with a figure for each y.
 
-        None where there is no such model: see ``exists``.
+        None where there is no such model (see ``exists``).
         """
         x, y = self.dimensions
         rows: list[list[int | None]] = []
@@ -180,12 +180,12 @@ class Sweep(NamedTuple):
         ]
 
     def _figures(self, name: str, places: Mapping[str, Sequence[int]], array: Array) -> list[Any]:
-        """A quantity at some values of the dimensions, in nested lists; halved where models are not all built alike."""
+        """A quantity at some values of the dimensions, in nested lists; halved until all models are built alike."""
         x, *others = places
         columns = {field: array(values) for field, values in places.items()}
         if others:
             columns[x] = columns[x][:, None]
-        # A single value stays an integer, as what is kept asks.
+        # A single value stays an integer, because what is saved depends on whether it is 1.
         given = {field: values[0] if len(values) == 1 else columns[field] for field, values in places.items()}
         try:
             figures = QUANTITIES[name].of(self.at(**given))
@@ -199,12 +199,12 @@ class Sweep(NamedTuple):
         return found
 
     def fits(self, names: Sequence[str], ranges: Mapping[str, tuple[int, int]]) -> bool:
-        """Whether int64 can count the quantities of all models between these values: the largest is at a corner."""
+        """Whether the quantities of all models in these ranges fit into int64; the largest is at a corner."""
         corners = [dict(zip(ranges, corner, strict=True)) for corner in product(*ranges.values())]
         return all(QUANTITIES[name].of(self.at(**corner)) <= _INT64 for name in names for corner in corners)
 
     def fitting(self, names: Sequence[str], ranges: Mapping[str, tuple[int, int]]) -> dict[str, tuple[int, int]] | None:
-        """The ranges, with lower ends above where int64 could not count; None if not even their first model fits."""
+        """The ranges, with upper ends lowered so that all fits into int64; None if not even the first model does."""
         found = dict(ranges)
         for field, (low, high) in ranges.items():
             if self.fits(names, found):
@@ -216,7 +216,7 @@ class Sweep(NamedTuple):
         return found if self.fits(names, found) else None
 
     def _apart(self, field: str, values: Sequence[int]) -> Iterator[Sequence[int]]:
-        """The values as columns; where a single one decides what is kept, those are by themselves."""
+        """The values in groups that can be counted as columns; values that make a size of LAID_OUT 1 are alone."""
         if not self.config.ones_matter:
             yield values
             return
@@ -227,14 +227,14 @@ class Sweep(NamedTuple):
 
 
 class PublishedModels(NamedTuple):
-    """Published models that are at one place of a map: presets, the first of which stands for all."""
+    """The presets at one place of a map; the first stands for all."""
 
     place: tuple[int, int]
     presets: tuple[str, ...]
 
 
 def published(dimensions: Sequence[str]) -> list[PublishedModels]:
-    """The presets by their places on a map of two dimensions; none where these are no fields of a configuration."""
+    """The presets by their places on a map of two dimensions; none if one of these is a size of the batch."""
     places: dict[tuple[int, int], list[str]] = {}
     if set(dimensions) <= DIMENSIONS.keys():
         for name, preset in PRESETS.items():
@@ -244,13 +244,13 @@ def published(dimensions: Sequence[str]) -> list[PublishedModels]:
 
 
 def around(values: Sequence[int], present: int) -> tuple[int | None, int | None]:
-    """The values before and after one that need not be among them; None at the ends."""
+    """The values before and after ``present``, which need not be one of them; None at the ends."""
     before, after = bisect_left(values, present), bisect_right(values, present)
     return values[before - 1] if before else None, values[after] if after < len(values) else None
 
 
 def levels(low: int, high: int) -> list[int]:
-    """Round numbers between two: 1, 2 and 5 with zeros, 1 and 3 or 1 where these are too many; steps where too few."""
+    """Round numbers between two: 1, 2, 5, 10, ...; if too many 1, 3, 10, ... or powers of 10; if too few even steps."""
     digits = range(len(str(high)))
     for heads in ((1, 2, 5), (1, 3), (1,)):
         found = [head * 10**power for power in digits for head in heads if low < head * 10**power < high]
@@ -268,11 +268,11 @@ _FEW, _MANY = 3, 11
 def line(
     xs: Sequence[int], ys: Sequence[int], table: Sequence[Sequence[int | None]], level: int
 ) -> list[tuple[float, float]]:
-    """Where a quantity that grows along both dimensions reaches a level: places from the top left to the bottom right.
+    """The contour at which a quantity that grows along both dimensions reaches a level, from top left to bottom right.
 
-    ``table`` has a list for each x with a figure for each y, None where there is no such model. At about 60
-    values of either dimension the place between two values of the other one is found, exactly for a polynomial of
-    degree 2: all quantities but the memory of inference.
+    ``table`` has a list for each x with a figure for each y, None where there is no such model. At about 60 values of
+    each dimension, the crossing between two values of the other one is interpolated, exactly for a quadratic
+    polynomial: all quantities but the memory of inference.
     """
     places = set()
     for x, figures in _some(list(zip(xs, table, strict=True))):
@@ -285,9 +285,9 @@ def line(
 
 
 def crossing(places: Sequence[int], figures: Sequence[int | None], level: int) -> float | None:
-    """Where figures that grow reach a level: between the last place below it and the first that is not.
+    """The place at which growing figures reach a level, interpolated between two places.
 
-    None if never, or if figures are missing and too few are left to tell a curve.
+    None if they never do, or if figures are missing and fewer than three are left.
 
     >>> crossing([1, 2, 3], [1, 4, 9], 4), crossing([10, 20, 30], [100, 400, 900], 225)
     (2.0, 15.0)
@@ -306,7 +306,7 @@ def crossing(places: Sequence[int], figures: Sequence[int | None], level: int) -
     slope = (end - start) / (high - low)
     third = known[after + 1] if after + 1 < len(known) else known[after - 2] if after > 1 else None
     curve = ((third[1] - end) / (third[0] - high) - slope) / (third[0] - low) if third else 0.0
-    # From low on: start + b u + curve u^2 = level, solved without the difference of two large numbers.
+    # Solve start + b u + curve u^2 = level for the distance u from low, without subtracting two large numbers.
     b = slope - curve * (high - low)
     root = b + sqrt(max(b * b + 4 * curve * (level - start), 0))
     return min(max(low + 2 * (level - start) / root, low), high) if root > 0 else float(high)
@@ -316,12 +316,12 @@ _CURVED = 3
 
 
 def round_up(number: Fraction) -> int:
-    """The least of 1, 2 and 5 with zeros that is not smaller."""
+    """The smallest of 1, 2, 5, 10, 20, 50, ... that is not below a number."""
     power: int = 10 ** (len(str(ceil(number))) - 1)
     return next(step * power for step in (1, 2, 5, 10) if step * power >= number)
 
 
 def _some(things: Sequence[_Thing]) -> Sequence[_Thing]:
-    """About 60 of them, with the first and the last."""
+    """About 60 of the things, including the first and the last."""
     step = -(-len(things) // 60)
     return [*things[:-1:step], things[-1]]

@@ -1,6 +1,6 @@
-"""A table as CSV, Markdown, LaTeX and HTML.
+"""Tables as CSV, Markdown, LaTeX and HTML.
 
-Texts are escaped, so that nothing in them is read as the format. Text that somebody else wrote comes as Code.
+Text is escaped, so that nothing in it is read as markup. Text that somebody else wrote must be passed as Code.
 """
 
 import csv
@@ -13,12 +13,12 @@ from bertcalc.export.table import Cell, Code, Math, Table
 from bertcalc.text import code, visible
 
 _GROUPED = re.compile(r"[+-]?[0-9]{1,3}(,[0-9]{3})*")
-_ON_ONE_PAGE = 40  # rows that LaTeX puts on a page of A4
+_ON_ONE_PAGE = 40  # rows that fit on a page of A4 in LaTeX
 _SIGNED = re.compile(r"[+-][0-9.,]+( [A-Za-z%]+)?")
 
 
 def csv_text(table: Table) -> str:
-    """Comma-separated values: numbers as digits alone, formulas as LaTeX, and no text that a spreadsheet computes."""
+    """CSV: numbers without separators, formulas as LaTeX, and no text that a spreadsheet takes for a formula."""
     out = StringIO()
     writer = csv.writer(out)
     writer.writerow(map(_guarded, table.columns))
@@ -27,7 +27,7 @@ def csv_text(table: Table) -> str:
 
 
 def markdown_text(table: Table) -> str:
-    """A table of GitHub's Markdown; formulas stand between dollars."""
+    """A table in GitHub's Markdown; formulas stand between dollar signs."""
     align = ["---:" if _numeric(table, at) else "---" for at in range(len(table.columns))]
     lines = [[markdown_cell(name) for name in table.columns], align]
     lines += [[markdown_cell(cell) for cell in row] for row in table.rows]
@@ -35,7 +35,7 @@ def markdown_text(table: Table) -> str:
 
 
 def latex_text(table: Table) -> str:
-    r"""A tabular with booktabs' rules, in a table with its title; over several pages (longtable) where it is long."""
+    r"""A tabular with booktabs rules, in a table with its title as caption; a long one is a longtable."""
     align = "".join("r" if _numeric(table, at) else "l" for at in range(len(table.columns)))
     caption = rf"\caption{{{_latex_cell(table.title)}}}"
     head = [r"\toprule", " & ".join(map(_latex_cell, table.columns)) + r" \\", r"\midrule"]
@@ -50,7 +50,7 @@ def latex_text(table: Table) -> str:
 
 
 def html_text(table: Table) -> str:
-    """A table of HTML; formulas as MathML."""
+    """A table in HTML; formulas as MathML."""
     kinds = [' class="number"' if _numeric(table, at) else "" for at in range(len(table.columns))]
     head = "".join(f"<th{kind}>{escape(name)}</th>" for kind, name in zip(kinds, table.columns, strict=True))
     rows = [
@@ -62,7 +62,7 @@ def html_text(table: Table) -> str:
 
 
 def markdown_cell(cell: Cell) -> str:
-    """A cell as Markdown on one line."""
+    """A cell as one line of Markdown."""
     return _written(cell, _markdown, lambda math: f"${math.latex}$", _markdown_code)
 
 
@@ -73,7 +73,7 @@ def html_cell(cell: Cell) -> str:
 def _written(
     cell: Cell, text: Callable[[str], str], math: Callable[[Math], str], name: Callable[[str], str] = str
 ) -> str:
-    """A cell, its texts, formulas and names each written by their function."""
+    """A cell, its text, formulas and names each written by the function for them."""
     if isinstance(cell, Math):
         return math(cell)
     if isinstance(cell, Code):
@@ -103,12 +103,12 @@ def _value(cell: Cell) -> int | float | str:
     return text.replace(",", "").removeprefix("+") if is_number else _guarded(text)
 
 
-# Full-width signs begin a formula in a Japanese spreadsheet, and a semicolon a cell where a comma is in numbers.
+# Full-width signs begin formulas in Japanese spreadsheets; a semicolon ends a cell where the comma is the decimal sign.
 _FORMULA = re.compile(r"(^|[;\t\r\n])(?=\s*[=+@＝＋＠－-])")
 
 
 def _guarded(text: str) -> str:
-    """The text with an apostrophe where a spreadsheet would take it for a formula, as its users write it."""
+    """The text with an apostrophe in front of whatever a spreadsheet would take for a formula."""
     return text if _SIGNED.fullmatch(text) else _FORMULA.sub(r"\1'", text)
 
 
@@ -118,7 +118,7 @@ def _markdown(text: str) -> str:
 
 
 def _markdown_code(text: str) -> str:
-    """A name in a table: a bar ends a cell, in code as well, unless one backslash is before it.
+    """A name in a table: a bar ends the cell even in code, unless exactly one backslash is before it.
 
     See https://github.github.com/gfm/#tables-extension-.
     """
@@ -154,12 +154,12 @@ _LATEX = {sign: rf"\{sign}" for sign in "&%$#_{}"} | {
     "✓": r"$\surd$",
     "✗": r"$\times$",
     "∞": r"$\infty$",
-    "[": "{[}",  # at the beginning of a row it would be read with the end of the row before
+    "[": "{[}",  # at the beginning of a row it would be an argument of the \\ before it
     "]": "{]}",
     "\n": " ",
     "\N{NO-BREAK SPACE}": "~",
 }
-# A typewriter font has ligatures as well, and babel has commands that begin with a quotation mark.
+# Typewriter fonts have ligatures, too, and babel has commands that begin with a quotation mark.
 LATEX_CODE = _LATEX | {"`": r"\textasciigrave{}", "'": r"\textquotesingle{}", '"': r"{\char34}", "-": "-{}", "–": "–"}
 
 
@@ -173,5 +173,5 @@ def _latex_cell(cell: Cell) -> str:
 
 
 def latex_escaped(text: str, signs: Mapping[str, str] = _LATEX) -> str:
-    """The text with what LaTeX would read as a command as the sign that it is."""
+    """The text with LaTeX's special characters escaped."""
     return "".join(signs.get(sign) or "".join(signs.get(one, one) for one in visible(sign)) for sign in text)

@@ -1,6 +1,6 @@
-"""A report of one model on one page: what it is, its parameters, a walk through it, what it costs, and the proof.
+"""A one-page report of a model: configuration, parameters, the steps of the forward pass, costs, and the proof.
 
-It is a sequence of blocks, written as Markdown or HTML.
+It is a sequence of blocks that can be written as Markdown or HTML.
 """
 
 from collections.abc import Sequence
@@ -45,7 +45,7 @@ Block = Part | Beside
 
 
 class Report(NamedTuple):
-    """A title, and what is under it."""
+    """A title, a language code, and the blocks under the title."""
 
     title: str
     language: str
@@ -53,14 +53,14 @@ class Report(NamedTuple):
 
 
 class Evidence(NamedTuple):
-    """The verdict of the real model in a sentence, and the comparisons if it was built."""
+    """The verdict of the comparison with the real model, and the single comparisons if it was built."""
 
     verdict: str
     checks: Table | None = None
 
 
 class Formulas(NamedTuple):
-    """The formulas, which need SymPy: see bertcalc.export.formula_tables."""
+    """The formulas; they come from the caller because they need SymPy (see bertcalc.export.formula_tables)."""
 
     components: Table
     flops: tuple[Math, Math]
@@ -69,7 +69,7 @@ class Formulas(NamedTuple):
 def report(
     case: Case, formulas: Formulas, evidence: Evidence, *, name: str, url: str, language: str, _: Translate
 ) -> Report:
-    """The report of a model with its inputs; ``name`` says what it started from, ``url`` is its link."""
+    """The report of a model and its batch; ``name`` says which preset it is or started from, ``url`` is its link."""
     architecture, model = case.subject.architecture, case.subject.model()
     tensors = sum(1 for _tensor in model.named_parameters())
     total = model.num_parameters()
@@ -117,7 +117,7 @@ def markdown(report: Report) -> str:
 
 
 def html(report: Report) -> str:
-    """The report as one file of HTML, to be printed on A4."""
+    """The report as one HTML file for printing on A4."""
     body = "\n".join(map(_html, report.blocks))
     return _PAGE.substitute(language=escape(report.language), title=escape(report.title), body=body)
 
@@ -156,7 +156,7 @@ def _html(block: Block) -> str:
 
 
 def _said(subject: Subject) -> str:
-    """The sizes, and what else differs from Hugging Face's defaults."""
+    """The sizes, and all other fields that differ from Hugging Face's defaults, as a sentence."""
     values = subject.config.telling() | ({} if subject.add_pooling_layer else {"add_pooling_layer": False})
     return ", ".join(f"{name} {written(value)}" for name, value in values.items()) + "."
 

@@ -29,7 +29,7 @@ assert len(tensors) == {tensors:_}
 def snippet(subject: Subject) -> str:
     """The source of the program, which fails if the real model has another number of parameters or tensors.
 
-    It has all sizes, and other fields if they are not the default.
+    It sets all sizes, and the other fields that differ from the defaults.
     """
     config, model = subject.config, subject.model()
     version = version_of(config)

@@ -1,22 +1,22 @@
-"""A table to export: texts, numbers and formulas, before a format is chosen."""
+"""A table of text, numbers and formulas, independent of the export format."""
 
 from typing import NamedTuple
 
 
 class Math(NamedTuple):
-    """A formula as LaTeX, and as MathML for HTML."""
+    """A formula as LaTeX, and optionally as MathML for HTML."""
 
     latex: str
     mathml: str = ""
 
 
 class Code(NamedTuple):
-    """A name in a program, or a text that somebody else wrote: it is quoted in every format."""
+    """A name in a program, or text that somebody else wrote; every format quotes it as code."""
 
     text: str
 
 
-# A str is plain text, escaped when it is written. A tuple is a sequence of parts.
+# A str is plain text and is escaped when it is written; a tuple is a sequence of parts in one cell.
 Part = str | Math | Code
 Cell = int | float | Part | tuple[Part, ...]
 

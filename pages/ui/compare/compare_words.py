@@ -1,6 +1,5 @@
-"""The words of a comparison: names of models, problems, differences."""
+"""The words of a comparison: names of models, and differences."""
 
-from collections import Counter
 from collections.abc import Sequence
 from typing import Any
 
@@ -8,24 +7,19 @@ from bertcalc.config import LETTERS
 from bertcalc.discover.compared import WrittenFound
 from bertcalc.explore.compare import Explanation
 from bertcalc.explore.models import PRESENT, WrittenModel
+from bertcalc.text import distinct
 from pages.ui.i18n import _, listed
 from pages.ui.numbers import signed_count, signed_percent
 
 
 def names_of(items: Sequence[WrittenModel | WrittenFound]) -> list[str]:
     """A distinct name for each model."""
-    names: list[str] = []
-    seen: Counter[str] = Counter()
     same_base = len(items) > 1 and len({item.base for item in items}) == 1
-    for item in items:
-        name = _name(item, same_base)
-        seen[name] += 1
-        names.append(name if seen[name] == 1 else f"{name} ({seen[name]})")
-    return names
+    return distinct([_name(item, same_base) for item in items])
 
 
 def _name(item: WrittenModel | WrittenFound, same_base: bool) -> str:
-    """The base of a model and its first changes; without the base if all models share it and the changes suffice."""
+    """The base of a model and its first changes; without the base if all models share it and the changes are enough."""
     ordered = sorted(item.changes, key=lambda change: change[0] != "architecture")
     changes = listed(_change(field, value) for field, value in ordered[:_SAID])
     if item.changes[_SAID:]:
@@ -50,10 +44,10 @@ def _change(field: str, value: Any) -> str:
 
 
 def signed(difference: int) -> str:
-    """A difference with its sign; none is 0."""
+    """A difference with its sign, or 0."""
     return signed_count(difference, "0")
 
 
 def relative(found: Explanation) -> str:
-    """The difference in percent of the first figure; empty if that is 0."""
+    """The difference in percent of the first figure; empty if the first figure is 0."""
     return "" if found.share is None else signed_percent(found.share)

@@ -42,16 +42,16 @@ VIEW = view(
     },
 )
 MODELS = Text("models", N_("The comparison, as it is in the link"), "", LONGEST)
-EXPLAINED = Text("explained", N_("Explain"), "", LONGEST)  # a model of the comparison, as it is written there
+EXPLAINED = Text("explained", N_("Explain"), "", LONGEST)  # a model of the comparison, as written in MODELS
 COMPARE_BY = Select("compare_by", N_("Compare by"), QUANTITIES, QUANTITY_NAMES, width=190)
-FIGURES = ("forward", "training_memory", "inference_memory")  # in a table, beside parameters
-GLANCE = ("parameters", "embeddings", "forward", "training_memory")  # what there is room for at a glance
+FIGURES = ("forward", "training_memory", "inference_memory")  # of the table, beside parameters
+GLANCE = ("parameters", "embeddings", "forward", "training_memory")  # the columns of "At a glance"
 _ORDERS = {"descending": N_("Largest first"), "ascending": N_("Smallest first"), "chosen": N_("As chosen")}
 ORDER = Select[str]("order", N_("Order"), words=_ORDERS, width=250)
 
 
 class Compared(NamedTuple):
-    """A model of the comparison: as it is in the link, its name, and its configuration."""
+    """A model of the comparison: as it is written in the link, its name, and the model itself."""
 
     item: WrittenModel | WrittenFound
     name: str
@@ -72,19 +72,20 @@ class Comparison(NamedTuple):
         return QUANTITIES[self.measure]
 
     def case(self, one: Compared) -> Case | FoundCase:
-        """A model with what goes through it."""
+        """A model with its batch."""
         if isinstance(one.subject, FoundModel):
             return FoundCase(one.subject, *self.batch)
         return Case(one.subject, *self.batch)
 
     def known(self, one: Compared, measure: str = "") -> int | None:
-        """The quantity of a model, or another one; None where it is not known."""
+        """The figure of a model, by default of the chosen quantity; None if it is not known."""
         return known(measure or self.measure, self.case(one))
 
     def unknown(self) -> dict[str, list[str]]:
-        """The reasons why – stands for figures of this view, each with its models; of our own formulas.
+        """The reasons for "–" in place of a figure in this view, each with the names of its models.
 
-        The scatter plot leaves such models out, and where there is no difference to explain, that is said at once.
+        Discovered models are not included (``show_limits`` explains theirs), nor is anything explained elsewhere: the
+        scatter plot leaves such models out, and the explained difference shows its own message.
         """
         shown = {"glance": GLANCE, "table": FIGURES, "scatter": ()}.get(self.view, (self.measure,))
         said = (self.models[0], explained(self.models)) if self.view == "differences" and self.models[1:] else ()
@@ -100,14 +101,14 @@ class Comparison(NamedTuple):
         return dict(components_of(self.case(one)).items())
 
     def names(self) -> dict[str, str]:
-        """What components are called beside each other: those of a discovered model are told apart by names alone."""
+        """The names of components; less specific if there is a discovered model, which only has names of tensors."""
         parts: dict[str, str] = {part: _(part) for part in COMPONENTS}
         if any(isinstance(one.subject, FoundModel) for one in self.models):
             parts |= {"encoder": _("layers"), "pooler": _("pooler, other parts")}
         return parts
 
     def explained(self, one: Compared) -> Explanation | None:
-        """How the quantity of a model comes from that of the first; None where one of both is not known."""
+        """The explained difference of a model from the first; None if one of the figures is not known."""
         with suppress(InputError):
             return explain(self.case(self.models[0]), self.case(one), self.measure)
         return None
@@ -116,7 +117,7 @@ class Comparison(NamedTuple):
 def begin(choice: Choice) -> list[WrittenModel]:
     """The default comparison: the present model with its preset.
 
-    A preset itself, of which nothing is changed, is compared with one of the other size.
+    An unchanged preset is compared with bert-large-uncased instead, which is compared with bert-base-uncased.
     """
     present = WrittenModel(PRESENT)
     if item_of(choice.subject, choice.preset).changes:
@@ -125,9 +126,9 @@ def begin(choice: Choice) -> list[WrittenModel]:
 
 
 def choose(choice: Choice) -> Comparison:
-    """Draw the controls; impossible models are named and left out.
+    """Draw the controls and return their values; impossible models are named and left out.
 
-    The text of the comparison is drawn by ``choose_text``, before.
+    ``choose_text`` draws the text of the comparison and must run before.
     """
     present = choice.subject
     text = st.session_state["models"]
@@ -160,7 +161,7 @@ def choose(choice: Choice) -> Comparison:
 
 
 def _choose_batch(models: Sequence[Subject | FoundModel], present: Subject, shown: str) -> Batch:
-    """A batch that all models can take whose limits are known."""
+    """Draw the batch; it is limited to what all models can take whose limits are known."""
     configs = [subject.config for subject in models if isinstance(subject, Subject)]
     if models and not configs and shown != "scatter":
         return Batch(BATCH_SIZE.show_within(1, _MOST), SEQUENCE_LENGTH.show_within(1, _MOST))
@@ -171,16 +172,16 @@ def _choose_batch(models: Sequence[Subject | FoundModel], present: Subject, show
 
 
 def choose_text(choice: Choice) -> None:
-    """The field with the comparison as it is in the link."""
+    """Draw the field with the comparison as it is written in the link."""
     said = _("Models separated by spaces. A model is a preset, or {present}, with ~field-value for each change.")
     MODELS.show(placeholder=write(begin(choice)), help=said.format(present=PRESENT))
 
 
 def _choose_items(items: Sequence[WrittenModel | WrittenFound], pin: WrittenModel) -> None:
-    """The list of models, to add and remove some."""
+    """Draw the list of models, for adding and removing some."""
     written = list(map(str, items))
     names = dict(zip(written, names_of(items), strict=True))
-    # A new control for each comparison: what is in a closed popover tells the server what it held when it was open.
+    # A new key for each comparison: a control in a closed popover would send the server its old value.
     key = f"compared {write(items)}"
     options = list(dict.fromkeys([*written, PRESENT, *PRESETS]))
     st.multiselect(
@@ -200,12 +201,12 @@ def _choose_items(items: Sequence[WrittenModel | WrittenFound], pin: WrittenMode
 
 
 def _take_chosen(key: str, options: Sequence[str]) -> None:
-    # An option that is gone comes as its text (see controls.Select): the present model's name changes in a drag.
+    # An option that has disappeared comes as its label (see controls.Select): the present model's changes in a drag.
     change({"models": " ".join(item for item in st.session_state[key] if item in options)})
 
 
 def _paste(items: Sequence[WrittenModel | WrittenFound]) -> None:
-    """A field for somebody's config.json, and its problems."""
+    """Draw the field for a config.json, and the problems of its text."""
     text = st.text_area(_("Paste a config.json of Hugging Face"), key="config_json", height=220)
     if not text.strip():
         return
@@ -230,27 +231,27 @@ def _paste(items: Sequence[WrittenModel | WrittenFound]) -> None:
 
 def _quote(problems: Iterable[Problem]) -> None:
     for problem in problems:
-        # st.text, because it quotes somebody else's text: none of it is Markdown.
+        # st.text, because it quotes untrusted text, which must not be read as Markdown.
         st.text(sentence(problem, str))
 
 
 def _add_button(
     label: str, items: Sequence[WrittenModel | WrittenFound], item: WrittenModel | WrittenFound, **look: Any
 ) -> None:
-    """A button that appends a model, if it is new and there is room for it."""
+    """Draw a button that appends a model; disabled if it is there already or there is no room."""
     more = write([*items, item])
     full = item in items or len(items) >= MOST or len(more) > LONGEST
     st.button(label, on_click=change, args=({"models": more},), disabled=full, **look)
 
 
 def _show_pairs() -> None:
-    """A button for each instructive pair of models, and the lesson of the chosen one."""
+    """Draw a button for each instructive comparison, and the lesson of the chosen one."""
     present = st.session_state["models"]
     with st.container(horizontal=True, gap="xsmall", key="pairs"):
         for key, pair in PAIRS.items():
             chosen = pair.models == present
             if pair.view not in ("", st.session_state[VIEW.name]) and not chosen:
-                continue  # there is one row for them
+                continue  # there is room for one row only
             icon = ":material/check:" if chosen else None
             st.button(_(pair.name), key=f"pair {key}", on_click=_take_pair, args=(key,), icon=icon)
     for pair in PAIRS.values():
@@ -280,13 +281,13 @@ def _show_wrong(wrong: Sequence[Wrong], right: Sequence[WrittenModel | WrittenFo
         return
     with st.container(border=True, key="left_out"):
         for model, problem in wrong:
-            # st.text, because a link is somebody else's text: none of it is Markdown.
+            # st.text, because it quotes the link, which must not be read as Markdown.
             st.text(_("{model} is left out: {why}").format(model=model, why=sentence(problem, str)))
         st.button(_("Remove it from the link"), on_click=change, args=({"models": write(right)},))
 
 
 def _choose_explained(models: Sequence[Compared]) -> None:
-    """Choose the difference that is explained, and make its model the baseline."""
+    """Draw the choice of the model whose difference is explained, and the button that makes it the baseline."""
     if len(models) > 2:
         others = [str(model.item) for model in models[1:]]
         st.selectbox(EXPLAINED.title, others, key=EXPLAINED.name, bind="query-params", width=430)
@@ -297,7 +298,7 @@ def _choose_explained(models: Sequence[Compared]) -> None:
 
 
 def found_in(comparison: Comparison) -> dict[WrittenFound, FoundModel]:
-    """The models whose formula was discovered."""
+    """The models of the comparison whose formula was discovered."""
     return {
         one.item: one.subject
         for one in comparison.models
@@ -306,6 +307,6 @@ def found_in(comparison: Comparison) -> dict[WrittenFound, FoundModel]:
 
 
 def explained(models: Sequence[Compared]) -> Compared:
-    """The model whose difference to the first is explained."""
+    """The model whose difference from the first is explained: the chosen one, or the second."""
     key = st.session_state.get("explained")
     return next((model for model in models[1:] if str(model.item) == key), models[1])

@@ -1,4 +1,4 @@
-"""Differences on the Compare page: how one model's figure comes from another's, as a sum, as bars, line by line."""
+"""Differences on the Compare page: one model's figure explained from another's, as a sum, as bars, and step by step."""
 
 import re
 from collections.abc import Sequence
@@ -24,12 +24,12 @@ from pages.ui.quantity_words import title_of
 from pages.ui.tables import show_rows
 
 _MANY = 6
-_HEIGHT, _LOW = 270, 170  # pixels of the bars together, as far as their labels stay readable; on the projector
-_TERMS = 66  # digits and letters of a sum that fit on one line beside sidebar and figure at 1280 pixels
+_HEIGHT, _LOW = 270, 170  # pixels for all bars together, unless labels become unreadable; _LOW on the projector
+_TERMS = 66  # digits and letters of a sum that fit on a line beside sidebar and figure at 1280 pixels
 
 
 def show_differences(comparison: Comparison) -> None:
-    """The difference between two models as a sum, as bars and as a table; and all other differences."""
+    """Show the difference between two models as a sum, as bars and as a table, then the differences of all models."""
     models, quantity = comparison.models, comparison.quantity
     if len(models) < 2:
         st.info(_("A difference needs two models: choose another one under Models."))
@@ -66,9 +66,7 @@ def show_differences(comparison: Comparison) -> None:
 
 
 def show_parts(comparison: Comparison, found: Explanation) -> None:
-    """The parts of a difference as bars, each from the end of the one before, and their sum; of many parts those that
-    change something.
-    """
+    """Draw the parts of a difference as a waterfall of bars, and their sum; if there are many, without those of 0."""
     parts = [part for part in found.parts if part.difference or len(found.parts) <= _MANY]
     ends = accumulate((part.difference for part in parts), initial=0)
     bars = [
@@ -92,7 +90,7 @@ def show_parts(comparison: Comparison, found: Explanation) -> None:
 
 
 def _show_steps(comparison: Comparison, found: Explanation, phrases: Sequence[str]) -> None:
-    """The same sum as a table, with the fields to change in the sidebar to check each line."""
+    """Show the sum as a table, with the fields to change in the sidebar to check each line."""
     first, other = comparison.models[0], explained(comparison.models)
     steps = [
         (phrase, _assignments(part), signed(part.difference), f"{part.total:,}")
@@ -117,20 +115,20 @@ def _show_all(comparison: Comparison) -> None:
 
 
 def _phrase(part: Attribution) -> str:
-    """What changes, in words."""
+    """The changes of a part in words."""
     sentences = (change.sentence(alone=len(part.changes) == 1) for change in part.changes)
     return listed(_(message).format(**values) for message, values in sentences)
 
 
 def _assignments(part: Attribution) -> str:
-    """What is changed to what: a field as code; a part has its name beside it already."""
+    """The old and new values of a part's changes; fields are named, components already are in the column before."""
     names = ["" if isinstance(change, PartChange) else f"`{change.field}` " for change in part.changes]
     changes = [f"{written(change.before)} → {written(change.after)}" for change in part.changes]
     return "  \n".join(name + change for name, change in zip(names, changes, strict=True))
 
 
 def _label(comparison: Comparison, difference: int) -> str:
-    """A part of the difference, exact and abbreviated."""
+    """A difference in exact and in abbreviated form."""
     if not difference:
         return "0  ·  " + _("changes nothing")
     unit = comparison.quantity.unit

@@ -1,4 +1,4 @@
-"""Models of any class of transformers in a comparison: choosing one, and having its formula found."""
+"""Models of any class of transformers in a comparison: choosing one, and discovering its formula."""
 
 from collections.abc import Mapping, Sequence
 
@@ -20,7 +20,7 @@ _FAILED = "compared without a formula"
 
 
 def choose() -> WrittenFound:
-    """Draw the choice of a model type and a class."""
+    """Draw the choice of a model type and a class, and return the model."""
     left, right = st.columns(2)
     kind = left.selectbox(_("Any model of transformers"), list(types()), key="compared type", persist_state="session")
     cls = right.selectbox(_("Class"), classes_of(kind), key=f"compared class of {kind}")
@@ -28,13 +28,13 @@ def choose() -> WrittenFound:
 
 
 def read_config(text: str) -> WrittenFound:
-    """The model of a config.json of any type. Raises InputError."""
+    """The model of a config.json of any model type. Raises InputError."""
     given = read(text)
     return WrittenFound(given.model_type, given.cls or classes_of(given.model_type)[0], given=text_of(given.fields))
 
 
 def show_limits(models: Mapping[WrittenFound, FoundModel], measure: str) -> None:
-    """One sentence on what is known of discovered models, if there are any, and the way to FLOPs that can be found."""
+    """Show what is known of discovered models, if there are any, and links to where missing FLOPs can be found."""
     if not models:
         return
     message = _(
@@ -54,7 +54,7 @@ def show_limits(models: Mapping[WrittenFound, FoundModel], measure: str) -> None
 
 
 def discover(items: Sequence[WrittenFound]) -> None:
-    """Have formulas found that are not known yet, one after the other, and draw the page again."""
+    """Discover the formulas that are not known yet, one after another, rerunning the page after each."""
     failed: dict[tuple[str, str], Problem] = st.session_state.setdefault(_FAILED, {})
     for item in items:
         now = of(item.model_type, item.cls, item.fields())
@@ -67,7 +67,7 @@ def discover(items: Sequence[WrittenFound]) -> None:
 
 
 def build(item: WrittenFound) -> FoundModel:
-    """The model that is meant, with the formula that is known. Raises InputError."""
+    """The model with its discovered formula. Raises InputError."""
     found = of(item.model_type, item.cls, item.fields()).found
     if found is None:
         failed = st.session_state[_FAILED].get((item.base, item.given))

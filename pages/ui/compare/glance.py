@@ -1,4 +1,4 @@
-"""Many models at a glance: what each has, takes and needs, sorted as one likes; a click or a link opens one."""
+"""Many models at a glance: a few figures of each, sorted; a click or a link opens a model."""
 
 from urllib.parse import urlencode
 
@@ -25,7 +25,7 @@ from pages.ui.theme import appearance
 
 
 def show_glance(comparison: Comparison, choice: Choice) -> None:
-    """The models of a comparison as rows of bars, and the same as a table of links with exact figures."""
+    """Show the models of a comparison as rows of bars, and as a table of links with exact figures."""
     draw_models(comparison, choice)
     if presenting():
         return
@@ -39,7 +39,7 @@ def show_glance(comparison: Comparison, choice: Choice) -> None:
 
 
 def in_order(comparison: Comparison) -> list[Compared]:
-    """The models, sorted; those of which the figure is not known come last."""
+    """The models, sorted; those with an unknown figure come last."""
     models = list(comparison.models)
     if comparison.order == "chosen":
         return models
@@ -50,7 +50,7 @@ def in_order(comparison: Comparison) -> list[Compared]:
 
 
 def draw_models(comparison: Comparison, choice: Choice | None = None) -> None:
-    """The chart; on a phone with the one quantity that is asked for. With a choice a click opens a model."""
+    """Draw the chart; on a phone with the chosen quantity only. If ``choice`` is given, a click opens a model."""
     rows = [
         Row(_named(one), _link(one, choice) if choice else "", cells_of(comparison, one))
         for one in in_order(comparison)
@@ -80,28 +80,28 @@ def cells_of(comparison: Comparison, one: Compared) -> list[Cell]:
     return [
         Cell(parts, short(whole, "parameters"), f"{count:,}"),
         Cell({"embeddings": part}, label, f"{part:,} ({percent(part, whole)})"),
-        # Numbers beside each other are written alike: these are of FLOPs, as the title says.
+        # Abbreviated like the parameters beside them, although these are FLOPs, as the title says.
         unknown if flops is None else Cell({OTHER: flops}, short(each, "parameters"), f"{each:,.0f}"),
         unknown if memory is None else Cell({OTHER: memory}, short(memory, "bytes"), size(memory)),
     ]
 
 
 def _family(one: Compared) -> str:
-    """A family's name, as its classes begin with it, or the model type."""
+    """The name of a model's family, as in its class names; for a discovered model its model type."""
     if isinstance(one.subject, FoundModel):
         return one.subject.found.model_type
     return family_of(one.subject.config).config.__name__.removesuffix("Config")
 
 
 def _named(one: Compared) -> str:
-    """A model's name, with its family where the name does not say it."""
+    """A model's name, followed by its family if the name does not contain it."""
     family = _family(one)
     said = family.lower() in one.name.lower().replace("-", "")
     return one.name if said else f"{one.name} · {family}"
 
 
 def _link(one: Compared, choice: Choice) -> str:
-    """The link of a model's first page, in the language and the view of this one."""
+    """The link of a model's first page, with the language and the view of this one."""
     kept = {name: st.query_params[name] for name in ("lang", "present") if name in st.query_params}
     if isinstance(one.item, WrittenFound):
         return f"./{PAGE}?{urlencode({**link_of(one.item), **kept})}"

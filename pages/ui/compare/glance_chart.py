@@ -1,4 +1,4 @@
-"""The chart of many models at a glance: a row for each model, a column of bars for each quantity."""
+"""The chart of models at a glance: a row for each model, a column of bars for each quantity."""
 
 from collections.abc import Mapping, Sequence
 from functools import lru_cache
@@ -10,15 +10,15 @@ from pages.ui.charts import NARROW, SMALL, Spec, colored, either, having, in_ord
 from pages.ui.columns import Columns, of_rows
 from pages.ui.theme import COLORS, INK, NEUTRAL
 
-_BAR = 0.42  # the share of a column that its longest bar takes; the rest is for the label
+_BAR = 0.42  # the longest bar's share of a column; the rest is for its label
 _HEIGHT = 286
 _ROW = 30
 _FONT = 14
-OTHER = "other"  # the colour of what is of no component
+OTHER = "other"  # the kind of a bar that is not a component
 
 
 class Cell(NamedTuple):
-    """A figure of a model: the pieces that its bar is made of, none where it is not known; and what is said of it."""
+    """A figure of a model: the pieces of its bar (none if it is not known), its label, and its exact text."""
 
     pieces: Mapping[str, int]
     label: str
@@ -38,7 +38,7 @@ class Row(NamedTuple):
 
 
 def glance_frame(titles: Sequence[str], rows: Sequence[Row]) -> Columns:
-    """The data of the chart: the titles are a row above the models'."""
+    """The data of the chart; the titles are a row above those of the models."""
     found: list[dict[str, Any]] = [
         {"row": "", "order": -1, "column": at, "end": float(at), "label": title, "head": True}
         for at, title in enumerate(titles)
@@ -61,12 +61,12 @@ def glance_frame(titles: Sequence[str], rows: Sequence[Row]) -> Columns:
 
 @lru_cache
 def glance_bars(appearance: str, rows: int, columns: int, shown: int, *, linked: bool) -> Spec:
-    """Bars for so many models and columns; a phone has room for one column, ``shown``. A click opens what is linked."""
+    """The chart for a number of rows and columns; a phone shows only the column ``shown``. A click opens the link."""
     step, ink = min(_ROW, _HEIGHT // (rows + 1)), INK[appearance]
     colors: dict[Any, str] = {OTHER: NEUTRAL[appearance], **COLORS[appearance]}
     label = f"{NARROW} ? '' : datum.label"
     axis = names_axis(appearance, _FONT, labelExpr=label, labelLimit=330, domain=False)
-    # On a phone all columns but one lie outside of the chart.
+    # On a phone the scale puts all columns but one outside of the chart.
     ends = [either(f"{-shown} * width", 0), either(f"{columns - shown} * width", "width")]
     scale = alt.Scale(domain=[0, columns], range=ends, nice=False, zero=False)
 
@@ -78,7 +78,7 @@ def glance_bars(appearance: str, rows: int, columns: int, shown: int, *, linked:
     thin = {"size": either(6, 0.62 * step), "yOffset": either(step / 2 - 4, 0)}
     bars = models.transform_filter("isValid(datum.component)").mark_bar(clip=True, **thin)
     bars = bars.encode(x=x("start"), x2="end:Q", color=colored("component", colors))
-    # There the name stands before the label, over the bar.
+    # On a phone the name stands before the label, above the bar.
     name = "(datum.head ? '' : datum.row + ' · ')"
     only = f"datum.column == {shown} ? {name} + datum.label : ''"
 
@@ -94,7 +94,7 @@ def glance_bars(appearance: str, rows: int, columns: int, shown: int, *, linked:
     labelled = models.transform_filter("isValid(datum.label)")
     labels = text(labelled, fontSize=either(SMALL, _FONT), color=ink)
     titles = alt.Chart().transform_filter("datum.head === true")
-    # The title of the embeddings is the legend of the bars that have a part in its colour.
+    # The title of the embeddings, in their color, is the legend for their piece of the other bars.
     of_title = alt.condition("datum.column == 1", alt.value(colors["embeddings"]), alt.value(ink))
     heads = text(titles, fontSize=_FONT, fontWeight="bold", color=ink).encode(color=of_title)
     cells = (

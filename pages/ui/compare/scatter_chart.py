@@ -12,9 +12,9 @@ from pages.ui.charts import Spec, axis_look, having, spec_of, tooltip
 from pages.ui.columns import Columns, of_rows
 from pages.ui.theme import COLORS, INK
 
-# The chart of points is laid out in this many pixels; where it is wider, names have only more room.
+# The pixels for which names are placed; a wider chart only leaves more room between them.
 _AREA = Box(0, 0, 780, 264)
-_AXIS = 65  # what its lower axis takes in addition
+_AXIS = 65  # additional height for the lower axis
 _NAME = 12
 _BESIDE = 12
 
@@ -27,11 +27,11 @@ class ModelPoint(NamedTuple):
 
 
 def points_frame(points: Sequence[ModelPoint]) -> Columns:
-    """The data of the scatter plot: models at one place are one point; a name is shown where there is room for it."""
+    """The data of the scatter plot: models at the same place are one point; names are shown where there is room."""
     groups: dict[tuple[int, int], list[ModelPoint]] = {}
     for point in points:
         groups.setdefault((point.parameters, point.flops), []).append(point)
-    # Those that are compared get their places first.
+    # Names of compared models are placed first.
     found = sorted(groups.items(), key=lambda group: not any(point.compared for point in group[1]))
     names = [" = ".join(dict.fromkeys(point.name for point in group)) for _at, group in found]
     (left, right), (low, high) = (_ends([at[axis] for at, _group in found]) for axis in (0, 1))
@@ -49,24 +49,24 @@ def points_frame(points: Sequence[ModelPoint]) -> Columns:
         rows.append({**said, **figures, "tip": f"{parameters:,}", "flops_tip": f"{flops:,}"})
         if box:
             x, y = model((box.left + box.right) / 2, (box.top + box.bottom) / 2)
-            # A line to the name only where it is not beside its point.
+            # A leader line only if the name is not right beside its point.
             edge = box.nearest(*at)
             edge_x, edge_y = model(*(edge if dist(edge, at) > _BESIDE else at))
             rows[-1] |= {"label": name, "x": x, "y": y, "edge_x": edge_x, "edge_y": edge_y}
-    # The corners make the axes what the places were found for.
+    # Invisible points at the corners force the axes for which the names were placed.
     corners = [{"corner_x": exp(x), "corner_y": exp(y)} for x, y in ((left, low), (right, high))]
     return of_rows([*rows, *corners])
 
 
 def _ends(values: Sequence[int]) -> tuple[float, float]:
-    """Both ends of a logarithmic axis, a little beyond the values."""
+    """Both ends of a logarithmic axis, as logarithms, a little beyond the values."""
     low, high = log(min(values)), log(max(values))
     return low - 0.05 * (high - low) - 0.05, high + 0.05 * (high - low) + 0.05
 
 
 @lru_cache
 def scatter(appearance: str, parameters: str, flops: str) -> Spec:
-    """Every model as a point with its name, on logarithmic axes with these titles."""
+    """The scatter plot: models as points with their names, on logarithmic axes with these titles."""
     ink = INK[appearance]
     scale = alt.Scale(type="log", nice=False)
     axis = alt.Axis(format="~s", gridOpacity=0.35, tickCount=6, **axis_look(appearance))

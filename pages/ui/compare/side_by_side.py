@@ -1,4 +1,4 @@
-"""Models side by side on the Compare page: as a table, as bars, and as points among all presets."""
+"""Models side by side on the Compare page: as a table, as bars, and as a scatter plot with all presets."""
 
 import re
 from collections.abc import Sequence
@@ -29,12 +29,12 @@ from pages.ui.quantity_words import title_of
 from pages.ui.tables import shape_text, show_table
 from pages.ui.theme import appearance
 
-_HEIGHT = 246  # pixels of the bars together, as far as their labels stay readable
+_HEIGHT = 246  # pixels for all bars together, unless labels become unreadable
 _WIDE = 5  # more models than this are rows of the table, not columns
 
 
 def show_side_by_side(comparison: Comparison) -> None:
-    """Fields that differ, figures, shapes: a column for each model, or a row where there are many."""
+    """Show the fields that differ, figures and shapes: a column for each model, or a row if there are many."""
     models = comparison.models
     alt = _("The models side by side")
     fields, figures = _field_rows(models), _figure_rows(comparison)
@@ -43,7 +43,7 @@ def show_side_by_side(comparison: Comparison) -> None:
         columns = {"": [name for name, _cells in rows]}
         show_table(columns | {model.name: [cells[at] for _n, cells in rows] for at, model in enumerate(models)}, alt)
     else:
-        # What is the same in all of them would only push the rest from the screen; figures come first on it.
+        # Columns with equal values are left out and figures come first, so that what matters fits on the screen.
         columns = {_("Model"): [model.name for model in models]}
         show_table(columns | {name: cells for name, cells in [*figures, *fields] if len(set(cells)) > 1}, alt)
 
@@ -57,14 +57,14 @@ def _field_rows(models: Sequence[Compared]) -> list[tuple[str, list[str]]]:
     differ = {*(differing(ours) if ours else ()), *found}
     fields = [*(field for field in FIELDS if field in differ), *sorted(differ.difference(FIELDS))]
     if "architecture" in fields and "add_pooling_layer" in fields:
-        fields.remove("add_pooling_layer")  # the class says it
+        fields.remove("add_pooling_layer")  # it follows from the class
     if all(map(_names_class, models)):
         fields = [field for field in fields if field != "architecture"]
     return [(f"`{field}`", [written(one[field]) if field in one else "–" for one in values]) for field in fields]
 
 
 def _names_class(model: Compared) -> bool:
-    """Whether a model's name says its class."""
+    """Whether a model's name tells its class: it contains it, or it is the base class."""
     subject = model.subject
     if isinstance(subject, FoundModel):
         return subject.architecture in model.name
@@ -72,7 +72,7 @@ def _names_class(model: Compared) -> bool:
 
 
 def _shape_rows(models: Sequence[Compared]) -> list[tuple[str, list[str]]]:
-    """A few shapes, as far as they differ."""
+    """The shapes that differ, of a few matrices."""
     found = [{} if isinstance(model.subject, FoundModel) else shapes(model.subject) for model in models]
     return [
         (f"`{split_layer(name)[1]}`", [shape_text(one.get(name, ())) for one in found])
@@ -111,7 +111,7 @@ def _changed(found: Explanation) -> str:
 
 
 def show_bars(comparison: Comparison) -> None:
-    """A bar for each model; parameters are stacked by component."""
+    """Draw a bar for each model; parameters are stacked by component."""
     quantity = comparison.quantity
     names = comparison.names()
     found = {model.name: _pieces(comparison, model) for model in comparison.models}
@@ -137,7 +137,7 @@ def show_bars(comparison: Comparison) -> None:
 
 
 def _pieces(comparison: Comparison, model: Compared) -> dict[str, int]:
-    """What a bar is made of; nothing where the figure is not known."""
+    """The pieces of a model's bar; empty if the figure is not known."""
     if comparison.measure != "parameters":
         known = comparison.known(model)
         return {} if known is None else {comparison.measure: known}
@@ -145,14 +145,14 @@ def _pieces(comparison: Comparison, model: Compared) -> dict[str, int]:
 
 
 def _label(comparison: Comparison, count: int, first: int) -> str:
-    """A figure, and how many times the first one it is, if that is not 0."""
+    """A figure, and its ratio to the first one, unless that is 0."""
     unit = comparison.quantity.unit
     short = scaled(count, unit) if unit == "FLOPs" else figure(count, unit)
     return f"{short}  ·  {count / first:,.2f} ×" if first else short
 
 
 def show_scatter(comparison: Comparison) -> None:
-    """A scatter plot of every preset and the compared models: parameters against FLOPs or another quantity."""
+    """Draw all presets and the compared models as a scatter plot: parameters against FLOPs or another quantity."""
     measure = comparison.measure if comparison.quantity.unit != "parameters" else "forward"
     quantity = QUANTITIES[measure]
     figures = [
@@ -183,7 +183,7 @@ def _presets(batch: Batch, measure: str) -> tuple[ModelPoint, ...]:
     for name in PRESETS:
         case = Case(subject_of_preset(name), *batch)
         parameters, figure = QUANTITIES["parameters"].of(case), QUANTITIES[measure].known(case)
-        short = re.sub(r"bert_uncased_(L-\d+)_(H-\d+)_A-\d+", r"\1 \2", name)  # a miniature's: L-2 H-128
+        short = re.sub(r"bert_uncased_(L-\d+)_(H-\d+)_A-\d+", r"\1 \2", name)  # BERT miniatures: L-2 H-128
         if figure is not None:
             found.append(ModelPoint(short, parameters, figure, False))
     return tuple(found)

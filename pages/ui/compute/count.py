@@ -5,7 +5,7 @@ from typing import Any, NamedTuple
 import streamlit as st
 
 from bertcalc.compute.flop_formulas import Letters, letters
-from bertcalc.compute.flops import Convention, as_stated, has_masked_head, masked_positions
+from bertcalc.compute.flops import Convention, Part, as_stated, by_part, has_masked_head, masked_positions
 from bertcalc.formula import CALL_LETTERS, Formula
 from bertcalc.forward.outputs import Call, attends, possible, problems, run
 from bertcalc.forward.steps import Step
@@ -26,7 +26,7 @@ VIEW = view(
         "time": N_("Training time"),
     },
 )
-# By the fields of Convention.
+# One control for each field of Convention.
 CONVENTION: dict[str, Select[str]] = {
     "unit": Select("unit", N_("Unit"), ("FLOPs", "MACs"), row=True),
     "operations": Select[str](
@@ -35,7 +35,7 @@ CONVENTION: dict[str, Select[str]] = {
     "logits": Select[str]("logits", N_("Logits"), words={"all": N_("All"), "masked": N_("Masked")}, row=True),
     "training": Select[str]("training", N_("Training step"), words={"3x": "3 ×", "4x": "4 ×"}, row=True),
 }
-# What each choice of a convention means.
+# The meaning of each option.
 MEANINGS: dict[tuple[str, str], str] = {
     ("unit", "FLOPs"): N_("2 FLOPs for each multiply-add"),
     ("unit", "MACs"): N_("multiply-adds only: element-wise operations have none"),
@@ -70,12 +70,17 @@ class Count(NamedTuple):
         }
 
     def written(self, formula: Formula) -> tuple[str, str]:
-        """LaTeX with letters, and with numbers."""
+        """LaTeX of a formula with letters, and with numbers."""
         return formula.latex(), formula.latex(self.choice.config, **self.sizes)
 
 
+def part_costs(subject: Subject, call: Call, convention: Convention) -> dict[Part, int]:
+    """The forward cost of each part of a model."""
+    return by_part(as_stated(run(subject, call), convention, call.sequence_length), convention)
+
+
 def choose_count(choice: Choice) -> Count:
-    """Draw the controls; their values, or the nearest possible ones."""
+    """Draw the controls and return their values, or the nearest possible ones."""
     with st.container(horizontal=True, vertical_alignment="bottom"):
         call = _choose_call(choice.subject)
         steps = run(choice.subject, call)
@@ -106,7 +111,7 @@ def _meanings(control: Select[str]) -> str:
 
 
 def show_convention(count: Count) -> None:
-    """Say in words what the figures count."""
+    """Show in words what the figures count."""
     said = count.convention._asdict()
     if not has_masked_head(count.steps):
         del said["logits"]

@@ -5,14 +5,14 @@ from fractions import Fraction
 import streamlit as st
 
 from bertcalc.compute.flop_formulas import name_formulas, part_formulas, plain_formulas
-from bertcalc.compute.flops import Part, as_stated, by_name, by_part, tokens, total
+from bertcalc.compute.flops import Part, by_name, by_part, tokens, total
 from bertcalc.formula import latex_number
-from bertcalc.forward.outputs import possible, run
+from bertcalc.forward.outputs import possible
 from bertcalc.proof.flop_proof import FlopProof, prove
 from bertcalc.text import N_
 from bertcalc.tree.nn import split_layer
 from pages.ui.bars import Bars, draw_bars, preset_of
-from pages.ui.compute.count import Count
+from pages.ui.compute.count import Count, part_costs
 from pages.ui.compute.length_chart import part_colors
 from pages.ui.controls import Fold, Switch
 from pages.ui.formulas import colored_equation
@@ -28,7 +28,7 @@ PYTORCH = Switch("pytorch", N_("Let PyTorch count too"))
 
 
 def show_figures(count: Count) -> None:
-    """The cost of a forward pass, of a token in it, and of a training step, as large numbers."""
+    """Show the cost of a forward pass, per token, and of a training step, as large numbers."""
     unit, steps = count.convention.unit, count.steps
     forward, training = total(steps, count.convention), total(steps, count.convention, "training")
     figures: dict[str, Fraction | int] = {
@@ -42,7 +42,7 @@ def show_figures(count: Count) -> None:
 
 
 def forward_formula(count: Count, colors: dict[Part, str]) -> str:
-    """LaTeX for the forward cost, each term in the colour of its part: letters, numbers, and what comes out."""
+    """LaTeX for the forward cost, each term in the color of its part: letters, numbers, result."""
     formulas = part_formulas(count.letters, count.convention)
     written = [(*count.written(term), colors[part]) for part, terms in formulas.items() for term in terms]
     unit, whole = count.convention.unit, latex_number(total(count.steps, count.convention))
@@ -50,7 +50,7 @@ def forward_formula(count: Count, colors: dict[Part, str]) -> str:
 
 
 def show_parts(count: Count, place: str) -> None:
-    """A bar for each part, in the order of the model, on the scale that ``place`` keeps."""
+    """Draw a bar for each part, in the order of the model; ``place`` is the key under which the scale is kept."""
     convention, choice = count.convention, count.choice
     costs = by_part(count.steps, convention)
     inks = part_colors(appearance())
@@ -68,16 +68,13 @@ def show_parts(count: Count, place: str) -> None:
 
 
 def _preset_costs(count: Count) -> dict[Part, int]:
-    """The same for the preset; empty if it cannot take this batch."""
+    """The cost of each part of the preset; empty if it cannot take this batch."""
     start = preset_of(count.choice).subject
-    if possible(start, count.call) != count.call:
-        return {}
-    steps = run(start, count.call)
-    return by_part(as_stated(steps, count.convention, count.call.sequence_length), count.convention)
+    return part_costs(start, count.call, count.convention) if possible(start, count.call) == count.call else {}
 
 
 def show_names(count: Count) -> None:
-    """Every module, and every step outside of modules: formula, cost, and the share of all copies."""
+    """Show every module, and every step outside of modules: formula, cost, and the share of all copies."""
     rows = by_name(count.steps, count.convention)
     formulas = name_formulas(count.letters, count.convention)
     whole, unit = rows[0].cost, count.convention.unit
@@ -86,7 +83,7 @@ def show_names(count: Count) -> None:
     cells = []
     for row in rows:
         module = f"`{split_layer(row.name)[1] or count.choice.architecture}`"
-        # What holds all layers is in the formula of the page, and too wide for a column.
+        # The formula of a module with all layers is too wide for a column, and stands at the top of the page.
         formula = f"${formulas[row.name].latex()}$" if row.name not in holding else ""
         share = percent(row.copies * row.cost, whole)
         cells.append((module, formula, f"{row.cost:,}", f"{row.copies:,}\N{NO-BREAK SPACE}×", share))
@@ -95,7 +92,7 @@ def show_names(count: Count) -> None:
 
 
 def show_verdict(count: Count) -> None:
-    """A switch for counting the real model with PyTorch, and the verdict after every change."""
+    """Draw the switch for counting the real model with PyTorch, and the verdict if it is on."""
     if not PYTORCH.show():
         return
     subject = count.choice.subject

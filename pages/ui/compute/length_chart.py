@@ -1,4 +1,4 @@
-"""Charts of compute: the colours of its parts, and how their shares change with the sequence length."""
+"""The chart of each part's share of compute over the sequence length, and the colors of the parts."""
 
 from collections.abc import Mapping, Sequence
 from functools import lru_cache
@@ -11,7 +11,7 @@ from pages.ui.columns import Columns, of_rows
 from pages.ui.numbers import ems, percent
 from pages.ui.theme import COLORS, INK
 
-# The parts of the encoder have hues of their own, of Okabe and Ito's too; the others are components and keep theirs.
+# Colors for the parts of the encoder, based on Okabe and Ito's; the other parts are components and have theirs.
 _ENCODER = {
     "light": ("#7a6200", "#5b4bb5", "#b34700", "#5f6673"),
     "dark": ("#e3d04f", "#b5a6ff", "#f0a050", "#a9b0bd"),
@@ -19,7 +19,7 @@ _ENCODER = {
 
 
 def part_colors(appearance: str) -> dict[Part, str]:
-    """The colour of each part of the model's compute."""
+    """The color of each part of the model's compute."""
     inside = iter(_ENCODER[appearance])
     components: dict[str, str] = dict(COLORS[appearance].items())
     return {part: components.get(part) or next(inside) for part in PARTS}
@@ -31,10 +31,10 @@ def length_frame(
     names: Mapping[Part, str],
     marks: Sequence[tuple[float, str]],
 ) -> Columns:
-    """The data of the chart: a row for each part at each length, for each label, and for each mark."""
+    """The data of the chart: rows for each part at each length, for each label, and for each mark."""
     areas = []
-    widest: dict[Part, tuple[float, float, int]] = {}  # share, middle and length where a name has the most room
-    inner = lengths[len(lengths) // 7], lengths[-len(lengths) // 7]  # away from the ends, where a name has no room
+    widest: dict[Part, tuple[float, float, int]] = {}  # share, middle and length where the name has the most room
+    inner = lengths[len(lengths) // 7], lengths[-len(lengths) // 7]  # names at the ends would be cut off
     for length, at in zip(lengths, costs, strict=True):
         whole, below = sum(at.values()), 0.0
         for order, (part, cost) in enumerate(at.items()):
@@ -53,12 +53,12 @@ def length_frame(
     return of_rows([*areas, *labels, *texts])
 
 
-_LABELLED = 0.07  # a thinner area has no room for its name
+_LABELLED = 0.07  # the least share with room for a name
 
 
 @lru_cache
 def length_areas(appearance: str, share: str) -> Spec:
-    """Each part's share over the sequence length, stacked; with a line at each mark."""
+    """The chart: each part's share over the sequence length, stacked, with a line at each mark."""
     ink, look = INK[appearance], axis_look(appearance)
     scale = alt.Scale(type="log", base=2, nice=False)
     x = alt.X("length:Q", title="S", scale=scale, axis=alt.Axis(grid=False, format=",d", **look))
@@ -67,11 +67,11 @@ def length_areas(appearance: str, share: str) -> Spec:
     parts, color = having("part"), colored("part", part_colors(appearance))
     places = {"x": x, "y": y, "order": "order:Q"}
     areas = parts.mark_area(opacity=0.9).encode(**places, color=color, tooltip=tooltip("name"))
-    # An area has one tooltip; its figures are at its edge.
+    # An area has a single tooltip: points along its edge show the figures at each length.
     figures = [*tooltip("name", percent=share), whole_number("length", "S")]
     edges = parts.mark_point(opacity=0, size=400).encode(**places, detail="part:N", tooltip=figures)
     middle = alt.Y("middle:Q", axis=None, scale=whole)
-    # On a phone a name would begin or end outside of the chart, white on white.
+    # Keep names inside the chart: on a phone they would reach beyond it, white on white.
     half, at = f"{FONT} * datum.wide / 2", "scale('x', datum.length)"
     labels = inside(appearance, dx=alt.ExprRef(f"clamp({at}, {half}, width - {half}) - {at}")).encode(x=x, y=middle)
     marks = having("text")

@@ -1,70 +1,54 @@
-"""How compute changes with the sequence length, and where one part overtakes others."""
+"""Compute over the sequence length, and the lengths at which one part overtakes others."""
 
 from fractions import Fraction
-from typing import NamedTuple
 
 import streamlit as st
 
 from bertcalc.compute.flop_formulas import crossover, value
-from bertcalc.compute.flops import PARTS, Part, as_stated, by_part
+from bertcalc.compute.flops import PARTS, Part
 from bertcalc.formula import Formula, latex_number
-from bertcalc.forward.outputs import run
+from bertcalc.text import N_
 from pages.ui.batch import SEQUENCE_LENGTH
-from pages.ui.compute.count import Count
+from pages.ui.compute.count import Count, part_costs
 from pages.ui.compute.length_chart import length_areas, length_frame
 from pages.ui.export.shown import draw_chart
 from pages.ui.i18n import _
 from pages.ui.present import lower
 
-
-class Crossing(NamedTuple):
-    """Where scores and context overtake other parts of the layers: which parts, the formula, the length."""
-
-    parts: tuple[Part, ...]
-    formula: Formula
-    length: Fraction
+_OVERTAKEN: dict[tuple[Part, ...], str] = {
+    ("feed-forward",): N_("Scores and context overtake the feed-forward at"),
+    ("feed-forward", "projections"): N_("and feed-forward and projections together at"),
+}
 
 
-def crossings(count: Count) -> list[Crossing]:
-    """Where scores and context overtake the feed-forward, and where feed-forward and projections together."""
-    found = []
-    for parts in _OVERTAKEN:
-        formula = crossover(count.letters, count.convention, parts)
-        if formula and (length := value(formula, count.choice.config, **count.sizes)) > 0:
-            found.append(Crossing(parts, formula, length))
-    return found
-
-
-_OVERTAKEN: tuple[tuple[Part, ...], ...] = (("feed-forward",), ("feed-forward", "projections"))
-
-
-def crossing_formula(count: Count, crossing: Crossing) -> str:
-    """LaTeX for the length of a crossing: letters, numbers, and what comes out."""
-    length = crossing.length
+def _crossing_formula(count: Count, formula: Formula, length: Fraction) -> str:
+    """LaTeX for the length of a crossing: letters, numbers, result."""
     result = latex_number(length.numerator) if length.denominator == 1 else f"{float(length):,.1f}".replace(",", "{,}")
-    return "S = " + " = ".join(dict.fromkeys([*count.written(crossing.formula), result]))
+    return "S = " + " = ".join(dict.fromkeys([*count.written(formula), result]))
 
 
 def show_lengths(count: Count, look: str) -> None:
-    """How the parts' shares change with the sequence length, and where one overtakes others."""
-    crossed = crossings(count)
+    """Show each part's share over the sequence length, and where scores and context overtake other parts."""
     config = count.choice.config
-    sentences = (
-        _("Scores and context overtake the feed-forward at"),
-        _("and feed-forward and projections together at"),
-    )
-    said = dict(zip(_OVERTAKEN, sentences, strict=True))
-    st.markdown("\n\n".join(f"{said[one.parts]} ${crossing_formula(count, one)}$" for one in crossed))
     marks: list[tuple[float, str]] = [
         (count.call.sequence_length, "S ="),
         (config.longest, "max_position_embeddings =" if config.longest == config.max_position_embeddings else "S ≤"),
-        *((float(crossing.length), _("crossover")) for crossing in crossed),
     ]
-    # Far enough to see what comes after a crossover, not so far that there is nothing else to see.
+    crossings = []
+    for parts, sentence in _OVERTAKEN.items():
+        formula = crossover(count.letters, count.convention, parts)
+        if formula and (length := value(formula, config, **count.sizes)) > 0:
+            crossings.append(f"{_(sentence)} ${_crossing_formula(count, formula, length)}$")
+            marks.append((float(length), _("crossover")))
+    st.markdown("\n\n".join(crossings))
+    # Twice the largest mark, but a distant crossover does not stretch the axis without limit.
     longest = round(max(2 * min(length, _LONGEST) for length, _text in marks))
     first = min(_SHORTEST, config.longest, count.call.sequence_length)
     lengths = sorted({round(first * (longest / first) ** (at / _POINTS)) for at in range(_POINTS + 1)})
-    costs = [_parts_at(count, length) for length in lengths]
+    call = count.call._replace(batch_size=1)  # shares do not depend on the batch
+    costs = [
+        part_costs(count.choice.subject, call._replace(sequence_length=length), count.convention) for length in lengths
+    ]
     names = {part: _(part) for part in PARTS}
     shown = [(length, f"{text} {length:,.0f}") for length, text in marks if length <= longest]
     draw_chart(
@@ -77,9 +61,3 @@ def show_lengths(count: Count, look: str) -> None:
 
 _POINTS = 40
 _SHORTEST, _LONGEST = 16, 500_000
-
-
-def _parts_at(count: Count, length: int) -> dict[Part, int]:
-    call = count.call._replace(batch_size=1, sequence_length=length)  # shares do not depend on the batch
-    steps = run(count.choice.subject, call)
-    return by_part(as_stated(steps, count.convention, length), count.convention)

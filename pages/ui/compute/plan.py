@@ -1,11 +1,11 @@
-"""What training takes: FLOPs, time, price."""
+"""FLOPs, time and price of a training run."""
 
 from fractions import Fraction
 from typing import Any, NamedTuple
 
 import streamlit as st
 
-from bertcalc.compute.chips import DEVICES, PRECISIONS, RUNS, Chip, Precision, price, seconds
+from bertcalc.compute.chips import DEVICES, PRECISIONS, RUNS, Chip, Precision, seconds
 from bertcalc.compute.flop_formulas import scientific, time_formula
 from bertcalc.compute.flops import Convention, tokens, total
 from bertcalc.config import Problem
@@ -46,18 +46,22 @@ class TrainingRun(NamedTuple):
 
     @property
     def duration(self) -> Fraction:
-        """Seconds."""
+        """In seconds."""
         found: Fraction = seconds(self.flops, self.device.peak[self.precision], self.utilisation, self.devices)
         return found
 
     @property
+    def device_hours(self) -> float:
+        return float(self.duration * self.devices / 3600)
+
+    @property
     def price(self) -> float:
-        """In the money of the hourly price."""
-        return price(self.duration, self.devices, self.hourly)
+        """In the currency of the hourly price."""
+        return self.device_hours * self.hourly
 
 
 def choose_plan(count: Count) -> TrainingRun:
-    """Draw the controls of a training run; their values, or the nearest possible ones."""
+    """Draw the controls of a training run and return their values, or the nearest possible ones."""
     found: list[Problem] = []
     with st.container(horizontal=True, vertical_alignment="bottom"):
         budget = BUDGET.show()
@@ -102,8 +106,8 @@ def _hourly(found: list[Problem]) -> float:
 
 
 def show_plan(plan: TrainingRun) -> None:
-    """FLOPs, time and price of a training run, and the formula of the time."""
-    hours = f"{float(plan.duration * plan.devices / 3600):,.1f} h × {plan.hourly:g} USD"
+    """Show FLOPs, time and price of a training run, and the formula of the time."""
+    hours = f"{plan.device_hours:,.1f} h × {plan.hourly:g} USD"
     figures = {
         _("Training, FLOPs"): (scaled(plan.flops, "FLOPs"), f"{round(plan.flops):,}"),
         _("Time"): (duration(plan.duration), f"{round(plan.duration):,} s"),
@@ -126,7 +130,7 @@ def show_plan(plan: TrainingRun) -> None:
 
 
 def show_runs(plan: TrainingRun, convention: Convention) -> None:
-    """Pre-training runs as they were reported, beside what the formula gives for them."""
+    """Show published pre-training runs beside the times that the formula gives for them."""
     st.markdown(_("**Published runs**"))
     said = _("{remark}. {source}")
     rows = [

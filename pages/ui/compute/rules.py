@@ -1,4 +1,4 @@
-"""How others count the same model."""
+"""The counts of other conventions for the same model."""
 
 from collections.abc import Iterable
 
@@ -22,17 +22,15 @@ RULE = Select("rule", N_("Convention"), RULES, row=True, label_visibility="colla
 
 
 def show_rules(count: Count, look: str) -> None:
-    """The counts of other conventions for the same model, batch and sequence; one of them with its formula."""
+    """Show the counts of other conventions for the same model and batch, one of them with its formula."""
     subject, call = count.choice.subject, count.call
     steps = run(subject, call)
     sequences = tokens(steps) // call.sequence_length
     phases = {"forward": _("forward"), "training": _("training")}
     rows = []
     for rule in RULES.values():
-        ours, theirs = (
-            total(steps, PYTORCH, rule.phase),
-            rule.flops(subject.config, sequences, call.sequence_length, steps),
-        )
+        ours = total(steps, PYTORCH, rule.phase)
+        theirs = rule.flops(subject.config, sequences, call.sequence_length, steps)
         name, why = listed([f"**{rule.name}**", phases[rule.phase]]), f":small[{_(rule.difference)}]"
         rows.append((name, f"{round(theirs):,}", signed_percent(theirs / ours - 1), why))
     titles = (_("Convention"), _("FLOPs"), _("Against PyTorch"), _("What makes the difference"))
@@ -56,7 +54,7 @@ def show_rules(count: Count, look: str) -> None:
 
 
 def show_element_costs(steps: Iterable[Step]) -> None:
-    """What each element-wise operation of a model counts, and whose figures these are."""
+    """Show the cost of each element-wise operation of a model, and the source of these figures."""
     operations = {step.operation for step in steps}
     costs = [cost for operation, cost in ELEMENT_COSTS.items() if operation in operations]
     st.caption(

@@ -1,4 +1,4 @@
-"""The controls and the answer of the Design page."""
+"""The controls and the results of the Design page."""
 
 from fractions import Fraction
 from functools import lru_cache, partial
@@ -27,14 +27,14 @@ from pages.ui.quantity_words import reason, title_of
 from pages.ui.sidebar import Choice
 from pages.ui.tables import show_table
 
-# The kinds of budget, each with its quantity.
+# The quantity of each kind of budget.
 KINDS = {"parameters": "parameters", "FLOPs": "forward", "memory": "training_memory"}
-# How many are in the table, each with a button and a key; and in the chart.
+# The number of designs in the table on the projector, in the table, and in the chart.
 FEW, LISTED, DRAWN = 5, 8, 60
 
 
 def _read(name: str, text: str) -> Typed:
-    """A typed amount of a kind. Raises InputError."""
+    """A typed amount for a kind of budget. Raises InputError."""
     return typed(text, QUANTITIES[KINDS[name]].unit)
 
 
@@ -55,7 +55,7 @@ BUDGET_OF = Select(
     {"parameters": N_("Parameters"), "FLOPs": "FLOPs", "memory": N_("Memory")},
     row=True,
 )
-# An amount of each kind keeps its own.
+# One field for each kind of budget, so that each keeps its amount.
 TARGETS = {
     name: Text(f"target_{name}", N_("Budget"), default, LONGEST, check=partial(_check, name), width=140)
     for name, default in {"parameters": "30M", "FLOPs": "5 GFLOPs", "memory": "16 GB"}.items()
@@ -77,19 +77,19 @@ _NAMES = {"parameters": N_("Parameters"), "forward": N_("Forward"), "training_me
 
 
 class BudgetQuestion(NamedTuple):
-    """A budget, and the model and batch that it is for."""
+    """A budget, with the model and batch that it is for."""
 
     case: Case
     budget: Budget
-    field: str  # in which the amount was typed
+    field: str  # the control in which the amount was typed
 
     def said(self, value: int) -> str:
-        """A value to the last digit, with the unit of the budget."""
+        """An exact value with the unit of the budget."""
         return counted(value, QUANTITIES[self.budget.quantity].unit)
 
 
 def choose_question(choice: Choice) -> BudgetQuestion:
-    """Draw the budget and what goes through."""
+    """Draw the controls of the budget and the batch, and return their values."""
     with st.container(horizontal=True, vertical_alignment="bottom"):
         name = BUDGET_OF.show()
         text = TARGETS[name].show()
@@ -101,7 +101,7 @@ def choose_question(choice: Choice) -> BudgetQuestion:
 
 
 def _amount(name: str, text: str) -> int:
-    """The typed amount in whole units; the last valid one if this one is not."""
+    """The typed amount in whole units; if it is invalid, the last valid one, with a message."""
     field = TARGETS[name].name
     last = f"last {field}"
     try:
@@ -115,7 +115,7 @@ def _amount(name: str, text: str) -> int:
 
 
 def choose_constraints() -> Constraints:
-    """Draw the limits of the search; impossible ones are explained, and the nearest are used."""
+    """Draw the constraints and return them; impossible ones are explained and replaced by the nearest."""
     any_ratio = _("intermediate_size / hidden_size, 4 in published BERTs; “Any” allows {ratios}.")
     multiples = _(
         "hidden_size and intermediate_size are multiples of it, the latter rounded up. NVIDIA's guide to matrix "
@@ -133,7 +133,7 @@ def choose_constraints() -> Constraints:
     return said.nearest()
 
 
-# What is searched for does not matter to the search, and most sliders set just that: their readers share an answer.
+# The search does not depend on these fields; fixing them lets models that differ only in them share the cached result.
 _SEARCHED = {
     field: getattr(PRESETS[DEFAULT_PRESET].config, field)
     for field in ("hidden_size", "num_attention_heads", "num_hidden_layers", "intermediate_size")
@@ -150,7 +150,7 @@ def _found(case: Case, budget: Budget, constraints: Constraints) -> Result:
 
 
 def show_result(question: BudgetQuestion, result: Result, config: Config) -> None:
-    """The nearest designs: distance to the budget, sizes, and a button that takes the model."""
+    """Show the nearest designs: distance to the budget, sizes, and a button that takes the model."""
     budget = question.budget
     if not result.possible(budget):
         show_problem(_impossible(question, result))
@@ -159,11 +159,11 @@ def show_result(question: BudgetQuestion, result: Result, config: Config) -> Non
     amount = question.said(budget.amount)
     st.markdown(f"## {heading.format(exact=amount, amount=amount, size=size(budget.amount))}")
     shown = result.designs[: FEW if presenting() else LISTED]
-    # Each button stands in the row of its model: style.css makes both equally high.
+    # Each button stands beside the row of its model: style.css makes both equally high.
     with st.container(horizontal=True, gap="xsmall", key="designs"):
         with st.container(width="content", key="designs-take"):
             for rank, design in enumerate(shown, 1):
-                # The key stands beside the word, and with it the number of the row.
+                # The shortcut is shown beside the label, which numbers the rows.
                 st.button(_("Use"), key=f"take {rank}", shortcut=f"{rank}", on_click=change, args=(design.fields,))
         show_table(_columns(question, shown, config), _("The nearest models, with their distance to the budget"))
     for why in filter(None, dict.fromkeys(reason(name, question.case) for name in _NAMES)):
@@ -221,7 +221,7 @@ def _share(distance: int, amount: int) -> str:
 
 
 def show_space(question: BudgetQuestion, constraints: Constraints, result: Result) -> None:
-    """Say how many models were searched, and what the ratio H/L means."""
+    """Show how many models were searched, and typical values of the ratio H/L."""
     subject = question.case.subject
     searched = _(
         "{candidates} candidates ({architecture}, vocab_size {vocab_size}), from {smallest} to "
@@ -241,7 +241,7 @@ def show_space(question: BudgetQuestion, constraints: Constraints, result: Resul
 
 
 def show_chart(question: BudgetQuestion, result: Result, look: str) -> None:
-    """Width and depth of many models near the budget: wide and shallow to narrow and deep."""
+    """Draw the width and depth of many models near the budget."""
     sides = (_("within the budget"), _("above it"))
     draw_chart(
         designs_frame(result.designs, question.budget, LISTED, sides, question.said),

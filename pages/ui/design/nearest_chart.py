@@ -15,7 +15,7 @@ from pages.ui.theme import COLORS, INK
 def designs_frame(
     designs: Sequence[Design], budget: Budget, numbered: int, sides: tuple[str, str], said: Callable[[int], str]
 ) -> Columns:
-    """The data of the chart: a row for each design, the first of them ``numbered``; ``sides``: within, above it."""
+    """The data of the chart; the first ``numbered`` designs show their rank. ``sides``: words for within, above."""
     return {
         "hidden": [one.hidden_size for one in designs],
         "intermediate": [one.intermediate_size for one in designs],
@@ -31,7 +31,7 @@ def designs_frame(
 
 @lru_cache
 def near_budget(appearance: str, sides: tuple[str, str]) -> Spec:
-    """Layers over hidden size: circles within the budget, triangles above it, and the first with their numbers."""
+    """The chart of layers over hidden size: circles within the budget, triangles above it, with their ranks."""
     ink, colors = INK[appearance], COLORS[appearance]
     axis = alt.Axis(grid=False, format=",d", tickMinStep=1, **axis_look(appearance))
     x = alt.X("hidden:Q", title="H", scale=alt.Scale(type="log", nice=False, padding=20), axis=axis)
@@ -49,7 +49,7 @@ def near_budget(appearance: str, sides: tuple[str, str]) -> Spec:
     }
     points = alt.Chart().mark_point(filled=True)
     points = points.encode(x=x, y=y, color=color, shape=shape, tooltip=tooltip, **seen)
-    # On either side of a width, so that those of neighbouring depths do not cover each other.
+    # Ranks are on different sides of the points, so that those of neighboring depths do not overlap.
     places: tuple[tuple[str, dict[str, Any]], ...] = (
         ("datum.above", {"dx": 11, "align": "left"}),
         ("!datum.above", {"dx": -11, "align": "right"}),

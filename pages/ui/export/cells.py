@@ -1,4 +1,4 @@
-"""Tables of a page as plain text for export."""
+"""Converting the tables of a page, which contain Markdown, for export."""
 
 import re
 
@@ -6,7 +6,7 @@ from bertcalc.export.table import Cell, Code, Math, Part, Table
 from pages.ui.export.shown import Shown
 from pages.ui.numbers import MINUS
 
-# What the pages write: code, formulas, escaped signs, colours and sizes, icons, emphasis, breaks of lines.
+# The Markdown that the pages use: code, formulas, escaped characters, icons, colors and sizes, emphasis, line breaks.
 _MARKS = re.compile(
     r"(?<!`)(?P<fence>`++)(?P<code>.+?)(?<!`)(?P=fence)(?!`)"
     r"|\$(?P<math>[^$]+)\$"
@@ -19,7 +19,7 @@ _MARKS = re.compile(
 
 
 def table_of(shown: Shown) -> Table:
-    """The numbers of a table, or those behind a chart."""
+    """The contents of a table, or the data behind a chart."""
     frame = shown.frame
     if shown.numbers:
         frame = frame[[*shown.numbers]].dropna().rename(columns=shown.numbers)
@@ -31,19 +31,19 @@ def table_of(shown: Shown) -> Table:
 def _cell(value: object, marked: bool) -> Cell:
     if value is None or value != value:
         return ""
-    if hasattr(value, "item"):  # a number of NumPy's
+    if hasattr(value, "item"):  # a NumPy scalar
         value = value.item()
     if isinstance(value, float) and value.is_integer() and abs(value) < 2**53:
-        return int(value)  # a count: charts have floats, as JavaScript does
+        return int(value)  # a count that was a float because of the chart
     if isinstance(value, int | float) and not isinstance(value, bool):
         return value
-    cell = plain(str(value)) if marked else str(value).replace("\n", " ")  # names at charts are wrapped
-    # Other programs read a number only with a hyphen.
+    cell = plain(str(value)) if marked else str(value).replace("\n", " ")  # names in charts are wrapped
+    # Other programs read a negative number only with a hyphen.
     return cell.replace(MINUS, "-") if isinstance(cell, str) and cell.startswith(MINUS) else cell
 
 
 def plain(markdown: str) -> Cell:
-    """Markdown as a reader sees it: text, formulas and code."""
+    """Markdown as the reader sees it: text, formulas and code."""
     parts: list[Part] = []
     text, at = "", 0
     for mark in _MARKS.finditer(markdown):
@@ -60,7 +60,7 @@ def plain(markdown: str) -> Cell:
 
 
 def _inside(code: str) -> str:
-    """What is in a code span, without the spaces that belong to its fence."""
+    """The contents of a code span, without the spaces that belong to its fence."""
     return code[1:-1] if code.startswith(" ") and code.endswith(" ") and code.strip() else code
 
 

@@ -1,6 +1,5 @@
 """The export dialog, and its button on every page."""
 
-from collections import Counter
 from collections.abc import Callable, Sequence
 from functools import partial
 from urllib.parse import urlencode, urlsplit
@@ -9,6 +8,7 @@ import streamlit as st
 
 from bertcalc.export.formula_tables import component_table, tensor_table
 from bertcalc.export.table import Table
+from bertcalc.text import distinct
 from pages.ui.batch import present_batch
 from pages.ui.columns import sent
 from pages.ui.controls import set_values
@@ -23,7 +23,7 @@ KEY = "t"
 
 
 def offer() -> None:
-    """Draw the button; ``show_if_asked`` draws the dialog after the page."""
+    """Draw the button that opens the dialog; ``show_if_asked`` draws the dialog after the page."""
     st.button(
         _("Export"),
         icon=":material/download:",
@@ -36,19 +36,16 @@ def offer() -> None:
 
 
 def show_if_asked(choice: Choice) -> None:
-    """Draw the dialog in every run until it is closed: a run without it would close it."""
+    """Draw the dialog, in every run until it is closed: a run without it would close it."""
     if st.session_state.get("taking"):
         closed = partial(set_values, {"taking": False})
         st.dialog(_("Export and share"), width="medium", icon=":material/download:", on_dismiss=closed)(_show)(choice)
 
 
 def things(choice: Choice) -> dict[str, tuple[Callable[[], Table], Shown | None]]:
-    """The tables to export, by title: those of the page in its order, then the model's; charts come with their data."""
-    names: Counter[str] = Counter()
+    """The tables to export by title, those of the page in order, then the model's; data of a chart with the chart."""
     found: dict[str, tuple[Callable[[], Table], Shown | None]] = {}
-    for one in shown():
-        names[one.title] += 1
-        title = one.title if names[one.title] == 1 else f"{one.title} ({names[one.title]})"
+    for one, title in zip(shown(), distinct([one.title for one in shown()]), strict=True):
         kind = _("Chart: {title}") if one.spec else _("Table: {title}")
         found[kind.format(title=title)] = partial(table_of, one), one if one.spec else None
     if own():

@@ -1,4 +1,4 @@
-"""The files that can be exported. Each is made only when somebody asks for it."""
+"""The files that can be exported. Each is made only when it is downloaded."""
 
 import json
 import re
@@ -27,16 +27,16 @@ from pages.ui.verdict import in_words
 
 
 class Origin(NamedTuple):
-    """Where the model is shown: its address and its language."""
+    """The address and the language in which the model is shown."""
 
     url: str
     language: str
 
 
 def model_files(choice: Choice, batch: Batch, place: Origin, _: Translate) -> list[File]:
-    """The model itself: its configuration, the program that rebuilds it, and the report.
+    """The files of the model itself: its configuration, the program that rebuilds it, and the report.
 
-    Nothing is computed before somebody asks for it, and then outside of a run: hence ``_``, a translator.
+    They are made when they are downloaded, outside of a script run: hence the parameter ``_``, a translator.
     """
     subject, stem = choice.subject, stem_of(choice)
     told = partial(_report, choice, batch, place, _)
@@ -49,10 +49,10 @@ def model_files(choice: Choice, batch: Batch, place: Origin, _: Translate) -> li
 
 
 def table_files(stem: str, title: str, make: Callable[[], Table]) -> list[File]:
-    """A table in each format, under names that begin with the model's."""
+    """The files of a table in each format; ``stem`` begins their names."""
     stem = f"{stem}-{_slug(title)}"
     return [
-        # The mark at the beginning has spreadsheets read UTF-8.
+        # The byte order mark makes spreadsheets read UTF-8.
         File("CSV", f"{stem}.csv", "text/csv", lambda: csv_text(make()).encode("utf-8-sig")),
         File("Markdown", f"{stem}.md", "text/markdown", lambda: markdown_text(make()).encode()),
         File("LaTeX", f"{stem}.tex", "text/x-tex", lambda: latex_text(make()).encode()),
@@ -63,17 +63,17 @@ def chart_file(stem: str, chart: Shown, title: str, appearance: str) -> File:
     return File("SVG", f"{stem}-{_slug(title)}.svg", "image/svg+xml", lambda: svg(chart, appearance).encode())
 
 
-_WIDTH = 900  # as on a lecture screen beside the sidebar
-# Altair gives a layer without data this name; Streamlit puts the data into it, too.
+_WIDTH = 900  # pixels, as on a lecture screen beside the sidebar
+# Altair's name for the data of a chart without data; Streamlit also puts the data there.
 _NAME = "empty"
 
 
 def svg(chart: Shown, appearance: str) -> str:
-    """A chart with its data, on the paper and with the ink of the page.
+    """A chart with its data as SVG, in the colors of the page.
 
-    It is drawn on the server by Vega-Lite itself (vl-convert), which looks nothing up elsewhere.
+    Vega-Lite itself draws it on the server (vl-convert), without access to the network.
     """
-    import vl_convert  # 65 MB and half a second when it draws for the first time
+    import vl_convert  # 65 MB, and half a second for the first chart
 
     rows = json.loads(chart.frame.to_json(orient="records"))
     spec = {**(chart.spec or {}), "data": {"name": _NAME}, "datasets": {_NAME: rows}}
@@ -86,7 +86,7 @@ def svg(chart: Shown, appearance: str) -> str:
 
 
 def _config(appearance: str) -> dict[str, Any]:
-    """What Streamlit's theme says where a chart says nothing."""
+    """The defaults of Streamlit's theme for charts."""
     ink = INK[appearance]
     words = {"labelColor": ink, "titleColor": ink, "labelFontSize": 13, "titleFontSize": 13}
     lines = {"gridColor": f"{ink}22", "domain": False, "ticks": False, "labelPadding": 8, "titleFontWeight": "normal"}
@@ -111,7 +111,7 @@ def _report(choice: Choice, batch: Batch, place: Origin, _: Translate) -> Report
 
 
 def _evidence(subject: Subject, _: Translate) -> Evidence:
-    """The verdict of the real model, which is built for the report."""
+    """The verdict of the comparison with the real model, which is built for the report."""
     if not real_model.installed():
         return Evidence(_("Not compared with the real model, as torch and transformers are not installed here."))
     compared = real_model.buildable(subject)
@@ -128,7 +128,7 @@ def _evidence(subject: Subject, _: Translate) -> Evidence:
         )
         added, kind = f"{real_model.not_checked(subject):,}", subject.config.position_embedding_type
         verdict += " " + said.format(added=added, kind=kind)
-    # One line for each kind of module would fill a page of its own.
+    # Checks of single kinds of modules would fill a page: they are left out if they agree.
     kinds = {module.kind for _path, module, _copies in subject.model().modules()}
     rows = tuple(
         (_(check.name), check.ours, check.theirs, _("✓ agrees") if check.agrees else _("✗ differs"))
@@ -140,7 +140,7 @@ def _evidence(subject: Subject, _: Translate) -> Evidence:
 
 
 def stem_of(choice: Choice) -> str:
-    """How the names of a model's files begin."""
+    """The beginning of the names of a model's files."""
     return f"{choice.preset}{'-changed' if choice != preset_of(choice) else ''}"
 
 
@@ -148,7 +148,7 @@ _LONGEST = 24
 
 
 def _slug(title: str) -> str:
-    """A title as part of a file's name, without its kind, cut after a whole word."""
+    """A title as part of a file name, without its kind ("Table: "), cut after a whole word."""
     said = re.split("[:：]", title, maxsplit=1)[-1]
     words = re.sub(r"\W+", "-", said).strip("-").lower()
     return words if len(words) <= _LONGEST else words[: _LONGEST + 1].rpartition("-")[0] or words[:_LONGEST]

@@ -1,4 +1,4 @@
-"""The tables and charts of the page, noted while they are drawn, for export."""
+"""The tables and charts of the page, recorded for export while they are drawn."""
 
 from collections.abc import Callable, Mapping
 from typing import Any, NamedTuple
@@ -10,22 +10,22 @@ from pages.ui.columns import Columns, sent
 
 
 class Shown(NamedTuple):
-    """A table or a chart: its alternative text, and its data."""
+    """A table or a chart: its alternative text and its data."""
 
     title: str
     data: Columns
     marked: bool = False  # the texts in it are Markdown
     spec: Mapping[str, Any] | None = None  # of a chart, in Vega-Lite
-    numbers: Mapping[str, str] | None = None  # of a chart: what is taken of its data, with what a reader calls it
+    numbers: Mapping[str, str] | None = None  # of a chart: the columns to export, with their titles
 
     @property
     def frame(self) -> pd.DataFrame:
-        """The data for export; whole numbers stay whole where some are missing."""
+        """The data for export; with dtype object, integers stay integers if some are missing."""
         return pd.DataFrame(self.data, dtype=object)
 
 
 class File(NamedTuple):
-    """A file: what its button says, its name, its type, and the function that writes it."""
+    """A file: the label of its button, its name, its MIME type, and the function that makes it."""
 
     label: str
     name: str
@@ -34,31 +34,31 @@ class File(NamedTuple):
 
 
 class Own(NamedTuple):
-    """What a page offers of a model of its own instead of the session's: how the names of files begin, and files."""
+    """The export of a page with its own model instead of the session's: the beginning of file names, and files."""
 
     stem: str
     files: tuple[File, ...]
 
 
 def begin() -> None:
-    """A page begins: nothing is shown yet."""
+    """Forget the previous page, before a page is drawn."""
     st.session_state["shown"] = []
     st.session_state["own files"] = None
 
 
 def offer(own: Own) -> None:
-    """The page is about a model of its own."""
+    """Set the export of a page with its own model."""
     st.session_state["own files"] = own
 
 
 def own() -> Own | None:
-    """What the page offers of a model of its own."""
+    """The export of the page's own model, if it has one."""
     found: Own | None = st.session_state.get("own files")
     return found
 
 
 def shown() -> list[Shown]:
-    """All that the page shows, in its order."""
+    """The tables and charts of the page, in its order."""
     found: list[Shown] = st.session_state.setdefault("shown", [])
     return found
 
@@ -68,17 +68,17 @@ def note(one: Shown) -> None:
 
 
 def draw_chart(columns: Columns, spec: dict[str, Any], *, numbers: Mapping[str, str], alt: str, **options: Any) -> None:
-    """A chart of Vega-Lite.
+    """Draw a Vega-Lite chart.
 
-    ``numbers`` are the columns to take away, with what a reader calls them: the others say how it is drawn, and so do
-    the rows that do not have all of them.
+    ``numbers`` are the columns to export, with their titles; other columns, and rows without all of these, only
+    describe how the chart is drawn.
     """
     note(Shown(alt, columns, spec=spec, numbers=numbers))
     st.vega_lite_chart(sent(columns), spec, alt=alt, **options)
 
 
 def draw_frame(columns: Columns, *, alt: str, column_config: Mapping[str, Any], **options: Any) -> None:
-    """A table to scroll in, of texts and numbers as they are; up to forty rows without scrolling."""
+    """Draw a scrollable table of plain text and numbers; with fewer than 40 rows it is shown in full."""
     labels = {name: column["label"] or name for name, column in column_config.items()}
     note(Shown(alt, {labels.get(name, name): cells for name, cells in columns.items()}))
     few = all(len(cells) < 40 for cells in columns.values())

@@ -1,4 +1,4 @@
-"""One dimension on the Sweep page: growth as a formula, in words and as a table."""
+"""The Sweep page along one dimension: growth as a formula, in words and as a table."""
 
 from bertcalc.explore.growth_formulas import Growth, growth, local_exponent
 from bertcalc.explore.quantities import QUANTITIES
@@ -22,8 +22,8 @@ FEW = 8  # points: with fewer a curve has corners
 
 
 def growth_formula(swept: Swept, found: Growth, appearance: str) -> str:
-    """LaTeX: the quantity in powers of what is swept, with letters for the rest, then with numbers."""
-    colors = {found.order: COLORS[appearance]["encoder"]}  # what wins in the end
+    """LaTeX for the quantity in powers of the swept dimension, with letters for the rest, then with numbers."""
+    colors = {found.order: COLORS[appearance]["encoder"]}  # the dominant term
     name = f"{_FUNCTIONS[swept.quantity.unit]}({LETTER_OF[found.field]})"
     lines = []
     for start, terms in ((f"{name} &= ", found.terms), ("&= ", found.numeric_terms(swept.sweep.case))):
@@ -33,7 +33,7 @@ def growth_formula(swept: Swept, found: Growth, appearance: str) -> str:
 
 
 def now_and_doubled(swept: Swept) -> dict[int, int]:
-    """The figure of the present model, and of the one with twice its size if there is one."""
+    """The figures of the present model and, if it is possible, of the one with the dimension doubled."""
     sweep = swept.sweep
     (field,) = sweep.dimensions
     now = sweep.present(field)
@@ -42,7 +42,7 @@ def now_and_doubled(swept: Swept) -> dict[int, int]:
 
 
 def in_words(swept: Swept, found: Growth, figures: dict[int, int]) -> str:
-    """How it grows, and what doubling does."""
+    """The order of growth and the effect of doubling, in words."""
     (now, figure), *doubled = figures.items()
     sentences = [f"**{_order(swept, found)}**"]
     if doubled and figure:
@@ -76,7 +76,7 @@ def _notation(letter: str, order: int) -> str:
 
 
 def show_each_quantity(swept: Swept) -> None:
-    """Every quantity on the chart: its formula and its order of growth."""
+    """Show the formula and the order of growth of every quantity on the chart."""
     (field,) = swept.sweep.dimensions
     found = {name: growth(name, swept.sweep) for name in swept.shown}
     rows = [

@@ -1,4 +1,4 @@
-"""Two dimensions on the Sweep page: a map with lines of equal value; a click takes a model."""
+"""The Sweep page over two dimensions: a map with contour lines; a click takes a model."""
 
 from collections.abc import Mapping, Sequence
 from functools import lru_cache
@@ -13,9 +13,9 @@ from pages.ui.model import take_preset
 from pages.ui.sweep.sweep_charts import MapPoint
 from pages.ui.sweep.swept import LETTER_OF, Swept, array, followed
 
-_FINE = 316  # values of each dimension from which the lines are drawn: 100,000 models
-_CELLS = 48  # what a screen can show, and a finger can hit
-# The four miniatures that their authors named; the twenty others are points without a name.
+_FINE = 316  # values of each dimension from which the lines are computed: 100,000 models
+_CELLS = 48  # clickable values of each dimension: as fine as a finger can hit
+# The four BERT miniatures that their authors named; the twenty others are points without a name.
 _NAMES = {
     "bert_uncased_L-2_H-128_A-2": "Tiny",
     "bert_uncased_L-4_H-256_A-4": "Mini",
@@ -26,9 +26,9 @@ CHART, CLICKS = "sweep map", "clicks on the sweep map"
 
 
 class Map(NamedTuple):
-    """The data of the map: models that can be clicked, with their figures, and lines with their levels.
+    """The data of the map: figures of the clickable models, and the contour lines with their levels.
 
-    ``steps`` are the values of both dimensions, ``cells`` those that can be clicked.
+    ``steps`` are the values of both dimensions, ``cells`` the clickable ones.
     """
 
     steps: tuple[Sequence[int], Sequence[int]]
@@ -38,7 +38,7 @@ class Map(NamedTuple):
 
 
 def published_points(swept: Swept) -> list[MapPoint]:
-    """The published models that are on the map, one point for those at the same place."""
+    """The published models on the map, one point for those at the same place."""
     found = []
     for one in published(swept.sweep.dimensions):
         if swept.includes(one.place):
@@ -67,7 +67,7 @@ def map_of(sweep: Sweep, ranges: tuple[tuple[int, int], tuple[int, int]], measur
 
 
 def show_present(swept: Swept, found: Map, figure: int) -> None:
-    """The present model in words, and buttons to its neighbours for keyboards."""
+    """Show the figure of the present model, and buttons to its neighbors for keyboard users."""
     sweep = swept.sweep
     with st.container(horizontal=True, vertical_alignment="center"):
         st.markdown(f"{_(swept.quantity.meaning)}: **{swept.number(figure)}**", width="content")
@@ -85,7 +85,7 @@ def show_present(swept: Swept, found: Map, figure: int) -> None:
 
 
 def along(sweep: Sweep) -> str:
-    """The sizes that follow when a place of the map is taken, in words."""
+    """The sizes that follow when a place of the map is taken, as a phrase."""
     fields = listed(f"${LETTER_OF[field]} = {followed(sweep, field)}$" for field in sweep.following)
     return _(", with {fields}").format(fields=fields) if fields else ""
 

@@ -1,4 +1,4 @@
-"""Charts of the Sweep page: curves along one dimension, and a map over two with lines of equal value."""
+"""Charts of the Sweep page: curves along one dimension, and a map with contour lines over two."""
 
 import json
 from collections.abc import Mapping, Sequence
@@ -17,28 +17,25 @@ from pages.ui.theme import BACKGROUND, COLORS, INK
 
 _HEIGHT, _MAP_HEIGHT = 270, 340
 LOW, LOW_MAP = 220, 280  # on the projector
-_BELOW = 63  # the axis and its title, which are within a chart's height
-_LINE_OF_TEXT = 21 / (LOW - _BELOW)  # of the height of the curves: names at their ends keep this distance
-# What is no component is never on a chart with one.
-_HUES = {
-    appearance: {
-        "forward": colors["embeddings"],
-        "training": colors["encoder"],
-        "weights": colors["embeddings"],
-        "activations": colors["encoder"],
-        "inference_memory": colors["pooler"],
-    }
-    for appearance, colors in COLORS.items()
+_BELOW = 63  # pixels of the axis and its title, which are part of a chart's height
+_LINE_OF_TEXT = 21 / (LOW - _BELOW)  # least distance of the names, as a fraction of the curves' height
+# Quantities with the color of a component, which is never on the same chart.
+_COLORED_AS = {
+    "forward": "embeddings",
+    "training": "encoder",
+    "weights": "embeddings",
+    "activations": "encoder",
+    "inference_memory": "pooler",
 }
-_CLOSE = 16  # pixels from a name to the next on a phone
-# Where the text of a mark stands beside its point; on a phone, where it is as wide as the way to the edge, inside.
+_CLOSE = 16  # pixels from one name to the next on a phone
+# The alignment of a mark's text, its dx, and the dx on a phone, which keeps the text inside the chart.
 _SIDES: tuple[tuple[Literal["left", "right"], int, str], ...] = (
     ("left", 8, "min(8, width - scale('x', datum.x) - 14 * datum.mark_width)"),
     ("right", -10, "max(-10, 14 * datum.mark_width - scale('x', datum.x))"),
 )
 
 
-Lines = Sequence[tuple[str, Sequence[tuple[float, float]]]]  # of equal value: the value, and places
+Lines = Sequence[tuple[str, Sequence[tuple[float, float]]]]  # contour lines: the level as text, and the places
 
 
 class Curve(NamedTuple):
@@ -50,7 +47,7 @@ class Curve(NamedTuple):
 
 
 class Mark(NamedTuple):
-    """A model on a chart, with what is said of it."""
+    """A model on a chart, with its text."""
 
     x: float
     y: float
@@ -58,25 +55,25 @@ class Mark(NamedTuple):
 
 
 class MapPoint(NamedTuple):
-    """Published models at one place of the map: the one that a click takes, its label, and all names."""
+    """Published models at one place of the map: the preset that a click takes, its label, and all presets."""
 
     place: tuple[int, int]
     preset: str
     label: str
-    above: bool  # where the label stands: others are right of the point
+    above: bool  # whether the label is above the point instead of to its right
     presets: str
 
 
 def hue(quantity: str, appearance: str) -> str:
-    """The colour of a quantity: a component has its own everywhere."""
+    """The color of a quantity; components have the same one everywhere."""
     components: dict[str, str] = dict(COLORS[appearance].items())
-    return {**components, **_HUES[appearance]}.get(quantity, INK[appearance])
+    return components.get(_COLORED_AS.get(quantity, quantity), INK[appearance])
 
 
 def curves_frame(
     values: Sequence[int], curves: Sequence[Curve], chosen: str, marks: Sequence[Mark], appearance: str, *, logs: bool
 ) -> Columns:
-    """The data of the curves: a row for each figure, one for the name at each end, and one for each mark."""
+    """The data of the curves: a row for each figure, for the name at the end of each curve, and for each mark."""
     rows: list[dict[str, Any]] = []
     for curve in curves:
         width = 4 if curve.quantity == chosen else 2
@@ -88,7 +85,7 @@ def curves_frame(
         look = {"color": hue(curve.quantity, appearance), "width": 600 if curve.quantity == chosen else 400}
         rows.append({"x": values[-1], "end": curve.name, "height": height, "rank": downwards.index(height), **look})
     low, high = values[0], values[-1]
-    # The texts stand left of their points, as far as there is room for the first.
+    # Texts extend to the left of their points, unless the first has no room there.
     align = "left" if marks and _part(marks[0].x, low, high, logs=logs) < _LEFT else "right"
     rows += [
         {"x": mark.x, "y": mark.y, "mark": mark.text, "align": align, "mark_width": ems(mark.text)} for mark in marks
@@ -100,14 +97,14 @@ _LEFT = 0.2
 
 
 def _part(figure: float, low: float, high: float, *, logs: bool) -> float:
-    """The relative position of a figure between two ends: 0 to 1."""
+    """The relative position of a figure between two ends, 0 to 1."""
     if high <= low:
         return 0.0
     return log(figure / low) / log(high / low) if logs else (figure - low) / (high - low)
 
 
 def _heights(curves: Sequence[Curve], *, logs: bool) -> list[float]:
-    """The heights of the curves' names, 0 to 1: near their ends, without overlaps."""
+    """The heights of the curves' names, 0 to 1: as near to the ends of the curves as possible without overlaps."""
     figures = [figure for curve in curves for figure in curve.figures if figure or not logs]
     low, high = (min(figures, default=1) if logs else 0), max(figures, default=1)
     at = [_part(max(curve.figures[-1], low), low, high, logs=logs) for curve in curves]
@@ -126,9 +123,9 @@ def map_frame(
     *,
     logs: bool,
 ) -> Columns:
-    """The data of the map: a row for each cell, each place of a line, each published point, and the present model.
+    """The data of the map: rows for each cell, each place of a line, each published point, and the present model.
 
-    ``lines`` have their name and go from the top left to the bottom right; what is behind them is filled.
+    ``lines`` go from the top left to the bottom right; the area beyond them is filled.
     """
     xs, ys = cells
     (left, right), (bottom, top) = (xs[0], xs[-1]), (ys[0], ys[-1])
@@ -139,7 +136,7 @@ def map_frame(
         rows.append({"kind": "cell", "x0": x0, "x1": x1, "y0": y0, "y1": y1, "x": x, "y": y, "figure": figure})
     for name, places in lines:
         rows += [{"kind": "line", "x0": x, "y0": y, "y1": top, "name": name} for x, y in places]
-        if places[-1][0] < right:  # what is behind a line that ends at the bottom goes on to the right
+        if places[-1][0] < right:  # the area beyond a line that ends at the bottom extends to the right
             rows += [{"kind": "fill", "x0": x, "y0": bottom, "y1": top, "name": name} for x in (places[-1][0], right)]
     rows += _line_labels(lines, (left, right), (bottom, top), logs=logs)
     labels = _room_for_labels(points, (left, right), (bottom, top), logs=logs)
@@ -152,13 +149,13 @@ def map_frame(
 
 
 def _edges(values: Sequence[int], *, logs: bool) -> dict[int, tuple[float, float]]:
-    """The edges of the cell around each value: half way to the next, as the axis is divided."""
+    """The edges of the cell around each value: halfway to its neighbors, on a logarithmic axis geometrically."""
     between = [sqrt(low * high) if logs else (low + high) / 2 for low, high in pairwise(values)]
     return dict(zip(values, pairwise([values[0], *between, values[-1]]), strict=True))
 
 
 def _line_labels(lines: Lines, width: tuple[int, int], height: tuple[int, int], *, logs: bool) -> list[dict[str, Any]]:
-    """The name of a line over its upper end, or else right of its right one, as far as there is room."""
+    """The name of each line: above its upper end, else right of its right end, else none, depending on the room."""
     labels: list[dict[str, Any]] = []
     taken = {"top": -1.0, "right": 2.0}
     for name, places in lines:
@@ -198,17 +195,17 @@ _LABEL_HEIGHT = 0.04
 
 @lru_cache(maxsize=256)
 def curves(appearance: str, title: str, unit: Unit, *, logs: bool) -> Spec:
-    """Curves with their names at their ends; the present model and what it becomes as points with their figures."""
+    """The chart of curves, named at their ends; the present and the doubled model are points with their figures."""
     return _titled(_curves(appearance, unit, logs), title)
 
 
 @lru_cache(maxsize=256)
 def equal_values(appearance: str, x_title: str, y_title: str, figure_title: str, *, logs: bool) -> Spec:
-    """The map: each line has its value at its end, each published model its name; a click is a choice of a cell."""
+    """The map: lines with their level, published models with their name; a click selects a cell or a model."""
     return _titled(_equal_values(appearance, logs), x_title, y_title, figure_title)
 
 
-# They stand in for those of any dimension, as Altair takes long to write a chart.
+# Placeholders for the titles, so that a chart is built once for all dimensions: Altair is slow.
 _TITLES = ("title of x", "title of y", "title of figure")
 
 
@@ -234,7 +231,7 @@ def _curves(appearance: str, unit: Unit, logs: bool) -> str:
     lines = data.mark_line().encode(x=x, y=y, color=color, strokeWidth=width, detail="name:N")
     targets = data.mark_point(size=120, opacity=0, filled=True).encode(x=x, y=y, tooltip=tooltip)
     height = alt.Y("height:Q", axis=None, scale=alt.Scale(domain=[0, 1], nice=False))
-    # On a phone the names stand below each other in the corner that growth leaves free, on an edge of paper.
+    # On a phone the names are listed in the top left corner, which growing curves leave free, with a halo.
     ended = having("end")
     beside = {
         "align": "left",
@@ -309,9 +306,9 @@ def _equal_values(appearance: str, logs: bool) -> str:
 
 
 def _axis(appearance: str, unit: Unit | None = None, *, logs: bool) -> Any:
-    """An axis with whole numbers, or with those of a unit as ``short`` writes them."""
+    """An axis labeled with whole numbers, or, for a unit, with numbers as ``short`` writes them."""
     text = "format(datum.value, ',d')" if unit is None else short_expression(unit)
-    # Of the many ticks of a logarithmic axis those with round numbers get a label.
+    # Only the round numbers among the many ticks of a logarithmic axis get a label.
     round_ones = f"indexof('125', slice(format(datum.value, '.0e'), 0, 1)) >= 0 ? ({text}) : ''"
     label = round_ones if logs else text
     return alt.Axis(grid=True, gridOpacity=0.25, labelExpr=label, **axis_look(appearance))

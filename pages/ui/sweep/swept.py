@@ -23,8 +23,8 @@ from pages.ui.numbers import counted, size
 from pages.ui.quantity_words import QUANTITY_NAMES
 from pages.ui.sidebar import Choice
 
-X, Y = "hidden_size", "num_hidden_layers"  # what is swept if nobody says otherwise
-# From where to where, if nobody says otherwise: the models that people build.
+X, Y = "hidden_size", "num_hidden_layers"  # the default dimensions
+# The default range of each dimension: the sizes of models that people build.
 RANGES: dict[str, tuple[int, int]] = {
     **{field: (low, high) for field, (low, high, _step) in SLIDERS.items()},
     "max_position_embeddings": (128, 2_048),
@@ -87,13 +87,13 @@ class Swept(NamedTuple):
 
 
 def choose(choice: Choice) -> Swept:
-    """Draw the controls; their values, or the nearest possible ones."""
+    """Draw the controls and return their values, or the nearest possible ones."""
     what, where = (st.container(horizontal=True, vertical_alignment="bottom", gap="xsmall") for _row in range(2))
     with what:
         shown = VIEW.show()
         measure = MEASURE.show()
-        # Parameters do not depend on what goes through: the least, which every model takes.
-        # Unless it is swept; the axes are drawn after this.
+        # Parameters do not depend on the batch, so it is not drawn for them unless it is swept; (1, 1) suits every
+        # model. The axes are drawn later, hence ``value``.
         axes_now = {control.value(sweepable(choice.config)) for control in AXES.values()}
         idle = QUANTITIES[measure].unit == "parameters" and not axes_now & set(BATCH)
         sizes = (1, 1) if idle else choose_batch(choice.config)
@@ -120,7 +120,7 @@ def choose(choice: Choice) -> Swept:
 
 
 def _shown(sweep: Sweep, measure: str) -> list[str]:
-    """The quantities on the chart: one on a map; along one dimension all with the same unit."""
+    """The quantities on the chart: one on a map, all of the same unit along one dimension."""
     if len(sweep.dimensions) > 1:
         return [measure]
     unit = QUANTITIES[measure].unit
@@ -128,7 +128,7 @@ def _shown(sweep: Sweep, measure: str) -> list[str]:
 
 
 def _choose_ties(sweep: Sweep) -> Ties:
-    """Draw a checkbox for each size that can follow hidden_size."""
+    """Draw a checkbox for each size that can follow hidden_size, and return their values."""
     helps = {
         "num_attention_heads": _("The size of a head stays: as hidden_size grows, there are more heads."),
         "intermediate_size": _("intermediate_size keeps its ratio to hidden_size, as in all published models."),
@@ -150,9 +150,9 @@ def followed(sweep: Sweep, field: str) -> str:
 
 
 def _draw_axis(axis: str, case: Case) -> tuple[str, tuple[int, int]]:
-    """Draw a dimension and its range; an empty end is the default."""
+    """Draw the controls of a dimension and its range; an empty end is the default."""
     names = [control.name for control in ENDS[axis]]
-    # The ends of another dimension would mean nothing.
+    # Another dimension starts with its own default range.
     field = AXES[axis].show(sweepable(case.subject.config), on_change=set_values, args=(dict.fromkeys(names),))
     usual = _usual(field, Sweep(case, (field,)).present(field))
     said = [control.show(placeholder=f"{end}") for control, end in zip(ENDS[axis], usual, strict=True)]
@@ -161,7 +161,7 @@ def _draw_axis(axis: str, case: Case) -> tuple[str, tuple[int, int]]:
 
 
 def _usual(field: str, present: int) -> tuple[int, int]:
-    """The usual range of a size, widened to include the present model."""
+    """The default range of a size, widened to include the present model."""
     low, high = RANGES[field]
     while high < present:
         high *= 2
@@ -196,7 +196,7 @@ def _range(sweep: Sweep, axis: str, field: str, ends: tuple[int, int], found: li
         message = N_("{low_name} {low} is not below {high_name} {high}: there is nothing between them.")
         found.append(Problem(names[0], low, message, values, ({names[0]: high, names[1]: low},)))
         return high, low
-    if found and found[-1].field in names:  # an end that was corrected, said already
+    if found and found[-1].field in names:  # caused by a corrected end, which has a problem already
         return start, end
     message = N_("There is no valid {field} between {low_name} {low} and {high_name} {high}: widen the range.")
     found.append(Problem(names[0], low, message, values, ({names[0]: start, names[1]: end},)))
@@ -204,7 +204,7 @@ def _range(sweep: Sweep, axis: str, field: str, ends: tuple[int, int], found: li
 
 
 def _countable(swept: Swept, found: list[Problem]) -> Swept:
-    """The sweep as far as int64 can count, with a message if that is not all."""
+    """The sweep with its ranges limited to what int64 can count, with a problem if that shortens them."""
     sweep = swept.sweep
     ranges = sweep.fitting(swept.shown, swept.ranges)
     if ranges == swept.ranges:
