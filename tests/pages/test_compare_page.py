@@ -325,13 +325,13 @@ def points(compared: int) -> pd.DataFrame:
         for name, config in presets
     ]
     mine = [point._replace(name=f"my {point.name}", compared=True) for point in found[:compared]]
-    frame = pd.DataFrame(points_frame([*mine, *found]))
-    return frame[frame["name"].notna()]
+    return pd.DataFrame(points_frame([*mine, *found]))
 
 
 @pytest.mark.parametrize("compared", [1, 12])
 def test_every_preset_is_a_point_with_a_name_that_covers_no_other(compared: int) -> None:
-    frame = points(compared)
+    drawn = points(compared)
+    on_a_phone, frame = drawn["brief"].dropna(), drawn[drawn["name"].notna()]
     names = {name for text in frame["name"] for name in text.split(" = ")}
     assert set(PRESETS) <= names
     assert frame["compared"].sum() == compared
@@ -342,6 +342,8 @@ def test_every_preset_is_a_point_with_a_name_that_covers_no_other(compared: int)
     )
     assert frame[frame["compared"]]["label"].notna().sum() >= max(1, compared - 1)  # they get their places first
     assert 15 < frame["label"].notna().sum() < len(frame)  # the others say it under the pointer
+    assert 5 < len(on_a_phone) < frame["label"].notna().sum()
+    assert on_a_phone.iloc[0].startswith("my " if compared == 12 else "my bert-base-uncased")
 
 
 def glance(app: AppTest) -> pd.DataFrame:

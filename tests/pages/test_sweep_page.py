@@ -261,6 +261,16 @@ def test_a_map_has_a_row_for_each_thing_to_see() -> None:
     assert list(frame[frame["kind"] == "point"]["name"]) == ["a, b", "c"]
 
 
+def test_no_name_on_a_map_leaves_it_and_a_phone_has_fewer() -> None:
+    lines = [(f"{at}M", [(float(at), 1.5), (at + 50.0, 1.0)]) for at in range(70, 250, 10)]
+    points = [MapPoint((at, 2), name, name, False, name) for at, name in ((64, "in the middle"), (250, "at the edge"))]
+    frame = pd.DataFrame(map_frame(((64, 256), (1, 2)), {}, lines, points, [], logs=False))
+    assert list(frame[frame["kind"] == "point"]["label"]) == ["in the middle", ""]
+    assert list(frame[frame["kind"] == "point"]["brief"]) == ["in the middle", ""]
+    ends = frame[frame["kind"] == "top"]
+    assert 0 < sum(ends["narrow"] == True) < sum(ends["narrow"] == False)  # noqa: E712 - a column of objects
+
+
 def test_names_of_curves_keep_a_distance() -> None:
     curves = [Curve(name, name, figures) for name, figures in (("a", [1, 99]), ("b", [1, 100]), ("c", [0, 0]))]
     for logs in (False, True):

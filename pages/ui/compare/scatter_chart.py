@@ -8,12 +8,12 @@ from typing import NamedTuple
 import altair as alt
 
 from bertcalc.explore.chart_labels import Box, place
-from pages.ui.charts import Spec, axis_look, having, spec_of, tooltip
+from pages.ui.charts import Spec, axis_look, either, having, spec_of, tooltip
 from pages.ui.columns import Columns, of_rows
 from pages.ui.theme import COLORS, INK
 
-# The pixels for which names are placed; a wider chart only leaves more room between them.
-_AREA = Box(0, 0, 780, 264)
+# The pixels for which names are placed, on a screen and on a phone; a wider chart only leaves more room between them.
+_AREA, _PHONE = Box(0, 0, 780, 264), Box(0, 0, 255, 264)
 _AXIS = 65  # additional height for the lower axis
 _NAME = 12
 _BESIDE = 12
@@ -35,24 +35,29 @@ def points_frame(points: Sequence[ModelPoint]) -> Columns:
     found = sorted(groups.items(), key=lambda group: not any(point.compared for point in group[1]))
     names = [" = ".join(dict.fromkeys(point.name for point in group)) for _at, group in found]
     (left, right), (low, high) = (_ends([at[axis] for at, _group in found]) for axis in (0, 1))
-    across, down = _AREA.right / (right - left), _AREA.bottom / (high - low)
-    pixels = [(across * (log(count) - left), down * (high - log(flops))) for (count, flops), _group in found]
-    boxes = place(pixels, [_NAME * (0.54 * len(name) + 0.4) for name in names], _NAME + 2, _AREA)
-
-    def model(x: float, y: float) -> tuple[float, float]:
-        return exp(left + x / across), exp(high - y / down)
-
     rows: list[dict[str, object]] = []
-    for ((parameters, flops), group), name, box, at in zip(found, names, boxes, pixels, strict=True):
+    for ((parameters, flops), group), name in zip(found, names, strict=True):
         said = {"name": name, "compared": any(point.compared for point in group)}
         figures = {"parameters": float(parameters), "flops": float(flops)}
         rows.append({**said, **figures, "tip": f"{parameters:,}", "flops_tip": f"{flops:,}"})
-        if box:
-            x, y = model((box.left + box.right) / 2, (box.top + box.bottom) / 2)
-            # A leader line only if the name is not right beside its point.
-            edge = box.nearest(*at)
-            edge_x, edge_y = model(*(edge if dist(edge, at) > _BESIDE else at))
-            rows[-1] |= {"label": name, "x": x, "y": y, "edge_x": edge_x, "edge_y": edge_y}
+    firsts = [group[0].name for _at, group in found]  # a phone has no room for all names of a point
+    for area, shown in ((_AREA, names), (_PHONE, firsts)):
+        across, down = area.right / (right - left), area.bottom / (high - low)
+        pixels = [(across * (log(count) - left), down * (high - log(flops))) for (count, flops), _group in found]
+        boxes = place(pixels, [_NAME * (0.54 * len(name) + 0.4) for name in shown], _NAME + 2, area)
+        for row, name, box, at in zip([*rows], shown, boxes, pixels, strict=True):
+            if box:
+                # A leader line only if the name is not right beside its point.
+                edge = box.nearest(*at)
+                ends = edge if dist(edge, at) > _BESIDE else at
+                middle = (box.left + box.right) / 2, (box.top + box.bottom) / 2
+                (x, y), (edge_x, edge_y) = ((exp(left + x / across), exp(high - y / down)) for x, y in (middle, ends))
+                placed = {"x": x, "y": y, "edge_x": edge_x, "edge_y": edge_y}
+                if area is _AREA:
+                    row |= {"label": name, **placed}
+                else:
+                    copied = {field: row[field] for field in ("parameters", "flops", "compared")}
+                    rows.append({"brief": name, **copied, **placed})
     # Invisible points at the corners force the axes for which the names were placed.
     corners = [{"corner_x": exp(x), "corner_y": exp(y)} for x, y in ((left, low), (right, high))]
     return of_rows([*rows, *corners])
@@ -79,8 +84,10 @@ def scatter(appearance: str, parameters: str, flops: str) -> Spec:
     models = having("name")
     ends = {"x": alt.X("corner_x:Q", title=parameters), "y": alt.Y("corner_y:Q", title=flops)}
     corners = alt.Chart().mark_point(opacity=0).encode(**ends)
-    labelled = having("label")
-    leaders = labelled.mark_rule(color=ink, opacity=0.45).encode(x=x, y=y, x2="edge_x:Q", y2="edge_y:Q")
+    leaders = [
+        having(column).mark_rule(color=ink, opacity=shown).encode(x=x, y=y, x2="edge_x:Q", y2="edge_y:Q")
+        for column, shown in (("label", either(0, 0.45)), ("brief", either(0.45, 0)))
+    ]
     points = models.mark_point(filled=True, opacity=1).encode(
         x=x,
         y=y,
@@ -89,9 +96,13 @@ def scatter(appearance: str, parameters: str, flops: str) -> Spec:
         shape=alt.condition(compared, alt.value("diamond"), alt.value("circle")),
         tooltip=said,
     )
-    names = {"x": alt.X("x:Q", scale=scale), "y": alt.Y("y:Q", scale=scale), "text": "label:N", "tooltip": said}
-    texts = (
-        labelled.transform_filter(compared).mark_text(fontSize=_NAME, fontWeight="bold", color=ink).encode(**names),
-        labelled.transform_filter(f"!{compared}").mark_text(fontSize=_NAME, color=ink).encode(**names),
-    )
-    return spec_of(alt.layer(corners, leaders, points, *texts), _AREA.bottom + _AXIS)
+    names = {"x": alt.X("x:Q", scale=scale), "y": alt.Y("y:Q", scale=scale), "tooltip": said}
+    texts = [
+        having(column)
+        .transform_filter(f"{sign}{compared}")
+        .mark_text(fontSize=_NAME, color=ink, text=shown, fontWeight=weight)
+        .encode(**names)
+        for column, shown in (("label", either("''", "datum.label")), ("brief", either("datum.brief", "''")))
+        for sign, weight in (("", "bold"), ("!", "normal"))
+    ]
+    return spec_of(alt.layer(corners, *leaders, points, *texts), _AREA.bottom + _AXIS)

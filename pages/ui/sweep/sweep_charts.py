@@ -138,11 +138,14 @@ def map_frame(
         rows += [{"kind": "line", "x0": x, "y0": y, "y1": top, "name": name} for x, y in places]
         if places[-1][0] < right:  # the area beyond a line that ends at the bottom extends to the right
             rows += [{"kind": "fill", "x0": x, "y0": bottom, "y1": top, "name": name} for x in (places[-1][0], right)]
-    rows += _line_labels(lines, (left, right), (bottom, top), logs=logs)
-    labels = _room_for_labels(points, (left, right), (bottom, top), logs=logs)
-    for point, label in zip(points, labels, strict=True):
+    for narrow in (False, True):
+        labels = _line_labels(lines, (left, right), (bottom, top), _LETTER[narrow], logs=logs)
+        rows += [{**label, "narrow": narrow} for label in labels]
+    wide, brief = (_room_for_labels(points, (left, right), (bottom, top), letter, logs=logs) for letter in _LETTER)
+    for point, label, on_a_phone in zip(points, wide, brief, strict=True):
         x, y = point.place
-        named = {"preset": point.preset, "label": label, "above": point.above, "name": point.presets}
+        said = {"label": label, "brief": on_a_phone}
+        named = {**said, "preset": point.preset, "above": point.above, "name": point.presets}
         rows.append({"kind": "point", "x0": x, "y0": y, "x": x, "y": y, **named})
     rows += [{"kind": "here", "x0": mark.x, "y0": mark.y, "name": mark.text} for mark in here]
     return of_rows(rows)
@@ -154,14 +157,16 @@ def _edges(values: Sequence[int], *, logs: bool) -> dict[int, tuple[float, float
     return dict(zip(values, pairwise([values[0], *between, values[-1]]), strict=True))
 
 
-def _line_labels(lines: Lines, width: tuple[int, int], height: tuple[int, int], *, logs: bool) -> list[dict[str, Any]]:
+def _line_labels(
+    lines: Lines, width: tuple[int, int], height: tuple[int, int], letter: float, *, logs: bool
+) -> list[dict[str, Any]]:
     """The name of each line: above its upper end, else right of its right end, else none, depending on the room."""
     labels: list[dict[str, Any]] = []
     taken = {"top": -1.0, "right": 2.0}
     for name, places in lines:
         (x, y), (last_x, last_y) = places[0], places[-1]
         across, up = _part(x, *width, logs=logs), _part(last_y, *height, logs=logs)
-        if across > 0 and across - taken["top"] > _LETTER_WIDTH * (len(name) + 1):
+        if across > 0 and across - taken["top"] > letter * (len(name) + 1):
             labels.append({"kind": "top", "x0": x, "y0": y, "name": name})
             taken["top"] = across
         elif last_x >= width[1] and abs(up - taken["right"]) > _LABEL_HEIGHT:
@@ -171,25 +176,26 @@ def _line_labels(lines: Lines, width: tuple[int, int], height: tuple[int, int], 
 
 
 def _room_for_labels(
-    points: Sequence[MapPoint], width: tuple[int, int], height: tuple[int, int], *, logs: bool
+    points: Sequence[MapPoint], width: tuple[int, int], height: tuple[int, int], letter: float, *, logs: bool
 ) -> list[str]:
-    """The labels, emptied where they would cover an earlier one or another point."""
+    """The labels, emptied where they would cover an earlier one or another point, or leave the chart."""
     places = [(_part(point.place[0], *width, logs=logs), _part(point.place[1], *height, logs=logs)) for point in points]
     boxes: list[tuple[float, float, float]] = []
     labels = []
     for point, (x, y) in zip(points, places, strict=True):
-        wide = _LETTER_WIDTH * len(point.label)
-        start, level = (x - wide / 2, y + _LABEL_HEIGHT) if point.above else (x + _GAP, y)
+        wide = letter * len(point.label)
+        start, level = (x - wide / 2, y + _LABEL_HEIGHT) if point.above else (x + letter / 2, y)
         box = start, start + wide, level
         others = [*boxes, *((across, across, up) for across, up in places if (across, up) != (x, y))]
         free = all(box[1] < left or right < start or abs(level - at) > _LABEL_HEIGHT for left, right, at in others)
+        free = free and start >= 0 and start + wide <= 1
         labels.append(point.label if free else "")
         if free and point.label:
             boxes.append(box)
     return labels
 
 
-_LETTER_WIDTH, _GAP = 0.01, 0.005
+_LETTER = (0.01, 0.035)  # the width of a letter as a fraction of the chart's: on a screen, on a phone
 _LABEL_HEIGHT = 0.04
 
 
@@ -290,16 +296,17 @@ def _equal_values(appearance: str, logs: bool) -> str:
     labels = [
         of("point")
         .transform_filter(f"datum.above == {above}")
-        .mark_text(fontSize=SMALL, color=ink, **look)
-        .encode(x=x, y=y, text="label:N")
+        .mark_text(fontSize=SMALL, color=ink, text=either("datum.brief", "datum.label"), **look)
+        .encode(x=x, y=y)
         for above, look in (("true", {"dy": -12}), ("false", {"align": "left", "dx": 9}))
     ]
     here = COLORS[appearance]["encoder"]
     ring = of("here").mark_point(size=420, filled=False, color=here, strokeWidth=3.5, opacity=1).encode(x=x, y=y)
     said = of("here").mark_text(dy=-22, fontSize=FONT, fontWeight="bold", color=here).encode(x=x, y=y, text="name:N")
-    bold = {"fontSize": SMALL, "fontWeight": "bold", "color": hue_of_lines}
+    level = either("(datum.narrow ? datum.name : '')", "(datum.narrow ? '' : datum.name)")
+    bold = {"fontSize": SMALL, "fontWeight": "bold", "color": hue_of_lines, "text": level}
     ends = [
-        of(kind).mark_text(**bold, **look).encode(x=x, y=y, text="name:N")
+        of(kind).mark_text(**bold, **look).encode(x=x, y=y)
         for kind, look in (("top", {"baseline": "bottom", "dy": -4}), ("right", {"align": "left", "dx": 5}))
     ]
     return json.dumps(json_of(alt.layer(fills, lines, ring, cells, points, *labels, said, *ends), _MAP_HEIGHT))
