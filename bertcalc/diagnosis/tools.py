@@ -1,8 +1,8 @@
-"""What other tools give for the same model: the formulas of their sources, and why these differ from the right count.
+"""The counts of other tools for the same model: their formulas, and the reasons why they differ from the right count.
 
-The formulas were read in the sources that are named; none of their code is here. The reasons are miscounts, as in one
-by hand: a right count becomes the tool's when they are made, so that what is missing is found in the tensors of the
-model, and is not written down a second time.
+The formulas were read in the named sources; none of their code is copied. The reasons are miscounts, as in a hand
+count: made on the model's tensors, they turn the right count into the tool's. So the differences are computed from the
+model and not written down a second time.
 
 >>> from bertcalc import BertConfig
 >>> dict(tool_counts(BertConfig()))["EleutherAI tied"]
@@ -21,12 +21,12 @@ from bertcalc.family import Model
 from bertcalc.text import N_
 from bertcalc.tree.nn import Tensor
 
-# Megatron-LM pads to this multiple unless it is told otherwise, on one device.
+# Megatron-LM's default multiple for the vocabulary, on one device.
 MEGATRON_PADDING = 128
 
 
 class Dimensions(NamedTuple):
-    """What the formulas are made of: exact numbers, or SymPy symbols."""
+    """The sizes in the formulas: exact numbers, or SymPy symbols."""
 
     vocab_size: Any
     padded_vocab_size: Any
@@ -37,38 +37,38 @@ class Dimensions(NamedTuple):
 
 
 class Tool(NamedTuple):
-    """A formula for the number of parameters that somebody else has published."""
+    """A published formula for the number of parameters."""
 
     name: str
     terms: Callable[[Dimensions], tuple[Any, ...]]  # in the order of the source; their sum is the count
     miscounts: tuple[str, ...]  # names in REASONS, besides those that every tool makes
     source: str
-    notes: tuple[str, ...] = ()  # what it was asked, and what is surprising in it
-    output_matrix: bool = False  # always counts a decoder of its own
+    notes: tuple[str, ...] = ()  # the arguments used, and surprises
+    output_matrix: bool = False  # whether it always counts a separate decoder
 
     def count(self, config: Config) -> int:
-        """What the tool gives for a configuration."""
+        """The tool's count for a configuration."""
         sizes = {**config.shared(), "padded_vocab_size": padded_vocab_size(config)}
         exact = Dimensions(*(Fraction(sizes[field]) for field in Dimensions._fields))
         return int(sum(self.terms(exact)))
 
 
 class Correction(NamedTuple):
-    """What has to be added to a tool's count to make one of its miscounts good: a number, or a SymPy expression."""
+    """The amount that undoes one miscount of a tool when it is added: a number, or a SymPy expression."""
 
     miscount: str  # a name in REASONS
     amount: int
 
 
 def tool_counts(config: Config) -> list[tuple[str, int]]:
-    """What each tool gives for a configuration; none of them knows Hugging Face's classes."""
+    """Each tool's count for a configuration; no tool distinguishes Hugging Face's classes."""
     return [(tool.name, tool.count(config)) for tool in TOOLS.values()]
 
 
 def corrections(tool: Tool, model: Model, sizes: MiscountSizes) -> tuple[Correction, ...]:
-    """What leads from a tool's count to that of a model, reason by reason.
+    """The corrections that lead from a tool's count to a model's, without reasons that do not concern the model.
 
-    Reasons that do not concern this model are left out. Model and sizes are of numbers, or of symbols.
+    Model and sizes are numeric or symbolic.
     """
     tensors = counted(model)
     made = causes(tensors, sizes, _miscounts(tool, tensors), REASONS)
@@ -76,12 +76,12 @@ def corrections(tool: Tool, model: Model, sizes: MiscountSizes) -> tuple[Correct
 
 
 def padded_vocab_size(config: Config) -> int:
-    """The rows that Megatron-LM gives the word embeddings."""
+    """The number of rows of the word embeddings in Megatron-LM."""
     return MiscountSizes.of(config).padded[MEGATRON_PADDING]
 
 
 def _miscounts(tool: Tool, tensors: Sequence[Tensor]) -> tuple[str, ...]:
-    """The miscounts of a tool for a model: what is not counted first, so that each is said with all that it has."""
+    """The miscounts of a tool for a model; first those that leave out a part, so that each gets the whole part."""
     if not tool.output_matrix:
         head: tuple[str, ...] = ("head",)
     elif any(map(_is_decoder, tensors)):
@@ -96,7 +96,7 @@ def _is_decoder(tensor: Tensor) -> bool:
 
 
 def _times(copies: int, said: str) -> Change:
-    """What is concerned, counted so many times: 0 for not at all."""
+    """The change that counts the selected tensors ``copies`` times."""
     concerned = which(said)
     return lambda tensor, sizes: (tensor._replace(copies=copies * tensor.copies) if concerned(tensor) else tensor,)
 
