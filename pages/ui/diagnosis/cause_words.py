@@ -1,4 +1,4 @@
-"""What a count, a miscount and somebody's text are in words, for the page that explains numbers."""
+"""Counts, parts and miscounts in words."""
 
 from bertcalc.config import sizes_of
 from bertcalc.diagnosis.cause_formulas import cause_formulas
@@ -13,7 +13,7 @@ from pages.ui.i18n import _, listed
 
 
 def describe(known: Known) -> str:
-    """A known count in words: its class, and what else is said about it."""
+    """A known count in words: its class, and the convention by which it is counted."""
     said = [f"`{known.subject.architecture}`"]
     if known.subject.cls.task == "base" and known.subject.cls.pooler:
         said.append(_("with pooler") if known.subject.add_pooling_layer else _("without pooler"))
@@ -29,12 +29,12 @@ def describe(known: Known) -> str:
 
 
 def part_name(count: Counted) -> str:
-    """What is counted, in words; a tensor or module as its name, or as much of it as somebody has typed."""
+    """The counted part in words; a tensor or module by its name, or the part of the name that was typed."""
     return _(count.part) if count.part in PARTS else code(count.part)
 
 
 def own_count(count: Counted, layers: int) -> str:
-    """A part, module or tensor of a model in words, and in how many of its layers."""
+    """A part, module or tensor of a model in words, with the layers that are counted."""
     part = part_name(count)
     repeated = all(tensor.place.component == "encoder" for tensor in count.tensors)
     if count.part == "layers":
@@ -51,7 +51,7 @@ def own_count(count: Counted, layers: int) -> str:
 
 
 def causes(known: Known, explanation: Explanation, names: frozenset[str] | None = None) -> list[tuple[str, str, int]]:
-    """Each miscount in words, its formula with letters and with numbers, and what it adds to tensors of these names."""
+    """Each miscount in words, its formula in letters and numbers, and the amount it adds to tensors of these names."""
     config = known.subject.config
     if known.mix:
         mix, *others = explanation
@@ -68,7 +68,7 @@ def causes(known: Known, explanation: Explanation, names: frozenset[str] | None 
 
 
 def _taken_sizes(known: Known, mix: Mix) -> tuple[str, str]:
-    """Which sizes are another model's: in words, and with letters."""
+    """The sizes that are taken from elsewhere: in words, and with letters."""
     config, symbols = known.subject.config, sizes_of(type(known.subject.config))
     fields = listed([code(type(config).own_name(field)) for field in mix.fields])
     sizes = [f"${symbols[field]} = {latex_number(getattr(config, field))}$" for field in mix.fields]
@@ -82,6 +82,6 @@ def _taken_sizes(known: Known, mix: Mix) -> tuple[str, str]:
 
 
 def miscount_in_words(name: str) -> str:
-    """A miscount, or another reason of a tool, by its name."""
+    """A miscount or another reason in REASONS, in words."""
     miscount = REASONS[name]
     return _(miscount.said).format(**{name: _(value) for name, value in miscount.values.items()})

@@ -1,4 +1,4 @@
-"""A count term by term: each line with its verdict, and what leads to the right sum."""
+"""The view of a count term by term: each line with its verdict, and the corrections of the sum."""
 
 from typing import NamedTuple
 
@@ -20,7 +20,7 @@ from pages.ui.numbers import signed_count
 from pages.ui.present import presenting
 from pages.ui.tables import show_table
 
-# The count that most people write down first; and counts that somebody published.
+# The count that most people write down first.
 TERMS = """\
 embeddings = (V + P + T) * H
 attention = L * 4 * H * H
@@ -29,7 +29,7 @@ pooler = H * H"""
 
 
 class Example(NamedTuple):
-    """A count that somebody published, and the model that it is of."""
+    """A published hand count, and its model: a preset with changes."""
 
     preset: str
     terms: str
@@ -100,7 +100,7 @@ COUNT = Text(
 
 
 def show_terms(subject: Subject) -> None:
-    """Check each line of a count."""
+    """Ask for a count, and check each line."""
     text = _choose_terms()
     if found := terms.problem(text):
         show_problem(found)
@@ -108,7 +108,7 @@ def show_terms(subject: Subject) -> None:
 
 
 def show_report(subject: Subject, text: str) -> None:
-    """The verdict on each line of a count, and the way from its sum to the right one."""
+    """Show the verdict on each line of a count, and the way from its sum to the right one."""
     report = terms.check(subject.model(), subject.config, terms.read(text, subject.config))
     if not report.verdicts:
         st.info(_("Write one line for each term, such as attention = L * 4 * H * H."))
@@ -128,7 +128,7 @@ def show_report(subject: Subject, text: str) -> None:
 
 
 def show_in_short(subject: Subject, text: str) -> None:
-    """The same for the projector: two short tables side by side."""
+    """Show the report for a projector: two short tables side by side."""
     report = terms.check(subject.model(), subject.config, terms.read(text, subject.config))
     lines, sums = st.columns([0.54, 0.46], gap="medium")
     with lines:
@@ -174,7 +174,7 @@ def _value(verdict: LineVerdict) -> str:
 
 
 def _verdict(verdict: LineVerdict) -> str:
-    """Whether a line is right, and which part of the model it counts."""
+    """Whether a line is right, and the part of the model that it counts."""
     if verdict.modules:
         return _(":material/check_circle: a number of modules")
     if verdict.counted and verdict.is_right:
@@ -188,7 +188,7 @@ def _verdict(verdict: LineVerdict) -> str:
 
 
 def _miscounts(verdict: LineVerdict, known: Known) -> str:
-    """Each mistake in a line with its formula and the parameters it adds; or why there is no explanation."""
+    """Each miscount in a line with its formula and the parameters it adds, or the reason why there is none."""
     said = [sentence(verdict.line.problem)] if verdict.line.problem else []
     if verdict.counted and verdict.explanation is not None:
         names = frozenset(tensor.name for tensor in verdict.counted.tensors)
@@ -203,11 +203,11 @@ def _miscounts(verdict: LineVerdict, known: Known) -> str:
     return "  \n".join(said)
 
 
-_MOST_ALSO = 2  # other parts of the same size that are named
+_MOST_ALSO = 2  # other parts with the same count that are named
 
 
 def _part(found: Counted) -> str:
-    """What is counted, in words."""
+    """The counted part, in words."""
     part = part_name(found)
     if found.layers == "all":
         return part
@@ -218,7 +218,7 @@ def _part(found: Counted) -> str:
 
 
 def _show_corrections(report: TermsReport, known: Known) -> None:
-    """A table from the typed sum to the right one: what each line misses, and what no line counts."""
+    """Show a table from the typed sum to the right one: the corrections of each line, and the gaps."""
     rows: list[tuple[str, int]] = []
     for verdict in report.verdicts:
         if verdict.counted and verdict.line.value is not None and (lack := verdict.counted.right - verdict.line.value):
@@ -255,7 +255,7 @@ def _show_corrections(report: TermsReport, known: Known) -> None:
 
 
 def _gap(gap: Gap) -> str:
-    """Tensors that no line counts, or that are counted twice, by component."""
+    """The tensors of a gap in words, and whether they are missing or counted twice."""
     names = listed(name.removeprefix(f"{gap.component}.").removeprefix("layer.*.") for name in gap.names[:3])
     more = " ..." if len(gap.names) > 3 else ""
     said = _("not counted") if gap.parameters > 0 else _("counted twice")
@@ -264,5 +264,5 @@ def _gap(gap: Gap) -> str:
 
 
 def _named(name: str, what: str) -> str:
-    """A name and a text with the colon of the language between them."""
+    """A name and a text, separated by the language's colon."""
     return _("{name}: {what}").format(name=name, what=what)

@@ -1,4 +1,4 @@
-"""Somebody's number: the count that it is, or the mistakes that lead to it."""
+"""The view of one number: the count that it is, or the mistakes that lead to it."""
 
 import math
 from collections.abc import Sequence
@@ -42,7 +42,7 @@ from pages.ui.numbers import signed_count, size
 from pages.ui.present import presenting
 from pages.ui.tables import show_table
 
-# The number that everybody has heard of.
+# The well-known rounded count of BERT.
 NUMBER = "110M"
 _MOST_ROWS = 12
 VIEW = view("explain", {"total": N_("One number"), "terms": N_("Term by term")})
@@ -52,7 +52,7 @@ POSSIBLE = Fold("possible", N_("Several mistakes together could lead to it as we
 
 
 def show_total(subject: Subject) -> None:
-    """Ask for a number, and say where it comes from."""
+    """Ask for a number, and explain it."""
     text = _choose_number(subject)
     try:
         number = amount(text, names=letters(subject.config))
@@ -87,7 +87,7 @@ def show_total(subject: Subject) -> None:
 
 
 def _show_reading(number: Typed) -> None:
-    """Say what the text was taken to mean."""
+    """Show how the text was read."""
     values = {"value": written_number(number.value), "low": written_number(number.low)}
     values["high"] = written_number(number.high)
     if number.unit == "bytes":
@@ -100,12 +100,12 @@ def _show_reading(number: Typed) -> None:
 
 
 def written_number(value: Fraction) -> str:
-    """A number with thousands separators, and as few decimals as it has."""
+    """A number with thousands separators, and decimals only if it is not whole."""
     return f"{int(value):,}" if value.denominator == 1 else f"{float(value):,}"
 
 
 def _show_peaks(subject: Subject, number: Typed) -> bool:
-    """Say which peak of memory a number of bytes is, for the batch of the Memory page; whether it is one."""
+    """Show the peaks of memory that a number of bytes means, for the Memory page's batch; whether there is one."""
     batch = linked_batch()
     if number.unit != "bytes" or any(batch_problems(subject.config, batch._asdict())):
         return False
@@ -127,9 +127,9 @@ def _choose_number(subject: Subject) -> str:
 
 
 def numbers_to_try(subject: Subject) -> list[str]:
-    """Numbers to try: the present model's count rounded, as a power of ten and in bytes, and a wrong one.
+    """Examples: the present model's count rounded, as a power of ten and in bytes, and a wrong count.
 
-    BERT's wrong one is that of the first example of terms.
+    The wrong count is a published hand count of the family if there is one.
     """
     model = subject.model()
     count = model.num_parameters()
@@ -140,7 +140,7 @@ def numbers_to_try(subject: Subject) -> list[str]:
 
 
 def _show_matches(subject: Subject, matches: Sequence[Match]) -> None:
-    """The known counts that a number may stand for, a table for each way to read the number."""
+    """Show the known counts that a number may mean, in a table for each reading of the number."""
     groups: dict[Reading, list[Match]] = {}
     for match in matches:
         groups.setdefault(match.reading, []).append(match)
@@ -165,7 +165,7 @@ def _show_matches(subject: Subject, matches: Sequence[Match]) -> None:
 
 
 def _meaning(reading: Reading) -> str:
-    """One way to read a number, in words."""
+    """A reading of a number in words."""
     said = _(READINGS[reading.key][0])
     if reading.exact is not None:
         return _("Exactly a known count, as {meaning}:").format(meaning=said)
@@ -176,7 +176,7 @@ def _meaning(reading: Reading) -> str:
 
 
 def _show_hand_count(subject: Subject, hand: HandCount, miscounted: Miscounted, number: Typed) -> None:
-    """Whose published count a number is, its mistakes, and a button that takes its model."""
+    """Show the source of a published hand count, its mistakes, and a button that takes its model."""
     said = _("This is {whose}. Exactly, {model} has {count:,} parameters.")
     st.info(
         said.format(whose=_(hand.said), model=hand.preset, count=miscounted.model.parameters),
@@ -188,7 +188,7 @@ def _show_hand_count(subject: Subject, hand: HandCount, miscounted: Miscounted, 
 
 
 def _show_own(subject: Subject, found: Sequence[Own]) -> None:
-    """The parts of the present model with this count, with formulas."""
+    """Show the parts of the present model with this count, with formulas."""
     reading = found[0].reading
     layers = subject.config.num_hidden_layers
     said = _(READINGS[reading.key][0])
@@ -213,7 +213,7 @@ def _show_own(subject: Subject, found: Sequence[Own]) -> None:
 
 
 def _show_miscounted(found: Diagnosis, number: Typed, *, known: bool) -> None:
-    """The likeliest explanations, which are equals, how much they prove, and what would tell them apart."""
+    """Show the likeliest explanations, how much they prove, and the terms that would tell them apart."""
     equals = found.miscounted
     said = [_summary(equals), _strength(found)]
     if known:
@@ -228,7 +228,7 @@ def _show_miscounted(found: Diagnosis, number: Typed, *, known: bool) -> None:
 
 
 def _summary(equals: Sequence[Miscounted]) -> str:
-    """What explains a number, in a sentence."""
+    """The number and kind of the explanations, in a sentence."""
     if equals[0].reading.exact is None:
         if len(equals) > 1:
             return _("Counted in one of these ways it rounds to your number, the likeliest first.")
@@ -245,7 +245,7 @@ def _summary(equals: Sequence[Miscounted]) -> str:
 
 
 def _strength(found: Diagnosis) -> str:
-    """How much an explanation proves."""
+    """How much the explanations prove, in a sentence."""
     assert found.evidence
     one_in = found.evidence.one_in
     if found.confident:
@@ -257,7 +257,7 @@ def _strength(found: Diagnosis) -> str:
 
 
 def _show_equals(equals: Sequence[Miscounted], number: Typed) -> None:
-    """From the right count to the number in each of several ways, in one table."""
+    """Show several ways from the right count to the number in one table."""
     first = equals[0]
     rows = [(_("right: {model}").format(model=describe(first.model)), "", f"{first.model.parameters:,}")]
     for number_of, one in enumerate(equals, 1):
@@ -269,11 +269,11 @@ def _show_equals(equals: Sequence[Miscounted], number: Typed) -> None:
     _show_rows([*rows, *_last_rows(first, number)])
 
 
-_AS_COMMON = 1.5  # bits that an explanation may be rarer than the first without being called so
+_AS_COMMON = 1.5  # bits by which an explanation may exceed the first without being called rarer
 
 
 def _show_what_tells_them_apart(equals: Sequence[Miscounted]) -> None:
-    """The terms in which explanations of one number differ."""
+    """Show the terms in which explanations of one number differ."""
     if not (rows := told_apart(equals)):
         return
     columns = {_("Your term would be"): [_(part) for part, _amounts in rows]}
@@ -286,7 +286,7 @@ def _show_what_tells_them_apart(equals: Sequence[Miscounted]) -> None:
 
 
 def _show_slips(subject: Subject, slips: Sequence[Slip], *, likely: bool) -> None:
-    """Known counts that may have been mistyped."""
+    """Show the known counts that may have been mistyped."""
     if not slips:
         return
     counts = listed([_slip(subject, slip) for slip in slips])
@@ -298,7 +298,7 @@ def _show_slips(subject: Subject, slips: Sequence[Slip], *, likely: bool) -> Non
 
 
 def _is_likely(slip: Slip, present: Known, number: Typed) -> bool:
-    """Whether a slip is of the count that is shown, or leads to its very neighbour."""
+    """Whether the meant count is the present model's, or the number's direct neighbor."""
     return slip.meant == present.total or abs(slip.meant - number.value) == 1
 
 
@@ -310,7 +310,7 @@ def _slip(subject: Subject, slip: Slip) -> str:
 
 
 def _show_folded(found: Diagnosis, number: Typed) -> None:
-    """What is rarer, and what is possible only."""
+    """Show rarer explanations and mere possibilities, folded."""
     for fold, some in ((OTHERS, found.behind), (POSSIBLE, found.possible)):
         if some and (folder := fold.unfolded()):
             with folder:
@@ -324,7 +324,7 @@ _MOST_FOLDED = 5
 
 
 def _show_sum(miscounted: Miscounted, number: Typed) -> None:
-    """From the right count to the number, line by line."""
+    """Show the way from the right count to the number, line by line."""
     known = miscounted.model
     rows = [(_("right: {model}").format(model=describe(known)), "", f"{known.right:,}")]
     rows += [(said, formula, signed_count(amount)) for said, formula, amount in causes(known, miscounted.explanation)]
@@ -332,7 +332,7 @@ def _show_sum(miscounted: Miscounted, number: Typed) -> None:
 
 
 def _last_rows(miscounted: Miscounted, number: Typed) -> list[tuple[str, str, str]]:
-    """The number, and what leads to it where it is no number of parameters."""
+    """The last rows of a table: the number, and its conversion if it is not a number of parameters."""
     rows = []
     wrong = miscounted.total
     meaning, factor = READINGS[miscounted.reading.key]
@@ -352,7 +352,7 @@ _OFFERED = 3
 
 
 def _show_elsewhere(found: Sequence[Elsewhere]) -> None:
-    """Say which published model has a number, if there is one."""
+    """Show the published models that have the number."""
     if not found:
         return
     first = found[0]
@@ -378,7 +378,7 @@ _ROUNDED = N_("It is the rounded count of published models: {models}.")
 
 
 def _show_claims(subject: Subject, claims: Sequence[Claim]) -> None:
-    """Say of which models somebody has published a number that is not their count."""
+    """Show the models for which this number was published although it is not their count."""
     for claim in claims:
         said = _("For {preset} this number was published: {whose} ({source}). Exactly, it has {count:,} parameters.")
         count = build(PRESETS[claim.preset].config).num_parameters()
@@ -412,7 +412,7 @@ _UNKNOWN = N_(
 
 
 def _show_nothing(subject: Subject, number: Typed, text: str) -> None:
-    """Say that nothing explains a number, and how else it can be read."""
+    """Say that nothing explains the number, and show its other readings."""
     exactly = number.low == number.high
     st.warning(
         (_(_UNEXPLAINED) if exactly else _(_UNKNOWN)).format(
