@@ -24,7 +24,6 @@ from bertcalc.families import family_of
 from bertcalc.presets import PRESETS
 from bertcalc.problem import InputError
 from bertcalc.subject import Subject
-from bertcalc.tree.nn import Tensor
 from bertcalc.typed import Typed
 
 _TABLES = tomllib.loads(Path(__file__).with_suffix(".toml").read_text(encoding="utf-8"))
@@ -82,7 +81,6 @@ _ADAPTED = {
     "adapters everywhere": (which("attention + feed-forward + pooler + map + transform, matrix"), (8, 16)),
 }
 _TRAINED = tuple(_TABLES["trained_heads"])
-_TABLE_ROLES = ("word", "position", "token type", "task type", "distance", "relative position")
 _MOST_LABELS, _MOST_WITHOUT_BIAS = 100, 10
 
 
@@ -177,11 +175,11 @@ def more_counts(config: Config) -> Iterator[Known]:
         if found.buffers:
             continue
         tensors = list(found.subject.model().tensors())
-        tables = sum(tensor.num_parameters() for tensor in tensors if tensor.place.role in _TABLE_ROLES)
+        tables = sum(tensor.num_parameters() for tensor in filter(which("tables"), tensors))
         yield found._replace(parameters=found.parameters - tables, convention="no embeddings")
-        if any(tensor.place.role == "token type" for tensor in tensors):
+        if any(map(which("token type"), tensors)):
             yield found._replace(buffers=2 * config.max_position_embeddings, convention="both buffers")
-        if pooler and found.subject.cls.task != "base" and not any(_is_pooler(tensor) for tensor in tensors):
+        if pooler and found.subject.cls.task != "base" and not any(map(which("pooler"), tensors)):
             pooled = found._replace(parameters=found.parameters + hidden * hidden + hidden, convention="pooler")
             yield from (pooled, pooled._replace(buffers=config.max_position_embeddings))
 
@@ -225,10 +223,6 @@ def mixes(subject: Subject) -> tuple[Known, ...]:
                     mixed = subject._replace(config=config)
                     found[config] = Known(mixed, mixed.model().num_parameters(), mix=Mix(name, fields, right))
     return tuple(found.values())
-
-
-def _is_pooler(tensor: Tensor) -> bool:
-    return tensor.place.component == "pooler"
 
 
 @lru_cache(maxsize=32)
