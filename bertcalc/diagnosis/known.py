@@ -7,7 +7,7 @@
 """
 
 import tomllib
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from fractions import Fraction
 from functools import lru_cache
@@ -269,20 +269,19 @@ def published_parts() -> Mapping[int, tuple[str, Counted]]:
 @lru_cache(maxsize=1)
 def published_counts() -> Mapping[int, tuple[str, Known]]:
     """The known counts of every preset without buffers; for equal counts the first."""
-    found: dict[int, tuple[str, Known]] = {}
-    for name, config in PUBLISHED_CONFIGS.items():
-        for known in known_counts(config):
-            if not known.buffers:
-                found.setdefault(known.parameters, (name, known))
-    return found
+    return _published(lambda config: (known for known in known_counts(config) if not known.buffers))
 
 
 @lru_cache(maxsize=1)
 def published_otherwise() -> Mapping[int, tuple[str, Known]]:
     """The counts of every preset with buffers and by other conventions; for equal counts the first."""
+    return _published(lambda config: chain(known_counts(config), more_counts(config)))
+
+
+def _published(counts: Callable[[Config], Iterable[Known]]) -> dict[int, tuple[str, Known]]:
     found: dict[int, tuple[str, Known]] = {}
     for name, config in PUBLISHED_CONFIGS.items():
-        for known in (*known_counts(config), *more_counts(config)):
+        for known in counts(config):
             found.setdefault(known.total, (name, known))
     return found
 
