@@ -579,7 +579,8 @@ def _rarer(place: _Place) -> list[Miscounted]:
 
 
 def _miscount(place: _Place, way: Way) -> Miscounted:
-    explanation = place.search.causes(way.miscounts)
+    subject = place.model.subject
+    explanation = causes(_tensors(subject), MiscountSizes.of(subject.config), way.miscounts)
     return Miscounted(place.reading, place.model, explanation, way.habit, way.bits + place.bits, way.ideas)
 
 

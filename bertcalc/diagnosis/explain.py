@@ -189,15 +189,6 @@ class Search:
         """The ways to a total, the likeliest first; to the right total, only the one without miscounts."""
         return self._ways.get(wrong, [])[: 1 if wrong == self.right else None]
 
-    def causes(self, miscounts: Iterable[str]) -> Explanation:
-        """The amount that each miscount adds, made one after the other."""
-        state, found = self._start, []
-        for name in miscounts:
-            after = self._counted.make(_NUMBER[name], state)
-            found.append(Cause(name, self._counted.total(after) - self._counted.total(state)))
-            state = after
-        return tuple(found)
-
     def rarer(self, wrong: int) -> list[Way]:
         """Ways to a total that combine two others, which change different tensors; the likeliest first."""
         found: dict[_State, Way] = {}
