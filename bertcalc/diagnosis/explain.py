@@ -51,11 +51,9 @@ class Way(NamedTuple):
     @property
     def ideas(self) -> int:
         """The number of mistakes; a habit is one."""
-        return len(self.miscounts) - (len(self._of_habit) - 1 if self.habit else 0)
-
-    @property
-    def _of_habit(self) -> set[str]:
-        return set(HABITS[self.habit].miscounts) & set(self.miscounts)
+        if not self.habit:
+            return len(self.miscounts)
+        return len(self.miscounts) - len(set(HABITS[self.habit].miscounts) & set(self.miscounts)) + 1
 
 
 class Evidence(NamedTuple):
@@ -71,16 +69,16 @@ class Evidence(NamedTuple):
         return max(1, self.numbers // max(1, self.explained))
 
 
-def explain(model: Model, config: Config, wrong: int, most: int = MOST_MISCOUNTS) -> list[Explanation]:
+def explain(model: Model, config: Config, wrong: int) -> list[Explanation]:
     """The shortest explanations of a total, the likeliest first; for the right total, the empty one."""
-    return explain_tensors(counted(model), MiscountSizes.of(config), wrong, most)
+    return explain_tensors(counted(model), MiscountSizes.of(config), wrong)
 
 
 def explain_tensors(
-    tensors: Sequence[Tensor], sizes: MiscountSizes, wrong: int, most: int = MOST_MISCOUNTS, bits: float = MOST_BITS
+    tensors: Sequence[Tensor], sizes: MiscountSizes, wrong: int, most: int = MOST_MISCOUNTS
 ) -> list[Explanation]:
     """The shortest explanations of a term that counts these tensors, of at most ``most`` miscounts."""
-    found = ways(tensors, sizes, wrong, bits)
+    found = ways(tensors, sizes, wrong)
     shortest = min([most, *(len(way.miscounts) for way in found)])
     return [causes(tensors, sizes, way.miscounts) for way in found if len(way.miscounts) <= shortest][:MOST_FOUND]
 
