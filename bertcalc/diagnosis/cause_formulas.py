@@ -14,7 +14,7 @@ import sympy
 from bertcalc.diagnosis.explain import causes
 from bertcalc.diagnosis.layer_parts import Counted, Layers, of_layers
 from bertcalc.diagnosis.miscounts import PADDED_TO, ROUNDED_TO, MiscountSizes, counted, total
-from bertcalc.diagnosis.tools import TOOLS, Dimensions, corrections
+from bertcalc.diagnosis.tools import TOOLS, corrections
 from bertcalc.formula import ALL_SYMBOLS, Formula, exact, once, symbolic_model, write
 from bertcalc.subject import Subject
 
@@ -70,9 +70,8 @@ def tool_formulas(subject: Subject, tool: str) -> ToolFormulas:
 
     To put numbers into a formula with a padded vocabulary, pass ``padded_vocab_size`` to ``Formula.latex``.
     """
-    letters = Dimensions(*(ALL_SYMBOLS[field] for field in Dimensions._fields))
     found = corrections(TOOLS[tool], symbolic_model(subject), SYMBOLIC_SIZES)
     return ToolFormulas(
-        tuple(write(sympy.sympify(term)) for term in TOOLS[tool].terms(letters)),
+        tuple(write(sympy.sympify(term)) for term in TOOLS[tool].terms(SYMBOLIC_SIZES)),
         {one.miscount: write(sympy.factor(exact(one.amount))) for one in found},
     )

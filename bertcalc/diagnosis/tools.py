@@ -15,7 +15,7 @@ from typing import Any, NamedTuple
 
 from bertcalc.config import Config
 from bertcalc.diagnosis.explain import causes
-from bertcalc.diagnosis.miscounts import MISCOUNTS, Change, Miscount, MiscountSizes, counted, is_lacking
+from bertcalc.diagnosis.miscounts import MISCOUNTS, Miscount, MiscountSizes, counted, is_lacking
 from bertcalc.diagnosis.which import which
 from bertcalc.family import Model
 from bertcalc.text import N_
@@ -25,22 +25,11 @@ from bertcalc.tree.nn import Tensor
 MEGATRON_PADDING = 128
 
 
-class Dimensions(NamedTuple):
-    """The sizes in the formulas: exact numbers, or SymPy symbols."""
-
-    vocab_size: Any
-    padded_vocab_size: Any
-    hidden_size: Any
-    num_hidden_layers: Any
-    intermediate_size: Any
-    max_position_embeddings: Any
-
-
 class Tool(NamedTuple):
     """A published formula for the number of parameters."""
 
     name: str
-    terms: Callable[[Dimensions], tuple[Any, ...]]  # in the order of the source; their sum is the count
+    terms: Callable[[MiscountSizes], tuple[Any, ...]]  # in the order of the source; their sum is the count
     miscounts: tuple[str, ...]  # names in REASONS, besides those that every tool makes
     source: str
     notes: tuple[str, ...] = ()  # the arguments used, and surprises
@@ -48,9 +37,9 @@ class Tool(NamedTuple):
 
     def count(self, config: Config) -> int:
         """The tool's count for a configuration."""
-        sizes = {**config.shared(), "padded_vocab_size": padded_vocab_size(config)}
-        exact = Dimensions(*(Fraction(sizes[field]) for field in Dimensions._fields))
-        return int(sum(self.terms(exact)))
+        sizes = MiscountSizes.of(config)
+        hidden: Any = Fraction(sizes.hidden_size)  # every division is by it: so they are exact
+        return int(sum(self.terms(sizes._replace(hidden_size=hidden))))
 
 
 class Correction(NamedTuple):
@@ -95,12 +84,6 @@ def _is_decoder(tensor: Tensor) -> bool:
     return which("decoder, no bias")(tensor) and not is_lacking(tensor)
 
 
-def _times(copies: int, said: str) -> Change:
-    """The change that counts the selected tensors ``copies`` times."""
-    concerned = which(said)
-    return lambda tensor, sizes: (tensor._replace(copies=copies * tensor.copies) if concerned(tensor) else tensor,)
-
-
 REASONS: dict[str, Miscount] = {
     **MISCOUNTS,
     "output matrix": Miscount(
@@ -110,56 +93,58 @@ REASONS: dict[str, Miscount] = {
         N_("the head is left out, all but the matrix of its decoder"),
         lambda tensor, sizes: () if which("head")(tensor) and not _is_decoder(tensor) else (tensor,),
     ),
-    "activation": Miscount(N_("the parameters of the activation function are left out"), _times(0, "activation")),
+    "activation": Miscount(
+        N_("the parameters of the activation function are left out"),
+        lambda tensor, sizes: () if which("activation")(tensor) else (tensor,),
+    ),
     "LayerNorms twice": Miscount(
-        N_("each LayerNorm of the layers is counted twice"),
-        _times(2, "in layer, norm"),
+        N_("each LayerNorm of the layers is counted twice"), MISCOUNTS["layer LayerNorms 4H"].change
     ),
 }
 
 
-def _nanogpt(d: Dimensions) -> tuple[Any, ...]:
+def _nanogpt(d: MiscountSizes) -> tuple[Any, ...]:
     hidden = d.hidden_size
     attention, feed_forward = hidden + 3 * hidden**2 + hidden**2, hidden + 2 * hidden * (4 * hidden)
     layers = d.num_hidden_layers * (attention + feed_forward)
     return hidden * d.max_position_embeddings, hidden * d.vocab_size, layers, hidden
 
 
-def _cookbook_tied(d: Dimensions) -> tuple[Any, ...]:
+def _cookbook_tied(d: MiscountSizes) -> tuple[Any, ...]:
     hidden, layers = d.hidden_size, d.num_hidden_layers
     attention, feed_forward, norms = 4 * layers * hidden**2, 8 * layers * hidden**2, 8 * layers * hidden + 2 * hidden
     return hidden * d.vocab_size, attention, feed_forward, hidden * d.max_position_embeddings, norms
 
 
-def _cookbook(d: Dimensions) -> tuple[Any, ...]:
+def _cookbook(d: MiscountSizes) -> tuple[Any, ...]:
     words, *others = _cookbook_tied(d)
     return 2 * words, *others
 
 
-def _llm_analysis(d: Dimensions) -> tuple[Any, ...]:
+def _llm_analysis(d: MiscountSizes) -> tuple[Any, ...]:
     hidden = d.hidden_size
     layer = 4 * hidden**2 + 2 * hidden * d.intermediate_size + 2 * hidden
     return d.num_hidden_layers * layer, hidden * d.vocab_size, hidden
 
 
-def _megatron(d: Dimensions) -> tuple[Any, ...]:
+def _megatron(d: MiscountSizes) -> tuple[Any, ...]:
     hidden = d.hidden_size
     layer = 4 * hidden**2 + 2 * hidden * d.intermediate_size + 4 * hidden
-    return d.num_hidden_layers * layer, 2 * hidden, hidden * d.padded_vocab_size
+    return d.num_hidden_layers * layer, 2 * hidden, hidden * d.padded[MEGATRON_PADDING]
 
 
-def _gpu_poor(d: Dimensions) -> tuple[Any, ...]:
+def _gpu_poor(d: MiscountSizes) -> tuple[Any, ...]:
     hidden, layers = d.hidden_size, d.num_hidden_layers
     return 2 * d.vocab_size * hidden, 4 * layers * hidden**2, 3 * layers * d.intermediate_size * hidden
 
 
-def _narayanan(d: Dimensions) -> tuple[Any, ...]:
+def _narayanan(d: MiscountSizes) -> tuple[Any, ...]:
     hidden, layers = d.hidden_size, d.num_hidden_layers
     rest = 13 / (12 * hidden) + (d.vocab_size + d.max_position_embeddings) / (12 * layers * hidden)
     return (12 * layers * hidden**2 * (1 + rest),)
 
 
-def _kaplan(d: Dimensions) -> tuple[Any, ...]:
+def _kaplan(d: MiscountSizes) -> tuple[Any, ...]:
     return (12 * d.num_hidden_layers * d.hidden_size**2,)
 
 
