@@ -33,21 +33,24 @@ def part_name(count: Counted) -> str:
     return _(count.part) if count.part in PARTS else code(count.part)
 
 
-def own_count(count: Counted, layers: int) -> str:
-    """A part, module or tensor of a model in words, with the layers that are counted."""
-    part = part_name(count)
-    repeated = all(tensor.place.component == "encoder" for tensor in count.tensors)
-    if count.part == "layers":
-        said = {"all": _("all {layers:,} layers"), "one": _("one layer"), "others": _("all layers but one")}
-    elif repeated and (layers > 1 or count.layers != "all"):
-        said = {
-            "all": _("{part} of all {layers:,} layers"),
-            "one": _("{part} of one layer"),
-            "others": _("{part} of all layers but one"),
-        }
-    else:
+def part_in_layers(count: Counted) -> str:
+    """The counted part in words, with its layers unless all are counted."""
+    part, one = part_name(count), count.layers == "one"
+    if count.layers == "all":
         return part
-    return said[count.layers].format(part=part, layers=layers)
+    if count.part == "layers":
+        return _("one layer") if one else _("all layers but one")
+    return (_("{part} of one layer") if one else _("{part} of all layers but one")).format(part=part)
+
+
+def own_count(count: Counted, layers: int) -> str:
+    """The counted part of a model in words, with its layers, which may be all."""
+    part = part_in_layers(count)
+    if count.layers == "all" and count.part == "layers":
+        return _("all {layers:,} layers").format(layers=layers)
+    if count.layers == "all" and layers > 1 and all(tensor.place.component == "encoder" for tensor in count.tensors):
+        return _("{part} of all {layers:,} layers").format(part=part, layers=layers)
+    return part
 
 
 def causes(known: Known, explanation: Explanation, names: frozenset[str] | None = None) -> list[tuple[str, str, int]]:

@@ -6,14 +6,13 @@ import streamlit as st
 
 from bertcalc.diagnosis import terms
 from bertcalc.diagnosis.known import Known
-from bertcalc.diagnosis.layer_parts import Counted
 from bertcalc.diagnosis.terms import Gap, LineVerdict, TermsReport
 from bertcalc.families import family_of
 from bertcalc.presets import PRESETS
 from bertcalc.subject import Subject
 from bertcalc.text import N_, code, shorten
 from pages.ui.controls import Reason, Text, sentence, set_values, show_problem
-from pages.ui.diagnosis.cause_words import causes, describe, part_name
+from pages.ui.diagnosis.cause_words import causes, describe, part_in_layers
 from pages.ui.i18n import _, listed
 from pages.ui.model import take_preset
 from pages.ui.numbers import signed_count
@@ -178,12 +177,12 @@ def _verdict(verdict: LineVerdict) -> str:
     if verdict.modules:
         return _(":material/check_circle: a number of modules")
     if verdict.counted and verdict.is_right:
-        parts = [_part(found) for found in (verdict.counted, *verdict.also[:_MOST_ALSO])]
+        parts = [part_in_layers(found) for found in (verdict.counted, *verdict.also[:_MOST_ALSO])]
         more = " ..." if len(verdict.also) > _MOST_ALSO else ""
         return f":material/check_circle: {_(' or ').join(parts)}{more}"
     if verdict.counted:
         should = _("should be {count}").format(count=f"{verdict.counted.right:,}")
-        return f":material/cancel: {_named(_part(verdict.counted), should)}"
+        return f":material/cancel: {_named(part_in_layers(verdict.counted), should)}"
     return ":material/help:"
 
 
@@ -204,17 +203,6 @@ def _miscounts(verdict: LineVerdict, known: Known) -> str:
 
 
 _MOST_ALSO = 2  # other parts with the same count that are named
-
-
-def _part(found: Counted) -> str:
-    """The counted part, in words."""
-    part = part_name(found)
-    if found.layers == "all":
-        return part
-    one = found.layers == "one"
-    if found.part == "layers":
-        return _("one layer") if one else _("all layers but one")
-    return (_("{part} of one layer") if one else _("{part} of all layers but one")).format(part=part)
 
 
 def _show_corrections(report: TermsReport, known: Known) -> None:
