@@ -17,7 +17,7 @@ from pages.ui.i18n import _, listed
 from pages.ui.model import take_preset
 from pages.ui.numbers import signed_count
 from pages.ui.present import presenting
-from pages.ui.tables import show_table
+from pages.ui.tables import show_rows
 
 # The count that most people write down first.
 TERMS = """\
@@ -112,16 +112,10 @@ def show_report(subject: Subject, text: str) -> None:
     if not report.verdicts:
         st.info(_("Write one line for each term, such as attention = L * 4 * H * H."))
         return
-    known = _known(subject, report)
-    show_table(
-        {
-            _("Term"): [_name(verdict) for verdict in report.verdicts],
-            _("Value"): [_value(verdict) for verdict in report.verdicts],
-            _("Verdict"): [_verdict(verdict) for verdict in report.verdicts],
-            _("What is wrong, and by how much"): [_miscounts(verdict, known) for verdict in report.verdicts],
-        },
-        _("Each term with its verdict"),
-    )
+    known = Known(subject, report.right)
+    titles = (_("Term"), _("Value"), _("Verdict"), _("What is wrong, and by how much"))
+    rows = [(_name(one), _value(one), _verdict(one), _miscounts(one, known)) for one in report.verdicts]
+    show_rows(titles, rows, _("Each term with its verdict"))
     if report.right:
         _show_corrections(report, known)
 
@@ -131,20 +125,11 @@ def show_in_short(subject: Subject, text: str) -> None:
     report = terms.check(subject.model(), subject.config, terms.read(text, subject.config))
     lines, sums = st.columns([0.54, 0.46], gap="medium")
     with lines:
-        show_table(
-            {
-                _("Term"): [code(shorten(verdict.line.text)) for verdict in report.verdicts],
-                _("Verdict"): [_verdict(verdict) for verdict in report.verdicts],
-            },
-            _("Each term with its verdict"),
-        )
+        rows = [(code(shorten(verdict.line.text)), _verdict(verdict)) for verdict in report.verdicts]
+        show_rows((_("Term"), _("Verdict")), rows, _("Each term with its verdict"))
     if report.right:
         with sums:
-            _show_corrections(report, _known(subject, report))
-
-
-def _known(subject: Subject, report: TermsReport) -> Known:
-    return Known(subject, report.right)
+            _show_corrections(report, Known(subject, report.right))
 
 
 def _choose_terms() -> str:
@@ -212,12 +197,8 @@ def _show_corrections(report: TermsReport, known: Known) -> None:
         if verdict.counted and verdict.line.value is not None and (lack := verdict.counted.right - verdict.line.value):
             rows.append((_("missing from {term}").format(term=_name(verdict)), int(lack)))
         elif not verdict.counted and verdict.line.value and not verdict.modules:
-            rows.append(
-                (
-                    _("{term} is not part of this model").format(term=_name(verdict)),
-                    -int(verdict.line.value),
-                )
-            )
+            said = _("{term} is not part of this model").format(term=_name(verdict))
+            rows.append((said, -int(verdict.line.value)))
     rows += [(_gap(gap), gap.parameters) for gap in report.gaps]
     if not rows:
         st.success(
@@ -225,21 +206,10 @@ def _show_corrections(report: TermsReport, known: Known) -> None:
             icon=":material/verified:",
         )
         return
-    show_table(
-        {
-            _("From this sum to the right one"): [
-                _("the sum of the terms"),
-                *(said for said, _amount in rows),
-                f"**{describe(known)}**",
-            ],
-            _("Parameters"): [
-                f"{int(report.typed):,}",
-                *(signed_count(amount) for _said, amount in rows),
-                f"**{report.right:,}**",
-            ],
-        },
-        _("From this sum to the right one"),
-    )
+    first = (_("the sum of the terms"), f"{int(report.typed):,}")
+    last = (f"**{describe(known)}**", f"**{report.right:,}**")
+    title = _("From this sum to the right one")
+    show_rows((title, _("Parameters")), [first, *((said, signed_count(amount)) for said, amount in rows), last], title)
 
 
 def _gap(gap: Gap) -> str:

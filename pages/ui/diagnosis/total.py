@@ -3,6 +3,7 @@
 import math
 from collections.abc import Sequence
 from fractions import Fraction
+from itertools import groupby
 
 import streamlit as st
 
@@ -40,7 +41,7 @@ from pages.ui.i18n import _, in_a_row, listed
 from pages.ui.model import take_preset
 from pages.ui.numbers import signed_count, size
 from pages.ui.present import presenting
-from pages.ui.tables import show_table
+from pages.ui.tables import show_rows, show_table
 
 # The well-known rounded count of BERT.
 NUMBER = "110M"
@@ -141,27 +142,19 @@ def numbers_to_try(subject: Subject) -> list[str]:
 
 def _show_matches(subject: Subject, matches: Sequence[Match]) -> None:
     """Show the known counts that a number may mean, in a table for each reading of the number."""
-    groups: dict[Reading, list[Match]] = {}
-    for match in matches:
-        groups.setdefault(match.reading, []).append(match)
+    groups = [(reading, list(some)) for reading, some in groupby(matches, lambda match: match.reading)]
     beside = presenting() and len(groups) > 1
     places = st.columns(len(groups)) if beside else [st.container() for _group in groups]
     here = subject.model().num_parameters()
-    for place, (reading, some) in zip(places, groups.items(), strict=True):
+    for place, (reading, some) in zip(places, groups, strict=True):
         with place:
             if reading.exact is None:
                 st.markdown(f"**{_meaning(reading)}**")
             else:
                 st.success(_meaning(reading), icon=":material/check_circle:")
-            show_table(
-                {
-                    _("Parameters"): [
-                        f"**{match.total:,}**" if match.total == here else f"{match.total:,}" for match in some
-                    ],
-                    _("Which count it is"): ["  \n".join(map(describe, match.models)) for match in some],
-                },
-                _("Known counts"),
-            )
+            counts = [f"**{match.total:,}**" if match.total == here else f"{match.total:,}" for match in some]
+            names = ["  \n".join(map(describe, match.models)) for match in some]
+            show_table({_("Parameters"): counts, _("Which count it is"): names}, _("Known counts"))
 
 
 def _meaning(reading: Reading) -> str:
@@ -199,15 +192,13 @@ def _show_own(subject: Subject, found: Sequence[Own]) -> None:
             _("Exactly a part of this model, as {meaning}:").format(meaning=said), icon=":material/check_circle:"
         )
     shown = [one.counted for one in found[:_MOST_ROWS]]
-    formulas = [count_formula(subject, count) for count in shown]
-    show_table(
-        {
-            _("What is counted"): [own_count(count, layers) for count in shown],
-            _("Formula"): [f"${formula.latex()} = {formula.latex(subject.config)}$" for formula in formulas],
-            _("Parameters"): [f"{count.right:,}" for count in shown],
-        },
-        _("Parts of the model with this count"),
-    )
+    rows = []
+    for count in shown:
+        formula = count_formula(subject, count)
+        in_letters_and_numbers = f"${formula.latex()} = {formula.latex(subject.config)}$"
+        rows.append((own_count(count, layers), in_letters_and_numbers, f"{count.right:,}"))
+    titles = (_("What is counted"), _("Formula"), _("Parameters"))
+    show_rows(titles, rows, _("Parts of the model with this count"))
     if len(found) > len(shown):
         st.caption(_("And {count:,} more.").format(count=len(found) - len(shown)))
 
@@ -266,7 +257,7 @@ def _show_equals(equals: Sequence[Miscounted], number: Typed) -> None:
             (f"{number_said.format(number=number_of)} {said}", formula, signed_count(amount))
             for said, formula, amount in causes(one.model, one.explanation)
         ]
-    _show_rows([*rows, *_last_rows(first, number)])
+    _show_way([*rows, *_last_rows(first, number)])
 
 
 _AS_COMMON = 1.5  # bits by which an explanation may exceed the first without being called rarer
@@ -328,7 +319,7 @@ def _show_sum(miscounted: Miscounted, number: Typed) -> None:
     known = miscounted.model
     rows = [(_("right: {model}").format(model=describe(known)), "", f"{known.right:,}")]
     rows += [(said, formula, signed_count(amount)) for said, formula, amount in causes(known, miscounted.explanation)]
-    _show_rows([*rows, *_last_rows(miscounted, number)])
+    _show_way([*rows, *_last_rows(miscounted, number)])
 
 
 def _last_rows(miscounted: Miscounted, number: Typed) -> list[tuple[str, str, str]]:
@@ -343,9 +334,9 @@ def _last_rows(miscounted: Miscounted, number: Typed) -> list[tuple[str, str, st
     return [*rows, (_("**your number**"), "", f"**{int(number.value):,}**")]
 
 
-def _show_rows(rows: Sequence[tuple[str, str, str]]) -> None:
-    names = (_("What is counted"), _("Formula"), _("Parameters"))
-    show_table(dict(zip(names, map(list, zip(*rows, strict=True)), strict=True)), _("From the right count to yours"))
+def _show_way(rows: Sequence[tuple[str, str, str]]) -> None:
+    titles = (_("What is counted"), _("Formula"), _("Parameters"))
+    show_rows(titles, rows, _("From the right count to yours"))
 
 
 _OFFERED = 3
@@ -425,12 +416,11 @@ def _show_nothing(subject: Subject, number: Typed, text: str) -> None:
     show_way_of_count(math.ceil(number.low), math.floor(number.high))
     if not exactly:
         zeros = _("if the trailing zeros are not significant")
-        show_table(
-            {
-                _("If it means"): [
-                    listed([_(READINGS[one.key][0]), *([zeros] if one.rounded else [])]) for one in readings(number)
-                ],
-                _("Parameters"): [f"{float(one.low):,.0f} – {float(one.high):,.0f}" for one in readings(number)],
-            },
-            _("What the number may mean"),
-        )
+        rows = [
+            (
+                listed([_(READINGS[one.key][0]), *([zeros] if one.rounded else [])]),
+                f"{float(one.low):,.0f} – {float(one.high):,.0f}",
+            )
+            for one in readings(number)
+        ]
+        show_rows((_("If it means"), _("Parameters")), rows, _("What the number may mean"))
