@@ -161,7 +161,7 @@ def _read(text: str, names: dict[str, int]) -> TypedLine:
     if len(set(values)) == 1:
         return TypedLine(name, text, values[0])
     message = N_("The calculation gives {value}, not {written}.")
-    given = {"value": _number(values[0]), "written": _number(values[-1])}
+    given = {"value": written_value(values[0]), "written": written_value(values[-1])}
     return TypedLine(name, text, values[0], Problem("terms", text, message, given))
 
 
@@ -173,7 +173,8 @@ def _is_calculation(text: str, names: dict[str, int]) -> bool:
     return True
 
 
-def _number(value: Fraction) -> str:
+def written_value(value: Fraction) -> str:
+    """The value of a line with thousands separators, to six digits if it is not whole."""
     return f"{int(value):,}" if value.denominator == 1 else f"{float(value):,g}"
 
 

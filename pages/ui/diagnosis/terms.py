@@ -151,10 +151,7 @@ def _name(verdict: LineVerdict) -> str:
 
 
 def _value(verdict: LineVerdict) -> str:
-    value = verdict.line.value
-    if value is None:
-        return ""
-    return f"{int(value):,}" if value.denominator == 1 else f"{float(value):,g}"
+    return "" if verdict.line.value is None else terms.written_value(verdict.line.value)
 
 
 def _verdict(verdict: LineVerdict) -> str:
