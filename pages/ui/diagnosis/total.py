@@ -77,7 +77,7 @@ def show_total(subject: Subject) -> None:
             _show_miscounted(found, number, known=bool(tools or found.matches or found.own))
         _show_claims(subject, found.claims)
         _show_elsewhere(found.elsewhere)
-        _show_slips(subject, found.slips, likely=any(_is_likely(slip, known, number) for slip in found.slips))
+        _show_slips(known, found.slips, number)
         if found.miscounted and not found.usual:
             _show_miscounted(found, number, known=bool(tools or found.known))
     explained = found.hand or found.known or found.slips or found.miscounted or tools or peaks
@@ -276,21 +276,16 @@ def _show_what_tells_them_apart(equals: Sequence[Miscounted]) -> None:
     show_table(columns, _("The terms in which the explanations differ"))
 
 
-def _show_slips(subject: Subject, slips: Sequence[Slip], *, likely: bool) -> None:
-    """Show the known counts that may have been mistyped."""
+def _show_slips(present: Known, slips: Sequence[Slip], number: Typed) -> None:
+    """Show the known counts that may have been mistyped; the present model's or a direct neighbor is likely."""
     if not slips:
         return
-    counts = listed([_slip(subject, slip) for slip in slips])
-    if likely:
+    counts = listed([_slip(present.subject, slip) for slip in slips])
+    if any(slip.meant == present.total or abs(slip.meant - number.value) == 1 for slip in slips):
         said = _("Probably a slip of the keyboard: it is a digit away from a known count, {counts}.")
     else:
         said = _("Perhaps a slip of the keyboard: it is a digit away from a known count, {counts}.")
     st.info(said.format(counts=counts), icon=":material/keyboard:")
-
-
-def _is_likely(slip: Slip, present: Known, number: Typed) -> bool:
-    """Whether the meant count is the present model's, or the number's direct neighbor."""
-    return slip.meant == present.total or abs(slip.meant - number.value) == 1
 
 
 def _slip(subject: Subject, slip: Slip) -> str:
