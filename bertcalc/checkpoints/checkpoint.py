@@ -49,12 +49,6 @@ class Matched(NamedTuple):
     entry: StoredTensor | None
     shape: Shape | None  # in the model; None if it has no tensor of that name
 
-    def in_checkpoint(self) -> int:
-        return self.entry.numbers() if self.entry else 0
-
-    def in_model(self) -> int:
-        return 0 if self.shape is None else prod(self.shape)
-
 
 class Members(NamedTuple):
     """The tensors of a group: their number, their elements, and the first of them."""
@@ -67,8 +61,9 @@ class Members(NamedTuple):
     @classmethod
     def of(cls, some: Sequence[Matched]) -> "Members":
         """Summarize the tensors of a group and keep the first; a header can have 60,000."""
-        elements = (sum(one.in_checkpoint() for one in some), sum(one.in_model() for one in some))
-        return cls(len(some), *elements, tuple(some[:_SHOWN]))
+        in_checkpoint = sum(one.entry.numbers() for one in some if one.entry)
+        in_model = sum(prod(one.shape) for one in some if one.shape is not None)
+        return cls(len(some), in_checkpoint, in_model, tuple(some[:_SHOWN]))
 
 
 class Matching(NamedTuple):
