@@ -67,7 +67,6 @@ _NAMED: dict[str, Concerned] = {
     "after layers": _block(AFTER_LAYERS),
     "distances block": _block("relative positions"),
     "in layer": in_layer,
-    "alone": lambda tensor: not in_layer(tensor),
     "repeats": lambda tensor: "*" in tensor.name,
     "bias": is_bias,
     "gamma": lambda tensor: tensor.name.endswith("weight") and tensor.place.role == "norm",
