@@ -146,17 +146,6 @@ def _size(said: str, sizes: MiscountSizes) -> Any:
     return number // values[below] if below else number
 
 
-# The new shape of a tensor, by the key of a line in miscounts.toml; the number is the value of the key.
-_SIDES: Mapping[str, Callable[[Tensor, Any, MiscountSizes], Sequence[Any]]] = {
-    "rows": lambda tensor, number, sizes: (number, *tensor.shape[1:]),
-    "last": lambda tensor, number, sizes: (*tensor.shape[:-1], number),
-    "every": lambda tensor, number, sizes: [number for _side in tensor.shape],
-    "times": lambda tensor, number, sizes: (number, *tensor.shape),
-    "parts": lambda tensor, number, sizes: _part(tensor, number, sizes),
-    "wide": lambda tensor, number, sizes: _wide(tensor, number, sizes),
-}
-
-
 def _part(tensor: Tensor, parts: int, sizes: MiscountSizes) -> Shape:
     """The shape of one of ``parts`` equal slices of a projection's output.
 
@@ -173,6 +162,17 @@ def _wide(tensor: Tensor, width: Any, sizes: MiscountSizes) -> Sequence[Any]:
         return tensor.shape if tensor.place.role == "down" else (wide,)
     rows = tensor.shape[0] != sizes.hidden_size  # GPT-2's matrices are transposed
     return [wide if rows == (side == 0) else tensor.shape[side] for side in (0, 1)]
+
+
+# The new shape of a tensor, by the key of a line in miscounts.toml; the number is the value of the key.
+_SIDES: Mapping[str, Callable[[Tensor, Any, MiscountSizes], Sequence[Any]]] = {
+    "rows": lambda tensor, number, sizes: (number, *tensor.shape[1:]),
+    "last": lambda tensor, number, sizes: (*tensor.shape[:-1], number),
+    "every": lambda tensor, number, sizes: [number] * len(tensor.shape),
+    "times": lambda tensor, number, sizes: (number, *tensor.shape),
+    "parts": _part,
+    "wide": _wide,
+}
 
 
 def _is_shared(tensor: Tensor, layers: Any) -> bool:
