@@ -190,7 +190,8 @@ def _verdict(
     if line.value is None or line.value.denominator != 1:
         return LineVerdict(line, None, None)
     value = int(line.value)
-    candidates = list(_candidates(line.name, tensors))
+    called = [part for part, (_of, pattern) in PARTS.items() if line.name and re.search(pattern, line.name, re.I)]
+    candidates = list(_candidates(line.name, called, tensors))
     right = [found for found in candidates if found.right == value]
     # Of two parts of the same size, prefer the one that no line has counted yet: the second of two LayerNorms.
     copies = {tensor.name: tensor.copies for tensor in tensors}
@@ -199,12 +200,11 @@ def _verdict(
         return LineVerdict(line, right[0], (), also=tuple(_also(right, open_copies)))
     if _is_number_of_modules(line.name, model, value):
         return LineVerdict(line, None, (), modules=True)
-    is_named = any(_is_called(part, line.name) for part in PARTS)
     whole = [found for found in candidates if found.layers == "all"]
     usual = [found for found in whole if found.part in USUAL] or whole
     parts = [found for found in candidates if found.layers == "one" and found.part in {one.part for one in usual}]
     # Without a name that says which part is meant, only a single miscount is a reliable explanation.
-    most = MOST_MISCOUNTS if is_named else 1
+    most = MOST_MISCOUNTS if called else 1
     explained = [
         (way.bits, number, found, way)
         for number, found in enumerate([*parts, *usual] if walk else usual)
@@ -214,7 +214,7 @@ def _verdict(
     if explained:
         _bits, _number, found, way = min(explained, key=lambda one: one[:2])
         return LineVerdict(line, found, causes(found.tensors, sizes, way.miscounts))
-    return LineVerdict(line, usual[-1] if usual and is_named else None, None)
+    return LineVerdict(line, usual[-1] if usual and called else None, None)
 
 
 _MOST_BITS = 9.0  # fewer than in explain.py: one term has fewer mistakes than a whole count
@@ -230,18 +230,13 @@ def _also(right: Sequence[Counted], open_copies: dict[str, int]) -> Iterator[Cou
             yield found
 
 
-def _candidates(name: str, tensors: Sequence[Tensor]) -> Iterator[Counted]:
+def _candidates(name: str, called: Sequence[str], tensors: Sequence[Tensor]) -> Iterator[Counted]:
     """The tensor or module with the name of a line, and the parts that people call so; all parts if there are none."""
     own = tuple(tensor for tensor in tensors if tensor.name == name)  # pre_classifier.weight is no classifier.weight
     own = own or tuple(tensor for tensor in tensors if name and name.lower() in tensor.name.lower())
     if own and re.search(r"[._]", name):
         yield Counted(name, own)
-    yield from parts_of(tensors, [part for part in PARTS if _is_called(part, name)] or PARTS)
-
-
-def _is_called(part: str, name: str) -> bool:
-    """Whether the name of a line may mean a part."""
-    return bool(name) and bool(re.search(PARTS[part][1], name, re.IGNORECASE))
+    yield from parts_of(tensors, called or PARTS)
 
 
 def _is_number_of_modules(name: str, model: Model, value: int) -> bool:
