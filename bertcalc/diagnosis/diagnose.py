@@ -306,24 +306,15 @@ def _rounded(meanings: Sequence[Reading], *, parts: bool = True) -> Iterator[Els
 
 def _halved(meanings: Sequence[Reading], config: Config) -> Iterator[Elsewhere]:
     """A published model with the same sizes and twice the layers, if the number is half of its rounded count."""
+    doubled = (config.vocab_size, config.hidden_size, config.intermediate_size, 2 * config.num_hidden_layers)
     for reading in meanings:
         half = reading._replace(key="half", low=2 * reading.low, high=2 * reading.high)
-        for count, preset, known in _doubled(config) if not (reading.exact or reading.rounded) else ():
-            if half.means(count):
+        for count, (preset, known) in published_counts().items() if not (reading.exact or reading.rounded) else ():
+            other = known.subject.config
+            sizes = (other.vocab_size, other.hidden_size, other.intermediate_size, other.num_hidden_layers)
+            if half.means(count) and sizes == doubled and other == PUBLISHED_CONFIGS[preset]:
                 yield Elsewhere(half, preset, known=known)
                 return
-
-
-@lru_cache(maxsize=16)
-def _doubled(config: Config) -> list[tuple[int, str, Known]]:
-    alike = (config.vocab_size, config.hidden_size, config.intermediate_size, 2 * config.num_hidden_layers)
-    found = []
-    for count, (preset, known) in published_counts().items():
-        other = known.subject.config
-        sizes = (other.vocab_size, other.hidden_size, other.intermediate_size, other.num_hidden_layers)
-        if sizes == alike and other == PUBLISHED_CONFIGS[preset]:
-            found.append((count, preset, known))
-    return found
 
 
 def _own(model: Known, meanings: Sequence[Reading]) -> tuple[Own, ...]:
