@@ -363,8 +363,8 @@ def _miscounted(model: Known, meanings: Sequence[Reading]) -> Diagnosis:
     first, exactly = meanings[0], meanings[0].exact
     likely = [one for one in found if not _is_far_fetched(one)]
     if not likely:
-        possible = dict.fromkeys(found + (_rarer(places[0]) if exactly and places else []))
-        return Diagnosis(possible=tuple(possible)[:MOST_FOUND])
+        rarer = [_miscount(places[0], way) for way in places[0].search.rarer(exactly)] if exactly else []
+        return Diagnosis(possible=tuple(dict.fromkeys(found + rarer))[:MOST_FOUND])
     best = likely[0]
     near = evidence(
         [(place.search, place.bits) for place in places if place.reading is best.reading],
@@ -436,7 +436,7 @@ def _mixed(subject: Subject) -> Mapping[int, Miscounted]:
     found: dict[int, Miscounted] = {}
     common = _common(subject)
     mixed = ((_MIXED, known, _with_common(known, common)) for known in mixes(subject))
-    for least, known, amounts in (*mixed, *_mistyped(subject)):
+    for least, known, amounts in (*mixed, *_mistyped(subject, common)):
         assert known.mix
         bits = least + _MORE_MIXED * len(known.mix.fields[1:])
         fields = ", ".join(known.mix.fields)
@@ -455,7 +455,6 @@ def _mixed_bits(subject: Subject) -> list[tuple[int, float]]:
     return sorted((count, one.bits) for count, one in _mixed(subject).items())
 
 
-@lru_cache(maxsize=16)
 def _common(subject: Subject) -> Mapping[str, frozenset[str]]:
     """The very common mistakes that change the model, each with the names of the tensors it changes."""
     tensors, sizes = _tensors(subject), MiscountSizes.of(subject.config)
@@ -477,7 +476,7 @@ def _with_common(known: Known, common: Mapping[str, frozenset[str]]) -> dict[str
     return found
 
 
-def _mistyped(subject: Subject) -> Iterator[tuple[float, Known, dict[str, int]]]:
+def _mistyped(subject: Subject, common: Mapping[str, frozenset[str]]) -> Iterator[tuple[float, Known, dict[str, int]]]:
     """The model with each size mistyped: bits, model, and the amounts of the very common mistakes.
 
     The count and the amounts are polynomials in a size, of degree two at most: three sizes are counted, the others
@@ -490,7 +489,7 @@ def _mistyped(subject: Subject) -> Iterator[tuple[float, Known, dict[str, int]]]
             continue
         near = [_with_size(subject, field, own + more) for more in (1, 2, 3)]
         known = [Known(other, other.model().num_parameters(), mix=Mix("", (field,), right)) for other in near]
-        counts = [{**_with_common(one, _common(subject)), _WHOLE: one.parameters} for one in known]
+        counts = [{**_with_common(one, common), _WHOLE: one.parameters} for one in known]
         for number in dict.fromkeys(mistyped(own)):
             step = number - own - 1
             amounts = {}
@@ -563,10 +562,6 @@ def _told_apart_in(found: Sequence[Miscounted]) -> list[Miscounted]:
         if not any((names >= fewer and not one.habit) or one.total == other.total for fewer, other in kept):
             kept.append((names, one))
     return [one for _names, one in kept]
-
-
-def _rarer(place: _Place) -> list[Miscounted]:
-    return [_miscount(place, way) for way in place.search.rarer(place.reading.exact or 0)]
 
 
 def _miscount(place: _Place, way: Way) -> Miscounted:
