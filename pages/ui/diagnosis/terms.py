@@ -1,5 +1,6 @@
 """The view of a count term by term: each line with its verdict, and the corrections of the sum."""
 
+from collections.abc import Mapping
 from typing import NamedTuple
 
 import streamlit as st
@@ -32,7 +33,7 @@ class Example(NamedTuple):
 
     preset: str
     terms: str
-    changes: dict[str, bool]
+    changes: Mapping[str, bool] = {}
 
 
 EXAMPLES: dict[str, Example] = {
@@ -43,7 +44,6 @@ embeddings = (21128 + 512 + 2) * 768
 self-attention = (768*64)*3*12 + 768*768
 feed forward = 12 * (768*3072 + 3072*768)
 LayerNorm = 768*2 + 768*2*12 + 768*2*12""",
-        {},
     ),
     N_("a walk layer by layer"): Example(
         "bert-large-chinese",
@@ -69,7 +69,6 @@ LayerNorm = 768 + 768
 encoder = 85,054,464
 pooler.dense.weight = 589,824
 pooler.dense.bias = 768""",
-        {},
     ),
     N_("an inventory of modules"): Example(
         "bert-base-uncased",
@@ -78,7 +77,6 @@ Dropout = 1 + (1+1+1)*12 = 37
 LayerNorm = 1 + (1+1)*12 = 25
 dense = (1+1+1)*12 + 1 = 37
 Linear = 6*12 + 1 = 73""",
-        {},
     ),
 }
 
