@@ -14,7 +14,7 @@ import sympy
 from bertcalc.diagnosis.explain import causes
 from bertcalc.diagnosis.layer_parts import Counted, Layers, of_layers
 from bertcalc.diagnosis.miscounts import PADDED_TO, ROUNDED_TO, MiscountSizes, counted, total
-from bertcalc.diagnosis.tools import TOOLS, corrections
+from bertcalc.diagnosis.tools import TOOLS, corrections, letters
 from bertcalc.formula import ALL_SYMBOLS, Formula, exact, once, symbolic_model, write
 from bertcalc.subject import Subject
 
@@ -72,6 +72,6 @@ def tool_formulas(subject: Subject, tool: str) -> ToolFormulas:
     """
     found = corrections(TOOLS[tool], symbolic_model(subject), SYMBOLIC_SIZES)
     return ToolFormulas(
-        tuple(write(sympy.sympify(term)) for term in TOOLS[tool].terms(SYMBOLIC_SIZES)),
+        tuple(write(sympy.sympify(term, letters(SYMBOLIC_SIZES))) for term in TOOLS[tool].terms),
         {one.miscount: write(sympy.factor(exact(one.amount))) for one in found},
     )

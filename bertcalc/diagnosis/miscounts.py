@@ -47,6 +47,11 @@ class MiscountSizes(NamedTuple):
         return cls._make((*(getattr(config, field) for field in cls._fields[:-1]), (*padded, *rounded)))
 
     @property
+    def letters(self) -> dict[str, Any]:
+        """The sizes by their letters."""
+        return dict(zip("VHLAIP", self, strict=False))
+
+    @property
     def padded(self) -> Mapping[int, int]:
         """The vocabulary as a multiple of each of PADDED_TO and ROUNDED_TO, by the multiple."""
         return dict(zip((*PADDED_TO, *ROUNDED_TO), self.padded_sizes, strict=True))
@@ -141,7 +146,7 @@ def _size(said: str, sizes: MiscountSizes) -> Any:
     if said.startswith("padded"):
         return sizes.padded[int(said[7:])]
     above, _sign, below = said.partition(" / ")
-    values: dict[str, Any] = dict(zip("VHLAIP", sizes, strict=False))
+    values = sizes.letters
     number = prod(int(word) if word.isdigit() else values[word] for word in above.split())
     return number // values[below] if below else number
 

@@ -9,10 +9,10 @@ model and not written down a second time.
 108844032
 """
 
-from collections.abc import Callable, Sequence
-from fractions import Fraction
+from collections.abc import Sequence
 from typing import Any, NamedTuple
 
+from bertcalc.arithmetic import evaluate
 from bertcalc.config import Config
 from bertcalc.diagnosis.explain import causes
 from bertcalc.diagnosis.miscounts import MISCOUNTS, Miscount, MiscountSizes, counted, is_lacking
@@ -29,7 +29,7 @@ class Tool(NamedTuple):
     """A published formula for the number of parameters."""
 
     name: str
-    terms: Callable[[MiscountSizes], tuple[Any, ...]]  # in the order of the source; their sum is the count
+    terms: tuple[str, ...]  # with the letters of ``letters``, in the order of the source; their sum is the count
     miscounts: tuple[str, ...]  # names in REASONS, besides those that every tool makes
     source: str
     notes: tuple[str, ...] = ()  # the arguments used, and surprises
@@ -37,9 +37,8 @@ class Tool(NamedTuple):
 
     def count(self, config: Config) -> int:
         """The tool's count for a configuration."""
-        sizes = MiscountSizes.of(config)
-        hidden: Any = Fraction(sizes.hidden_size)  # every division is by it: so they are exact
-        return int(sum(self.terms(sizes._replace(hidden_size=hidden))))
+        values = letters(MiscountSizes.of(config))
+        return int(sum(evaluate(term, values) for term in self.terms))
 
 
 class Correction(NamedTuple):
@@ -62,6 +61,11 @@ def corrections(tool: Tool, model: Model, sizes: MiscountSizes) -> tuple[Correct
     tensors = counted(model)
     made = causes(tensors, sizes, _miscounts(tool, tensors), REASONS)
     return tuple(Correction(cause.miscount, -cause.amount) for cause in made if cause.amount != 0)
+
+
+def letters(sizes: MiscountSizes) -> dict[str, Any]:
+    """The values of the letters in the terms of tools: numbers or symbols; W is the padded vocabulary."""
+    return {**sizes.letters, "W": sizes.padded[MEGATRON_PADDING]}
 
 
 def padded_vocab_size(config: Config) -> int:
@@ -103,55 +107,11 @@ REASONS: dict[str, Miscount] = {
 }
 
 
-def _nanogpt(d: MiscountSizes) -> tuple[Any, ...]:
-    hidden = d.hidden_size
-    attention, feed_forward = hidden + 3 * hidden**2 + hidden**2, hidden + 2 * hidden * (4 * hidden)
-    layers = d.num_hidden_layers * (attention + feed_forward)
-    return hidden * d.max_position_embeddings, hidden * d.vocab_size, layers, hidden
-
-
-def _cookbook_tied(d: MiscountSizes) -> tuple[Any, ...]:
-    hidden, layers = d.hidden_size, d.num_hidden_layers
-    attention, feed_forward, norms = 4 * layers * hidden**2, 8 * layers * hidden**2, 8 * layers * hidden + 2 * hidden
-    return hidden * d.vocab_size, attention, feed_forward, hidden * d.max_position_embeddings, norms
-
-
-def _cookbook(d: MiscountSizes) -> tuple[Any, ...]:
-    words, *others = _cookbook_tied(d)
-    return 2 * words, *others
-
-
-def _llm_analysis(d: MiscountSizes) -> tuple[Any, ...]:
-    hidden = d.hidden_size
-    layer = 4 * hidden**2 + 2 * hidden * d.intermediate_size + 2 * hidden
-    return d.num_hidden_layers * layer, hidden * d.vocab_size, hidden
-
-
-def _megatron(d: MiscountSizes) -> tuple[Any, ...]:
-    hidden = d.hidden_size
-    layer = 4 * hidden**2 + 2 * hidden * d.intermediate_size + 4 * hidden
-    return d.num_hidden_layers * layer, 2 * hidden, hidden * d.padded[MEGATRON_PADDING]
-
-
-def _gpu_poor(d: MiscountSizes) -> tuple[Any, ...]:
-    hidden, layers = d.hidden_size, d.num_hidden_layers
-    return 2 * d.vocab_size * hidden, 4 * layers * hidden**2, 3 * layers * d.intermediate_size * hidden
-
-
-def _narayanan(d: MiscountSizes) -> tuple[Any, ...]:
-    hidden, layers = d.hidden_size, d.num_hidden_layers
-    rest = 13 / (12 * hidden) + (d.vocab_size + d.max_position_embeddings) / (12 * layers * hidden)
-    return (12 * layers * hidden**2 * (1 + rest),)
-
-
-def _kaplan(d: MiscountSizes) -> tuple[Any, ...]:
-    return (12 * d.num_hidden_layers * d.hidden_size**2,)
-
-
 _LAST_NORM = N_(
     "The LayerNorm at the end of its model corresponds to that of BERT's embeddings: each model has "
     "one, of the same size."
 )
+_COOKBOOK_TERMS = ("4*L*H**2", "8*L*H**2", "H*P", "8*L*H + 2*H")
 _COOKBOOK = "EleutherAI/cookbook, calc/calc_transformer_params.py, calc_params"
 _COOKBOOK_NOTES = (
     N_(
@@ -166,21 +126,21 @@ TOOLS: dict[str, Tool] = {
     for tool in (
         Tool(
             "nanoGPT",
-            _nanogpt,
+            ("H*P", "H*V", "L*((H + 3*H**2 + H**2) + (H + 2*H*4*H))", "H"),
             ("token types", "layer biases", "LayerNorm half", "four times"),
             "karpathy/nanoGPT, transformer_sizing.ipynb, params",
             (N_("Evaluated with block_size P; written for bias=False, in Linear and LayerNorm."), _LAST_NORM),
         ),
         Tool(
             "EleutherAI tied",
-            _cookbook_tied,
+            ("H*V", *_COOKBOOK_TERMS),
             ("token types", "layer biases", "LayerNorms twice", "four times"),
             f"{_COOKBOOK}, --tied-embeddings",
             _COOKBOOK_NOTES,
         ),
         Tool(
             "EleutherAI",
-            _cookbook,
+            ("2*H*V", *_COOKBOOK_TERMS),
             ("token types", "layer biases", "LayerNorms twice", "four times"),
             _COOKBOOK,
             _COOKBOOK_NOTES,
@@ -188,14 +148,14 @@ TOOLS: dict[str, Tool] = {
         ),
         Tool(
             "llm-analysis",
-            _llm_analysis,
+            ("L*(4*H**2 + 2*H*I + 2*H)", "H*V", "H"),
             ("positions", "token types", "layer biases", "LayerNorm half"),
             "cli99/llm-analysis, llm_analysis/analysis.py, get_num_params_total",
             (N_("Evaluated with mlp_gated_linear_units False, its default."), _LAST_NORM),
         ),
         Tool(
             "Megatron",
-            _megatron,
+            ("L*(4*H**2 + 2*H*I + 4*H)", "2*H", "H*W"),
             ("positions", "token types", "layer biases", f"padded to {MEGATRON_PADDING}"),
             "NVIDIA/Megatron-LM, megatron/training/theoretical_memory_usage.py and vocab_utils.py",
             (
@@ -205,7 +165,7 @@ TOOLS: dict[str, Tool] = {
         ),
         Tool(
             "gpu_poor",
-            _gpu_poor,
+            ("2*V*H", "4*L*H**2", "3*L*I*H"),
             ("positions", "token types", "layer biases", "LayerNorm", "gated"),
             "RahulSChand/gpu_poor, src/App.js, computeModelSize",
             (N_("Written for models like LLaMA: a gated feed-forward, and a decoder that is not tied."),),
@@ -213,14 +173,14 @@ TOOLS: dict[str, Tool] = {
         ),
         Tool(
             "Narayanan",
-            _narayanan,
+            ("12*L*H**2*(1 + 13/(12*H) + (V + P)/(12*L*H))",),
             ("token types", "embedding LayerNorm", "four times"),
             "Narayanan et al. 2021, arXiv:2104.04473, Eq. 2",
             (N_("Evaluated at sequence length s = P."),),
         ),
         Tool(
             "12LH2",
-            _kaplan,
+            ("12*L*H**2",),
             ("embeddings", "layer biases", "layer LayerNorms", "four times"),
             "Kaplan et al. 2020, arXiv:2001.08361, Eq. 2.1",
             (N_("It is meant to count the parameters without embeddings."),),
