@@ -33,15 +33,9 @@ def cause_formulas(
     return tuple(write(sympy.factor(exact(cause.amount))) for cause in causes(tensors, SYMBOLIC_SIZES, miscounts))
 
 
-_PADDED = ALL_SYMBOLS["padded_vocab_size"]
 SYMBOLIC_SIZES = MiscountSizes(
-    ALL_SYMBOLS["vocab_size"],
-    ALL_SYMBOLS["hidden_size"],
-    ALL_SYMBOLS["num_hidden_layers"],
-    ALL_SYMBOLS["num_attention_heads"],
-    ALL_SYMBOLS["intermediate_size"],
-    ALL_SYMBOLS["max_position_embeddings"],
-    (_PADDED,) * len((*PADDED_TO, *ROUNDED_TO)),
+    *(ALL_SYMBOLS[field] for field in MiscountSizes._fields[:-1]),
+    padded_sizes=(ALL_SYMBOLS["padded_vocab_size"],) * len((*PADDED_TO, *ROUNDED_TO)),
 )
 
 
