@@ -56,6 +56,11 @@ class MiscountSizes(NamedTuple):
         """The vocabulary as a multiple of each of PADDED_TO and ROUNDED_TO, by the multiple."""
         return dict(zip((*PADDED_TO, *ROUNDED_TO), self.padded_sizes, strict=True))
 
+    def padded_by(self, miscount: str) -> int:
+        """The vocabulary as a miscount pads it; unchanged by all others."""
+        padded = (size for multiple, size in self.padded.items() if miscount == f"padded to {multiple}")
+        return next(padded, self.vocab_size)
+
 
 Change = Callable[[Tensor, MiscountSizes], Iterable[Tensor]]
 

@@ -15,7 +15,7 @@ import sympy
 from bertcalc.compute.flop_formulas import letters, name_formulas
 from bertcalc.compute.flops import PYTORCH
 from bertcalc.diagnosis.cause_formulas import SYMBOLIC_SIZES
-from bertcalc.diagnosis.miscounts import MISCOUNTS, PADDED_TO, MiscountSizes, counted
+from bertcalc.diagnosis.miscounts import MISCOUNTS, MiscountSizes, counted
 from bertcalc.exercises.generate import change
 from bertcalc.exercises.questions import Exercise, Memory, asked, by_place
 from bertcalc.formula import (
@@ -77,11 +77,11 @@ def _symbolic(exercise: Exercise) -> tuple[Tensor, ...]:
 
 
 def _terms(exercise: Exercise, tensors: Iterable[Tensor], symbolic: Iterable[Tensor]) -> Iterator[WorkedLine]:
-    sizes = _padded(exercise)
+    padded = MiscountSizes.of(exercise.config).padded_by(exercise.miscount)
     values = by_place(tensors, exercise.subject)
     for place, count in by_place(symbolic, exercise.subject).items():
         term = _written(exact(count))
-        yield _line(place, term, exercise, values[place], **sizes)
+        yield _line(place, term, exercise, values[place], padded_vocab_size=padded)
 
 
 def _total(exercise: Exercise) -> WorkedLine:
@@ -94,12 +94,6 @@ def _total(exercise: Exercise) -> WorkedLine:
 
 
 _TOGETHER = (N_("together"),)
-
-
-def _padded(exercise: Exercise) -> dict[str, int]:
-    """The padded vocabulary size of the worked count, if its miscount pads it."""
-    sizes = [size for size in PADDED_TO if exercise.miscount == f"padded to {size}"]
-    return {"padded_vocab_size": MiscountSizes.of(exercise.config).padded[sizes[0]]} if sizes else {}
 
 
 def _line(label: tuple[str, ...], term: Formula, exercise: Exercise, result: int, **sizes: int) -> WorkedLine:

@@ -5,7 +5,7 @@ from bertcalc.diagnosis.cause_formulas import cause_formulas
 from bertcalc.diagnosis.explain import Explanation
 from bertcalc.diagnosis.known import CONVENTIONS, Known, Mix
 from bertcalc.diagnosis.layer_parts import PARTS, Counted
-from bertcalc.diagnosis.miscounts import PADDED_TO, MiscountSizes
+from bertcalc.diagnosis.miscounts import MiscountSizes
 from bertcalc.diagnosis.tools import REASONS
 from bertcalc.formula import latex_number
 from bertcalc.text import code
@@ -61,11 +61,11 @@ def causes(known: Known, explanation: Explanation, names: frozenset[str] | None 
         return [(*_taken_sizes(known, known.mix), mix.amount), *causes(known._replace(mix=None), tuple(others), names)]
     miscounts = tuple(cause.miscount for cause in explanation)
     formulas = cause_formulas(known.subject, miscounts, names)
-    padded = MiscountSizes.of(config).padded
+    sizes = MiscountSizes.of(config)
     found = []
     for cause, formula in zip(explanation, formulas, strict=True):
-        multiple = next((size for size in padded if cause.miscount == f"padded to {size}"), PADDED_TO[0])
-        written = f"${formula.latex()} = {formula.latex(config, padded_vocab_size=padded[multiple])}$"
+        in_numbers = formula.latex(config, padded_vocab_size=sizes.padded_by(cause.miscount))
+        written = f"${formula.latex()} = {in_numbers}$"
         found.append((miscount_in_words(cause.miscount), written, cause.amount))
     return found
 
