@@ -53,7 +53,7 @@ class RunQueue:
     @contextmanager
     def pause(self) -> Iterator[None]:
         """Let others run while this run waits for another process or the network; does nothing outside ``enter``."""
-        if self._mine() is None:
+        if getattr(self._thread, "mine", None) is None:
             yield
             return
         self._end()
@@ -61,9 +61,6 @@ class RunQueue:
             yield
         finally:
             self._begin(first=True)
-
-    def _mine(self) -> threading.Event | None:
-        return getattr(self._thread, "mine", None)
 
     def _begin(self, *, first: bool) -> None:
         self._thread.mine = mine = threading.Event()
