@@ -82,8 +82,11 @@ def weights_of(files: Sequence[ChosenFile]) -> Weights:
     """
     weights = [file for file in files if file.name.endswith(SUFFIX)]
     indices = [file for file in files if file.name.endswith(INDEX_SUFFIX)]
+    there = {file.name for file in weights}
     for index in indices:
-        _check_index(index, {file.name for file in weights})
+        if missing := [name for name in names_of(index.bytes()) if name not in there]:
+            message = N_("The index names {file}, which was not chosen: choose all files together.")
+            raise wrong(message, file=shorten(missing[0]))
     for file in weights if not indices else ():
         part = _PART.search(file.name)
         if part and sum(one.name.endswith(part[0]) for one in weights) < int(part[1]):
@@ -100,19 +103,12 @@ def weights_of(files: Sequence[ChosenFile]) -> Weights:
     headers = [_header(file) for file in weights]
     tensors = together(header.tensors for header in headers)
     cut_off = tuple(
-        CutOff(file.name, header.data_bytes, there)
+        CutOff(file.name, header.data_bytes, data_bytes)
         for file, header in zip(weights, headers, strict=True)
-        if (there := file.size - LENGTH_BYTES - header.num_bytes) < header.data_bytes
+        if (data_bytes := file.size - LENGTH_BYTES - header.num_bytes) < header.data_bytes
     )
     names = [shorten(file.name) for file in weights]
     return Weights(" … ".join([names[0], *names[-1:]] if names[1:] else names), tensors, cut_off)
-
-
-def _check_index(index: ChosenFile, there: set[str]) -> None:
-    names = names_of(index.bytes())
-    if missing := [name for name in names if name not in there]:
-        message = N_("The index names {file}, which was not chosen: choose all files together.")
-        raise wrong(message, file=shorten(missing[0]))
 
 
 def _header(file: ChosenFile) -> Header:
