@@ -43,7 +43,9 @@ def prove(subject: Subject, call: Call) -> list[ComparedOutput]:
         real = empty_model(subject)
         real.set_attn_implementation("eager")  # the only one that returns attentions
         entries = inputs(subject, call, run(taking_all(subject), call))
-        returned = real(**_arguments(subject, call, entries))
+        flags = ["output_hidden_states", "output_attentions", "return_dict"]
+        flags += [entry.name for entry in entries if entry.given and not entry.tensors]
+        returned = real(**{flag: getattr(call, flag) for flag in flags}, **given_tensors(subject, entries))
     ours = outputs(subject, call, run(subject, call))
     return compare(ours, returned)
 
@@ -95,9 +97,3 @@ def _contents(value: Any) -> Contents:
     elif hasattr(value, "layers"):
         value = [tensor for layer in value.layers for tensor in (layer.keys, layer.values)]
     return [found for inside in value for found in _contents(inside)]
-
-
-def _arguments(subject: Subject, call: Call, entries: list[Entry]) -> dict[str, Any]:
-    flags = ["output_hidden_states", "output_attentions", "return_dict"]
-    flags += [entry.name for entry in entries if entry.given and not entry.tensors]
-    return {flag: getattr(call, flag) for flag in flags} | given_tensors(subject, entries)
