@@ -46,7 +46,7 @@ class Mix(NamedTuple):
 
 
 class Known(NamedTuple):
-    """A right count of a model of the configuration, by a convention, or with some wrong sizes."""
+    """A model of the configuration, perhaps with some wrong sizes, and its count by a convention."""
 
     subject: Subject
     parameters: int
