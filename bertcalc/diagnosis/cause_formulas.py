@@ -33,10 +33,8 @@ def cause_formulas(
     return tuple(write(sympy.factor(exact(cause.amount))) for cause in causes(tensors, SYMBOLIC_SIZES, miscounts))
 
 
-SYMBOLIC_SIZES = MiscountSizes(
-    *(ALL_SYMBOLS[field] for field in MiscountSizes._fields[:-1]),
-    padded_sizes=(ALL_SYMBOLS["padded_vocab_size"],) * len((*PADDED_TO, *ROUNDED_TO)),
-)
+_PADDED = (ALL_SYMBOLS["padded_vocab_size"],) * len((*PADDED_TO, *ROUNDED_TO))
+SYMBOLIC_SIZES = MiscountSizes._make((*(ALL_SYMBOLS[field] for field in MiscountSizes._fields[:-1]), _PADDED))
 
 
 def count_formula(subject: Subject, count: Counted) -> Formula:
