@@ -265,21 +265,17 @@ def _with_slips(model: Known, number: int, found: Diagnosis) -> Diagnosis:
 def _elsewhere(meanings: Sequence[Reading]) -> Elsewhere | None:
     """The count of another published model that is exactly this number."""
     for reading in meanings:
-        if (exact := reading.exact) is None:
-            continue
         for table in (published_counts(), published_otherwise()):
-            if exact in table:
-                preset, known = table[exact]
-                return Elsewhere(reading, preset, known=known)
+            if found := table.get(reading.exact or 0):
+                return Elsewhere(reading, found[0], known=found[1])
     return None
 
 
 def _part_elsewhere(meanings: Sequence[Reading]) -> Elsewhere | None:
     """The part of another published model that has exactly this count."""
     for reading in meanings:
-        if reading.key == "parameters" and reading.exact in published_parts():
-            preset, part = published_parts()[reading.exact or 0]
-            return Elsewhere(reading, preset, counted=part)
+        if reading.key == "parameters" and (found := published_parts().get(reading.exact or 0)):
+            return Elsewhere(reading, found[0], counted=found[1])
     return None
 
 
