@@ -345,10 +345,11 @@ def _show_elsewhere(found: Sequence[Elsewhere]) -> None:
     presets = list(dict.fromkeys(one.preset for one in found))
     icon = ":material/check_circle:"
     if first.reading.exact is None:
-        parts = first.counted is not None
-        said = _("Parts of published models round to it: {models}.") if parts else _ROUNDED
+        said = _("It is the rounded count of published models: {models}.")
+        if first.counted:
+            said = _("Parts of published models round to it: {models}.")
         names = [f"{one.preset} ({_part_of(one)})" if one.counted else one.preset for one in found]
-        st.info(_(said).format(models=listed(names[:_MOST_ROWS])), icon=":material/info:")
+        st.info(said.format(models=listed(names[:_MOST_ROWS])), icon=":material/info:")
     elif first.known:
         said = _("Exactly the count of another published model: {preset}, {model}")
         st.success(said.format(preset=first.preset, model=describe(first.known)), icon=icon)
@@ -358,9 +359,6 @@ def _show_elsewhere(found: Sequence[Elsewhere]) -> None:
     if first.reading.key != "parameters":
         st.caption(_("This is so if it means {meaning}.").format(meaning=_(READINGS[first.reading.key][0])))
     _offer(presets)
-
-
-_ROUNDED = N_("It is the rounded count of published models: {models}.")
 
 
 def _show_claims(subject: Subject, claims: Sequence[Claim]) -> None:
@@ -385,29 +383,23 @@ def _offer(presets: Sequence[str]) -> None:
         st.button(_("Use {preset}").format(preset=preset), on_click=take_preset, args=(preset,))
 
 
-_UNEXPLAINED = N_(
-    "Nothing simple gives {number}: no known count of this configuration, no part of it, and no mistake that is often "
-    "made. It may belong to another model: {architecture} in the sidebar has {count:,} parameters. The individual "
-    "terms of the count would tell more."
-)
-_UNKNOWN = N_(
-    "No known count of this configuration rounds to {number}. It may belong to another model: "
-    "{architecture} in the sidebar has {count:,} parameters. The exact total, or the individual terms"
-    " of the count, would tell more."
-)
-
-
 def _show_nothing(subject: Subject, number: Typed, text: str) -> None:
     """Say that nothing explains the number, and show its other readings."""
-    exactly = number.low == number.high
-    st.warning(
-        (_(_UNEXPLAINED) if exactly else _(_UNKNOWN)).format(
-            number=f"{math.floor(number.low):,}" if exactly else literal(shorten(text)),
-            architecture=subject.architecture,
-            count=subject.model().num_parameters(),
-        ),
-        icon=":material/help:",
-    )
+    if exactly := number.low == number.high:
+        said = _(
+            "Nothing simple gives {number}: no known count of this configuration, no part of it, and no mistake that "
+            "is often made. It may belong to another model: {architecture} in the sidebar has {count:,} parameters. "
+            "The individual terms of the count would tell more."
+        )
+    else:
+        said = _(
+            "No known count of this configuration rounds to {number}. It may belong to another model: {architecture} "
+            "in the sidebar has {count:,} parameters. The exact total, or the individual terms of the count, would "
+            "tell more."
+        )
+    shown = f"{math.floor(number.low):,}" if exactly else literal(shorten(text))
+    count = subject.model().num_parameters()
+    st.warning(said.format(number=shown, architecture=subject.architecture, count=count), icon=":material/help:")
     show_way_of_count(math.ceil(number.low), math.floor(number.high))
     if not exactly:
         zeros = _("if the trailing zeros are not significant")
