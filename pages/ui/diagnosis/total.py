@@ -89,8 +89,7 @@ def show_total(subject: Subject) -> None:
 
 def _show_reading(number: Typed) -> None:
     """Show how the text was read."""
-    values = {"value": written_number(number.value), "low": written_number(number.low)}
-    values["high"] = written_number(number.high)
+    values = {name: _written(getattr(number, name)) for name in ("value", "low", "high")}
     if number.unit == "bytes":
         said = _("Read as {value} bytes.") if number.low == number.high else _("Read as {low} to {high} bytes.")
     elif number.low == number.high:
@@ -100,7 +99,7 @@ def _show_reading(number: Typed) -> None:
     st.caption(said.format(**values))
 
 
-def written_number(value: Fraction) -> str:
+def _written(value: Fraction) -> str:
     """A number with thousands separators, and decimals only if it is not whole."""
     return f"{int(value):,}" if value.denominator == 1 else f"{float(value):,}"
 
