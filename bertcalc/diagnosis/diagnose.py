@@ -265,7 +265,7 @@ def _with_slips(model: Known, number: int, found: Diagnosis) -> Diagnosis:
 def _elsewhere(meanings: Sequence[Reading]) -> Elsewhere | None:
     """The count of another published model that is exactly this number."""
     for reading in meanings:
-        for table in (published_counts(), published_otherwise()):
+        for table in (published_counts(), published_otherwise()) if reading.exact else ():
             if found := table.get(reading.exact or 0):
                 return Elsewhere(reading, found[0], known=found[1])
     return None
