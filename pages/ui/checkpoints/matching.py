@@ -29,12 +29,6 @@ _WORDS: dict[Group, str] = {
 }
 
 
-_GUESSED_BY_NAMES = N_(
-    "{field} is guessed to be false, because the file has a decoder of its own; in files of older releases it can be a "
-    "copy of the word embeddings."
-)
-
-
 class Brought(NamedTuple):
     """A checkpoint that was read: its name, its comparison, guessed fields, and files that are cut off."""
 
@@ -89,7 +83,11 @@ def show_brought(brought: Brought) -> None:
         lines.append(_("All names begin with {prefix}, which is left out.").format(prefix=code(shorten(found.wrapper))))
     config, by_names = found.subject.config, "tie_word_embeddings"
     if by_names in brought.guessed:
-        lines.append(_(_GUESSED_BY_NAMES).format(field=code(config.own_name(by_names))))
+        said = _(
+            "{field} is guessed to be false, because the file has a decoder of its own; in files of older releases it "
+            "can be a copy of the word embeddings."
+        )
+        lines.append(said.format(field=code(config.own_name(by_names))))
     assumed = _("{field} cannot be read from any shape: {value} is assumed, which changes no count.")
     guessed = [field for field in brought.guessed if field != by_names]
     lines += [assumed.format(field=code(field), value=getattr(config, field)) for field in guessed]
