@@ -43,11 +43,9 @@ from pages.ui.numbers import signed_count, size
 from pages.ui.present import presenting
 from pages.ui.tables import show_rows, show_table
 
-# The well-known rounded count of BERT.
-NUMBER = "110M"
 _MOST_ROWS = 12
 VIEW = view("explain", {"total": N_("One number"), "terms": N_("Term by term")})
-YOURS = Text("number", N_("Your number"), NUMBER, LONGEST, placeholder="12*7087872", width=320)
+YOURS = Text("number", N_("Your number"), "110M", LONGEST, placeholder="12*7087872", width=320)
 OTHERS = Fold("others", N_("Rarer explanations"))
 POSSIBLE = Fold("possible", N_("Several mistakes together could lead to it as well"))
 
