@@ -1,1 +1,1 @@
-"""Checkpoints: the headers of safetensors files, read without the weights, and their tensors beside those counted."""
+"""Read the headers of safetensors files, without the weights, and compare their tensors with a model's."""

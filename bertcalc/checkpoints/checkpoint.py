@@ -1,4 +1,4 @@
-"""The tensors of a checkpoint beside those of a model, by name and by shape.
+"""Compare the tensors of a checkpoint with a model's by name and shape, and find the model that they belong to.
 
 >>> from bertcalc import BertConfig
 >>> from bertcalc.subject import Subject
@@ -33,31 +33,25 @@ from bertcalc.tree.totals import summed
 
 Group = Literal["same", "renamed", "shape", "missing", "head", "tied", "buffer", "other"]
 GROUPS: tuple[Group, ...] = get_args(Group)
-# What PyTorch keeps in the files of older releases beside the parameters: nothing of it is learned.
+# Buffers in the files of older releases.
 BUFFERS = ("position_ids", "token_type_ids")
-_ACTIVATIONS_BUFFERS = (".eps", ".beta")  # of xielu: single numbers
+_ACTIVATIONS_BUFFERS = (".eps", ".beta")  # of xIELU: scalars
 # TensorFlow's names for the two tensors of a LayerNorm.
 _RENAMED = {".gamma": ".weight", ".beta": ".bias"}
-_SHOWN = 20  # tensors of a group that stand for all of them; no heads have more
-_HEAD_SIZE = 64  # hidden units of a head in every model that Google published
+_SHOWN = 20  # tensors of a group that are kept; no head has more
+_HEAD_SIZE = 64  # hidden units of an attention head in every model that Google published
 
 
 class Matched(NamedTuple):
-    """A tensor of the checkpoint, of the model, or of both, with the name that it has in the model."""
+    """A tensor of the checkpoint, of the model, or of both, by its name in the model."""
 
     name: str  # without the prefix of the body
     entry: StoredTensor | None
-    shape: Shape | None  # in the model, if it has one of that name
-
-    def in_checkpoint(self) -> int:
-        return self.entry.numbers() if self.entry else 0
-
-    def in_model(self) -> int:
-        return 0 if self.shape is None else prod(self.shape)
+    shape: Shape | None  # in the model; None if it has no tensor of that name
 
 
 class Members(NamedTuple):
-    """The tensors of a group: how many, their elements, and the first of them."""
+    """The tensors of a group: their number, their elements, and the first of them."""
 
     tensors: int
     in_checkpoint: int
@@ -66,59 +60,60 @@ class Members(NamedTuple):
 
     @classmethod
     def of(cls, some: Sequence[Matched]) -> "Members":
-        """Those of them that are kept; a header can have 60,000."""
-        elements = (sum(one.in_checkpoint() for one in some), sum(one.in_model() for one in some))
-        return cls(len(some), *elements, tuple(some[:_SHOWN]))
+        """Summarize the tensors of a group and keep the first; a header can have 60,000."""
+        in_checkpoint = sum(one.entry.numbers() for one in some if one.entry)
+        in_model = sum(prod(one.shape) for one in some if one.shape is not None)
+        return cls(len(some), in_checkpoint, in_model, tuple(some[:_SHOWN]))
 
 
 class Matching(NamedTuple):
-    """A checkpoint beside a model: every tensor of either is in one group."""
+    """The comparison of a checkpoint with a model: every tensor of either is in one group."""
 
     subject: Subject
     groups: dict[Group, Members]
-    dtypes: dict[str, int]  # elements of each kind of number, the most first
-    ours: int
-    wrapper: str = ""  # what all names of the body begin with beside the family's own prefix, and is left out
+    dtypes: dict[str, int]  # elements of each dtype, the most frequent first
+    ours: int  # parameters of the model
+    wrapper: str = ""  # a prefix of all names that another program has added; it is ignored
 
     @property
     def tensors(self) -> int:
-        """Tensors in the checkpoint."""
+        """The number of tensors in the checkpoint."""
         return sum(some.tensors for group, some in self.groups.items() if group != "missing")
 
     @property
     def numbers(self) -> int:
-        """All elements of the checkpoint."""
+        """The number of elements in the checkpoint."""
         return sum(self.dtypes.values())
 
     @property
     def buffers(self) -> int:
-        """Those of them that are no parameters."""
+        """The elements of the checkpoint in buffers."""
         return self.groups["buffer"].in_checkpoint if "buffer" in self.groups else 0
 
     @property
     def parameters(self) -> int:
-        """Those of them that are parameters, of whatever model."""
+        """The elements of the checkpoint in parameters, of whatever model."""
         return self.numbers - self.buffers
 
     @property
     def differences(self) -> dict[Group, int]:
-        """From our count to all elements of the checkpoint: what each group adds, as far as it does."""
+        """The amount that each group adds on the way from our count to the checkpoint's elements; without zeros."""
         sums = {group: some.in_checkpoint - some.in_model for group, some in self.groups.items()}
         return {group: difference for group, difference in sums.items() if difference}
 
     @property
     def complete(self) -> bool:
-        """Whether every tensor of the model is there, in its shape."""
+        """Whether the checkpoint has every tensor of the model in its shape."""
         return not self.groups.keys() & {"missing", "shape"}
 
     @property
     def agrees(self) -> bool:
-        """Whether there is nothing else, but for buffers, copies and older names."""
+        """Whether it is complete and has nothing else but buffers, tied copies and older names."""
         return self.complete and not self.groups.keys() & {"head", "other"}
 
 
 def compare(tensors: Collection[StoredTensor], subject: Subject) -> Matching:
-    """Every tensor of a checkpoint and of a model in its group."""
+    """Compare a checkpoint with a model: put every tensor of either into a group."""
     model = subject.model()
     family, wrapper = model.family, wrapper_of(tensors)
     wanted = {model.bare(tensor.name): tensor.shape for tensor in model.tensors(folded=False)}
@@ -145,7 +140,7 @@ def compare(tensors: Collection[StoredTensor], subject: Subject) -> Matching:
 
 
 def wrapper_of(tensors: Iterable[StoredTensor]) -> str:
-    """What the names of a body begin with where another program has wrapped it: model., 0.auto_model., module."""
+    """The prefix that another program has put in front of the body's names: "model.", "0.auto_model.", "module."."""
     found = ""
     for entry in tensors:
         for table, prefixes in _word_tables().items():
@@ -162,7 +157,7 @@ def wrapper_of(tensors: Iterable[StoredTensor]) -> str:
 
 @cache
 def _word_tables() -> Mapping[str, Collection[str]]:
-    """The names of the word embeddings in bodies, with the prefixes of the bodies that have them under that name."""
+    """The names of word embeddings in all families' bodies, each with the prefixes of the families that use it."""
     found: dict[str, set[str]] = {}
     for family in FAMILIES.values():
         model = build(family.config.default())
@@ -184,7 +179,7 @@ def _group(
 
 
 def plain_name(name: str, family: Family) -> str:
-    """The name that a tensor has in the body today: without its prefix, and with today's names in a LayerNorm."""
+    """The current name of a tensor in the body: without the body's prefix, LayerNorm's gamma and beta renamed."""
     bare = _bare(name, family)
     for older, newer in _RENAMED.items():
         if bare.endswith(older):
@@ -197,7 +192,7 @@ def _bare(name: str, family: Family) -> str:
 
 
 def classes_of(some: Iterable[Matched], config: Config) -> list[str]:
-    """The classes that have all of some tensors of heads, or else every one that has any."""
+    """The classes that have all of these tensors of heads; if there are none, those that have any."""
     names = [cls.name for cls in family_of(config).classes]
     classes = [_elsewhere(config).get(one.name, ()) for one in some]
     everywhere = [name for name in names if all(name in one for one in classes)]
@@ -206,14 +201,14 @@ def classes_of(some: Iterable[Matched], config: Config) -> list[str]:
 
 @cache
 def _heads(subject: Subject) -> frozenset[str]:
-    """Names of the tensors that a model has beside embeddings and encoder."""
+    """The names of a model's tensors outside embeddings and encoder."""
     model = subject.model()
     beside = (tensor for tensor in model.tensors() if tensor.place.component not in ("embeddings", "encoder"))
     return frozenset(model.bare(tensor.name) for tensor in beside)
 
 
 def _elsewhere(config: Config) -> dict[str, tuple[str, ...]]:
-    """The tensors of heads, with the classes that have them."""
+    """The names of all heads' tensors, each with the classes that have it."""
     kind = _kind(config)
     found: dict[str, tuple[str, ...]] = {}
     for cls in family_of(config).classes:
@@ -223,12 +218,12 @@ def _elsewhere(config: Config) -> dict[str, tuple[str, ...]]:
 
 
 def _kind(config: Config) -> Config:
-    """What of a configuration the names of its heads' tensors depend on."""
+    """A default configuration that keeps the two fields that the names of heads' tensors depend on."""
     return replace(type(config).default(), tie_word_embeddings=config.tie_word_embeddings, hidden_act=config.hidden_act)
 
 
 def _tied(model: Model) -> dict[str, Shape]:
-    """The tensors that a model uses twice: the second name, and the shape."""
+    """The second names of tied tensors, with their shapes."""
     shapes = {tensor.name: tensor.shape for tensor in model.tensors(folded=False)}
     return {
         model.bare(f"{path}.{name}"): shapes[target]
@@ -238,9 +233,9 @@ def _tied(model: Model) -> dict[str, Shape]:
 
 
 def best_class(tensors: Iterable[StoredTensor], config: Config) -> Subject:
-    """The class whose heads are most like those of a checkpoint, in names and shapes; the first of those as good.
+    """The class whose heads have the names and shapes most like the checkpoint's; the first of several.
 
-    A class that depends on the number of labels has that which its own tensors tell.
+    Its number of labels is read from the shapes.
     """
     family = family_of(config)
     tensors = tuple(tensors)
@@ -259,7 +254,7 @@ def best_class(tensors: Iterable[StoredTensor], config: Config) -> Subject:
 
 
 def _with_labels(subject: Subject, shapes: Mapping[str, Shape]) -> Subject:
-    """A class with as many labels as its own matrices in a checkpoint have rows, if it can be built with them."""
+    """A class with its number of labels read from the rows of its matrices in a checkpoint, if that is valid."""
     model = subject.model()
     for tensor in model.tensors():
         shape = shapes.get(model.bare(tensor.name), ())
@@ -273,7 +268,7 @@ _LABELLED = ("classifier", "answer span")
 
 
 def _family(names: Collection[str]) -> Family:
-    """The family that has most of these names, in its body or in its heads; the first of several."""
+    """The family with most of these names in its body or heads; the first of several."""
 
     def known(family: Family) -> int:
         there = _names_of(family.config)
@@ -284,7 +279,7 @@ def _family(names: Collection[str]) -> Family:
 
 @cache
 def _names_of(kind: type[Config]) -> frozenset[str]:
-    """The names of all tensors that models of a family can have; a layer's number is a *."""
+    """The names of all tensors in models of a family, with ``*`` for a layer's number."""
     body = build(family_of(kind.default()).fullest())
     names = {*(tensor.name for tensor in body.tensors()), *_elsewhere(kind.default())}
     return frozenset(_LAYER_NUMBER.sub(".*", name) for name in names)
@@ -294,16 +289,16 @@ _LAYER_NUMBER = re.compile(r"\.[0-9]+(?=\.)")
 
 
 def subject_of_shapes(tensors: Sequence[StoredTensor]) -> tuple[Subject, tuple[str, ...]]:
-    """The model that the shapes of a checkpoint make, and the fields of it that no shape tells.
+    """The model that the shapes of a checkpoint determine, and the fields that are guessed, as no shape shows them.
 
-    Raises InputError if they make none.
+    Raises InputError if the shapes determine no model.
     """
     wrapper = wrapper_of(tensors)
     names_inside = [entry.name.removeprefix(wrapper) for entry in tensors]
     family = _family(names_inside)
     kind = family.config
     shapes = {plain_name(name, family): entry.shape for name, entry in zip(names_inside, tensors, strict=True)}
-    # Relative positions and cross attention, so that every tensor that tells something has its name.
+    # With relative positions and cross attention, so that every tensor that shows a field has a name.
     full = family.fullest(position_embedding_type="relative_key")
     body = [tensor._replace(name=tensor.name.replace("*", "0")) for tensor in build(full).tensors()]
     there = {one: shapes[one.name] for one in body if len(shapes.get(one.name, ())) == len(one.shape)}
@@ -318,7 +313,7 @@ def subject_of_shapes(tensors: Sequence[StoredTensor]) -> tuple[Subject, tuple[s
             raise _of_another_kind(tensors) or _without(name, tensors, family)
     layers = _layers(shapes, tellers["intermediate_size"].partition(".0.")[0])
     unknown: tuple[str, ...] = () if "num_attention_heads" in sizes else ("num_attention_heads",)
-    if any(step.shared for step in build(full).run(Sizes())):  # of how often shared layers run, no tensor tells
+    if any(step.shared for step in build(full).run(Sizes())):  # no tensor shows how often shared layers run
         layers, unknown = kind.default().num_hidden_layers, (*unknown, "num_hidden_layers")
     heads = _likely_heads(sizes["hidden_size"], layers)
     values = {**kind.default().shared(), "num_hidden_layers": layers, "num_attention_heads": heads, **sizes, **told}
@@ -342,14 +337,14 @@ def subject_of_shapes(tensors: Sequence[StoredTensor]) -> tuple[Subject, tuple[s
         unknown = (*unknown, "hidden_act")
     untied = _only_with(family.name, "tie_word_embeddings", False, True, "masked-lm")
     if untied and shapes.keys() >= untied:
-        # save_pretrained leaves out what is tied; files of older releases have it as a copy.
+        # save_pretrained leaves out tied tensors; files of older releases have copies of them.
         values["tie_word_embeddings"], unknown = False, (*unknown, "tie_word_embeddings")
     if problem := next(problems(kind, kind.under_own_names(values)), None):
         raise _of_another_kind(tensors) or InputError(problem)
     return best_class(tensors, kind(**values)), unknown
 
 
-# Sizes no two of which are alike, or one twice the other: the sides of matrices say by them which field they follow.
+# Sizes of which none equals another or twice another: a matrix built with them shows which field each side follows.
 _SIZES = {
     "hidden_size": 101 * 103,
     "num_attention_heads": 101,
@@ -364,7 +359,7 @@ _SIZES = {
 
 
 def _sizes(full: Config, shapes: Mapping[str, Shape]) -> tuple[dict[str, int], dict[str, str]]:
-    """The sizes that the matrices of a checkpoint have, and of each the name of a matrix that has it in the model."""
+    """The sizes read from the matrices of a checkpoint, and for each size the name of a matrix that shows it."""
     sizes: dict[str, int] = {}
     tellers: dict[str, str] = {}
     for tensor in build(unchecked(full, **_SIZES)).tensors():
@@ -372,14 +367,14 @@ def _sizes(full: Config, shapes: Mapping[str, Shape]) -> tuple[dict[str, int], d
         shape = shapes.get(name, ())
         for axis, side in enumerate(tensor.shape if len(tensor.shape) == 2 else ()):
             for field, size in _SIZES.items():
-                if side in (size, 2 * size):  # twice, of a gate and what it multiplies in one matrix
+                if side in (size, 2 * size):  # twice in a fused gate and up projection
                     tellers.setdefault(field, name)
                     if len(shape) == 2:
                         sizes.setdefault(field, shape[axis] * size // side)
     return sizes, tellers
 
 
-# What names of tensors have in them where other tensors do not tell what the model is.
+# Parts of names of tensors in checkpoints whose shapes do not determine the model.
 _PACKED = N_("The weights are quantized: with {name} and its like, their shapes do not tell the sizes of the model.")
 _OF_ANOTHER_KIND = {
     ".lora_A.": N_("{name} belongs to an adapter, which is not the model: choose the file of the model itself."),
@@ -388,7 +383,7 @@ _OF_ANOTHER_KIND = {
 
 
 def _of_another_kind(tensors: Iterable[StoredTensor]) -> InputError | None:
-    """The error for a checkpoint that is of an adapter, or whose weights are packed; None if it is neither."""
+    """The error for a checkpoint of an adapter, or with packed weights; None for any other."""
     for sign, message in _OF_ANOTHER_KIND.items():
         for entry in tensors:
             if sign in entry.name:
@@ -397,7 +392,7 @@ def _of_another_kind(tensors: Iterable[StoredTensor]) -> InputError | None:
 
 
 def _without(name: str, tensors: Sequence[StoredTensor], family: Family) -> InputError:
-    """The error for a checkpoint that lacks a matrix of which a size would be read."""
+    """The error for a checkpoint without the matrix that shows a required size."""
     if not tensors:
         return wrong(N_("This file has no tensors."))
     message = N_(
@@ -408,7 +403,7 @@ def _without(name: str, tensors: Sequence[StoredTensor], family: Family) -> Inpu
 
 @cache
 def _only_with(family: str, field: str, value: Any, other: Any, task: Task = "base") -> frozenset[str]:
-    """The names of tensors, in the first layers too, that come with a value of a field, and not with another one."""
+    """The names of tensors that a model has with one value of a field and not with another; in layers 0 and 1."""
     name, config = FAMILIES[family].for_task(task), FAMILIES[family].config.default()
     changes: list[dict[str, Any]] = [{field: value}, {field: other}]
     models = [build(replace(config, **change), name) for change in changes]
@@ -417,13 +412,13 @@ def _only_with(family: str, field: str, value: Any, other: Any, task: Task = "ba
 
 
 def _layers(names: Iterable[str], stack: str) -> int:
-    # Nine digits: a number of thousands of them would be refused by Python itself.
+    # At most nine digits: int() raises for more than 4,300.
     found = (re.match(rf"{re.escape(stack)}\.([0-9]{{1,9}})\.", name) for name in names)
     return max((int(match[1]) + 1 for match in found if match), default=0)
 
 
 def _likely_heads(hidden_size: int, layers: int) -> int:
-    """The heads of a published model of this size, else as many as have 64 hidden units each, else one."""
+    """The number of heads of a published model of this size, else heads of 64 hidden units, else one."""
     for preset in PRESETS.values():
         if (preset.config.hidden_size, preset.config.num_hidden_layers) == (hidden_size, layers):
             return preset.config.num_attention_heads

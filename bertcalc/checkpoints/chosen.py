@@ -1,4 +1,4 @@
-"""Files that a visitor chose, as the browser describes them: names, sizes and first bytes. None of it is trusted.
+"""Files that a visitor chose, as the browser describes them: names, sizes and first bytes, none of which is trusted.
 
 >>> header = b'{"a": {"dtype": "F32", "shape": [2, 3], "data_offsets": [0, 24]}}'
 >>> start = len(header).to_bytes(8, "little") + header
@@ -18,13 +18,13 @@ from bertcalc.problem import InputError, wrong
 from bertcalc.text import N_, shorten
 
 SUFFIX, INDEX_SUFFIX = ".safetensors", ".safetensors.index.json"
-_PART = re.compile(r"-of-([0-9]{5})\.safetensors$")  # how save_pretrained names the files of a model that has several
+_PART = re.compile(r"-of-([0-9]{5})\.safetensors$")  # save_pretrained's names for shards
 _LONGEST_NAME = 255
-_LARGEST_FILE = 2**53 - 1  # the largest whole number of a browser
+_LARGEST_FILE = 2**53 - 1  # JavaScript's Number.MAX_SAFE_INTEGER
 
 
 class ChosenFile(NamedTuple):
-    """A file: its name, its size in bytes, and its first bytes; None if the browser could not read it."""
+    """A file: its name, its size in bytes, and its first bytes, which are None if the browser could not read them."""
 
     name: str
     size: int
@@ -38,7 +38,7 @@ class ChosenFile(NamedTuple):
 
 
 class CutOff(NamedTuple):
-    """A file with a header and less data than it announces, in bytes."""
+    """A file with fewer bytes of data than its header announces."""
 
     name: str
     expected: int
@@ -46,7 +46,7 @@ class CutOff(NamedTuple):
 
 
 class Weights(NamedTuple):
-    """The tensors of some files, and those files that are cut off."""
+    """The tensors of several files, and the files that are cut off."""
 
     name: str
     tensors: tuple[StoredTensor, ...]
@@ -54,7 +54,7 @@ class Weights(NamedTuple):
 
 
 def chosen(message: object) -> list[ChosenFile]:
-    """The files in a message of the browser. Raises InputError."""
+    """Parse a message of the browser. Raises InputError."""
     if not isinstance(message, list) or not message:
         raise wrong(_NO_FILES)
     if len(message) > MOST_FILES:
@@ -66,7 +66,7 @@ _NO_FILES = N_("What the browser sent is no list of files.")
 
 
 def _chosen(said: object) -> ChosenFile:
-    with suppress(ValueError):  # it is no Base64, in which a header comes as it is, UTF-8 or not
+    with suppress(ValueError):  # of Base64, which carries the bytes of a header whether they are UTF-8 or not
         match said:
             case {"name": str(name), "size": int(size), "start": str() | None as start}:
                 if 0 < len(name) <= _LONGEST_NAME and type(size) is int and 0 <= size <= _LARGEST_FILE:
@@ -75,14 +75,18 @@ def _chosen(said: object) -> ChosenFile:
 
 
 def weights_of(files: Sequence[ChosenFile]) -> Weights:
-    """The tensors of the safetensors files among these, by their headers. Raises InputError.
+    """Read the headers of the safetensors files among these. Raises InputError.
 
-    An index says which files there have to be; all other files are left out. The field of a problem is the file's name.
+    Every file that an index names must be there; files of other kinds are ignored. The field of a problem is the file's
+    name.
     """
     weights = [file for file in files if file.name.endswith(SUFFIX)]
     indices = [file for file in files if file.name.endswith(INDEX_SUFFIX)]
+    there = {file.name for file in weights}
     for index in indices:
-        _check_index(index, {file.name for file in weights})
+        if missing := [name for name in names_of(index.bytes()) if name not in there]:
+            message = N_("The index names {file}, which was not chosen: choose all files together.")
+            raise wrong(message, file=shorten(missing[0]))
     for file in weights if not indices else ():
         part = _PART.search(file.name)
         if part and sum(one.name.endswith(part[0]) for one in weights) < int(part[1]):
@@ -99,19 +103,12 @@ def weights_of(files: Sequence[ChosenFile]) -> Weights:
     headers = [_header(file) for file in weights]
     tensors = together(header.tensors for header in headers)
     cut_off = tuple(
-        CutOff(file.name, header.data_bytes, there)
+        CutOff(file.name, header.data_bytes, data_bytes)
         for file, header in zip(weights, headers, strict=True)
-        if (there := file.size - LENGTH_BYTES - header.num_bytes) < header.data_bytes
+        if (data_bytes := file.size - LENGTH_BYTES - header.num_bytes) < header.data_bytes
     )
     names = [shorten(file.name) for file in weights]
     return Weights(" … ".join([names[0], *names[-1:]] if names[1:] else names), tensors, cut_off)
-
-
-def _check_index(index: ChosenFile, there: set[str]) -> None:
-    names = names_of(index.bytes())
-    if missing := [name for name in names if name not in there]:
-        message = N_("The index names {file}, which was not chosen: choose all files together.")
-        raise wrong(message, file=shorten(missing[0]))
 
 
 def _header(file: ChosenFile) -> Header:

@@ -1,7 +1,7 @@
-"""The header of a safetensors file: names, data types and shapes of its tensors, without their data.
+"""Read the header of a safetensors file: names, dtypes and shapes of its tensors, without their data.
 
 The format: https://github.com/huggingface/safetensors#format. A file begins with the length of its header in eight
-bytes, the lowest first; the header is a JSON object; the rest is the tensors' data, one after the other, without holes.
+bytes, little-endian; the header is a JSON object; the rest is the tensors' data, one after the other, without gaps.
 
 >>> header = b'{"a": {"dtype": "F32", "shape": [2, 3], "data_offsets": [0, 24]}}'
 >>> read(header, 24).tensors
@@ -23,9 +23,9 @@ from bertcalc.tree.nn import Shape
 LENGTH_BYTES = 8
 # The format allows 100 MB; the header of bert-large has 50 kB, that of a thousand layers 2 MB.
 LARGEST_HEADER = 4_000_000
-MOST_AXES = 64  # as many as PyTorch's tensors have
+MOST_AXES = 64  # PyTorch's limit
 _LARGEST = 2**63 - 1
-# By the bits of one number.
+# By the bits of one element.
 _WIDTHS = {
     4: "F4",
     6: "F6_E2M3 F6_E3M2",
@@ -35,7 +35,7 @@ _WIDTHS = {
     64: "C64 F64 I64 U64",
 }
 DTYPES = {dtype: bits for bits, dtypes in _WIDTHS.items() for dtype in dtypes.split()}
-# How files begin that are given this name by mistake: at least the first of eight bytes.
+# The first bytes of other files that people rename or download by mistake.
 _OTHER_FILES = {
     b"PK\x03\x04": N_("This is a PyTorch file, and not a safetensors file: such a pickle is not opened here."),
     b"GGUF": N_("This is a GGUF file, and not a safetensors file."),
@@ -46,7 +46,7 @@ _FIELDS = {"dtype", "shape", "data_offsets"}
 
 
 class StoredTensor(NamedTuple):
-    """A tensor of a file."""
+    """A tensor in a file."""
 
     name: str
     dtype: str
@@ -61,12 +61,12 @@ class Header(NamedTuple):
 
     tensors: tuple[StoredTensor, ...]  # in the order of their data
     metadata: dict[str, str]
-    num_bytes: int  # of itself
+    num_bytes: int  # of the header
     data_bytes: int  # of all tensors
 
 
 def header_length(start: bytes, size: int) -> int:
-    """Bytes of the header of a file of ``size`` bytes, by its first eight bytes. Raises InputError."""
+    """The length of the header in bytes, from the first eight bytes of a file of ``size`` bytes. Raises InputError."""
     if len(start) < LENGTH_BYTES or size < LENGTH_BYTES:
         message = N_("This is not a safetensors file: it has {size} bytes, and the length of its header alone takes 8.")
         raise wrong(message, size=size)
@@ -87,7 +87,7 @@ def header_length(start: bytes, size: int) -> int:
 
 
 def read(header: bytes, data_bytes: int, *, cut_off: bool = False) -> Header:
-    """The header of a file with so many bytes of data, checked. Raises InputError.
+    """Parse and check the header of a file with ``data_bytes`` of data. Raises InputError.
 
     With ``cut_off`` the file may have less data than the header announces.
     """
@@ -111,7 +111,7 @@ def read(header: bytes, data_bytes: int, *, cut_off: bool = False) -> Header:
 
 
 def _placed(name: str, said: Any) -> tuple[int, int, StoredTensor]:
-    """A tensor, behind the first byte of its data and the byte after the last."""
+    """The first byte of a tensor's data, the byte after its last, and the tensor."""
     if not isinstance(said, dict) or not said.keys() >= _FIELDS:
         raise wrong(N_("The tensor {name} must have dtype, shape and data_offsets."), name=shorten(name))
     dtype, shape, offsets = said["dtype"], said["shape"], said["data_offsets"]

@@ -14,7 +14,7 @@ _SHARD = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]{0,200}\.safetensors")
 
 
 def names_of(index: bytes) -> list[str]:
-    """The files that an index names, each once. Raises InputError."""
+    """The distinct files that an index names. Raises InputError."""
     try:
         names = sorted(set(read_json(index, LARGEST_HEADER)["weight_map"].values()))
         right = bool(names) and all(map(_SHARD.fullmatch, names))
@@ -29,7 +29,7 @@ def names_of(index: bytes) -> list[str]:
 
 
 def too_much() -> InputError:
-    """The error for several files whose headers together are longer than one may be."""
+    """The error for several files whose headers together exceed the limit of one header."""
     message = N_("The headers of these files have more than {most} bytes together.")
     return wrong(message, most=LARGEST_HEADER)
 

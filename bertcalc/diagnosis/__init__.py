@@ -1,1 +1,1 @@
-"""Somebody's number: which known count it is, by which miscounts it differs from one, what other tools say."""
+"""Explain a number: as a known count, as one with miscounts, or as the result of another tool."""

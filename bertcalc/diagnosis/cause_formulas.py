@@ -1,4 +1,4 @@
-"""Formulas for miscounts and for other tools: the same changes of the same tensors, read with symbols.
+"""Formulas for miscounts and for other tools: the same changes applied to tensors with symbolic sizes.
 
 >>> from bertcalc import BertConfig
 >>> found = cause_formulas(Subject(BertConfig()), ("pooler", "attention once"))
@@ -14,7 +14,7 @@ import sympy
 from bertcalc.diagnosis.explain import causes
 from bertcalc.diagnosis.layer_parts import Counted, Layers, of_layers
 from bertcalc.diagnosis.miscounts import PADDED_TO, ROUNDED_TO, MiscountSizes, counted, total
-from bertcalc.diagnosis.tools import TOOLS, Dimensions, corrections
+from bertcalc.diagnosis.tools import TOOLS, corrections, letters
 from bertcalc.formula import ALL_SYMBOLS, Formula, exact, once, symbolic_model, write
 from bertcalc.subject import Subject
 
@@ -23,30 +23,22 @@ from bertcalc.subject import Subject
 def cause_formulas(
     subject: Subject, miscounts: tuple[str, ...], names: frozenset[str] | None = None
 ) -> tuple[Formula, ...]:
-    """What each of some miscounts makes a total larger by, made one after the other.
+    """The amount that each miscount adds to the total, made one after the other.
 
-    ``names`` are those of the tensors that are counted, as ``counted`` gives them; None for all. The letter of a
-    padded vocabulary is written with ``padded_vocab_size`` among the sizes.
+    ``names`` are the names of the counted tensors, as ``counted`` returns them; None for all. To put numbers into a
+    formula with a padded vocabulary, pass ``padded_vocab_size`` to ``Formula.latex``.
     """
     model = symbolic_model(subject)
     tensors = [tensor for tensor in counted(model) if names is None or tensor.name in names]
     return tuple(write(sympy.factor(exact(cause.amount))) for cause in causes(tensors, SYMBOLIC_SIZES, miscounts))
 
 
-_PADDED = ALL_SYMBOLS["padded_vocab_size"]
-SYMBOLIC_SIZES = MiscountSizes(
-    ALL_SYMBOLS["vocab_size"],
-    ALL_SYMBOLS["hidden_size"],
-    ALL_SYMBOLS["num_hidden_layers"],
-    ALL_SYMBOLS["num_attention_heads"],
-    ALL_SYMBOLS["intermediate_size"],
-    ALL_SYMBOLS["max_position_embeddings"],
-    (_PADDED,) * len((*PADDED_TO, *ROUNDED_TO)),
-)
+_PADDED = (ALL_SYMBOLS["padded_vocab_size"],) * len((*PADDED_TO, *ROUNDED_TO))
+SYMBOLIC_SIZES = MiscountSizes._make((*(ALL_SYMBOLS[field] for field in MiscountSizes._fields[:-1]), _PADDED))
 
 
 def count_formula(subject: Subject, count: Counted) -> Formula:
-    """How many parameters a part, module or tensor of a model has."""
+    """The number of parameters of a part, module or tensor of a model."""
     names = frozenset(tensor.name for tensor in count.tensors)
     return _count_formula(subject, names, count.layers)
 
@@ -58,21 +50,20 @@ def _count_formula(subject: Subject, names: frozenset[str], layers: Layers) -> F
 
 
 class ToolFormulas(NamedTuple):
-    """The formula of another tool, and what has to be added to it, each with its reason."""
+    """The formula of another tool, and the corrections that turn it into the model's."""
 
     terms: tuple[Formula, ...]  # in the order of the tool's source
-    corrections: Mapping[str, Formula]  # by the names of their reasons; with the terms they are the model's formula
+    corrections: Mapping[str, Formula]  # by names in REASONS; terms and corrections sum to the model's formula
 
 
 @once(1024)
 def tool_formulas(subject: Subject, tool: str) -> ToolFormulas:
     """The formula of a tool by its name, and its corrections for a model.
 
-    The letter of a padded vocabulary is written with ``padded_vocab_size`` among the sizes.
+    To put numbers into a formula with a padded vocabulary, pass ``padded_vocab_size`` to ``Formula.latex``.
     """
-    letters = Dimensions(*(ALL_SYMBOLS[field] for field in Dimensions._fields))
     found = corrections(TOOLS[tool], symbolic_model(subject), SYMBOLIC_SIZES)
     return ToolFormulas(
-        tuple(write(sympy.sympify(term)) for term in TOOLS[tool].terms(letters)),
+        tuple(write(sympy.sympify(term, letters(SYMBOLIC_SIZES))) for term in TOOLS[tool].terms),
         {one.miscount: write(sympy.factor(exact(one.amount))) for one in found},
     )

@@ -1,4 +1,4 @@
-"""Why somebody's number is different: which known count it is, what of the model it counts, or its miscounts.
+"""Explain a number: as a known count, as the count of a part of the model, or by miscounts.
 
 >>> from bertcalc import BertConfig
 >>> from bertcalc.subject import Subject
@@ -63,29 +63,30 @@ from bertcalc.subject import Subject
 from bertcalc.tree.nn import Tensor
 from bertcalc.typed import Typed
 
-# What else has to be so, in bits: that another class is meant, or that other units are.
+# Rarity is measured in bits, as in explain.py. Bits for the assumption of another class, and of other units.
 _ANOTHER_CLASS = 3.0
 _OTHER_UNITS = 3.0
-_MOST_THERE = 6.0  # bits of a miscount beside these
-# That a size is another published model's, and each further one; with mistakes that are so common.
+_MOST_THERE = 6.0  # the most bits of the miscounts that are looked for there
+# Bits for a size taken from another published model, and for each further one; the most bits of miscounts beside them.
 _MIXED, _MORE_MIXED, _VERY_COMMON = 6.0, 0.5, 3.5
-# Explanations of a number that are so much rarer than the first are no equals of it; so many are.
-_EQUAL, _EQUAL_OF_MORE, _USUAL_PAIR = 3.0, 2.0, 7.0  # the second if it takes more mistakes, of so many bits together
-_MOST_EQUAL, _MOST_COMPARED = 3, 6
-# Of the numbers nearby so many may be explained as simply, for an explanation to be more than a hint.
+# How many bits rarer than the likeliest an explanation may be to stand beside it; the second, if it takes more mistakes
+# than that, of at most the third number of bits.
+_EQUAL, _EQUAL_OF_MORE, _USUAL_PAIR = 3.0, 2.0, 7.0
+_MOST_EQUAL, _MOST_COMPARED = 3, 6  # explanations that stand beside each other, and those they are chosen from
+# The share of nearby numbers with as simple an explanation: above the first an explanation is a hint only,
 _CHANCE = Fraction(1, 40)
-# If more than so many would be, it is a possibility only.
+# above the second a possibility only.
 _CHANCE_OF_A_HINT = Fraction(1, 8)
-_UNRELATED = 3  # so many mistakes are a possibility only
-# A slip of the keyboard is likelier than a miscount that is rarer than this.
+_UNRELATED = 3  # from this many unrelated mistakes on, an explanation is a possibility only
+# A typing error is likelier than a miscount of more bits.
 _SLIP = 5.0
-# Miscounts that are no rarer stand beside a known count of the present configuration, or of another model.
+# The most bits of miscounts that stand beside a known count: of the present configuration, and of another model.
 _BESIDE_COUNT, _BESIDE_MODEL = 4.0, 7.5
-_HABIT = 5.5  # a habit that is no rarer is a hint at least, where a rounded number has no better explanation
+_HABIT = 5.5  # a habit of no more bits is at least a hint, where a rounded number has no better explanation
 
 
 class Match(NamedTuple):
-    """Known models with one and the same count, which a number may mean."""
+    """Known models that share one count, which the number may mean."""
 
     reading: Reading
     total: int
@@ -93,33 +94,33 @@ class Match(NamedTuple):
 
 
 class Own(NamedTuple):
-    """A part, module or tensor of the model, in one layer or in all, that has as many parameters as the number says."""
+    """A part, module or tensor of the model, in one layer or in several, with the number's count of parameters."""
 
     reading: Reading
     counted: Counted
 
 
 class Miscounted(NamedTuple):
-    """Miscounts by which the count of a known model becomes the number, in one of its readings.
+    """Miscounts that turn the count of a known model into the number, in one of the number's readings.
 
-    If the model has sizes of another one, these are the first cause.
+    If sizes are taken from another model, that is the first cause.
     """
 
     reading: Reading
     model: Known
     explanation: Explanation
-    habit: str = ""  # of HABITS: what some of them are together
-    bits: float = 0.0  # how rare it is
-    ideas: int = 0  # how many mistakes it is, of which a habit is one
+    habit: str = ""  # the key in HABITS of the habit that makes several of them
+    bits: float = 0.0  # the rarity
+    ideas: int = 0  # the number of mistakes; a habit is one
 
     @property
     def total(self) -> int:
-        """What comes out."""
+        """The count with the miscounts."""
         return self.model.right + sum(cause.amount for cause in self.explanation)
 
 
 class Elsewhere(NamedTuple):
-    """What of another published model a number is: a known count, or a part."""
+    """A known count or a part of another published model that has the number's count."""
 
     reading: Reading
     preset: str
@@ -128,13 +129,12 @@ class Elsewhere(NamedTuple):
 
 
 class Diagnosis(NamedTuple):
-    """What was found, in the order of what is likely.
+    """Everything that a number may mean, the likeliest first.
 
-    ``matches`` and ``own`` are of the present model, ``elsewhere`` of others, and exact. ``miscounted`` are the
-    likeliest explanations, which are equals; ``behind`` are rarer ones, and ``possible`` those of several mistakes that
-    have nothing to do with each other, which lead to any number sooner or later. ``hand`` and ``claims`` are beside
-    these: whose count it is, if somebody published it, and the miscounts in that; and of which models somebody has
-    said it.
+    ``matches`` and ``own`` are exact counts of the present model, ``elsewhere`` those of published models.
+    ``miscounted`` are the likeliest explanations, about equally likely; ``behind`` are rarer ones; ``possible`` take
+    several unrelated mistakes, which lead to any number sooner or later. ``hand`` is a published hand count with its
+    miscounts, ``claims`` are published numbers that are not the count of their model.
     """
 
     matches: tuple[Match, ...] = ()
@@ -150,9 +150,9 @@ class Diagnosis(NamedTuple):
 
     @property
     def confident(self) -> bool:
-        """Whether so few of the numbers nearby would be explained as simply that it can hardly be chance.
+        """Whether so few nearby numbers have as simple an explanation that it is hardly chance.
 
-        What rounds to a number is a hint only, if a known count does so as well.
+        An explanation of a rounded number is a hint only if a known count rounds to it as well.
         """
         found = self.evidence
         if found is None or not self.miscounted or (self.matches and self.miscounted[0].reading.exact is None):
@@ -161,19 +161,19 @@ class Diagnosis(NamedTuple):
 
     @property
     def usual(self) -> bool:
-        """Whether an explanation is so usual that another model's count is hardly meant."""
+        """Whether the first explanation is so common that another model's count is hardly meant."""
         return bool(self.miscounted) and self.miscounted[0].bits <= _BESIDE_COUNT
 
     @property
     def known(self) -> bool:
-        """Whether the number is something that is counted, and no miscount."""
+        """Whether the number is a right or a published count, without any miscount."""
         return bool(self.matches or self.own or self.elsewhere or self.claims)
 
 
 def diagnose(model: Known, number: Typed) -> Diagnosis:
-    """Look for a number among what is known, then among the counts with miscounts.
+    """Look a number up among the known counts, then among the counts with miscounts.
 
-    A rounded number is explained by miscounts if it has so many digits that few others would be.
+    A rounded number is explained by miscounts only if it has enough digits to exclude most others.
     """
     claims = tuple(claim for claim in CLAIMS if claim.is_meant(number))
     found = _diagnose(model, number)
@@ -207,7 +207,7 @@ def _diagnose(model: Known, number: Typed) -> Diagnosis:
             other = matches and model.total not in {match.total for match in matches}
             if meanings[0].exact or (some is first and (other or (matches and "" not in conventions))):
                 beside = _beside(model, meanings, rarest)
-            else:  # all sorts of counts round to a number
+            else:  # a rounded number: many counts fit
                 beside = explained if explained.miscounted else Diagnosis()
             rounded = () if some is first else tuple(_rounded(first))
             return beside._replace(matches=matches, own=own, elsewhere=rounded, hand=hand)
@@ -235,7 +235,7 @@ def _diagnose(model: Known, number: Typed) -> Diagnosis:
 
 
 def _beside(model: Known, meanings: Sequence[Reading], rarest: float) -> Diagnosis:
-    """The explanation of a number as a count of the present model, beside what else it is: none if it is rarer."""
+    """Explanations by miscounts to show beside a known count: none of more than ``rarest`` bits, except for a habit."""
     found = _miscounted(model, meanings if meanings[0].exact else meanings[:1])
     some = [one for one in found.miscounted if one.model == model or rarest > _BESIDE_COUNT]
     here = tuple(one for one in some if one.bits <= max(rarest, _HABIT if one.habit else 0.0))
@@ -243,10 +243,10 @@ def _beside(model: Known, meanings: Sequence[Reading], rarest: float) -> Diagnos
 
 
 def _with_slips(model: Known, number: int, found: Diagnosis) -> Diagnosis:
-    """An explanation beside the known counts that may have been mistyped.
+    """Add the known counts that may have been mistyped, and keep the miscounts only where they are as likely.
 
-    Nobody makes a rare mistake in another class where the number beside it is known; and who makes three, and is then
-    a digit away from the right count, has rather mistyped that.
+    A known count one digit away is likelier than a rare mistake in another class, and the right count one digit away
+    is likelier than three mistakes.
     """
     slips = tuple(slips_to(model, number))
     if not slips or not found.miscounted:
@@ -263,34 +263,33 @@ def _with_slips(model: Known, number: int, found: Diagnosis) -> Diagnosis:
 
 
 def _elsewhere(meanings: Sequence[Reading]) -> Elsewhere | None:
-    """What of another published model has exactly this count."""
+    """The count of another published model that is exactly this number."""
     for reading in meanings:
-        if (exact := reading.exact) is None:
-            continue
-        for table in (published_counts(), published_otherwise()):
-            if exact in table:
-                preset, known = table[exact]
-                return Elsewhere(reading, preset, known=known)
+        for table in (published_counts(), published_otherwise()) if reading.exact else ():
+            if found := table.get(reading.exact or 0):
+                return Elsewhere(reading, found[0], known=found[1])
     return None
 
 
 def _part_elsewhere(meanings: Sequence[Reading]) -> Elsewhere | None:
-    """What part of another published model has exactly this count."""
+    """The part of another published model that has exactly this count."""
     for reading in meanings:
-        if reading.key == "parameters" and reading.exact in published_parts():
-            preset, part = published_parts()[reading.exact or 0]
-            return Elsewhere(reading, preset, counted=part)
+        if reading.key == "parameters" and (found := published_parts().get(reading.exact or 0)):
+            return Elsewhere(reading, found[0], counted=found[1])
     return None
 
 
 def _rounded(meanings: Sequence[Reading], *, parts: bool = True) -> Iterator[Elsewhere]:
-    """The published models whose counts round to a number, each once, in the first reading that has any; or parts."""
+    """The published models with a count that rounds to the number, or else with such a part; each once.
+
+    Only the first reading that has any is used.
+    """
     for of_models in (True, False)[: 1 + parts]:
         for reading in meanings:
             found: dict[str, Elsewhere] = {}
             if reading.exact is None and of_models:
                 for count, (preset, known) in published_counts().items():
-                    if reading.means(count) and known.subject.config == PUBLISHED_CONFIGS[preset]:  # tied as it is
+                    if reading.means(count) and known.subject.config == PUBLISHED_CONFIGS[preset]:  # not untied
                         found.setdefault(preset, Elsewhere(reading, preset, known=known))
             elif reading.exact is None and reading.key == "parameters":
                 for count, (preset, part) in published_parts().items():
@@ -302,29 +301,20 @@ def _rounded(meanings: Sequence[Reading], *, parts: bool = True) -> Iterator[Els
 
 
 def _halved(meanings: Sequence[Reading], config: Config) -> Iterator[Elsewhere]:
-    """A published model with twice the layers, and otherwise alike, of which a rounded number is the half."""
+    """A published model with the same sizes and twice the layers, if the number is half of its rounded count."""
+    doubled = (config.vocab_size, config.hidden_size, config.intermediate_size, 2 * config.num_hidden_layers)
     for reading in meanings:
         half = reading._replace(key="half", low=2 * reading.low, high=2 * reading.high)
-        for count, preset, known in _doubled(config) if not (reading.exact or reading.rounded) else ():
-            if half.means(count):
+        for count, (preset, known) in published_counts().items() if not (reading.exact or reading.rounded) else ():
+            other = known.subject.config
+            sizes = (other.vocab_size, other.hidden_size, other.intermediate_size, other.num_hidden_layers)
+            if half.means(count) and sizes == doubled and other == PUBLISHED_CONFIGS[preset]:
                 yield Elsewhere(half, preset, known=known)
                 return
 
 
-@lru_cache(maxsize=16)
-def _doubled(config: Config) -> list[tuple[int, str, Known]]:
-    alike = (config.vocab_size, config.hidden_size, config.intermediate_size, 2 * config.num_hidden_layers)
-    found = []
-    for count, (preset, known) in published_counts().items():
-        other = known.subject.config
-        sizes = (other.vocab_size, other.hidden_size, other.intermediate_size, other.num_hidden_layers)
-        if sizes == alike and other == PUBLISHED_CONFIGS[preset]:
-            found.append((count, preset, known))
-    return found
-
-
 def _own(model: Known, meanings: Sequence[Reading]) -> tuple[Own, ...]:
-    """What of the model has so many parameters, or so many bytes if that is exact, in the first meaning that fits."""
+    """The parts of the model with this count, in the first reading that fits; in other units only exact numbers."""
     for reading in meanings:
         if not reading.rounded and reading.key not in KNOWN_ONLY and (reading.exact or reading.key == "parameters"):
             low, high = reading.bounds
@@ -355,7 +345,7 @@ def _tensors(subject: Subject) -> tuple[Tensor, ...]:
 
 
 class _Place(NamedTuple):
-    """Where explanations are looked for: in a model and a reading, with the bits that it costs to look there."""
+    """A model and a reading in which explanations are searched, with the bits that this assumption costs."""
 
     reading: Reading
     model: Known
@@ -364,13 +354,13 @@ class _Place(NamedTuple):
 
 
 def _miscounted(model: Known, meanings: Sequence[Reading]) -> Diagnosis:
-    """The explanations of a number in its order: equals, rarer ones, and mere possibilities."""
+    """The explanations of a number by miscounts: equally likely ones, rarer ones, and possibilities."""
     places, found = _explained(model, meanings)
     first, exactly = meanings[0], meanings[0].exact
     likely = [one for one in found if not _is_far_fetched(one)]
     if not likely:
-        possible = dict.fromkeys(found + (_rarer(places[0]) if exactly and places else []))
-        return Diagnosis(possible=tuple(possible)[:MOST_FOUND])
+        rarer = [_miscount(places[0], way) for way in places[0].search.rarer(exactly)] if exactly else []
+        return Diagnosis(possible=tuple(dict.fromkeys(found + rarer))[:MOST_FOUND])
     best = likely[0]
     near = evidence(
         [(place.search, place.bits) for place in places if place.reading is best.reading],
@@ -395,14 +385,14 @@ def _miscounted(model: Known, meanings: Sequence[Reading]) -> Diagnosis:
 
 
 def _is_hint(found: Miscounted) -> bool:
-    """Whether an explanation of a rounded number is so usual that it is a hint, even if it may be chance."""
+    """Whether an explanation of a rounded number is common enough to be a hint, even if it may be chance."""
     return found.bits <= (_HABIT if found.habit else _MOST_THERE if found.ideas > 1 else _BESIDE_COUNT)
 
 
 def _explained(model: Known, meanings: Sequence[Reading]) -> tuple[list[_Place], list[Miscounted]]:
-    """Where explanations of a number are looked for, and those that are there, the likeliest first.
+    """The places where explanations of a number are searched, and the explanations, the likeliest first.
 
-    Other classes and other models' sizes are looked at where the model itself has no usual one.
+    Other classes and other models' sizes are searched only if the model itself gives no common explanation.
     """
     first = meanings[0]
     places = [
@@ -413,7 +403,7 @@ def _explained(model: Known, meanings: Sequence[Reading]) -> tuple[list[_Place],
     found = list(_found(places))
     rough = len(meanings) == 1 and _is_rough(first)
     if _rarest(first) and not (rough and found) and _least(found) > _ANOTHER_CLASS:
-        whole = model.subject._replace(add_pooling_layer=True)  # a pooler that is left out is a miscount
+        whole = model.subject._replace(add_pooling_layer=True)  # leaving the pooler out is a miscount
         others = [
             _Place(first, other, _ANOTHER_CLASS, _search(other.subject, False))
             for other in every_count(model.subject.config, known_counts)
@@ -435,11 +425,14 @@ def _least(found: Iterable[Miscounted]) -> float:
 
 @lru_cache(maxsize=16)
 def _mixed(subject: Subject) -> Mapping[int, Miscounted]:
-    """Counts with sizes that are taken to be others, and each with a single very common mistake; the likeliest."""
+    """Counts with sizes taken from elsewhere or mistyped, each also with one very common mistake.
+
+    For each count the likeliest explanation.
+    """
     found: dict[int, Miscounted] = {}
     common = _common(subject)
     mixed = ((_MIXED, known, _with_common(known, common)) for known in mixes(subject))
-    for least, known, amounts in (*mixed, *_mistyped(subject)):
+    for least, known, amounts in (*mixed, *_mistyped(subject, common)):
         assert known.mix
         bits = least + _MORE_MIXED * len(known.mix.fields[1:])
         fields = ", ".join(known.mix.fields)
@@ -458,9 +451,8 @@ def _mixed_bits(subject: Subject) -> list[tuple[int, float]]:
     return sorted((count, one.bits) for count, one in _mixed(subject).items())
 
 
-@lru_cache(maxsize=16)
 def _common(subject: Subject) -> Mapping[str, frozenset[str]]:
-    """The very common mistakes in a model: the names of the tensors that each changes."""
+    """The very common mistakes that change the model, each with the names of the tensors it changes."""
     tensors, sizes = _tensors(subject), MiscountSizes.of(subject.config)
     usual = {name: one for name, one in MISCOUNTS.items() if one.bits <= _VERY_COMMON}
     changed = {
@@ -471,7 +463,7 @@ def _common(subject: Subject) -> Mapping[str, frozenset[str]]:
 
 
 def _with_common(known: Known, common: Mapping[str, frozenset[str]]) -> dict[str, int]:
-    """What each very common mistake adds to a count; under no name, nothing."""
+    """The amount that each very common mistake adds to a count; under "" 0, for no mistake."""
     tensors, sizes = counted(known.subject.model()), MiscountSizes.of(known.subject.config)
     found = {"": 0}
     for name, names in common.items():
@@ -480,10 +472,11 @@ def _with_common(known: Known, common: Mapping[str, frozenset[str]]) -> dict[str
     return found
 
 
-def _mistyped(subject: Subject) -> Iterator[tuple[float, Known, dict[str, int]]]:
-    """The model with each size as it may be mistyped.
+def _mistyped(subject: Subject, common: Mapping[str, frozenset[str]]) -> Iterator[tuple[float, Known, dict[str, int]]]:
+    """The model with each size mistyped: bits, model, and the amounts of the very common mistakes.
 
-    A count is a polynomial in a size, of the second degree at most, and so is what a mistake adds: three are counted.
+    The count and the amounts are polynomials in a size, of degree two at most: three sizes are counted, the others
+    interpolated.
     """
     config, right = subject.config, subject.model().num_parameters()
     for field in sizes_of(type(config)):
@@ -492,7 +485,7 @@ def _mistyped(subject: Subject) -> Iterator[tuple[float, Known, dict[str, int]]]
             continue
         near = [_with_size(subject, field, own + more) for more in (1, 2, 3)]
         known = [Known(other, other.model().num_parameters(), mix=Mix("", (field,), right)) for other in near]
-        counts = [{**_with_common(one, _common(subject)), _WHOLE: one.parameters} for one in known]
+        counts = [{**_with_common(one, common), _WHOLE: one.parameters} for one in known]
         for number in dict.fromkeys(mistyped(own)):
             step = number - own - 1
             amounts = {}
@@ -505,23 +498,24 @@ def _mistyped(subject: Subject) -> Iterator[tuple[float, Known, dict[str, int]]]
 
 
 def _runs(number: int) -> list[str]:
-    """The digits of a number, each once where it is repeated: who doubles the wrong one keeps these."""
+    """The digits of a number with repetitions dropped: doubling the wrong digit (122 for 112) leaves these alike."""
     return [digit for digit, _same in groupby(f"{number}")]
 
 
 def _with_size(subject: Subject, field: str, number: int) -> Subject:
-    """The model with another size, which need not be possible."""
+    """The model with another size, which is not checked."""
     return subject._replace(config=unchecked(subject.config, **{field: number}))
 
 
 _WHOLE = "whole"
-_LONG_SIZE, _EXCHANGED, _WRONG_DIGIT = 100, 6.5, 9.0  # with so many digits: two are exchanged, or one is wrong
+# The smallest size that may be mistyped; bits for two exchanged digits, and for a wrong one.
+_LONG_SIZE, _EXCHANGED, _WRONG_DIGIT = 100, 6.5, 9.0
 _COUNTED = Reading("parameters", Fraction(0), Fraction(0), rounded=False)
 
 
 @lru_cache(maxsize=64)
 def _search(subject: Subject, whole: bool) -> Search:
-    """The explanations of a model's count: all, or those of a single usual mistake."""
+    """The search among a model's miscounts: all of them, or only common ones."""
     bits = MOST_BITS if whole else _MOST_THERE
     return search(_tensors(subject), MiscountSizes.of(subject.config), bits)
 
@@ -534,26 +528,30 @@ def _found(places: Iterable[_Place]) -> Iterator[Miscounted]:
 
 
 def _rarest(reading: Reading) -> float:
-    """How rare an explanation may be: the fewer digits a rounded number has, the more common, and 0 for none."""
+    """The most bits an explanation may have: fewer, the fewer digits a rounded number has, down to 0 for none."""
     if reading.exact or reading.low == reading.high:
         return MOST_BITS if reading.exact else 0.0
     rough = _ROUGH if _is_rough(reading) else 0.0
     return next((bits for part, bits in _OF_DIGITS if part * (reading.high - reading.low) <= reading.low), rough)
 
 
-# Explanations of rounded numbers that are known to such a part. Below a thousandth they are hints.
+# The most bits for a rounded number whose value is this many times its uncertainty. Below 1,000 times it is rough: its
+# explanations are hints of _ROUGH bits at most; below _ROUGHEST times it has none.
 _OF_DIGITS = ((10_000, 10.0), (1_000, _MOST_THERE))
 _ROUGH, _ROUGHEST = 8.0, 25
 
 
 def _is_rough(reading: Reading) -> bool:
-    """Whether a number of parameters has so few digits that explanations of it are no more than hints."""
+    """Whether a number of parameters has so few digits that its explanations are only hints."""
     part = reading.low / (reading.high - reading.low) if reading.high > reading.low else 0
     return reading.key == "parameters" and not reading.rounded and _ROUGHEST <= part < _OF_DIGITS[-1][0]
 
 
 def _told_apart_in(found: Sequence[Miscounted]) -> list[Miscounted]:
-    """Of the explanations of a rounded number those to which no small mistake is added that does not show in it."""
+    """The explanations of a rounded number without those that only add mistakes to a likelier one.
+
+    The rounding would hide what they add.
+    """
     kept: list[tuple[set[str], Miscounted]] = []
     for one in found:
         names = {cause.miscount for cause in one.explanation}
@@ -562,17 +560,14 @@ def _told_apart_in(found: Sequence[Miscounted]) -> list[Miscounted]:
     return [one for _names, one in kept]
 
 
-def _rarer(place: _Place) -> list[Miscounted]:
-    return [_miscount(place, way) for way in place.search.rarer(place.reading.exact or 0)]
-
-
 def _miscount(place: _Place, way: Way) -> Miscounted:
-    explanation = place.search.causes(way.miscounts)
+    subject = place.model.subject
+    explanation = causes(_tensors(subject), MiscountSizes.of(subject.config), way.miscounts)
     return Miscounted(place.reading, place.model, explanation, way.habit, way.bits + place.bits, way.ideas)
 
 
 def _is_equal(found: Miscounted, first: Miscounted, model: Known) -> bool:
-    """Whether an explanation can stand beside the likeliest: hardly what takes more ideas, or is in another class."""
+    """Whether an explanation is about as likely as the first; stricter for more mistakes or another class."""
     more = _EQUAL_OF_MORE if found.bits <= _USUAL_PAIR else _EQUAL / 2
     reach = _EQUAL if found.ideas == first.ideas or first.ideas > 1 else more
     reach = reach if found.model in (first.model, model) else 0.0
@@ -580,9 +575,9 @@ def _is_equal(found: Miscounted, first: Miscounted, model: Known) -> bool:
 
 
 def _is_far_fetched(found: Miscounted) -> bool:
-    """Whether an explanation takes several mistakes that have nothing to do with each other.
+    """Whether an explanation takes several unrelated mistakes.
 
-    Leaving out small parts is one way of counting, however many there are.
+    Three that only leave out small parts are related: together they are one way of counting.
     """
     if found.ideas < _UNRELATED:
         return False
@@ -590,11 +585,11 @@ def _is_far_fetched(found: Miscounted) -> bool:
     return found.ideas > _UNRELATED or left_out < len(found.explanation)
 
 
-_SMALL = 4.5
+_SMALL = 4.5  # the most bits of a miscount that leaves out a small part
 
 
 def told_apart(some: Sequence[Miscounted]) -> list[tuple[str, tuple[int, ...]]]:
-    """The parts of a count that come out differently by several explanations of one number, with their counts."""
+    """The parts whose counts differ between several explanations of one number, with these counts."""
     counts = []
     for one in some:
         subject = one.model.subject
@@ -607,9 +602,9 @@ def told_apart(some: Sequence[Miscounted]) -> list[tuple[str, tuple[int, ...]]]:
 
 
 def _matches(meanings: Sequence[Reading], subject: Subject) -> Iterator[Match]:
-    """Each known count by the first reading that it fits."""
+    """The known counts that the number may mean, each with the first reading it fits."""
     by_total = _by_total(subject.config, known_counts)
-    # With its buffers a model is worth a line only where it is meant exactly, unless these are large.
+    # A count with buffers is listed only for an exact number, unless the buffers are large.
     bare = {
         total
         for total, models in by_total.items()
@@ -632,7 +627,7 @@ def _matches(meanings: Sequence[Reading], subject: Subject) -> Iterator[Match]:
 
 
 def _adapted(meanings: Sequence[Reading], subject: Subject, *, others: bool = False) -> tuple[Match, ...]:
-    """The count of a model with adapters, or of other classes as well: these lead to many numbers."""
+    """The model's count with adapters that fits exactly; with ``others`` that of any class, which proves little."""
     for reading in meanings:
         models = _by_total(subject.config, adapted_counts).get(reading.exact or 0, ())
         if here := tuple(one for one in models if others or one.subject == subject):
@@ -641,7 +636,7 @@ def _adapted(meanings: Sequence[Reading], subject: Subject, *, others: bool = Fa
 
 
 def _without_embeddings(reading: Reading, subject: Subject) -> Iterator[Match]:
-    """The counts without embeddings that round to a number, if that has two digits or more."""
+    """The counts without embeddings that round to the number, if it is precise to one part in 40."""
     for count, models in sorted(_by_total(subject.config, more_counts).items()):
         here = tuple(one for one in models if one.convention == "no embeddings")
         if here and reading.means(count) and reading.high - reading.low <= reading.low * _CHANCE:

@@ -1,4 +1,4 @@
-"""By which miscounts a total differs from the right one: the likeliest explanations, and how much they prove.
+"""Find the miscounts that lead to a wrong total: the likeliest explanations, and how much they prove.
 
 >>> from bertcalc import BertConfig, build
 >>> model = build(BertConfig())
@@ -19,17 +19,17 @@ from bertcalc.diagnosis.miscounts import HABITS, MISCOUNTS, Miscount, MiscountSi
 from bertcalc.family import Model
 from bertcalc.tree.nn import Tensor
 
-# Explanations of so many bits are tried one by one; rarer ones are put together from two of these.
+# Explanations of at most so many bits are enumerated; rarer ones are combined from two of these.
 MOST_BITS = 11.5
 MOST_MISCOUNTS = 4
 MOST_FOUND = 12
-# Among so many multiples to each side of a number it is measured how many would be explained as simply.
+# Evidence is counted over so many multiples on each side of a number: of the hidden size, or of a rounding's width;
 _NEAR = 200
-_FAR, _FEWEST = 50, 20  # and no farther from a rounded number than such a part of it, unless these are too few
+_FAR, _FEWEST = 50, 20  # of a rounded number at most over 1/50 of it, but over 20 widths at least
 
 
 class Cause(NamedTuple):
-    """A miscount by its name in MISCOUNTS, and what it makes a total larger by, after those made before it."""
+    """A miscount by its name in MISCOUNTS, and the amount it adds to the total after the miscounts before it."""
 
     miscount: str
     amount: int
@@ -39,61 +39,59 @@ Explanation = tuple[Cause, ...]  # in the order of MISCOUNTS; the amounts sum to
 
 
 class Way(NamedTuple):
-    """Miscounts that lead to a total: how rare it is that somebody makes them, and the habit that makes some of them.
+    """Miscounts that lead to a total, their rarity, and the habit that makes some of them.
 
-    Of ``bits`` one more means half as often.
+    One more of ``bits`` means half as often.
     """
 
     bits: float
     miscounts: tuple[str, ...]  # in the order of MISCOUNTS
-    habit: str = ""  # of HABITS
+    habit: str = ""  # a key of HABITS
 
     @property
     def ideas(self) -> int:
-        """How many things are done wrong, of which a habit is one."""
-        return len(self.miscounts) - (len(self._of_habit) - 1 if self.habit else 0)
-
-    @property
-    def _of_habit(self) -> set[str]:
-        return set(HABITS[self.habit].miscounts) & set(self.miscounts)
+        """The number of mistakes; a habit is one."""
+        if not self.habit:
+            return len(self.miscounts)
+        return len(self.miscounts) - len(set(HABITS[self.habit].miscounts) & set(self.miscounts)) + 1
 
 
 class Evidence(NamedTuple):
-    """How many numbers near a typed one would be explained as simply as it, of how many, and their distance."""
+    """Among the numbers near a typed one, those that have as simple an explanation."""
 
     explained: int
-    numbers: int
-    step: int
+    numbers: int  # all that were examined
+    step: int  # the distance between them
 
     @property
     def one_in(self) -> int:
-        """One in so many."""
+        """The n for which one in n numbers has as simple an explanation."""
         return max(1, self.numbers // max(1, self.explained))
 
 
-def explain(model: Model, config: Config, wrong: int, most: int = MOST_MISCOUNTS) -> list[Explanation]:
-    """The shortest explanations of a total that is not the model's, the likeliest first; of its own, the empty one."""
-    return explain_tensors(counted(model), MiscountSizes.of(config), wrong, most)
+def explain(model: Model, config: Config, wrong: int) -> list[Explanation]:
+    """The shortest explanations of a total, the likeliest first; for the right total, the empty one."""
+    return explain_tensors(counted(model), MiscountSizes.of(config), wrong)
 
 
 def explain_tensors(
-    tensors: Sequence[Tensor], sizes: MiscountSizes, wrong: int, most: int = MOST_MISCOUNTS, bits: float = MOST_BITS
+    tensors: Sequence[Tensor], sizes: MiscountSizes, wrong: int, most: int = MOST_MISCOUNTS
 ) -> list[Explanation]:
-    """The same for some tensors of a model, which are a term of a count, with so many miscounts at most."""
-    found = ways(tensors, sizes, wrong, bits)
+    """The shortest explanations of a term that counts these tensors, of at most ``most`` miscounts."""
+    found = ways(tensors, sizes, wrong)
     shortest = min([most, *(len(way.miscounts) for way in found)])
     return [causes(tensors, sizes, way.miscounts) for way in found if len(way.miscounts) <= shortest][:MOST_FOUND]
 
 
 def ways(tensors: Sequence[Tensor], sizes: MiscountSizes, wrong: int, bits: float = MOST_BITS) -> list[Way]:
-    """Every way to a total that is not rarer than so many bits, the likeliest first."""
+    """Every way to a total of at most ``bits``, the likeliest first."""
     return search(tuple(tensors), sizes, bits).ways(wrong)
 
 
 def causes(
     tensors: Sequence[Tensor], sizes: MiscountSizes, miscounts: Sequence[str], known: Mapping[str, Miscount] = MISCOUNTS
 ) -> Explanation:
-    """What each of some miscounts adds to a total, made one after the other; ``known`` says what their names mean."""
+    """The amount that each miscount adds to the total, made one after the other; ``known`` defines the names."""
     found = []
     for name in miscounts:
         after = known[name].make(tensors, sizes)
@@ -102,19 +100,19 @@ def causes(
     return tuple(found)
 
 
-# The miscounts that change tensors of several parts; each other one stays within one part.
+# The miscounts that change tensors of several parts; every other one stays within one part.
 WIDE = (
     *("biases", "layer biases", "LayerNorm half", "LayerNorm", "LayerNorm 4H", "embeddings", "encoder once"),
     *("positions and types of V rows", "positions and types of H"),
 )
 _NAMES = tuple(MISCOUNTS)
 _NUMBER = {name: number for number, name in enumerate(_NAMES)}
-_State = tuple[int, ...]  # what is counted in place of each tensor, by its number
+_State = tuple[int, ...]  # for each tensor, the number that stands for what is counted in its place
 _NOTHING = Way(0.0, ())
 
 
 class _Counted:
-    """What can be counted in place of a tensor, each under a number; a miscount leads from one to another."""
+    """Numbers for everything that can be counted in place of one tensor, so that a miscount maps numbers to numbers."""
 
     def __init__(self, sizes: MiscountSizes) -> None:
         self._sizes = sizes
@@ -123,10 +121,10 @@ class _Counted:
         self._all: list[tuple[Tensor, ...]] = []
         self.totals: list[int] = []
         self._after: list[dict[int, int]] = [{} for _name in _NAMES]
-        self.number(())  # nothing is 0
+        self.number(())  # 0 stands for nothing
 
     def number(self, tensors: tuple[Tensor, ...]) -> int:
-        """The number of some tensors that are counted in place of one."""
+        """The number that stands for some tensors; a new one if they have none."""
         if tensors not in self._numbers:
             with self._lock:  # several sessions ask at the same time
                 if tensors not in self._numbers:
@@ -136,7 +134,7 @@ class _Counted:
         return self._numbers[tensors]
 
     def make(self, miscount: int, state: _State) -> _State:
-        """What is counted after a miscount."""
+        """The state after a miscount."""
         after = self._after[miscount]
         try:
             return tuple([after[one] for one in state])
@@ -148,12 +146,12 @@ class _Counted:
             return tuple([after[one] for one in state])
 
     def real(self, state: _State) -> _State:
-        """The same without what has no elements, so that what is added and left out again is as if never counted."""
+        """The state with 0 for tensors without elements: adding something and leaving it out again changes nothing."""
         totals = self.totals
         return tuple([one if totals[one] else 0 for one in state])
 
     def total(self, state: _State) -> int:
-        """How much is counted."""
+        """The total of a state."""
         totals = self.totals
         return sum([totals[one] for one in state])
 
@@ -162,7 +160,7 @@ _alike = lru_cache(maxsize=8)(_Counted)  # the classes of a configuration have m
 
 
 class Search:
-    """Every total that some miscounts lead to which are not rarer than so many bits together."""
+    """Every total that miscounts of at most ``bits`` together lead to."""
 
     def __init__(self, tensors: tuple[Tensor, ...], sizes: MiscountSizes, bits: float) -> None:
         self._most = bits
@@ -186,20 +184,11 @@ class Search:
         self._bits = [self._ways[one][0].bits for one in self._totals]
 
     def ways(self, wrong: int) -> list[Way]:
-        """The ways to a total, the likeliest first; to the right one, that which leaves out nothing."""
+        """The ways to a total, the likeliest first; to the right total, only the one without miscounts."""
         return self._ways.get(wrong, [])[: 1 if wrong == self.right else None]
 
-    def causes(self, miscounts: Iterable[str]) -> Explanation:
-        """What each of some miscounts adds, made one after the other."""
-        state, found = self._start, []
-        for name in miscounts:
-            after = self._counted.make(_NUMBER[name], state)
-            found.append(Cause(name, self._counted.total(after) - self._counted.total(state)))
-            state = after
-        return tuple(found)
-
     def rarer(self, wrong: int) -> list[Way]:
-        """Ways to a total that are put together from two, each of which leads elsewhere; the likeliest first."""
+        """Ways to a total that combine two others, which change different tensors; the likeliest first."""
         found: dict[_State, Way] = {}
         for amount, some in self._ways.items():
             rest = wrong - amount + self.right
@@ -210,18 +199,18 @@ class Search:
                     state = self._start
                     for name in names:
                         state = self._counted.make(_NUMBER[name], state)
-                    if self._counted.total(state) == wrong:  # no tensor is in both
+                    if self._counted.total(state) == wrong:  # they change different tensors
                         found[self._counted.real(state)] = Way(one.bits + other.bits, tuple(names))
         return sorted(found.values())
 
     def near(self, low: int, high: int, bits: float) -> Iterator[int]:
-        """The totals between two numbers to which there is a way that is not rarer, but for the right one."""
+        """The wrong totals between two numbers that have a way of at most ``bits``."""
         for at in range(bisect_left(self._totals, low), bisect_right(self._totals, high)):
             if self._bits[at] <= bits and self._totals[at] != self.right:
                 yield self._totals[at]
 
     def _able(self) -> list[tuple[float, int]]:
-        """The miscounts that change something here, the most frequent first."""
+        """The miscounts that change something here, as (bits, number), the most frequent first."""
         added = self._start
         for number, name in enumerate(_NAMES):
             if name.endswith(("added", "again")):
@@ -233,7 +222,7 @@ class Search:
         )
 
     def _exact(self, able: Sequence[tuple[float, int]]) -> list[tuple[float, int]]:
-        """Of miscounts that do the same here the one that says most exactly what: attention biases, not all biases."""
+        """Of miscounts with the same effect here only the most specific: attention biases before all biases."""
         same: dict[_State, list[tuple[float, int]]] = {}
         for one in able:
             state = self._counted.make(one[1], self._start)
@@ -245,7 +234,10 @@ class Search:
     def _go(
         self, first: int, state: _State, way: Way, forced: Sequence[int], able: Sequence[tuple[float, int]]
     ) -> None:
-        """Make more miscounts, each after the others in their order; those of a habit are made in any case."""
+        """Record the state that ``way`` and the ``forced`` miscounts of a habit lead to, after trying further ones.
+
+        Miscounts are made in the order of MISCOUNTS; ``first`` is the number of the first that may follow.
+        """
         make, names = self._counted.make, way.miscounts
         for bits, number in able:
             if way.bits + bits > self._most:
@@ -276,12 +268,12 @@ def evidence(
     hidden_size: int,
     others: Sequence[tuple[int, float]] = (),
 ) -> Evidence:
-    """How many of the numbers near a typed one have an explanation that is not rarer than one of so many bits.
+    """Count the numbers near a typed one that have an explanation of at most ``bits``.
 
-    A difference that is a multiple of the hidden size is one among multiples; a number that is rounded, and means all
-    from ``low`` to ``high``, is one among those that are rounded likewise. ``searches`` are what explanations are
-    looked for in, each with the bits that it costs to look there; ``others`` are totals that have one, with its bits,
-    in their order.
+    Only numbers at multiples of a step from it are examined: the width of a rounded number, which means all from
+    ``low`` to ``high``, else the greatest common divisor of the hidden size and the difference from the right total.
+    ``searches`` are the searches with the bits that each costs; ``others`` are further explained totals with their
+    bits, sorted.
     """
     searches = list(searches)
     wide = high - low
@@ -295,5 +287,5 @@ def evidence(
     return Evidence(len(explained), 2 * reach // step + 1, step)
 
 
-# A number is typed again and again for the same model, and all its terms are looked at.
+# Cached, as numbers are typed again and again for the same model, and all its terms are examined.
 search: Callable[[tuple[Tensor, ...], MiscountSizes, float], Search] = lru_cache(maxsize=256)(Search)

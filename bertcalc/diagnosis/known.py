@@ -1,4 +1,4 @@
-"""The counts that people give of one configuration, and what a typed number may mean.
+"""The counts that people give for one configuration, and the meanings of a typed number.
 
 >>> from bertcalc import BertConfig
 >>> from bertcalc.typed import typed
@@ -7,7 +7,7 @@
 """
 
 import tomllib
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from fractions import Fraction
 from functools import lru_cache
@@ -24,22 +24,21 @@ from bertcalc.families import family_of
 from bertcalc.presets import PRESETS
 from bertcalc.problem import InputError
 from bertcalc.subject import Subject
-from bertcalc.tree.nn import Tensor
 from bertcalc.typed import Typed
 
 _TABLES = tomllib.loads(Path(__file__).with_suffix(".toml").read_text(encoding="utf-8"))
-# What a number may be instead of a number of parameters, and what it has to be multiplied by to become one.
+# The meanings of a number, and the factor that makes it a number of parameters.
 READINGS: Mapping[str, tuple[str, Fraction]] = {
     line["key"]: (line["said"], Fraction(line["factor"])) for line in _TABLES["readings"]
 }
 TRAINING = tuple(key for key in READINGS if key.startswith(("moments", "training")))
-# Among all that these may mean no parts of a model are looked for, and no miscounts.
+# These are looked up among the known counts only, not among parts of a model or miscounts.
 KNOWN_ONLY = ("half", *TRAINING)
-_NUMBERS = ("half", "moments", "training")  # of numbers, not of bytes
+_NUMBERS = ("half", "moments", "training")  # these are numbers of elements, not of bytes
 
 
 class Mix(NamedTuple):
-    """Sizes that are taken to be others, those of a published model if it is said, and the right count with its own."""
+    """Sizes with wrong values, from the published model ``preset`` or, for "", from elsewhere; and the right count."""
 
     preset: str
     fields: tuple[str, ...]
@@ -47,18 +46,18 @@ class Mix(NamedTuple):
 
 
 class Known(NamedTuple):
-    """A count that is right for a model of the configuration, by a convention, or with some sizes of another model."""
+    """A model of the configuration, perhaps with some wrong sizes, and its count by a convention."""
 
     subject: Subject
     parameters: int
-    buffers: int = 0  # elements beside the parameters: of position_ids, in files of older releases, or of adapters
-    convention: str = ""  # of CONVENTIONS
+    buffers: int = 0  # elements beside the parameters: position_ids in files of older releases, or adapters
+    convention: str = ""  # a key of CONVENTIONS
     mix: Mix | None = None
     rank: int = 0  # of the adapters
 
     @property
     def total(self) -> int:
-        """What is counted by the convention."""
+        """The count by the convention."""
         return self.parameters + self.buffers
 
     @property
@@ -68,21 +67,20 @@ class Known(NamedTuple):
 
     @property
     def has_decoder(self) -> bool:
-        """Whether it can be tied or not."""
+        """Whether it has a decoder, which can be tied."""
         return self.subject.cls.task in ("pretraining", "masked-lm", "causal-lm")
 
 
-# Counts that are right otherwise than as the number of a class's parameters.
+# Other conventions by which a count is right than the number of parameters of a class.
 CONVENTIONS: Mapping[str, str] = {line["name"]: line["said"] for line in _TABLES["conventions"]}
-# Conventions that lead to many numbers, and prove little.
+# Conventions that give so many different counts that they prove little.
 PROVE_LITTLE = {name for name in CONVENTIONS if name.startswith(("labels", "adapters"))}
-# What peft gives an adapter unless it is told otherwise, and as "all-linear"; each with usual ranks.
+# The targets of peft's LoRA by default, and with "all-linear"; each with usual ranks.
 _ADAPTED = {
     "adapters": (which("query and value, matrix"), (4, 8, 16, 32, 64)),
     "adapters everywhere": (which("attention + feed-forward + pooler + map + transform, matrix"), (8, 16)),
 }
 _TRAINED = tuple(_TABLES["trained_heads"])
-_TABLE_ROLES = ("word", "position", "token type", "task type", "distance", "relative position")
 _MOST_LABELS, _MOST_WITHOUT_BIAS = 100, 10
 
 
@@ -96,19 +94,19 @@ PUBLISHED_CONFIGS: Mapping[str, Config] = {
 
 
 class HandCount(NamedTuple):
-    """A count that somebody published and that is not right: whose it is, of which preset, and the miscounts in it."""
+    """A published count that is wrong, with its source, its preset and its miscounts."""
 
     parameters: int
     said: str
     preset: str
-    miscounts: Sequence[str]  # of MISCOUNTS, in their order
+    miscounts: Sequence[str]  # keys of MISCOUNTS, in their order
 
 
 HAND_COUNTS = tuple(HandCount(**line) for line in _TABLES["hand_counts"])
 
 
 class Claim(NamedTuple):
-    """A rounded number that somebody published for a model and that is not its count."""
+    """A published rounded number that is not the count of its model."""
 
     parameters: int
     preset: str
@@ -116,7 +114,7 @@ class Claim(NamedTuple):
     source: str
 
     def is_meant(self, number: Typed) -> bool:
-        """Whether a number is this one, to as many digits."""
+        """Whether a number is this one, with at least as many significant digits."""
         zeros = len(f"{self.parameters}") - len(f"{self.parameters}".rstrip("0"))
         return number.means(self.parameters) and number.unit != "bytes" and number.high - number.low <= 10**zeros
 
@@ -125,30 +123,30 @@ CLAIMS = tuple(Claim(**line) for line in _TABLES["claims"])
 
 
 class Reading(NamedTuple):
-    """What a typed number may mean, in parameters."""
+    """One meaning of a typed number, as a range of parameters."""
 
     key: str  # of READINGS
     low: Fraction
     high: Fraction
-    rounded: bool  # zeros at its end are taken as not known: 340M as anything from 335 to 345 million
+    rounded: bool  # whether trailing zeros are not significant: 340M is anything from 335 to 345 million
 
     @property
     def exact(self) -> int | None:
-        """The only number that is meant, if there is one."""
+        """The only number in the range, or None."""
         return int(self.low) if self.low == self.high and self.low.denominator == 1 else None
 
     @property
     def bounds(self) -> tuple[int, int]:
-        """The lowest and highest count that may be meant."""
+        """The lowest and the highest count in the range."""
         return ceil(self.low), floor(self.high)
 
     def means(self, count: int) -> bool:
-        """Whether a count may be what was typed."""
+        """Whether a count is in the range."""
         return self.low <= count <= self.high
 
 
 def known_counts(config: Config) -> Iterator[Known]:
-    """Every class of the family, the body also without its pooler; decoders tied and untied; each with its buffers."""
+    """The counts of every class of the family: with and without optional pooler, tied and untied, also with buffers."""
     family = family_of(config)
     for cls in family.classes:
         for tied in (config.tie_word_embeddings, not config.tie_word_embeddings):
@@ -167,9 +165,9 @@ def known_counts(config: Config) -> Iterator[Known]:
 
 
 def more_counts(config: Config) -> Iterator[Known]:
-    """Counts of every class by other conventions: without embeddings, with a pooler it has not, with all buffers.
+    """Counts of every class without embeddings, with a pooler that it lacks, or with all buffers.
 
-    They are meant where they are met exactly.
+    Only an exact number means one of these.
     """
     pooler = family_of(config).base.pooler
     hidden = config.hidden_size
@@ -177,17 +175,17 @@ def more_counts(config: Config) -> Iterator[Known]:
         if found.buffers:
             continue
         tensors = list(found.subject.model().tensors())
-        tables = sum(tensor.num_parameters() for tensor in tensors if tensor.place.role in _TABLE_ROLES)
+        tables = sum(tensor.num_parameters() for tensor in filter(which("tables"), tensors))
         yield found._replace(parameters=found.parameters - tables, convention="no embeddings")
-        if any(tensor.place.role == "token type" for tensor in tensors):
+        if any(map(which("token type"), tensors)):
             yield found._replace(buffers=2 * config.max_position_embeddings, convention="both buffers")
-        if pooler and found.subject.cls.task != "base" and not any(_is_pooler(tensor) for tensor in tensors):
+        if pooler and found.subject.cls.task != "base" and not any(map(which("pooler"), tensors)):
             pooled = found._replace(parameters=found.parameters + hidden * hidden + hidden, convention="pooler")
             yield from (pooled, pooled._replace(buffers=config.max_position_embeddings))
 
 
 def adapted_counts(config: Config) -> Iterator[Known]:
-    """Every class with LoRA adapters, as peft adds them: beside its head a copy is counted, if that is trained."""
+    """The counts of every class with peft's LoRA adapters, also with the copy of the head that peft trains."""
     for found in every_count(config, known_counts):
         tensors = list(found.subject.model().tensors())
         head = sum(one.num_parameters() for one in tensors if one.name.partition(".")[0].endswith(_TRAINED))
@@ -202,7 +200,7 @@ def adapted_counts(config: Config) -> Iterator[Known]:
 
 @lru_cache(maxsize=8)
 def mixes(subject: Subject) -> tuple[Known, ...]:
-    """A model with some sizes of a BERT, or of a published model of its family: hidden size and heads together."""
+    """The model with some sizes of BERT or of a published model of its family; heads change with the hidden size."""
     own, right = subject.config, subject.model().num_parameters()
     found: dict[Config, Known] = {}
     if vars(own).get("embedding_size", own.hidden_size) != own.hidden_size:
@@ -227,30 +225,26 @@ def mixes(subject: Subject) -> tuple[Known, ...]:
     return tuple(found.values())
 
 
-def _is_pooler(tensor: Tensor) -> bool:
-    return tensor.place.component == "pooler"
-
-
 @lru_cache(maxsize=32)
 def every_count(config: Config, counts: Callable[[Config], Iterator[Known]]) -> tuple[Known, ...]:
-    """What one of these two gives."""
+    """The counts that a generator gives, cached."""
     return tuple(counts(config))
 
 
 def other_labels(config: Config, count: int) -> Iterator[Known]:
-    """The classes that have a count with another number of labels."""
+    """The classes that have this count with another number of labels."""
     for name, first, more in _by_labels(config):
         labels, rest = divmod(count - first, more)
         if not rest and 1 <= labels + 2 <= _MOST_LABELS and labels + 2 != config.num_labels:
             if labels + 2 > _MOST_WITHOUT_BIAS and more % config.hidden_size == 0:
-                continue  # every multiple of the hidden size would be such a count
+                continue  # any count that differs by a multiple of the hidden size would fit
             subject = Subject(replace(config, num_labels=labels + 2), name)
             yield Known(subject, count, convention="labels")
 
 
 @lru_cache(maxsize=32)
 def _by_labels(config: Config) -> tuple[tuple[str, int, int], ...]:
-    """The classes that depend on the number of labels: with two of them, and what another one adds."""
+    """The classes that depend on the number of labels: name, count with two labels, and the amount each label adds."""
     found = []
     for cls in family_of(config).classes:
         first, second = (
@@ -263,7 +257,7 @@ def _by_labels(config: Config) -> tuple[tuple[str, int, int], ...]:
 
 @lru_cache(maxsize=1)
 def published_parts() -> Mapping[int, tuple[str, Counted]]:
-    """What the body of every preset has of its own, by its count: parts, modules, tensors; of several the first."""
+    """The parts, modules and tensors of every preset's body, by count; for equal counts the first."""
     found: dict[int, tuple[str, Counted]] = {}
     for name, config in PUBLISHED_CONFIGS.items():
         model = Subject(config, family_of(config).base.name).model()
@@ -274,32 +268,31 @@ def published_parts() -> Mapping[int, tuple[str, Counted]]:
 
 @lru_cache(maxsize=1)
 def published_counts() -> Mapping[int, tuple[str, Known]]:
-    """The known counts of every preset without buffers: of several with the same one, the first."""
-    found: dict[int, tuple[str, Known]] = {}
-    for name, config in PUBLISHED_CONFIGS.items():
-        for known in known_counts(config):
-            if not known.buffers:
-                found.setdefault(known.parameters, (name, known))
-    return found
+    """The known counts of every preset without buffers; for equal counts the first."""
+    return _published(lambda config: (known for known in known_counts(config) if not known.buffers))
 
 
 @lru_cache(maxsize=1)
 def published_otherwise() -> Mapping[int, tuple[str, Known]]:
-    """The counts of every preset by other conventions, and those with buffers: of several with the same the first."""
+    """The counts of every preset with buffers and by other conventions; for equal counts the first."""
+    return _published(lambda config: chain(known_counts(config), more_counts(config)))
+
+
+def _published(counts: Callable[[Config], Iterable[Known]]) -> dict[int, tuple[str, Known]]:
     found: dict[int, tuple[str, Known]] = {}
     for name, config in PUBLISHED_CONFIGS.items():
-        for known in (*known_counts(config), *more_counts(config)):
+        for known in counts(config):
             found.setdefault(known.total, (name, known))
     return found
 
 
 def readings(number: Typed) -> list[Reading]:
-    """What a number may mean, the nearest first: as it is typed, with its last zeros unknown, in other units."""
+    """The meanings of a number, the most literal first: in every unit, then with trailing zeros not significant."""
     found = []
-    none = ("bits", *_NUMBERS) if number.unit == "bytes" else ("8-bit", "training")  # which are other ones as well
+    none = ("bits", *_NUMBERS) if number.unit == "bytes" else ("8-bit", "training")  # the last two have others' factors
     keys = [key for key in READINGS if key not in none]
     if number.unit == "bytes":
-        keys.sort(key=("parameters", "mebi").__contains__)  # what is said to be bytes is that first
+        keys.sort(key=("parameters", "mebi").__contains__)  # a number of bytes is hardly one of parameters
     elif number.unit == "parameters":
         keys = ["parameters", *_NUMBERS, "mebi"]
     for rounded in (False, True):
@@ -310,22 +303,22 @@ def readings(number: Typed) -> list[Reading]:
             factor = READINGS[key][1]
             whole = number.low == number.high
             if key.startswith("mebi") and (whole or rounded) and not 0 < reach * _DIVIDED <= number.value:
-                continue  # whole numbers were not divided, unless a few zeros stand for digits that were left out
+                continue  # a whole number is no quotient, unless its trailing zeros stand for missing digits
             precise = whole or (number.unit == "bytes" and reach * _DIVIDED <= number.value)
             if key in ("float64", "bits", "half", *TRAINING[1:]) and (rounded or not precise):
-                continue  # nobody rounds these, but bytes a little
+                continue  # people do not round these, except bytes slightly
             low, high = ((number.value + way * reach) * factor for way in (-1, 1))
             found.append(Reading(key, max(low, Fraction(0)), high, rounded))
     return found
 
 
-_DIVIDED = 100  # a number that was divided is known to a part of so many, and so are bytes of training
+_DIVIDED = 100  # a quotient is precise to one part in so many at least, and so are bytes of training
 
 
 def _reach(number: Typed, rounded: bool) -> Fraction:
-    """How far from a number that may be which was meant: half of its last digit, or of its last that is no zero.
+    """The distance up to which a number may differ from the meant one: half a unit in its last digit.
 
-    A whole number means itself, unless it ends in three zeros.
+    If ``rounded``, in its last digit that is not zero; a whole number is exact unless it ends in three zeros.
     """
     reach = number.high - number.value
     if not rounded or not number.value or number.zeros:

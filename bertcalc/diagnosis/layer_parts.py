@@ -1,4 +1,4 @@
-"""The counts that a model has of its own beside its total: of parts, modules and tensors, in one layer and in all.
+"""The counts of a model's parts, modules and tensors, in one layer and in all.
 
 >>> from bertcalc import BertConfig, build
 >>> from bertcalc.diagnosis.miscounts import counted
@@ -17,15 +17,15 @@ from bertcalc.tree.nn import Tensor, split_layer
 
 Layers = Literal["all", "one", "others"]
 
-# Parts that people count in one line: which tensors they are, and what a line that is about them has in its name.
+# The parts that people count in one line: a predicate for their tensors, and a pattern for the names of such lines.
 _TABLE = tomllib.loads(Path(__file__).with_suffix(".toml").read_text(encoding="utf-8"))["parts"]
 PARTS: dict[str, tuple[Concerned, str]] = {line["part"]: (which(line["of"]), line["called"]) for line in _TABLE}
-# Where no part is right as it stands, miscounts are looked for in the usual ones; explanations differ in the terms.
+# If no part has the right count, miscounts are searched in the usual ones; terms tell explanations apart.
 USUAL, TERMS = ([line["part"] for line in _TABLE if line.get(key)] for key in ("usual", "term"))
 
 
 class Counted(NamedTuple):
-    """A part of the model, by its name in PARTS or Hugging Face's, in all its layers or in one of them."""
+    """A part of the model, by its name in PARTS or Hugging Face's name, in all layers, in one, or in all but one."""
 
     part: str
     tensors: tuple[Tensor, ...]
@@ -38,7 +38,7 @@ class Counted(NamedTuple):
 
 
 def parts_of(tensors: Sequence[Tensor], parts: Iterable[str] = PARTS) -> Iterator[Counted]:
-    """Each of some parts that a model has: in all layers, then in one, then in all but one."""
+    """The parts that a model has: all parts in all layers, then in one, then in all but one."""
     parts = tuple(parts)
     for layers in ("all", "one", "others"):
         for part in parts:
@@ -50,7 +50,7 @@ def parts_of(tensors: Sequence[Tensor], parts: Iterable[str] = PARTS) -> Iterato
 
 
 def own_counts(tensors: Sequence[Tensor]) -> Iterator[Counted]:
-    """Every part of a model that has parameters, then its modules and tensors; what has two names under the first."""
+    """Every part of a model with parameters, then its modules and tensors; the same tensors only once."""
     seen = set()
     for one in (*parts_of(tensors, [part for part in PARTS if not _is_detail(part)]), *_named(tensors)):
         place = frozenset(tensor for tensor in one.tensors if tensor.num_parameters())
@@ -60,7 +60,7 @@ def own_counts(tensors: Sequence[Tensor]) -> Iterator[Counted]:
 
 
 def _is_detail(part: str) -> bool:
-    """Whether a part is a single tensor of a layer or norm, which has a name of its own in the model."""
+    """Whether a part is a single tensor, which is better named as in the model."""
     return part.startswith(("weight of the", "bias of the", "gamma of the", "beta of the")) and part not in _ALWAYS
 
 
@@ -68,9 +68,9 @@ _ALWAYS = ("bias of the decoder", "bias of the pooler")
 
 
 def of_layers(tensors: Sequence[Tensor], layers: Layers) -> Iterator[Tensor]:
-    """The tensors of one layer, or of all layers but one, where there are several and nothing but layers.
+    """The tensors of one layer, or of all layers but one; none unless all are repeated in several layers.
 
-    A first layer that differs from the others is never the one.
+    The one layer is never a first layer that differs from the others.
     """
     own = [tensor for tensor in tensors if split_layer(tensor.name)[0].endswith(".0")]
     alike = [tensor for tensor in tensors if tensor not in own]
@@ -83,7 +83,7 @@ def of_layers(tensors: Sequence[Tensor], layers: Layers) -> Iterator[Tensor]:
 
 
 def _named(tensors: Sequence[Tensor]) -> Iterator[Counted]:
-    """Each module and each tensor under its name in the model."""
+    """Each module and tensor under its name in the model, in all layers and in one."""
     names = dict.fromkeys(
         ".".join(pieces[:number])
         for pieces in (tensor.name.split(".") for tensor in tensors)

@@ -1,8 +1,8 @@
-"""What people do wrong when they count a BERT by hand, as changes of the tensors that they count.
+"""The mistakes that people make when they count parameters by hand, as changes of the counted tensors.
 
-A count is a list of tensors. A miscount takes a tensor and gives what is counted in its place: nothing, the same with
-other sides or copies, or several. So they can be made one after the other, and with symbols one gives the formula
-of what it changes. ``miscounts.toml`` says which there are.
+A count is a list of tensors. A miscount maps each tensor to what is counted in its place: nothing, the tensor with
+other sides or copies, or several tensors. Miscounts can therefore be made one after the other, and on symbolic tensors
+they give the formula of the change. They are listed in ``miscounts.toml``.
 
 >>> from bertcalc import BertConfig, build
 >>> after = MISCOUNTS["positions"].make(counted(build(BertConfig())), MiscountSizes.of(BertConfig()))
@@ -23,12 +23,12 @@ from bertcalc.diagnosis.which import in_layer, is_bias, which
 from bertcalc.family import LANGUAGE_MODEL, Model
 from bertcalc.tree.nn import AFTER_LAYERS, Place, Shape, Tensor, split_layer
 
-# Multiples to which libraries pad a vocabulary, for the sake of the hardware, and to which people round one.
+# Multiples to which libraries pad a vocabulary for the hardware, and to which people round it.
 PADDED_TO, ROUNDED_TO = (8, 64, 128), (100, 1_000, 10_000)
 
 
 class MiscountSizes(NamedTuple):
-    """The dimensions that miscounts put in wrong places: numbers or symbols."""
+    """The sizes that miscounts put in wrong places: numbers or symbols."""
 
     vocab_size: int
     hidden_size: int
@@ -47,50 +47,60 @@ class MiscountSizes(NamedTuple):
         return cls._make((*(getattr(config, field) for field in cls._fields[:-1]), (*padded, *rounded)))
 
     @property
+    def letters(self) -> dict[str, Any]:
+        """The sizes by their letters."""
+        return dict(zip("VHLAIP", self, strict=False))
+
+    @property
     def padded(self) -> Mapping[int, int]:
         """The vocabulary as a multiple of each of PADDED_TO and ROUNDED_TO, by the multiple."""
         return dict(zip((*PADDED_TO, *ROUNDED_TO), self.padded_sizes, strict=True))
+
+    def padded_by(self, miscount: str) -> int:
+        """The vocabulary as a miscount pads it; unchanged by all others."""
+        padded = (size for multiple, size in self.padded.items() if miscount == f"padded to {multiple}")
+        return next(padded, self.vocab_size)
 
 
 Change = Callable[[Tensor, MiscountSizes], Iterable[Tensor]]
 
 
 class Miscount(NamedTuple):
-    """One mistake: what it is in words, what it makes of each tensor, and how rare it is.
+    """One mistake: its description, the change that it makes to each tensor, and its rarity.
 
-    ``bits`` is the rarity: a mistake of 4 bits is made half as often as one of 3. Only what is ``drawn`` is put into
-    exercises.
+    ``bits`` is the rarity: a mistake of 4 bits is made half as often as one of 3. Exercises use only the ``drawn``
+    ones.
     """
 
-    said: str  # an English sentence without its full stop, with places for ``values``
+    said: str  # an English sentence without its full stop, with placeholders for ``values``
     change: Change
     bits: float = 6.0
     values: Mapping[str, str] = {}
     drawn: bool = False
 
     def make(self, tensors: Iterable[Tensor], sizes: MiscountSizes) -> tuple[Tensor, ...]:
-        """What is counted after the miscount."""
+        """The tensors that are counted after the miscount."""
         return tuple([after for tensor in tensors for after in self.change(tensor, sizes)])
 
 
 class Habit(NamedTuple):
-    """A way of counting that is one idea and makes several miscounts: in words, and how rare it is."""
+    """A single idea of how to count that makes several miscounts, with its rarity in bits."""
 
     said: str
-    miscounts: tuple[str, ...]  # what of these a model has not is left out
+    miscounts: tuple[str, ...]  # those that change nothing in a model are skipped
     bits: float
 
 
 def counted(model: Model) -> tuple[Tensor, ...]:
-    """What a right count of a model counts: its tensors, under names without the body's prefix, and what it lacks."""
+    """The tensors of a model, without the body's prefix in their names, then those that it lacks (without elements)."""
     tensors = tuple(tensor._replace(name=model.bare(tensor.name)) for tensor in model.tensors())
     return (*tensors, *_lacking(tensors, model.config))
 
 
 def _lacking(tensors: Sequence[Tensor], config: Any) -> Iterator[Tensor]:
-    """What people count although a model does not have it: tensors without elements, with brackets round their names.
+    """The tensors that people count although the model lacks them, with brackets around their names.
 
-    Their last side is 0; without that one they have the shape that is counted.
+    Their last side is 0, so that they have no elements; without it they have the shape that people count.
     """
     hidden, words = config.hidden_size, next(filter(which("word"), tensors)).shape
     wide = words[1:]
@@ -117,7 +127,7 @@ def _lacking(tensors: Sequence[Tensor], config: Any) -> Iterator[Tensor]:
             place = tensor.place._replace(role=f"position {tensor.place.role}")
             yield tensor._replace(name=f"({tensor.name} of positions)", shape=(*tensor.shape, 0), place=place)
         if tensor.name.endswith("weight") and f"{tensor.name[:-6]}bias" not in there and _has_bias(tensor):
-            roles = tensor.place.role.split(", ")  # of one matrix for several, some may have a bias of their own
+            roles = tensor.place.role.split(", ")  # in a fused matrix, some roles may have a bias of their own
             own = sum(one.shape[0] for one in tensors if is_bias(one) and one.place.role in roles)
             yield tensor._replace(name=f"({tensor.name[:-6]}bias)", shape=(tensor.shape[0] - own, 0))
 
@@ -132,47 +142,47 @@ def is_lacking(tensor: Tensor) -> bool:
 
 
 def total(tensors: Iterable[Tensor]) -> int:
-    """Elements of all tensors together."""
+    """The number of elements of all tensors."""
     return sum([tensor.copies * prod(tensor.shape) for tensor in tensors])
 
 
 def _size(said: str, sizes: MiscountSizes) -> Any:
-    """A number of letters and digits: "H", "2 H" for the product, "H / A"; "padded 8" for a padded vocabulary."""
+    """The value of "H", "2 H" (a product) or "H / A"; of "padded 8", the padded vocabulary."""
     if said.startswith("padded"):
         return sizes.padded[int(said[7:])]
     above, _sign, below = said.partition(" / ")
-    values: dict[str, Any] = dict(zip("VHLAIP", sizes, strict=False))
+    values = sizes.letters
     number = prod(int(word) if word.isdigit() else values[word] for word in above.split())
     return number // values[below] if below else number
 
 
-# What is put in place of the sides of a tensor: of one of all shapes, by a number that is made of sizes.
-_SIDES: Mapping[str, Callable[[Tensor, Any, MiscountSizes], Sequence[Any]]] = {
-    "rows": lambda tensor, number, sizes: (number, *tensor.shape[1:]),
-    "last": lambda tensor, number, sizes: (*tensor.shape[:-1], number),
-    "every": lambda tensor, number, sizes: [number for _side in tensor.shape],
-    "times": lambda tensor, number, sizes: (number, *tensor.shape),
-    "parts": lambda tensor, number, sizes: _part(tensor, number, sizes),
-    "wide": lambda tensor, number, sizes: _wide(tensor, number, sizes),
-}
-
-
 def _part(tensor: Tensor, parts: int, sizes: MiscountSizes) -> Shape:
-    """The shape of one of so many equal parts of what a projection gives.
+    """The shape of one of ``parts`` equal slices of a projection's output.
 
-    What it takes, the hidden size, is its last side, and of GPT-2's, which are the other way round, the first.
+    Weights are (out, in) and in is the hidden size; GPT-2's weights are (in, out).
     """
     first, *others = tensor.shape
     return (first, others[0] // parts) if others and first == sizes.hidden_size else (first // parts, *others)
 
 
 def _wide(tensor: Tensor, width: Any, sizes: MiscountSizes) -> Sequence[Any]:
-    """Another size in place of the intermediate one."""
+    """The shape with ``width`` in place of the intermediate size."""
     wide = 2 * width if tensor.place.role == "up and gate" else width
     if len(tensor.shape) == 1:
         return tensor.shape if tensor.place.role == "down" else (wide,)
-    rows = tensor.shape[0] != sizes.hidden_size  # so that GPT-2's matrices can be the other way round
+    rows = tensor.shape[0] != sizes.hidden_size  # GPT-2's matrices are transposed
     return [wide if rows == (side == 0) else tensor.shape[side] for side in (0, 1)]
+
+
+# The new shape of a tensor, by the key of a line in miscounts.toml; the number is the value of the key.
+_SIDES: Mapping[str, Callable[[Tensor, Any, MiscountSizes], Sequence[Any]]] = {
+    "rows": lambda tensor, number, sizes: (number, *tensor.shape[1:]),
+    "last": lambda tensor, number, sizes: (*tensor.shape[:-1], number),
+    "every": lambda tensor, number, sizes: [number] * len(tensor.shape),
+    "times": lambda tensor, number, sizes: (number, *tensor.shape),
+    "parts": _part,
+    "wide": _wide,
+}
 
 
 def _is_shared(tensor: Tensor, layers: Any) -> bool:
@@ -181,11 +191,14 @@ def _is_shared(tensor: Tensor, layers: Any) -> bool:
 
 
 def _layers(tensor: Tensor, count: Any, layers: Any) -> Any:
-    """Another number of layers, where layers do not share their tensors; a first layer that differs stays."""
+    """The copies of a tensor with ``count`` layers in place of ``layers``.
+
+    Shared layers keep one copy; a first layer that differs from the others keeps its own.
+    """
     return tensor.copies + (0 if _is_shared(tensor, layers) else count - layers)
 
 
-# How many copies are counted, of a tensor and of the layers that there are.
+# The number of copies that are counted, from a tensor and the model's number of layers.
 _COPIES: Mapping[str, Callable[[Tensor, Any], Any]] = {
     "twice": lambda tensor, layers: 2 * tensor.copies,
     "every layer": lambda tensor, layers: tensor.copies if in_layer(tensor) else layers * tensor.copies,
@@ -208,11 +221,11 @@ def _change(
     copies: str = "",
     **sides: str,
 ) -> Change:
-    """What is counted in place of a tensor, as a line of the table says it.
+    """The change that a line of miscounts.toml describes; ``add``, ``out`` and ``of`` select tensors as in which.py.
 
-    What a model lacks is counted (``add``), what it has left out (``out``); or those ``of`` it that are meant get
-    another tensor ``beside`` them, in another place, or other ``copies``, or other sides, by keys of _SIDES. What is in
-    one matrix with others is counted ``alone``.
+    ``add`` counts tensors that the model lacks, ``out`` leaves out tensors that it has. The tensors ``of`` get a second
+    tensor ``beside`` them in another place, other ``copies``, or other sides (keys of _SIDES); with ``alone`` only the
+    first part of a fused matrix is counted.
     """
     added, left_out, changed = which(add), which(out), which(of)
 
@@ -249,7 +262,7 @@ def _change(
 
 
 def _miscounts(name: str, said: str, bits: Any, **change: Any) -> Iterator[tuple[str, Miscount]]:
-    """A line of the table: a miscount, or one for each size that is put in, which has bits of its own."""
+    """The miscounts of a line of the table, by name: one, or one for each size where ``bits`` is a table of sizes."""
     drawn = change.pop("drawn", False)
     values: dict[str, str] = {key: change.pop(key) for key in ("part", "size") if key in change}
     if not isinstance(bits, dict):

@@ -11,9 +11,9 @@ from typing import NamedTuple
 from bertcalc.config import Config
 from bertcalc.diagnosis.known import Known, every_count, known_counts, more_counts, published_counts
 
-_WORTH_IT = 1_000_000  # of smaller numbers too many are near each other
+_WORTH_IT = 1_000_000  # smaller counts are too close to each other
 _MOST_SLIPS = 3
-_LONG = 7  # of so many digits some at the beginning or at the end are right
+_LONG = 7  # a slip in a number of more digits keeps its first or its last three
 
 
 class Slip(NamedTuple):
@@ -25,8 +25,8 @@ class Slip(NamedTuple):
 
 
 def slips_to(model: Known, number: int) -> list[Slip]:
-    """Known counts from which a number differs by 1 or as if it were mistyped, the likeliest first."""
-    digits = len(str(number))  # with a digit less it would be a model of another size
+    """Known counts of which a number may be a mistyped version or is a neighbor, the likeliest first."""
+    digits = len(str(number))  # a published count of another length is of a model of another size
     found: dict[int, Slip] = {}
     for slip in (Slip(model.total, model), *_candidates(model.subject.config)):
         count = slip.meant
@@ -44,7 +44,7 @@ def _candidates(config: Config) -> list[Slip]:
 
 
 def mistyped(number: int) -> Iterator[int]:
-    """Numbers that come of one by exchanging two digits that are beside each other, or by one wrong digit."""
+    """The numbers that result from exchanging two adjacent digits of a number, or from one wrong digit."""
     digits = f"{number}"
     for at, digit in enumerate(digits):
         if at and digits[at - 1] != digit and (at > 1 or digit != "0"):
@@ -54,7 +54,7 @@ def mistyped(number: int) -> Iterator[int]:
 
 
 def is_slip(typed: int, meant: int) -> bool:
-    """Whether a number is one beside another, or has one digit wrong, too many or too few, or two exchanged."""
+    """Whether a number differs from another by 1, by a wrong, extra or missing digit, or by two exchanged digits."""
     if abs(typed - meant) == 1:
         return True
     wrong, right = str(typed), str(meant)

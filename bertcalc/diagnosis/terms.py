@@ -1,4 +1,4 @@
-"""A hand count term by term: what each line counts, whether it is right, and what no line counts.
+"""Check a hand count term by term: the part that each line counts, whether it is right, and what is missing.
 
 >>> from bertcalc import BertConfig, build
 >>> report = check(build(BertConfig()), BertConfig(), read("pooler = H*H", BertConfig()))
@@ -28,20 +28,20 @@ LONGEST = 4000
 
 
 class TypedLine(NamedTuple):
-    """A line as it was typed: a name, which may be missing, and the value of its calculation, if it can be read."""
+    """A typed line: its name, which may be empty, and the value of its calculation, if it can be read."""
 
     name: str
     text: str
     value: Fraction | None
-    problem: Problem | None = None  # why it cannot be read, or that its two sides are not equal
+    problem: Problem | None = None  # why it cannot be read, or that its sides are not equal
 
 
 class LineVerdict(NamedTuple):
-    """A line, what it is taken to count, and by which miscounts it differs from that: none if it is right.
+    """A line, the part it is taken to count, and the miscounts in it: the empty explanation if it is right.
 
-    ``counted`` is None where nothing of the model fits; ``explanation`` is None where no miscounts are found.
-    ``modules`` says that the line is right as a number of modules, such as the 37 of Dropout. ``also`` are other parts
-    that it is right for, where nothing says which is meant.
+    ``counted`` is None if no part of the model fits, ``explanation`` if no miscounts are found. ``modules`` means that
+    the line is right as a number of modules, such as 37 for Dropout. ``also`` are other parts with the same count that
+    the line may mean.
     """
 
     line: TypedLine
@@ -57,7 +57,7 @@ class LineVerdict(NamedTuple):
 
 
 class Gap(NamedTuple):
-    """What no line counts, or, with a minus, what is counted once too often."""
+    """Tensors of a component that no line counts, or, with negative ``parameters``, that are counted twice."""
 
     component: Component
     names: tuple[str, ...]
@@ -65,9 +65,9 @@ class Gap(NamedTuple):
 
 
 class TermsReport(NamedTuple):
-    """The lines with their verdicts; right = what the lines count, each put right, + the gaps.
+    """The verdicts, the typed sum, and the right one: the right counts of the lines plus the gaps.
 
-    Lines that are all numbers of modules have no total and no gaps.
+    If all lines are numbers of modules, both sums are 0 and there are no gaps.
     """
 
     verdicts: tuple[LineVerdict, ...]
@@ -77,9 +77,9 @@ class TermsReport(NamedTuple):
 
 
 def read(text: str, config: Config) -> list[TypedLine]:
-    """The lines of a hand count, such as ``attention = 12 * 4 * H * H``; letters are the configuration's.
+    """Read the lines of a hand count, such as ``attention = 12 * 4 * H * H``; letters are the configuration's.
 
-    A line may give its result after a second equals sign. What is too much is left out: see ``problem``.
+    A line may give its result after a second equals sign. Text beyond the limits is ignored; see ``problem``.
     """
     names = letters(config)
     lines = [line.strip() for line in text[:LONGEST].splitlines()]
@@ -87,7 +87,7 @@ def read(text: str, config: Config) -> list[TypedLine]:
 
 
 def problem(text: str) -> Problem | None:
-    """What is wrong with a whole text, or None."""
+    """The problem of a text that is too long; None if it is not."""
     lines = sum(bool(line.strip()) for line in text.splitlines())
     if len(text) <= LONGEST and lines <= MOST_LINES:
         return None
@@ -96,7 +96,7 @@ def problem(text: str) -> Problem | None:
 
 
 def check(model: Model, config: Config, lines: Sequence[TypedLine]) -> TermsReport:
-    """What each line counts, and what is wrong with it; and what no line counts."""
+    """Find the part that each line counts and its mistakes, and the parts that no line counts."""
     tensors, sizes = counted(model), MiscountSizes.of(config)
     verdicts, open_copies = _verdicts(lines, model, tensors, sizes, walk=any(map(_is_of_other_layers, lines)))
     if any(_goes_through_one_layer(verdict) for verdict in verdicts) and not any(map(_is_of_all_layers, verdicts)):
@@ -111,7 +111,10 @@ def check(model: Model, config: Config, lines: Sequence[TypedLine]) -> TermsRepo
 def _verdicts(
     lines: Sequence[TypedLine], model: Model, tensors: Sequence[Tensor], sizes: MiscountSizes, *, walk: bool
 ) -> tuple[list[LineVerdict], dict[str, int]]:
-    """What each line counts, and how many copies of each tensor no line does; a walk goes through one layer."""
+    """The verdict on each line, and the copies of each tensor that no line counts.
+
+    With ``walk`` a line may count one layer: the hand count goes through one layer and then multiplies.
+    """
     open_copies = {tensor.name: tensor.copies for tensor in tensors}
     verdicts = []
     for line in lines:
@@ -123,20 +126,20 @@ def _verdicts(
 
 
 def _is_of_other_layers(line: TypedLine) -> bool:
-    """Whether a line says that the lines before it are about one layer."""
+    """Whether a line is named like "the other layers", so that the lines before it are about one layer."""
     return bool(
         re.search(r"(other|rest|remain|more|same|repeat).*(layer|block)|(其余|其他|剩余|另外).*层", line.name, re.I)
     )
 
 
 def _goes_through_one_layer(verdict: LineVerdict) -> bool:
-    """Whether a line would be nearly right for one layer, and is far from right for all of them."""
+    """Whether a line is explained as a count for one layer instead of all."""
     once = ("attention once", "feed-forward once", "encoder once")
     return any(cause.miscount in once for cause in verdict.explanation or ())
 
 
 def _is_of_all_layers(verdict: LineVerdict) -> bool:
-    """Whether a line counts something in all layers, of which there are several."""
+    """Whether a line counts something in all of several layers."""
     found = verdict.counted
     return (
         found is not None
@@ -158,7 +161,7 @@ def _read(text: str, names: dict[str, int]) -> TypedLine:
     if len(set(values)) == 1:
         return TypedLine(name, text, values[0])
     message = N_("The calculation gives {value}, not {written}.")
-    given = {"value": _number(values[0]), "written": _number(values[-1])}
+    given = {"value": written_value(values[0]), "written": written_value(values[-1])}
     return TypedLine(name, text, values[0], Problem("terms", text, message, given))
 
 
@@ -170,7 +173,8 @@ def _is_calculation(text: str, names: dict[str, int]) -> bool:
     return True
 
 
-def _number(value: Fraction) -> str:
+def written_value(value: Fraction) -> str:
+    """The value of a line with thousands separators, to six digits if it is not whole."""
     return f"{int(value):,}" if value.denominator == 1 else f"{float(value):,g}"
 
 
@@ -186,21 +190,21 @@ def _verdict(
     if line.value is None or line.value.denominator != 1:
         return LineVerdict(line, None, None)
     value = int(line.value)
-    candidates = list(_candidates(line.name, tensors))
+    called = [part for part, (_of, pattern) in PARTS.items() if line.name and re.search(pattern, line.name, re.I)]
+    candidates = list(_candidates(line.name, called, tensors))
     right = [found for found in candidates if found.right == value]
-    # Of two parts of the same size the one that no line has counted yet: the second of two LayerNorms.
+    # Of two parts of the same size, prefer the one that no line has counted yet: the second of two LayerNorms.
     copies = {tensor.name: tensor.copies for tensor in tensors}
     right.sort(key=lambda found: any(open_copies[tensor.name] != copies[tensor.name] for tensor in found.tensors))
     if right:
         return LineVerdict(line, right[0], (), also=tuple(_also(right, open_copies)))
     if _is_number_of_modules(line.name, model, value):
         return LineVerdict(line, None, (), modules=True)
-    is_named = any(_is_called(part, line.name) for part in PARTS)
     whole = [found for found in candidates if found.layers == "all"]
     usual = [found for found in whole if found.part in USUAL] or whole
     parts = [found for found in candidates if found.layers == "one" and found.part in {one.part for one in usual}]
-    # Without a name that says what is counted, only what is nearly right can be told.
-    most = MOST_MISCOUNTS if is_named else 1
+    # Without a name that says which part is meant, only a single miscount is a reliable explanation.
+    most = MOST_MISCOUNTS if called else 1
     explained = [
         (way.bits, number, found, way)
         for number, found in enumerate([*parts, *usual] if walk else usual)
@@ -210,14 +214,14 @@ def _verdict(
     if explained:
         _bits, _number, found, way = min(explained, key=lambda one: one[:2])
         return LineVerdict(line, found, causes(found.tensors, sizes, way.miscounts))
-    return LineVerdict(line, usual[-1] if usual and is_named else None, None)
+    return LineVerdict(line, usual[-1] if usual and called else None, None)
 
 
-_MOST_BITS = 9.0  # in one term less is wrong than in a whole count
+_MOST_BITS = 9.0  # fewer than in explain.py: one term has fewer mistakes than a whole count
 
 
 def _also(right: Sequence[Counted], open_copies: dict[str, int]) -> Iterator[Counted]:
-    """Other parts that a line is right for: those that have no tensor in common with the first, and are not counted."""
+    """Other parts with the right count, which share no tensor with those before and are not counted yet."""
     names = {tensor.name for tensor in right[0].tensors}
     for found in right[1:]:
         own = {tensor.name for tensor in found.tensors if tensor.num_parameters()}
@@ -226,18 +230,13 @@ def _also(right: Sequence[Counted], open_copies: dict[str, int]) -> Iterator[Cou
             yield found
 
 
-def _candidates(name: str, tensors: Sequence[Tensor]) -> Iterator[Counted]:
-    """All that a line of a name may count: a tensor or module of that name, or the parts that people call so."""
+def _candidates(name: str, called: Sequence[str], tensors: Sequence[Tensor]) -> Iterator[Counted]:
+    """The tensor or module with the name of a line, and the parts that people call so; all parts if there are none."""
     own = tuple(tensor for tensor in tensors if tensor.name == name)  # pre_classifier.weight is no classifier.weight
     own = own or tuple(tensor for tensor in tensors if name and name.lower() in tensor.name.lower())
     if own and re.search(r"[._]", name):
         yield Counted(name, own)
-    yield from parts_of(tensors, [part for part in PARTS if _is_called(part, name)] or PARTS)
-
-
-def _is_called(part: str, name: str) -> bool:
-    """Whether people mean a part by the name of a line."""
-    return bool(name) and bool(re.search(PARTS[part][1], name, re.IGNORECASE))
+    yield from parts_of(tensors, called or PARTS)
 
 
 def _is_number_of_modules(name: str, model: Model, value: int) -> bool:
@@ -246,7 +245,7 @@ def _is_number_of_modules(name: str, model: Model, value: int) -> bool:
 
 
 def _gaps(tensors: Sequence[Tensor]) -> Iterator[Gap]:
-    """What is left of the copies of each tensor, put together by component, and what is missing apart from the rest."""
+    """The remaining copies by component: tensors that are missing, then tensors that are counted too often."""
     for component in COMPONENTS:
         for missing in (True, False):
             here = [

@@ -1,87 +1,80 @@
-"""What other tools give for the same model: the formulas of their sources, and why these differ from the right count.
+"""The counts of other tools for the same model: their formulas, and the reasons why they differ from the right count.
 
-The formulas were read in the sources that are named; none of their code is here. The reasons are miscounts, as in one
-by hand: a right count becomes the tool's when they are made, so that what is missing is found in the tensors of the
-model, and is not written down a second time.
+The formulas were read in the named sources; none of their code is copied. The reasons are miscounts, as in a hand
+count: made on the model's tensors, they turn the right count into the tool's. So the differences are computed from the
+model and not written down a second time.
 
 >>> from bertcalc import BertConfig
 >>> dict(tool_counts(BertConfig()))["EleutherAI tied"]
 108844032
 """
 
-from collections.abc import Callable, Sequence
-from fractions import Fraction
+from collections.abc import Sequence
 from typing import Any, NamedTuple
 
+from bertcalc.arithmetic import evaluate
 from bertcalc.config import Config
 from bertcalc.diagnosis.explain import causes
-from bertcalc.diagnosis.miscounts import MISCOUNTS, Change, Miscount, MiscountSizes, counted, is_lacking
+from bertcalc.diagnosis.miscounts import MISCOUNTS, Miscount, MiscountSizes, counted, is_lacking
 from bertcalc.diagnosis.which import which
 from bertcalc.family import Model
 from bertcalc.text import N_
 from bertcalc.tree.nn import Tensor
 
-# Megatron-LM pads to this multiple unless it is told otherwise, on one device.
+# Megatron-LM's default multiple for the vocabulary, on one device.
 MEGATRON_PADDING = 128
 
 
-class Dimensions(NamedTuple):
-    """What the formulas are made of: exact numbers, or SymPy symbols."""
-
-    vocab_size: Any
-    padded_vocab_size: Any
-    hidden_size: Any
-    num_hidden_layers: Any
-    intermediate_size: Any
-    max_position_embeddings: Any
-
-
 class Tool(NamedTuple):
-    """A formula for the number of parameters that somebody else has published."""
+    """A published formula for the number of parameters."""
 
     name: str
-    terms: Callable[[Dimensions], tuple[Any, ...]]  # in the order of the source; their sum is the count
+    terms: tuple[str, ...]  # with the letters of ``letters``, in the order of the source; their sum is the count
     miscounts: tuple[str, ...]  # names in REASONS, besides those that every tool makes
     source: str
-    notes: tuple[str, ...] = ()  # what it was asked, and what is surprising in it
-    output_matrix: bool = False  # always counts a decoder of its own
+    notes: tuple[str, ...] = ()  # the arguments used, and surprises
+    output_matrix: bool = False  # whether it always counts a separate decoder
 
     def count(self, config: Config) -> int:
-        """What the tool gives for a configuration."""
-        sizes = {**config.shared(), "padded_vocab_size": padded_vocab_size(config)}
-        exact = Dimensions(*(Fraction(sizes[field]) for field in Dimensions._fields))
-        return int(sum(self.terms(exact)))
+        """The tool's count for a configuration."""
+        values = letters(MiscountSizes.of(config))
+        return int(sum(evaluate(term, values) for term in self.terms))
 
 
 class Correction(NamedTuple):
-    """What has to be added to a tool's count to make one of its miscounts good: a number, or a SymPy expression."""
+    """The amount that undoes one miscount of a tool when it is added: a number, or a SymPy expression."""
 
     miscount: str  # a name in REASONS
     amount: int
 
 
 def tool_counts(config: Config) -> list[tuple[str, int]]:
-    """What each tool gives for a configuration; none of them knows Hugging Face's classes."""
+    """Each tool's count for a configuration; no tool distinguishes Hugging Face's classes."""
     return [(tool.name, tool.count(config)) for tool in TOOLS.values()]
 
 
 def corrections(tool: Tool, model: Model, sizes: MiscountSizes) -> tuple[Correction, ...]:
-    """What leads from a tool's count to that of a model, reason by reason.
+    """The corrections that lead from a tool's count to a model's, without reasons that do not concern the model.
 
-    Reasons that do not concern this model are left out. Model and sizes are of numbers, or of symbols.
+    Model and sizes are numeric or symbolic.
     """
     tensors = counted(model)
     made = causes(tensors, sizes, _miscounts(tool, tensors), REASONS)
     return tuple(Correction(cause.miscount, -cause.amount) for cause in made if cause.amount != 0)
 
 
+def letters(sizes: MiscountSizes) -> dict[str, Any]:
+    """The values of the letters in the terms of tools: numbers or symbols; W is the padded vocabulary."""
+    return {**sizes.letters, "W": sizes.padded[MEGATRON_PADDING]}
+
+
 def padded_vocab_size(config: Config) -> int:
-    """The rows that Megatron-LM gives the word embeddings."""
+    """The number of rows of the word embeddings in Megatron-LM."""
     return MiscountSizes.of(config).padded[MEGATRON_PADDING]
 
 
 def _miscounts(tool: Tool, tensors: Sequence[Tensor]) -> tuple[str, ...]:
-    """The miscounts of a tool for a model: what is not counted first, so that each is said with all that it has."""
+    """The miscounts of a tool for a model; first those that leave out a part, so that each gets the whole part."""
     if not tool.output_matrix:
         head: tuple[str, ...] = ("head",)
     elif any(map(_is_decoder, tensors)):
@@ -95,12 +88,6 @@ def _is_decoder(tensor: Tensor) -> bool:
     return which("decoder, no bias")(tensor) and not is_lacking(tensor)
 
 
-def _times(copies: int, said: str) -> Change:
-    """What is concerned, counted so many times: 0 for not at all."""
-    concerned = which(said)
-    return lambda tensor, sizes: (tensor._replace(copies=copies * tensor.copies) if concerned(tensor) else tensor,)
-
-
 REASONS: dict[str, Miscount] = {
     **MISCOUNTS,
     "output matrix": Miscount(
@@ -110,63 +97,21 @@ REASONS: dict[str, Miscount] = {
         N_("the head is left out, all but the matrix of its decoder"),
         lambda tensor, sizes: () if which("head")(tensor) and not _is_decoder(tensor) else (tensor,),
     ),
-    "activation": Miscount(N_("the parameters of the activation function are left out"), _times(0, "activation")),
+    "activation": Miscount(
+        N_("the parameters of the activation function are left out"),
+        lambda tensor, sizes: () if which("activation")(tensor) else (tensor,),
+    ),
     "LayerNorms twice": Miscount(
-        N_("each LayerNorm of the layers is counted twice"),
-        _times(2, "in layer, norm"),
+        N_("each LayerNorm of the layers is counted twice"), MISCOUNTS["layer LayerNorms 4H"].change
     ),
 }
-
-
-def _nanogpt(d: Dimensions) -> tuple[Any, ...]:
-    hidden = d.hidden_size
-    attention, feed_forward = hidden + 3 * hidden**2 + hidden**2, hidden + 2 * hidden * (4 * hidden)
-    layers = d.num_hidden_layers * (attention + feed_forward)
-    return hidden * d.max_position_embeddings, hidden * d.vocab_size, layers, hidden
-
-
-def _cookbook_tied(d: Dimensions) -> tuple[Any, ...]:
-    hidden, layers = d.hidden_size, d.num_hidden_layers
-    attention, feed_forward, norms = 4 * layers * hidden**2, 8 * layers * hidden**2, 8 * layers * hidden + 2 * hidden
-    return hidden * d.vocab_size, attention, feed_forward, hidden * d.max_position_embeddings, norms
-
-
-def _cookbook(d: Dimensions) -> tuple[Any, ...]:
-    words, *others = _cookbook_tied(d)
-    return 2 * words, *others
-
-
-def _llm_analysis(d: Dimensions) -> tuple[Any, ...]:
-    hidden = d.hidden_size
-    layer = 4 * hidden**2 + 2 * hidden * d.intermediate_size + 2 * hidden
-    return d.num_hidden_layers * layer, hidden * d.vocab_size, hidden
-
-
-def _megatron(d: Dimensions) -> tuple[Any, ...]:
-    hidden = d.hidden_size
-    layer = 4 * hidden**2 + 2 * hidden * d.intermediate_size + 4 * hidden
-    return d.num_hidden_layers * layer, 2 * hidden, hidden * d.padded_vocab_size
-
-
-def _gpu_poor(d: Dimensions) -> tuple[Any, ...]:
-    hidden, layers = d.hidden_size, d.num_hidden_layers
-    return 2 * d.vocab_size * hidden, 4 * layers * hidden**2, 3 * layers * d.intermediate_size * hidden
-
-
-def _narayanan(d: Dimensions) -> tuple[Any, ...]:
-    hidden, layers = d.hidden_size, d.num_hidden_layers
-    rest = 13 / (12 * hidden) + (d.vocab_size + d.max_position_embeddings) / (12 * layers * hidden)
-    return (12 * layers * hidden**2 * (1 + rest),)
-
-
-def _kaplan(d: Dimensions) -> tuple[Any, ...]:
-    return (12 * d.num_hidden_layers * d.hidden_size**2,)
 
 
 _LAST_NORM = N_(
     "The LayerNorm at the end of its model corresponds to that of BERT's embeddings: each model has "
     "one, of the same size."
 )
+_COOKBOOK_TERMS = ("4*L*H**2", "8*L*H**2", "H*P", "8*L*H + 2*H")
 _COOKBOOK = "EleutherAI/cookbook, calc/calc_transformer_params.py, calc_params"
 _COOKBOOK_NOTES = (
     N_(
@@ -181,21 +126,21 @@ TOOLS: dict[str, Tool] = {
     for tool in (
         Tool(
             "nanoGPT",
-            _nanogpt,
+            ("H*P", "H*V", "L*((H + 3*H**2 + H**2) + (H + 2*H*4*H))", "H"),
             ("token types", "layer biases", "LayerNorm half", "four times"),
             "karpathy/nanoGPT, transformer_sizing.ipynb, params",
             (N_("Evaluated with block_size P; written for bias=False, in Linear and LayerNorm."), _LAST_NORM),
         ),
         Tool(
             "EleutherAI tied",
-            _cookbook_tied,
+            ("H*V", *_COOKBOOK_TERMS),
             ("token types", "layer biases", "LayerNorms twice", "four times"),
             f"{_COOKBOOK}, --tied-embeddings",
             _COOKBOOK_NOTES,
         ),
         Tool(
             "EleutherAI",
-            _cookbook,
+            ("2*H*V", *_COOKBOOK_TERMS),
             ("token types", "layer biases", "LayerNorms twice", "four times"),
             _COOKBOOK,
             _COOKBOOK_NOTES,
@@ -203,14 +148,14 @@ TOOLS: dict[str, Tool] = {
         ),
         Tool(
             "llm-analysis",
-            _llm_analysis,
+            ("L*(4*H**2 + 2*H*I + 2*H)", "H*V", "H"),
             ("positions", "token types", "layer biases", "LayerNorm half"),
             "cli99/llm-analysis, llm_analysis/analysis.py, get_num_params_total",
             (N_("Evaluated with mlp_gated_linear_units False, its default."), _LAST_NORM),
         ),
         Tool(
             "Megatron",
-            _megatron,
+            ("L*(4*H**2 + 2*H*I + 4*H)", "2*H", "H*W"),
             ("positions", "token types", "layer biases", f"padded to {MEGATRON_PADDING}"),
             "NVIDIA/Megatron-LM, megatron/training/theoretical_memory_usage.py and vocab_utils.py",
             (
@@ -220,7 +165,7 @@ TOOLS: dict[str, Tool] = {
         ),
         Tool(
             "gpu_poor",
-            _gpu_poor,
+            ("2*V*H", "4*L*H**2", "3*L*I*H"),
             ("positions", "token types", "layer biases", "LayerNorm", "gated"),
             "RahulSChand/gpu_poor, src/App.js, computeModelSize",
             (N_("Written for models like LLaMA: a gated feed-forward, and a decoder that is not tied."),),
@@ -228,14 +173,14 @@ TOOLS: dict[str, Tool] = {
         ),
         Tool(
             "Narayanan",
-            _narayanan,
+            ("12*L*H**2*(1 + 13/(12*H) + (V + P)/(12*L*H))",),
             ("token types", "embedding LayerNorm", "four times"),
             "Narayanan et al. 2021, arXiv:2104.04473, Eq. 2",
             (N_("Evaluated at sequence length s = P."),),
         ),
         Tool(
             "12LH2",
-            _kaplan,
+            ("12*L*H**2",),
             ("embeddings", "layer biases", "layer LayerNorms", "four times"),
             "Kaplan et al. 2020, arXiv:2001.08361, Eq. 2.1",
             (N_("It is meant to count the parameters without embeddings."),),

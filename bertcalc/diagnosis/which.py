@@ -1,4 +1,4 @@
-"""Tensors by what they are, in a few words.
+"""Select tensors with a short text such as "embeddings, no norm".
 
 >>> from bertcalc import BertConfig, build
 >>> [tensor.name for tensor in filter(which("embeddings, no norm"), build(BertConfig()).tensors())][1:]
@@ -16,12 +16,12 @@ Concerned = Callable[[Tensor], bool]
 
 @lru_cache(maxsize=512)
 def which(said: str) -> Concerned:
-    """All that is said between commas is so; "+" is or, and "no" in front is for what it is not; nothing is all."""
+    """A predicate for tensors: "," is and, "+" is or and binds tighter, "no" in front negates; "" is true of all."""
     conditions = [_condition(part) for part in said.split(", ") if part]
     known: dict[tuple[str, int, Place], bool] = {}
 
     def concerned(tensor: Tensor) -> bool:
-        # All that a condition asks for: sizes and copies are not in it.
+        # Conditions depend on nothing else: not on sizes or copies.
         what = (tensor.name, len(tensor.shape), tensor.place)
         if (found := known.get(what)) is None:
             found = known[what] = all(condition(tensor) for condition in conditions)
@@ -49,7 +49,7 @@ def _block(name: str) -> Concerned:
 
 
 def in_layer(tensor: Tensor) -> bool:
-    """Whether a tensor is in a layer, and no map to the layers or LayerNorm after them."""
+    """Whether a tensor is in a layer: not in a projection before the layers or a LayerNorm after them."""
     return bool(split_layer(tensor.name)[0])
 
 
@@ -58,8 +58,8 @@ def is_bias(tensor: Tensor) -> bool:
     return tensor.name.endswith(("bias", "bias)")) and tensor.place.role != "norm"
 
 
-_QKV = ("query", "key", "value", "query, key, value", "key, value")  # the last two are several in one matrix
-# All other names are roles.
+_QKV = ("query", "key", "value", "query, key, value", "key, value")  # the last two are fused matrices
+# Every name that is missing here is a role.
 _NAMED: dict[str, Concerned] = {
     **{name: _component(name) for name in ("embeddings", "pooler", "head")},
     **{f"{name} block": _block(name) for name in ("attention", "cross-attention", "feed-forward")},
@@ -67,13 +67,12 @@ _NAMED: dict[str, Concerned] = {
     "after layers": _block(AFTER_LAYERS),
     "distances block": _block("relative positions"),
     "in layer": in_layer,
-    "alone": lambda tensor: not in_layer(tensor),
     "repeats": lambda tensor: "*" in tensor.name,
     "bias": is_bias,
     "gamma": lambda tensor: tensor.name.endswith("weight") and tensor.place.role == "norm",
     "beta": lambda tensor: tensor.name.endswith("bias") and tensor.place.role == "norm",
     "matrix": lambda tensor: len(tensor.shape) == 2,
-    "whole": lambda tensor: len(tensor.shape) == 3,  # a LayerNorm that a model lacks with its gamma, and not beta alone
+    "whole": lambda tensor: len(tensor.shape) == 3,  # a whole LayerNorm that a model lacks, not its beta alone
     "qkv": _role(*_QKV),
     "query and value": _role("query", "value", *_QKV[3:]),
     "key and value": _role("key", "value", "key, value"),

@@ -1,1 +1,1 @@
-"""Exercises in counting: drawn from a seed, answered as people type, checked with the miscounts of wrong counts."""
+"""Exercises in counting: drawn from a seed, with free-form answers, whose mistakes are explained by miscounts."""

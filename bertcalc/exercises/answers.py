@@ -1,4 +1,4 @@
-"""Answers as people type them, and what is said to them.
+"""Check typed answers, and explain wrong ones.
 
 >>> from bertcalc.exercises.generate import sheet
 >>> exercise = sheet(1, "easy")[0]
@@ -25,16 +25,15 @@ from bertcalc.text import N_, shorten
 from bertcalc.tree.nn import Shape
 from bertcalc.typed import Typed, amount
 
-# So many miscounts in one answer are looked for, and so many ways to come to it are told.
-_MOST_MISCOUNTS = 2
-_MOST_TOLD = 3
-# A rounded answer that means more than so much of the right number, up and down together, says too little.
+_MOST_MISCOUNTS = 2  # that are searched in one answer
+_MOST_TOLD = 3  # explanations that are shown
+# A rounded answer whose range is wider than this share of the right number is too imprecise.
 _ROUGH = Fraction(1, 10)
 State = Literal["right", "rounded", "wrong", "unreadable"]
 
 
 class Verdict(NamedTuple):
-    """Whether an answer is right, what there is to say, and ways to come to a wrong one, each of several miscounts."""
+    """The state of an answer, remarks on it, and the explanations of a wrong one, each a tuple of miscounts."""
 
     state: State
     said: tuple[Said, ...] = ()
@@ -46,12 +45,12 @@ class Verdict(NamedTuple):
 
 
 def check(exercise: Exercise, answer: str | Collection[str], names: Mapping[str, int] | None = None) -> Verdict:
-    """What to say to a typed answer, or to chosen options; ``names`` are the letters that may stand for sizes."""
+    """Check a typed answer or chosen options; ``names`` are the values of letters that may stand for sizes."""
     right = exercise.right
     try:
         if isinstance(right, frozenset):
             return _fields(right, frozenset(answer))
-        text = str(answer)[: LONGEST + 1]  # which is too long already, and nothing looks at the rest
+        text = str(answer)[: LONGEST + 1]  # one character too many is enough to be refused
         if isinstance(right, tuple):
             return _shape(right, list(_read_shapes(text, names or {})))
         return _number(exercise, right, text, amount(text, exercise.unit, names))
@@ -83,7 +82,7 @@ def _is_rough(read: Typed | Reading, right: int) -> bool:
 
 
 def _with_zeros_unknown(read: Typed) -> Reading:
-    """A rounded number whose last zeros are not known: 110M as 1.1e8 is."""
+    """The reading in which trailing zeros are not significant, so that 110M means as much as 1.1e8."""
     return [reading for reading in readings(read) if reading.key == "parameters"][-1]
 
 
@@ -91,7 +90,7 @@ _TOO_SMALL, _TOO_LARGE = Said(N_("It is too small.")), Said(N_("It is too large.
 
 
 def _because(exercise: Exercise, right: int, read: Typed) -> list[tuple[Said, ...]]:
-    """Ways to a wrong number: those of the exercise, then miscounts in counting, the fewest that do."""
+    """Explanations of a wrong number: the exercise's own mistakes, then the fewest miscounts that lead to it."""
     found: list[tuple[Said, ...]] = [(mistake.said,) for mistake in exercise.mistakes if read.means(mistake.amount)]
     if tensors := exercise.explained():
         sizes = MiscountSizes.of(exercise.config)
@@ -103,7 +102,7 @@ def _because(exercise: Exercise, right: int, read: Typed) -> list[tuple[Said, ..
             explanations = [
                 causes
                 for causes in explain_tensors(tensors, sizes, amount, _MOST_MISCOUNTS)
-                # What is asked of one layer is there once, as if all layers shared it; and nothing is added to a part.
+                # A part of one layer looks like one that all layers share; and nothing is added to a part.
                 if not (exercise.path and any(cause.miscount.endswith(("not shared", "added")) for cause in causes))
             ]
             found += [tuple(_said(cause.miscount) for cause in causes) for causes in explanations]
@@ -115,7 +114,7 @@ def _said(miscount: str) -> Said:
 
 
 def _read_shapes(text: str, names: Mapping[str, int]) -> Iterator[list[Fraction]]:
-    """All that a shape can mean: a comma may stand between sides or between thousands."""
+    """Every way to read a shape: a comma may separate sides or thousands."""
     inside = text.strip().removeprefix("torch.Size").strip("()[] ").rstrip(",")
     found = False
     for separator in ("[×x*;]", r",\s+", ",", r"\s+", "$"):

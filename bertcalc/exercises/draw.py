@@ -1,4 +1,4 @@
-"""Models for exercises: small ones whose counts can be made in the head, round ones, published ones."""
+"""Models for exercises: small ones for mental arithmetic, round ones, published ones."""
 
 from collections.abc import Mapping
 from dataclasses import replace
@@ -13,7 +13,7 @@ from bertcalc.text import N_
 Level = Literal["easy", "medium", "hard"]
 LEVELS: tuple[Level, ...] = (N_("easy"), N_("medium"), N_("hard"))
 
-# All lists are part of what a link to a sheet means.
+# Changing any of these lists changes the sheets of existing links.
 _SHAPES: Mapping[str, tuple[tuple[int, int], ...]] = {
     "easy": ((2, 1), (2, 2), (4, 1), (4, 2), (10, 2), (10, 5)),
     "medium": ((100, 2), (100, 10), (200, 4), (256, 4), (500, 10)),
@@ -33,7 +33,7 @@ _SIZES: Mapping[str, Mapping[str, tuple[int, ...]]] = {
     },
     "hard": {"num_labels": (3, 5, 9, 18)},
 }
-_WIDER = (2, 3, 4)  # intermediate_size is so many times hidden_size
+_WIDER = (2, 3, 4)  # intermediate_size / hidden_size
 _PUBLISHED = (
     "bert-base-uncased",
     "bert-large-uncased",
@@ -55,7 +55,7 @@ _CALLS: Mapping[str, tuple[tuple[int, int], ...]] = {
 
 
 def config(random: Random, level: Level, family: Family) -> Config:
-    """A model of a level and a family."""
+    """Draw a model of a family."""
     sizes: dict[str, Any] = {field: random.choice(values) for field, values in _SIZES[level].items()}
     if level == "hard":
         published = [name for name in _PUBLISHED if type(PRESETS[name].config) is family.config]
@@ -71,6 +71,6 @@ def config(random: Random, level: Level, family: Family) -> Config:
 
 
 def call(random: Random, level: Level, config: Config) -> tuple[int, int]:
-    """A batch_size and a sequence_length that the model takes."""
+    """Draw a batch_size and a sequence_length that the model accepts."""
     batch_size, sequence_length = random.choice(_CALLS[level])
     return batch_size, min(sequence_length, config.longest)

@@ -1,4 +1,4 @@
-"""Exercises in counting: a seed and a level give the same sheet to everybody; every answer is read from the tree.
+"""Draw exercises: a seed and a level give everybody the same sheet; every right answer is computed from the model.
 
 >>> [exercise.kind for exercise in sheet(7, "easy")][:4]
 ['tensor', 'shape', 'layer', 'model']
@@ -28,21 +28,21 @@ from bertcalc.tree.nn import split_layer
 from bertcalc.tree.totals import submodule
 from bertcalc.typed import Unit
 
-# To be raised when a change makes other sheets out of old links; every sheet says its version.
+# Increase it with any change that gives old links another sheet; every sheet shows its version.
 VERSION = 1
 LARGEST_SEED = 999_999
-BERT = next(iter(FAMILIES))  # the sheets of links that name no family
+BERT = next(iter(FAMILIES))  # for links that name no family
 
 
 def sheet(seed: int, level: Level, family: str = BERT) -> tuple[Exercise, ...]:
-    """An exercise of each kind about models of a family; those of a kind do not depend on the others."""
+    """One exercise of each kind about models of a family; each is drawn independently of the others."""
     return tuple(exercise(seed, level, kind, family) for kind in KINDS)
 
 
 @lru_cache(maxsize=4096)
 def exercise(seed: int, level: Level, kind: Kind, family: str = BERT) -> Exercise:
     """One exercise of a sheet."""
-    # Seeded with a text, from which Python makes the same numbers on every machine and in every version.
+    # A text as seed gives the same numbers on every machine and in every version of Python.
     return _KINDS[kind](Random(f"{VERSION} {level} {seed} {kind}"), level, FAMILIES[family])
 
 
@@ -51,7 +51,7 @@ _TASKS: Mapping[Level, tuple[Task, ...]] = {
     "medium": ("sequence-classification", "token-classification", "masked-lm"),
     "hard": ("masked-lm", "pretraining", "multiple-choice", "token-classification"),
 }
-# Modules and steps by what they mean; a family has those that its models have.
+# Modules and steps by their meaning; those that a family's models lack are skipped.
 _PARTS: Mapping[Level, tuple[str, ...]] = {
     "easy": ("layer", "layer attention", "embeddings", "pooler"),
     "medium": ("layer", "layer attention", "embeddings"),
@@ -83,7 +83,7 @@ _PRODUCTS: Mapping[Level, Mapping[str, str]] = {
     "hard": {"layer": N_("one layer"), "": N_("the whole model")},
 }
 _OPTIMIZERS: Mapping[Optimizer, str] = {"sgd": "SGD", "momentum": N_("SGD with momentum"), "adamw": "AdamW"}
-# What can change a number of parameters or FLOPs, and what people think can.
+# Fields that can change the number of parameters or FLOPs, and fields that people may think can.
 _FIELDS = (
     "vocab_size",
     "hidden_size",
@@ -111,7 +111,7 @@ def _classes(level: Level, family: Family) -> tuple[str, ...]:
 
 
 def _paths(subject: Subject, meanings: Iterable[str]) -> dict[str, str]:
-    """The paths of modules and steps by what they mean, of those that a model has. Layers are alike: one is meant."""
+    """The paths of modules and steps by their meaning, for those that the model has; one layer stands for all."""
     names = {step.key: step.name for step in subject.model().run(Sizes())}
     layer, inside = split_layer(names["attention.scores"])
     tops = {key.split(".")[0]: name.split(".")[0] for key, name in names.items() if "." in name}
@@ -159,11 +159,11 @@ def _architecture(random: Random, level: Level, family: Family) -> Exercise:
 
 
 def _count(kind: Kind, subject: Subject, question: Said, path: str = "") -> Exercise:
-    """An exercise that asks for the elements of tensors: of the model's, or of one copy of what is at a path."""
+    """An exercise that asks for a number of elements: of the whole model, or of one copy of what is at a path."""
     model = subject.model()
     empty = Exercise(kind, subject, question, 0, "parameters", path=path)
     tensors = tuple(asked(empty, counted(model)))
-    # One tensor is no module of the tree.
+    # A tensor is not a module of the tree.
     right = total(tensors) if kind == "tensor" else submodule(model, path).num_parameters()
     layers = subject.config.num_hidden_layers
     mistakes = [Mistake(_EVERYWHERE, layers * right)] if "*" in path else []
@@ -177,7 +177,7 @@ _WITH_BIAS = Said(N_("the bias is counted as well, but it is a tensor of its own
 
 
 def _others(right: int, mistakes: Iterable[Mistake]) -> tuple[Mistake, ...]:
-    """Mistakes that show: with one layer, all layers are one, and an embedding has no bias."""
+    """The mistakes that change the number: not all layers where there is one, not a bias that an embedding lacks."""
     return tuple(mistake for mistake in mistakes if mistake.amount not in (0, right))
 
 
@@ -227,7 +227,7 @@ def _flops_mistakes(subject: Subject, call: tuple[int, int], path: str) -> Itera
 
 
 def _cost(steps: Iterable[Step], path: str, convention: Convention = PYTORCH) -> int:
-    """The cost of one copy of a module or step; 0 where none of these steps is in it."""
+    """The cost of one copy of a module or step; 0 if it has none of these steps."""
     return next((row.cost for row in by_name(steps, convention) if row.name == path), 0)
 
 
@@ -257,7 +257,7 @@ def _memory(random: Random, level: Level, family: Family) -> Exercise:
     return Exercise("memory", subject, question, right, "bytes", mistakes=mistakes, memory=memory)
 
 
-_WEIGHT_PRECISIONS: tuple[Precision, ...] = ("fp32", "mixed-18")  # computes in float32, in bfloat16
+_WEIGHT_PRECISIONS: tuple[Precision, ...] = ("fp32", "mixed-18")  # they compute in float32 and in bfloat16
 
 
 def _memory_mistakes(memory: Memory) -> Iterator[Mistake]:
@@ -303,7 +303,7 @@ _ASKED: Mapping[Unit, str] = {
 
 
 def change(of: Unit, field: str, subject: Subject, call: tuple[int, int]) -> int:
-    """By how much a small change of a field changes the number of parameters, or the FLOPs of a forward pass."""
+    """The change of the number of parameters, or of the FLOPs of a forward pass, by a small change of a field."""
     found = effect(field, subject, *call)
     return found.parameters if of == "parameters" else found.flops
 
@@ -329,7 +329,7 @@ def _error(random: Random, level: Level, family: Family) -> Exercise:
 
 
 def _wrong_places(exercise: Exercise) -> list[tuple[str, str]]:
-    """The lines of a worked count that are wrong; none if a line is missing, or something is counted in addition."""
+    """The wrong lines of a worked count; none if the miscount removes a line or adds tensors."""
     right = by_place(exercise.tensors, exercise.subject)
     wrong = by_place(exercise.miscounted(), exercise.subject)
     if set(wrong) != set(right) or len(exercise.miscounted()) > len(exercise.tensors):

@@ -1,4 +1,4 @@
-"""What an exercise is: a question about a model, its right answer, and what people get wrong about it."""
+"""An exercise: a question about a model, its right answer, and common mistakes."""
 
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import replace
@@ -32,21 +32,21 @@ TITLES: Mapping[Kind, str] = {
 
 
 class Said(NamedTuple):
-    """An English sentence with placeholders, and what fills them: names, numbers, or English to be translated."""
+    """An English sentence with placeholders, and their values: names, numbers, or English to be translated."""
 
     message: str
     values: Mapping[str, str] = {}
 
 
 class Mistake(NamedTuple):
-    """A number that somebody may come to, and what makes the difference, without a full stop."""
+    """A wrong number that somebody may arrive at, and the reason, without a full stop."""
 
     said: Said
     amount: int
 
 
 class Memory(NamedTuple):
-    """What is kept in memory: so many parameters, these parts of what training needs."""
+    """The memory for some parts of what training a number of parameters needs."""
 
     parameters: int
     precision: Precision
@@ -66,13 +66,13 @@ class Exercise(NamedTuple):
     question: Said
     right: int | Shape | frozenset[str]  # a number, a shape, or the fields of ``options`` that change something
     unit: Unit | None = None  # of a number
-    call: tuple[int, int] | None = None  # batch_size and sequence_length, where something goes through the model
-    path: str = ""  # the module or step that is asked about, as in the tree
-    tensors: tuple[Tensor, ...] = ()  # that are counted
-    mistakes: tuple[Mistake, ...] = ()  # beside those of MISCOUNTS
+    call: tuple[int, int] | None = None  # batch_size and sequence_length, for an exercise about a forward pass
+    path: str = ""  # of the module or step in question, as in the tree
+    tensors: tuple[Tensor, ...] = ()  # the counted ones
+    mistakes: tuple[Mistake, ...] = ()  # in addition to MISCOUNTS
     options: tuple[str, ...] = ()  # fields to choose from
     miscount: str = ""  # in the worked count
-    place: tuple[str, str] | None = None  # the component and the part where it is
+    place: tuple[str, str] | None = None  # the component and the part with the miscount
     memory: Memory | None = None
 
     @property
@@ -80,14 +80,14 @@ class Exercise(NamedTuple):
         return self.subject.config
 
     def sizes(self) -> dict[str, int]:
-        """What has to be known of the model, by the names of fields."""
+        """The given sizes of the model and of the batch, by the names of fields."""
         labels = self.kind in ("architecture", "field")
         fields = [field for field in sizes_of(type(self.config)) if field != "num_labels" or labels]
         given = {field: getattr(self.config, field) for field in fields}
         return given | (dict(zip(BATCH, self.call, strict=True)) if self.call else {})
 
     def published(self) -> str | None:
-        """The preset that the sizes are those of, if they are."""
+        """The name of the preset that has these sizes, or None."""
         labels = self.config.num_labels
         return next(
             (name for name, one in PRESETS.items() if replace(one.config, num_labels=labels) == self.config), None
@@ -101,14 +101,14 @@ class Exercise(NamedTuple):
         return tuple(tensor for tensor in self.tensors if places.get(tensor.name) == self.place)
 
     def miscounted(self) -> tuple[Tensor, ...]:
-        """What is counted in the worked count of the exercise."""
+        """The tensors of the worked count, with its miscount."""
         return MISCOUNTS[self.miscount].make(self.tensors, MiscountSizes.of(self.config))
 
 
 def by_place(tensors: Iterable[Tensor], subject: Subject) -> dict[tuple[str, str], int]:
-    """The terms of a count: how many elements there are in each component and part of a model.
+    """The terms of a count: the number of elements in each (component, part) of a model.
 
-    With tensors of symbols the terms are symbols.
+    With symbolic tensors the terms are symbolic.
     """
     places = _places(subject)
     return summed((places[tensor.name], tensor.num_parameters()) for tensor in tensors if tensor.name in places)
@@ -121,7 +121,7 @@ def _places(subject: Subject) -> Mapping[str, tuple[str, str]]:
 
 
 def asked(exercise: Exercise, tensors: Iterable[Tensor]) -> Iterator[Tensor]:
-    """Those of a model's tensors that an exercise counts: all, or one copy of what is at its path."""
+    """The tensors that an exercise counts: all of the model's, or one copy of those at its path."""
     for tensor in tensors:
         if not exercise.path:
             yield tensor
@@ -130,6 +130,6 @@ def asked(exercise: Exercise, tensors: Iterable[Tensor]) -> Iterator[Tensor]:
 
 
 def shown(path: str, subject: Subject) -> str:
-    """A path as people read it: of the layers that are alike, the first."""
+    """A path for readers, with the number of the first layer in place of ``*``."""
     model = subject.model()
     return path.replace("*", f"{model.body().first_layer(path) or model.first_layer(path)}")

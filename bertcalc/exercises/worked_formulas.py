@@ -1,4 +1,4 @@
-"""Exercises worked out: the same tensors and the same steps read with symbols, line by line.
+"""Solutions of exercises line by line, from the same tensors and steps with symbolic sizes.
 
 >>> from bertcalc.exercises.generate import sheet
 >>> [line] = worked(sheet(1, "easy")[0])
@@ -15,7 +15,7 @@ import sympy
 from bertcalc.compute.flop_formulas import letters, name_formulas
 from bertcalc.compute.flops import PYTORCH
 from bertcalc.diagnosis.cause_formulas import SYMBOLIC_SIZES
-from bertcalc.diagnosis.miscounts import MISCOUNTS, PADDED_TO, MiscountSizes, counted
+from bertcalc.diagnosis.miscounts import MISCOUNTS, MiscountSizes, counted
 from bertcalc.exercises.generate import change
 from bertcalc.exercises.questions import Exercise, Memory, asked, by_place
 from bertcalc.formula import (
@@ -38,7 +38,7 @@ _PARAMETERS = sympy.Symbol("N")
 
 
 class WorkedLine(NamedTuple):
-    """A line of a count: what is counted (English, or a name in backquotes), and LaTeX: letters, numbers, result."""
+    """A line of a solution: its label (English, or a name in backquotes), and letters, numbers and result as LaTeX."""
 
     label: tuple[str, ...]
     letters: str
@@ -46,12 +46,12 @@ class WorkedLine(NamedTuple):
     result: str
 
     def latex(self) -> str:
-        """The line as one equation; what would be the same on both sides stands there once."""
+        """The line as one equation, without sides that repeat another."""
         return " = ".join(dict.fromkeys(part for part in (self.letters, self.numbers, self.result) if part))
 
 
 def worked(exercise: Exercise) -> tuple[WorkedLine, ...]:
-    """How the right answer comes about: the terms of a count and their sum, one equation, or what a change does."""
+    """The solution: the terms of a count and their sum, one equation, or the effect of each field."""
     match exercise.kind:
         case "shape" | "step":
             return (_shape(exercise),)
@@ -66,7 +66,7 @@ def worked(exercise: Exercise) -> tuple[WorkedLine, ...]:
 
 
 def worked_wrong(exercise: Exercise) -> tuple[WorkedLine, ...]:
-    """The worked count in which one line is wrong, without the letters that would show which."""
+    """The worked count with one wrong line, without the letters that would reveal it."""
     wrong = MISCOUNTS[exercise.miscount].make(_symbolic(exercise), SYMBOLIC_SIZES)
     return tuple(line._replace(letters="") for line in _terms(exercise, exercise.miscounted(), wrong))
 
@@ -77,15 +77,15 @@ def _symbolic(exercise: Exercise) -> tuple[Tensor, ...]:
 
 
 def _terms(exercise: Exercise, tensors: Iterable[Tensor], symbolic: Iterable[Tensor]) -> Iterator[WorkedLine]:
-    sizes = _padded(exercise)
+    padded = MiscountSizes.of(exercise.config).padded_by(exercise.miscount)
     values = by_place(tensors, exercise.subject)
     for place, count in by_place(symbolic, exercise.subject).items():
         term = _written(exact(count))
-        yield _line(place, term, exercise, values[place], **sizes)
+        yield _line(place, term, exercise, values[place], padded_vocab_size=padded)
 
 
 def _total(exercise: Exercise) -> WorkedLine:
-    """The sum of the terms: of a module its formula, of a model that of each component."""
+    """The sum of the terms: the formula of the module, or those of the model's components."""
     result = sum(tensor.num_parameters() for tensor in exercise.tensors)
     if exercise.path:
         return _line(_TOGETHER, formula(exercise.subject, path=exercise.path), exercise, result)
@@ -94,12 +94,6 @@ def _total(exercise: Exercise) -> WorkedLine:
 
 
 _TOGETHER = (N_("together"),)
-
-
-def _padded(exercise: Exercise) -> dict[str, int]:
-    """The size of a vocabulary that is rounded up in the worked count."""
-    sizes = [size for size in PADDED_TO if exercise.miscount == f"padded to {size}"]
-    return {"padded_vocab_size": MiscountSizes.of(exercise.config).padded[sizes[0]]} if sizes else {}
 
 
 def _line(label: tuple[str, ...], term: Formula, exercise: Exercise, result: int, **sizes: int) -> WorkedLine:

@@ -1,1 +1,1 @@
-"""The Hugging Face Hub: a public model's config.json and the headers of its weights; needs huggingface_hub."""
+"""Read a public model's config.json and the headers of its weights from the Hugging Face Hub, with huggingface_hub."""

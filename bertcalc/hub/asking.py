@@ -1,7 +1,7 @@
-"""Reading from the Hub in two processes beside the server, so that a large or slow answer holds nobody else up.
+"""Read from the Hub in two processes beside the server, so that a large or slow answer delays nobody else.
 
 A third reader waits for a free process. A process is ended when its reader leaves or asks for something else, or when
-the time is over.
+it takes too long.
 """
 
 import atexit
@@ -24,17 +24,16 @@ SECONDS = 30.0  # for all requests of a reader together
 PATIENCE = 20.0  # seconds that a reader waits for a free process
 
 PLACES = [Worker(SECONDS, nice=10) for _place in range(2)]
-_FREE: LifoQueue[Worker] = LifoQueue()  # the last first: it is warm
+_FREE: LifoQueue[Worker] = LifoQueue()  # last in, first out: the process that ran last is warm
 for _worker in PLACES:
     atexit.register(_worker.kill)
     _FREE.put(_worker)
 
 
 def ask(repo_id: str, wanted: Callable[[], object]) -> tuple[Described, Matching]:
-    """The config.json of a public model, and its tensors beside ours.
+    """The config.json of a public model, and the comparison of its tensors with ours. Raises InputError.
 
-    ``wanted`` is called again and again meanwhile, and raises if the reader wants something else by now. Raises
-    InputError.
+    ``wanted`` is called repeatedly meanwhile, and raises if the reader has asked for something else.
     """
     return _run(reader.compared, repo_id, wanted)
 

@@ -1,13 +1,13 @@
-"""A model on the Hugging Face Hub: its config.json, and the headers of its safetensors files, never the weights.
+"""Read a model's config.json and the headers of its safetensors files from the Hugging Face Hub, never the weights.
 
-huggingface_hub says where the Hub is (``HF_ENDPOINT``) and whether anything may be asked (``HF_HUB_OFFLINE``), has the
-connection and knows which names are possible. It is imported inside the functions, which run in another process:
-asking.py ends that when it takes too long, so that nothing here looks at a clock. All requests are anonymous: what the
-owner of the server may see is not for its visitors.
+huggingface_hub knows the address of the Hub (``HF_ENDPOINT``) and whether requests are allowed (``HF_HUB_OFFLINE``),
+holds the connection and validates names. It is imported inside the functions, which run in another process: asking.py
+ends that process when it takes too long, so there is no overall timeout here. All requests are anonymous: visitors must
+not see what only the owner of the server may see.
 
 The requests are our own, because huggingface_hub 2.4 (``parse_safetensors_file_metadata``) downloads whatever a server
-sends, takes headers of 25 MB, follows redirects to any host, and accepts files that are cut off and keys that are there
-twice: tests/hub/test_hub.py, test_what_huggingface_hub_lacks.
+sends, takes headers of 25 MB, follows redirects to any host, and accepts truncated files and duplicate keys:
+tests/hub/test_hub.py, test_what_huggingface_hub_lacks.
 """
 
 import importlib.util
@@ -29,7 +29,7 @@ from bertcalc.text import N_, shorten
 LONGEST = 96  # characters of a name, as on the Hub
 _TIMEOUT = 10  # seconds without an answer
 _REDIRECTS = 5
-_FIRST = 100_000  # bytes: nearly every header is shorter
+_FIRST = 100_000  # bytes of the first request: nearly every header is shorter
 _FILE = "model.safetensors"
 
 
@@ -41,24 +41,24 @@ class Found(NamedTuple):
 
 
 class _Body(NamedTuple):
-    """The first bytes of a file, and the size of all of it."""
+    """The first bytes of a file, and the size of the whole file."""
 
     data: bytes
     size: int
 
 
 def installed() -> bool:
-    """Whether the Hub can be asked at all."""
+    """Whether huggingface_hub is installed, without importing it."""
     return importlib.util.find_spec("huggingface_hub") is not None
 
 
 def check_name(repo_id: str) -> Problem | None:
-    """The problem of a model's name, found before anything is asked."""
+    """The problem of a model's name, if it has one; makes no request."""
     from huggingface_hub.errors import HFValidationError
     from huggingface_hub.utils import validate_repo_id  # type: ignore[attr-defined]  # imported lazily there
 
     with suppress(HFValidationError):
-        validate_repo_id(repo_id)  # which lets letters of all scripts and a line's end pass
+        validate_repo_id(repo_id)  # it accepts letters of all scripts and a trailing newline
         if repo_id.isascii() and repo_id.isprintable() and len(repo_id) <= LONGEST:
             return None
     message = N_(
@@ -69,7 +69,7 @@ def check_name(repo_id: str) -> Problem | None:
 
 
 def compared(repo_id: str) -> tuple[Described, Matching]:
-    """The config.json of a public model, and its tensors beside ours. Raises InputError."""
+    """The config.json of a public model, and the comparison of its tensors with ours. Raises InputError."""
     found = find(repo_id)
     config, named = found.reading.config, found.reading.architecture
     subject = Subject(config, named) if named else best_class(found.tensors, config)
@@ -99,7 +99,7 @@ class _Model:
         self.left = LARGEST_HEADER
 
     def tensors(self) -> tuple[StoredTensor, ...]:
-        """The tensors of its only file, or of all files in its index."""
+        """The tensors of the model's only file, or of all files in its index."""
         if (tensors := self._header(_FILE)) is not None:
             return tensors
         index = self.get(INDEX, LARGEST_HEADER)
@@ -131,12 +131,12 @@ class _Model:
         return read(start.data[LENGTH_BYTES:end], start.size - end).tensors
 
     def get(self, filename: str, most: int) -> _Body | None:
-        """The first bytes of a file; None if the model has no such file. Raises InputError."""
+        """Get at most ``most`` bytes of a file; None if the model has no such file. Raises InputError."""
         import httpx2
         from huggingface_hub import constants, get_session, hf_hub_url
 
         url = hf_hub_url(self.repo_id, filename)
-        # Uncompressed, so that a small answer cannot become a large one.
+        # Uncompressed, so that a small response cannot expand into a large one.
         headers = {"user-agent": "bertcalc", "range": f"bytes=0-{most - 1}", "accept-encoding": "identity"}
         try:
             for _redirect in range(_REDIRECTS):
@@ -178,7 +178,7 @@ class _Model:
 
 
 def _size(status: int, headers: Mapping[str, str]) -> int | None:
-    """Bytes of the whole file; None if a server that sends all of it does not say."""
+    """The size of the whole file in bytes; None if the server sends the whole file without saying its size."""
     if status == 200:
         length = headers.get("content-length", "")
         return int(length) if re.fullmatch("[0-9]{1,18}", length) else None
@@ -189,7 +189,7 @@ def _size(status: int, headers: Mapping[str, str]) -> int | None:
 
 
 def _is_the_hubs(url: str, endpoint: str) -> bool:
-    """Whether an address is of the endpoint itself, or of a host where the Hub keeps large files."""
+    """Whether a URL is on the endpoint itself, or on a host where the Hub keeps large files."""
     there, here = urlsplit(url), urlsplit(endpoint)
     if (there.scheme, there.netloc) == (here.scheme, here.netloc):
         return True

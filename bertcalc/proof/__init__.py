@@ -1,5 +1,5 @@
-"""The proofs: the real model of transformers and PyTorch beside our counts.
+"""The proofs: compare our counts with the real model of transformers and PyTorch.
 
-torch and transformers take a second and 275 MB to import: so functions import them, and run in another process
-(bertcalc.worker). Pages that do not ask the real model work without them.
+torch and transformers take a second and 275 MB to import, so they are imported inside functions that run in another
+process (bertcalc.worker). Pages that do not need the real model work without them.
 """

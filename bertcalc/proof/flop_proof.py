@@ -1,4 +1,4 @@
-"""The proof of the FLOPs: our count against PyTorch's FlopCounterMode on the real model, module by module."""
+"""Prove the FLOPs: compare our count with PyTorch's FlopCounterMode on the real model, module by module."""
 
 import re
 from typing import Any, NamedTuple
@@ -13,7 +13,7 @@ from bertcalc.tree.totals import summed
 
 
 class FlopCheck(NamedTuple):
-    """FLOPs of a module, or of a whole pass, in our count and in PyTorch's; None if it has none."""
+    """The FLOPs of a module or of a whole pass in our count and in PyTorch's; None if a count has none."""
 
     name: str
     ours: int | None
@@ -35,7 +35,7 @@ class FlopProof(NamedTuple):
 def prove(subject: Subject, call: Call, *, recompute: bool) -> FlopProof:
     """Compare with PyTorch's count of a forward and backward pass on the meta device, with eager attention.
 
-    The configuration has to be one that transformers 5 builds, and the call one that runs.
+    The configuration must be one that transformers 5 can build, and the call one that runs.
     """
     import torch
     from torch.utils.flop_counter import FlopCounterMode
@@ -63,9 +63,9 @@ def prove(subject: Subject, call: Call, *, recompute: bool) -> FlopProof:
 
 
 def compare(ours: dict[str, int], counts: dict[str, int], real: Any, prefix: str) -> list[FlopCheck]:
-    """Each module, summed over the layers; a step of ours that is no module counts for the module that it is in.
+    """Compare each module, summed over the layers; a step that is not a module counts for the modules it is in.
 
-    ``prefix`` is the name that a class with a head gives the body, under which PyTorch counts; ours has none.
+    PyTorch's names have the body's ``prefix`` in a class with a head, ours do not.
     """
 
     def folded(name: str) -> str:

@@ -1,4 +1,4 @@
-"""The proof of memory: our count of what autograd saves against PyTorch's saved_tensors_hooks on the real model."""
+"""Prove the memory: compare our count of what autograd saves with saved_tensors_hooks on the real model."""
 
 from functools import partial
 from typing import Any, NamedTuple
@@ -18,7 +18,7 @@ _SELECTIVE = "bertcalc-selective"
 
 
 class MemoryProof(NamedTuple):
-    """Saved bytes in our count and in PyTorch's."""
+    """The saved bytes in our count and in PyTorch's."""
 
     ours: int
     theirs: int
@@ -27,8 +27,8 @@ class MemoryProof(NamedTuple):
 def prove(subject: Subject, plan: Plan, batch_size: int, sequence_length: int) -> MemoryProof:
     """Compare with what autograd holds at the end of a forward pass on the meta device.
 
-    There attention is eager, and dropout masks are as wide as activations. The configuration has to be one that
-    transformers 5 builds, and the pass one that runs.
+    On that device attention is eager, and dropout masks have the dtype of the activations. The configuration must be
+    one that transformers 5 can build, and the pass one that runs.
     """
     import torch
 
@@ -53,17 +53,17 @@ def prove(subject: Subject, plan: Plan, batch_size: int, sequence_length: int) -
 
 
 class _Handle:
-    """What autograd holds instead of a tensor."""
+    """The object that autograd holds in place of a tensor."""
 
     def __init__(self, tensor: Any) -> None:
         self.tensor = tensor
 
 
 def _kept_bytes(real: Any, given: dict[str, Any], masks: list[Any]) -> int:
-    """Bytes of distinct storages, without parameters, buffers, attention masks and integer index tensors."""
+    """Bytes of the distinct storages that autograd holds, without parameters, buffers, attention masks and indices."""
     import torch
 
-    handles: WeakSet[_Handle] = WeakSet()  # weak, because a checkpoint frees some of its tensors again
+    handles: WeakSet[_Handle] = WeakSet()  # weak, because gradient checkpointing frees some tensors again
 
     def hold(tensor: Any) -> _Handle:
         handle = _Handle(tensor)
@@ -81,7 +81,7 @@ def _kept_bytes(real: Any, given: dict[str, Any], masks: list[Any]) -> int:
 
 
 def _recompute(real: Any, plan: Plan) -> None:
-    """Have the real model recompute as planned: its own checkpoints around layers, ours around attention cores."""
+    """Set up the planned gradient checkpointing: transformers' around layers, or ours around attention cores."""
     from transformers import AttentionInterface, AttentionMaskInterface
     from transformers.masking_utils import eager_mask
 
@@ -90,7 +90,7 @@ def _recompute(real: Any, plan: Plan) -> None:
     real.set_attn_implementation(_SELECTIVE if plan.recompute == "selective" else "eager")
     if plan.recompute == "full":
         real.activation_checkpointing_enable()
-        real.disable_input_require_grads()  # else transformers computes gradients of frozen embeddings, too
+        real.disable_input_require_grads()  # otherwise transformers also computes gradients of frozen embeddings
 
 
 def _checkpointed(module: Any, query: Any, key: Any, value: Any, attention_mask: Any, **options: Any) -> Any:
@@ -102,5 +102,5 @@ def _checkpointed(module: Any, query: Any, key: Any, value: Any, attention_mask:
 
 
 def _note_masks(masks: list[Any], _module: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> None:
-    """Keep the attention masks: the only inputs of an attention module with four dimensions."""
+    """Collect the attention masks: the only inputs of an attention module with four dimensions."""
     masks += [value for value in (*args, *kwargs.values()) if hasattr(value, "dim") and value.dim() == 4]

@@ -1,4 +1,4 @@
-"""The proof of the outputs: what we say that forward returns against what it returns on the meta device."""
+"""Prove the outputs: compare those we predict for forward with those it returns on the meta device."""
 
 from itertools import zip_longest
 from math import prod
@@ -13,7 +13,7 @@ Contents = list[tuple[Shape, str]]
 
 
 class Returned(NamedTuple):
-    """One output: its name or position, its type, and shape and dtype of each tensor in it."""
+    """One output: its name or position, its type, and the shape and dtype of each tensor in it."""
 
     name: str
     kind: str
@@ -21,7 +21,7 @@ class Returned(NamedTuple):
 
 
 class ComparedOutput(NamedTuple):
-    """One output, ours and the real model's; None where one of them has no output at this place."""
+    """One output, ours and the real model's; None if one of them has no output at this position."""
 
     ours: Returned | None
     theirs: Returned | None
@@ -35,7 +35,7 @@ class ComparedOutput(NamedTuple):
 def prove(subject: Subject, call: Call) -> list[ComparedOutput]:
     """Run the real forward method with the arguments of a call, and compare each output with ours.
 
-    The configuration has to be one that transformers 5 builds, and the call one that runs.
+    The configuration must be one that transformers 5 can build, and the call one that runs.
     """
     import torch
 
@@ -43,20 +43,23 @@ def prove(subject: Subject, call: Call) -> list[ComparedOutput]:
         real = empty_model(subject)
         real.set_attn_implementation("eager")  # the only one that returns attentions
         entries = inputs(subject, call, run(taking_all(subject), call))
-        returned = real(**_arguments(subject, call, entries))
+        flags = ["output_hidden_states", "output_attentions", "return_dict"]
+        flags += [entry.name for entry in entries if entry.given and not entry.tensors]
+        returned = real(**{flag: getattr(call, flag) for flag in flags}, **given_tensors(subject, entries))
     ours = outputs(subject, call, run(subject, call))
     return compare(ours, returned)
 
 
 def countable(subject: Subject, call: Call) -> bool:
-    """Whether the bytes of every tensor fit into 63 bits, in which PyTorch counts them."""
+    """Whether the bytes of every tensor fit into the signed 64-bit integers in which PyTorch counts them."""
     return all(4 * prod(step.gives.shape) < 2**63 for step in run(subject, call))
 
 
 def given_tensors(subject: Subject, entries: list[Entry], dtype: Any = None) -> dict[str, Any]:
-    """The inputs of a call as tensors on PyTorch's default device; ``dtype`` instead of float32.
+    """The inputs of a call as tensors on PyTorch's default device, with ``dtype`` in place of float32.
 
-    Without an attention_mask, transformers looks into tokens or positions of some models: the meta device has none.
+    Some models get an attention_mask in any case: without one transformers reads the values of tokens or positions,
+    which the meta device does not have.
     """
     import torch
 
@@ -71,7 +74,7 @@ def given_tensors(subject: Subject, entries: list[Entry], dtype: Any = None) -> 
 
 
 def compare(entries: list[Entry], returned: Any) -> list[ComparedOutput]:
-    """Our outputs against those of a real forward method: a tuple, or a dictionary of names."""
+    """Compare our outputs with those of a real forward method, which are a tuple or a dictionary by name."""
     pairs = [(f"[{at}]", value) for at, value in enumerate(returned)] if type(returned) is tuple else returned.items()
     theirs = [Returned(name, type(value).__name__, _contents(value)) for name, value in pairs]
     return [ComparedOutput(*pair) for pair in zip_longest(map(_ours, entries), theirs)]
@@ -84,7 +87,7 @@ def _ours(entry: Entry) -> Returned:
 
 
 def _contents(value: Any) -> Contents:
-    """Shape and dtype of every tensor of an output, which can be None, a tuple or a cache of keys and values."""
+    """The shape and dtype of every tensor of an output, which can be None, a tuple or a key/value cache."""
     if value is None:
         return []
     if hasattr(value, "shape"):
@@ -94,9 +97,3 @@ def _contents(value: Any) -> Contents:
     elif hasattr(value, "layers"):
         value = [tensor for layer in value.layers for tensor in (layer.keys, layer.values)]
     return [found for inside in value for found in _contents(inside)]
-
-
-def _arguments(subject: Subject, call: Call, entries: list[Entry]) -> dict[str, Any]:
-    flags = ["output_hidden_states", "output_attentions", "return_dict"]
-    flags += [entry.name for entry in entries if entry.given and not entry.tensors]
-    return {flag: getattr(call, flag) for flag in flags} | given_tensors(subject, entries)

@@ -1,4 +1,4 @@
-"""The model that transformers builds: without weights, or with random ones if they fit into memory."""
+"""Build the real model with transformers: on the meta device, or with random weights if they fit into memory."""
 
 import importlib.util
 from collections.abc import Callable
@@ -19,7 +19,7 @@ FORWARD_TOKENS = 8
 
 
 class RealRun(NamedTuple):
-    """A forward pass of the model with random weights."""
+    """The result of a forward pass of the model with random weights."""
 
     parameters: int
     weight_bytes: int
@@ -29,12 +29,12 @@ class RealRun(NamedTuple):
 
 @cache
 def installed() -> bool:
-    """Whether torch and transformers are there; does not import them."""
+    """Whether torch and transformers are installed, without importing them."""
     return all(importlib.util.find_spec(name) for name in ("torch", "transformers"))
 
 
 def buildable(subject: Subject) -> Subject:
-    """The model as transformers 5 can build it: relative position embeddings exist in 4 only."""
+    """The model as transformers 5 can build it: only transformers 4 has relative position embeddings."""
     return subject._replace(config=replace(subject.config, position_embedding_type="absolute"))
 
 
@@ -45,7 +45,7 @@ def not_checked(subject: Subject) -> int:
 
 
 def real_class(architecture: str) -> Any:
-    """The class of transformers. Raises NotImplementedError with its name if the installed one does not have it."""
+    """A class of transformers. Raises NotImplementedError with its name if the installed version lacks it."""
     import transformers
 
     if not hasattr(transformers, architecture):
@@ -57,20 +57,20 @@ def real_model(subject: Subject) -> Any:
     """The model that transformers builds, on PyTorch's current default device."""
     import transformers
 
-    transformers.logging.set_verbosity_error()  # its advice about decoders is for people who train
+    transformers.logging.set_verbosity_error()  # its warnings about decoders matter in training only
     fields = {name: value for name, value in vars(subject.config).items() if name != "position_embedding_type"}
     config = getattr(transformers, type(subject.config).__name__)(**fields)
     if subject.cls.flattens_regression and subject.config.num_labels > 1:
-        config.problem_type = "single_label_classification"  # else it looks into the labels, which may have no numbers
-    options = {} if subject.add_pooling_layer else {"add_pooling_layer": False}  # which only the body's class has
+        config.problem_type = "single_label_classification"  # otherwise forward reads the values of the labels
+    options = {} if subject.add_pooling_layer else {"add_pooling_layer": False}  # only the body's class accepts it
     return real_class(subject.architecture)(config, **options)
 
 
 def empty_model(subject: Subject) -> Any:
     """The model that transformers builds on the meta device: shapes without weights.
 
-    PyTorch runs the initialisation of weights that are not there, too. transformers 5.23 can skip it, which saves a
-    third of the time, and with it skips tying the weights: hence ``tie_weights``.
+    Even there PyTorch runs the initialization of weights. transformers 5.23 can skip it, which saves a third of the
+    time, but then also skips tying the weights: hence ``tie_weights``.
     """
     import torch
     from transformers.initialization import no_init_weights
@@ -84,9 +84,9 @@ def empty_model(subject: Subject) -> Any:
 
 
 def with_values(forward: Callable[..., Any]) -> Callable[..., Any]:
-    """A forward method for the meta device that looks at values, which tensors without memory have not.
+    """Wrap a forward method that reads values of tensors, so that it runs on the meta device, which has no values.
 
-    ModernBERT's for multiple choice looks where its first token is, and whether any token is padding: none is.
+    ModernBERT's for multiple choice reads the position of its first token, and whether any token is padding: none is.
     """
     import torch
     from torch.overrides import TorchFunctionMode
@@ -108,12 +108,12 @@ def with_values(forward: Callable[..., Any]) -> Callable[..., Any]:
 
 
 def needed_bytes(model: Module) -> int:
-    """Memory for the weights in float32, and a quarter more for building them and for the forward pass."""
+    """Bytes for the weights in float32, and a quarter more for building the model and for the forward pass."""
     return 5 * model.num_parameters()
 
 
 def available_bytes() -> int:
-    """Memory that this process can still take: the machine's, or its container's where that is less."""
+    """The memory that is still available to this process, on the machine or in its container if that is less."""
     free: int = psutil.virtual_memory().available
     group = Path("/sys/fs/cgroup")
     try:
@@ -124,9 +124,9 @@ def available_bytes() -> int:
 
 
 def run_forward(subject: Subject) -> RealRun:
-    """Build the model with random weights, pass a few tokens through it, and free it again.
+    """Build the model with random weights, and run a forward pass of a few tokens.
 
-    Raises MemoryError if the model does not fit any more.
+    Raises MemoryError if the model does not fit into the available memory.
     """
     import torch
 

@@ -1,4 +1,4 @@
-"""The proof of the tensors: our module tree against the real model, tensor by tensor."""
+"""Prove the tensors: compare our module tree with the real model, tensor by tensor."""
 
 from collections import Counter
 from itertools import zip_longest
@@ -14,7 +14,7 @@ from bertcalc.tree.nn import Shape
 
 
 class Check(NamedTuple):
-    """One comparison: what was compared, what we say, what transformers says."""
+    """One comparison: the name of the quantity, our value, transformers' value, and whether they agree."""
 
     name: str
     ours: str
@@ -23,14 +23,14 @@ class Check(NamedTuple):
 
 
 class Difference(NamedTuple):
-    """Two tensors at the same place of both models that differ; None where a model has no tensor there."""
+    """Two different tensors at the same position of the two models; None if a model has no tensor there."""
 
     ours: tuple[str, Shape] | None
     theirs: tuple[str, Shape] | None
 
 
 class Proof(NamedTuple):
-    """The outcome of a comparison, with the milliseconds that it took and the versions of the libraries."""
+    """The result of a comparison, with its duration in milliseconds and the versions of the libraries."""
 
     checks: list[Check]
     differences: list[Difference]
@@ -52,18 +52,18 @@ def prove(subject: Subject) -> Proof:
     import torch
     import transformers
 
-    real_class(subject.architecture)  # imports the module that has the class, which is not to be timed
+    real_class(subject.architecture)  # imports the module of the class, which is not to be timed
     began = perf_counter()
     real = empty_model(subject)
     built = perf_counter()
     checks, differences = compare(subject.model(), real)
-    # str: PyTorch's version is an object of its own, and unpickling it would import PyTorch in the server.
+    # str, because unpickling PyTorch's own version type would import PyTorch in the server.
     versions = {"transformers": transformers.__version__, "torch": str(torch.__version__)}
     return Proof(checks, differences, 1000 * (built - began), 1000 * (perf_counter() - built), versions)
 
 
 def compare(model: Module, real: Any) -> tuple[list[Check], list[Difference]]:
-    """Every check of our tree against a real torch module, and the tensors that differ."""
+    """Compare our tree with a real torch module: all checks, and the tensors that differ."""
     ours = list(model.named_parameters())
     theirs = [(name, tuple(tensor.shape)) for name, tensor in real.named_parameters()]
     differences = [Difference(*pair) for pair in zip_longest(ours, theirs) if pair[0] != pair[1]]

@@ -1,8 +1,8 @@
-"""Connections on which no request comes are closed, and refusals of unreadable requests have the security headers.
+"""Close connections on which no request arrives, and add the security headers to refusals of malformed requests.
 
-uvicorn 0.54 keeps such connections for ever and has no setting for either (Kludex/uvicorn#157). It has chosen its
-classes when it imports the app: so four methods, of uvicorn 0.54 and websockets 17.4, are replaced. Each has a test at
-a real server that fails when it is not called any more (tests/server/test_connections.py).
+uvicorn 0.54 keeps such connections forever and has no setting for either (Kludex/uvicorn#157). It has already chosen
+its protocol classes when it imports the app, so four methods of uvicorn 0.54 and websockets 17.4 are replaced. Each has
+a test with a real server that fails when the method is no longer called (tests/server/test_connections.py).
 """
 
 import asyncio
@@ -18,15 +18,15 @@ from websockets.server import ServerProtocol
 
 from bertcalc.server.headers import HEADERS
 
-# Seconds that a request may take to arrive; twice as many for its body, and for the next request of a connection.
+# Seconds that a request may take to arrive; its body, and the next request of a connection, may take twice as long.
 PATIENCE = 10.0
-_FILES = 10_000  # open at once; each browser takes six
+_FILES = 10_000  # open files; each browser takes six connections
 _made, _reject = H11Protocol.connection_made, ServerProtocol.reject
 _handed_over = WebSocketsSansIOProtocol.connection_made
 
 
 def guard() -> None:
-    """Replace the methods, and let the server open more files."""
+    """Replace the methods, and raise the limit of open files."""
     H11Protocol.connection_made = _connection_made  # type: ignore[assignment, method-assign]
     H11Protocol.send_400_response = _refuse_unread  # type: ignore[assignment, method-assign]
     ServerProtocol.reject = _reject_with_headers  # type: ignore[assignment, method-assign]
@@ -45,10 +45,10 @@ def _connection_made(connection: H11Protocol, transport: asyncio.Transport) -> N
 
 
 def _look(kept: ref[H11Protocol], before: object) -> None:
-    """Close a connection that still waits for the same request, or for the rest of it, as PATIENCE seconds ago."""
+    """Close a connection that waits for the same request or body as PATIENCE seconds ago."""
     connection = kept()
     if not connection or connection.transport.is_closing() or connection not in connection.connections:
-        return  # it is closed, or has become a WebSocket
+        return  # closed, or upgraded to a WebSocket
     waits = connection.conn.their_state in (h11.IDLE, h11.SEND_BODY)
     if waits and connection.cycle is before:
         connection.transport.abort()
@@ -62,14 +62,14 @@ def _handed_over_in_time(socket: WebSocketsSansIOProtocol, transport: asyncio.Tr
 
 
 def _look_at_handshake(kept: ref[WebSocketsSansIOProtocol]) -> None:
-    """Close a WebSocket without a handshake: uvicorn 0.54 does not answer one that has a body."""
+    """Close a WebSocket without a handshake: uvicorn 0.54 does not answer a handshake with a body."""
     socket = kept()
     if socket and not socket.handshake_initiated and not socket.transport.is_closing():
         socket.transport.abort()
 
 
 def _refuse_unread(connection: H11Protocol, message: str) -> None:
-    """H11Protocol.send_400_response with HEADERS; it sends nothing if an answer is under way."""
+    """H11Protocol.send_400_response with HEADERS; sends nothing if a response is under way."""
     if connection.cycle:
         connection.cycle.disconnected = True
     if connection.conn.our_state in (h11.IDLE, h11.SEND_RESPONSE):

@@ -1,4 +1,4 @@
-"""Requests and messages that are refused, or delayed, before Streamlit gets them."""
+"""Refuse or delay requests and messages before Streamlit gets them."""
 
 import asyncio
 import re
@@ -11,14 +11,14 @@ from starlette.types import ASGIApp, Message, Receive, Scope, Send
 from starlette.websockets import WebSocketClose
 from streamlit import config
 
-# Messages of one page: sliders send ten a second, and a browser that was offline sends all that it has kept.
+# WebSocket messages of one page: sliders send ten a second, and a browser that was offline sends its backlog.
 BURST = 100
 A_SECOND = 40.0
 _ALWAYS = ("localhost", "127.0.0.1", "0.0.0.0")
 
 
 class Gate:
-    """Middleware that refuses and delays."""
+    """Middleware that refuses requests and limits the rate of WebSocket messages."""
 
     def __init__(self, app: ASGIApp) -> None:
         self._app = app
@@ -29,7 +29,7 @@ class Gate:
         if refusal:
             await refusal(scope, receive, send)
         elif scope["type"] == "websocket":
-            # The origin is checked: Streamlit would ask another host about some of those that are allowed.
+            # The origin has been checked, and for some of the allowed ones Streamlit would ask another host.
             headers = [(name, value) for name, value in scope["headers"] if name != b"origin"]
             await self._app({**scope, "headers": headers}, _paced(receive), send)
         elif scope["type"] == "http":
@@ -42,9 +42,9 @@ def _refusal(scope: Scope) -> ASGIApp | None:
     if scope["type"] == "websocket":
         headers = Headers(scope=scope)
         if not allowed(headers.get("origin"), headers.get("host")):
-            return WebSocketClose()  # which is a 403
+            return WebSocketClose()  # becomes a 403
     elif scope["type"] == "http":
-        if "/_stcore/metrics" in scope["path"]:  # Streamlit's numbers of sessions are not public
+        if "/_stcore/metrics" in scope["path"]:  # the numbers of sessions are not public
             return Response("Not Found", 404)
         if "/_stcore/upload_file/" in scope["path"]:
             return Response("Nothing is uploaded here.", 403)
@@ -54,8 +54,8 @@ def _refusal(scope: Scope) -> ASGIApp | None:
 def allowed(origin: str | None, host: str | None) -> bool:
     """Whether a page of this origin may open a WebSocket.
 
-    The same as ``_is_origin_allowed`` of Streamlit 1.67, but for the server's address in the internet: Streamlit would
-    ask another host for it at every handshake from elsewhere, and everybody would wait for the answer.
+    Like ``_is_origin_allowed`` of Streamlit 1.67, but without the server's external IP address: Streamlit would ask
+    another host for it at every handshake from elsewhere, and everybody would wait for the answer.
     """
     if origin is None or not config.get_option("server.enableCORS"):
         return True
@@ -69,7 +69,7 @@ def allowed(origin: str | None, host: str | None) -> bool:
 
 
 def _paced(receive: Receive) -> Receive:
-    """Receive at most A_SECOND messages a second after the first BURST; the rest waits in the connection."""
+    """A ``receive`` that returns at most A_SECOND messages a second after the first BURST; the rest waits."""
     left, since = float(BURST), time.monotonic()
 
     async def paced() -> Message:
@@ -85,7 +85,7 @@ def _paced(receive: Receive) -> Receive:
 
 
 def _plain_encodings(scope: Scope) -> Scope:
-    """The request with accept-encoding gzip or none: Streamlit and assets.py take "gzip;q=0" for gzip."""
+    """The request with accept-encoding gzip or none: Streamlit and assets.py mistake "gzip;q=0" for gzip."""
     headers = MutableHeaders(raw=[*scope["headers"]])
     asked = headers.get("accept-encoding", "")
     del headers["accept-encoding"]

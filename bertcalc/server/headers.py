@@ -1,4 +1,4 @@
-"""Security headers for every answer of the server."""
+"""Security headers for every response of the server."""
 
 import re
 from base64 import b64encode
@@ -11,7 +11,7 @@ from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 
 def _hashes(html: str) -> str:
-    """The hashes of the scripts inside of a page, as a policy names them: those of Streamlit 1.67's index.html.
+    """The hashes of a page's inline scripts, in the syntax of a Content-Security-Policy.
 
     If one is missing, browsers refuse that script, and tests/browser/test_security.py fails.
     """
@@ -20,37 +20,37 @@ def _hashes(html: str) -> str:
 
 
 _PAGE = (Path(streamlit.__file__).parent / "static" / "index.html").read_text(encoding="utf-8")
-# The strictest policy with which Streamlit 1.67 works on every page, found by trying. No 'unsafe-eval': Streamlit has
-# Vega interpret the expressions of charts.
+# The strictest policy with which Streamlit 1.67 works on every page, found by trial. 'unsafe-eval' is not needed:
+# Streamlit uses Vega's expression interpreter.
 _POLICY = {
     "default-src": "'none'",
     "script-src": f"'self' {_hashes(_PAGE)} blob:",  # Streamlit loads a component's script as a blob
     "style-src": "'self' 'unsafe-inline'",  # Emotion, KaTeX and st.html write styles into the page
     "img-src": "'self' data:",
-    "font-src": "'self' data:",  # one of KaTeX's is in its style sheet
-    "connect-src": "'self'",  # includes the WebSocket, in browsers since 2022
+    "font-src": "'self' data:",  # one font is inlined in KaTeX's style sheet
+    "connect-src": "'self'",  # includes the WebSocket in browsers since 2022
     "base-uri": "'none'",
     "form-action": "'none'",
-    # Community Cloud shows an app in a frame of a page of its own. Whoever wants the dashboard inside other pages,
-    # such as a course's, adds their address here.
+    # Community Cloud shows an app in a frame. To embed the dashboard in other pages, such as a course's, add their
+    # addresses here.
     "frame-ancestors": "'self' https://share.streamlit.io https://*.streamlit.app",
 }
 HEADERS = {
     "Content-Security-Policy": "; ".join(f"{name} {sources}" for name, sources in _POLICY.items()),
     "X-Content-Type-Options": "nosniff",
-    "Referrer-Policy": "no-referrer",  # a link says what its reader looks at
+    "Referrer-Policy": "no-referrer",  # a URL reveals the model that its reader looks at
     "Permissions-Policy": "camera=(), geolocation=(), microphone=(), payment=(), usb=()",
 }
 
 
 class SecurityHeaders:
-    """Middleware that adds HEADERS to every answer."""
+    """Middleware that adds HEADERS to every response."""
 
     def __init__(self, app: ASGIApp) -> None:
         self._app = app
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
-        """Add them to the first message, the only one with headers, of HTTP or of a WebSocket."""
+        """Add them to the first message of an HTTP or WebSocket response, the only one with headers."""
         first = True
 
         async def send_with_headers(message: Message) -> None:

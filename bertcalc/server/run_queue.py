@@ -1,10 +1,10 @@
 """The run queue: one run of a script at a time, first come, first served.
 
-Streamlit runs the script of each session in a thread, and Python runs one thread at a time. Forty runs at once would
-each take forty times as long; in a queue the first page is drawn after 20 ms. A plain lock is not enough: it serves
-nobody in order, and where a run never ends, all who waited for a second would run at once (tests/server/
-test_run_queue.py; with a queue 95 % of the moves of 200 readers took 0.4 s instead of 5.9 s, see benchmarks/README.md).
-Callbacks, dialogs and downloads run outside of pages/main.py and do not wait.
+Streamlit runs the script of each session in a thread, and Python runs one thread at a time. Forty simultaneous runs
+would each take forty times as long; in a queue the first page is drawn after 20 ms. A plain lock is not enough: it is
+not fair, and if a run never ended, all those waiting would start at once when their timeout of a second is over
+(tests/server/test_run_queue.py; with a queue 95 % of the moves of 200 readers took 0.4 s instead of 5.9 s, see
+benchmarks/README.md). Callbacks, dialogs and downloads run outside pages/main.py and do not wait.
 """
 
 import threading
@@ -14,32 +14,32 @@ from collections.abc import Iterator, MutableMapping
 from contextlib import contextmanager
 from typing import Any
 
-# Seconds after which the next run begins in any case; the one that takes longer goes on beside it.
+# Seconds after which the next run begins in any case; a longer run continues in parallel.
 PATIENCE = 1.0
-_LAST = "last run"  # how the session's last run began, or that it ended
+_LAST = "last run"  # the session's key for the state of its last run: "waited", "first" or "ended"
 
 
 class RunQueue:
-    """A queue for runs, each in a thread of its own."""
+    """A queue for runs that are each in a thread of its own."""
 
     def __init__(self) -> None:
         self._change = threading.Lock()
-        self._line: deque[threading.Event] = deque()  # those who wait, each for its event
-        self._present: threading.Event | None = None  # of the run that computes
+        self._line: deque[threading.Event] = deque()  # one event for each waiting run
+        self._present: threading.Event | None = None  # the event of the active run
         self._since = 0.0
         self._thread = threading.local()
 
     @property
     def taken(self) -> bool:
-        """Whether a run computes."""
+        """Whether a run is active."""
         return self._present is not None
 
     @contextmanager
     def enter(self, session: MutableMapping[Any, Any]) -> Iterator[None]:
-        """Wait, then compute; ``session`` is what Streamlit keeps between the runs of one reader.
+        """Wait for the turn of a run, then run; ``session`` is what Streamlit keeps between the runs of one reader.
 
-        Streamlit ends a run where its reader has moved on. The next run of that reader goes to the head of the queue,
-        as the reader has waited already; but not twice in a row, so that others pass.
+        Streamlit aborts a run when its reader moves on. The reader's next run goes to the head of the queue, as the
+        reader has already waited; but not twice in a row, so that others get their turn.
         """
         first = session.get(_LAST) == "waited"
         session[_LAST] = "first" if first else "waited"
@@ -52,8 +52,8 @@ class RunQueue:
 
     @contextmanager
     def pause(self) -> Iterator[None]:
-        """Let others compute while this run waits for another process or the network; nothing outside of ``enter``."""
-        if self._mine() is None:
+        """Let others run while this run waits for another process or the network; does nothing outside ``enter``."""
+        if getattr(self._thread, "mine", None) is None:
             yield
             return
         self._end()
@@ -61,9 +61,6 @@ class RunQueue:
             yield
         finally:
             self._begin(first=True)
-
-    def _mine(self) -> threading.Event | None:
-        return getattr(self._thread, "mine", None)
 
     def _begin(self, *, first: bool) -> None:
         self._thread.mine = mine = threading.Event()
@@ -85,7 +82,7 @@ class RunQueue:
         self._thread.mine = None
 
     def _call_next(self) -> float:
-        """Let the first in line begin if nobody computes, or for too long; the seconds until that is so."""
+        """Start the first in line if no run is active or the active one is overdue; the seconds until one will be."""
         now = time.monotonic()
         if self._line and (self._present is None or now - self._since >= PATIENCE):
             self._present, self._since = self._line.popleft(), now

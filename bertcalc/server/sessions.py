@@ -1,18 +1,18 @@
-"""One lock for what Streamlit keeps of a session, callbacks that end, and one entry of the history for an opened page.
+"""Three fixes of Streamlit's sessions: a shared lock, callbacks that finish, and the address when a page is opened.
 
-A reader who moves on gets a new run at once, while the run before goes on to its next command. Streamlit 1.67 gives
-each of the two a lock of its own for the same values (streamlit/streamlit#16763): one walks through a dictionary that
-the other lets grow, and a page ends in "RuntimeError: dictionary changed size during iteration".
-tests/server/test_sessions.py fails when Streamlit does otherwise.
+When a reader moves on, a new run starts at once, while the previous run goes on to its next command. Streamlit 1.67
+gives each of the two runs its own lock for the same session state (streamlit/streamlit#16763): one iterates over a
+dictionary that the other one extends, and a page ends in "RuntimeError: dictionary changed size during iteration".
+tests/server/test_sessions.py fails when Streamlit changes this.
 
-Where the next run is asked for while a callback is called, Streamlit 1.67 leaves the callback as soon as that reads or
-writes a value of the session, and does not call it again: what was pressed is lost. A dialog that is closed just before
-a slider moves would stay open. Here a callback comes to its end before the next run begins.
+If the next run is requested during a callback, Streamlit 1.67 aborts the callback as soon as it reads or writes session
+state, and does not call it again: the click is lost. A dialog that is closed just before a slider moves would stay
+open. Here a callback finishes before the next run begins.
 
-Where a page is opened, Streamlit 1.67 takes what the page before has controls for out of the link, and tells the
-browser so while that still shows the page before: Back then leads to that page without its values. The browser is not
-told: the panel writes the whole address of a page that is opened, once that is drawn. tests/browser/test_links.py fails
-without that.
+When a page is opened, Streamlit 1.67 removes the query parameters of the previous page's controls, and sends that to
+the browser while it still shows the previous page: Back then leads to that page without its values. Here nothing is
+sent: the panel writes the whole address of an opened page once it is drawn. tests/browser/test_links.py fails without
+this.
 """
 
 import threading
@@ -34,24 +34,24 @@ def share_lock() -> None:
 
 def _with_shared_lock(safe: SafeSessionState, state: SessionState, yield_callback: Callable[[], None]) -> None:
     _made(safe, state, yield_callback)
-    # The state has no place for an attribute; its query parameters do, and live as long.
+    # The state itself takes no new attributes; its query parameters do, and live as long.
     lock = vars(state.query_params).setdefault("lock of session", threading.RLock())
-    object.__setattr__(safe, "_lock", lock)  # the object's own sets a value of the session
+    object.__setattr__(safe, "_lock", lock)  # its own __setattr__ writes session state
 
 
 def end_callbacks() -> None:
-    """Let a callback come to its end before the next run begins."""
+    """Let callbacks finish before the next run begins."""
     ScriptRunner._maybe_handle_execution_control_request = _begin_next_outside_callbacks  # type: ignore[assignment, method-assign]
 
 
 def _begin_next_outside_callbacks(runner: ScriptRunner) -> None:
-    # A run has its session's lock while it calls callbacks, and otherwise for a moment only.
-    if not runner._session_state._lock._is_owned():  # type: ignore[attr-defined]  # as threading.Condition asks it
+    # A run holds its session's lock while it calls callbacks, and otherwise only for moments.
+    if not runner._session_state._lock._is_owned():  # type: ignore[attr-defined]  # as threading.Condition does
         _begin_next(runner)
 
 
 def leave_quietly() -> None:
-    """Leave the link of a page as it is when another one is opened."""
+    """Leave the browser's address unchanged when another page is opened."""
     QueryParams.populate_from_query_string = _populate_quietly  # type: ignore[assignment, method-assign]
 
 

@@ -1,7 +1,7 @@
-"""The views of the page: a config.json, a name on the Hub, a file of weights; problems are shown where they arise.
+"""The views of the page: a config.json, a name on the Hub, a file of weights.
 
-The last model that could be read stays on the page for the session. Of a file of weights the browser sends the header
-alone.
+The last model that could be read stays on the page for the session. The browser sends only the header of a file of
+weights.
 """
 
 from collections.abc import Sequence
@@ -62,7 +62,7 @@ def show_config(subject: Subject) -> None:
 
 
 def _take_file_of_config() -> None:
-    """Put the text of a chosen file into the field; in a callback."""
+    """Callback: put the text of a chosen file into the field."""
     files = take_files("config_file")
     if files is None:
         return
@@ -75,7 +75,7 @@ def _take_file_of_config() -> None:
 
 
 def show_hub() -> None:
-    """The view of a model on the Hub, which is asked when the button is pressed."""
+    """The view of a model on the Hub, which is read when the button is pressed."""
     st.markdown(
         _(
             "Name a public model on the Hugging Face Hub: only its config.json and the headers of its"
@@ -107,7 +107,7 @@ def show_hub() -> None:
 
 
 def _other_config(repo_id: str, problems: Sequence[Problem]) -> str:
-    """The text of a config.json that is of another model type, for the page that takes any; "" if that is not it."""
+    """The text of the config.json if the problem is its model type or class, else ""; for the page Any model."""
     with suppress(InputError):
         if any(problem.field in ("model_type", "architectures") for problem in problems):
             with st.spinner(_("Asking the Hub ...")), RUN_QUEUE.pause():
@@ -116,13 +116,13 @@ def _other_config(repo_id: str, problems: Sequence[Problem]) -> str:
 
 
 def ask_hub(repo_id: str) -> tuple[Described, Matching]:
-    """Ask the Hub for a model; other runs go on meanwhile. Raises InputError."""
+    """Read a model from the Hub; other runs go on meanwhile. Raises InputError."""
     with RUN_QUEUE.pause():
         return asking.ask(repo_id, wanted)
 
 
 def show_file() -> None:
-    """The view of files of weights, by their headers."""
+    """The view of files of weights, of which only the headers are read."""
     st.markdown(
         _(
             "Choose a .safetensors file of any size, or all files of a model with its index: your browser reads the "
@@ -138,7 +138,7 @@ def show_file() -> None:
 
 
 def _take_files_of_weights() -> None:
-    """Read and compare the headers of chosen files; in a callback."""
+    """Callback: read and compare the headers of chosen files."""
     files = take_files("weights_files")
     if files is None:
         return
@@ -146,7 +146,7 @@ def _take_files_of_weights() -> None:
     try:
         found = weights_of(chosen(files))
     except InputError as error:
-        st.session_state["problems of file"] = error.problems  # whose fields are files
+        st.session_state["problems of file"] = error.problems  # their fields are names of files
         return
     try:
         subject, guessed = subject_of_shapes(found.tensors)
@@ -158,12 +158,12 @@ def _take_files_of_weights() -> None:
 
 
 def _forget(view: str) -> None:
-    """Drop the problems of a view whose input changes."""
+    """Drop the problems of a view when its input changes."""
     st.session_state.pop(f"problems of {view}", None)
 
 
 def _show_problems(view: str) -> Sequence[Problem]:
-    """Show each problem of a view, with its file's name, and say if the model below is an older one."""
+    """Show each problem of a view, with its file's name, and say if the model below was read before."""
     found: Sequence[Problem] = st.session_state.get(f"problems of {view}", ())
     for problem in found:
         file = f"{code(shorten(problem.field))}: " if view == "file" and problem.field else ""

@@ -1,4 +1,4 @@
-"""A visitor's model: its count or the groups of its tensors, and the button that copies it to the sidebar."""
+"""Show a visitor's model: its count or the groups of its tensors, and the button that copies it to the sidebar."""
 
 from typing import NamedTuple
 
@@ -29,12 +29,6 @@ _WORDS: dict[Group, str] = {
 }
 
 
-_GUESSED_BY_NAMES = N_(
-    "{field} is guessed to be false, because the file has a decoder of its own; in files of older releases it can be a "
-    "copy of the word embeddings."
-)
-
-
 class Brought(NamedTuple):
     """A checkpoint that was read: its name, its comparison, guessed fields, and files that are cut off."""
 
@@ -63,7 +57,7 @@ def show_model(subject: Subject) -> None:
 
 
 def show_brought(brought: Brought) -> None:
-    """Show the verdict on a checkpoint, its figures, and its tensors in groups, from our count to its own."""
+    """Show the verdict on a checkpoint, its figures, and the groups of tensors that lead from our count to its own."""
     found = brought.comparison
     verdict, offer = st.columns([9, 4], vertical_alignment="center")
     with verdict:
@@ -89,7 +83,11 @@ def show_brought(brought: Brought) -> None:
         lines.append(_("All names begin with {prefix}, which is left out.").format(prefix=code(shorten(found.wrapper))))
     config, by_names = found.subject.config, "tie_word_embeddings"
     if by_names in brought.guessed:
-        lines.append(_(_GUESSED_BY_NAMES).format(field=code(config.own_name(by_names))))
+        said = _(
+            "{field} is guessed to be false, because the file has a decoder of its own; in files of older releases it "
+            "can be a copy of the word embeddings."
+        )
+        lines.append(said.format(field=code(config.own_name(by_names))))
     assumed = _("{field} cannot be read from any shape: {value} is assumed, which changes no count.")
     guessed = [field for field in brought.guessed if field != by_names]
     lines += [assumed.format(field=code(field), value=getattr(config, field)) for field in guessed]
@@ -131,13 +129,13 @@ def _show_groups(found: Matching) -> None:
         rows.append((_(_WORDS[group]), *counts, example))
     rows.append((bold(_("the file has")), tensors, numbers, numbers, ""))
     titles = (_("What it is"), _("Tensors"), _("Elements"), _("Difference"), _("For example"))
-    # Small by style.css: a name would end :small[...] with its first bracket, in code as well.
+    # style.css makes it small: the first bracket in a name would end :small[...], even in code.
     with st.container(key="groups"):
         show_rows(titles, rows, _("The tensors of the file in groups"))
 
 
 def _examples(group: Group, members: Members, config: Config) -> str:
-    """The name of a tensor; for heads the names of all, with the classes that have them."""
+    """The name of one tensor of a group; of heads, the names of all modules, with the classes that have them."""
     some = members.first
     if group == "head":
         modules = dict.fromkeys(one.name.rpartition(".")[0] for one in some)
@@ -153,7 +151,7 @@ def _examples(group: Group, members: Members, config: Config) -> str:
 
 
 def _full_name(one: Matched) -> str:
-    """Its name in the file if it is there, else in the model."""
+    """A tensor's name in the file if it is there, else in the model."""
     return one.entry.name if one.entry else one.name
 
 
@@ -177,7 +175,7 @@ def _offer(subject: Subject, item: WrittenModel) -> None:
 def _take(subject: Subject, item: WrittenModel) -> None:
     """Copy a model to the sidebar; in a callback."""
     changes = {field: value for field, value in item.changes if field in (*FIELDS, "add_pooling_layer", "architecture")}
-    # The number fields with decimals take no 0 for 0.0.
+    # Number fields with decimals accept 0.0, but not 0.
     decimals = {field: float(changes[field]) for field in DECIMALS if field in changes}
     take_preset(item.base, **changes | decimals | {"architecture": subject.architecture})
 

@@ -1,11 +1,11 @@
-"""What a count, a miscount and somebody's text are in words, for the page that explains numbers."""
+"""Counts, parts and miscounts in words."""
 
 from bertcalc.config import sizes_of
 from bertcalc.diagnosis.cause_formulas import cause_formulas
 from bertcalc.diagnosis.explain import Explanation
 from bertcalc.diagnosis.known import CONVENTIONS, Known, Mix
 from bertcalc.diagnosis.layer_parts import PARTS, Counted
-from bertcalc.diagnosis.miscounts import PADDED_TO, MiscountSizes
+from bertcalc.diagnosis.miscounts import MiscountSizes
 from bertcalc.diagnosis.tools import REASONS
 from bertcalc.formula import latex_number
 from bertcalc.text import code
@@ -13,7 +13,7 @@ from pages.ui.i18n import _, listed
 
 
 def describe(known: Known) -> str:
-    """A known count in words: its class, and what else is said about it."""
+    """A known count in words: its class, and the convention by which it is counted."""
     said = [f"`{known.subject.architecture}`"]
     if known.subject.cls.task == "base" and known.subject.cls.pooler:
         said.append(_("with pooler") if known.subject.add_pooling_layer else _("without pooler"))
@@ -29,46 +29,49 @@ def describe(known: Known) -> str:
 
 
 def part_name(count: Counted) -> str:
-    """What is counted, in words; a tensor or module as its name, or as much of it as somebody has typed."""
+    """The counted part in words; a tensor or module by its name, or the part of the name that was typed."""
     return _(count.part) if count.part in PARTS else code(count.part)
 
 
-def own_count(count: Counted, layers: int) -> str:
-    """A part, module or tensor of a model in words, and in how many of its layers."""
-    part = part_name(count)
-    repeated = all(tensor.place.component == "encoder" for tensor in count.tensors)
-    if count.part == "layers":
-        said = {"all": _("all {layers:,} layers"), "one": _("one layer"), "others": _("all layers but one")}
-    elif repeated and (layers > 1 or count.layers != "all"):
-        said = {
-            "all": _("{part} of all {layers:,} layers"),
-            "one": _("{part} of one layer"),
-            "others": _("{part} of all layers but one"),
-        }
-    else:
+def part_in_layers(count: Counted) -> str:
+    """The counted part in words, with its layers unless all are counted."""
+    part, one = part_name(count), count.layers == "one"
+    if count.layers == "all":
         return part
-    return said[count.layers].format(part=part, layers=layers)
+    if count.part == "layers":
+        return _("one layer") if one else _("all layers but one")
+    return (_("{part} of one layer") if one else _("{part} of all layers but one")).format(part=part)
+
+
+def own_count(count: Counted, layers: int) -> str:
+    """The counted part of a model in words, with its layers, which may be all."""
+    part = part_in_layers(count)
+    if count.layers == "all" and count.part == "layers":
+        return _("all {layers:,} layers").format(layers=layers)
+    if count.layers == "all" and layers > 1 and all(tensor.place.component == "encoder" for tensor in count.tensors):
+        return _("{part} of all {layers:,} layers").format(part=part, layers=layers)
+    return part
 
 
 def causes(known: Known, explanation: Explanation, names: frozenset[str] | None = None) -> list[tuple[str, str, int]]:
-    """Each miscount in words, its formula with letters and with numbers, and what it adds to tensors of these names."""
+    """Each miscount in words, its formula in letters and numbers, and the amount it adds to tensors of these names."""
     config = known.subject.config
     if known.mix:
         mix, *others = explanation
         return [(*_taken_sizes(known, known.mix), mix.amount), *causes(known._replace(mix=None), tuple(others), names)]
     miscounts = tuple(cause.miscount for cause in explanation)
     formulas = cause_formulas(known.subject, miscounts, names)
-    padded = MiscountSizes.of(config).padded
+    sizes = MiscountSizes.of(config)
     found = []
     for cause, formula in zip(explanation, formulas, strict=True):
-        multiple = next((size for size in padded if cause.miscount == f"padded to {size}"), PADDED_TO[0])
-        written = f"${formula.latex()} = {formula.latex(config, padded_vocab_size=padded[multiple])}$"
+        in_numbers = formula.latex(config, padded_vocab_size=sizes.padded_by(cause.miscount))
+        written = f"${formula.latex()} = {in_numbers}$"
         found.append((miscount_in_words(cause.miscount), written, cause.amount))
     return found
 
 
 def _taken_sizes(known: Known, mix: Mix) -> tuple[str, str]:
-    """Which sizes are another model's: in words, and with letters."""
+    """The sizes that are taken from elsewhere: in words, and with letters."""
     config, symbols = known.subject.config, sizes_of(type(known.subject.config))
     fields = listed([code(type(config).own_name(field)) for field in mix.fields])
     sizes = [f"${symbols[field]} = {latex_number(getattr(config, field))}$" for field in mix.fields]
@@ -82,6 +85,6 @@ def _taken_sizes(known: Known, mix: Mix) -> tuple[str, str]:
 
 
 def miscount_in_words(name: str) -> str:
-    """A miscount, or another reason of a tool, by its name."""
+    """A miscount or another reason in REASONS, in words."""
     miscount = REASONS[name]
     return _(miscount.said).format(**{name: _(value) for name, value in miscount.values.items()})

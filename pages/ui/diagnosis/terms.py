@@ -1,26 +1,26 @@
-"""A count term by term: each line with its verdict, and what leads to the right sum."""
+"""The view of a count term by term: each line with its verdict, and the corrections of the sum."""
 
+from collections.abc import Mapping
 from typing import NamedTuple
 
 import streamlit as st
 
 from bertcalc.diagnosis import terms
 from bertcalc.diagnosis.known import Known
-from bertcalc.diagnosis.layer_parts import Counted
 from bertcalc.diagnosis.terms import Gap, LineVerdict, TermsReport
 from bertcalc.families import family_of
 from bertcalc.presets import PRESETS
 from bertcalc.subject import Subject
 from bertcalc.text import N_, code, shorten
 from pages.ui.controls import Reason, Text, sentence, set_values, show_problem
-from pages.ui.diagnosis.cause_words import causes, describe, part_name
+from pages.ui.diagnosis.cause_words import causes, describe, part_in_layers
 from pages.ui.i18n import _, listed
 from pages.ui.model import take_preset
 from pages.ui.numbers import signed_count
 from pages.ui.present import presenting
-from pages.ui.tables import show_table
+from pages.ui.tables import show_rows
 
-# The count that most people write down first; and counts that somebody published.
+# The count that most people write down first.
 TERMS = """\
 embeddings = (V + P + T) * H
 attention = L * 4 * H * H
@@ -29,11 +29,11 @@ pooler = H * H"""
 
 
 class Example(NamedTuple):
-    """A count that somebody published, and the model that it is of."""
+    """A published hand count, and its model: a preset with changes."""
 
     preset: str
     terms: str
-    changes: dict[str, bool]
+    changes: Mapping[str, bool] = {}
 
 
 EXAMPLES: dict[str, Example] = {
@@ -44,7 +44,6 @@ embeddings = (21128 + 512 + 2) * 768
 self-attention = (768*64)*3*12 + 768*768
 feed forward = 12 * (768*3072 + 3072*768)
 LayerNorm = 768*2 + 768*2*12 + 768*2*12""",
-        {},
     ),
     N_("a walk layer by layer"): Example(
         "bert-large-chinese",
@@ -70,7 +69,6 @@ LayerNorm = 768 + 768
 encoder = 85,054,464
 pooler.dense.weight = 589,824
 pooler.dense.bias = 768""",
-        {},
     ),
     N_("an inventory of modules"): Example(
         "bert-base-uncased",
@@ -79,7 +77,6 @@ Dropout = 1 + (1+1+1)*12 = 37
 LayerNorm = 1 + (1+1)*12 = 25
 dense = (1+1+1)*12 + 1 = 37
 Linear = 6*12 + 1 = 73""",
-        {},
     ),
 }
 
@@ -100,7 +97,7 @@ COUNT = Text(
 
 
 def show_terms(subject: Subject) -> None:
-    """Check each line of a count."""
+    """Ask for a count, and check each line."""
     text = _choose_terms()
     if found := terms.problem(text):
         show_problem(found)
@@ -108,44 +105,29 @@ def show_terms(subject: Subject) -> None:
 
 
 def show_report(subject: Subject, text: str) -> None:
-    """The verdict on each line of a count, and the way from its sum to the right one."""
+    """Show the verdict on each line of a count, and the way from its sum to the right one."""
     report = terms.check(subject.model(), subject.config, terms.read(text, subject.config))
     if not report.verdicts:
         st.info(_("Write one line for each term, such as attention = L * 4 * H * H."))
         return
-    known = _known(subject, report)
-    show_table(
-        {
-            _("Term"): [_name(verdict) for verdict in report.verdicts],
-            _("Value"): [_value(verdict) for verdict in report.verdicts],
-            _("Verdict"): [_verdict(verdict) for verdict in report.verdicts],
-            _("What is wrong, and by how much"): [_miscounts(verdict, known) for verdict in report.verdicts],
-        },
-        _("Each term with its verdict"),
-    )
+    known = Known(subject, report.right)
+    titles = (_("Term"), _("Value"), _("Verdict"), _("What is wrong, and by how much"))
+    rows = [(_name(one), _value(one), _verdict(one), _miscounts(one, known)) for one in report.verdicts]
+    show_rows(titles, rows, _("Each term with its verdict"))
     if report.right:
         _show_corrections(report, known)
 
 
 def show_in_short(subject: Subject, text: str) -> None:
-    """The same for the projector: two short tables side by side."""
+    """Show the report for a projector: two short tables side by side."""
     report = terms.check(subject.model(), subject.config, terms.read(text, subject.config))
     lines, sums = st.columns([0.54, 0.46], gap="medium")
     with lines:
-        show_table(
-            {
-                _("Term"): [code(shorten(verdict.line.text)) for verdict in report.verdicts],
-                _("Verdict"): [_verdict(verdict) for verdict in report.verdicts],
-            },
-            _("Each term with its verdict"),
-        )
+        rows = [(code(shorten(verdict.line.text)), _verdict(verdict)) for verdict in report.verdicts]
+        show_rows((_("Term"), _("Verdict")), rows, _("Each term with its verdict"))
     if report.right:
         with sums:
-            _show_corrections(report, _known(subject, report))
-
-
-def _known(subject: Subject, report: TermsReport) -> Known:
-    return Known(subject, report.right)
+            _show_corrections(report, Known(subject, report.right))
 
 
 def _choose_terms() -> str:
@@ -167,28 +149,25 @@ def _name(verdict: LineVerdict) -> str:
 
 
 def _value(verdict: LineVerdict) -> str:
-    value = verdict.line.value
-    if value is None:
-        return ""
-    return f"{int(value):,}" if value.denominator == 1 else f"{float(value):,g}"
+    return "" if verdict.line.value is None else terms.written_value(verdict.line.value)
 
 
 def _verdict(verdict: LineVerdict) -> str:
-    """Whether a line is right, and which part of the model it counts."""
+    """Whether a line is right, and the part of the model that it counts."""
     if verdict.modules:
         return _(":material/check_circle: a number of modules")
     if verdict.counted and verdict.is_right:
-        parts = [_part(found) for found in (verdict.counted, *verdict.also[:_MOST_ALSO])]
+        parts = [part_in_layers(found) for found in (verdict.counted, *verdict.also[:_MOST_ALSO])]
         more = " ..." if len(verdict.also) > _MOST_ALSO else ""
         return f":material/check_circle: {_(' or ').join(parts)}{more}"
     if verdict.counted:
         should = _("should be {count}").format(count=f"{verdict.counted.right:,}")
-        return f":material/cancel: {_named(_part(verdict.counted), should)}"
+        return f":material/cancel: {_named(part_in_layers(verdict.counted), should)}"
     return ":material/help:"
 
 
 def _miscounts(verdict: LineVerdict, known: Known) -> str:
-    """Each mistake in a line with its formula and the parameters it adds; or why there is no explanation."""
+    """Each miscount in a line with its formula and the parameters it adds, or the reason why there is none."""
     said = [sentence(verdict.line.problem)] if verdict.line.problem else []
     if verdict.counted and verdict.explanation is not None:
         names = frozenset(tensor.name for tensor in verdict.counted.tensors)
@@ -203,33 +182,18 @@ def _miscounts(verdict: LineVerdict, known: Known) -> str:
     return "  \n".join(said)
 
 
-_MOST_ALSO = 2  # other parts of the same size that are named
-
-
-def _part(found: Counted) -> str:
-    """What is counted, in words."""
-    part = part_name(found)
-    if found.layers == "all":
-        return part
-    one = found.layers == "one"
-    if found.part == "layers":
-        return _("one layer") if one else _("all layers but one")
-    return (_("{part} of one layer") if one else _("{part} of all layers but one")).format(part=part)
+_MOST_ALSO = 2  # other parts with the same count that are named
 
 
 def _show_corrections(report: TermsReport, known: Known) -> None:
-    """A table from the typed sum to the right one: what each line misses, and what no line counts."""
+    """Show a table from the typed sum to the right one: the corrections of each line, and the gaps."""
     rows: list[tuple[str, int]] = []
     for verdict in report.verdicts:
         if verdict.counted and verdict.line.value is not None and (lack := verdict.counted.right - verdict.line.value):
             rows.append((_("missing from {term}").format(term=_name(verdict)), int(lack)))
         elif not verdict.counted and verdict.line.value and not verdict.modules:
-            rows.append(
-                (
-                    _("{term} is not part of this model").format(term=_name(verdict)),
-                    -int(verdict.line.value),
-                )
-            )
+            said = _("{term} is not part of this model").format(term=_name(verdict))
+            rows.append((said, -int(verdict.line.value)))
     rows += [(_gap(gap), gap.parameters) for gap in report.gaps]
     if not rows:
         st.success(
@@ -237,25 +201,14 @@ def _show_corrections(report: TermsReport, known: Known) -> None:
             icon=":material/verified:",
         )
         return
-    show_table(
-        {
-            _("From this sum to the right one"): [
-                _("the sum of the terms"),
-                *(said for said, _amount in rows),
-                f"**{describe(known)}**",
-            ],
-            _("Parameters"): [
-                f"{int(report.typed):,}",
-                *(signed_count(amount) for _said, amount in rows),
-                f"**{report.right:,}**",
-            ],
-        },
-        _("From this sum to the right one"),
-    )
+    first = (_("the sum of the terms"), f"{int(report.typed):,}")
+    last = (f"**{describe(known)}**", f"**{report.right:,}**")
+    title = _("From this sum to the right one")
+    show_rows((title, _("Parameters")), [first, *((said, signed_count(amount)) for said, amount in rows), last], title)
 
 
 def _gap(gap: Gap) -> str:
-    """Tensors that no line counts, or that are counted twice, by component."""
+    """The tensors of a gap in words, and whether they are missing or counted twice."""
     names = listed(name.removeprefix(f"{gap.component}.").removeprefix("layer.*.") for name in gap.names[:3])
     more = " ..." if len(gap.names) > 3 else ""
     said = _("not counted") if gap.parameters > 0 else _("counted twice")
@@ -264,5 +217,5 @@ def _gap(gap: Gap) -> str:
 
 
 def _named(name: str, what: str) -> str:
-    """A name and a text with the colon of the language between them."""
+    """A name and a text, separated by the language's colon."""
     return _("{name}: {what}").format(name=name, what=what)

@@ -1,8 +1,9 @@
-"""Somebody's number: the count that it is, or the mistakes that lead to it."""
+"""The view of one number: the count that it is, or the mistakes that lead to it."""
 
 import math
 from collections.abc import Sequence
 from fractions import Fraction
+from itertools import groupby
 
 import streamlit as st
 
@@ -40,19 +41,17 @@ from pages.ui.i18n import _, in_a_row, listed
 from pages.ui.model import take_preset
 from pages.ui.numbers import signed_count, size
 from pages.ui.present import presenting
-from pages.ui.tables import show_table
+from pages.ui.tables import show_rows, show_table
 
-# The number that everybody has heard of.
-NUMBER = "110M"
 _MOST_ROWS = 12
 VIEW = view("explain", {"total": N_("One number"), "terms": N_("Term by term")})
-YOURS = Text("number", N_("Your number"), NUMBER, LONGEST, placeholder="12*7087872", width=320)
+YOURS = Text("number", N_("Your number"), "110M", LONGEST, placeholder="12*7087872", width=320)
 OTHERS = Fold("others", N_("Rarer explanations"))
 POSSIBLE = Fold("possible", N_("Several mistakes together could lead to it as well"))
 
 
 def show_total(subject: Subject) -> None:
-    """Ask for a number, and say where it comes from."""
+    """Ask for a number, and explain it."""
     text = _choose_number(subject)
     try:
         number = amount(text, names=letters(subject.config))
@@ -76,7 +75,7 @@ def show_total(subject: Subject) -> None:
             _show_miscounted(found, number, known=bool(tools or found.matches or found.own))
         _show_claims(subject, found.claims)
         _show_elsewhere(found.elsewhere)
-        _show_slips(subject, found.slips, likely=any(_is_likely(slip, known, number) for slip in found.slips))
+        _show_slips(known, found.slips, number)
         if found.miscounted and not found.usual:
             _show_miscounted(found, number, known=bool(tools or found.known))
     explained = found.hand or found.known or found.slips or found.miscounted or tools or peaks
@@ -87,9 +86,8 @@ def show_total(subject: Subject) -> None:
 
 
 def _show_reading(number: Typed) -> None:
-    """Say what the text was taken to mean."""
-    values = {"value": written_number(number.value), "low": written_number(number.low)}
-    values["high"] = written_number(number.high)
+    """Show how the text was read."""
+    values = {name: _written(getattr(number, name)) for name in ("value", "low", "high")}
     if number.unit == "bytes":
         said = _("Read as {value} bytes.") if number.low == number.high else _("Read as {low} to {high} bytes.")
     elif number.low == number.high:
@@ -99,13 +97,13 @@ def _show_reading(number: Typed) -> None:
     st.caption(said.format(**values))
 
 
-def written_number(value: Fraction) -> str:
-    """A number with thousands separators, and as few decimals as it has."""
+def _written(value: Fraction) -> str:
+    """A number with thousands separators, and decimals only if it is not whole."""
     return f"{int(value):,}" if value.denominator == 1 else f"{float(value):,}"
 
 
 def _show_peaks(subject: Subject, number: Typed) -> bool:
-    """Say which peak of memory a number of bytes is, for the batch of the Memory page; whether it is one."""
+    """Show the peaks of memory that a number of bytes means, for the Memory page's batch; whether there is one."""
     batch = linked_batch()
     if number.unit != "bytes" or any(batch_problems(subject.config, batch._asdict())):
         return False
@@ -127,9 +125,9 @@ def _choose_number(subject: Subject) -> str:
 
 
 def numbers_to_try(subject: Subject) -> list[str]:
-    """Numbers to try: the present model's count rounded, as a power of ten and in bytes, and a wrong one.
+    """Examples: the present model's count rounded, as a power of ten and in bytes, and a wrong count.
 
-    BERT's wrong one is that of the first example of terms.
+    The wrong count is a published hand count of the family if there is one.
     """
     model = subject.model()
     count = model.num_parameters()
@@ -140,32 +138,24 @@ def numbers_to_try(subject: Subject) -> list[str]:
 
 
 def _show_matches(subject: Subject, matches: Sequence[Match]) -> None:
-    """The known counts that a number may stand for, a table for each way to read the number."""
-    groups: dict[Reading, list[Match]] = {}
-    for match in matches:
-        groups.setdefault(match.reading, []).append(match)
+    """Show the known counts that a number may mean, in a table for each reading of the number."""
+    groups = [(reading, list(some)) for reading, some in groupby(matches, lambda match: match.reading)]
     beside = presenting() and len(groups) > 1
     places = st.columns(len(groups)) if beside else [st.container() for _group in groups]
     here = subject.model().num_parameters()
-    for place, (reading, some) in zip(places, groups.items(), strict=True):
+    for place, (reading, some) in zip(places, groups, strict=True):
         with place:
             if reading.exact is None:
                 st.markdown(f"**{_meaning(reading)}**")
             else:
                 st.success(_meaning(reading), icon=":material/check_circle:")
-            show_table(
-                {
-                    _("Parameters"): [
-                        f"**{match.total:,}**" if match.total == here else f"{match.total:,}" for match in some
-                    ],
-                    _("Which count it is"): ["  \n".join(map(describe, match.models)) for match in some],
-                },
-                _("Known counts"),
-            )
+            counts = [f"**{match.total:,}**" if match.total == here else f"{match.total:,}" for match in some]
+            names = ["  \n".join(map(describe, match.models)) for match in some]
+            show_table({_("Parameters"): counts, _("Which count it is"): names}, _("Known counts"))
 
 
 def _meaning(reading: Reading) -> str:
-    """One way to read a number, in words."""
+    """A reading of a number in words."""
     said = _(READINGS[reading.key][0])
     if reading.exact is not None:
         return _("Exactly a known count, as {meaning}:").format(meaning=said)
@@ -176,7 +166,7 @@ def _meaning(reading: Reading) -> str:
 
 
 def _show_hand_count(subject: Subject, hand: HandCount, miscounted: Miscounted, number: Typed) -> None:
-    """Whose published count a number is, its mistakes, and a button that takes its model."""
+    """Show the source of a published hand count, its mistakes, and a button that takes its model."""
     said = _("This is {whose}. Exactly, {model} has {count:,} parameters.")
     st.info(
         said.format(whose=_(hand.said), model=hand.preset, count=miscounted.model.parameters),
@@ -188,7 +178,7 @@ def _show_hand_count(subject: Subject, hand: HandCount, miscounted: Miscounted, 
 
 
 def _show_own(subject: Subject, found: Sequence[Own]) -> None:
-    """The parts of the present model with this count, with formulas."""
+    """Show the parts of the present model with this count, with formulas."""
     reading = found[0].reading
     layers = subject.config.num_hidden_layers
     said = _(READINGS[reading.key][0])
@@ -199,21 +189,19 @@ def _show_own(subject: Subject, found: Sequence[Own]) -> None:
             _("Exactly a part of this model, as {meaning}:").format(meaning=said), icon=":material/check_circle:"
         )
     shown = [one.counted for one in found[:_MOST_ROWS]]
-    formulas = [count_formula(subject, count) for count in shown]
-    show_table(
-        {
-            _("What is counted"): [own_count(count, layers) for count in shown],
-            _("Formula"): [f"${formula.latex()} = {formula.latex(subject.config)}$" for formula in formulas],
-            _("Parameters"): [f"{count.right:,}" for count in shown],
-        },
-        _("Parts of the model with this count"),
-    )
+    rows = []
+    for count in shown:
+        formula = count_formula(subject, count)
+        in_letters_and_numbers = f"${formula.latex()} = {formula.latex(subject.config)}$"
+        rows.append((own_count(count, layers), in_letters_and_numbers, f"{count.right:,}"))
+    titles = (_("What is counted"), _("Formula"), _("Parameters"))
+    show_rows(titles, rows, _("Parts of the model with this count"))
     if len(found) > len(shown):
         st.caption(_("And {count:,} more.").format(count=len(found) - len(shown)))
 
 
 def _show_miscounted(found: Diagnosis, number: Typed, *, known: bool) -> None:
-    """The likeliest explanations, which are equals, how much they prove, and what would tell them apart."""
+    """Show the likeliest explanations, how much they prove, and the terms that would tell them apart."""
     equals = found.miscounted
     said = [_summary(equals), _strength(found)]
     if known:
@@ -228,7 +216,7 @@ def _show_miscounted(found: Diagnosis, number: Typed, *, known: bool) -> None:
 
 
 def _summary(equals: Sequence[Miscounted]) -> str:
-    """What explains a number, in a sentence."""
+    """The number and kind of the explanations, in a sentence."""
     if equals[0].reading.exact is None:
         if len(equals) > 1:
             return _("Counted in one of these ways it rounds to your number, the likeliest first.")
@@ -245,7 +233,7 @@ def _summary(equals: Sequence[Miscounted]) -> str:
 
 
 def _strength(found: Diagnosis) -> str:
-    """How much an explanation proves."""
+    """How much the explanations prove, in a sentence."""
     assert found.evidence
     one_in = found.evidence.one_in
     if found.confident:
@@ -257,7 +245,7 @@ def _strength(found: Diagnosis) -> str:
 
 
 def _show_equals(equals: Sequence[Miscounted], number: Typed) -> None:
-    """From the right count to the number in each of several ways, in one table."""
+    """Show several ways from the right count to the number in one table."""
     first = equals[0]
     rows = [(_("right: {model}").format(model=describe(first.model)), "", f"{first.model.parameters:,}")]
     for number_of, one in enumerate(equals, 1):
@@ -266,14 +254,14 @@ def _show_equals(equals: Sequence[Miscounted], number: Typed) -> None:
             (f"{number_said.format(number=number_of)} {said}", formula, signed_count(amount))
             for said, formula, amount in causes(one.model, one.explanation)
         ]
-    _show_rows([*rows, *_last_rows(first, number)])
+    _show_way([*rows, *_last_rows(first, number)])
 
 
-_AS_COMMON = 1.5  # bits that an explanation may be rarer than the first without being called so
+_AS_COMMON = 1.5  # bits by which an explanation may exceed the first without being called rarer
 
 
 def _show_what_tells_them_apart(equals: Sequence[Miscounted]) -> None:
-    """The terms in which explanations of one number differ."""
+    """Show the terms in which explanations of one number differ."""
     if not (rows := told_apart(equals)):
         return
     columns = {_("Your term would be"): [_(part) for part, _amounts in rows]}
@@ -285,21 +273,16 @@ def _show_what_tells_them_apart(equals: Sequence[Miscounted]) -> None:
     show_table(columns, _("The terms in which the explanations differ"))
 
 
-def _show_slips(subject: Subject, slips: Sequence[Slip], *, likely: bool) -> None:
-    """Known counts that may have been mistyped."""
+def _show_slips(present: Known, slips: Sequence[Slip], number: Typed) -> None:
+    """Show the known counts that may have been mistyped; the present model's or a direct neighbor is likely."""
     if not slips:
         return
-    counts = listed([_slip(subject, slip) for slip in slips])
-    if likely:
+    counts = listed([_slip(present.subject, slip) for slip in slips])
+    if any(slip.meant == present.total or abs(slip.meant - number.value) == 1 for slip in slips):
         said = _("Probably a slip of the keyboard: it is a digit away from a known count, {counts}.")
     else:
         said = _("Perhaps a slip of the keyboard: it is a digit away from a known count, {counts}.")
     st.info(said.format(counts=counts), icon=":material/keyboard:")
-
-
-def _is_likely(slip: Slip, present: Known, number: Typed) -> bool:
-    """Whether a slip is of the count that is shown, or leads to its very neighbour."""
-    return slip.meant == present.total or abs(slip.meant - number.value) == 1
 
 
 def _slip(subject: Subject, slip: Slip) -> str:
@@ -310,7 +293,7 @@ def _slip(subject: Subject, slip: Slip) -> str:
 
 
 def _show_folded(found: Diagnosis, number: Typed) -> None:
-    """What is rarer, and what is possible only."""
+    """Show rarer explanations and mere possibilities, folded."""
     for fold, some in ((OTHERS, found.behind), (POSSIBLE, found.possible)):
         if some and (folder := fold.unfolded()):
             with folder:
@@ -324,15 +307,15 @@ _MOST_FOLDED = 5
 
 
 def _show_sum(miscounted: Miscounted, number: Typed) -> None:
-    """From the right count to the number, line by line."""
+    """Show the way from the right count to the number, line by line."""
     known = miscounted.model
     rows = [(_("right: {model}").format(model=describe(known)), "", f"{known.right:,}")]
     rows += [(said, formula, signed_count(amount)) for said, formula, amount in causes(known, miscounted.explanation)]
-    _show_rows([*rows, *_last_rows(miscounted, number)])
+    _show_way([*rows, *_last_rows(miscounted, number)])
 
 
 def _last_rows(miscounted: Miscounted, number: Typed) -> list[tuple[str, str, str]]:
-    """The number, and what leads to it where it is no number of parameters."""
+    """The last rows of a table: the number, and its conversion if it is not a number of parameters."""
     rows = []
     wrong = miscounted.total
     meaning, factor = READINGS[miscounted.reading.key]
@@ -343,26 +326,27 @@ def _last_rows(miscounted: Miscounted, number: Typed) -> list[tuple[str, str, st
     return [*rows, (_("**your number**"), "", f"**{int(number.value):,}**")]
 
 
-def _show_rows(rows: Sequence[tuple[str, str, str]]) -> None:
-    names = (_("What is counted"), _("Formula"), _("Parameters"))
-    show_table(dict(zip(names, map(list, zip(*rows, strict=True)), strict=True)), _("From the right count to yours"))
+def _show_way(rows: Sequence[tuple[str, str, str]]) -> None:
+    titles = (_("What is counted"), _("Formula"), _("Parameters"))
+    show_rows(titles, rows, _("From the right count to yours"))
 
 
 _OFFERED = 3
 
 
 def _show_elsewhere(found: Sequence[Elsewhere]) -> None:
-    """Say which published model has a number, if there is one."""
+    """Show the published models that have the number."""
     if not found:
         return
     first = found[0]
     presets = list(dict.fromkeys(one.preset for one in found))
     icon = ":material/check_circle:"
     if first.reading.exact is None:
-        parts = first.counted is not None
-        said = _("Parts of published models round to it: {models}.") if parts else _ROUNDED
+        said = _("It is the rounded count of published models: {models}.")
+        if first.counted:
+            said = _("Parts of published models round to it: {models}.")
         names = [f"{one.preset} ({_part_of(one)})" if one.counted else one.preset for one in found]
-        st.info(_(said).format(models=listed(names[:_MOST_ROWS])), icon=":material/info:")
+        st.info(said.format(models=listed(names[:_MOST_ROWS])), icon=":material/info:")
     elif first.known:
         said = _("Exactly the count of another published model: {preset}, {model}")
         st.success(said.format(preset=first.preset, model=describe(first.known)), icon=icon)
@@ -374,11 +358,8 @@ def _show_elsewhere(found: Sequence[Elsewhere]) -> None:
     _offer(presets)
 
 
-_ROUNDED = N_("It is the rounded count of published models: {models}.")
-
-
 def _show_claims(subject: Subject, claims: Sequence[Claim]) -> None:
-    """Say of which models somebody has published a number that is not their count."""
+    """Show the models for which this number was published although it is not their count."""
     for claim in claims:
         said = _("For {preset} this number was published: {whose} ({source}). Exactly, it has {count:,} parameters.")
         count = build(PRESETS[claim.preset].config).num_parameters()
@@ -399,38 +380,31 @@ def _offer(presets: Sequence[str]) -> None:
         st.button(_("Use {preset}").format(preset=preset), on_click=take_preset, args=(preset,))
 
 
-_UNEXPLAINED = N_(
-    "Nothing simple gives {number}: no known count of this configuration, no part of it, and no mistake that is often "
-    "made. It may belong to another model: {architecture} in the sidebar has {count:,} parameters. The individual "
-    "terms of the count would tell more."
-)
-_UNKNOWN = N_(
-    "No known count of this configuration rounds to {number}. It may belong to another model: "
-    "{architecture} in the sidebar has {count:,} parameters. The exact total, or the individual terms"
-    " of the count, would tell more."
-)
-
-
 def _show_nothing(subject: Subject, number: Typed, text: str) -> None:
-    """Say that nothing explains a number, and how else it can be read."""
-    exactly = number.low == number.high
-    st.warning(
-        (_(_UNEXPLAINED) if exactly else _(_UNKNOWN)).format(
-            number=f"{math.floor(number.low):,}" if exactly else literal(shorten(text)),
-            architecture=subject.architecture,
-            count=subject.model().num_parameters(),
-        ),
-        icon=":material/help:",
-    )
+    """Say that nothing explains the number, and show its other readings."""
+    if exactly := number.low == number.high:
+        said = _(
+            "Nothing simple gives {number}: no known count of this configuration, no part of it, and no mistake that "
+            "is often made. It may belong to another model: {architecture} in the sidebar has {count:,} parameters. "
+            "The individual terms of the count would tell more."
+        )
+    else:
+        said = _(
+            "No known count of this configuration rounds to {number}. It may belong to another model: {architecture} "
+            "in the sidebar has {count:,} parameters. The exact total, or the individual terms of the count, would "
+            "tell more."
+        )
+    shown = f"{math.floor(number.low):,}" if exactly else literal(shorten(text))
+    count = subject.model().num_parameters()
+    st.warning(said.format(number=shown, architecture=subject.architecture, count=count), icon=":material/help:")
     show_way_of_count(math.ceil(number.low), math.floor(number.high))
     if not exactly:
         zeros = _("if the trailing zeros are not significant")
-        show_table(
-            {
-                _("If it means"): [
-                    listed([_(READINGS[one.key][0]), *([zeros] if one.rounded else [])]) for one in readings(number)
-                ],
-                _("Parameters"): [f"{float(one.low):,.0f} – {float(one.high):,.0f}" for one in readings(number)],
-            },
-            _("What the number may mean"),
-        )
+        rows = [
+            (
+                listed([_(READINGS[one.key][0]), *([zeros] if one.rounded else [])]),
+                f"{float(one.low):,.0f} – {float(one.high):,.0f}",
+            )
+            for one in readings(number)
+        ]
+        show_rows((_("If it means"), _("Parameters")), rows, _("What the number may mean"))

@@ -1,4 +1,4 @@
-"""A component to choose files of any size: the browser sends their first bytes alone."""
+"""A component to choose files of any size, of which the browser sends only the first bytes."""
 
 from collections.abc import Callable
 from typing import NamedTuple
@@ -14,9 +14,10 @@ _CHOOSER = component("bertcalc_chooser", "checkpoints/chooser/chooser.css", "dom
 
 
 class Wanted(NamedTuple):
-    """The kinds of file that are offered, whether several can be chosen, and how many bytes of each are sent.
+    """The kinds of file that are offered, whether several can be chosen, and the bytes that are sent.
 
-    Of a safetensors file the header is sent, of files that end in ``whole`` everything, up to ``largest`` bytes.
+    The header of a safetensors file is sent, and files whose names end in ``whole`` if they have at most ``largest``
+    bytes.
     """
 
     accept: str
@@ -26,7 +27,7 @@ class Wanted(NamedTuple):
 
 
 def choose_files(key: str, wanted: Wanted, on_files: Callable[[], None]) -> None:
-    """A button, and a place to drop files on."""
+    """Draw a button, and an area to drop files on."""
     data = {
         **wanted._asdict(),
         "most": MOST_FILES,
@@ -40,7 +41,7 @@ def choose_files(key: str, wanted: Wanted, on_files: Callable[[], None]) -> None
 
 
 def take_files(key: str) -> object:
-    """The browser's message about chosen files, once; None if there is no new one. In a callback; it is not trusted."""
+    """The browser's message about chosen files, which is not trusted; None if there is no new one. For callbacks."""
     match st.session_state.get(key, {}).get("files"):
         case {"number": int(number), "files": files} if number > _taken(key):
             st.session_state[f"taken {key}"] = number

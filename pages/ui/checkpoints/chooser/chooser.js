@@ -1,8 +1,8 @@
-// Files of any size stay on the reader's computer: what is sent are their names, their sizes, and the bytes that the
-// page asks for at their beginnings. The server looks at all of it again.
+// Files of any size stay on the reader's computer: only their names, sizes and first bytes are sent, and the server
+// checks all of it.
 
-const LENGTH_BYTES = 8n; // of a safetensors file, which say how long its header is, the lowest first
-const PATIENCE = 5000; // ms after which a message that nothing answered is sent again: Streamlit may drop one
+const LENGTH_BYTES = 8n; // the length of a safetensors header, little-endian
+const PATIENCE = 5000; // ms after which an unanswered message is sent again: Streamlit may drop one
 const choosers = new WeakMap();
 
 export default function ({ data, parentElement, setTriggerValue }) {
@@ -72,7 +72,7 @@ class Chooser {
     this.timer = setTimeout(() => this.ask(), PATIENCE);
   }
 
-  // The bytes at the beginning that are asked for; of a header that is too long its length alone.
+  // The first bytes that the page asks for; if a header is too long, only its length.
   async start(file, left) {
     if (file.name.endsWith(".safetensors")) {
       const length = file.slice(0, Number(LENGTH_BYTES));
