@@ -217,7 +217,7 @@ class Model(Module):
         return self
 
     def run(self, sizes: Sizes) -> list[Step]:
-        """Every step from the token ids to the outputs, in order; those of a repeated layer once, with the number of runs."""
+        """Every step from the token ids to the outputs, in order; those of a repeated layer once."""
         steps: list[Step] = []
         self._run(Model(self.family, self.cls, self.config, self.pooler), sizes, steps)
         return steps
