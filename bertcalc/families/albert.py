@@ -1,4 +1,4 @@
-"""ALBERT (Lan et al. 2020, arXiv:1909.11942): one layer that runs many times, and embeddings narrower than it.
+"""ALBERT (Lan et al. 2020, arXiv:1909.11942): one layer that runs many times, and narrower embeddings.
 
 Hugging Face's modeling_albert.py as a program.
 """
@@ -74,7 +74,7 @@ _ATTENTION = ("attention_dropout", "output_dropout", "query", "key", "value", "d
 
 
 def _predictions(t: Trace, c: AlbertConfig, hidden: Hidden, output: str) -> None:
-    """The masked-LM head, which goes back to the width of the embeddings first."""
+    """The masked-LM head, which first projects back to the width of the embeddings."""
     tied = {}
     if c.tie_word_embeddings:
         tied = {"weight": "albert.embeddings.word_embeddings.weight", "bias": "predictions.bias"}
@@ -89,7 +89,7 @@ _MLM_HEAD = ("LayerNorm", "dense", "decoder", "activation")
 
 
 def _pretraining(t: Trace, c: AlbertConfig, hidden: Hidden) -> None:
-    """Masked words, and whether two sentences were swapped."""
+    """The heads for masked tokens and for sentence order."""
     _predictions(t, c, hidden, "prediction_logits")
     assert hidden.pooled is not None
     with t.module("sop_classifier", "AlbertSOPHead"):
@@ -139,5 +139,5 @@ FAMILY = Family(
         },
     ),
     like_bert=False,
-    recomputes=("selective",),  # transformers has no checkpoints around its layers
+    recomputes=("selective",),  # transformers does not checkpoint its layers
 )

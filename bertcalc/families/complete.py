@@ -1,4 +1,4 @@
-"""What a family must have before it is known, so that nothing is found to be missing later, or counts as nothing."""
+"""The checks of a family at registration, so that nothing is found missing later or silently counts as zero."""
 
 from collections.abc import Iterator
 from dataclasses import fields
@@ -16,7 +16,7 @@ from bertcalc.tree.totals import PARTS, part_of
 
 
 def missing(family: Family) -> Iterator[str]:
-    """A sentence for each thing that a family lacks before any of its classes is run."""
+    """A sentence for each thing that a family lacks, found without running its classes."""
     if not family.presets:
         yield f"{family.name}: no preset, so that nobody can choose it."
     for field in fields(family.config):
@@ -28,9 +28,10 @@ def missing(family: Family) -> Iterator[str]:
 
 
 def in_every_way(family: Family) -> Iterator[tuple[Model, list[Step]]]:
-    """Each class with everything that it can have, and the steps of one run.
+    """Each class with every optional part, and the steps of one run.
 
-    The body alone comes first in the other ways, too: with what it has by default, and with no encoder to look at.
+    The body comes first in two further ways: in its default configuration, and in the fullest one without an encoder's
+    output.
     """
     fullest = family.fullest()
     for config in (family.config.default(), fullest):
@@ -45,7 +46,7 @@ def _run(family: Family, cls: Class, config: Config, sizes: Sizes) -> tuple[Mode
 
 
 def lacks(model: Model, steps: list[Step]) -> Iterator[str]:
-    """A sentence for each thing that is not said of a model or its steps."""
+    """A sentence for each thing that is not declared for a model or its steps."""
     cls = model.cls
     used = {tensor.name for step in steps for tensor in step.tensors}
     for tensor in model.tensors():

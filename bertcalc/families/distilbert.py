@@ -1,4 +1,4 @@
-"""DistilBERT (Sanh et al. 2019, arXiv:1910.01108): BERT with half of the layers, without token types and pooler.
+"""DistilBERT (Sanh et al. 2019, arXiv:1910.01108): BERT with half the layers, without token types and pooler.
 
 Hugging Face's modeling_distilbert.py as a program.
 """
@@ -41,7 +41,7 @@ class DistilBertConfig(Config):
         "hidden_size": "dim",
         "num_attention_heads": "n_heads",
         "num_hidden_layers": "n_layers",
-        # These are in transformers under the family's names alone.
+        # transformers has these under the family's names only.
         "intermediate_size": "hidden_dim",
         "hidden_act": "activation",
         "hidden_dropout_prob": "dropout",
@@ -90,10 +90,10 @@ _ATTENTION = ("q_lin", "k_lin", "v_lin", "out_lin", "dropout")
 
 
 def _masked_lm(t: Trace, c: DistilBertConfig, hidden: Hidden) -> None:
-    """The masked-LM head. Tied, its matrix is the word embedding table; its bias is its own."""
+    """The masked-LM head. If tied, its matrix is the word embedding table; its bias is never tied."""
     tied = {"weight": "distilbert.embeddings.word_embeddings.weight"} if c.tie_word_embeddings else {}
     with t.ordered("activation", "distilbert"), t.block(LANGUAGE_MODEL):
-        logits = partial(t.variable, "prediction_logits")  # from the first of them on
+        logits = partial(t.variable, "prediction_logits")  # one variable for all of these values
         x = logits(t.linear("vocab_transform", hidden.states, c.dim, role="transform"))
         x = logits(t.activation("activation", x, c.activation))
         x = logits(t.norm("vocab_layer_norm", x, _EPS))
@@ -124,7 +124,7 @@ def _token_classification(t: Trace, c: DistilBertConfig, hidden: Hidden) -> None
 
 
 def _question_answering(t: Trace, c: DistilBertConfig, hidden: Hidden) -> None:
-    """Its forward method splits the scores in two, and its class refuses to be built with another number of them."""
+    """The scores of question answering; the real class cannot be built unless ``num_labels`` is 2."""
     with t.ordered("distilbert", "qa_outputs", "dropout"):
         bert.answers(t, t.dropout("dropout", hidden.states, c.qa_dropout), c.num_labels)
 

@@ -1,6 +1,6 @@
-"""MPNet (Song et al. 2020, arXiv:2004.09297): BERT's layers, with a table of distances that all of them add to scores.
+"""MPNet (Song et al. 2020, arXiv:2004.09297): BERT's layers, all adding one table of distances to the scores.
 
-Hugging Face's modeling_mpnet.py as a program: what is the same as in BERT or RoBERTa is theirs.
+Hugging Face's modeling_mpnet.py as a program, which reuses those of BERT and RoBERTa.
 """
 
 from collections.abc import Iterator, Mapping
@@ -28,7 +28,7 @@ class MPNetConfig(EncoderConfig):
 
     @classmethod
     def relations(cls, values: Mapping[str, Any]) -> Iterator[Problem]:
-        """What is wrong between fields that are right by themselves."""
+        """Problems between fields that are each valid."""
         yield from super().relations(values)
         for field, least in (("vocab_size", _PAD + 1), ("max_position_embeddings", _PAD + 2)):
             if values[field] < least:
@@ -38,16 +38,16 @@ class MPNetConfig(EncoderConfig):
 
     @property
     def fewest_words(self) -> int:
-        """The smallest vocabulary: its own padding has to be in it, too."""
+        """The smallest vocabulary: it must also contain MPNet's fixed padding token."""
         return max(super().fewest_words, _PAD + 1)
 
     @property
     def longest(self) -> int:
-        """The longest sequence: the rows up to the one for padding are never positions."""
+        """The longest sequence: rows of the table up to that of padding are never used as positions."""
         return self.max_position_embeddings - _PAD - 1
 
 
-_PAD = 1  # whatever pad_token_id says
+_PAD = 1  # whatever pad_token_id is
 
 
 def _body(t: Trace, c: MPNetConfig, pooler: bool) -> Hidden:
@@ -71,7 +71,7 @@ def _body(t: Trace, c: MPNetConfig, pooler: bool) -> Hidden:
 
 
 def _distances(t: Trace, c: MPNetConfig, x: Value) -> Value:
-    """A number for each head and each pair of tokens, by how far apart they are: looked up once, for all layers."""
+    """One number per head and pair of tokens, depending on their distance: looked up once for all layers."""
     batch, length, _width = x.shape
     with t.block("relative positions"):
         buckets = Value("distance_buckets", (length, length), ids=True)
@@ -90,7 +90,7 @@ def _attention(t: Trace, c: MPNetConfig, x: Value, bias: Value) -> Value:
 
 
 def _masked_lm(t: Trace, c: MPNetConfig, hidden: Hidden) -> None:
-    """The head for masked language modeling: always with GELU, whatever the layers have."""
+    """The masked-LM head, always with GELU, whatever the layers have."""
     tied = {}
     if c.tie_word_embeddings:
         tied = {"weight": "mpnet.embeddings.word_embeddings.weight", "bias": "lm_head.bias"}

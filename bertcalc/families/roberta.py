@@ -1,7 +1,7 @@
-"""RoBERTa (Liu et al. 2019, arXiv:1907.11692): BERT's layers, with embeddings and heads of its own.
+"""RoBERTa (Liu et al. 2019, arXiv:1907.11692): BERT's layers with different embeddings and heads.
 
-Hugging Face's modeling_roberta.py as a program: what is the same as in BERT is BERT's. XLM-RoBERTa and CamemBERT are
-the same program under other names (``family``).
+Hugging Face's modeling_roberta.py as a program, which reuses that of BERT. XLM-RoBERTa and CamemBERT are the same
+program under other names (``family``).
 """
 
 from collections.abc import Iterator, Mapping
@@ -29,7 +29,7 @@ class RobertaConfig(bert.BertConfig):
 
     @classmethod
     def relations(cls, values: Mapping[str, Any]) -> Iterator[Problem]:
-        """What is wrong between fields that are right by themselves."""
+        """Problems between fields that are each valid."""
         yield from super().relations(values)
         pad, positions = values["pad_token_id"], values["max_position_embeddings"]
         if values["position_embedding_type"] != "absolute":
@@ -50,7 +50,7 @@ class RobertaConfig(bert.BertConfig):
 
     @property
     def longest(self) -> int:
-        """The longest sequence: the rows up to the one for padding are never positions."""
+        """The longest sequence: rows of the table up to that of padding are never used as positions."""
         return self.max_position_embeddings - (self.pad_token_id or 0) - 1
 
 
@@ -65,7 +65,7 @@ _EMBEDDINGS = ("word_embeddings", "token_type_embeddings", "LayerNorm", "dropout
 
 
 def _language_model(kind: str, t: Trace, c: RobertaConfig, hidden: Hidden) -> None:
-    """The head for masked and causal language modeling: always with GELU, whatever the layers have."""
+    """The head for masked and causal language modeling, always with GELU, whatever the layers have."""
     tied = {}
     if c.tie_word_embeddings:
         tied = {"weight": "roberta.embeddings.word_embeddings.weight", "bias": "lm_head.bias"}
@@ -74,9 +74,9 @@ def _language_model(kind: str, t: Trace, c: RobertaConfig, hidden: Hidden) -> No
 
 
 def language_model(t: Trace, c: Config, hidden: Hidden, tied: Mapping[str, str], *, bias: bool = True) -> None:
-    """What is in that head; ``tied`` are the tensors of its decoder that are owned elsewhere.
+    """The modules of that head; ``tied`` are the tied tensors of its decoder.
 
-    Its own ``bias`` is the decoder's as well, where they are tied.
+    ``bias``: whether the head itself owns a bias, to which the decoder's can be tied.
     """
     own = t.parameter("bias", (c.vocab_size,), role="decoder bias") if bias else ()
     x = t.function("gelu", t.linear("dense", hidden.states, c.hidden_size, role="transform"), "gelu")
@@ -94,7 +94,7 @@ def sequence_classification(kind: str, t: Trace, c: Config, hidden: Hidden) -> N
 
 
 def _multiple_choice(t: Trace, c: RobertaConfig, hidden: Hidden) -> None:
-    """One score for each choice; it does not ask for classifier_dropout."""
+    """One score for each choice, without using classifier_dropout."""
     bert.scores_of_choices(t, hidden, c.hidden_dropout_prob)
 
 
@@ -109,7 +109,7 @@ _CHOICES = ("input_ids", "token_type_ids", "attention_mask", "labels", "position
 def family(
     name: str, config: type[RobertaConfig], published: Mapping[str, Mapping[str, Any]], *, head_first: bool = False
 ) -> Family:
-    """RoBERTa under the names of a family."""
+    """RoBERTa's program as a family of its own, with its name, configuration and presets."""
     kind = config.__name__.removesuffix("Config")
     cls, words = Named(kind), partial(_language_model, kind)
     classes = (
@@ -125,7 +125,7 @@ def family(
     return Family(name, "roberta", config, body, classes, presets(config, published), head_first, meanings=POSITIONS)
 
 
-# The table has two rows more than there are positions: they are counted from the one after padding.
+# The position table has two rows more than there are positions, which are counted from the row after padding.
 SIZES: dict[str, Any] = {"max_position_embeddings": 514, "type_vocab_size": 1, "layer_norm_eps": 1e-5}
 FAMILY = family(
     "roberta",
