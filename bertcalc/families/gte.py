@@ -1,6 +1,6 @@
 """GTE (Zhang et al. 2024, arXiv:2407.19669): NomicBERT's layers with biases, and RoBERTa's masked-LM head.
 
-Hugging Face's modeling_gte.py as a program. The gated feed-forward has dropout inside and a bias in the last layer only.
+Hugging Face's modeling_gte.py as a program. The gated feed-forward has dropout inside, and a bias at its end only.
 """
 
 from dataclasses import dataclass
