@@ -243,6 +243,11 @@ class Config(metaclass=_Kind):
         return self.is_always_causal
 
     @property
+    def head_dropout(self) -> float:
+        """The dropout in front of a classifier."""
+        return self.hidden_dropout_prob if self.classifier_dropout is None else self.classifier_dropout
+
+    @property
     def attention_head_size(self) -> int:
         """Hidden units per head; exact, because the number of heads divides the hidden size."""
         return self.hidden_size // self.num_attention_heads

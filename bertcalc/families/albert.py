@@ -31,6 +31,11 @@ class AlbertConfig(EncoderConfig):
     bos_token_id: int | None = 2
     eos_token_id: int | None = 3
 
+    @property
+    def head_dropout(self) -> float:
+        """The dropout in front of a classifier."""
+        return self.classifier_dropout_prob
+
 
 def _body(t: Trace, c: AlbertConfig, pooler: bool) -> Hidden:
     with t.module("embeddings", "AlbertEmbeddings", component="embeddings", order=bert.EMBEDDINGS):
@@ -101,18 +106,6 @@ def _masked_lm(t: Trace, c: AlbertConfig, hidden: Hidden) -> None:
     _predictions(t, c, hidden, "logits")
 
 
-def _sequence_classification(t: Trace, c: AlbertConfig, hidden: Hidden) -> None:
-    bert.classified_sequences(t, hidden, c.num_labels, c.classifier_dropout_prob)
-
-
-def _token_classification(t: Trace, c: AlbertConfig, hidden: Hidden) -> None:
-    bert.classified_tokens(t, hidden, c.num_labels, c.classifier_dropout_prob)
-
-
-def _multiple_choice(t: Trace, c: AlbertConfig, hidden: Hidden) -> None:
-    bert.scores_of_choices(t, hidden, c.classifier_dropout_prob)
-
-
 _LARGE: dict[str, Any] = {"num_hidden_layers": 24, "num_attention_heads": 16}
 _class = Named("Albert")
 FAMILY = Family(
@@ -124,10 +117,10 @@ FAMILY = Family(
         _class("base", bert.base, pooler=True),
         _class("pretraining", _pretraining, after=("sentence_order_label",), pooler=True),
         _class("masked-lm", _masked_lm),
-        _class("sequence-classification", _sequence_classification, pooler=True),
-        _class("token-classification", _token_classification),
+        _class("sequence-classification", bert.sequence_classification, pooler=True),
+        _class("token-classification", bert.token_classification),
         _class("question-answering", bert.question_answering),
-        _class("multiple-choice", _multiple_choice, pooler=True),
+        _class("multiple-choice", bert.multiple_choice, pooler=True),
     ),
     presets(
         AlbertConfig,

@@ -229,32 +229,17 @@ def _relationship(t: Trace, c: Config, hidden: Hidden) -> Value:
 
 def sequence_classification(t: Trace, c: Config, hidden: Hidden) -> None:
     """A classifier over the pooled vector."""
-    classified_sequences(t, hidden, c.num_labels, _classifier_dropout(c))
-
-
-def classified_sequences(t: Trace, hidden: Hidden, labels: int, p: float) -> None:
-    """A classifier over the pooled vector after dropout with probability ``p``."""
-    t.output("logits", _classified(t, hidden.pooled, labels, p))
+    t.output("logits", classified(t, hidden.pooled, c.num_labels, c.head_dropout))
 
 
 def token_classification(t: Trace, c: Config, hidden: Hidden) -> None:
     """A classifier over each token's vector."""
-    classified_tokens(t, hidden, c.num_labels, _classifier_dropout(c))
-
-
-def classified_tokens(t: Trace, hidden: Hidden, labels: int, p: float) -> None:
-    """A classifier over each token's vector after dropout with probability ``p``."""
-    t.output("logits", _classified(t, hidden.states, labels, p))
+    t.output("logits", classified(t, hidden.states, c.num_labels, c.head_dropout))
 
 
 def multiple_choice(t: Trace, c: Config, hidden: Hidden) -> None:
     """One score for each choice, from its pooled vector."""
-    scores_of_choices(t, hidden, _classifier_dropout(c))
-
-
-def scores_of_choices(t: Trace, hidden: Hidden, p: float) -> None:
-    """One score for each choice, from its pooled vector after dropout with probability ``p``."""
-    side_by_side(t, _classified(t, hidden.pooled, 1, p))
+    side_by_side(t, classified(t, hidden.pooled, 1, c.head_dropout))
 
 
 def side_by_side(t: Trace, scores: Value) -> None:
@@ -262,13 +247,10 @@ def side_by_side(t: Trace, scores: Value) -> None:
     t.output("logits", t.step("reshape", "view", scores, shape=(t.sizes.batch_size, t.sizes.num_choices)))
 
 
-def _classified(t: Trace, x: Value | None, classes: int, p: float) -> Value:
+def classified(t: Trace, x: Value | None, classes: int, p: float) -> Value:
+    """Scores of a classifier after dropout with probability ``p``."""
     assert x is not None
     return t.linear("classifier", t.dropout("dropout", x, p), classes, role="classifier")
-
-
-def _classifier_dropout(c: Config) -> float:
-    return c.hidden_dropout_prob if c.classifier_dropout is None else c.classifier_dropout
 
 
 def question_answering(t: Trace, c: Config, hidden: Hidden) -> None:

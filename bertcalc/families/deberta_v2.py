@@ -327,12 +327,12 @@ def _pooled(t: Trace, c: Any, hidden: Hidden) -> Hidden:
 def sequence_classification(t: Trace, c: Any, hidden: Hidden) -> None:
     """A classifier over the output of the head's pooler."""
     with t.ordered("deberta", "pooler", "classifier", "dropout"):
-        bert.classified_sequences(t, _pooled(t, c, hidden), c.num_labels, c.hidden_dropout_prob)
+        bert.sequence_classification(t, c, _pooled(t, c, hidden))
 
 
 def _multiple_choice(t: Trace, c: DebertaV2Config, hidden: Hidden) -> None:
     with t.ordered("deberta", "pooler", "classifier", "dropout"):
-        bert.scores_of_choices(t, _pooled(t, c, hidden), c.hidden_dropout_prob)
+        bert.multiple_choice(t, c, _pooled(t, c, hidden))
 
 
 _V3: dict[str, Any] = {

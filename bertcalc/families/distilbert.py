@@ -119,10 +119,6 @@ def _multiple_choice(t: Trace, c: DistilBertConfig, hidden: Hidden) -> None:
     bert.side_by_side(t, _classified(t, c, hidden, 1))
 
 
-def _token_classification(t: Trace, c: DistilBertConfig, hidden: Hidden) -> None:
-    bert.classified_tokens(t, hidden, c.num_labels, c.dropout)
-
-
 def _question_answering(t: Trace, c: DistilBertConfig, hidden: Hidden) -> None:
     """The scores of question answering; the real class cannot be built unless ``num_labels`` is 2."""
     with t.ordered("distilbert", "qa_outputs", "dropout"):
@@ -139,7 +135,7 @@ FAMILY = Family(
         _class("base", bert.base),
         _class("masked-lm", _masked_lm),
         _class("sequence-classification", _sequence_classification),
-        _class("token-classification", _token_classification),
+        _class("token-classification", bert.token_classification),
         _class("question-answering", _question_answering),
         _class("multiple-choice", _multiple_choice, laid_out=("position_ids",)),
     ),

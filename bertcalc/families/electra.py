@@ -73,7 +73,7 @@ def _pretraining(t: Trace, c: ElectraConfig, hidden: Hidden) -> None:
 
 def _sequence_classification(t: Trace, c: ElectraConfig, hidden: Hidden) -> None:
     """A dense layer, GELU and a classifier over the first token, with dropout before both."""
-    p = c.hidden_dropout_prob if c.classifier_dropout is None else c.classifier_dropout
+    p = c.head_dropout
     order = ("dense", "activation", "dropout", "out_proj")
     with t.module("classifier", "ElectraClassificationHead", order=order):
         x = t.dropout("dropout", t.first_token(hidden.states), p)

@@ -176,7 +176,7 @@ def _sequence_classification(t: Trace, c: GPT2Config, hidden: Hidden) -> None:
 
 def _token_classification(t: Trace, c: GPT2Config, hidden: Hidden) -> None:
     """A classifier over each token's vector, with a fixed dropout of 0.1."""
-    bert.classified_tokens(t, hidden, c.num_labels, 0.1)
+    t.output("logits", bert.classified(t, hidden.states, c.num_labels, 0.1))
 
 
 def _question_answering(t: Trace, c: GPT2Config, hidden: Hidden) -> None:

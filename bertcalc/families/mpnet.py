@@ -98,10 +98,6 @@ def _masked_lm(t: Trace, c: MPNetConfig, hidden: Hidden) -> None:
         roberta.language_model(t, c, hidden, tied)
 
 
-def _multiple_choice(t: Trace, c: MPNetConfig, hidden: Hidden) -> None:
-    bert.scores_of_choices(t, hidden, c.hidden_dropout_prob)
-
-
 _SIZES: dict[str, Any] = {"max_position_embeddings": 514, "layer_norm_eps": 1e-5}
 _class = Named("MPNet", WITHOUT_TYPES, FLAGS)
 FAMILY = Family(
@@ -115,7 +111,7 @@ FAMILY = Family(
         _class("sequence-classification", partial(roberta.sequence_classification, "MPNet")),
         _class("token-classification", bert.token_classification),
         _class("question-answering", bert.question_answering),
-        _class("multiple-choice", _multiple_choice, pooler=True),
+        _class("multiple-choice", bert.multiple_choice, pooler=True),
     ),
     presets(MPNetConfig, {"microsoft/mpnet-base": _SIZES, "sentence-transformers/all-mpnet-base-v2": _SIZES}),
     like_bert=False,

@@ -86,7 +86,7 @@ def language_model(t: Trace, c: Config, hidden: Hidden, tied: Mapping[str, str],
 
 def sequence_classification(kind: str, t: Trace, c: Config, hidden: Hidden) -> None:
     """A dense layer and a classifier over the first token, with dropout before both."""
-    p = c.hidden_dropout_prob if c.classifier_dropout is None else c.classifier_dropout
+    p = c.head_dropout
     with t.module("classifier", f"{kind}ClassificationHead", order=("dense", "dropout", "out_proj")):
         x = t.dropout("dropout", t.first_token(hidden.states), p)
         x = t.function("tanh", t.linear("dense", x, c.hidden_size, role="dense"), "tanh")
@@ -95,7 +95,7 @@ def sequence_classification(kind: str, t: Trace, c: Config, hidden: Hidden) -> N
 
 def _multiple_choice(t: Trace, c: RobertaConfig, hidden: Hidden) -> None:
     """One score for each choice, without using classifier_dropout."""
-    bert.scores_of_choices(t, hidden, c.hidden_dropout_prob)
+    bert.side_by_side(t, bert.classified(t, hidden.pooled, 1, c.hidden_dropout_prob))
 
 
 POSITIONS = {
