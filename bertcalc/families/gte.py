@@ -4,12 +4,13 @@ Hugging Face's modeling_gte.py as a program. The gated feed-forward has dropout 
 """
 
 from dataclasses import dataclass
+from functools import partial
 from typing import ClassVar
 
 from bertcalc.config import Config
 from bertcalc.families import bert, eurobert, nomic_bert, roberta
 from bertcalc.families.usual import EncoderConfig, Named, presets
-from bertcalc.family import LANGUAGE_MODEL, Family, Hidden
+from bertcalc.family import Family, Hidden
 from bertcalc.forward.trace import Trace, Value
 
 
@@ -53,13 +54,6 @@ def _gated(t: Trace, c: Config, x: Value) -> Value:
     return eurobert.gated(t, "GteMLP", x, c.intermediate_size, c.hidden_act, bias=False, bias_down=True, dropout=p)
 
 
-def _masked_lm(t: Trace, c: GteConfig, hidden: Hidden) -> None:
-    """RoBERTa's head; if tied, the decoder's matrix is the word embedding table. Its bias is never tied."""
-    tied = {"weight": "gte.embeddings.word_embeddings.weight"} if c.tie_word_embeddings else {}
-    with t.module("lm_head", "GteLMHead", block=LANGUAGE_MODEL):
-        roberta.language_model(t, c, hidden, tied, bias=False)
-
-
 _class = Named("Gte")
 FAMILY = Family(
     "gte",
@@ -68,7 +62,7 @@ FAMILY = Family(
     _body,
     (
         _class("base", bert.base),
-        _class("masked-lm", _masked_lm),
+        _class("masked-lm", partial(roberta.language_model, "Gte", prefix="gte", own_bias=False)),
         _class("sequence-classification", bert.sequence_classification, pooler=True),
         _class("token-classification", bert.token_classification),
     ),

@@ -10,7 +10,7 @@ from typing import Any
 
 from bertcalc.families import bert, roberta
 from bertcalc.families.usual import FLAGS, WITHOUT_TYPES, EncoderConfig, Named, presets
-from bertcalc.family import LANGUAGE_MODEL, Family, Hidden
+from bertcalc.family import Family, Hidden
 from bertcalc.forward.trace import Trace, Value
 from bertcalc.problem import Problem
 from bertcalc.text import N_
@@ -89,15 +89,6 @@ def _attention(t: Trace, c: MPNetConfig, x: Value, bias: Value) -> Value:
         return t.linear("o", y, c.hidden_size, role="output")
 
 
-def _masked_lm(t: Trace, c: MPNetConfig, hidden: Hidden) -> None:
-    """The masked-LM head, always with GELU, whatever the layers have."""
-    tied = {}
-    if c.tie_word_embeddings:
-        tied = {"weight": "mpnet.embeddings.word_embeddings.weight", "bias": "lm_head.bias"}
-    with t.module("lm_head", "MPNetLMHead", block=LANGUAGE_MODEL):
-        roberta.language_model(t, c, hidden, tied)
-
-
 _SIZES: dict[str, Any] = {"max_position_embeddings": 514, "layer_norm_eps": 1e-5}
 _class = Named("MPNet", WITHOUT_TYPES, FLAGS)
 FAMILY = Family(
@@ -107,7 +98,7 @@ FAMILY = Family(
     _body,
     (
         _class("base", bert.base, pooler=True),
-        _class("masked-lm", _masked_lm),
+        _class("masked-lm", partial(roberta.language_model, "MPNet", prefix="mpnet")),
         _class("sequence-classification", partial(roberta.sequence_classification, "MPNet")),
         _class("token-classification", bert.token_classification),
         _class("question-answering", bert.question_answering),

@@ -64,24 +64,23 @@ def _body(kind: str, t: Trace, c: RobertaConfig, pooler: bool) -> Hidden:
 _EMBEDDINGS = ("word_embeddings", "token_type_embeddings", "LayerNorm", "dropout", "position_embeddings")
 
 
-def _language_model(kind: str, t: Trace, c: RobertaConfig, hidden: Hidden) -> None:
-    """The head for masked and causal language modeling, always with GELU, whatever the layers have."""
+def language_model(
+    kind: str, t: Trace, c: Config, hidden: Hidden, *, prefix: str = "roberta", own_bias: bool = True
+) -> None:
+    """The head for masked and causal language modeling, always with GELU, whatever the layers have.
+
+    ``prefix`` is that of the body; ``own_bias``: whether the head owns a bias, to which the decoder's can be tied.
+    """
     tied = {}
     if c.tie_word_embeddings:
-        tied = {"weight": "roberta.embeddings.word_embeddings.weight", "bias": "lm_head.bias"}
+        tied["weight"] = f"{prefix}.embeddings.word_embeddings.weight"
+        if own_bias:
+            tied["bias"] = "lm_head.bias"
     with t.module("lm_head", f"{kind}LMHead", block=LANGUAGE_MODEL):
-        language_model(t, c, hidden, tied)
-
-
-def language_model(t: Trace, c: Config, hidden: Hidden, tied: Mapping[str, str], *, bias: bool = True) -> None:
-    """The modules of that head; ``tied`` are the tied tensors of its decoder.
-
-    ``bias``: whether the head itself owns a bias, to which the decoder's can be tied.
-    """
-    own = t.parameter("bias", (c.vocab_size,), role="decoder bias") if bias else ()
-    x = t.function("gelu", t.linear("dense", hidden.states, c.hidden_size, role="transform"), "gelu")
-    x = t.norm("layer_norm", x, c.layer_norm_eps)
-    t.output("logits", t.linear("decoder", x, c.vocab_size, role="decoder", tied=tied, using=own))
+        bias = t.parameter("bias", (c.vocab_size,), role="decoder bias") if own_bias else ()
+        x = t.function("gelu", t.linear("dense", hidden.states, c.hidden_size, role="transform"), "gelu")
+        x = t.norm("layer_norm", x, c.layer_norm_eps)
+        t.output("logits", t.linear("decoder", x, c.vocab_size, role="decoder", tied=tied, using=bias))
 
 
 def sequence_classification(kind: str, t: Trace, c: Config, hidden: Hidden) -> None:
@@ -111,7 +110,7 @@ def family(
 ) -> Family:
     """RoBERTa's program as a family of its own, with its name, configuration and presets."""
     kind = config.__name__.removesuffix("Config")
-    cls, words = Named(kind), partial(_language_model, kind)
+    cls, words = Named(kind), partial(language_model, kind)
     classes = (
         cls("base", bert.base, *ENCODER, *CACHE, pooler=True),
         cls("masked-lm", words, *ENCODER),
