@@ -3,7 +3,6 @@
 from math import prod
 from typing import Literal, NamedTuple
 
-from bertcalc.config import Problem
 from bertcalc.forward.meanings import MEANINGS
 from bertcalc.forward.steps import BATCH
 from bertcalc.subject import Subject
@@ -76,8 +75,3 @@ def caches(subject: Subject, call: Call) -> bool:
     config, cls = subject.config, subject.cls
     wanted = config.use_cache if call.use_cache is None or not cls.caches else call.use_cache
     return config.is_decoder and wanted and not (call.labels and cls.labels_stop_caching)
-
-
-def remark(field: str, message: str, **values: object) -> Problem:
-    """A note on an input that is valid, but does not do what one may expect."""
-    return Problem.of(message, field, **values)

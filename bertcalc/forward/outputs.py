@@ -14,7 +14,7 @@ from bertcalc.families import family_of, output_names
 from bertcalc.family import Class, Model
 from bertcalc.forward import transformers4
 from bertcalc.forward.call import Call as Call
-from bertcalc.forward.call import Container, remark
+from bertcalc.forward.call import Container
 from bertcalc.forward.call import Entry as Entry
 from bertcalc.forward.call import Tensors as Tensors
 from bertcalc.forward.call import attends as attends
@@ -286,22 +286,22 @@ def remarks(subject: Subject, call: Call) -> Iterator[Problem]:
     """Notes on inputs that are valid, but do not do what one may expect."""
     config, cls = subject.config, subject.cls
     if cls.caches and call.use_cache and not config.is_decoder:
-        yield remark("use_cache", N_("use_cache has no effect without is_decoder."))
+        yield Problem.of(N_("use_cache has no effect without is_decoder."), "use_cache")
     elif cls.labels_stop_caching and call.use_cache and call.labels:
-        yield remark("use_cache", N_("use_cache has no effect with labels: the class switches it off."))
+        yield Problem.of(N_("use_cache has no effect with labels: the class switches it off."), "use_cache")
     if cls.sees_encoder and call.encoder_sequence_length is not None and not config.is_decoder:
         message = N_("encoder_hidden_states have no effect without is_decoder and add_cross_attention.")
-        yield remark("encoder_sequence_length", message)
+        yield Problem.of(message, "encoder_sequence_length")
     if config.add_cross_attention and not attends(subject, call):
         not_given = N_("Without encoder_hidden_states the cross attention is left out.")
         not_taken = N_("This class does not take encoder_hidden_states: its cross attention is left out.")
-        yield remark("add_cross_attention", not_given if cls.sees_encoder else not_taken)
+        yield Problem.of(not_given if cls.sees_encoder else not_taken, "add_cross_attention")
     if call.output_attentions and config.transformers_version == 5:
         message = N_(
             'This is what a model with attn_implementation="eager" returns; with the default, transformers 5 returns '
             "empty tuples of attentions."
         )
-        yield remark("output_attentions", message)
+        yield Problem.of(message, "output_attentions")
     if call.labels and cls.targets:
         yield from _label_remarks(subject, call)
 
@@ -314,15 +314,15 @@ def _label_remarks(subject: Subject, call: Call) -> Iterator[Problem]:
             message = N_(
                 "No token {value}: a position after the last, {last}, is ignored, and one below 0 counts as 0."
             )
-            yield remark("label", message, value=call.label, last=last)
+            yield Problem.of(message, "label", value=call.label, last=last)
     elif task == "replaced-tokens":
         pass
     elif not _classifies(subject):
-        yield remark("label", N_("With num_labels 1 this is regression: a label can be any number."))
+        yield Problem.of(N_("With num_labels 1 this is regression: a label can be any number."), "label")
     elif call.label == IGNORED:
-        yield remark("label", N_("Labels of -100 are ignored; if all of them are, the loss is nan."))
+        yield Problem.of(N_("Labels of -100 are ignored; if all of them are, the loss is nan."), "label")
     if task in ("causal-lm", "double-heads") and not last:
-        yield remark("label", N_("Each token predicts the next: with a single token, the loss is nan."))
+        yield Problem.of(N_("Each token predicts the next: with a single token, the loss is nan."), "label")
 
 
 def possible(subject: Subject, call: Call) -> Call:

@@ -9,7 +9,7 @@ from typing import NamedTuple
 
 from bertcalc.config import Config, Problem
 from bertcalc.families import family_of
-from bertcalc.forward.call import Call, Container, attends, caches, remark
+from bertcalc.forward.call import Call, Container, attends, caches
 from bertcalc.subject import Subject
 from bertcalc.text import N_
 
@@ -74,23 +74,25 @@ def differences(subject: Subject, call: Call) -> Iterator[Problem]:
     """Notes on what transformers 4 and 5 return differently for this call."""
     config, cls, crossed = subject.config, subject.cls, attends(subject, call)
     if version_of(config) is FOUR:
-        yield remark("position_embedding_type", N_("This is transformers 4, because 5 has no relative positions."))
+        yield Problem.of(N_("This is transformers 4, because 5 has no relative positions."), "position_embedding_type")
         return
     cached = caches(subject, call)
     if _fails(subject, call):
         message = N_("transformers 4 fails here: it expects cross attentions, and there are none.")
-        yield remark("cross_attentions", message)
+        yield Problem.of(message, "cross_attentions")
         return
     as_bert = not family_of(config).cross_cache  # GPT-2's cache is the same in both
     if as_bert and cls.caches and cached and not crossed:
         message = N_("transformers 4 returns an EncoderDecoderCache, its half for the cross attention empty.")
-        yield remark("past_key_values", message)
+        yield Problem.of(message, "past_key_values")
     if cls.caches and call.output_attentions and not crossed and "cross_attentions" not in cls.withholds:
-        yield remark("cross_attentions", N_("transformers 4 leaves empty cross_attentions out."))
+        yield Problem.of(N_("transformers 4 leaves empty cross_attentions out."), "cross_attentions")
     if as_bert and not cls.caches and not call.return_dict and (cached or (crossed and call.output_attentions)):
         message = N_(
             "In a tuple, transformers 4 returns past_key_values and cross_attentions too, where the body has them."
         )
-        yield remark("return_dict", message)
+        yield Problem.of(message, "return_dict")
     if not call.return_dict and not subject.add_pooling_layer:
-        yield remark("return_dict", N_("In a tuple, transformers 4 has None in place of the missing pooler_output."))
+        yield Problem.of(
+            N_("In a tuple, transformers 4 has None in place of the missing pooler_output."), "return_dict"
+        )
