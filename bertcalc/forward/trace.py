@@ -334,16 +334,10 @@ class Trace:
 
     def table(self, name: str, rows: int, width: int, *, role: str) -> Value:
         """All rows of an embedding: the module is not called, its weight is read directly."""
-        gives = Value(name, (rows, width))
         self._module.children[name] = module = Embedding(rows, width)
         module.place = place = self._roles[role]
-        if self.steps is None:
-            return gives
-        path = f"{self._path}.{name}" if self._path else name
-        gives = gives._replace(name=path.removeprefix(self._base))
-        tensors = (Tensor(f"{path}.weight", gives.shape, self._copies, place),)
-        self.steps.append(Step(gives.name, "table", (), gives, tensors, self._runs, place=place))
-        return gives
+        weight = Tensor(f"{self._path}.{name}.weight", (rows, width), self._copies, place)
+        return self.step(name, "table", shape=weight.shape, role=role, tensors=(weight,))
 
     def product(
         self, name: str, x: Value, out_features: int, *, role: str, table: str, using: tuple[Tensor, ...] = ()
@@ -431,7 +425,7 @@ class Trace:
         ``said`` are further fields of the step.
         """
         if self.steps is None:
-            return takes[0] if shape is takes[0].shape else Value(name, shape, ids)
+            return takes[0] if takes and shape is takes[0].shape else Value(name, shape, ids)
         path = self._path.removeprefix(self._base)
         gives = Value(f"{path}.{name}" if path and f"{path}." != self._base else name, shape, ids)
         place = self._roles[role or name]
