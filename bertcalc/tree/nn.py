@@ -311,13 +311,12 @@ class Embedding(Module):
 
     def __init__(self, num_embeddings: int, embedding_dim: int, padding_idx: int | None = None) -> None:
         self.parameters = {"weight": (num_embeddings, embedding_dim)}
-        self.num_embeddings = num_embeddings
-        self.embedding_dim = embedding_dim
         self.padding_idx = padding_idx
 
     def extra_repr(self) -> str:
+        rows, width = self.parameters["weight"]
         padding = "" if self.padding_idx is None else f", padding_idx={self.padding_idx}"
-        return f"{self.num_embeddings}, {self.embedding_dim}{padding}"
+        return f"{rows}, {width}{padding}"
 
 
 class Norm(Module):
@@ -365,19 +364,11 @@ class Dropout(Module):
 class Attention(Module):
     """The parent of query, key and value, whose hidden units the heads divide among themselves."""
 
-    def __init__(
-        self,
-        kind: str,
-        num_attention_heads: int,
-        attention_head_size: int,
-        position_embedding_type: str,
-        /,
-        **children: Module,
-    ) -> None:
-        super().__init__(kind, **children)
-        self.num_attention_heads = num_attention_heads
-        self.attention_head_size = attention_head_size
-        self.position_embedding_type = position_embedding_type
+    def __init__(self, kind: str, heads: int, head_size: int, positions: str) -> None:
+        super().__init__(kind)
+        self.num_attention_heads = heads
+        self.attention_head_size = head_size
+        self.position_embedding_type = positions
 
 
 class Activation(Module):
