@@ -3,8 +3,7 @@
 from collections.abc import Iterator
 from dataclasses import fields
 
-from bertcalc.config import Config
-from bertcalc.family import Class, Family, Model
+from bertcalc.family import Family, Model
 from bertcalc.fields import FIELDS, OWN_FIELDS, known
 from bertcalc.forward.lessons import has_lesson
 from bertcalc.forward.meanings import MEANINGS
@@ -33,16 +32,12 @@ def in_every_way(family: Family) -> Iterator[tuple[Model, list[Step]]]:
     The body comes first in two further ways: in its default configuration, and in the fullest one without an encoder's
     output.
     """
-    fullest = family.fullest()
-    for config in (family.config.default(), fullest):
-        yield _run(family, family.base, config, Sizes())
-    for cls in family.classes:
-        yield _run(family, cls, fullest, Sizes(encoder_sequence_length=1))
-
-
-def _run(family: Family, cls: Class, config: Config, sizes: Sizes) -> tuple[Model, list[Step]]:
-    model = Model(family, cls, config, cls.pooler).declare()
-    return model, model.run(sizes)
+    base, fullest = family.base, family.fullest()
+    ways = [(base, family.config.default(), Sizes()), (base, fullest, Sizes())]
+    ways += [(cls, fullest, Sizes(encoder_sequence_length=1)) for cls in family.classes]
+    for cls, config, sizes in ways:
+        model = Model(family, cls, config, cls.pooler).declare()
+        yield model, model.run(sizes)
 
 
 def lacks(model: Model, steps: list[Step]) -> Iterator[str]:
