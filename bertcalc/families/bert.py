@@ -278,45 +278,43 @@ _AS_BGE = Source(
 _MINIATURES = Source(N_("Turc et al. 2019, smaller BERT models"), "https://arxiv.org/abs/1908.08962")
 
 
-def _preset(
-    vocab: int, hidden: int, layers: int, heads: int, intermediate: int, source: Source, positions: int = 512
-) -> Preset:
+def _preset(vocab: int, hidden: int, layers: int, heads: int, source: Source, positions: int = 512) -> Preset:
     config = BertConfig(
         vocab_size=vocab,
         hidden_size=hidden,
         num_hidden_layers=layers,
         num_attention_heads=heads,
-        intermediate_size=intermediate,
+        intermediate_size=4 * hidden,
         max_position_embeddings=positions,
     )
     return Preset(config, source)
 
 
 _PRESETS: dict[str, Preset] = {
-    "bert-base-uncased": _preset(30522, 768, 12, 12, 3072, _GOOGLE),
-    "bert-large-uncased": _preset(30522, 1024, 24, 16, 4096, _GOOGLE),
-    "bert-base-cased": _preset(28996, 768, 12, 12, 3072, _GOOGLE),
-    "bert-large-cased": _preset(28996, 1024, 24, 16, 4096, _GOOGLE),
-    "bert-base-multilingual-cased": _preset(119547, 768, 12, 12, 3072, _MULTILINGUAL),
-    "bert-base-chinese": _preset(21128, 768, 12, 12, 3072, _MULTILINGUAL),
-    "bert-base-japanese-v3": _preset(32768, 768, 12, 12, 3072, model_card("tohoku-nlp/bert-base-japanese-v3")),
+    "bert-base-uncased": _preset(30522, 768, 12, 12, _GOOGLE),
+    "bert-large-uncased": _preset(30522, 1024, 24, 16, _GOOGLE),
+    "bert-base-cased": _preset(28996, 768, 12, 12, _GOOGLE),
+    "bert-large-cased": _preset(28996, 1024, 24, 16, _GOOGLE),
+    "bert-base-multilingual-cased": _preset(119547, 768, 12, 12, _MULTILINGUAL),
+    "bert-base-chinese": _preset(21128, 768, 12, 12, _MULTILINGUAL),
+    "bert-base-japanese-v3": _preset(32768, 768, 12, 12, model_card("tohoku-nlp/bert-base-japanese-v3")),
     # The example of a Chinese blog post; bge-large-zh, gte-large-zh and m3e-large have exactly these sizes.
-    "bert-large-chinese": _preset(21128, 1024, 24, 16, 4096, _AS_BGE),
-    "all-MiniLM-L6-v2": _preset(30522, 384, 6, 12, 1536, model_card("sentence-transformers/all-MiniLM-L6-v2")),
-    "all-MiniLM-L12-v2": _preset(30522, 384, 12, 12, 1536, model_card("sentence-transformers/all-MiniLM-L12-v2")),
+    "bert-large-chinese": _preset(21128, 1024, 24, 16, _AS_BGE),
+    "all-MiniLM-L6-v2": _preset(30522, 384, 6, 12, model_card("sentence-transformers/all-MiniLM-L6-v2")),
+    "all-MiniLM-L12-v2": _preset(30522, 384, 12, 12, model_card("sentence-transformers/all-MiniLM-L12-v2")),
     **{
         f"bert_uncased_L-{layers}_H-{hidden}_A-{hidden // 64}": _preset(
-            30522, hidden, layers, hidden // 64, 4 * hidden, _MINIATURES
+            30522, hidden, layers, hidden // 64, _MINIATURES
         )
         for layers in (2, 4, 6, 8, 10, 12)
         for hidden in (128, 256, 512, 768)
     },
-    "bge-small-zh-v1.5": _preset(21128, 512, 4, 8, 2048, model_card("BAAI/bge-small-zh-v1.5")),
+    "bge-small-zh-v1.5": _preset(21128, 512, 4, 8, model_card("BAAI/bge-small-zh-v1.5")),
     # A BERT with XLM-RoBERTa's vocabulary: 82 % of it are word embeddings, as in LaBSE with its own vocabulary.
-    "multilingual-e5-small": _preset(250037, 384, 12, 12, 1536, model_card("intfloat/multilingual-e5-small")),
-    "LaBSE": _preset(501153, 768, 12, 12, 3072, model_card("sentence-transformers/LaBSE")),
+    "multilingual-e5-small": _preset(250037, 384, 12, 12, model_card("intfloat/multilingual-e5-small")),
+    "LaBSE": _preset(501153, 768, 12, 12, model_card("sentence-transformers/LaBSE")),
     "mxbai-embed-xsmall-v1": _preset(
-        30522, 384, 6, 12, 1536, model_card("mixedbread-ai/mxbai-embed-xsmall-v1"), positions=4096
+        30522, 384, 6, 12, model_card("mixedbread-ai/mxbai-embed-xsmall-v1"), positions=4096
     ),
 }
 
