@@ -130,7 +130,7 @@ class Config(metaclass=_Kind):
         return {
             field.name: values[field.name]
             for field in sorted(fields(self), key=lambda field: order.index(self.shared_name(field.name)))
-            if values[field.name] != field.default or self.is_size(field.name)
+            if values[field.name] != field.default or self.shared_name(field.name) in SIZES
         }
 
     @classmethod
@@ -190,11 +190,6 @@ class Config(metaclass=_Kind):
     def told_by(cls, roles: Mapping[str, int]) -> dict[str, Any]:
         """Fields read off a checkpoint: ``roles`` has the number of rows of its matrices, by role."""
         return {}
-
-    @classmethod
-    def is_size(cls, field: str) -> bool:
-        """Whether a field of the family is a size that determines tensor shapes."""
-        return cls.shared_name(field) in SIZES
 
     def letters_of_sizes(self) -> dict[str, str]:
         """The family's sizes, each mapped to the size whose letter it uses: itself, unless two sizes must be equal.
