@@ -139,7 +139,7 @@ class Family:
     presets: Mapping[str, Preset]
     head_first: bool = False
     peaks: bool = True
-    like_bert: bool = True
+    like_bert: bool = False
     recomputes: tuple[str, ...] = ("selective", "full")
     cross_cache: bool = False
     buffers: tuple[str, ...] = ()

@@ -131,6 +131,5 @@ FAMILY = Family(
             "albert/albert-xxlarge-v2": {},
         },
     ),
-    like_bert=False,
     recomputes=("selective",),  # transformers does not checkpoint its layers
 )

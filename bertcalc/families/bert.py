@@ -337,4 +337,5 @@ FAMILY = Family(
         _class("multiple-choice", multiple_choice, pooler=True),
     ),
     _PRESETS,
+    like_bert=True,
 )

@@ -162,6 +162,5 @@ FAMILY = Family(
         _class("question-answering", bert.question_answering),
     ),
     presets(DebertaConfig, {"microsoft/deberta-base": _SAID, "microsoft/deberta-large": LARGE | _SAID}),
-    like_bert=False,
     recomputes=("full",),  # its attention core is not a function that could be recomputed separately
 )

@@ -370,6 +370,5 @@ FAMILY = Family(
             "microsoft/mdeberta-v3-base": {"vocab_size": 251000, "num_hidden_layers": 12, **BASE, **_V3},
         },
     ),
-    like_bert=False,
     recomputes=("full",),  # its attention core is not a function that could be recomputed separately
 )

@@ -147,4 +147,5 @@ FAMILY = Family(
             "distilbert/distilbert-base-multilingual-cased": {"vocab_size": 119547},
         },
     ),
+    like_bert=True,
 )

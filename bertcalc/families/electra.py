@@ -125,5 +125,4 @@ FAMILY = Family(
             "google/electra-base-generator": {"embedding_size": 768},
         },
     ),
-    like_bert=False,
 )

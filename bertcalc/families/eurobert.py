@@ -206,5 +206,4 @@ FAMILY = Family(
         _class("token-classification", _token_classification),
     ),
     presets(EuroBertConfig, {"EuroBERT/EuroBERT-210m": {}, "EuroBERT/EuroBERT-610m": _LARGER}),
-    like_bert=False,
 )

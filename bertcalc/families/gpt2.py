@@ -272,7 +272,6 @@ FAMILY = Family(
             "distilbert/distilgpt2": {"n_layer": 6},
         },
     ),
-    like_bert=False,
     cross_cache=True,
     buffers=(".attn.bias", ".attn.masked_bias"),
     meanings={"token_type_ids": N_("More tokens, whose vectors are added to those of input_ids; none by default.")},

@@ -67,6 +67,5 @@ FAMILY = Family(
         _class("token-classification", bert.token_classification),
     ),
     presets(GteConfig, {"Alibaba-NLP/gte-multilingual-base": {}}),
-    like_bert=False,
     remote=("new",),  # the model type in Alibaba-NLP's files
 )

@@ -255,5 +255,4 @@ FAMILY = Family(
             "jhu-clsp/mmBERT-small": {"hidden_size": 384, "num_attention_heads": 6, **_GEMMA},
         },
     ),
-    like_bert=False,
 )

@@ -105,7 +105,6 @@ FAMILY = Family(
         _class("multiple-choice", bert.multiple_choice, pooler=True),
     ),
     presets(MPNetConfig, {"microsoft/mpnet-base": _SIZES, "sentence-transformers/all-mpnet-base-v2": _SIZES}),
-    like_bert=False,
     recomputes=(),
     meanings=roberta.POSITIONS,
 )

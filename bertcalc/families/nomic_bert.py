@@ -117,5 +117,4 @@ FAMILY = Family(
         _class("token-classification", bert.token_classification),
     ),
     presets(NomicBertConfig, {"nomic-ai/nomic-embed-text-v1.5": {}}),
-    like_bert=False,
 )

@@ -120,8 +120,8 @@ def family(
         cls("question-answering", bert.question_answering),
         cls("multiple-choice", _multiple_choice, pooler=True)._replace(inputs=_CHOICES),
     )
-    body = partial(_body, kind)
-    return Family(name, "roberta", config, body, classes, presets(config, published), head_first, meanings=POSITIONS)
+    body, found = partial(_body, kind), presets(config, published)
+    return Family(name, "roberta", config, body, classes, found, head_first, like_bert=True, meanings=POSITIONS)
 
 
 # The position table has two rows more than there are positions, which are counted from the row after padding.
