@@ -253,6 +253,26 @@ def classified(t: Trace, x: Value | None, classes: int, p: float) -> Value:
     return t.linear("classifier", t.dropout("dropout", x, p), classes, role="classifier")
 
 
+def summarized(
+    t: Trace, x: Value, width: int | None, activation: str | None, *, role: str, first: float = 0, last: float = 0
+) -> Value:
+    """The modules of transformers' SequenceSummary, of which each that is switched off is an Identity.
+
+    ``width`` is that of the dense layer, ``first`` and ``last`` are the probabilities of the dropouts.
+    """
+    with t.ordered("summary", "activation", "first_dropout", "last_dropout"):
+        x = t.dropout_or_identity("first_dropout", x, first)
+        if width is None:
+            t.idle("summary", "Identity")
+        else:
+            x = t.linear("summary", x, width, role=role)
+        if activation is None:
+            t.idle("activation", "Identity")
+        else:
+            x = t.activation("activation", x, activation)
+        return t.dropout_or_identity("last_dropout", x, last)
+
+
 def question_answering(t: Trace, c: Config, hidden: Hidden) -> None:
     """Two scores for each token: whether the answer starts there, and whether it ends there."""
     answers(t, hidden.states, c.num_labels)

@@ -83,19 +83,10 @@ def _sequence_classification(t: Trace, c: ElectraConfig, hidden: Hidden) -> None
 
 def _multiple_choice(t: Trace, c: ElectraConfig, hidden: Hidden) -> None:
     """One score for each choice, from a summary of its tokens: the first (or the last) of them."""
-    order = ("summary", "activation", "first_dropout", "last_dropout")
-    with t.module("sequence_summary", "ElectraSequenceSummary", block="summary", order=order):
+    width = c.hidden_size if c.summary_use_proj else None
+    with t.module("sequence_summary", "ElectraSequenceSummary", block="summary"):
         x = t.first_token(hidden.states)
-        t.idle("first_dropout", "Identity")
-        if c.summary_use_proj:
-            x = t.linear("summary", x, c.hidden_size, role="dense")
-        else:
-            t.idle("summary", "Identity")
-        x = t.activation("activation", x, c.summary_activation)
-        if c.summary_last_dropout > 0:
-            x = t.dropout("last_dropout", x, c.summary_last_dropout)
-        else:
-            t.idle("last_dropout", "Identity")
+        x = bert.summarized(t, x, width, c.summary_activation, role="dense", last=c.summary_last_dropout)
     bert.side_by_side(t, t.linear("classifier", x, 1, role="classifier"))
 
 

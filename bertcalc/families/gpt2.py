@@ -192,22 +192,10 @@ def _double_heads(t: Trace, c: GPT2Config, hidden: Hidden) -> None:
     apart = (sizes.batch_size, sizes.num_choices, *x.shape[1:])
     x = t.step("choices_apart", "view", x, shape=apart)
     _language_model(t, c, Hidden(x, None))
-    order = ("summary", "activation", "first_dropout", "last_dropout")
-    with t.module("multiple_choice_head", "GPT2SequenceSummary", block="choice", order=order):
+    width = 1 if c.summary_use_proj else None
+    with t.module("multiple_choice_head", "GPT2SequenceSummary", block="choice"):
         x = _of_each_choice(t, c, x)
-        if c.summary_first_dropout > 0:
-            x = t.dropout("first_dropout", x, c.summary_first_dropout)
-        else:
-            t.idle("first_dropout", "Identity")
-        if c.summary_use_proj:
-            x = t.linear("summary", x, 1, role="classifier")
-        else:
-            t.idle("summary", "Identity")
-        if c.summary_activation is None:
-            t.idle("activation", "Identity")
-        else:
-            x = t.activation("activation", x, c.summary_activation)
-        t.idle("last_dropout", "Identity")
+        x = bert.summarized(t, x, width, c.summary_activation, role="classifier", first=c.summary_first_dropout)
         one = isinstance(x.shape[-1], int) and x.shape[-1] == 1
         t.output("mc_logits", t.step("squeeze", "view", x, shape=x.shape[:-1] if one else x.shape))
 

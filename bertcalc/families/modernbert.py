@@ -146,10 +146,7 @@ def _layer(t: Trace, c: ModernBertConfig, x: Value, angles: tuple[Value, ...], *
         y = t.attend(query, key, value, dropout=p, dropout_name="", angles=angles, wide=True, wide_angles=True)
         y = t.variable("attn_output", y)
         y = t.linear("Wo", y, c.hidden_size, role="output", bias=c.attention_bias)
-        if p > 0:
-            y = t.dropout("out_drop", y, p)
-        else:
-            t.idle("out_drop", "Identity")
+        y = t.dropout_or_identity("out_drop", y, p)
     y = t.variable("attn_output", y)
     with t.block("attention"):
         x = t.add("add_attention", x, y, role="add")

@@ -356,6 +356,13 @@ class Trace:
         """Dropout. The same module can be called several times."""
         return self._call(name, Dropout(p), "dropout", x, x.shape, role)
 
+    def dropout_or_identity(self, name: str, x: Value, p: float) -> Value:
+        """Dropout, or an Identity if its probability is 0."""
+        if p > 0:
+            return self.dropout(name, x, p)
+        self.idle(name, "Identity")
+        return x
+
     def activation(self, name: str, x: Value, kind: str, *, role: str = "activation") -> Value:
         """The module of an activation, by its name in ACT2FN."""
         facts = ACTIVATIONS[kind]
