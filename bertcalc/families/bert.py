@@ -5,6 +5,7 @@ FLOPs and memory are derived from it.
 """
 
 from collections.abc import Callable
+from contextlib import nullcontext
 from dataclasses import dataclass
 from functools import partial
 
@@ -95,13 +96,12 @@ def encoder(t: Trace, c: Config, x: Value, kind: str) -> Value:
             y = _attention(t, c, x, x, kind)
         x = t.variable("self_attention_output", y)
         if c.add_cross_attention:
-            if seen is None:
-                with t.not_run(), t.module("crossattention", f"{kind}Attention", block="cross-attention"):
-                    _attention(t, c, x, x, kind, cross=True)
-            else:
-                with t.module("crossattention", f"{kind}Attention", block="cross-attention"):
-                    y = _attention(t, c, x, seen, kind, cross=True)
-                x = t.variable("cross_attention_output", y)
+            with (
+                nullcontext() if seen else t.not_run(),
+                t.module("crossattention", f"{kind}Attention", block="cross-attention"),
+            ):
+                y = _attention(t, c, x, seen or x, kind, cross=True)
+            x = t.variable("cross_attention_output", y) if seen else x
         return feed_forward(t, c, x, kind)
 
 

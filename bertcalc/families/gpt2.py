@@ -4,6 +4,7 @@ Hugging Face's modeling_gpt2.py as a program.
 """
 
 from collections.abc import Mapping
+from contextlib import nullcontext
 from dataclasses import dataclass
 from typing import Any, ClassVar
 
@@ -117,14 +118,10 @@ def _layer(t: Trace, c: GPT2Config, x: Value, seen: Value | None) -> Value:
         y = t.variable("attn_output", _attention(t, c, "attn", y))
         x = t.variable("hidden_states", t.add("add_attention", y, x, role="add"))
     if c.add_cross_attention:
-        if seen is None:
-            with t.not_run(), t.block("cross-attention"):
-                _attention(t, c, "crossattention", t.norm("ln_cross_attn", x, c.layer_norm_eps), x)
-        else:
-            with t.block("cross-attention"):
-                y = t.variable("hidden_states", t.norm("ln_cross_attn", x, c.layer_norm_eps))
-                y = t.variable("cross_attn_output", _attention(t, c, "crossattention", y, seen))
-                x = t.variable("hidden_states", t.add("add_crossattention", x, y, role="add"))
+        with nullcontext() if seen else t.not_run(), t.block("cross-attention"):
+            y = t.variable("hidden_states", t.norm("ln_cross_attn", x, c.layer_norm_eps))
+            y = t.variable("cross_attn_output", _attention(t, c, "crossattention", y, seen or x))
+            x = t.variable("hidden_states", t.add("add_crossattention", x, y, role="add"))
     with t.block("feed-forward"):
         y = t.variable("hidden_states", t.norm("ln_2", x, c.layer_norm_eps))
         with t.module("mlp", "GPT2MLP", block="feed-forward", order=("c_fc", "c_proj", "act", "dropout")):
