@@ -170,7 +170,25 @@ class Config(metaclass=_Kind):
     @classmethod
     def relations(cls, values: Mapping[str, Any]) -> Iterator[Problem]:
         """Problems between fields that are each valid; ``values`` have their shared names."""
-        return _relations(cls, values)
+        hidden_size, heads = values["hidden_size"], values["num_attention_heads"]
+        if hidden_size % (heads * cls.heads_of):
+            yield _not_divisible(cls, hidden_size, heads)
+        pad, vocab_size = values["pad_token_id"], values["vocab_size"]
+        if pad is not None and pad >= vocab_size:
+            yield _not_in_vocabulary(pad, vocab_size)
+        kind, hidden_act = values["position_embedding_type"], values["hidden_act"]
+        if kind != "absolute" and not ACTIVATIONS[hidden_act].in_transformers_4:
+            message = N_(
+                "hidden_act {value} came with transformers 5, which has no position_embedding_type {kind}: use "
+                "hidden_act gelu, or position_embedding_type absolute."
+            )
+            remedies = {"hidden_act": "gelu"}, {"position_embedding_type": "absolute"}
+            yield Problem.of(message, "hidden_act", hidden_act, *remedies, value=hidden_act, kind=kind)
+        if values["add_cross_attention"] and not values["is_decoder"]:
+            message = N_(
+                "add_cross_attention True needs a decoder: set is_decoder to True, or add_cross_attention to False."
+            )
+            yield Problem.of(message, "add_cross_attention", True, {"is_decoder": True}, {"add_cross_attention": False})
 
     @classmethod
     def unsaid(cls, given: Mapping[str, Any]) -> dict[str, Any]:
@@ -360,28 +378,6 @@ def problems(kind: type[Config], values: Mapping[str, Any]) -> Iterator[Problem]
 def _checks(kind: type[Config]) -> tuple[tuple[str, Any, Callable[[Any], bool]], ...]:
     """The name, default and check of each field of a configuration class."""
     return tuple((field.name, field.default, known(kind.shared_name(field.name)).is_right) for field in fields(kind))
-
-
-def _relations(family: type[Config], values: Mapping[str, Any]) -> Iterator[Problem]:
-    hidden_size, heads = values["hidden_size"], values["num_attention_heads"]
-    if hidden_size % (heads * family.heads_of):
-        yield _not_divisible(family, hidden_size, heads)
-    pad, vocab_size = values["pad_token_id"], values["vocab_size"]
-    if pad is not None and pad >= vocab_size:
-        yield _not_in_vocabulary(pad, vocab_size)
-    kind, hidden_act = values["position_embedding_type"], values["hidden_act"]
-    if kind != "absolute" and not ACTIVATIONS[hidden_act].in_transformers_4:
-        message = N_(
-            "hidden_act {value} came with transformers 5, which has no position_embedding_type {kind}: use hidden_act "
-            "gelu, or position_embedding_type absolute."
-        )
-        remedies = {"hidden_act": "gelu"}, {"position_embedding_type": "absolute"}
-        yield Problem.of(message, "hidden_act", hidden_act, *remedies, value=hidden_act, kind=kind)
-    if values["add_cross_attention"] and not values["is_decoder"]:
-        message = N_(
-            "add_cross_attention True needs a decoder: set is_decoder to True, or add_cross_attention to False."
-        )
-        yield Problem.of(message, "add_cross_attention", True, {"is_decoder": True}, {"add_cross_attention": False})
 
 
 def check_field(kind: type[Config], field: str, value: Any) -> Problem | None:
