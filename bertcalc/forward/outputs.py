@@ -261,25 +261,21 @@ def problems(subject: Subject, call: Call) -> Iterator[Problem]:
         remedies: tuple[dict[str, Any], ...] = ({"add_cross_attention": True}, {"encoder_sequence_length": None})
         yield Problem.of(message, "encoder_sequence_length", length, *remedies)
     yield from transformers4.problems(subject, call)
-    yield from _label_problems(subject, call)
+    if call.labels and _classifies(subject):
+        high = _answers(subject, call) - 1
+        if not 0 <= call.label <= high and call.label != IGNORED:
+            nearest = min(max(call.label, 0), high)
+            message = N_(
+                "Label {value} is not possible: it must be from 0 to {high}, the nearest is {nearest}; a label of -100 "
+                "is ignored."
+            )
+            shown = {"value": call.label, "high": high, "nearest": nearest}
+            yield Problem.of(message, "label", call.label, {"label": nearest}, **shown)
 
 
 def scores_of_answers(model: Model) -> int:
     """The number of answer scores per token."""
     return next(step.takes[0].shape[-1] for step in model.run(Sizes()) if step.output == "start_logits")
-
-
-def _label_problems(subject: Subject, call: Call) -> Iterator[Problem]:
-    if not call.labels or not _classifies(subject):
-        return
-    high = _answers(subject, call) - 1
-    if not 0 <= call.label <= high and call.label != IGNORED:
-        nearest = min(max(call.label, 0), high)
-        message = N_(
-            "Label {value} is not possible: it must be from 0 to {high}, the nearest is {nearest}; a label of -100 is "
-            "ignored."
-        )
-        yield Problem.of(message, "label", call.label, {"label": nearest}, value=call.label, high=high, nearest=nearest)
 
 
 def remarks(subject: Subject, call: Call) -> Iterator[Problem]:
