@@ -1,7 +1,7 @@
 """A walk through the forward pass, stop by stop: one layer in full, the others as a single stop before and after it."""
 
-from collections.abc import Mapping, Sequence
-from itertools import groupby
+from collections.abc import Iterator, Mapping, Sequence
+from itertools import accumulate, groupby
 from typing import NamedTuple, TypeGuard
 
 from bertcalc.forward.stack import Layers, Stack, in_layers, stack
@@ -60,7 +60,7 @@ class Stop(NamedTuple):
     steps: tuple[Step, ...]  # of one layer, if the stop stands for many
     layers: int  # the number of layers that the stop stands for; 0 for single steps
     parameters: int
-    so_far: int  # parameters up to and including this stop
+    so_far: int = 0  # parameters up to and including this stop
     alike: bool = True  # whether the layers that it stands for have the structure of the opened one
     between: bool = False  # whether a step outside of layers runs between them
 
@@ -127,21 +127,22 @@ def walk(steps: list[Step], layer: int = 0) -> list[Stop]:
     inputs = [groups[0].entry]
     for group in groups:
         inputs += [group.last.replace("*", str(number)) for number in range(group.start, group.start + group.copies)]
-    stops: list[Stop] = []
-    _extend(stops, before, layer)
-    _skip(stops, BEFORE, layers, 0, layer, opened, inputs)
-    _extend(stops, [numbered(step, layer, {opened.entry: inputs[layer]}) for step in opened.steps], layer)
-    _skip(stops, AFTER, layers, layer + 1, length, opened, inputs)
-    _extend(stops, [numbered(step, length - 1, {}) for step in after], layer)
-    return stops
+    stops = [
+        *_single(before, layer),
+        *_skipped(BEFORE, layers, 0, layer, opened, inputs),
+        *_single([numbered(step, layer, {opened.entry: inputs[layer]}) for step in opened.steps], layer),
+        *_skipped(AFTER, layers, layer + 1, length, opened, inputs),
+        *_single([numbered(step, length - 1, {}) for step in after], layer),
+    ]
+    sums = accumulate(stop.parameters for stop in stops)
+    return [stop._replace(so_far=so_far) for stop, so_far in zip(stops, sums, strict=True)]
 
 
 def in_layer(stops: Sequence[Stop], at: int) -> InLayer | None:
     """The progress in the opened layer at stop number ``at``; None if that is outside of the layer."""
-    inside = [stop.in_layer for stop in stops]
-    if not inside[at]:
+    if not stops[at].in_layer:
         return None
-    learned = [stop.parameters if here else 0 for stop, here in zip(stops, inside, strict=True)]
+    learned = [stop.parameters if stop.in_layer else 0 for stop in stops]
     return InLayer(sum(learned[: at + 1]), sum(learned))
 
 
@@ -209,17 +210,18 @@ def factors(module: Module) -> dict[str, Shape]:
     return {name: (*repeats, *shape) for name, shape in first.parameters.items()}
 
 
-def _extend(stops: list[Stop], steps: list[Step], layer: int) -> None:
+def _single(steps: list[Step], layer: int) -> Iterator[Stop]:
+    """The stops of single steps, in the layer with this number."""
     for (name, key), group in groupby(steps, key=stop_of):
         members = tuple(group)
         keras = _KERAS.get(key) or _KERAS.get(key.split(".")[0]) or name
         # Shared tensors count in the first layer.
         learned = sum(step.num_parameters() for step in members if not (step.shared and layer))
-        _append(stops, Stop(name, key, keras.format(n=layer), members, 0, learned, learned))
+        yield Stop(name, key, keras.format(n=layer), members, 0, learned)
 
 
-def _skip(stops: list[Stop], key: str, layers: Stack, start: int, end: int, opened: Layers, inputs: list[str]) -> None:
-    """Append the layers from ``start`` to before ``end`` as one stop, with the first's input and the last's steps."""
+def _skipped(key: str, layers: Stack, start: int, end: int, opened: Layers, inputs: list[str]) -> Iterator[Stop]:
+    """The layers from ``start`` to before ``end`` as one stop, if any: the first's input, and the last's steps."""
     if start < end:
         learned = 0
         for group in layers.groups:
@@ -234,12 +236,7 @@ def _skip(stops: list[Stop], key: str, layers: Stack, start: int, end: int, open
         ends = (group.start + group.copies for group in layers.groups if len(group.steps) > len(group.made))
         between = any(start < at <= end for at in ends)
         keras = f"{_LAYERS_IN_KERAS}-{start}{upto}"
-        _append(stops, Stop(name, key, keras, through, end - start, learned, learned, alike, between))
-
-
-def _append(stops: list[Stop], stop: Stop) -> None:
-    """Append a stop with its ``so_far``."""
-    stops.append(stop._replace(so_far=stop.parameters + (stops[-1].so_far if stops else 0)))
+        yield Stop(name, key, keras, through, end - start, learned, alike=alike, between=between)
 
 
 def stop_of(step: Step) -> tuple[str, str]:
