@@ -14,7 +14,7 @@ from bertcalc.families import bert, deberta_v2
 from bertcalc.families.usual import FLAGS, LARGE, Named, presets
 from bertcalc.family import Family, Hidden
 from bertcalc.fields import is_int
-from bertcalc.forward.trace import Operation, Trace, Value
+from bertcalc.forward.trace import Operation, Trace, Value, any_is_one
 from bertcalc.problem import Problem
 
 
@@ -121,13 +121,8 @@ def _laid_out(t: Trace, x: Value, number: int) -> Value:
 
     This copies, unless there is a single sequence, head or token.
     """
-    turn: Operation = "view" if _any_is_one(*x.shape[:3]) else "copy"
+    turn: Operation = "view" if any_is_one(*x.shape[:3]) else "copy"
     return t.step(f"laid_out_{number}", turn, x, shape=x.shape, role="laid out")
-
-
-def _any_is_one(*sides: int) -> bool:
-    """Whether a size is the integer 1; columns and symbols count as larger."""
-    return any(isinstance(side, int) and side == 1 for side in sides)
 
 
 def _positions(t: Trace, c: DebertaConfig, x: Value, distances: Value) -> tuple[Value, Value]:
@@ -139,7 +134,7 @@ def _positions(t: Trace, c: DebertaConfig, x: Value, distances: Value) -> tuple[
     key = t.linear("pos_proj", table, width, role="position key", bias=False)
     query = t.linear("pos_q_proj", table, width, role="position query")
     query = t.divide("pos_query_scaled", query, wide=True)
-    turn: Operation = "view" if _any_is_one(batch, heads) else "copy"
+    turn: Operation = "view" if any_is_one(batch, heads) else "copy"
     shape = (batch, heads, rows, c.attention_head_size)
     return t.step("pos_key_heads", turn, key, shape=shape), t.step("pos_query_heads", turn, query, shape=shape)
 

@@ -12,7 +12,7 @@ from bertcalc.config import Config, other_heads, uncounted
 from bertcalc.families import bert
 from bertcalc.families.usual import BASE, FLAGS, LARGE, EncoderConfig, Named, presets
 from bertcalc.family import LANGUAGE_MODEL, Family, Hidden
-from bertcalc.forward.trace import Operation, Trace, Value
+from bertcalc.forward.trace import Operation, Trace, Value, any_is_one
 from bertcalc.problem import Problem
 from bertcalc.text import N_
 
@@ -133,7 +133,7 @@ class DebertaV2Config(Disentangled):
     @property
     def single(self) -> bool:
         """Whether there is only one layer; symbols and columns stand for more."""
-        return isinstance(self.num_hidden_layers, int) and self.num_hidden_layers == 1
+        return any_is_one(self.num_hidden_layers)
 
     def letters_of_sizes(self) -> dict[str, str]:
         """The family's sizes, without L for a single layer with a convolution, as no layer follows that."""
@@ -222,7 +222,7 @@ _ADD_AND_NORM = ("dense", "LayerNorm", "dropout")
 def _convolution(t: Trace, c: DebertaV2Config, x: Value, first: Value) -> Value:
     """A convolution over the embeddings ``x``, added to the output of the first layer."""
     batch, length, width = x.shape
-    turn: Operation = "view" if isinstance(length, int) and length == 1 else "copy"
+    turn: Operation = "view" if any_is_one(length) else "copy"
     with t.module("conv", "ConvLayer", block="convolution", order=("conv", "LayerNorm", "dropout")):
         y = t.step("channels", turn, x, shape=(batch, width, length))
         y = t.convolution("conv", y, c.conv_kernel_size, role="convolution")

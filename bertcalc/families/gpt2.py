@@ -12,7 +12,7 @@ from bertcalc.config import Config
 from bertcalc.families import bert
 from bertcalc.families.usual import ENCODER, Named, presets
 from bertcalc.family import LANGUAGE_MODEL, Family, Hidden
-from bertcalc.forward.trace import Trace, Value
+from bertcalc.forward.trace import Trace, Value, any_is_one
 from bertcalc.text import N_
 from bertcalc.tree.nn import AFTER_LAYERS
 
@@ -193,8 +193,8 @@ def _double_heads(t: Trace, c: GPT2Config, hidden: Hidden) -> None:
     with t.module("multiple_choice_head", "GPT2SequenceSummary", block="choice"):
         x = _of_each_choice(t, c, x)
         x = bert.summarized(t, x, width, c.summary_activation, role="classifier", first=c.summary_first_dropout)
-        one = isinstance(x.shape[-1], int) and x.shape[-1] == 1
-        t.output("mc_logits", t.step("squeeze", "view", x, shape=x.shape[:-1] if one else x.shape))
+        shape = x.shape[:-1] if any_is_one(x.shape[-1]) else x.shape
+        t.output("mc_logits", t.step("squeeze", "view", x, shape=shape))
 
 
 _OF_ALL_CHOICES = ("first", "last")
@@ -209,9 +209,8 @@ def _of_each_choice(t: Trace, c: GPT2Config, x: Value) -> Value:
     if c.summary_type == "mean":
         return t.step("tokens", "mean", x, shape=shape)
     # A matrix product copies an input that is not contiguous; after a dropout it is contiguous.
-    several = not any(isinstance(side, int) and side == 1 for side in (batch, choices, length))
-    anew = several and c.summary_use_proj and c.summary_first_dropout == 0
-    return t.step("tokens", "copy" if anew else "view", x, shape=shape)
+    copied = not any_is_one(batch, choices, length) and c.summary_use_proj and c.summary_first_dropout == 0
+    return t.step("tokens", "copy" if copied else "view", x, shape=shape)
 
 
 _TOKENS = ("attention_mask", "token_type_ids", "position_ids", "inputs_embeds")

@@ -151,6 +151,11 @@ def _differ(copies: int, runs: int) -> bool:
     return copies is not runs and not (isinstance(copies, int) and isinstance(runs, int) and copies == runs)
 
 
+def any_is_one(*sides: int) -> bool:
+    """Whether a size is the integer 1; columns and symbols count as larger."""
+    return any(isinstance(side, int) and side == 1 for side in sides)
+
+
 class Sizes(NamedTuple):
     """The sizes of a batch.
 
