@@ -34,7 +34,6 @@ class DebertaConfig(deberta_v2.Disentangled):
 
     @classmethod
     def relations(cls, values: Mapping[str, Any]) -> Iterator[Problem]:
-        """Problems between fields that are each valid."""
         yield from super().relations(values)
         if values["relative_attention"] and (most := values["max_relative_positions"]) > 0:
             remedies = ({"max_relative_positions": -1}, {"relative_attention": False})
@@ -57,7 +56,6 @@ class DebertaConfig(deberta_v2.Disentangled):
 
     @classmethod
     def told_by(cls, roles: Mapping[str, int]) -> dict[str, Any]:
-        """Fields read off the matrices of a checkpoint."""
         positions = roles.get("position")
         found: dict[str, Any] = {"position_biased_input": positions is not None}
         if rows := roles.get("relative embedding"):

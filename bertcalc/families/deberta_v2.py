@@ -54,7 +54,6 @@ class Disentangled(EncoderConfig):
 
     @classmethod
     def relations(cls, values: Mapping[str, Any]) -> Iterator[Problem]:
-        """Problems between fields that are each valid."""
         yield from super().relations(values)
         if values["relative_attention"] and values["pos_att_type"] is None:
             message = N_("relative_attention True needs a pos_att_type: p2c|c2p, as in every published model.")
@@ -63,7 +62,6 @@ class Disentangled(EncoderConfig):
 
     @classmethod
     def refused(cls, given: Mapping[str, Any]) -> Iterator[Problem]:
-        """Problems with keys of a config.json that are not fields but change the model in a way that is not counted."""
         hidden_size = given.get("hidden_size", cls.hidden_size)
         for key, like in {
             "type_vocab_size": 0,
@@ -110,7 +108,6 @@ class DebertaV2Config(Disentangled):
 
     @classmethod
     def relations(cls, values: Mapping[str, Any]) -> Iterator[Problem]:
-        """Problems between fields that are each valid."""
         yield from super().relations(values)
         if values["norm_rel_ebd"] != "none" and not values["relative_attention"]:
             message = N_("norm_rel_ebd layer_norm needs relative_attention True: there is no table to normalize.")
@@ -149,13 +146,11 @@ class DebertaV2Config(Disentangled):
 
     @classmethod
     def refused(cls, given: Mapping[str, Any]) -> Iterator[Problem]:
-        """Problems with keys of a config.json that are not fields but change the model in a way that is not counted."""
         yield from super().refused(given)
         yield from other_heads(cls, given, "attention_head_size")
 
     @classmethod
     def told_by(cls, roles: Mapping[str, int]) -> dict[str, Any]:
-        """Fields read off the matrices of a checkpoint."""
         found: dict[str, Any] = {"position_biased_input": "position" in roles}
         if rows := roles.get("relative embedding"):
             found |= {"relative_attention": True, "pos_att_type": BOTH, "position_buckets": rows // 2}

@@ -70,7 +70,6 @@ class EuroBertConfig(Config):
 
     @classmethod
     def relations(cls, values: Mapping[str, Any]) -> Iterator[Problem]:
-        """Problems between fields that are each valid."""
         yield from super().relations(values)
         heads, shared = values["num_attention_heads"], values["num_key_value_heads"]
         if shared is not None and heads % shared:

@@ -48,7 +48,6 @@ class NomicBertConfig(EncoderConfig):
 
     @classmethod
     def relations(cls, values: Mapping[str, Any]) -> Iterator[Problem]:
-        """Problems between fields that are each valid."""
         yield from super().relations(values)
         if values["pad_token_id"] is None:
             message = N_("{config} needs a pad_token_id: a number, such as 0.")

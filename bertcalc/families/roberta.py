@@ -29,7 +29,6 @@ class RobertaConfig(bert.BertConfig):
 
     @classmethod
     def relations(cls, values: Mapping[str, Any]) -> Iterator[Problem]:
-        """Problems between fields that are each valid."""
         yield from super().relations(values)
         pad, positions = values["pad_token_id"], values["max_position_embeddings"]
         if values["position_embedding_type"] != "absolute":
