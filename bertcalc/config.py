@@ -16,10 +16,9 @@ from typing import TYPE_CHECKING, Any, ClassVar, Literal, Self, TypeVar
 from bertcalc.activations import ACTIVATIONS
 from bertcalc.fields import DIMENSIONS as DIMENSIONS
 from bertcalc.fields import (
+    EVERY_FIELD,
     EVERY_LETTER,
-    FIELDS,
     OWN_DIMENSIONS,
-    OWN_FIELDS,
     SIZES,
     PositionEmbeddingType,
     is_int,
@@ -126,7 +125,7 @@ class Config(metaclass=_Kind):
 
     def telling(self) -> dict[str, Any]:
         """The sizes, and all other fields that differ from Hugging Face's defaults, in the order of FIELDS."""
-        values, order = vars(self), [*FIELDS, *OWN_FIELDS]
+        values, order = vars(self), list(EVERY_FIELD)
         return {
             field.name: values[field.name]
             for field in sorted(fields(self), key=lambda field: order.index(self.shared_name(field.name)))

@@ -295,9 +295,10 @@ OWN_DIMENSIONS: dict[str, tuple[int, int]] = {
 }
 OWN_LETTERS: dict[str, str] = {name: OWN_FIELDS[name].letter for name in OWN_DIMENSIONS}
 SIZES = {**LETTERS, **OWN_LETTERS}
-EVERY_LETTER = {**LETTERS, **{name: field.letter for name, field in OWN_FIELDS.items() if field.letter}}
+EVERY_FIELD = {**FIELDS, **OWN_FIELDS}
+EVERY_LETTER = {name: field.letter for name, field in EVERY_FIELD.items() if field.letter}
 
 
 def known(name: str) -> Field:
-    """The field with this name, common or of some families only. Raises KeyError if there is none."""
-    return FIELDS[name] if name in FIELDS else OWN_FIELDS[name]
+    """The field with this name. Raises KeyError if there is none."""
+    return EVERY_FIELD[name]

@@ -4,7 +4,7 @@ from collections.abc import Iterator
 from dataclasses import fields
 
 from bertcalc.family import Family, Model
-from bertcalc.fields import FIELDS, OWN_FIELDS, known
+from bertcalc.fields import EVERY_FIELD, known
 from bertcalc.forward.lessons import has_lesson
 from bertcalc.forward.meanings import MEANINGS
 from bertcalc.forward.trace import Sizes, Step
@@ -20,7 +20,7 @@ def missing(family: Family) -> Iterator[str]:
         yield f"{family.name}: no preset, so that nobody can choose it."
     for field in fields(family.config):
         shared = family.config.shared_name(field.name)
-        if shared not in {**FIELDS, **OWN_FIELDS}:
+        if shared not in EVERY_FIELD:
             yield f"{family.config.__name__}.{field.name}: nothing says what it means and may be (FIELDS)."
         elif not known(shared).is_right(default := getattr(family.config.default(), field.name)):
             yield f"{family.config.__name__}.{field.name}: it cannot be {default!r}, which is its default."
