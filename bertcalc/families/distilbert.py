@@ -62,15 +62,8 @@ def _body(t: Trace, c: DistilBertConfig, pooler: bool) -> Hidden:
         t.module("transformer", "Transformer", component="encoder"),
         t.repeat("layer", c.n_layers, "TransformerBlock"),
     ):
-        heads = t.attention(
-            "attention",
-            "DistilBertSelfAttention",
-            c.n_heads,
-            c.attention_head_size,
-            block="attention",
-            order=_ATTENTION,
-        )
-        with heads:
+        heads, size = c.n_heads, c.attention_head_size
+        with t.attention("attention", "DistilBertSelfAttention", heads, size, block="attention", order=_ATTENTION):
             query, key, value = bert.projected(t, x, "q_lin", "k_lin", "v_lin")
             y = t.linear("out_lin", t.attend(query, key, value, dropout=c.attention_dropout), c.dim, role="output")
         y = t.variable("attention_output", y)

@@ -135,9 +135,8 @@ def _attention(t: Trace, c: GPT2Config, name: str, x: Value, seen: Value | None 
     block = "attention" if seen is None else "cross-attention"
     with t.attention(name, "GPT2Attention", c.n_head, c.attention_head_size, block=block, order=_ATTENTION):
         if seen is None:
-            query, key, value = t.cut(
-                t.conv1d("c_attn", x, 3 * c.n_embd, role="query, key, value"), "query", "key", "value"
-            )
+            together = t.conv1d("c_attn", x, 3 * c.n_embd, role="query, key, value")
+            query, key, value = t.cut(together, "query", "key", "value")
         else:
             query = t.conv1d("q_attn", x, c.n_embd, role="query")
             key, value = t.cut(t.conv1d("c_attn", seen, 2 * c.n_embd, role="key, value"), "key", "value")
