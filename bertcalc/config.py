@@ -18,7 +18,6 @@ from bertcalc.fields import DIMENSIONS as DIMENSIONS
 from bertcalc.fields import (
     EVERY_FIELD,
     EVERY_LETTER,
-    OWN_DIMENSIONS,
     SIZES,
     PositionEmbeddingType,
     is_int,
@@ -335,7 +334,7 @@ def columns(config: Kind, **arrays: Any) -> Kind:
         if field not in sizes_of(kind):
             names = ", ".join(map(kind.own_name, sizes_of(kind)))
             raise TypeError(f"{kind.own_name(field)} is not a dimension: columns can be {names}")
-        low, high = {**DIMENSIONS, **OWN_DIMENSIONS}[field]
+        low, high = known(field).low, known(field).high
         wrong = array[(array < low) | (array > high)] if array.dtype.kind in "iu" else array.ravel()
         for value in wrong[:1].tolist():
             raise ConfigError(_not_between(kind, field, value, low, high, like=getattr(kind, field)))

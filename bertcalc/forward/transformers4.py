@@ -9,6 +9,7 @@ from typing import NamedTuple
 
 from bertcalc.config import Config, Problem
 from bertcalc.families import family_of
+from bertcalc.families.usual import FLAGS
 from bertcalc.forward.call import Call, Container, attends, caches
 from bertcalc.subject import Subject
 from bertcalc.text import N_
@@ -35,9 +36,8 @@ class Version(NamedTuple):
             return names
         at = names.index("inputs_embeds")
         same = tuple(name for name in names if name != "logits_to_keep")
-        flags = ("output_attentions", "output_hidden_states", "return_dict")
         cached = ("cache_position",) if "past_key_values" in names else ()
-        return (*same[:at], "head_mask", *same[at:], *flags, *cached)
+        return (*same[:at], "head_mask", *same[at:], *FLAGS, *cached)
 
 
 FIVE = Version()
