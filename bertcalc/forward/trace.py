@@ -91,7 +91,7 @@ class Step(NamedTuple):
     """One operation, or all its runs if it is in a repeated layer.
 
     ``name`` is the module's name without the body's prefix ("bert."). An operation that is not a module has the name of
-    the module whose forward method performs it, and a word of ours: ``encoder.layer.*.attention.self.scores``.
+    the module whose forward method performs it, and a word that names it: ``encoder.layer.*.attention.self.scores``.
 
     ``runs``: how often it runs. ``place``: its meaning. ``core``: whether it is part of the attention from query, key
     and value to their context. ``output``: the name under which the model returns its result. ``variable``: the module
