@@ -121,9 +121,9 @@ class Family:
     ``prefix`` is the attribute under which a class with a head holds the body (bert). With ``head_first``, the head is
     registered before the body, so that its tensors come first.
 
-    Three fields say what can be computed; anything else is refused. ``peaks``: peak memory, which depends on what the
-    forward methods keep alive (bertcalc/memory/peak.py). ``like_bert``: explanations by the formulas of other tools,
-    which assume BERT's layers (bertcalc/diagnosis/tools.py). ``recomputes``: the kinds of gradient checkpointing.
+    Three fields say what is supported; the rest is refused with a message. ``peaks``: peak memory, which depends on
+    what the forward methods keep alive (bertcalc/memory/peak.py). ``like_bert``: explanations by the formulas of other
+    tools, which assume BERT's layers (bertcalc/diagnosis/tools.py). ``recomputes``: kinds of gradient checkpointing.
 
     With ``cross_cache``, the cache of layers with cross attention has room for an encoder's keys and values even if no
     encoder output is given. ``buffers`` are name suffixes of tensors in checkpoints that are not parameters. ``remote``

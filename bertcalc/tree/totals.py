@@ -122,7 +122,7 @@ def breakdown(model: Model, path: str = "") -> list[Bar]:
     A layer is counted once, not once per copy. Raises KeyError if there is no module at ``path``.
     """
     if not path:
-        # Last, so that a part of many layers is opened in one of the like ones (``*``), not in a first that differs.
+        # ``*`` last, so that a part of many layers opens one of the equal layers, not a first one that differs.
         tensors = sorted(model.tensors(), key=lambda tensor: "*" in tensor.name)
         tops = {place_of(tensor): _top(model.bare(tensor.name)) for tensor in tensors}
         return [Bar(key[1], tops[key], key[0], count) for key, count in totals_by_part(model).items()]
