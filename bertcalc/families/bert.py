@@ -120,10 +120,9 @@ def _attention(t: Trace, c: Config, x: Value, seen: Value, kind: str, *, cross: 
         kind_of_self = f"{kind}SdpaSelfAttention"  # the default of transformers 4, for both attentions
     else:
         kind_of_self = f"{kind}CrossAttention" if cross else f"{kind}SelfAttention"
-    positions = "absolute" if cross else c.position_embedding_type
     heads, size = c.num_attention_heads, c.attention_head_size
-    relative = positions != "absolute"
-    with t.attention("self", kind_of_self, heads, size, positions, order=_SELF if relative else ()):
+    relative = c.position_embedding_type != "absolute" and not cross
+    with t.attention("self", kind_of_self, heads, size, order=_SELF if relative else ()):
         y = t.attend(
             t.linear("query", x, c.hidden_size, role="query"),
             t.linear("key", seen, c.hidden_size, role="key"),

@@ -112,7 +112,7 @@ def _layer(t: Trace, c: EuroBertConfig, x: Value, angles: Value) -> Value:
         y = _norm(t, c, "input_layernorm", x)
     heads, size, shared = c.num_attention_heads, c.attention_head_size, c.num_key_value_heads
     width = c.hidden_size if shared is None else shared * size
-    with t.attention("self_attn", "EuroBertAttention", heads, size, "rotary", block="attention"):
+    with t.attention("self_attn", "EuroBertAttention", heads, size, block="attention"):
         query = t.linear("q_proj", y, c.hidden_size, role="query", bias=c.attention_bias)
         key = t.linear("k_proj", y, width, role="key", bias=c.attention_bias)
         value = t.linear("v_proj", y, width, role="value", bias=c.attention_bias)

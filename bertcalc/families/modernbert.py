@@ -138,7 +138,7 @@ def _layer(t: Trace, c: ModernBertConfig, x: Value, angles: tuple[Value, ...], *
         else:
             y = _norm(t, c, "attn_norm", x)
     heads, size = c.num_attention_heads, c.attention_head_size
-    with t.attention("attn", "ModernBertAttention", heads, size, "rotary", block="attention"):
+    with t.attention("attn", "ModernBertAttention", heads, size, block="attention"):
         together = t.linear("Wqkv", y, 3 * c.hidden_size, role="query, key, value", bias=c.attention_bias)
         query, key, value = t.cut(together, "query", "key", "value", by_heads=True)
         p = c.attention_dropout

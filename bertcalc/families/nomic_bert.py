@@ -82,7 +82,7 @@ def layers(
             angles = t.angles("rotary_emb", f"{kind}RotaryEmbedding", x, c.attention_head_size)
         with t.repeat("layers", c.num_hidden_layers, f"{kind}Layer"), t.ordered(*_LAYER):
             heads, size = c.num_attention_heads, c.attention_head_size
-            with t.attention("self_attn", f"{kind}Attention", heads, size, "rotary", block="attention"):
+            with t.attention("self_attn", f"{kind}Attention", heads, size, block="attention"):
                 query, key, value = bert.projected(t, x, "q_proj", "k_proj", "v_proj", bias=bias)
                 p = c.attention_probs_dropout_prob
                 y = t.attend(query, key, value, dropout=p, dropout_name="", angles=(angles,))

@@ -204,18 +204,10 @@ class Trace:
         return self._enter(name, module, self._roles)
 
     def attention(
-        self,
-        name: str,
-        kind: str,
-        heads: int,
-        head_size: int,
-        positions: str = "absolute",
-        *,
-        block: str = "",
-        order: Iterable[str] = (),
+        self, name: str, kind: str, heads: int, head_size: int, *, block: str = "", order: Iterable[str] = ()
     ) -> "Trace":
         """Declare the parent of query, key and value."""
-        self._module.children[name] = module = Attention(kind, heads, head_size, positions)
+        self._module.children[name] = module = Attention(kind, heads, head_size)
         module.order = order
         return self._enter(name, module, _roles(self._roles.component, block) if block else self._roles)
 

@@ -364,11 +364,10 @@ class Dropout(Module):
 class Attention(Module):
     """The parent of query, key and value, whose hidden units the heads divide among themselves."""
 
-    def __init__(self, kind: str, heads: int, head_size: int, positions: str) -> None:
+    def __init__(self, kind: str, heads: int, head_size: int) -> None:
         super().__init__(kind)
         self.num_attention_heads = heads
         self.attention_head_size = head_size
-        self.position_embedding_type = positions
 
 
 class Activation(Module):
