@@ -1,4 +1,4 @@
-"""Count BERT and its relatives exactly: an architecture is written once, and read as integers, formulas and columns.
+"""Exact parameter counts of BERT and its relatives: one program per architecture, run on integers, symbols or arrays.
 
 >>> model = build(BertConfig(), "BertModel")
 >>> model.num_parameters()
@@ -59,4 +59,4 @@ __all__ = [
     "training_peak_bytes",
 ]
 
-ARCHITECTURES = {cls.name: cls for cls in _BERT.classes}  # of BERT; bertcalc.families.CLASSES has those of all families
+ARCHITECTURES = {cls.name: cls for cls in _BERT.classes}  # BERT's; bertcalc.families.CLASSES has those of every family

@@ -1,13 +1,13 @@
-"""What ``hidden_act`` can be: transformers' ACT2FN, as data."""
+"""The values of ``hidden_act``: transformers' ACT2FN as data."""
 
 from typing import NamedTuple
 
 
 class Kept(NamedTuple):
-    """What autograd keeps of an activation: its input, its output, more tensors of their size, and others.
+    """The tensors that autograd saves for an activation: its input, its output, and others.
 
-    ``more`` counts tensors of the input's size and dtype, ``learning`` those that only its own parameters need,
-    ``bools`` those of one byte an element, ``scalars`` single numbers.
+    ``more`` counts other tensors of the input's size and dtype, ``learning`` those that are saved only if the
+    activation's own parameters are trained, ``bools`` tensors with one byte per element, ``scalars`` single numbers.
     """
 
     input: bool = False
@@ -22,7 +22,7 @@ INPUT, OUTPUT = Kept(input=True), Kept(output=True)
 
 
 class ActivationFacts(NamedTuple):
-    """How ``print`` shows an activation, what is kept of it for training, and what else is rarely needed.
+    """An activation: the class name and ``extra`` arguments that ``print`` shows, and what autograd saves for it.
 
     ``parameters`` are the tensors that it learns (nearly always none).
     """
@@ -59,7 +59,7 @@ ACTIVATIONS: dict[str, ActivationFacts] = {
     "sqrtsoftplus": ActivationFacts("SqrtSoftplusActivation", Kept(input=True, output=True), in_transformers_4=False),
     "swish": ActivationFacts("SiLU", INPUT),
     "tanh": ActivationFacts("Tanh", OUTPUT),
-    # These two learn something: a slope, and two exponents.
+    # These two have parameters: a slope, and two exponents.
     "prelu": ActivationFacts("PReLU", INPUT, "num_parameters=1", (("weight", (1,)),)),
     "xielu": ActivationFacts(
         "XIELUActivation",

@@ -1,4 +1,4 @@
-"""Configurations: the fields that families have, under Hugging Face's names, frozen and checked.
+"""Configurations: a family's fields under Hugging Face's names, frozen and checked.
 
 >>> from bertcalc import BertConfig
 >>> BertConfig(hidden_size=770)
@@ -16,10 +16,8 @@ from typing import TYPE_CHECKING, Any, ClassVar, Literal, Self, TypeVar
 from bertcalc.activations import ACTIVATIONS
 from bertcalc.fields import DIMENSIONS as DIMENSIONS
 from bertcalc.fields import (
+    EVERY_FIELD,
     EVERY_LETTER,
-    FIELDS,
-    OWN_DIMENSIONS,
-    OWN_FIELDS,
     SIZES,
     PositionEmbeddingType,
     is_int,
@@ -34,15 +32,15 @@ from bertcalc.text import N_, shorten
 
 
 class ConfigError(InputError):
-    """The exception for an invalid configuration: names the field, the value and a nearest valid value."""
+    """An invalid configuration: the message names the field, the value and the nearest valid value."""
 
 
 class MixedError(ValueError):
-    """The exception for columns of models that are not all built alike."""
+    """Columns whose rows do not all have the same structure."""
 
 
 def all_or_none(compared: Any) -> bool:
-    """Whether a comparison holds: of columns, in every row or in none. Raises MixedError if it holds in some."""
+    """Whether a comparison holds. Raises MixedError if, for columns, it holds in some rows only."""
     if not hasattr(compared, "all"):
         return bool(compared)
     if compared.all() != compared.any():
@@ -51,14 +49,14 @@ def all_or_none(compared: Any) -> bool:
 
 
 class _Kind(type):
-    """The class of configurations: each takes a field also under the name that all families share."""
+    """The metaclass of configurations: they accept a field under its shared name as well."""
 
     def __call__(cls, *args: Any, **given: Any) -> Any:
         return super().__call__(*args, **cls.under_own_names(given))  # type: ignore[attr-defined]
 
 
 class _Shared:
-    """A field under the name that all families share: of a configuration its value, of a family its default."""
+    """A field under its shared name: the value on a configuration, the default on its class."""
 
     def __init__(self, own: str) -> None:
         self.own = own
@@ -69,24 +67,25 @@ class _Shared:
 
 @dataclass(frozen=True)
 class Config(metaclass=_Kind):
-    """The fields of a family's configuration; the family gives them its defaults, and checks of its own.
+    """The base of the families' configurations, which add their defaults and checks.
 
-    Where the family has another name for a field, ``attribute_map`` says so, as in transformers: by the name that all
-    families share, which can be read and given as well. A field that it lacks reads as what is true of it (ABSENT).
+    A field's shared name is the one that most families use. If a family has its own name for a field,
+    ``attribute_map`` maps the shared name to it, as in transformers; both names can be read and given. A field that a
+    family lacks reads as the value that its models behave by (ABSENT).
 
     Raises ConfigError if no model can be built from the values.
     """
 
     attribute_map: ClassVar[Mapping[str, str]] = {}
-    undeclared: ClassVar[tuple[str, ...]] = ()  # fields that transformers reads without declaring them
-    turns_pairs: ClassVar[bool] = False  # whether positions are rotary: pairs of a head's numbers are turned
-    heads_of: ClassVar[int] = 1  # what the size of a head is a multiple of
-    most: ClassVar[Mapping[str, Any]] = {}  # values with which a model has all that this family alone can have
-    # All that the structure of a model depends on; what only ``print`` shows is not among it.
+    undeclared: ClassVar[tuple[str, ...]] = ()  # fields that transformers reads but does not declare
+    turns_pairs: ClassVar[bool] = False  # whether positions are rotary: pairs of a head's numbers are rotated
+    heads_of: ClassVar[int] = 1  # the size of a head must be a multiple of this
+    most: ClassVar[Mapping[str, Any]] = {}  # values that switch on every optional part that only this family has
+    # The fields other than sizes that determine the structure of a model; what only ``print`` shows does not count.
     shaping: ClassVar[tuple[str, ...]] = (
         *("hidden_act", "position_embedding_type", "is_decoder", "add_cross_attention", "tie_word_embeddings"),
     )
-    if TYPE_CHECKING:  # what can be read of every configuration, whatever its own fields are
+    if TYPE_CHECKING:  # readable on every configuration, whatever its own fields
         vocab_size: int = 0
         hidden_size: int = 0
         num_hidden_layers: int = 0
@@ -120,16 +119,16 @@ class Config(metaclass=_Kind):
 
     @classmethod
     def has(cls, field: str) -> bool:
-        """Whether the family has a field, under its own name or the shared one."""
+        """Whether the family has a field, given by its own or its shared name."""
         return cls.own_name(field) in _names(cls)
 
     def telling(self) -> dict[str, Any]:
-        """The sizes, and the other fields that differ from Hugging Face's defaults, in the order of FIELDS."""
-        values, order = vars(self), [*FIELDS, *OWN_FIELDS]
+        """The sizes, and all other fields that differ from Hugging Face's defaults, in the order of FIELDS."""
+        values, order = vars(self), list(EVERY_FIELD)
         return {
             field.name: values[field.name]
             for field in sorted(fields(self), key=lambda field: order.index(self.shared_name(field.name)))
-            if values[field.name] != field.default or self.is_size(field.name)
+            if values[field.name] != field.default or self.shared_name(field.name) in SIZES
         }
 
     @classmethod
@@ -138,12 +137,12 @@ class Config(metaclass=_Kind):
 
     @classmethod
     def shared_name(cls, field: str) -> str:
-        """The name that all families share for a field of this one."""
+        """The shared name of a field of this family."""
         return next((shared for shared, own in cls.attribute_map.items() if own == field), field)
 
     @classmethod
     def under_own_names(cls, values: Mapping[str, Any]) -> dict[str, Any]:
-        """Values under the family's names; a shared name takes precedence. Raises ConfigError for what it lacks."""
+        """Values under the family's own names; shared names take precedence. Raises ConfigError for what it lacks."""
         own = _names(cls)
         if values.keys() <= own:
             return dict(values)
@@ -159,7 +158,7 @@ class Config(metaclass=_Kind):
         return found
 
     def shared(self) -> dict[str, Any]:
-        """All values, under the shared names."""
+        """All values by their shared names."""
         return {self.shared_name(name): value for name, value in vars(self).items()}
 
     @classmethod
@@ -168,63 +167,76 @@ class Config(metaclass=_Kind):
 
     @classmethod
     def relations(cls, values: Mapping[str, Any]) -> Iterator[Problem]:
-        """What is wrong between fields that are right by themselves, which have their shared names."""
-        return _relations(cls, values)
+        """Problems between fields that are each valid; ``values`` have their shared names."""
+        hidden_size, heads = values["hidden_size"], values["num_attention_heads"]
+        if hidden_size % (heads * cls.heads_of):
+            yield _not_divisible(cls, hidden_size, heads)
+        pad, vocab_size = values["pad_token_id"], values["vocab_size"]
+        if pad is not None and pad >= vocab_size:
+            yield _not_in_vocabulary(pad, vocab_size)
+        kind, hidden_act = values["position_embedding_type"], values["hidden_act"]
+        if kind != "absolute" and not ACTIVATIONS[hidden_act].in_transformers_4:
+            message = N_(
+                "hidden_act {value} came with transformers 5, which has no position_embedding_type {kind}: use "
+                "hidden_act gelu, or position_embedding_type absolute."
+            )
+            remedies = {"hidden_act": "gelu"}, {"position_embedding_type": "absolute"}
+            yield Problem.of(message, "hidden_act", hidden_act, *remedies, value=hidden_act, kind=kind)
+        if values["add_cross_attention"] and not values["is_decoder"]:
+            message = N_(
+                "add_cross_attention True needs a decoder: set is_decoder to True, or add_cross_attention to False."
+            )
+            yield Problem.of(message, "add_cross_attention", True, {"is_decoder": True}, {"add_cross_attention": False})
 
     @classmethod
     def unsaid(cls, given: Mapping[str, Any]) -> dict[str, Any]:
-        """Fields that are not as by default where a config.json does not say them."""
+        """Values of fields whose default differs if a config.json leaves them out."""
         return {}
 
     @classmethod
     def refused(cls, given: Mapping[str, Any]) -> Iterator[Problem]:
-        """What a config.json says of a model that is not counted here, in keys that are no fields.
+        """Problems with keys of a config.json that are not fields but change the model in a way that is not counted.
 
-        Where positions are rotary, transformers takes another size of a head than its share of the hidden size.
+        With rotary positions, transformers accepts a head size other than hidden_size / num_attention_heads.
         """
         if cls.turns_pairs:
             yield from other_heads(cls, given)
 
     @classmethod
     def told_by(cls, roles: Mapping[str, int]) -> dict[str, Any]:
-        """Fields that the roles of a checkpoint's matrices tell, each role with the number of its rows."""
+        """Fields read off a checkpoint: ``roles`` has the number of rows of its matrices, by role."""
         return {}
 
-    @classmethod
-    def is_size(cls, field: str) -> bool:
-        """Whether a field of the family is a size, which tensors are made of."""
-        return cls.shared_name(field) in SIZES
-
     def letters_of_sizes(self) -> dict[str, str]:
-        """The sizes that the family has, each with the size whose letter it has: its own, unless they must agree.
+        """The family's sizes, each mapped to the size whose letter it uses: itself, unless two sizes must be equal.
 
-        A size at which the model is built in another way than at all others has none.
+        A size whose present value gives the model a structure of its own is left out.
         """
         return {field: field for field in sizes_of(type(self))}
 
     @property
     def fewest_words(self) -> int:
-        """The smallest vocabulary: padding has to be in it."""
+        """The smallest vocabulary: it must contain the padding token."""
         return 1 if self.pad_token_id is None else self.pad_token_id + 1
 
     @property
     def breaks(self) -> tuple[int, ...]:
-        """Hidden sizes at which the model is built in another way than at all others."""
+        """Hidden sizes at which the model has another structure than at all others."""
         return ()
 
     @property
     def ones_matter(self) -> bool:
-        """Whether it decides what training keeps that there is a single sequence, head or token."""
+        """Whether a single sequence, head or token changes which tensors autograd saves."""
         return self.position_embedding_type != "absolute" or self.turns_pairs
 
     @property
     def window(self) -> int | None:
-        """How long a sequence has to be that local attention does not see all of it; None without local attention."""
+        """The sequence length from which local attention no longer sees all tokens; None without local attention."""
         return None
 
     @property
     def whole(self) -> int | None:
-        """How long a sequence is whose layers take all of a table of distances, and no part; None without such."""
+        """The sequence length at which layers use all of a table of distances, not a slice; None without such."""
         return None
 
     @property
@@ -233,22 +245,27 @@ class Config(metaclass=_Kind):
 
     @property
     def is_always_causal(self) -> bool:
-        """Whether each token sees only those before it, in every model of the family."""
+        """Whether attention is causal in every model of the family."""
         return self.is_decoder and not self.has("is_decoder")
 
     @property
     def reads_numbers(self) -> bool:
-        """Whether transformers looks at the numbers of tokens or positions where it is given no attention mask."""
+        """Whether transformers reads token or position ids if it is given no attention mask."""
         return self.is_always_causal
 
     @property
+    def head_dropout(self) -> float:
+        """The dropout in front of a classifier."""
+        return self.hidden_dropout_prob if self.classifier_dropout is None else self.classifier_dropout
+
+    @property
     def attention_head_size(self) -> int:
-        """Hidden units of one head; exact, because the heads divide the hidden size."""
+        """Hidden units per head; exact, because the number of heads divides the hidden size."""
         return self.hidden_size // self.num_attention_heads
 
     @property
     def transformers_version(self) -> Literal[4, 5]:
-        """The major version of transformers whose classes are meant: 4 where only 4 can build the model."""
+        """The major version of transformers whose classes are modeled: 4 if only 4 can build the model."""
         return 5 if self.position_embedding_type == "absolute" else 4
 
 
@@ -257,8 +274,8 @@ def _names(kind: type[Config]) -> frozenset[str]:
     return frozenset(field.name for field in fields(kind))
 
 
-# What is true of a family that has no field for it, unless its configuration says otherwise. (Its LayerNorms have
-# BERT's epsilon.)
+# The value of a field for families that lack it, unless the family's class sets another one. (LayerNorms have BERT's
+# epsilon.)
 ABSENT: dict[str, Any] = {
     "type_vocab_size": 0,
     "layer_norm_eps": 1e-12,
@@ -276,25 +293,25 @@ Kind = TypeVar("Kind", bound=Config)
 
 @cache
 def absent(kind: type[Config]) -> Mapping[str, Any]:
-    """What is true of a family of the fields that it lacks: GPT-2 is always a decoder."""
+    """The values of the fields that a family lacks: GPT-2 is always a decoder."""
     return {name: getattr(kind, name) for name in ABSENT if not kind.has(name)}
 
 
 def sizes_of(kind: type[Config]) -> dict[str, str]:
-    """The sizes that a family has, by their shared names, with their letters."""
+    """The letters of a family's sizes, by shared name."""
     return {field: letter for field, letter in SIZES.items() if kind.has(field)}
 
 
 def letters(config: Config) -> dict[str, int]:
-    """The letters of a configuration's sizes, as people type them: H for 768."""
+    """The values of a configuration's sizes by letter, as people type them: H is 768."""
     fields_with = {**sizes_of(type(config)), **config.letters_of_sizes()}
     return {EVERY_LETTER[field]: getattr(config, field) for field in fields_with}
 
 
 def unchecked(config: Kind, **changes: Any) -> Kind:
-    """``config`` with some fields replaced by values that are no numbers: symbols, or columns of numbers.
+    """``config`` with some fields replaced by symbols or columns, without checks.
 
-    Fields that its family has not are left out.
+    Fields that the family lacks are ignored.
     """
     kind = type(config)
     twin = object.__new__(kind)
@@ -307,7 +324,7 @@ def columns(config: Kind, **arrays: Any) -> Kind:
     """``config`` with some dimensions replaced by NumPy integer arrays: many configurations at once.
 
     The arrays broadcast against each other; ``build(columns(...)).num_parameters()`` is an int64 array of
-    that shape. Every row is checked as a single configuration is.
+    that shape. Every row is checked like a single configuration.
 
     Raises ConfigError for the first row that is not valid, TypeError for a field that is not a dimension.
     """
@@ -317,13 +334,13 @@ def columns(config: Kind, **arrays: Any) -> Kind:
         if field not in sizes_of(kind):
             names = ", ".join(map(kind.own_name, sizes_of(kind)))
             raise TypeError(f"{kind.own_name(field)} is not a dimension: columns can be {names}")
-        low, high = {**DIMENSIONS, **OWN_DIMENSIONS}[field]
+        low, high = known(field).low, known(field).high
         wrong = array[(array < low) | (array > high)] if array.dtype.kind in "iu" else array.ravel()
         for value in wrong[:1].tolist():
             raise ConfigError(_not_between(kind, field, value, low, high, like=getattr(kind, field)))
-    # int64 whatever the caller has: a product of two int32 would wrap around silently.
+    # int64 whatever the caller passes: a product of two int32 would wrap around silently.
     wide = {field: array.astype("int64") for field, array in arrays.items()}
-    # Zeros in the common shape of all. The vocabulary gets it, so that every total has it, whatever the columns are.
+    # Zeros in the common shape. Added to the vocabulary, they give every total that shape, whatever the columns are.
     zeros: Any = sum(0 * array for array in wide.values())
     many = unchecked(config, **{**wide, "vocab_size": wide.get("vocab_size", config.vocab_size) + zeros})
     hidden, heads = many.hidden_size + zeros, many.num_attention_heads + zeros
@@ -337,11 +354,11 @@ def columns(config: Kind, **arrays: Any) -> Kind:
 
 
 def problems(kind: type[Config], values: Mapping[str, Any]) -> Iterator[Problem]:
-    """Everything that is wrong with the values of a kind of configuration, field by field, then across fields.
+    """Everything that is wrong with a configuration's values: field by field, or if all are valid, across fields.
 
-    The values have the family's own names; the problems say these, and tell the shared ones apart from them.
+    ``values`` have the family's own names, which the messages show; the problems' ``field`` is the shared name.
     """
-    # A default is right: it was looked at when the family was made known.
+    # Defaults need no check: register() has checked them.
     wrong = [
         name
         for name, default, is_right in _checks(kind)
@@ -350,41 +367,19 @@ def problems(kind: type[Config], values: Mapping[str, Any]) -> Iterator[Problem]
     for name in wrong:
         if problem := check_field(kind, name, values[name]):
             yield problem
-    if not wrong:  # relations between fields mean nothing while a field itself is wrong
+    if not wrong:  # relations mean nothing while a field itself is wrong
         shared = {kind.shared_name(name): value for name, value in values.items()} if kind.attribute_map else values
         yield from kind.relations({**absent(kind), **shared})
 
 
 @cache
 def _checks(kind: type[Config]) -> tuple[tuple[str, Any, Callable[[Any], bool]], ...]:
-    """Each field of a kind, with its default and what a value is checked with."""
+    """The name, default and check of each field of a configuration class."""
     return tuple((field.name, field.default, known(kind.shared_name(field.name)).is_right) for field in fields(kind))
 
 
-def _relations(family: type[Config], values: Mapping[str, Any]) -> Iterator[Problem]:
-    hidden_size, heads = values["hidden_size"], values["num_attention_heads"]
-    if hidden_size % (heads * family.heads_of):
-        yield _not_divisible(family, hidden_size, heads)
-    pad, vocab_size = values["pad_token_id"], values["vocab_size"]
-    if pad is not None and pad >= vocab_size:
-        yield _not_in_vocabulary(pad, vocab_size)
-    kind, hidden_act = values["position_embedding_type"], values["hidden_act"]
-    if kind != "absolute" and not ACTIVATIONS[hidden_act].in_transformers_4:
-        message = N_(
-            "hidden_act {value} came with transformers 5, which has no position_embedding_type {kind}: use hidden_act "
-            "gelu, or position_embedding_type absolute."
-        )
-        remedies = {"hidden_act": "gelu"}, {"position_embedding_type": "absolute"}
-        yield Problem.of(message, "hidden_act", hidden_act, *remedies, value=hidden_act, kind=kind)
-    if values["add_cross_attention"] and not values["is_decoder"]:
-        message = N_(
-            "add_cross_attention True needs a decoder: set is_decoder to True, or add_cross_attention to False."
-        )
-        yield Problem.of(message, "add_cross_attention", True, {"is_decoder": True}, {"add_cross_attention": False})
-
-
 def check_field(kind: type[Config], field: str, value: Any) -> Problem | None:
-    """What is wrong with one field taken by itself, or None."""
+    """The problem with the value of a single field, or None."""
     shared, own = kind.shared_name(field), kind.own_name(field)
     if not kind.has(field):
         return None if shared in ABSENT and value == getattr(kind, shared) else _lacking(kind, field, value)
@@ -405,13 +400,13 @@ def _lacking(kind: type[Config], field: str, value: object) -> Problem:
 
 
 def allowed(field: str) -> tuple[str, dict[str, str]]:
-    """What a field may be: an English sentence with placeholders, and what fills them."""
+    """The valid values of a field: English words with placeholders, and the values that fill these."""
     about = known(field)
     return about.wanted, {"low": f"{about.low:,}", "high": f"{about.high:,}"} if about.high else {}
 
 
 def check_whole_number(field: str, value: Any, low: int, high: int, like: int) -> Problem | None:
-    """What is wrong with a number that is no field of the configuration, or None; ``like`` is an example."""
+    """The problem with a number that is not a field of the configuration, or None; ``like`` is an example value."""
     return None if is_int(value) and low <= value <= high else _not_between(Config, field, value, low, high, like=like)
 
 
@@ -421,7 +416,7 @@ def _not_between(kind: type[Config], field: str, value: Any, low: int, high: int
         message = N_(
             "{field} {value} is not possible: it must be a whole number from {low} to {high}, the nearest is {nearest}."
         )
-    else:  # a boolean or a text is nowhere near a number
+    else:  # a boolean or a text has no nearest number
         nearest = like
         message = N_("{field} {value} is not possible: it must be a whole number from {low} to {high}, like {nearest}.")
     shown = {"value": _show(value), "low": low, "high": high, "nearest": nearest}
@@ -429,13 +424,13 @@ def _not_between(kind: type[Config], field: str, value: Any, low: int, high: int
 
 
 def divisors(number: int) -> list[int]:
-    """All divisors, ascending."""
+    """All divisors in ascending order."""
     small = [divisor for divisor in range(1, math.isqrt(number) + 1) if number % divisor == 0]
     return sorted({*small, *(number // divisor for divisor in small)})
 
 
 def nearest_divisors(number: int, value: int) -> list[int]:
-    """All divisors of a number, those near to a value first."""
+    """All divisors of a number, those nearest to a value first."""
     return sorted(divisors(number), key=lambda divisor: (abs(divisor - value), -divisor))
 
 
@@ -450,11 +445,11 @@ def _not_divisible(kind: type[Config], hidden_size: int, heads: int) -> Problem:
     )
     remedies = [{"hidden_size": size} for size in sizes] + [{"num_attention_heads": count} for count in nearest_heads]
     names = {field: kind.own_name(field) for field in ("hidden_size", "num_attention_heads")}
-    if not sizes:  # twice the largest number of heads
+    if not sizes:  # no multiple is within the limits
         message = N_("{hidden_size} {hidden} cannot be split into {value} equal heads: {field} {near} works.")
         if nearest_heads:
             near = f"{nearest_heads[0]:,}"
-        else:  # an odd size, and heads of pairs
+        else:  # an odd size, where heads must be even
             even = max(hidden_size - 1, kind.heads_of)
             near, remedies = f"1, {names['hidden_size']} {even:,}", [{"hidden_size": even, "num_attention_heads": 1}]
         words = {"hidden": hidden_size, "value": heads, "near": near, "field": names["num_attention_heads"], **names}
@@ -477,16 +472,16 @@ def _not_in_vocabulary(pad: int, vocab_size: int) -> Problem:
 
 
 def _show(value: object) -> str:
-    """A value as a sentence shows it, and never so long that it fills the page."""
+    """A value as text for a message, shortened if it is long."""
     try:
         text = f"{value:,}" if is_int(value) else repr(value)
-    except (ValueError, RecursionError):  # thousands of digits, or of levels: Python refuses to write them out
+    except (ValueError, RecursionError):  # thousands of digits or nesting levels: Python refuses to print them
         return N_("too long to show")
     return shorten(text)
 
 
 def other_heads(kind: type[Config], given: Mapping[str, Any], key: str = "head_dim") -> Iterator[Problem]:
-    """What is wrong where a config.json gives heads another size than their share of the hidden size."""
+    """The problem if a config.json gives heads another size than hidden_size / num_attention_heads."""
     hidden_size, heads = (given.get(field, getattr(kind, field)) for field in ("hidden_size", "num_attention_heads"))
     size = given.get(key)
     if size is None or (is_int(size) and is_int(heads) and size * heads == hidden_size):
@@ -495,6 +490,6 @@ def other_heads(kind: type[Config], given: Mapping[str, Any], key: str = "head_d
 
 
 def uncounted(key: str, value: Any, like: str) -> Problem:
-    """What is wrong with a key of a config.json that is no field, and changes the model unless it is like this."""
+    """The problem with a key of a config.json that changes the model unless its value is ``like``."""
     message = N_("{field} {value} is not counted here: only models that have {like} are.")
     return Problem.of(message, key, value, field=key, value=f"{value!r:.20}", like=like)

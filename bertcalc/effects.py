@@ -1,4 +1,4 @@
-"""What a field of the configuration changes, found by counting: the model is built with it changed a little."""
+"""The effect of a configuration field, found by counting the model with that field changed a little."""
 
 from collections.abc import Iterable, Iterator
 from contextlib import suppress
@@ -15,7 +15,7 @@ from bertcalc.memory.plan import Plan
 from bertcalc.memory.saved import cache_bytes, saved_by, total_bytes
 from bertcalc.subject import Subject
 
-# One activation of each kind (what it learns, what it keeps); those with parameters first: ``effect`` stops there.
+# One activation for each pair of parameters and saved tensors, those with parameters first: ``effect`` stops there.
 _ACTIVATIONS = sorted(
     {(facts.parameters, facts.kept): name for name, facts in reversed(ACTIVATIONS.items())}.values(),
     key=lambda name: (not ACTIVATIONS[name].parameters, list(ACTIVATIONS).index(name)),
@@ -23,9 +23,9 @@ _ACTIVATIONS = sorted(
 
 
 class Effect(NamedTuple):
-    """What a change of one field does to the model: differences of parameters, forward FLOPs and bytes.
+    """The differences in parameters, forward FLOPs and bytes that a change of one field makes.
 
-    Bytes are those of weights and of activations kept for training, in float32, and of a decoder's cache.
+    Bytes are those of the weights and of the activations saved for training, in float32, and of a decoder's cache.
     """
 
     before: object
@@ -36,18 +36,17 @@ class Effect(NamedTuple):
 
 
 def effect(field: str, subject: Subject, batch_size: int, sequence_length: int) -> Effect:
-    """The effect of the least change of a field that makes a valid model; of several, the first that shows.
+    """The effect of the smallest valid change of a field: of several, the first that makes a difference.
 
-    Where a field can change only together with another one (cross attention needs a decoder), the model that it is
-    compared with has that other one changed, too. Where nothing else is possible (one unit has one head), nothing
-    changes.
+    If a field can change only together with another one (cross attention needs a decoder), the other one is changed in
+    both models. If the field has no other valid value (one unit has one head), nothing changes.
     """
     now = getattr(subject.config, field)
     first = None
     for base, changed in _neighbours(field, subject.config):
         before, read = _cost(subject._replace(config=base), batch_size, sequence_length)
         after = before
-        if subject.config.own_name(field) in read:  # what nothing reads, changes nothing
+        if subject.config.own_name(field) in read:  # a field that is never read has no effect
             after, _read = _cost(subject._replace(config=changed), batch_size, sequence_length)
         differences = (more - less for less, more in zip(before, after, strict=True))
         found = Effect(getattr(base, field), getattr(changed, field), *differences)
@@ -57,10 +56,10 @@ def effect(field: str, subject: Subject, batch_size: int, sequence_length: int) 
     return first or Effect(now, now, 0, 0, 0)
 
 
-# Every field is compared with the same model, and neighbours come again when a slider goes up and down.
+# Cached: every field is compared with the same model, and a slider that goes up and down comes back to its neighbours.
 @lru_cache(maxsize=4096)
 def _cost(subject: Subject, batch_size: int, sequence_length: int) -> tuple[tuple[int, int, int], frozenset[str]]:
-    """Parameters, FLOPs and bytes, and the fields that were read to find them."""
+    """Parameters, FLOPs and bytes, and the names of the fields that were read to compute them."""
     config, read = _watched(subject.config)
     subject = subject._replace(config=config)
     model = subject.model()
@@ -74,10 +73,10 @@ def _cost(subject: Subject, batch_size: int, sequence_length: int) -> tuple[tupl
 
 
 def _watched(config: Config) -> tuple[Config, set[str]]:
-    """A configuration that notes which of its fields are read, and these."""
+    """A copy of a configuration that records which of its fields are read, and the set of these."""
     read: set[str] = set()
 
-    class Watched(type(config)):  # type: ignore[misc]  # the family's own class, so that it is of the family
+    class Watched(type(config)):  # type: ignore[misc]  # a subclass, so that family_of finds the family
         def __getattribute__(self, name: str) -> Any:
             read.add(name)
             return super().__getattribute__(name)
@@ -89,26 +88,26 @@ def _watched(config: Config) -> tuple[Config, set[str]]:
 
 
 def _neighbours(field: str, config: Config) -> Iterator[tuple[Config, Config]]:
-    """Pairs of a configuration and the same with the field changed; the first is ours if that can be."""
+    """Pairs of a base configuration (the given one if possible) and the base with the field changed."""
     for value in _candidates(field, config):
         if value == getattr(config, field):
             continue
         try:
             yield config, replace(config, **{field: value})
         except ConfigError as error:
-            # Another size would change the count by itself.
+            # Not remedies that change a size: that would change the count by itself.
             others = [remedy for remedy in error.problem.remedies if not remedy.keys() & {field, *DIMENSIONS}]
             base = _repaired(config, others[0], field) if others else None
             if base:
-                with suppress(ConfigError):  # the family may have a rule of its own against it
+                with suppress(ConfigError):  # the family may have its own rule against it
                     yield base, replace(base, **{field: value})
         else:
             if field in sizes_of(type(config)):
-                return  # one more (or one less) of something shows all there is to see
+                return  # for a size, one more (or one less) is enough
 
 
 def _repaired(config: Config, changes: dict[str, Any], field: str) -> Config | None:
-    """The configuration with changes, and with what goes along with them, if that is not the field."""
+    """The configuration with the changes and all that they require; None if that is the field itself or a size."""
     while True:
         try:
             return replace(config, **changes)

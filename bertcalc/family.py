@@ -1,4 +1,4 @@
-"""What a family is: a configuration, a program for the body, classes with a program for their heads, and words."""
+"""The definition of a family: a configuration, a program for the body, classes with a program for each head."""
 
 from collections.abc import Callable, Mapping
 from contextlib import suppress
@@ -24,7 +24,7 @@ Task = Literal[
     "double-heads",
 ]
 
-LANGUAGE_MODEL = "language model"  # the block of a head that scores every word piece
+LANGUAGE_MODEL = "language model"  # the block of a head that scores every token of the vocabulary
 
 TARGETS = ("labels", "next_sentence_label", "sentence_order_label", "start_positions", "end_positions", "mc_labels")
 
@@ -32,22 +32,21 @@ _PER_TOKEN = ("pretraining", "replaced-tokens", "masked-lm", "causal-lm", "token
 
 
 class Hidden(NamedTuple):
-    """What a body gives to a head: a vector for each token, and one for each sequence if there is a pooler."""
+    """The outputs of a body that heads take: one vector per token, and one per sequence if there is a pooler."""
 
     states: Value
     pooled: Value | None
 
 
 class Class(NamedTuple):
-    """A class of transformers.
+    """A model class of transformers.
 
-    ``head`` runs what it adds to the body, and says what it returns. ``inputs`` are the parameters of its forward
-    method in their order; ``pooler`` says whether the body has its own. Of ``inputs``, those that are ``laid_out`` have
-    each choice of a sequence as a sequence of its own. With ``caches_with_labels``, the cache is filled also where the
-    right answers are given; what the class ``withholds``, the body returns and it does not. With ``finds_last_token``,
-    it looks for the last token of each sequence that is no padding; with ``flattens_regression``, a single score of
-    each sequence loses its axis where the right answers are given; with ``widens_scores``, the loss takes them in
-    float32.
+    ``head`` runs the modules that the class adds to the body and declares its outputs. ``inputs`` are the parameters of
+    the forward method, in order; ``pooler`` says whether the body has its pooler. The inputs in ``laid_out`` have their
+    choices flattened into the batch axis. With ``caches_with_labels``, the cache is filled even if labels are given.
+    ``withholds`` are outputs of the body that the class does not return. With ``finds_last_token``, it looks for the
+    last token of each sequence that is not padding; with ``flattens_regression``, a single score per sequence loses its
+    axis if labels are given; with ``widens_scores``, the loss takes the scores in float32.
     """
 
     name: str
@@ -64,7 +63,7 @@ class Class(NamedTuple):
 
     @property
     def targets(self) -> tuple[str, ...]:
-        """The right answers that it can be given."""
+        """The inputs that hold labels."""
         return tuple(name for name in self.inputs if name in TARGETS)
 
     @property
@@ -73,12 +72,12 @@ class Class(NamedTuple):
 
     @property
     def per_token(self) -> bool:
-        """Whether labels are for each token, not for each sequence."""
+        """Whether there is one label per token, not one per sequence."""
         return self.task in _PER_TOKEN
 
     @property
     def takes_choices(self) -> bool:
-        """Whether each sequence comes in several forms, of which one is to be chosen."""
+        """Whether each sequence comes with several choices, one of which is right."""
         return self.task in ("multiple-choice", "double-heads")
 
     @property
@@ -87,29 +86,29 @@ class Class(NamedTuple):
 
     @property
     def caches(self) -> bool:
-        """Whether it takes past_key_values, and returns them unless it withholds them."""
+        """Whether the class takes past_key_values; it also returns them unless it withholds them."""
         return "past_key_values" in self.inputs
 
     @property
     def labels_stop_caching(self) -> bool:
-        """Whether it switches the cache off where it is given the right answers."""
+        """Whether the class switches the cache off if labels are given."""
         return self.caches and bool(self.targets) and not self.caches_with_labels
 
 
 class Source(NamedTuple):
-    """Where a configuration was published: in words, and its address."""
+    """The source of a published configuration: its description and its URL."""
 
     said: str
     url: str
 
 
 def model_card(name: str) -> Source:
-    """The card of a model on the Hugging Face Hub, by its name there."""
+    """The source for a model on the Hugging Face Hub, by its repository name."""
     return Source(N_("Its model card on the Hugging Face Hub"), f"https://huggingface.co/{name}")
 
 
 class Preset(NamedTuple):
-    """A published configuration; every field that is not named has its default."""
+    """A published configuration and its source."""
 
     config: Config
     source: Source
@@ -117,17 +116,19 @@ class Preset(NamedTuple):
 
 @dataclass(frozen=True)
 class Family:
-    """Models of one architecture.
+    """The models of one architecture.
 
-    ``prefix`` is the name that a class with a head gives the body (bert). With ``head_first``, the head is registered
-    before the body, so that its tensors come first. What cannot be said of a family is refused where it is asked for:
-    ``peaks``, the peaks of memory, for which one has to know what the forward methods keep alive
-    (bertcalc/memory/peak.py); ``like_bert``, how the formulas of other tools, which are for BERT's layers, lead to its
-    counts (bertcalc/diagnosis/tools.py); ``recomputes``, what of its layers can be run again in training. With
-    ``cross_cache``, a cache of layers with cross attention has room for an encoder's keys and values also where none
-    came. ``buffers`` are ends of names in its files of what is no parameter. ``remote`` are model types in config.json
-    files of such models that come with a program of their own in their repository. ``meanings`` are of inputs that mean
-    something else than in other families (bertcalc/forward/meanings.py).
+    ``prefix`` is the attribute under which a class with a head holds the body (bert). With ``head_first``, the head is
+    registered before the body, so that its tensors come first.
+
+    Three fields say what is supported; the rest is refused with a message. ``peaks``: peak memory, which depends on
+    what the forward methods keep alive (bertcalc/memory/peak.py). ``like_bert``: explanations by the formulas of other
+    tools, which assume BERT's layers (bertcalc/diagnosis/tools.py). ``recomputes``: kinds of gradient checkpointing.
+
+    With ``cross_cache``, the cache of layers with cross attention has room for an encoder's keys and values even if no
+    encoder output is given. ``buffers`` are name suffixes of tensors in checkpoints that are not parameters. ``remote``
+    are the model types of repositories with the same models and code of their own. ``meanings`` describe inputs that
+    mean something else than in other families (bertcalc/forward/meanings.py).
     """
 
     name: str  # Hugging Face's model_type
@@ -138,7 +139,7 @@ class Family:
     presets: Mapping[str, Preset]
     head_first: bool = False
     peaks: bool = True
-    like_bert: bool = True
+    like_bert: bool = False
     recomputes: tuple[str, ...] = ("selective", "full")
     cross_cache: bool = False
     buffers: tuple[str, ...] = ()
@@ -147,16 +148,16 @@ class Family:
 
     @property
     def base(self) -> Class:
-        """The class that is the body alone."""
+        """The class of the body without a head."""
         return self.classes[0]
 
     @property
     def kind(self) -> str:
-        """What the names of its classes begin with: Bert."""
+        """The start of its class names: Bert."""
         return self.base.name.removesuffix("Model")
 
     def fullest(self, **more: Any) -> Config:
-        """A configuration in which a model has everything that it can have, as far as the family can."""
+        """The configuration with every optional part that the family allows, and with ``more`` if that is valid."""
         found = self.config.default()
         everything: tuple[dict[str, Any], ...] = (
             {"is_decoder": True, "add_cross_attention": True},
@@ -173,7 +174,7 @@ class Family:
         return found
 
     def for_task(self, task: Task) -> str:
-        """The name of the class for a task, or that of the body if there is none."""
+        """The name of the class for a task, or of the body's class if there is none."""
         return next((cls.name for cls in self.classes if cls.task == task), self.base.name)
 
 
@@ -181,7 +182,7 @@ _ONE = Sizes()
 
 
 class Model(Module):
-    """The root of a tree, which knows the program that it comes from, so that it can run it."""
+    """The root of a module tree; it keeps the program that declared it, so that it can run it."""
 
     def __init__(self, family: Family, cls: Class, config: Any, pooler: bool) -> None:
         self.kind = cls.name
@@ -193,19 +194,19 @@ class Model(Module):
 
     @property
     def prefix(self) -> str:
-        """What the names of the body's tensors begin with: "bert.", or "" where the model is the body."""
+        """The prefix of the body's tensor names: "bert.", or "" if the model is the body."""
         return "" if self.cls.task == "base" else f"{self.family.prefix}."
 
     def bare(self, name: str) -> str:
-        """The name of a module or tensor without the prefix of the body."""
+        """The name of a module or tensor without the body's prefix."""
         return name.removeprefix(self.prefix)
 
     def body(self) -> Module:
-        """The body: the model itself, or what a class with a head has under its prefix."""
+        """The body: the model itself, or the child under the prefix if the class has a head."""
         return self.children.get(self.family.prefix, self) if self.cls.task != "base" else self
 
     def heads(self) -> Module:
-        """The module of the first attention, in which query, key and value are. Raises KeyError if there is none."""
+        """The first attention module, the parent of query, key and value. Raises KeyError if there is none."""
         for _path, module, _copies in self.modules():
             if isinstance(module, Attention):
                 return module
@@ -216,7 +217,7 @@ class Model(Module):
         return self
 
     def run(self, sizes: Sizes) -> list[Step]:
-        """Every step from the token ids to the outputs, in order; the steps of a layer once, with their runs."""
+        """Every step from the token ids to the outputs, in order; those of a repeated layer once."""
         steps: list[Step] = []
         self._run(Model(self.family, self.cls, self.config, self.pooler), sizes, steps)
         return steps

@@ -1,7 +1,7 @@
-"""Every field of a configuration, described once: what it means, what it may be, and the letter of a size.
+"""Every configuration field, described once: its meaning, its valid values, and the letter of a size.
 
-Families choose among these fields, and give them their own defaults (``bertcalc.config.Config``); a family that has
-another name for one says so in its ``attribute_map``.
+Families choose among these fields and set their own defaults (``bertcalc.config.Config``); a family that has another
+name for a field maps it in its ``attribute_map``.
 """
 
 import math
@@ -23,10 +23,10 @@ CHOICE_TOKENS = ("cls_index", "first", "last", "mean")
 
 
 class Field(NamedTuple):
-    """What a field means, what it may be (in words, and as a check), and for a size its letter and its limits.
+    """The meaning of a field, its valid values (in words and as a check), and the letter and limits of a size.
 
-    A number that has a letter and no limits is in formulas, but no column and no axis: it depends on another field.
-    ``choices`` are all values that a text can have, but for the names of activations.
+    A number with a letter but no limits appears in formulas, but cannot be a column or an axis: its limit depends on
+    another field. ``choices`` are the valid values of a text field; activations have none listed here.
     """
 
     meaning: str
@@ -39,7 +39,7 @@ class Field(NamedTuple):
 
 
 def is_int(value: object) -> bool:
-    """Whether a value is a whole number; True and False are none."""
+    """Whether a value is a whole number; True and False are not."""
     return isinstance(value, int) and not isinstance(value, bool)
 
 
@@ -49,15 +49,15 @@ def is_number(value: Any) -> bool:
 
 
 def _is_both(value: Any) -> bool:
-    """Whether both kinds of scores for distances are named, in a text or a list."""
+    """Whether a text or a list names both kinds of distance scores, c2p and p2c."""
     named = value.lower().split("|") if isinstance(value, str) else value
     return isinstance(named, list) and sorted(map(str, named)) == ["c2p", "p2c"]
 
 
 def _size(meaning: str, letter: str, high: int, *, low: int = 1) -> Field:
-    """A whole number that tensor shapes are made of, from 1 unless said otherwise.
+    """A whole number that determines tensor shapes.
 
-    Each upper limit is far above any model ever built and low enough that every total stays below 2**63, so that
+    Each upper limit is far above any model ever built, and low enough that every total stays below 2**63, so that
     Python, NumPy and PyTorch all count it exactly.
     """
     return Field(
@@ -98,8 +98,8 @@ _ONE = (N_("1, as in every published model"), lambda value: is_int(value) and va
 _TRUE = (N_("True, as in every published model"), lambda value: value is True)
 _FALSE = (N_("False: what True computes is not counted here"), lambda value: value is False)
 _BOOL = (N_("True or False"), lambda value: isinstance(value, bool))
-# One letter for each size, in every formula: the papers' V, H, L, A; I, P and T as in the tensor names. Hugging Face
-# makes a dictionary entry for every label when it builds a configuration: hence the lower limit of num_labels.
+# Each size has one letter in every formula: the papers' V, H, L, A; I, P and T as in the tensor names. Hugging Face
+# makes a dictionary entry for every label when it builds a configuration: hence the low limit of num_labels.
 FIELDS: dict[str, Field] = {
     "vocab_size": _size(N_("Word pieces that the model knows: rows of the word embedding table."), "V", _MOST_TOKENS),
     "hidden_size": _size(N_("Numbers for each token, from the embeddings to the last layer."), "H", 65_536),
@@ -150,7 +150,7 @@ FIELDS: dict[str, Field] = {
     "tie_word_embeddings": Field(N_("Whether the masked-LM head's decoder shares the word embedding table."), *_BOOL),
     "num_labels": _size(N_("Classes of a classifier; scores for each token in question answering."), "C", 100_000),
 }
-# Fields that some families alone have. Their letters are those of no other size.
+# Fields that only some families have. Their letters differ from those of all other sizes.
 OWN_FIELDS: dict[str, Field] = {
     "embedding_size": _size(
         N_("Numbers for each token in the embeddings, before they are mapped to hidden_size."), "E", 65_536
@@ -165,7 +165,7 @@ OWN_FIELDS: dict[str, Field] = {
         N_("Distances that are told apart, near ones one by one: rows of the table of relative positions."),
         "R",
         1_000_000,
-        low=32,  # into so many transformers sorts them, whatever this says
+        low=32,  # transformers sorts distances into 32 buckets, whatever this field says
     ),
     "classifier_dropout_prob": Field(N_("Dropout before the classifier."), *_PROBABILITY),
     "summary_type": _one_of(
@@ -295,9 +295,10 @@ OWN_DIMENSIONS: dict[str, tuple[int, int]] = {
 }
 OWN_LETTERS: dict[str, str] = {name: OWN_FIELDS[name].letter for name in OWN_DIMENSIONS}
 SIZES = {**LETTERS, **OWN_LETTERS}
-EVERY_LETTER = {**LETTERS, **{name: field.letter for name, field in OWN_FIELDS.items() if field.letter}}
+EVERY_FIELD = {**FIELDS, **OWN_FIELDS}
+EVERY_LETTER = {name: field.letter for name, field in EVERY_FIELD.items() if field.letter}
 
 
 def known(name: str) -> Field:
-    """A field by its name, whether all families have it or some alone. Raises KeyError if there is none."""
-    return FIELDS[name] if name in FIELDS else OWN_FIELDS[name]
+    """The field with this name. Raises KeyError if there is none."""
+    return EVERY_FIELD[name]

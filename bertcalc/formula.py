@@ -1,4 +1,4 @@
-"""Formulas: the same definition read with SymPy symbols for dimensions, written as LaTeX by SymPy.
+"""Formulas: the same definition run with SymPy symbols as sizes, written as LaTeX.
 
 >>> from bertcalc import BertConfig
 >>> formula(Subject(BertConfig()), path="encoder.layer.*").latex()
@@ -24,7 +24,7 @@ from bertcalc.tree.inventory import inventory, named
 from bertcalc.tree.nn import Component, Module, ModuleList, Shape, Tensor
 from bertcalc.tree.totals import COMPONENTS, breakdown, over_layers, submodule, summed, top_level
 
-# One letter for each size of what goes through the model, beside those of the dimensions.
+# The letters of the sizes of a call, beside those of the model's own sizes.
 CALL_LETTERS: dict[str, str] = {
     "batch_size": "B",
     "sequence_length": "S",
@@ -44,27 +44,27 @@ def _symbols(letters: Mapping[str, str]) -> dict[str, Any]:
 SYMBOLS = _symbols(EVERY_LETTER)
 CALL_SYMBOLS = _symbols(CALL_LETTERS)
 ALL_SYMBOLS = {**SYMBOLS, **CALL_SYMBOLS, **_symbols(_MORE_LETTERS)}
-# Whole counts in a formula: other symbols than those of CALL_LETTERS, where N is the number of choices.
+# Symbols for total counts. They differ from those of CALL_LETTERS, whose N is the number of choices.
 COUNT_SYMBOLS = {
     "parameters": sympy.Symbol("N", positive=True),
     "trained_parameters": sympy.Symbol("N_t", positive=True),
 }
 
-# While SymPy writes, a symbol is a placeholder, so that letters or numbers can be put in afterwards: SymPy takes
-# a millisecond for a formula, putting numbers in takes microseconds.
+# SymPy prints each symbol as a placeholder, which letters or numbers replace later: printing a formula takes SymPy a
+# millisecond, replacing placeholders takes microseconds.
 _PLACEHOLDERS = {symbol: rf"\{{{field}\}}" for field, symbol in (ALL_SYMBOLS | COUNT_SYMBOLS).items()}
 _PLACEHOLDER = re.compile(r"\\\{(\w+)\\\}")
 
 
 class Formula(NamedTuple):
-    """A formula, ready to be written with letters or with the numbers of a configuration put in."""
+    """A formula that can be written with letters or with the numbers of a configuration."""
 
     expression: Any  # a sympy.Expr
     letters: str  # LaTeX with placeholders, products by juxtaposition
     numbers: str  # LaTeX with placeholders, products with dots
 
     def latex(self, config: Config | None = None, **sizes: int) -> str:
-        """LaTeX with letters, or with the numbers of a configuration, and of what goes through it, in their places."""
+        """LaTeX with letters, or with the numbers of a configuration and the ``sizes`` of a call."""
         if config is None:
             return _PLACEHOLDER.sub(lambda match: _ALL_LETTERS[match[1]], self.letters)
         values = {**config.shared(), **sizes}
@@ -72,55 +72,55 @@ class Formula(NamedTuple):
 
 
 class SymbolicStep(NamedTuple):
-    """A step of the forward pass run with symbols, and the formula of what it learns, if anything."""
+    """A step of the forward pass run with symbols, and the formula of its parameters, if it has any."""
 
     step: Step
     parameters: Formula | None
 
 
 class Term(NamedTuple):
-    """All tensors of a component that have the same number of elements: how many there are, times how large one is.
+    """All tensors of a component with the same number of elements: their number times their size.
 
-    In layers, those that have the same letters are one term: 4H² is four matrices, or GPT-2's H² and 3H².
+    In layers, tensors whose sizes differ only by a number are one term: 4H² is four matrices, or GPT-2's H² and 3H².
     """
 
     text: str  # as people write it: 4H²
-    expression: Any  # a sympy.Expr; of one layer where the tensors are in every layer
-    tensors: tuple[Tensor, ...]  # with symbols for their sizes
-    fixed: bool  # its number is not how many tensors there are but a size that no field sets: the 2 classes of 2H
+    expression: Any  # a sympy.Expr, for one layer if the tensors are in every layer
+    tensors: tuple[Tensor, ...]  # with symbols as sizes
+    fixed: bool  # its coefficient is a size that no field sets, not a number of tensors: the 2 classes of 2H
 
     @property
     def norm(self) -> bool:
-        """Whether it is gamma and beta of LayerNorms, and nothing else."""
+        """Whether all its tensors are gammas and betas of LayerNorms."""
         return all(tensor.place.role == "norm" for tensor in self.tensors)
 
 
 class Bracket(NamedTuple):
-    """Terms of a component, and the letter that stands before their bracket, if any: H (V + P + T), L (4H² + ...)."""
+    """Terms of a component, and their common factor, if any: H (V + P + T), L (4H² + ...)."""
 
     factor: str
     terms: tuple[Term, ...]
-    inside: tuple[str, ...]  # the terms as they stand in the bracket: V for HV
+    inside: tuple[str, ...]  # the terms without the factor: V for HV
 
     @property
     def text(self) -> str:
-        """As people write it."""
+        """The bracket as people write it."""
         written = " + ".join(self.inside)
         return f"{self.factor} ({written})" if self.braced else f"{self.factor} {written}".lstrip()
 
     @property
     def braced(self) -> bool:
-        """Whether a bracket has to stand around the terms."""
+        """Whether the terms need brackets around them."""
         return bool(self.factor) and len(self.terms) > 1
 
 
 def latex_number(number: int) -> str:
-    """An integer in LaTeX with thousands separators: 109{,}482{,}240."""
+    """An integer as LaTeX with thousands separators: 109{,}482{,}240."""
     return f"{number:,}".replace(",", "{,}")
 
 
 def latex_fraction(number: Fraction) -> str:
-    """A fraction in LaTeX, or a whole number."""
+    """A fraction as LaTeX, or its integer if it is whole."""
     whole = latex_number(number.numerator)
     return whole if number.denominator == 1 else rf"\frac{{{whole}}}{{{latex_number(number.denominator)}}}"
 
@@ -129,7 +129,7 @@ _OfSubject = TypeVar("_OfSubject", bound=Callable[..., Any])
 
 
 def once(maxsize: int) -> Callable[[_OfSubject], _OfSubject]:
-    """Have a function be called once for each structure: with symbols in place of the sizes, which sliders change."""
+    """Cache a function of a Subject by the model's structure: it gets symbols for the sizes that sliders change."""
 
     def decorate(function: _OfSubject) -> _OfSubject:
         cached = lru_cache(maxsize)(function)
@@ -145,15 +145,16 @@ def once(maxsize: int) -> Callable[[_OfSubject], _OfSubject]:
 
 
 def in_letters(config: Config) -> Config:
-    """A configuration with symbols for its sizes; sizes that have to be the same for its structure have one letter."""
+    """A configuration with symbols as sizes; sizes that must be equal in its structure share one."""
     return unchecked(config, **{field: SYMBOLS[letter] for field, letter in config.letters_of_sizes().items()})
 
 
 def _structure(config: Config) -> Config:
-    """All that the structure of a model depends on, and symbols for its sizes."""
+    """A configuration with symbols as sizes and only the other values that determine the structure: a cache key."""
     kind: Any = type(config)
     letters = config.letters_of_sizes()
-    numbers = [field for field in sizes_of(kind) if field not in letters]  # at which it is built in another way
+    # Sizes without a letter: their present value gives the model a structure of its own.
+    numbers = [field for field in sizes_of(kind) if field not in letters]
     shaping = {field: getattr(config, field) for field in (*config.shaping, *numbers) if field not in letters}
     return _in_letters(kind, tuple(letters.items()), **shaping)
 
@@ -163,25 +164,25 @@ def _in_letters(kind: type[Config], sizes: tuple[tuple[str, str], ...], **shapin
     return unchecked(kind.default(), **{field: SYMBOLS[of] for field, of in sizes}, **shaping)
 
 
-# Architectures x positions x ties x cross attention x activations, and no more: hidden_act is checked before.
+# Large enough: classes x positions x ties x cross attention x activations (hidden_act is checked before).
 @once(1024)
 def symbolic_model(subject: Subject) -> Model:
-    """The tree with symbols for its dimensions."""
+    """The module tree with symbols as sizes."""
     return subject.model()
 
 
 @once(4096)
 def formula(subject: Subject, *, path: str = "") -> Formula:
-    """The number of parameters of the node at ``path`` as a formula: "" is the model, encoder.layer.* one layer.
+    """The number of parameters of the module at ``path`` as a formula: "" is the model, encoder.layer.* one layer.
 
-    Paths are without the "bert." of the task architectures. Raises KeyError if there is no module at path.
+    Paths have no body prefix ("bert."). Raises KeyError if there is no module at ``path``.
     """
     return write(_expression(submodule(symbolic_model(subject), path)))
 
 
 @once(1024)
 def component_formulas(subject: Subject) -> tuple[tuple[Component, Formula], ...]:
-    """The formula of each component, in the order in which they run; their sum is the number of parameters."""
+    """The formula of each component, in running order; their sum is the number of parameters."""
     modules = top_level(symbolic_model(subject)).values()
     counts = summed((module.place.component, count) for module in modules if (count := _expression(module)))
     return tuple((component, write(counts[component])) for component in COMPONENTS if component in counts)
@@ -189,10 +190,10 @@ def component_formulas(subject: Subject) -> tuple[tuple[Component, Formula], ...
 
 @once(1024)
 def component_terms(subject: Subject) -> tuple[tuple[Component, tuple[Bracket, ...]], ...]:
-    """The sum that each component's formula is, term by term: every tensor of the folded tree is in one of them.
+    """The terms of each component's formula: every tensor of the folded tree is in one of them.
 
-    What the first of layers that differ has like all others is there once, for all: ModernBERT's
-    L (4H² + 3HI + H) + (L − 1) H + H.
+    If the first layer differs from the others, the tensors that it has in common with them are counted together:
+    ModernBERT's L (4H² + 3HI + H) + (L − 1) H + H.
 
     >>> from bertcalc import BertConfig
     >>> for component, brackets in component_terms(Subject(BertConfig())):
@@ -220,7 +221,7 @@ def component_terms(subject: Subject) -> tuple[tuple[Component, tuple[Bracket, .
 
 
 def filled(text: str, config: Config) -> str:
-    """The text of a term or bracket with numbers in the place of letters.
+    """The text of a term or bracket with numbers instead of letters.
 
     >>> from bertcalc import BertConfig
     >>> filled("L (4H² + I)", BertConfig())
@@ -232,7 +233,7 @@ def filled(text: str, config: Config) -> str:
 
 @once(1024)
 def count_formulas(subject: Subject) -> dict[str, Formula]:
-    """How many modules there are of each kind in the inventory, and how many are named ``dense``, in layers L."""
+    """The number of modules of each kind in the inventory, and of those named ``dense``, as formulas."""
     model = symbolic_model(subject)
     parts = [*inventory(model), named(model, "dense")]
     return {part.name: write(sympy.sympify(part.modules)) for part in parts}
@@ -240,9 +241,9 @@ def count_formulas(subject: Subject) -> dict[str, Formula]:
 
 @once(1024)
 def tensor_formulas(subject: Subject, *, copies: bool = True) -> tuple[str, ...]:
-    """For each tensor of the folded tree, in its order: its sides in letters, such as ``I · H``.
+    """The shape of each tensor of the folded tree in letters, such as ``I · H``.
 
-    With ``copies`` the number of layers stands in front where the tensor is in every layer: ``L · I · H``.
+    With ``copies``, a tensor that is in every layer has the number of layers in front: ``L · I · H``.
     """
     return tuple(
         " · ".join(map(_side, ((tensor.copies,) if copies and tensor.copies != 1 else ()) + tensor.shape))
@@ -252,15 +253,15 @@ def tensor_formulas(subject: Subject, *, copies: bool = True) -> tuple[str, ...]
 
 @once(4096)
 def piece_formulas(subject: Subject, *, path: str = "") -> tuple[str, ...]:
-    """The formula of each bar of ``breakdown``, in its order, as plain text: ``L·(4 H² + 4 H)``."""
+    """The formula of each bar of ``breakdown`` as plain text: ``L·(4 H² + 4 H)``."""
     return tuple(plain(piece.parameters) for piece in breakdown(symbolic_model(subject), path))
 
 
 @once(1024)
 def symbolic_steps(subject: Subject, *, cross: bool = False) -> tuple[SymbolicStep, ...]:
-    """For each step of ``forward``, in its order: what it takes, gives and learns, in letters.
+    """The steps of the forward pass in letters: inputs, outputs and parameters.
 
-    ``cross`` says that encoder_hidden_states are given.
+    With ``cross``, encoder_hidden_states are given.
     """
     sizes = {field: symbol for field, symbol in CALL_SYMBOLS.items() if cross or field != "encoder_sequence_length"}
     return tuple(
@@ -272,12 +273,12 @@ def symbolic_steps(subject: Subject, *, cross: bool = False) -> tuple[SymbolicSt
 
 
 def shape_letters(shape: Shape) -> str:
-    """A shape with SymPy sides as people write it: B × A × S × H/A."""
+    """A shape of SymPy expressions as people write it: B × A × S × H/A."""
     return " × ".join(map(_side, shape))
 
 
 def _in_order(tensor: Tensor) -> tuple[int, bool]:
-    """Matrices before vectors, attention before feed-forward, as everybody writes it: 4H² + 2HI + 9H + I."""
+    """The sort key: matrices before vectors, attention before feed-forward, as usual: 4H² + 2HI + 9H + I."""
     return -len(tensor.shape), tensor.place.block == "feed-forward"
 
 
@@ -289,7 +290,7 @@ def _term(tensors: list[Tensor]) -> Term:
 
 
 def _brackets(copies: Any, terms: list[Term]) -> list[Bracket]:
-    """One bracket for the layers; else one for what has a common factor, without a LayerNorm's and a projection's."""
+    """One bracket for layers; otherwise one for the terms with a common factor, LayerNorms and projections apart."""
     if copies != 1:
         layers = _text(copies)
         return [Bracket(f"({layers})" if " " in layers else layers, tuple(terms), tuple(term.text for term in terms))]
@@ -314,7 +315,7 @@ def _side(side: Any) -> str:
 
 
 def _expression(module: Module) -> Any:
-    """The count of a module in the form that teaches most: layers times one layer, rows times hidden units."""
+    """The number of a module's parameters, written as layers times one layer, or rows times hidden units."""
     if isinstance(module, ModuleList):
         return sum(copies * _expression(layer) for _name, layer, copies in module.named_children(folded=True))
     if any(isinstance(below, ModuleList) for _, below, _ in module.modules()):
@@ -324,12 +325,12 @@ def _expression(module: Module) -> Any:
 
 
 def exact(expression: Any) -> Any:
-    """H // A without the floor: the heads divide the hidden size in every valid configuration."""
+    """An expression without floors: in H // A, the heads divide the hidden size in every valid configuration."""
     return sympy.sympify(expression).replace(sympy.floor, lambda inside: inside)
 
 
 def _rows_times_units(expression: Any) -> Any:
-    """VH + PH + TH + 2H as H(V + P + T + 2); 4H^2 + 2HI + 9H + I, where nothing factors out whole, as it is."""
+    """VH + PH + TH + 2H as H(V + P + T + 2); 4H^2 + 2HI + 9H + I, which has no common factor, unchanged."""
     for symbol in SYMBOLS.values():
         quotient = sympy.expand(expression / symbol)
         if not quotient.has(symbol) and sympy.count_ops(symbol * quotient) < sympy.count_ops(expression):
@@ -338,7 +339,7 @@ def _rows_times_units(expression: Any) -> Any:
 
 
 def write(expression: Any) -> Formula:
-    """An expression of our letters as a formula."""
+    """The formula of an expression in the symbols above."""
     letters = sympy.latex(expression, symbol_names=_PLACEHOLDERS)
     numbers = sympy.latex(expression, symbol_names=_PLACEHOLDERS, mul_symbol="dot")
     return Formula(expression, letters, numbers)
@@ -349,7 +350,7 @@ _SUPERSCRIPTS = str.maketrans("0123456789", "⁰¹²³⁴⁵⁶⁷⁸⁹")
 
 @lru_cache(maxsize=4096)
 def plain(expression: Any) -> str:
-    """An expression of our letters as plain text, with what comes in every layer in brackets: ``L·(4 H² + 4 H)``."""
+    """An expression as plain text, with the terms of every layer in brackets: ``L·(4 H² + 4 H)``."""
     layers_first = sympy.collect(sympy.expand(exact(expression)), SYMBOLS["num_hidden_layers"])
     text = re.sub(r"\*\*(\d+)", lambda power: power[1].translate(_SUPERSCRIPTS), sympy.sstr(layers_first))
     return re.sub(r"(?<![\w'])(\d+)\*", r"\1 ", text).replace("*", "·")

@@ -1,4 +1,4 @@
-"""A model as one value: its configuration, its class, and whether that class gets its pooler."""
+"""A model as one value: its configuration, its class, and whether the class has its pooler."""
 
 from typing import NamedTuple
 
@@ -20,14 +20,14 @@ class Subject(NamedTuple):
 
     @property
     def reads_encoder(self) -> bool:
-        """Whether the layers have a cross attention and the class takes what it looks at."""
+        """Whether the layers have cross attention and the class takes encoder_hidden_states."""
         return self.config.add_cross_attention and self.cls.sees_encoder
 
     def model(self) -> Model:
         return build(self.config, self.architecture, add_pooling_layer=self.add_pooling_layer)
 
     def as_class(self, architecture: str) -> "Subject":
-        """The same sizes in another class; in a class of another family as near to them as that can be."""
+        """The same sizes in another class; if that is of another family, the nearest sizes that are valid there."""
         kind = CLASSES[architecture].config
         values = {name: value for name, value in self.config.shared().items() if kind.has(name)}
         while type(self.config) is not kind:
@@ -38,5 +38,5 @@ class Subject(NamedTuple):
         return Subject(self.config, architecture)
 
     def seen(self, sequence_length: int) -> int | None:
-        """The length of what an encoder gives a decoder to see: with cross attention as long as its own sequence."""
+        """The length of encoder_hidden_states: ``sequence_length`` if the model reads them, else None."""
         return sequence_length if self.reads_encoder else None

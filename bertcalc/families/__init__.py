@@ -1,4 +1,4 @@
-"""Every family that is known, and ``build``: a new family is one file here, and its name in the last lines."""
+"""The registered families, and ``build``. A new family is one file here, and its name in ``_NAMES`` below."""
 
 from importlib import import_module
 
@@ -9,14 +9,14 @@ from bertcalc.family import Class, Family, Model, Preset
 FAMILIES: dict[str, Family] = {}
 CLASSES: dict[str, Family] = {}  # by the name of each class
 PRESETS: dict[str, Preset] = {}  # of all families
-SHARED: dict[str, str] = {}  # what a family calls a field: the name that all families share
+SHARED: dict[str, str] = {}  # a family's own name of a field: its shared name
 _OF_CONFIG: dict[type[Config], Family] = {}
 _DECLARED: dict[str, Class] = {}
 _OUTPUTS: dict[str, tuple[str, ...]] = {}
 
 
 def register(family: Family) -> None:
-    """Make a family known, with its classes. Raises ValueError where it is not complete: what is missing."""
+    """Register a family and its classes. Raises ValueError with everything that is missing if it is incomplete."""
     found = [*missing(family)]
     ran = [*in_every_way(family)] if not found else []
     found += [sentence for model, steps in ran for sentence in lacks(model, steps)]
@@ -32,31 +32,31 @@ def register(family: Family) -> None:
 
 
 def family_of(config: Config) -> Family:
-    """The family that a configuration is of."""
+    """The family of a configuration."""
     return _OF_CONFIG.get(type(config)) or next(_OF_CONFIG[kind] for kind in type(config).__mro__ if kind in _OF_CONFIG)
 
 
 def class_of(architecture: str) -> Class:
-    """The class of a name. Raises KeyError if there is none."""
+    """The class with this name. Raises KeyError if there is none."""
     return _DECLARED[architecture]
 
 
 def counterpart(architecture: str, family: Family) -> str:
-    """The class of a family for the task of another class, or that of the body if there is none."""
+    """The name of a family's class for the task of another class, or of its body's class if there is none."""
     return family.for_task(_DECLARED[architecture].task)
 
 
 def output_names(architecture: str) -> tuple[str, ...]:
-    """What a class returns, in its order, without what it returns only when it is asked."""
+    """The outputs of a class, in order, without those returned only on request."""
     return _OUTPUTS[architecture]
 
 
 def build(config: Config, architecture: str | None = None, *, add_pooling_layer: bool = True) -> Model:
     """The module tree of a Hugging Face class, for instance ``build(BertConfig(), "BertForMaskedLM")``.
 
-    Without a class, that of the body (BertModel). ``add_pooling_layer`` is an option of that one alone; every other
-    class decides by itself, and passing False with one of those raises TypeError, as transformers does. A name that is
-    no class of the configuration's family raises ValueError.
+    Without ``architecture``, the class of the body (BertModel). ``add_pooling_layer`` is an option of that class only;
+    passing False to any other raises TypeError, as transformers does. Raises ValueError if the configuration's family
+    has no class of this name.
     """
     family = family_of(config)
     if architecture is not None and CLASSES.get(architecture) is not family:

@@ -1,4 +1,4 @@
-"""ALBERT (Lan et al. 2020, arXiv:1909.11942): one layer that runs many times, and embeddings narrower than it.
+"""ALBERT (Lan et al. 2020, arXiv:1909.11942): one layer that runs many times, and narrower embeddings.
 
 Hugging Face's modeling_albert.py as a program.
 """
@@ -30,6 +30,11 @@ class AlbertConfig(EncoderConfig):
     classifier_dropout_prob: float = 0.1
     bos_token_id: int | None = 2
     eos_token_id: int | None = 3
+
+    @property
+    def head_dropout(self) -> float:
+        """The dropout in front of a classifier."""
+        return self.classifier_dropout_prob
 
 
 def _body(t: Trace, c: AlbertConfig, pooler: bool) -> Hidden:
@@ -74,7 +79,7 @@ _ATTENTION = ("attention_dropout", "output_dropout", "query", "key", "value", "d
 
 
 def _predictions(t: Trace, c: AlbertConfig, hidden: Hidden, output: str) -> None:
-    """The masked-LM head, which goes back to the width of the embeddings first."""
+    """The masked-LM head, which first projects back to the width of the embeddings."""
     tied = {}
     if c.tie_word_embeddings:
         tied = {"weight": "albert.embeddings.word_embeddings.weight", "bias": "predictions.bias"}
@@ -89,7 +94,7 @@ _MLM_HEAD = ("LayerNorm", "dense", "decoder", "activation")
 
 
 def _pretraining(t: Trace, c: AlbertConfig, hidden: Hidden) -> None:
-    """Masked words, and whether two sentences were swapped."""
+    """The heads for masked tokens and for sentence order."""
     _predictions(t, c, hidden, "prediction_logits")
     assert hidden.pooled is not None
     with t.module("sop_classifier", "AlbertSOPHead"):
@@ -99,18 +104,6 @@ def _pretraining(t: Trace, c: AlbertConfig, hidden: Hidden) -> None:
 
 def _masked_lm(t: Trace, c: AlbertConfig, hidden: Hidden) -> None:
     _predictions(t, c, hidden, "logits")
-
-
-def _sequence_classification(t: Trace, c: AlbertConfig, hidden: Hidden) -> None:
-    bert.classified_sequences(t, hidden, c.num_labels, c.classifier_dropout_prob)
-
-
-def _token_classification(t: Trace, c: AlbertConfig, hidden: Hidden) -> None:
-    bert.classified_tokens(t, hidden, c.num_labels, c.classifier_dropout_prob)
-
-
-def _multiple_choice(t: Trace, c: AlbertConfig, hidden: Hidden) -> None:
-    bert.scores_of_choices(t, hidden, c.classifier_dropout_prob)
 
 
 _LARGE: dict[str, Any] = {"num_hidden_layers": 24, "num_attention_heads": 16}
@@ -124,10 +117,10 @@ FAMILY = Family(
         _class("base", bert.base, pooler=True),
         _class("pretraining", _pretraining, after=("sentence_order_label",), pooler=True),
         _class("masked-lm", _masked_lm),
-        _class("sequence-classification", _sequence_classification, pooler=True),
-        _class("token-classification", _token_classification),
+        _class("sequence-classification", bert.sequence_classification, pooler=True),
+        _class("token-classification", bert.token_classification),
         _class("question-answering", bert.question_answering),
-        _class("multiple-choice", _multiple_choice, pooler=True),
+        _class("multiple-choice", bert.multiple_choice, pooler=True),
     ),
     presets(
         AlbertConfig,
@@ -138,6 +131,5 @@ FAMILY = Family(
             "albert/albert-xxlarge-v2": {},
         },
     ),
-    like_bert=False,
-    recomputes=("selective",),  # transformers has no checkpoints around its layers
+    recomputes=("selective",),  # transformers does not checkpoint its layers
 )

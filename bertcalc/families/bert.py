@@ -1,10 +1,11 @@
 """BERT: Hugging Face's modeling_bert.py as a program, under its names and in its order.
 
-This file alone knows what BERT is made of. What it declares is read everywhere else: tensors, totals, formulas, the
-printed tree, the walk, FLOPs, memory.
+This is the only place where the structure of BERT is defined. Tensors, totals, formulas, the printed tree, the walk,
+FLOPs and memory are derived from it.
 """
 
 from collections.abc import Callable
+from contextlib import nullcontext
 from dataclasses import dataclass
 from functools import partial
 
@@ -21,8 +22,8 @@ from bertcalc.text import N_
 class BertConfig(DecoderConfig):
     """Hugging Face's ``BertConfig``: the same field names, the same defaults (bert-base-uncased).
 
-    ``num_labels`` and ``position_embedding_type`` are not among the fields that transformers 5 declares: the
-    first is a property of every configuration there, the second exists in transformers 4 only.
+    transformers 5 does not declare ``num_labels`` and ``position_embedding_type``: the first is a property of every
+    configuration there, the second exists in transformers 4 only.
     """
 
     position_embedding_type: PositionEmbeddingType = "absolute"
@@ -39,14 +40,14 @@ EMBEDDINGS = ("word_embeddings", "position_embeddings", "token_type_embeddings",
 
 
 def words(t: Trace, c: Config, ids: Value, width: int, name: str = "word_embeddings") -> Value:
-    """The row of each token."""
+    """The word embedding of each token."""
     return t.embedding(name, ids, c.vocab_size, width, role="word", padding_idx=c.pad_token_id)
 
 
 def positions(
     t: Trace, c: Config, ids: Value, width: int, name: str = "position_embeddings", *, padding: int | None = None
 ) -> Value:
-    """The row of each place: one for the whole batch, or for each sequence where they are counted from ``padding``."""
+    """The position embeddings: one row for the whole batch, or one per sequence if counted from ``padding``."""
     places = Value("position_ids", (1, ids.shape[-1]) if padding is None else ids.shape, ids=True)
     return t.embedding(name, places, c.max_position_embeddings, width, role="position", padding_idx=padding)
 
@@ -59,9 +60,9 @@ def summed_embeddings(
     padding: int | None = None,
     more: Callable[[Value, Value], Value] | None = None,
 ) -> Value:
-    """Word, token type and position of each token, added and normalized; ``more`` adds what is added besides.
+    """The sum of word, token type and position embeddings, normalized.
 
-    That is given the tokens and the sum so far.
+    ``more`` adds further embeddings, given the token ids and the sum so far.
     """
     numbered_tokens(t, c)
     ids, types = t.inputs("input_ids", "token_type_ids")
@@ -70,7 +71,7 @@ def summed_embeddings(
     x = t.add("add_token_type", x, kinds)
     if c.position_embedding_type == "absolute":
         x = t.add("add_position", x, positions(t, c, ids, width, padding=padding))
-    else:  # transformers 4 builds the table all the same, and never looks into it
+    else:  # transformers 4 builds the table, but never uses it
         with t.not_run():
             positions(t, c, ids, width)
     if more:
@@ -79,13 +80,13 @@ def summed_embeddings(
 
 
 def numbered_tokens(t: Trace, c: Config) -> None:
-    """The buffers of the module of embeddings: the positions, and a token type of 0 for each."""
+    """Declare the buffers of the embeddings: position ids, and token type ids of 0."""
     for name in ("position_ids", "token_type_ids")[: 1 + c.has("type_vocab_size")]:
         t.buffer(name, (1, c.max_position_embeddings), ids=True)
 
 
 def encoder(t: Trace, c: Config, x: Value, kind: str) -> Value:
-    """All layers; ``kind`` is what the names of the modules' classes begin with."""
+    """All layers; ``kind`` is the start of the module class names."""
     seen = t.encoder_hidden_states(c.hidden_size)
     with (
         t.module("encoder", f"{kind}Encoder", component="encoder"),
@@ -95,18 +96,17 @@ def encoder(t: Trace, c: Config, x: Value, kind: str) -> Value:
             y = _attention(t, c, x, x, kind)
         x = t.variable("self_attention_output", y)
         if c.add_cross_attention:
-            if seen is None:
-                with t.not_run(), t.module("crossattention", f"{kind}Attention", block="cross-attention"):
-                    _attention(t, c, x, x, kind, cross=True)
-            else:
-                with t.module("crossattention", f"{kind}Attention", block="cross-attention"):
-                    y = _attention(t, c, x, seen, kind, cross=True)
-                x = t.variable("cross_attention_output", y)
+            with (
+                nullcontext() if seen else t.not_run(),
+                t.module("crossattention", f"{kind}Attention", block="cross-attention"),
+            ):
+                y = _attention(t, c, x, seen or x, kind, cross=True)
+            x = t.variable("cross_attention_output", y) if seen else x
         return feed_forward(t, c, x, kind)
 
 
 def feed_forward(t: Trace, c: Config, x: Value, kind: str, norm: str = "LayerNorm") -> Value:
-    """The second half of a layer; ``norm`` is the class of its LayerNorm."""
+    """The feed-forward of a layer; ``norm`` is the class of its LayerNorm."""
     with t.module("intermediate", f"{kind}Intermediate", block="feed-forward"):
         y = t.linear("dense", x, c.intermediate_size, role="up")
         y = t.activation("intermediate_act_fn", y, c.hidden_act)
@@ -115,15 +115,14 @@ def feed_forward(t: Trace, c: Config, x: Value, kind: str, norm: str = "LayerNor
 
 
 def _attention(t: Trace, c: Config, x: Value, seen: Value, kind: str, *, cross: bool = False) -> Value:
-    """All heads at once: they share out the hidden units, so their number does not change the count."""
+    """All heads at once: they divide the hidden units, so their number does not change the count."""
     if c.transformers_version == 4:
-        kind_of_self = f"{kind}SdpaSelfAttention"  # the class that transformers 4 picks by default, for both attentions
+        kind_of_self = f"{kind}SdpaSelfAttention"  # the default of transformers 4, for both attentions
     else:
         kind_of_self = f"{kind}CrossAttention" if cross else f"{kind}SelfAttention"
-    positions = "absolute" if cross else c.position_embedding_type
     heads, size = c.num_attention_heads, c.attention_head_size
-    relative = positions != "absolute"
-    with t.attention("self", kind_of_self, heads, size, positions, order=_SELF if relative else ()):
+    relative = c.position_embedding_type != "absolute" and not cross
+    with t.attention("self", kind_of_self, heads, size, order=_SELF if relative else ()):
         y = t.attend(
             t.linear("query", x, c.hidden_size, role="query"),
             t.linear("key", seen, c.hidden_size, role="key"),
@@ -138,14 +137,14 @@ def _attention(t: Trace, c: Config, x: Value, seen: Value, kind: str, *, cross: 
 
 
 def projected(t: Trace, x: Value, *names: str, bias: bool = True) -> tuple[Value, ...]:
-    """Query, key and value, each from a dense layer of its own."""
+    """Query, key and value from a dense layer each."""
     roles = zip(names, ("query", "key", "value"), strict=True)
     return tuple(t.linear(name, x, x.shape[-1], role=role, bias=bias) for name, role in roles)
 
 
 def _distances(t: Trace, c: Config, scores: Value, query: Value, key: Value) -> Value:
-    """transformers 4 only: Shaw et al. 2018, and with the key's product too Huang et al. 2020."""
-    # With a cache it takes the last token's distances for those of all tokens.
+    """The relative positions of transformers 4: Shaw et al. 2018, and with the key's product Huang et al. 2020."""
+    # With a cache, it uses the last token's distances for all tokens.
     queries = 1 if c.is_decoder and c.use_cache and t.sizes.cached else query.shape[2]
     pairs = Value("distance_ids", (queries, key.shape[2]), ids=True)
     # One row for each distance from -(P-1) to P-1, shared by the heads of a layer (Shaw et al. 2018).
@@ -174,13 +173,13 @@ def pooled(t: Trace, c: Config, x: Value, kind: str) -> Value:
 
 
 def base(t: Trace, c: Config, hidden: Hidden) -> None:
-    """No head."""
+    """No head: the outputs of the body."""
     t.output("last_hidden_state", hidden.states)
     t.output("pooler_output", hidden.pooled)
 
 
 def _predictions(kind: str, t: Trace, c: Config, x: Value, prefix: str = "", norm: str = "LayerNorm") -> Value:
-    """The masked-LM head. Tied, its decoder is the word embedding table over again and costs nothing.
+    """The masked-LM head. If tied, its decoder is the word embedding table and adds no parameters.
 
     ``prefix`` is that of the body, ``norm`` the name of the LayerNorm.
     """
@@ -188,7 +187,7 @@ def _predictions(kind: str, t: Trace, c: Config, x: Value, prefix: str = "", nor
     if c.tie_word_embeddings:
         tied["weight"] = f"{prefix or kind.lower()}.embeddings.word_embeddings.weight"
     if c.tie_word_embeddings or c.transformers_version == 4:
-        # Untied, transformers 5 keeps the head's bias and the decoder's apart; 4 shares them all the same.
+        # If untied, the head and its decoder have separate biases in transformers 5, but one shared bias in 4.
         tied["bias"] = "cls.predictions.bias"
     with t.module("predictions", f"{kind}LMPredictionHead", block=LANGUAGE_MODEL):
         bias = t.parameter("bias", (c.vocab_size,), role="decoder bias")
@@ -198,26 +197,26 @@ def _predictions(kind: str, t: Trace, c: Config, x: Value, prefix: str = "", nor
 
 
 def transformed(t: Trace, c: Config, x: Value, norm: str = "LayerNorm") -> Value:
-    """What the masked-LM head does in front of the scores."""
+    """The transform of the masked-LM head, in front of its decoder."""
     x = t.activation("transform_act_fn", t.linear("dense", x, c.hidden_size, role="transform"), c.hidden_act)
     return t.norm(norm, x, c.layer_norm_eps)
 
 
 def pretraining(kind: str, t: Trace, c: Config, hidden: Hidden) -> None:
-    """Both heads: for masked words, and for the next sentence."""
+    """Both heads: for masked tokens and for the next sentence."""
     with t.module("cls", f"{kind}PreTrainingHeads"):
         t.output("prediction_logits", _predictions(kind, t, c, hidden.states))
         t.output("seq_relationship_logits", _relationship(t, c, hidden))
 
 
 def masked_lm(kind: str, t: Trace, c: Config, hidden: Hidden, *, prefix: str = "", norm: str = "LayerNorm") -> None:
-    """A score for each word piece at each token."""
+    """A score for each token of the vocabulary at each position."""
     with t.module("cls", f"{kind}OnlyMLMHead"):
         t.output("logits", _predictions(kind, t, c, hidden.states, prefix, norm))
 
 
 def next_sentence(kind: str, t: Trace, c: Config, hidden: Hidden) -> None:
-    """Two scores: the second text follows the first, or it does not."""
+    """Two scores: the second text follows the first, or not."""
     with t.module("cls", f"{kind}OnlyNSPHead"):
         t.output("logits", _relationship(t, c, hidden))
 
@@ -229,60 +228,62 @@ def _relationship(t: Trace, c: Config, hidden: Hidden) -> Value:
 
 def sequence_classification(t: Trace, c: Config, hidden: Hidden) -> None:
     """A classifier over the pooled vector."""
-    classified_sequences(t, hidden, c.num_labels, _classifier_dropout(c))
-
-
-def classified_sequences(t: Trace, hidden: Hidden, labels: int, p: float) -> None:
-    """A classifier over the pooled vector after dropout with probability ``p``."""
-    t.output("logits", _classified(t, hidden.pooled, labels, p))
+    t.output("logits", classified(t, hidden.pooled, c.num_labels, c.head_dropout))
 
 
 def token_classification(t: Trace, c: Config, hidden: Hidden) -> None:
     """A classifier over each token's vector."""
-    classified_tokens(t, hidden, c.num_labels, _classifier_dropout(c))
-
-
-def classified_tokens(t: Trace, hidden: Hidden, labels: int, p: float) -> None:
-    """The same after dropout with probability ``p``."""
-    t.output("logits", _classified(t, hidden.states, labels, p))
+    t.output("logits", classified(t, hidden.states, c.num_labels, c.head_dropout))
 
 
 def multiple_choice(t: Trace, c: Config, hidden: Hidden) -> None:
     """One score for each choice, from its pooled vector."""
-    scores_of_choices(t, hidden, _classifier_dropout(c))
-
-
-def scores_of_choices(t: Trace, hidden: Hidden, p: float) -> None:
-    """One score for each choice, from its pooled vector after dropout with probability ``p``."""
-    side_by_side(t, _classified(t, hidden.pooled, 1, p))
+    side_by_side(t, classified(t, hidden.pooled, 1, c.head_dropout))
 
 
 def side_by_side(t: Trace, scores: Value) -> None:
-    """The scores of a sequence's choices, which were laid out one after the other."""
+    """Output the scores of the choices with an axis for the choices, which were flattened into the batch."""
     t.output("logits", t.step("reshape", "view", scores, shape=(t.sizes.batch_size, t.sizes.num_choices)))
 
 
-def _classified(t: Trace, x: Value | None, classes: int, p: float) -> Value:
+def classified(t: Trace, x: Value | None, classes: int, p: float) -> Value:
+    """Scores of a classifier after dropout with probability ``p``."""
     assert x is not None
     return t.linear("classifier", t.dropout("dropout", x, p), classes, role="classifier")
 
 
-def _classifier_dropout(c: Config) -> float:
-    return c.hidden_dropout_prob if c.classifier_dropout is None else c.classifier_dropout
+def summarized(
+    t: Trace, x: Value, width: int | None, activation: str | None, *, role: str, first: float = 0, last: float = 0
+) -> Value:
+    """The modules of transformers' SequenceSummary, of which each that is switched off is an Identity.
+
+    ``width`` is that of the dense layer, ``first`` and ``last`` are the probabilities of the dropouts.
+    """
+    with t.ordered("summary", "activation", "first_dropout", "last_dropout"):
+        x = t.dropout_or_identity("first_dropout", x, first)
+        if width is None:
+            t.idle("summary", "Identity")
+        else:
+            x = t.linear("summary", x, width, role=role)
+        if activation is None:
+            t.idle("activation", "Identity")
+        else:
+            x = t.activation("activation", x, activation)
+        return t.dropout_or_identity("last_dropout", x, last)
 
 
 def question_answering(t: Trace, c: Config, hidden: Hidden) -> None:
-    """Two scores for each token: an answer starts, or ends there."""
+    """Two scores for each token: whether the answer starts there, and whether it ends there."""
     answers(t, hidden.states, c.num_labels)
 
 
 def answers(t: Trace, x: Value, labels: int) -> None:
-    """The same from any vectors of the tokens."""
+    """The scores of question answering from any token vectors."""
     split_answers(t, t.linear("qa_outputs", x, labels, role="answer span"))
 
 
 def split_answers(t: Trace, logits: Value) -> None:
-    """The scores of the start and those of the end, apart."""
+    """Split the logits into the scores of the start and those of the end."""
     for name in ("start_logits", "end_logits"):
         t.output(name, t.step(name, "copy", logits, shape=logits.shape[:-1]))
 
@@ -296,45 +297,43 @@ _AS_BGE = Source(
 _MINIATURES = Source(N_("Turc et al. 2019, smaller BERT models"), "https://arxiv.org/abs/1908.08962")
 
 
-def _preset(
-    vocab: int, hidden: int, layers: int, heads: int, intermediate: int, source: Source, positions: int = 512
-) -> Preset:
+def _preset(vocab: int, hidden: int, layers: int, heads: int, source: Source, positions: int = 512) -> Preset:
     config = BertConfig(
         vocab_size=vocab,
         hidden_size=hidden,
         num_hidden_layers=layers,
         num_attention_heads=heads,
-        intermediate_size=intermediate,
+        intermediate_size=4 * hidden,
         max_position_embeddings=positions,
     )
     return Preset(config, source)
 
 
 _PRESETS: dict[str, Preset] = {
-    "bert-base-uncased": _preset(30522, 768, 12, 12, 3072, _GOOGLE),
-    "bert-large-uncased": _preset(30522, 1024, 24, 16, 4096, _GOOGLE),
-    "bert-base-cased": _preset(28996, 768, 12, 12, 3072, _GOOGLE),
-    "bert-large-cased": _preset(28996, 1024, 24, 16, 4096, _GOOGLE),
-    "bert-base-multilingual-cased": _preset(119547, 768, 12, 12, 3072, _MULTILINGUAL),
-    "bert-base-chinese": _preset(21128, 768, 12, 12, 3072, _MULTILINGUAL),
-    "bert-base-japanese-v3": _preset(32768, 768, 12, 12, 3072, model_card("tohoku-nlp/bert-base-japanese-v3")),
-    # The example of a Chinese blog post; bge-large-zh, gte-large-zh and m3e-large are exactly it.
-    "bert-large-chinese": _preset(21128, 1024, 24, 16, 4096, _AS_BGE),
-    "all-MiniLM-L6-v2": _preset(30522, 384, 6, 12, 1536, model_card("sentence-transformers/all-MiniLM-L6-v2")),
-    "all-MiniLM-L12-v2": _preset(30522, 384, 12, 12, 1536, model_card("sentence-transformers/all-MiniLM-L12-v2")),
+    "bert-base-uncased": _preset(30522, 768, 12, 12, _GOOGLE),
+    "bert-large-uncased": _preset(30522, 1024, 24, 16, _GOOGLE),
+    "bert-base-cased": _preset(28996, 768, 12, 12, _GOOGLE),
+    "bert-large-cased": _preset(28996, 1024, 24, 16, _GOOGLE),
+    "bert-base-multilingual-cased": _preset(119547, 768, 12, 12, _MULTILINGUAL),
+    "bert-base-chinese": _preset(21128, 768, 12, 12, _MULTILINGUAL),
+    "bert-base-japanese-v3": _preset(32768, 768, 12, 12, model_card("tohoku-nlp/bert-base-japanese-v3")),
+    # The example of a Chinese blog post; bge-large-zh, gte-large-zh and m3e-large have exactly these sizes.
+    "bert-large-chinese": _preset(21128, 1024, 24, 16, _AS_BGE),
+    "all-MiniLM-L6-v2": _preset(30522, 384, 6, 12, model_card("sentence-transformers/all-MiniLM-L6-v2")),
+    "all-MiniLM-L12-v2": _preset(30522, 384, 12, 12, model_card("sentence-transformers/all-MiniLM-L12-v2")),
     **{
         f"bert_uncased_L-{layers}_H-{hidden}_A-{hidden // 64}": _preset(
-            30522, hidden, layers, hidden // 64, 4 * hidden, _MINIATURES
+            30522, hidden, layers, hidden // 64, _MINIATURES
         )
         for layers in (2, 4, 6, 8, 10, 12)
         for hidden in (128, 256, 512, 768)
     },
-    "bge-small-zh-v1.5": _preset(21128, 512, 4, 8, 2048, model_card("BAAI/bge-small-zh-v1.5")),
-    # A BERT with the word pieces of XLM-RoBERTa: 82 % of it is their embeddings, as of LaBSE's with its own.
-    "multilingual-e5-small": _preset(250037, 384, 12, 12, 1536, model_card("intfloat/multilingual-e5-small")),
-    "LaBSE": _preset(501153, 768, 12, 12, 3072, model_card("sentence-transformers/LaBSE")),
+    "bge-small-zh-v1.5": _preset(21128, 512, 4, 8, model_card("BAAI/bge-small-zh-v1.5")),
+    # A BERT with XLM-RoBERTa's vocabulary: 82 % of it are word embeddings, as in LaBSE with its own vocabulary.
+    "multilingual-e5-small": _preset(250037, 384, 12, 12, model_card("intfloat/multilingual-e5-small")),
+    "LaBSE": _preset(501153, 768, 12, 12, model_card("sentence-transformers/LaBSE")),
     "mxbai-embed-xsmall-v1": _preset(
-        30522, 384, 6, 12, 1536, model_card("mixedbread-ai/mxbai-embed-xsmall-v1"), positions=4096
+        30522, 384, 6, 12, model_card("mixedbread-ai/mxbai-embed-xsmall-v1"), positions=4096
     ),
 }
 
@@ -357,4 +356,5 @@ FAMILY = Family(
         _class("multiple-choice", multiple_choice, pooler=True),
     ),
     _PRESETS,
+    like_bert=True,
 )

@@ -1,4 +1,4 @@
-"""CamemBERT (Martin et al. 2020, arXiv:1911.03894): RoBERTa with word pieces for French."""
+"""CamemBERT (Martin et al. 2020, arXiv:1911.03894): RoBERTa with a French vocabulary."""
 
 from dataclasses import dataclass
 

@@ -1,11 +1,10 @@
-"""What a family must have before it is known, so that nothing is found to be missing later, or counts as nothing."""
+"""The checks of a family at registration, so that nothing is found missing later or silently counts as zero."""
 
 from collections.abc import Iterator
 from dataclasses import fields
 
-from bertcalc.config import Config
-from bertcalc.family import Class, Family, Model
-from bertcalc.fields import FIELDS, OWN_FIELDS, known
+from bertcalc.family import Family, Model
+from bertcalc.fields import EVERY_FIELD, known
 from bertcalc.forward.lessons import has_lesson
 from bertcalc.forward.meanings import MEANINGS
 from bertcalc.forward.trace import Sizes, Step
@@ -16,36 +15,33 @@ from bertcalc.tree.totals import PARTS, part_of
 
 
 def missing(family: Family) -> Iterator[str]:
-    """A sentence for each thing that a family lacks before any of its classes is run."""
+    """A sentence for each thing that a family lacks, found without running its classes."""
     if not family.presets:
         yield f"{family.name}: no preset, so that nobody can choose it."
     for field in fields(family.config):
         shared = family.config.shared_name(field.name)
-        if shared not in {**FIELDS, **OWN_FIELDS}:
+        if shared not in EVERY_FIELD:
             yield f"{family.config.__name__}.{field.name}: nothing says what it means and may be (FIELDS)."
         elif not known(shared).is_right(default := getattr(family.config.default(), field.name)):
             yield f"{family.config.__name__}.{field.name}: it cannot be {default!r}, which is its default."
 
 
 def in_every_way(family: Family) -> Iterator[tuple[Model, list[Step]]]:
-    """Each class with everything that it can have, and the steps of one run.
+    """Each class with every optional part, and the steps of one run.
 
-    The body alone comes first in the other ways, too: with what it has by default, and with no encoder to look at.
+    The body comes first in two further ways: in its default configuration, and in the fullest one without an encoder's
+    output.
     """
-    fullest = family.fullest()
-    for config in (family.config.default(), fullest):
-        yield _run(family, family.base, config, Sizes())
-    for cls in family.classes:
-        yield _run(family, cls, fullest, Sizes(encoder_sequence_length=1))
-
-
-def _run(family: Family, cls: Class, config: Config, sizes: Sizes) -> tuple[Model, list[Step]]:
-    model = Model(family, cls, config, cls.pooler).declare()
-    return model, model.run(sizes)
+    base, fullest = family.base, family.fullest()
+    ways = [(base, family.config.default(), Sizes()), (base, fullest, Sizes())]
+    ways += [(cls, fullest, Sizes(encoder_sequence_length=1)) for cls in family.classes]
+    for cls, config, sizes in ways:
+        model = Model(family, cls, config, cls.pooler).declare()
+        yield model, model.run(sizes)
 
 
 def lacks(model: Model, steps: list[Step]) -> Iterator[str]:
-    """A sentence for each thing that is not said of a model or its steps."""
+    """A sentence for each thing that is not declared for a model or its steps."""
     cls = model.cls
     used = {tensor.name for step in steps for tensor in step.tensors}
     for tensor in model.tensors():

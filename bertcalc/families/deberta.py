@@ -1,7 +1,7 @@
-"""DeBERTa, the first version (He et al. 2021, arXiv:2006.03654): what a token is and where it is, kept apart.
+"""DeBERTa, the first version (He et al. 2021, arXiv:2006.03654): attention that separates content and position.
 
 Hugging Face's modeling_deberta.py as a program: query, key and value of all heads come from one matrix, and each layer
-has matrices of its own for the distances. What is the same as in the second version is its.
+has its own matrices for the distances. Code that both versions have in common is in deberta_v2.py.
 """
 
 from collections.abc import Iterator, Mapping
@@ -14,7 +14,7 @@ from bertcalc.families import bert, deberta_v2
 from bertcalc.families.usual import FLAGS, LARGE, Named, presets
 from bertcalc.family import Family, Hidden
 from bertcalc.fields import is_int
-from bertcalc.forward.trace import Operation, Trace, Value
+from bertcalc.forward.trace import Operation, Trace, Value, any_is_one
 from bertcalc.problem import Problem
 
 
@@ -29,12 +29,11 @@ class DebertaConfig(deberta_v2.Disentangled):
 
     def __post_init__(self) -> None:
         if is_int(self.max_relative_positions) and self.max_relative_positions == self.max_position_embeddings:
-            object.__setattr__(self, "max_relative_positions", -1)  # which means that
+            object.__setattr__(self, "max_relative_positions", -1)  # which means the same
         super().__post_init__()
 
     @classmethod
     def relations(cls, values: Mapping[str, Any]) -> Iterator[Problem]:
-        """What is wrong between fields that are right by themselves."""
         yield from super().relations(values)
         if values["relative_attention"] and (most := values["max_relative_positions"]) > 0:
             remedies = ({"max_relative_positions": -1}, {"relative_attention": False})
@@ -42,22 +41,21 @@ class DebertaConfig(deberta_v2.Disentangled):
 
     @property
     def position_buckets(self) -> int:
-        """How many distances in each direction are told apart."""
+        """The number of distances in each direction that have a vector."""
         return self.max_position_embeddings
 
     @property
     def whole(self) -> int | None:
-        """Each pair of tokens has a distance of its own."""
+        """A sequence of this length uses all rows of the table."""
         return self.max_position_embeddings if self.relative_attention else None
 
     @property
     def ones_matter(self) -> bool:
-        """Products need no copies of a single sequence, head or token."""
+        """Matrix products need no copy of their inputs if there is a single sequence, head or token."""
         return True
 
     @classmethod
     def told_by(cls, roles: Mapping[str, int]) -> dict[str, Any]:
-        """What the roles of a checkpoint's matrices tell, each with the number of its rows."""
         positions = roles.get("position")
         found: dict[str, Any] = {"position_biased_input": positions is not None}
         if rows := roles.get("relative embedding"):
@@ -82,11 +80,11 @@ def _body(t: Trace, c: DebertaConfig, pooler: bool) -> Hidden:
                 distances = t.table("rel_embeddings", 2 * c.position_buckets, c.hidden_size, role=role)
         with t.repeat("layer", c.num_hidden_layers, "DebertaLayer"):
             x = deberta_v2.layer(t, c, x, "Deberta", lambda x: _attention(t, c, x, distances), _NORM)
-    return Hidden(t.variable("hidden_states.*", x), None)  # the body has those of all layers
+    return Hidden(t.variable("hidden_states.*", x), None)  # the body keeps those of all layers
 
 
 def _attention(t: Trace, c: DebertaConfig, x: Value, distances: Value | None) -> Value:
-    """Scores of what two tokens are and, with ``distances``, of what each is and how far away the other is."""
+    """Scores of content against content and, with ``distances``, of content against position both ways."""
     heads, size = c.num_attention_heads, c.attention_head_size
     with t.attention("self", "DisentangledSelfAttention", heads, size, order=_SELF):
         query_bias = t.parameter("q_bias", (c.hidden_size,), role="query")
@@ -102,7 +100,7 @@ def _attention(t: Trace, c: DebertaConfig, x: Value, distances: Value | None) ->
             value = t.add("value_biased", value, role="value bias", using=value_bias)
             query = t.divide("query_scaled", query)
         of_distances = _positions(t, c, x, distances) if distances else ()
-        # What each product takes, in the order of c2p, p2c, scores and context; the value once, the others twice.
+        # The inputs of the products, in the order of c2p, p2c, scores, context: query and key twice, value once.
         taken = (query, key, query, key, value) if of_distances else (query, key, value)
         with t.core():
             *ours, query, key, value = (_laid_out(t, one, number) for number, one in enumerate(taken))
@@ -117,29 +115,24 @@ def _attention(t: Trace, c: DebertaConfig, x: Value, distances: Value | None) ->
 
 
 def _laid_out(t: Trace, x: Value, number: int) -> Value:
-    """The heads of all sequences one after the other, as products want them: they copy what does not lie so.
+    """The heads of all sequences flattened into one axis, as the batched product needs them.
 
-    A single sequence, head or token does.
+    This copies, unless there is a single sequence, head or token.
     """
-    turn: Operation = "view" if _any_is_one(*x.shape[:3]) else "copy"
+    turn: Operation = "view" if any_is_one(*x.shape[:3]) else "copy"
     return t.step(f"laid_out_{number}", turn, x, shape=x.shape, role="laid out")
 
 
-def _any_is_one(*sides: int) -> bool:
-    """Columns and symbols are taken for larger sizes: a 1 has to be an integer."""
-    return any(isinstance(side, int) and side == 1 for side in sides)
-
-
 def _positions(t: Trace, c: DebertaConfig, x: Value, distances: Value) -> tuple[Value, Value]:
-    """Key and query of each distance that there is between the tokens, from matrices that each layer has for them."""
+    """Key and query of each distance between the tokens, from the layer's own matrices for distances."""
     batch, length, width = x.shape
-    heads, rows = c.num_attention_heads, 2 * length  # the table has as many, or more rows
+    heads, rows = c.num_attention_heads, 2 * length  # the table has at least as many
     table = t.dropout("pos_dropout", distances, c.hidden_dropout_prob, role="distances_dropout")
     table = t.step("near", "view", table, shape=(1, rows, width))
     key = t.linear("pos_proj", table, width, role="position key", bias=False)
     query = t.linear("pos_q_proj", table, width, role="position query")
     query = t.divide("pos_query_scaled", query, wide=True)
-    turn: Operation = "view" if _any_is_one(batch, heads) else "copy"
+    turn: Operation = "view" if any_is_one(batch, heads) else "copy"
     shape = (batch, heads, rows, c.attention_head_size)
     return t.step("pos_key_heads", turn, key, shape=shape), t.step("pos_query_heads", turn, query, shape=shape)
 
@@ -162,6 +155,5 @@ FAMILY = Family(
         _class("question-answering", bert.question_answering),
     ),
     presets(DebertaConfig, {"microsoft/deberta-base": _SAID, "microsoft/deberta-large": LARGE | _SAID}),
-    like_bert=False,
-    recomputes=("full",),  # its attention core is no function that could be run again by itself
+    recomputes=("full",),  # its attention core is not a function that could be recomputed separately
 )

@@ -1,6 +1,6 @@
-"""DeBERTa-v2 and v3 (He et al. 2021, arXiv:2006.03654 and 2111.09543): what a token is and where it is, kept apart.
+"""DeBERTa-v2 and v3 (He et al. 2021, arXiv:2006.03654 and 2111.09543): attention that separates content and position.
 
-Hugging Face's modeling_deberta_v2.py as a program, with the convolution of deberta-v2-xlarge and without.
+Hugging Face's modeling_deberta_v2.py as a program, including the optional convolution of deberta-v2-xlarge.
 """
 
 from collections.abc import Callable, Iterator, Mapping
@@ -12,18 +12,19 @@ from bertcalc.config import Config, other_heads, uncounted
 from bertcalc.families import bert
 from bertcalc.families.usual import BASE, FLAGS, LARGE, EncoderConfig, Named, presets
 from bertcalc.family import LANGUAGE_MODEL, Family, Hidden
-from bertcalc.forward.trace import Operation, Trace, Value
+from bertcalc.forward.trace import Operation, Trace, Value, any_is_one
 from bertcalc.problem import Problem
 from bertcalc.text import N_
 
-BOTH = "p2c|c2p"  # what scores depend on in every published model
+BOTH = "p2c|c2p"  # the pos_att_type of every published model
 
 
 @dataclass(frozen=True)
 class Disentangled(EncoderConfig):
-    """What is the same in the configurations of both versions; ``unlike`` are more keys that are no fields.
+    """The common part of both versions' configurations; ``unlike`` has keys that are not fields, with required values.
 
-    ``pos_att_type`` is a text, as in the published config.json. There are no token types, of which transformers has 0.
+    ``pos_att_type`` is a string, as in the published config.json files. There are no token types: transformers has
+    ``type_vocab_size`` 0.
     """
 
     layer_norm_eps: float = 1e-7
@@ -48,12 +49,11 @@ class Disentangled(EncoderConfig):
 
     @property
     def reads_numbers(self) -> bool:
-        """It looks for padding among the tokens."""
+        """It looks for padding in the token ids."""
         return True
 
     @classmethod
     def relations(cls, values: Mapping[str, Any]) -> Iterator[Problem]:
-        """What is wrong between fields that are right by themselves."""
         yield from super().relations(values)
         if values["relative_attention"] and values["pos_att_type"] is None:
             message = N_("relative_attention True needs a pos_att_type: p2c|c2p, as in every published model.")
@@ -62,7 +62,6 @@ class Disentangled(EncoderConfig):
 
     @classmethod
     def refused(cls, given: Mapping[str, Any]) -> Iterator[Problem]:
-        """What a config.json says of a model that is not counted here, in keys that are no fields."""
         hidden_size = given.get("hidden_size", cls.hidden_size)
         for key, like in {
             "type_vocab_size": 0,
@@ -79,8 +78,8 @@ class Disentangled(EncoderConfig):
 class DebertaV2Config(Disentangled):
     """Hugging Face's ``DebertaV2Config``: the same field names, the same defaults.
 
-    ``position_buckets``, ``share_att_key``, ``norm_rel_ebd`` and those of the convolution are no declared fields there,
-    but read all the same.
+    transformers reads ``position_buckets``, ``share_att_key``, ``norm_rel_ebd`` and the fields of the convolution
+    without declaring them.
     """
 
     vocab_size: int = 128100
@@ -109,7 +108,6 @@ class DebertaV2Config(Disentangled):
 
     @classmethod
     def relations(cls, values: Mapping[str, Any]) -> Iterator[Problem]:
-        """What is wrong between fields that are right by themselves."""
         yield from super().relations(values)
         if values["norm_rel_ebd"] != "none" and not values["relative_attention"]:
             message = N_("norm_rel_ebd layer_norm needs relative_attention True: there is no table to normalize.")
@@ -121,21 +119,21 @@ class DebertaV2Config(Disentangled):
 
     @property
     def convolves(self) -> bool:
-        """Whether there is a convolution, between the first layer and the others."""
+        """Whether there is a convolution between the first layer and the others."""
         return self.conv_kernel_size > 0
 
     @property
     def ones_matter(self) -> bool:
-        """The convolution's input is turned, which is no copy of a single token."""
+        """The convolution's input is transposed, which copies unless there is a single token."""
         return self.convolves
 
     @property
     def single(self) -> bool:
-        """Whether nothing but the convolution comes after the first layer, so that it is the only one."""
-        return isinstance(self.num_hidden_layers, int) and self.num_hidden_layers == 1
+        """Whether there is only one layer; symbols and columns stand for more."""
+        return any_is_one(self.num_hidden_layers)
 
     def letters_of_sizes(self) -> dict[str, str]:
-        """A single layer has no others after the convolution."""
+        """The family's sizes, without L for a single layer with a convolution, as no layer follows that."""
         letters = super().letters_of_sizes()
         if self.convolves and self.single:
             del letters["num_hidden_layers"]
@@ -143,18 +141,16 @@ class DebertaV2Config(Disentangled):
 
     @classmethod
     def unsaid(cls, given: Mapping[str, Any]) -> dict[str, Any]:
-        """What a config.json that does not say it means: without buckets, each distance is told apart."""
+        """Without position_buckets in a config.json, each distance has its own vector."""
         return {"position_buckets": -1} if given.get("relative_attention") else {}
 
     @classmethod
     def refused(cls, given: Mapping[str, Any]) -> Iterator[Problem]:
-        """What a config.json says of a model that is not counted here, in keys that are no fields."""
         yield from super().refused(given)
         yield from other_heads(cls, given, "attention_head_size")
 
     @classmethod
     def told_by(cls, roles: Mapping[str, int]) -> dict[str, Any]:
-        """What the roles of a checkpoint's matrices tell, each with the number of its rows."""
         found: dict[str, Any] = {"position_biased_input": "position" in roles}
         if rows := roles.get("relative embedding"):
             found |= {"relative_attention": True, "pos_att_type": BOTH, "position_buckets": rows // 2}
@@ -177,13 +173,13 @@ def _body(t: Trace, c: DebertaV2Config, pooler: bool) -> Hidden:
             x = t.variable("next_kv", x)
             with t.repeat("layer", c.num_hidden_layers - 1, "DebertaV2Layer", start=1, alike=True):
                 x = _layer(t, c, x, distances)
-    return Hidden(t.variable("hidden_states.*", x), None)  # the body has those of all layers
+    return Hidden(t.variable("hidden_states.*", x), None)  # the body keeps those of all layers
 
 
 def embedded(t: Trace, c: Any, kind: str, norm: str = "LayerNorm") -> Value:
-    """Word and, where there is a table, position of each token; padding is 0.
+    """The sum of word and, if there is a table, position embeddings; 0 for padding.
 
-    ``kind`` is what the names of the modules' classes begin with, ``norm`` the class of LayerNorms.
+    ``kind`` is the start of the module class names, ``norm`` the class of LayerNorms.
     """
     with t.module("embeddings", f"{kind}Embeddings", component="embeddings"):
         bert.numbered_tokens(t, c)
@@ -202,7 +198,7 @@ _ENCODER = ("layer", "rel_embeddings", "LayerNorm", "conv")
 
 
 def layer(t: Trace, c: Any, x: Value, kind: str, attention: Callable[[Value], Value], norm: str = "LayerNorm") -> Value:
-    """A layer around what its ``attention`` gives; ``kind`` and ``norm`` are names of classes."""
+    """A layer around its ``attention``; ``kind`` is the start of the module class names, ``norm`` a class name."""
     with t.module("attention", f"{kind}Attention", block="attention"):
         y = t.variable("self_output", attention(x))
         with t.module("output", f"{kind}SelfOutput", block="attention", order=_ADD_AND_NORM):
@@ -219,9 +215,9 @@ _ADD_AND_NORM = ("dense", "LayerNorm", "dropout")
 
 
 def _convolution(t: Trace, c: DebertaV2Config, x: Value, first: Value) -> Value:
-    """A convolution over the embeddings ``x``, added to what the first layer gives."""
+    """A convolution over the embeddings ``x``, added to the output of the first layer."""
     batch, length, width = x.shape
-    turn: Operation = "view" if isinstance(length, int) and length == 1 else "copy"
+    turn: Operation = "view" if any_is_one(length) else "copy"
     with t.module("conv", "ConvLayer", block="convolution", order=("conv", "LayerNorm", "dropout")):
         y = t.step("channels", turn, x, shape=(batch, width, length))
         y = t.convolution("conv", y, c.conv_kernel_size, role="convolution")
@@ -234,7 +230,7 @@ def _convolution(t: Trace, c: DebertaV2Config, x: Value, first: Value) -> Value:
 
 
 def _distances(t: Trace, c: DebertaV2Config) -> Value:
-    """A vector for each distance that is told apart, in both directions: one table for all layers."""
+    """A vector for each distance bucket in both directions: one table for all layers."""
     with t.block("relative positions"):
         x = t.table("rel_embeddings", 2 * c.position_buckets, c.hidden_size, role="relative embedding")
         x = t.norm("LayerNorm", x, c.layer_norm_eps) if c.norm_rel_ebd == "layer_norm" else x
@@ -242,7 +238,7 @@ def _distances(t: Trace, c: DebertaV2Config) -> Value:
 
 
 def _attention(t: Trace, c: DebertaV2Config, x: Value, distances: Value | None) -> Value:
-    """Scores of what two tokens are and, with ``distances``, of what each is and how far away the other is."""
+    """Scores of content against content and, with ``distances``, of content against position both ways."""
     heads, size = c.num_attention_heads, c.attention_head_size
     with t.attention("self", "DisentangledSelfAttention", heads, size, order=_SELF):
         query, key, value = bert.projected(t, x, "query_proj", "key_proj", "value_proj")
@@ -269,7 +265,7 @@ def _attention(t: Trace, c: DebertaV2Config, x: Value, distances: Value | None) 
 
 
 def attended(t: Trace, c: Any, scores: Value, value: Value, x: Value) -> Value:
-    """The sum of the values that the scores give, with the heads side by side as in ``x``."""
+    """The values weighted by the softmax of the scores, with the heads merged to the shape of ``x``."""
     batch, length, _width = x.shape
     square = scores.shape
     scores = t.step("mask", "fill", scores, Value("attention_mask", (batch, 1, length, length)), shape=square)
@@ -280,7 +276,7 @@ def attended(t: Trace, c: Any, scores: Value, value: Value, x: Value) -> Value:
 
 
 def _positions(t: Trace, c: DebertaV2Config, x: Value, distances: Value) -> tuple[Value, Value]:
-    """Query and key of each distance, for every sequence: from matrices of their own, or from those of the tokens."""
+    """Query and key of each distance, for every sequence: from separate matrices or from those of the tokens."""
     rows, width = distances.shape
     table = t.dropout("pos_dropout", distances, c.hidden_dropout_prob, role="distances_dropout")
     table = t.step("one_batch", "view", table, shape=(1, rows, width))
@@ -301,7 +297,7 @@ _SELF = ("query_proj", "key_proj", "value_proj", "pos_dropout", "pos_key_proj", 
 
 
 def masked_lm(kind: str, t: Trace, c: Any, hidden: Hidden) -> None:
-    """The masked-LM head: BERT's, or (legacy False) one that multiplies with the word embeddings itself."""
+    """The masked-LM head: BERT's, or (legacy False) one that multiplies directly with the word embeddings."""
     if c.legacy:
         bert.masked_lm(f"Legacy{kind}", t, c, hidden, prefix="deberta")
         return
@@ -315,7 +311,7 @@ def masked_lm(kind: str, t: Trace, c: Any, hidden: Hidden) -> None:
 
 
 def _pooled(t: Trace, c: Any, hidden: Hidden) -> Hidden:
-    """A dense layer over the first token, as a pooler that belongs to the head."""
+    """A pooler that belongs to the head: a dense layer over the first token."""
     block = "context pooler"
     with t.module("pooler", "ContextPooler", component="pooler", block=block, order=("dense", "dropout")):
         x = t.variable("context_token", t.dropout("dropout", t.first_token(hidden.states), c.pooler_dropout))
@@ -324,14 +320,14 @@ def _pooled(t: Trace, c: Any, hidden: Hidden) -> Hidden:
 
 
 def sequence_classification(t: Trace, c: Any, hidden: Hidden) -> None:
-    """A classifier over what the pooler of the head gives."""
+    """A classifier over the output of the head's pooler."""
     with t.ordered("deberta", "pooler", "classifier", "dropout"):
-        bert.classified_sequences(t, _pooled(t, c, hidden), c.num_labels, c.hidden_dropout_prob)
+        bert.sequence_classification(t, c, _pooled(t, c, hidden))
 
 
 def _multiple_choice(t: Trace, c: DebertaV2Config, hidden: Hidden) -> None:
     with t.ordered("deberta", "pooler", "classifier", "dropout"):
-        bert.scores_of_choices(t, _pooled(t, c, hidden), c.hidden_dropout_prob)
+        bert.multiple_choice(t, c, _pooled(t, c, hidden))
 
 
 _V3: dict[str, Any] = {
@@ -369,6 +365,5 @@ FAMILY = Family(
             "microsoft/mdeberta-v3-base": {"vocab_size": 251000, "num_hidden_layers": 12, **BASE, **_V3},
         },
     ),
-    like_bert=False,
-    recomputes=("full",),  # its attention core is no function that could be run again by itself
+    recomputes=("full",),  # its attention core is not a function that could be recomputed separately
 )

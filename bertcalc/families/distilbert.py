@@ -1,4 +1,4 @@
-"""DistilBERT (Sanh et al. 2019, arXiv:1910.01108): BERT with half of the layers, without token types and pooler.
+"""DistilBERT (Sanh et al. 2019, arXiv:1910.01108): BERT with half the layers, without token types and pooler.
 
 Hugging Face's modeling_distilbert.py as a program.
 """
@@ -41,7 +41,7 @@ class DistilBertConfig(Config):
         "hidden_size": "dim",
         "num_attention_heads": "n_heads",
         "num_hidden_layers": "n_layers",
-        # These are in transformers under the family's names alone.
+        # transformers has these under the family's names only.
         "intermediate_size": "hidden_dim",
         "hidden_act": "activation",
         "hidden_dropout_prob": "dropout",
@@ -62,15 +62,8 @@ def _body(t: Trace, c: DistilBertConfig, pooler: bool) -> Hidden:
         t.module("transformer", "Transformer", component="encoder"),
         t.repeat("layer", c.n_layers, "TransformerBlock"),
     ):
-        heads = t.attention(
-            "attention",
-            "DistilBertSelfAttention",
-            c.n_heads,
-            c.attention_head_size,
-            block="attention",
-            order=_ATTENTION,
-        )
-        with heads:
+        heads, size = c.n_heads, c.attention_head_size
+        with t.attention("attention", "DistilBertSelfAttention", heads, size, block="attention", order=_ATTENTION):
             query, key, value = bert.projected(t, x, "q_lin", "k_lin", "v_lin")
             y = t.linear("out_lin", t.attend(query, key, value, dropout=c.attention_dropout), c.dim, role="output")
         y = t.variable("attention_output", y)
@@ -90,10 +83,10 @@ _ATTENTION = ("q_lin", "k_lin", "v_lin", "out_lin", "dropout")
 
 
 def _masked_lm(t: Trace, c: DistilBertConfig, hidden: Hidden) -> None:
-    """The masked-LM head. Tied, its matrix is the word embedding table; its bias is its own."""
+    """The masked-LM head. If tied, its matrix is the word embedding table; its bias is never tied."""
     tied = {"weight": "distilbert.embeddings.word_embeddings.weight"} if c.tie_word_embeddings else {}
     with t.ordered("activation", "distilbert"), t.block(LANGUAGE_MODEL):
-        logits = partial(t.variable, "prediction_logits")  # from the first of them on
+        logits = partial(t.variable, "prediction_logits")  # one variable for all of these values
         x = logits(t.linear("vocab_transform", hidden.states, c.dim, role="transform"))
         x = logits(t.activation("activation", x, c.activation))
         x = logits(t.norm("vocab_layer_norm", x, _EPS))
@@ -119,12 +112,8 @@ def _multiple_choice(t: Trace, c: DistilBertConfig, hidden: Hidden) -> None:
     bert.side_by_side(t, _classified(t, c, hidden, 1))
 
 
-def _token_classification(t: Trace, c: DistilBertConfig, hidden: Hidden) -> None:
-    bert.classified_tokens(t, hidden, c.num_labels, c.dropout)
-
-
 def _question_answering(t: Trace, c: DistilBertConfig, hidden: Hidden) -> None:
-    """Its forward method splits the scores in two, and its class refuses to be built with another number of them."""
+    """The scores of question answering; the real class cannot be built unless ``num_labels`` is 2."""
     with t.ordered("distilbert", "qa_outputs", "dropout"):
         bert.answers(t, t.dropout("dropout", hidden.states, c.qa_dropout), c.num_labels)
 
@@ -139,7 +128,7 @@ FAMILY = Family(
         _class("base", bert.base),
         _class("masked-lm", _masked_lm),
         _class("sequence-classification", _sequence_classification),
-        _class("token-classification", _token_classification),
+        _class("token-classification", bert.token_classification),
         _class("question-answering", _question_answering),
         _class("multiple-choice", _multiple_choice, laid_out=("position_ids",)),
     ),
@@ -151,4 +140,5 @@ FAMILY = Family(
             "distilbert/distilbert-base-multilingual-cased": {"vocab_size": 119547},
         },
     ),
+    like_bert=True,
 )

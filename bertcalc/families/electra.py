@@ -1,6 +1,6 @@
-"""ELECTRA (Clark et al. 2020, arXiv:2003.10555): BERT's layers, a generator that replaces words and a discriminator.
+"""ELECTRA (Clark et al. 2020, arXiv:2003.10555): BERT's layers, a generator that replaces tokens and a discriminator.
 
-Hugging Face's modeling_electra.py as a program: what is the same as in BERT is BERT's.
+Hugging Face's modeling_electra.py as a program, which reuses that of BERT.
 """
 
 from dataclasses import dataclass
@@ -30,16 +30,16 @@ class ElectraConfig(DecoderConfig):
 
     @property
     def projects(self) -> bool:
-        """Whether the embeddings are mapped to the width of the layers: where they have that already, they are not."""
+        """Whether the embeddings are projected to the hidden size: only if their size differs."""
         return all_or_none(self.embedding_size != self.hidden_size)
 
     @property
     def breaks(self) -> tuple[int, ...]:
-        """The hidden size at which there is no projection."""
+        """The hidden size without a projection."""
         return (self.embedding_size,)
 
     def letters_of_sizes(self) -> dict[str, str]:
-        """Without a projection both sizes have one letter."""
+        """The family's sizes; without a projection, the embedding size has the letter of the hidden size."""
         return super().letters_of_sizes() | ({} if self.projects else {"embedding_size": "hidden_size"})
 
 
@@ -53,7 +53,7 @@ def _body(t: Trace, c: ElectraConfig, pooler: bool) -> Hidden:
 
 
 def _language_model(t: Trace, c: ElectraConfig, hidden: Hidden) -> None:
-    """The generator's head, which goes back to the width of the embeddings first; always with GELU."""
+    """The generator's head, which first projects back to the width of the embeddings; always with GELU."""
     tied = {"weight": "electra.embeddings.word_embeddings.weight"} if c.tie_word_embeddings else {}
     order = ("activation", "LayerNorm", "dense")
     with t.module("generator_predictions", "ElectraGeneratorPredictions", block=LANGUAGE_MODEL, order=order):
@@ -64,7 +64,7 @@ def _language_model(t: Trace, c: ElectraConfig, hidden: Hidden) -> None:
 
 
 def _pretraining(t: Trace, c: ElectraConfig, hidden: Hidden) -> None:
-    """The discriminator's head: for each token, whether it was replaced."""
+    """The discriminator's head: one score per token, whether it was replaced."""
     with t.module("discriminator_predictions", "ElectraDiscriminatorPredictions", block="discriminator"):
         x = t.activation("activation", t.linear("dense", hidden.states, c.hidden_size, role="dense"), c.hidden_act)
         x = t.linear("dense_prediction", x, 1, role="classifier")
@@ -73,7 +73,7 @@ def _pretraining(t: Trace, c: ElectraConfig, hidden: Hidden) -> None:
 
 def _sequence_classification(t: Trace, c: ElectraConfig, hidden: Hidden) -> None:
     """A dense layer, GELU and a classifier over the first token, with dropout before both."""
-    p = c.hidden_dropout_prob if c.classifier_dropout is None else c.classifier_dropout
+    p = c.head_dropout
     order = ("dense", "activation", "dropout", "out_proj")
     with t.module("classifier", "ElectraClassificationHead", order=order):
         x = t.dropout("dropout", t.first_token(hidden.states), p)
@@ -83,19 +83,10 @@ def _sequence_classification(t: Trace, c: ElectraConfig, hidden: Hidden) -> None
 
 def _multiple_choice(t: Trace, c: ElectraConfig, hidden: Hidden) -> None:
     """One score for each choice, from a summary of its tokens: the first (or the last) of them."""
-    order = ("summary", "activation", "first_dropout", "last_dropout")
-    with t.module("sequence_summary", "ElectraSequenceSummary", block="summary", order=order):
+    width = c.hidden_size if c.summary_use_proj else None
+    with t.module("sequence_summary", "ElectraSequenceSummary", block="summary"):
         x = t.first_token(hidden.states)
-        t.idle("first_dropout", "Identity")
-        if c.summary_use_proj:
-            x = t.linear("summary", x, c.hidden_size, role="dense")
-        else:
-            t.idle("summary", "Identity")
-        x = t.activation("activation", x, c.summary_activation)
-        if c.summary_last_dropout > 0:
-            x = t.dropout("last_dropout", x, c.summary_last_dropout)
-        else:
-            t.idle("last_dropout", "Identity")
+        x = bert.summarized(t, x, width, c.summary_activation, role="dense", last=c.summary_last_dropout)
     bert.side_by_side(t, t.linear("classifier", x, 1, role="classifier"))
 
 
@@ -125,5 +116,4 @@ FAMILY = Family(
             "google/electra-base-generator": {"embedding_size": 768},
         },
     ),
-    like_bert=False,
 )

@@ -1,4 +1,4 @@
-"""ERNIE (Sun et al. 2021, arXiv:2107.02137): BERT's program, which can be told the task of a text.
+"""ERNIE (Sun et al. 2021, arXiv:2107.02137): BERT's program with optional task embeddings.
 
 Hugging Face's modeling_ernie.py as a program.
 """
@@ -26,7 +26,7 @@ class ErnieConfig(DecoderConfig):
 
 def _body(t: Trace, c: ErnieConfig, pooler: bool) -> Hidden:
     def tasks(ids: Value, x: Value) -> Value:
-        numbers = Value("task_type_ids", ids.shape, ids=True)  # all zeros unless they are given
+        numbers = Value("task_type_ids", ids.shape, ids=True)  # zeros by default
         rows = c.task_type_vocab_size
         found = t.embedding("task_type_embeddings", numbers, rows, c.hidden_size, role="task type")
         return t.add("add_task_type", x, found, in_place=True)
@@ -63,5 +63,4 @@ FAMILY = Family(
         _class("multiple-choice", bert.multiple_choice, pooler=True, laid_out=("task_type_ids",)),
     ),
     presets(ErnieConfig, {"nghuyong/ernie-3.0-base-zh": _SIZES}),
-    like_bert=False,
 )

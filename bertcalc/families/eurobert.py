@@ -1,7 +1,7 @@
-"""EuroBERT (Boizard et al. 2025, arXiv:2503.05500): Llama's layers, read in both directions.
+"""EuroBERT (Boizard et al. 2025, arXiv:2503.05500): Llama's layers with bidirectional attention.
 
 Hugging Face's modeling_eurobert.py as a program: RMSNorms in front of the blocks, rotary positions, a gated
-feed-forward of three matrices, and keys and values that several heads may share.
+feed-forward of three matrices, and optional grouped-query attention.
 """
 
 from collections.abc import Iterator, Mapping
@@ -22,8 +22,8 @@ from bertcalc.tree.nn import AFTER_LAYERS
 class EuroBertConfig(Config):
     """Hugging Face's ``EuroBertConfig``: the same field names, the same defaults (EuroBERT-210m).
 
-    ``num_key_value_heads`` None means as many as num_attention_heads; so many, written out, are None as well. Without
-    ``rope_parameters``, which change no count, and ``head_dim``: heads share out the hidden size.
+    ``num_key_value_heads`` None means as many as num_attention_heads; that number is stored as None as well. Left out
+    are ``rope_parameters``, which change no count, and ``head_dim``, which is hidden_size / num_attention_heads.
     """
 
     vocab_size: int = 128256
@@ -50,13 +50,13 @@ class EuroBertConfig(Config):
     num_labels: int = 2
 
     attribute_map: ClassVar = {
-        # These are in transformers under the family's names alone.
+        # transformers has these under the family's names only.
         "layer_norm_eps": "rms_norm_eps",
         "attention_probs_dropout_prob": "attention_dropout",
-        # ModernBERT has a field of this name that can be something else.
+        # ModernBERT's field of this name has other valid values.
         "score_pooling": "classifier_pooling",
     }
-    heads_of = 2  # transformers turns pairs of numbers, and refuses heads that do not consist of pairs
+    heads_of = 2  # transformers rotates pairs of numbers, and refuses an odd head size
     turns_pairs: ClassVar = True
     shaping: ClassVar = (
         *Config.shaping,
@@ -70,7 +70,6 @@ class EuroBertConfig(Config):
 
     @classmethod
     def relations(cls, values: Mapping[str, Any]) -> Iterator[Problem]:
-        """What is wrong between fields that are right by themselves."""
         yield from super().relations(values)
         heads, shared = values["num_attention_heads"], values["num_key_value_heads"]
         if shared is not None and heads % shared:
@@ -80,7 +79,7 @@ class EuroBertConfig(Config):
             yield Problem.of(message, field, shared, {field: nearest}, **shown)
 
     def letters_of_sizes(self) -> dict[str, str]:
-        """Heads that several others share have a letter; a single one has none, whose repetition is a view."""
+        """The family's sizes, and the key/value heads if grouped; not a single one, whose repetition is a view."""
         grouped = self.num_key_value_heads not in (None, 1)
         return super().letters_of_sizes() | ({"num_key_value_heads": "num_key_value_heads"} if grouped else {})
 
@@ -108,12 +107,12 @@ def _norm(t: Trace, c: EuroBertConfig, name: str, x: Value) -> Value:
 
 
 def _layer(t: Trace, c: EuroBertConfig, x: Value, angles: Value) -> Value:
-    """Normalized before each block, not after it."""
+    """One layer, with norms in front of the blocks, not after them."""
     with t.block("attention"):
         y = _norm(t, c, "input_layernorm", x)
     heads, size, shared = c.num_attention_heads, c.attention_head_size, c.num_key_value_heads
     width = c.hidden_size if shared is None else shared * size
-    with t.attention("self_attn", "EuroBertAttention", heads, size, "rotary", block="attention"):
+    with t.attention("self_attn", "EuroBertAttention", heads, size, block="attention"):
         query = t.linear("q_proj", y, c.hidden_size, role="query", bias=c.attention_bias)
         key = t.linear("k_proj", y, width, role="key", bias=c.attention_bias)
         value = t.linear("v_proj", y, width, role="value", bias=c.attention_bias)
@@ -140,9 +139,10 @@ def gated(
     bias_down: bool | None = None,
     dropout: float | None = None,
 ) -> Value:
-    """A feed-forward whose inside is multiplied by a gate, with a matrix of its own, after the activation.
+    """A feed-forward whose inner vector is multiplied by a gate, which has its own matrix and the activation.
 
-    ``bias_down`` is that of the last dense layer, where the others differ from it; ``dropout`` comes in front of that.
+    ``bias_down`` is the bias of the last dense layer if it differs from the others; ``dropout`` is in front of that
+    layer.
     """
     order = ("gate_proj", "up_proj", "down_proj", "act_fn", "dropout")
     with t.module("mlp", kind, block="feed-forward", order=order):
@@ -154,7 +154,7 @@ def gated(
 
 
 def _masked_lm(t: Trace, c: EuroBertConfig, hidden: Hidden) -> None:
-    """A score for each word piece at each token; it has a bias where the feed-forward has some."""
+    """A score for each token of the vocabulary at each position, with a bias if the feed-forward has biases."""
     tied = {"weight": "model.embed_tokens.weight"} if c.tie_word_embeddings else {}
     with t.block(LANGUAGE_MODEL):
         scores = t.linear("lm_head", hidden.states, c.vocab_size, role="decoder", bias=c.mlp_bias, tied=tied)
@@ -162,9 +162,9 @@ def _masked_lm(t: Trace, c: EuroBertConfig, hidden: Hidden) -> None:
 
 
 def _sequence_classification(t: Trace, c: EuroBertConfig, hidden: Hidden) -> None:
-    """A classifier over the first token, over the mean of all tokens, or over each token, for the mean of the scores.
+    """A classifier over the first token, over the mean of the tokens, or over each token with the mean of the scores.
 
-    Without an attention_mask, the mean is that of all tokens.
+    Without an attention_mask, the mean is over all tokens.
     """
     x = hidden.states
     batch, length, _width = x.shape
@@ -205,5 +205,4 @@ FAMILY = Family(
         _class("token-classification", _token_classification),
     ),
     presets(EuroBertConfig, {"EuroBERT/EuroBERT-210m": {}, "EuroBERT/EuroBERT-610m": _LARGER}),
-    like_bert=False,
 )

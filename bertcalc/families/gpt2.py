@@ -1,9 +1,10 @@
-"""GPT-2 (Radford et al. 2019): a decoder, with LayerNorms in front of its blocks, and one matrix for query, key, value.
+"""GPT-2 (Radford et al. 2019): a decoder with LayerNorms in front of its blocks and one matrix for query, key, value.
 
 Hugging Face's modeling_gpt2.py as a program.
 """
 
 from collections.abc import Mapping
+from contextlib import nullcontext
 from dataclasses import dataclass
 from typing import Any, ClassVar
 
@@ -11,7 +12,7 @@ from bertcalc.config import Config
 from bertcalc.families import bert
 from bertcalc.families.usual import ENCODER, Named, presets
 from bertcalc.family import LANGUAGE_MODEL, Family, Hidden
-from bertcalc.forward.trace import Trace, Value
+from bertcalc.forward.trace import Trace, Value, any_is_one
 from bertcalc.text import N_
 from bertcalc.tree.nn import AFTER_LAYERS
 
@@ -20,7 +21,7 @@ from bertcalc.tree.nn import AFTER_LAYERS
 class GPT2Config(Config):
     """Hugging Face's ``GPT2Config``: the same field names, the same defaults (gpt2).
 
-    ``n_inner`` None means four times n_embd, and is written out.
+    ``n_inner`` None means four times n_embd, and is replaced by that number.
     """
 
     vocab_size: int = 50257
@@ -56,13 +57,13 @@ class GPT2Config(Config):
         "max_position_embeddings": "n_positions",
         "num_attention_heads": "n_head",
         "num_hidden_layers": "n_layer",
-        # These are in transformers under the family's names alone.
+        # transformers has these under the family's names only.
         "intermediate_size": "n_inner",
         "hidden_act": "activation_function",
         "hidden_dropout_prob": "resid_pdrop",
         "attention_probs_dropout_prob": "attn_pdrop",
         "layer_norm_eps": "layer_norm_epsilon",
-        # Other families have fields of these names that can be something else.
+        # Other families' fields of these names have other valid values.
         "choice_token": "summary_type",
         "choice_activation": "summary_activation",
     }
@@ -70,19 +71,19 @@ class GPT2Config(Config):
         *Config.shaping,
         *("use_cache", "choice_token", "summary_use_proj", "choice_activation", "summary_first_dropout"),
     )
-    is_decoder = True  # always, and no field
+    is_decoder = True  # always: not a field
 
     @property
     def ones_matter(self) -> bool:
-        """Keys and values in a cache are copies; the query is one where several sequences have several heads.
+        """Cached keys and values are copies; the query is copied if there are several sequences and several heads.
 
-        What stands for the choices is laid out anew where there are several.
+        The vectors that represent the choices are copied if there are several.
         """
         return self.use_cache or self.summary_type in _OF_ALL_CHOICES
 
     @classmethod
     def unsaid(cls, given: Mapping[str, Any]) -> dict[str, Any]:
-        """Four times its own n_embd, and not that of the defaults."""
+        """Without n_inner, four times the given n_embd, not four times the default."""
         return {"n_inner": None}
 
     def __post_init__(self) -> None:
@@ -117,14 +118,10 @@ def _layer(t: Trace, c: GPT2Config, x: Value, seen: Value | None) -> Value:
         y = t.variable("attn_output", _attention(t, c, "attn", y))
         x = t.variable("hidden_states", t.add("add_attention", y, x, role="add"))
     if c.add_cross_attention:
-        if seen is None:
-            with t.not_run(), t.block("cross-attention"):
-                _attention(t, c, "crossattention", t.norm("ln_cross_attn", x, c.layer_norm_eps), x)
-        else:
-            with t.block("cross-attention"):
-                y = t.variable("hidden_states", t.norm("ln_cross_attn", x, c.layer_norm_eps))
-                y = t.variable("cross_attn_output", _attention(t, c, "crossattention", y, seen))
-                x = t.variable("hidden_states", t.add("add_crossattention", x, y, role="add"))
+        with nullcontext() if seen else t.not_run(), t.block("cross-attention"):
+            y = t.variable("hidden_states", t.norm("ln_cross_attn", x, c.layer_norm_eps))
+            y = t.variable("cross_attn_output", _attention(t, c, "crossattention", y, seen or x))
+            x = t.variable("hidden_states", t.add("add_crossattention", x, y, role="add"))
     with t.block("feed-forward"):
         y = t.variable("hidden_states", t.norm("ln_2", x, c.layer_norm_eps))
         with t.module("mlp", "GPT2MLP", block="feed-forward", order=("c_fc", "c_proj", "act", "dropout")):
@@ -134,13 +131,12 @@ def _layer(t: Trace, c: GPT2Config, x: Value, seen: Value | None) -> Value:
 
 
 def _attention(t: Trace, c: GPT2Config, name: str, x: Value, seen: Value | None = None) -> Value:
-    """One matrix for query, key and value; with an encoder to look at, one for the query and one for the others."""
+    """One matrix for query, key and value; in cross attention, one for the query and one for key and value."""
     block = "attention" if seen is None else "cross-attention"
     with t.attention(name, "GPT2Attention", c.n_head, c.attention_head_size, block=block, order=_ATTENTION):
         if seen is None:
-            query, key, value = t.cut(
-                t.conv1d("c_attn", x, 3 * c.n_embd, role="query, key, value"), "query", "key", "value"
-            )
+            together = t.conv1d("c_attn", x, 3 * c.n_embd, role="query, key, value")
+            query, key, value = t.cut(together, "query", "key", "value")
         else:
             query = t.conv1d("q_attn", x, c.n_embd, role="query")
             key, value = t.cut(t.conv1d("c_attn", seen, 2 * c.n_embd, role="key, value"), "key", "value")
@@ -161,7 +157,7 @@ _ATTENTION = ("c_attn", "q_attn", "c_proj", "attn_dropout", "resid_dropout")
 
 
 def _language_model(t: Trace, c: GPT2Config, hidden: Hidden) -> None:
-    """A score for each word piece at each token. Tied, the matrix is the word embedding table; there is no bias."""
+    """A score for each token of the vocabulary at each position. If tied, the matrix is the word embedding table."""
     tied = {"weight": "transformer.wte.weight"} if c.tie_word_embeddings else {}
     with t.block(LANGUAGE_MODEL):
         scores = t.linear("lm_head", hidden.states, c.vocab_size, role="decoder", bias=False, tied=tied)
@@ -169,64 +165,51 @@ def _language_model(t: Trace, c: GPT2Config, hidden: Hidden) -> None:
 
 
 def _sequence_classification(t: Trace, c: GPT2Config, hidden: Hidden) -> None:
-    """Scores for every token, of which those of each sequence's last one are kept."""
+    """Scores for every token, of which only those of each sequence's last token are used."""
     scores = t.linear("score", hidden.states, c.num_labels, role="classifier", bias=False)
     t.output("logits", t.step("last_token", "copy", scores, shape=(scores.shape[0], c.num_labels)))
 
 
 def _token_classification(t: Trace, c: GPT2Config, hidden: Hidden) -> None:
-    """A classifier over each token's vector; its dropout is no field."""
-    bert.classified_tokens(t, hidden, c.num_labels, 0.1)
+    """A classifier over each token's vector, with a fixed dropout of 0.1."""
+    t.output("logits", bert.classified(t, hidden.states, c.num_labels, 0.1))
 
 
 def _question_answering(t: Trace, c: GPT2Config, hidden: Hidden) -> None:
-    """Two scores for each token, whatever num_labels says."""
+    """Two scores for each token, whatever num_labels is."""
     with t.block("two scores"):
         logits = t.linear("qa_outputs", hidden.states, 2, role="answer span")
     bert.split_answers(t, logits)
 
 
 def _double_heads(t: Trace, c: GPT2Config, hidden: Hidden) -> None:
-    """A score for each word piece, and one for each choice."""
+    """Scores for the tokens of the vocabulary, and one score for each choice."""
     sizes, x = t.sizes, hidden.states
     apart = (sizes.batch_size, sizes.num_choices, *x.shape[1:])
     x = t.step("choices_apart", "view", x, shape=apart)
     _language_model(t, c, Hidden(x, None))
-    order = ("summary", "activation", "first_dropout", "last_dropout")
-    with t.module("multiple_choice_head", "GPT2SequenceSummary", block="choice", order=order):
+    width = 1 if c.summary_use_proj else None
+    with t.module("multiple_choice_head", "GPT2SequenceSummary", block="choice"):
         x = _of_each_choice(t, c, x)
-        if c.summary_first_dropout > 0:
-            x = t.dropout("first_dropout", x, c.summary_first_dropout)
-        else:
-            t.idle("first_dropout", "Identity")
-        if c.summary_use_proj:
-            x = t.linear("summary", x, 1, role="classifier")
-        else:
-            t.idle("summary", "Identity")
-        if c.summary_activation is None:
-            t.idle("activation", "Identity")
-        else:
-            x = t.activation("activation", x, c.summary_activation)
-        t.idle("last_dropout", "Identity")
-        one = isinstance(x.shape[-1], int) and x.shape[-1] == 1
-        t.output("mc_logits", t.step("squeeze", "view", x, shape=x.shape[:-1] if one else x.shape))
+        x = bert.summarized(t, x, width, c.summary_activation, role="classifier", first=c.summary_first_dropout)
+        shape = x.shape[:-1] if any_is_one(x.shape[-1]) else x.shape
+        t.output("mc_logits", t.step("squeeze", "view", x, shape=shape))
 
 
 _OF_ALL_CHOICES = ("first", "last")
 
 
 def _of_each_choice(t: Trace, c: GPT2Config, x: Value) -> Value:
-    """One token of each choice. Where no token is told, transformers takes one choice, or their mean, in its place."""
+    """One token of each choice; unless summary_type is cls_index, transformers picks or averages choices instead."""
     batch, choices, length, width = x.shape
     if c.summary_type == "cls_index":
         return t.step("chosen_token", "gather", x, shape=(batch, choices, width))
     shape = (batch, length, width)
     if c.summary_type == "mean":
         return t.step("tokens", "mean", x, shape=shape)
-    # A product lays out anew what is not side by side; after a dropout it is.
-    several = not any(isinstance(side, int) and side == 1 for side in (batch, choices, length))
-    anew = several and c.summary_use_proj and c.summary_first_dropout == 0
-    return t.step("tokens", "copy" if anew else "view", x, shape=shape)
+    # A matrix product copies an input that is not contiguous; after a dropout it is contiguous.
+    copied = not any_is_one(batch, choices, length) and c.summary_use_proj and c.summary_first_dropout == 0
+    return t.step("tokens", "copy" if copied else "view", x, shape=shape)
 
 
 _TOKENS = ("attention_mask", "token_type_ids", "position_ids", "inputs_embeds")
@@ -272,7 +255,6 @@ FAMILY = Family(
             "distilbert/distilgpt2": {"n_layer": 6},
         },
     ),
-    like_bert=False,
     cross_cache=True,
     buffers=(".attn.bias", ".attn.masked_bias"),
     meanings={"token_type_ids": N_("More tokens, whose vectors are added to those of input_ids; none by default.")},

@@ -1,15 +1,16 @@
-"""GTE (Zhang et al. 2024, arXiv:2407.19669): NomicBERT's layers with biases, and RoBERTa's head for masked words.
+"""GTE (Zhang et al. 2024, arXiv:2407.19669): NomicBERT's layers with biases, and RoBERTa's masked-LM head.
 
-Hugging Face's modeling_gte.py as a program. The gated feed-forward has dropout inside, and a bias at its end alone.
+Hugging Face's modeling_gte.py as a program. The gated feed-forward has dropout inside, and a bias at its end only.
 """
 
 from dataclasses import dataclass
+from functools import partial
 from typing import ClassVar
 
 from bertcalc.config import Config
 from bertcalc.families import bert, eurobert, nomic_bert, roberta
 from bertcalc.families.usual import EncoderConfig, Named, presets
-from bertcalc.family import LANGUAGE_MODEL, Family, Hidden
+from bertcalc.family import Family, Hidden
 from bertcalc.forward.trace import Trace, Value
 
 
@@ -17,8 +18,8 @@ from bertcalc.forward.trace import Trace, Value
 class GteConfig(EncoderConfig):
     """Hugging Face's ``GteConfig``: the same field names, the same defaults (gte-multilingual-base).
 
-    Without ``rope_parameters``, which change no count. ``type_vocab_size`` is not 0, as in gte-base-en-v1.5, which
-    has no token types.
+    ``rope_parameters`` are left out, as they change no count. A ``type_vocab_size`` of 0, as in gte-base-en-v1.5,
+    which has no token types, is not possible.
     """
 
     vocab_size: int = 250048
@@ -30,7 +31,7 @@ class GteConfig(EncoderConfig):
 
     turns_pairs: ClassVar = True
     shaping: ClassVar = (*Config.shaping, "attention_probs_dropout_prob")
-    heads_of = 2  # transformers turns pairs of numbers: of other heads it builds a model, but that cannot be run
+    heads_of = 2  # transformers rotates pairs of numbers; it builds a model with an odd head size, but cannot run it
 
 
 def _body(t: Trace, c: GteConfig, pooler: bool) -> Hidden:
@@ -39,7 +40,7 @@ def _body(t: Trace, c: GteConfig, pooler: bool) -> Hidden:
             ids, types = t.inputs("input_ids", "token_type_ids")
             words = t.variable("embeddings", t.aside(bert.words(t, c, ids, c.hidden_size), "positions"))
             rows = t.embedding("token_type_embeddings", types, c.type_vocab_size, c.hidden_size, role="token type")
-            # In no variable: so it is alive until the sum is there, which takes the place of both.
+            # No variable in transformers, but recorded as one: words and rows stay alive until the sum replaces them.
             rows = t.variable("embeddings", rows)
             x = t.variable("embeddings", t.add("add_token_type", words, rows))
             x = t.variable("embeddings", t.norm("LayerNorm", x, c.layer_norm_eps))
@@ -53,13 +54,6 @@ def _gated(t: Trace, c: Config, x: Value) -> Value:
     return eurobert.gated(t, "GteMLP", x, c.intermediate_size, c.hidden_act, bias=False, bias_down=True, dropout=p)
 
 
-def _masked_lm(t: Trace, c: GteConfig, hidden: Hidden) -> None:
-    """RoBERTa's head: tied, the decoder's matrix is the word embedding table, and its bias is its own in any case."""
-    tied = {"weight": "gte.embeddings.word_embeddings.weight"} if c.tie_word_embeddings else {}
-    with t.module("lm_head", "GteLMHead", block=LANGUAGE_MODEL):
-        roberta.language_model(t, c, hidden, tied, bias=False)
-
-
 _class = Named("Gte")
 FAMILY = Family(
     "gte",
@@ -68,11 +62,10 @@ FAMILY = Family(
     _body,
     (
         _class("base", bert.base),
-        _class("masked-lm", _masked_lm),
+        _class("masked-lm", partial(roberta.language_model, "Gte", prefix="gte", own_bias=False)),
         _class("sequence-classification", bert.sequence_classification, pooler=True),
         _class("token-classification", bert.token_classification),
     ),
     presets(GteConfig, {"Alibaba-NLP/gte-multilingual-base": {}}),
-    like_bert=False,
-    remote=("new",),  # the files of Alibaba-NLP
+    remote=("new",),  # the model type in Alibaba-NLP's files
 )

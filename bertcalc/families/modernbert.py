@@ -1,7 +1,7 @@
 """ModernBERT (Warner et al. 2024, arXiv:2412.13663): rotary positions, a gated feed-forward, no biases.
 
-Hugging Face's modeling_modernbert.py as a program. Two layers of three attend only to a token's neighbourhood; that
-changes the mask and the angles, but nothing that is learned or multiplied.
+Hugging Face's modeling_modernbert.py as a program. Two of three layers attend only to neighboring tokens, which changes
+the mask and the angles, but no parameters or matrix products.
 """
 
 from collections.abc import Iterator, Mapping
@@ -22,7 +22,7 @@ from bertcalc.tree.nn import AFTER_LAYERS
 class ModernBertConfig(Config):
     """Hugging Face's ``ModernBertConfig``: the same field names, the same defaults (ModernBERT-base).
 
-    Without ``layer_types`` and ``rope_parameters``, which change neither a count nor a shape: every third layer is
+    ``layer_types`` and ``rope_parameters`` are left out, as they change neither counts nor shapes: every third layer is
     global, as in every published model.
     """
 
@@ -60,7 +60,7 @@ class ModernBertConfig(Config):
     num_labels: int = 2
 
     attribute_map: ClassVar = {
-        # These are in transformers under the family's names alone.
+        # transformers has these under the family's names only.
         "hidden_act": "hidden_activation",
         "layer_norm_eps": "norm_eps",
         "attention_probs_dropout_prob": "attention_dropout",
@@ -74,7 +74,6 @@ class ModernBertConfig(Config):
 
     @classmethod
     def relations(cls, values: Mapping[str, Any]) -> Iterator[Problem]:
-        """What is wrong between fields that are right by themselves."""
         yield from super().relations(values)
         if values["classifier_dropout"] is None:
             message = N_("{config} needs a classifier_dropout: a number, such as 0.0.")
@@ -82,17 +81,17 @@ class ModernBertConfig(Config):
 
     @property
     def window(self) -> int:
-        """Local attention sees as many tokens to the left and to the right."""
+        """Local attention sees this many tokens on each side."""
         return self.local_attention // 2
 
     def letters_of_sizes(self) -> dict[str, str]:
-        """With a single layer there are no others, which have one LayerNorm more."""
+        """The family's sizes, without L for a single layer: only the other layers have a first LayerNorm."""
         letters = super().letters_of_sizes()
         return {field: letters[field] for field in letters if field != "num_hidden_layers" or not self.single}
 
     @property
     def single(self) -> bool:
-        """Whether there is but one layer; letters stand for more."""
+        """Whether there is only one layer; symbols stand for more."""
         return all_or_none(self.num_hidden_layers == 1)
 
 
@@ -131,7 +130,7 @@ def _norm(t: Trace, c: ModernBertConfig, name: str, x: Value) -> Value:
 
 
 def _layer(t: Trace, c: ModernBertConfig, x: Value, angles: tuple[Value, ...], *, first: bool = False) -> Value:
-    """Normalized before each block, not after it; the embeddings are normalized already."""
+    """Norms are in front of the blocks; the ``first`` layer's attention has none, as the embeddings are normalized."""
     with t.block("attention"):
         if first:
             t.idle("attn_norm", "Identity")
@@ -139,17 +138,14 @@ def _layer(t: Trace, c: ModernBertConfig, x: Value, angles: tuple[Value, ...], *
         else:
             y = _norm(t, c, "attn_norm", x)
     heads, size = c.num_attention_heads, c.attention_head_size
-    with t.attention("attn", "ModernBertAttention", heads, size, "rotary", block="attention"):
+    with t.attention("attn", "ModernBertAttention", heads, size, block="attention"):
         together = t.linear("Wqkv", y, 3 * c.hidden_size, role="query, key, value", bias=c.attention_bias)
         query, key, value = t.cut(together, "query", "key", "value", by_heads=True)
         p = c.attention_dropout
         y = t.attend(query, key, value, dropout=p, dropout_name="", angles=angles, wide=True, wide_angles=True)
         y = t.variable("attn_output", y)
         y = t.linear("Wo", y, c.hidden_size, role="output", bias=c.attention_bias)
-        if p > 0:
-            y = t.dropout("out_drop", y, p)
-        else:
-            t.idle("out_drop", "Identity")
+        y = t.dropout_or_identity("out_drop", y, p)
     y = t.variable("attn_output", y)
     with t.block("attention"):
         x = t.add("add_attention", x, y, role="add")
@@ -166,14 +162,14 @@ def _layer(t: Trace, c: ModernBertConfig, x: Value, angles: tuple[Value, ...], *
 
 
 def _head(t: Trace, c: ModernBertConfig, x: Value, *, block: str = "", role: str = "dense") -> Value:
-    """A dense layer, its activation and a LayerNorm: every class with a head has them."""
+    """A dense layer, its activation and a LayerNorm, which every class with a head has."""
     with t.module("head", "ModernBertPredictionHead", component="head", block=block):
         x = t.linear("dense", x, c.hidden_size, role=role, bias=c.classifier_bias)
         return _norm(t, c, "norm", t.activation("act", x, c.classifier_activation, role="classifier activation"))
 
 
 def _masked_lm(t: Trace, c: ModernBertConfig, hidden: Hidden) -> None:
-    """A score for each word piece at each token. Tied, the decoder's matrix is the word embedding table."""
+    """A score for each token of the vocabulary at each position. If tied, the matrix is the word embedding table."""
     tied = {"weight": "model.embeddings.tok_embeddings.weight"} if c.tie_word_embeddings else {}
     x = _head(t, c, hidden.states, block=LANGUAGE_MODEL, role="transform")
     with t.block(LANGUAGE_MODEL):
@@ -188,7 +184,7 @@ def _classified(t: Trace, c: ModernBertConfig, x: Value, classes: int, *, role: 
 
 
 def _sequence_classification(t: Trace, c: ModernBertConfig, hidden: Hidden) -> None:
-    """A classifier over the first token, or over the mean of all tokens."""
+    """A classifier over the first token or over the mean of the tokens."""
     batch, length, _width = hidden.states.shape
     if c.classifier_pooling == "mean":
         x = t.mean("mean", hidden.states, Value("ones", (batch, length, 1)))
@@ -206,7 +202,7 @@ def _question_answering(t: Trace, c: ModernBertConfig, hidden: Hidden) -> None:
 
 
 def _multiple_choice(t: Trace, c: ModernBertConfig, hidden: Hidden) -> None:
-    """One score for each choice. The mean needs an attention_mask; the first token is the first that is no padding."""
+    """One score for each choice, from the mean (which needs an attention_mask) or the first non-padding token."""
     batch, length, width = hidden.states.shape
     if c.classifier_pooling == "mean":
         x = t.mean("mean", hidden.states, Value("attention_mask", (batch, length, 1), ids=True))
@@ -250,10 +246,9 @@ FAMILY = Family(
             "jhu-clsp/ettin-encoder-32m": _sizes(384, 10, 576),
             "jhu-clsp/ettin-encoder-68m": _sizes(512, 19, 768),
             "jhu-clsp/ettin-encoder-1b": _sizes(1792, 28, 3840),
-            # The word pieces of Gemma 2.
+            # These have the vocabulary of Gemma 2.
             "jhu-clsp/mmBERT-base": _GEMMA,
             "jhu-clsp/mmBERT-small": {"hidden_size": 384, "num_attention_heads": 6, **_GEMMA},
         },
     ),
-    like_bert=False,
 )

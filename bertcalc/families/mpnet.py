@@ -1,6 +1,6 @@
-"""MPNet (Song et al. 2020, arXiv:2004.09297): BERT's layers, with a table of distances that all of them add to scores.
+"""MPNet (Song et al. 2020, arXiv:2004.09297): BERT's layers, all adding one table of distances to the scores.
 
-Hugging Face's modeling_mpnet.py as a program: what is the same as in BERT or RoBERTa is theirs.
+Hugging Face's modeling_mpnet.py as a program, which reuses those of BERT and RoBERTa.
 """
 
 from collections.abc import Iterator, Mapping
@@ -10,7 +10,7 @@ from typing import Any
 
 from bertcalc.families import bert, roberta
 from bertcalc.families.usual import FLAGS, WITHOUT_TYPES, EncoderConfig, Named, presets
-from bertcalc.family import LANGUAGE_MODEL, Family, Hidden
+from bertcalc.family import Family, Hidden
 from bertcalc.forward.trace import Trace, Value
 from bertcalc.problem import Problem
 from bertcalc.text import N_
@@ -28,7 +28,6 @@ class MPNetConfig(EncoderConfig):
 
     @classmethod
     def relations(cls, values: Mapping[str, Any]) -> Iterator[Problem]:
-        """What is wrong between fields that are right by themselves."""
         yield from super().relations(values)
         for field, least in (("vocab_size", _PAD + 1), ("max_position_embeddings", _PAD + 2)):
             if values[field] < least:
@@ -38,16 +37,16 @@ class MPNetConfig(EncoderConfig):
 
     @property
     def fewest_words(self) -> int:
-        """The smallest vocabulary: its own padding has to be in it, too."""
+        """The smallest vocabulary: it must also contain MPNet's fixed padding token."""
         return max(super().fewest_words, _PAD + 1)
 
     @property
     def longest(self) -> int:
-        """The longest sequence: the rows up to the one for padding are never positions."""
+        """The longest sequence: rows of the table up to that of padding are never used as positions."""
         return self.max_position_embeddings - _PAD - 1
 
 
-_PAD = 1  # whatever pad_token_id says
+_PAD = 1  # whatever pad_token_id is
 
 
 def _body(t: Trace, c: MPNetConfig, pooler: bool) -> Hidden:
@@ -71,7 +70,7 @@ def _body(t: Trace, c: MPNetConfig, pooler: bool) -> Hidden:
 
 
 def _distances(t: Trace, c: MPNetConfig, x: Value) -> Value:
-    """A number for each head and each pair of tokens, by how far apart they are: looked up once, for all layers."""
+    """One number per head and pair of tokens, depending on their distance: looked up once for all layers."""
     batch, length, _width = x.shape
     with t.block("relative positions"):
         buckets = Value("distance_buckets", (length, length), ids=True)
@@ -89,19 +88,6 @@ def _attention(t: Trace, c: MPNetConfig, x: Value, bias: Value) -> Value:
         return t.linear("o", y, c.hidden_size, role="output")
 
 
-def _masked_lm(t: Trace, c: MPNetConfig, hidden: Hidden) -> None:
-    """The head for masked language modeling: always with GELU, whatever the layers have."""
-    tied = {}
-    if c.tie_word_embeddings:
-        tied = {"weight": "mpnet.embeddings.word_embeddings.weight", "bias": "lm_head.bias"}
-    with t.module("lm_head", "MPNetLMHead", block=LANGUAGE_MODEL):
-        roberta.language_model(t, c, hidden, tied)
-
-
-def _multiple_choice(t: Trace, c: MPNetConfig, hidden: Hidden) -> None:
-    bert.scores_of_choices(t, hidden, c.hidden_dropout_prob)
-
-
 _SIZES: dict[str, Any] = {"max_position_embeddings": 514, "layer_norm_eps": 1e-5}
 _class = Named("MPNet", WITHOUT_TYPES, FLAGS)
 FAMILY = Family(
@@ -111,14 +97,13 @@ FAMILY = Family(
     _body,
     (
         _class("base", bert.base, pooler=True),
-        _class("masked-lm", _masked_lm),
+        _class("masked-lm", partial(roberta.language_model, "MPNet", prefix="mpnet")),
         _class("sequence-classification", partial(roberta.sequence_classification, "MPNet")),
         _class("token-classification", bert.token_classification),
         _class("question-answering", bert.question_answering),
-        _class("multiple-choice", _multiple_choice, pooler=True),
+        _class("multiple-choice", bert.multiple_choice, pooler=True),
     ),
     presets(MPNetConfig, {"microsoft/mpnet-base": _SIZES, "sentence-transformers/all-mpnet-base-v2": _SIZES}),
-    like_bert=False,
     recomputes=(),
     meanings=roberta.POSITIONS,
 )

@@ -1,7 +1,7 @@
 """NomicBERT (Nussbaum et al. 2024, arXiv:2402.01613): BERT with rotary positions and a gated feed-forward.
 
-Hugging Face's modeling_nomic_bert.py as a program: segment types and LayerNorms after each block as in BERT, no
-position table, and no biases in the layers.
+Hugging Face's modeling_nomic_bert.py as a program: token types and LayerNorms after each block as in BERT, but no
+position table and no biases in the layers.
 """
 
 from collections.abc import Callable, Iterator, Mapping
@@ -23,7 +23,8 @@ from bertcalc.text import N_
 class NomicBertConfig(EncoderConfig):
     """Hugging Face's ``NomicBertConfig``: the same field names, the same defaults (nomic-embed-text-v1.5).
 
-    Without ``rope_parameters``, which change no count, and ``head_dim``: heads share out the hidden size.
+    Left out are ``rope_parameters``, which change no count, and ``head_dim``, which is
+    hidden_size / num_attention_heads.
     """
 
     vocab_size: int = 30528
@@ -37,17 +38,16 @@ class NomicBertConfig(EncoderConfig):
     undeclared: ClassVar = ("tie_word_embeddings",)
     turns_pairs: ClassVar = True
     shaping: ClassVar = (*Config.shaping, "attention_probs_dropout_prob")
-    heads_of = 2  # transformers turns pairs of numbers, and refuses heads that do not consist of pairs
+    heads_of = 2  # transformers rotates pairs of numbers, and refuses an odd head size
 
     def __post_init__(self) -> None:
         for field in ("hidden_dropout_prob", "attention_probs_dropout_prob", "classifier_dropout"):
-            if is_int(value := getattr(self, field)):  # transformers wants 0.0 and 1.0
+            if is_int(value := getattr(self, field)):  # transformers accepts only floats
                 object.__setattr__(self, field, float(value))
         super().__post_init__()
 
     @classmethod
     def relations(cls, values: Mapping[str, Any]) -> Iterator[Problem]:
-        """What is wrong between fields that are right by themselves."""
         yield from super().relations(values)
         if values["pad_token_id"] is None:
             message = N_("{config} needs a pad_token_id: a number, such as 0.")
@@ -76,13 +76,13 @@ def _gated(t: Trace, c: Config, x: Value) -> Value:
 def layers(
     t: Trace, c: Config, x: Value, kind: str, gated: Callable[[Trace, Config, Value], Value], *, bias: bool
 ) -> Value:
-    """The rotary positions and all layers; ``bias`` is that of the attention's dense layers."""
+    """The rotary positions and all layers; ``bias``: whether the attention's dense layers have biases."""
     with t.block("", component="encoder"):
         with t.block("rotary positions"):
             angles = t.angles("rotary_emb", f"{kind}RotaryEmbedding", x, c.attention_head_size)
         with t.repeat("layers", c.num_hidden_layers, f"{kind}Layer"), t.ordered(*_LAYER):
             heads, size = c.num_attention_heads, c.attention_head_size
-            with t.attention("self_attn", f"{kind}Attention", heads, size, "rotary", block="attention"):
+            with t.attention("self_attn", f"{kind}Attention", heads, size, block="attention"):
                 query, key, value = bert.projected(t, x, "q_proj", "k_proj", "v_proj", bias=bias)
                 p = c.attention_probs_dropout_prob
                 y = t.attend(query, key, value, dropout=p, dropout_name="", angles=(angles,))
@@ -116,5 +116,4 @@ FAMILY = Family(
         _class("token-classification", bert.token_classification),
     ),
     presets(NomicBertConfig, {"nomic-ai/nomic-embed-text-v1.5": {}}),
-    like_bert=False,
 )

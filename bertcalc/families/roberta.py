@@ -1,7 +1,7 @@
-"""RoBERTa (Liu et al. 2019, arXiv:1907.11692): BERT's layers, with embeddings and heads of its own.
+"""RoBERTa (Liu et al. 2019, arXiv:1907.11692): BERT's layers with different embeddings and heads.
 
-Hugging Face's modeling_roberta.py as a program: what is the same as in BERT is BERT's. XLM-RoBERTa and CamemBERT are
-the same program under other names (``family``).
+Hugging Face's modeling_roberta.py as a program, which reuses that of BERT. XLM-RoBERTa and CamemBERT are the same
+program under other names (``family``).
 """
 
 from collections.abc import Iterator, Mapping
@@ -29,7 +29,6 @@ class RobertaConfig(bert.BertConfig):
 
     @classmethod
     def relations(cls, values: Mapping[str, Any]) -> Iterator[Problem]:
-        """What is wrong between fields that are right by themselves."""
         yield from super().relations(values)
         pad, positions = values["pad_token_id"], values["max_position_embeddings"]
         if values["position_embedding_type"] != "absolute":
@@ -50,7 +49,7 @@ class RobertaConfig(bert.BertConfig):
 
     @property
     def longest(self) -> int:
-        """The longest sequence: the rows up to the one for padding are never positions."""
+        """The longest sequence: rows of the table up to that of padding are never used as positions."""
         return self.max_position_embeddings - (self.pad_token_id or 0) - 1
 
 
@@ -64,29 +63,28 @@ def _body(kind: str, t: Trace, c: RobertaConfig, pooler: bool) -> Hidden:
 _EMBEDDINGS = ("word_embeddings", "token_type_embeddings", "LayerNorm", "dropout", "position_embeddings")
 
 
-def _language_model(kind: str, t: Trace, c: RobertaConfig, hidden: Hidden) -> None:
-    """The head for masked and causal language modeling: always with GELU, whatever the layers have."""
+def language_model(
+    kind: str, t: Trace, c: Config, hidden: Hidden, *, prefix: str = "roberta", own_bias: bool = True
+) -> None:
+    """The head for masked and causal language modeling, always with GELU, whatever the layers have.
+
+    ``prefix`` is that of the body; ``own_bias``: whether the head owns a bias, to which the decoder's can be tied.
+    """
     tied = {}
     if c.tie_word_embeddings:
-        tied = {"weight": "roberta.embeddings.word_embeddings.weight", "bias": "lm_head.bias"}
+        tied["weight"] = f"{prefix}.embeddings.word_embeddings.weight"
+        if own_bias:
+            tied["bias"] = "lm_head.bias"
     with t.module("lm_head", f"{kind}LMHead", block=LANGUAGE_MODEL):
-        language_model(t, c, hidden, tied)
-
-
-def language_model(t: Trace, c: Config, hidden: Hidden, tied: Mapping[str, str], *, bias: bool = True) -> None:
-    """What is in that head; ``tied`` are the tensors of its decoder that are owned elsewhere.
-
-    Its own ``bias`` is the decoder's as well, where they are tied.
-    """
-    own = t.parameter("bias", (c.vocab_size,), role="decoder bias") if bias else ()
-    x = t.function("gelu", t.linear("dense", hidden.states, c.hidden_size, role="transform"), "gelu")
-    x = t.norm("layer_norm", x, c.layer_norm_eps)
-    t.output("logits", t.linear("decoder", x, c.vocab_size, role="decoder", tied=tied, using=own))
+        bias = t.parameter("bias", (c.vocab_size,), role="decoder bias") if own_bias else ()
+        x = t.function("gelu", t.linear("dense", hidden.states, c.hidden_size, role="transform"), "gelu")
+        x = t.norm("layer_norm", x, c.layer_norm_eps)
+        t.output("logits", t.linear("decoder", x, c.vocab_size, role="decoder", tied=tied, using=bias))
 
 
 def sequence_classification(kind: str, t: Trace, c: Config, hidden: Hidden) -> None:
     """A dense layer and a classifier over the first token, with dropout before both."""
-    p = c.hidden_dropout_prob if c.classifier_dropout is None else c.classifier_dropout
+    p = c.head_dropout
     with t.module("classifier", f"{kind}ClassificationHead", order=("dense", "dropout", "out_proj")):
         x = t.dropout("dropout", t.first_token(hidden.states), p)
         x = t.function("tanh", t.linear("dense", x, c.hidden_size, role="dense"), "tanh")
@@ -94,8 +92,8 @@ def sequence_classification(kind: str, t: Trace, c: Config, hidden: Hidden) -> N
 
 
 def _multiple_choice(t: Trace, c: RobertaConfig, hidden: Hidden) -> None:
-    """One score for each choice; it does not ask for classifier_dropout."""
-    bert.scores_of_choices(t, hidden, c.hidden_dropout_prob)
+    """One score for each choice, without using classifier_dropout."""
+    bert.side_by_side(t, bert.classified(t, hidden.pooled, 1, c.hidden_dropout_prob))
 
 
 POSITIONS = {
@@ -109,9 +107,9 @@ _CHOICES = ("input_ids", "token_type_ids", "attention_mask", "labels", "position
 def family(
     name: str, config: type[RobertaConfig], published: Mapping[str, Mapping[str, Any]], *, head_first: bool = False
 ) -> Family:
-    """RoBERTa under the names of a family."""
+    """RoBERTa's program as a family of its own, with its name, configuration and presets."""
     kind = config.__name__.removesuffix("Config")
-    cls, words = Named(kind), partial(_language_model, kind)
+    cls, words = Named(kind), partial(language_model, kind)
     classes = (
         cls("base", bert.base, *ENCODER, *CACHE, pooler=True),
         cls("masked-lm", words, *ENCODER),
@@ -121,11 +119,11 @@ def family(
         cls("question-answering", bert.question_answering),
         cls("multiple-choice", _multiple_choice, pooler=True)._replace(inputs=_CHOICES),
     )
-    body = partial(_body, kind)
-    return Family(name, "roberta", config, body, classes, presets(config, published), head_first, meanings=POSITIONS)
+    body, found = partial(_body, kind), presets(config, published)
+    return Family(name, "roberta", config, body, classes, found, head_first, like_bert=True, meanings=POSITIONS)
 
 
-# The table has two rows more than there are positions: they are counted from the one after padding.
+# The position table has two rows more than there are positions, which are counted from the row after padding.
 SIZES: dict[str, Any] = {"max_position_embeddings": 514, "type_vocab_size": 1, "layer_norm_eps": 1e-5}
 FAMILY = family(
     "roberta",

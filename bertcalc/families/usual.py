@@ -1,6 +1,6 @@
-"""What most families have: the fields of a configuration with BERT's defaults, names of classes, sizes of models.
+"""What most families have in common: configuration fields with BERT's defaults, class names, sizes of models.
 
-A family says only what is different: a field that it has besides, or a default.
+A family declares only its differences: additional fields, and other defaults.
 """
 
 from collections.abc import Callable, Mapping
@@ -36,7 +36,7 @@ class EncoderConfig(Config):
 
 @dataclass(frozen=True)
 class DecoderConfig(EncoderConfig):
-    """The same with segment types, of a family whose models can be decoders as well."""
+    """The fields of an encoder with token types that can also be configured as a decoder."""
 
     type_vocab_size: int = 2
     use_cache: bool = True
@@ -68,7 +68,7 @@ _ENDS: dict[Task, str] = {
 
 
 class Named(NamedTuple):
-    """Makes classes whose names begin alike, and that take the same ``tokens`` and ``flags``."""
+    """A factory of classes whose names start with ``kind`` and that take the same ``tokens`` and ``flags``."""
 
     kind: str
     tokens: tuple[str, ...] = TOKENS
@@ -82,7 +82,7 @@ class Named(NamedTuple):
         after: tuple[str, ...] = (),
         **more: Any,
     ) -> Class:
-        """The class for a task. It takes the right answers as usual, and more ``before`` and ``after`` them."""
+        """The class for a task, with the usual label inputs, and further inputs ``before`` and ``after`` them."""
         answers = {"base": (), "question-answering": ANSWERS}.get(task, ("labels",))
         inputs = (*self.tokens, *before, *answers, *after, *self.flags)
         return Class(f"{self.kind}{_ENDS[task]}", task, head, inputs, **more)
@@ -98,7 +98,7 @@ LARGE: dict[str, Any] = {
 
 
 def presets(config: type[Config], published: Mapping[str, Mapping[str, Any]]) -> dict[str, Preset]:
-    """Published models with what differs from the defaults, by where they are on the Hugging Face Hub."""
+    """The presets of published models, given the values that differ from the defaults by repository on the Hub."""
     return {
         repository.rpartition("/")[2]: Preset(config(**sizes), model_card(repository))
         for repository, sizes in published.items()

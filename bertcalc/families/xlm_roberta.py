@@ -1,4 +1,4 @@
-"""XLM-RoBERTa (Conneau et al. 2020, arXiv:1911.02116): RoBERTa with word pieces for a hundred languages."""
+"""XLM-RoBERTa (Conneau et al. 2020, arXiv:1911.02116): RoBERTa with a vocabulary for a hundred languages."""
 
 from dataclasses import dataclass
 

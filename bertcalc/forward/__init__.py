@@ -1,1 +1,1 @@
-"""The forward pass of the tree: its steps, what goes in and comes out, and the walk through them."""
+"""The forward pass: its steps, inputs and outputs, and the walk through them."""

@@ -1,9 +1,8 @@
-"""A call of a forward method: its arguments, as far as they decide what comes out, and what goes in and comes out."""
+"""A call of a forward method, and its inputs and outputs."""
 
 from math import prod
 from typing import Literal, NamedTuple
 
-from bertcalc.config import Problem
 from bertcalc.forward.meanings import MEANINGS
 from bertcalc.forward.steps import BATCH
 from bertcalc.subject import Subject
@@ -11,14 +10,14 @@ from bertcalc.tree.nn import Shape
 
 DType = Literal["int64", "float32", "bool", "int"]
 Container = Literal["", "tuple", "DynamicCache", "EncoderDecoderCache"]
-BYTES: dict[DType, int] = {"int64": 8, "float32": 4, "bool": 0, "int": 0}  # of one element; flags are no tensors
+BYTES: dict[DType, int] = {"int64": 8, "float32": 4, "bool": 0, "int": 0}  # per element; flags are not tensors
 
 
 class Call(NamedTuple):
-    """The arguments of one forward pass, as far as they decide what comes out.
+    """The arguments of a forward pass, as far as they decide the outputs.
 
-    ``encoder_sequence_length`` is that of encoder_hidden_states, None if there are none. ``labels`` says whether
-    the right answers are given, ``label`` is the one that all ``labels`` have; next_sentence_label is 0.
+    ``encoder_sequence_length`` is that of encoder_hidden_states, None if they are not given. ``labels`` says whether
+    labels are given, ``label`` is the value of all ``labels``; next_sentence_label is 0.
     """
 
     batch_size: int = BATCH["batch_size"]
@@ -34,18 +33,18 @@ class Call(NamedTuple):
 
 
 class Tensors(NamedTuple):
-    """Some tensors of one shape."""
+    """A number of tensors of one shape."""
 
     copies: int
     shape: Shape
 
 
 class Entry(NamedTuple):
-    """A named input or output: one tensor, or a container of them (an empty one has no tensors).
+    """A named input or output: one tensor, or a container of tensors, which may be empty.
 
-    An output without tensors and container is None; so is the shape of an input that is not known.
-    ``position`` is the place in the tuple that return_dict=False gives. ``said`` is what an input means in this model,
-    where that is not what its name means in most.
+    An output without tensors or container is None. An input without tensors is a flag, or of unknown shape.
+    ``position`` is the index in the tuple that return_dict=False gives. ``said`` is the meaning of an input in this
+    model, if it differs from the usual one.
     """
 
     name: str
@@ -72,12 +71,7 @@ def attends(subject: Subject, call: Call) -> bool:
 
 
 def caches(subject: Subject, call: Call) -> bool:
-    """Whether the body of the model fills past_key_values, returned or not."""
+    """Whether the body fills past_key_values, even if the class does not return them."""
     config, cls = subject.config, subject.cls
     wanted = config.use_cache if call.use_cache is None or not cls.caches else call.use_cache
     return config.is_decoder and wanted and not (call.labels and cls.labels_stop_caching)
-
-
-def remark(field: str, message: str, **values: object) -> Problem:
-    """What is possible, but does not do what one may expect."""
-    return Problem.of(message, field, **values)

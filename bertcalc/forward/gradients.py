@@ -1,4 +1,4 @@
-"""Which gradients a backward pass computes: of what is trained, and of everything between that and the loss."""
+"""The gradients of a backward pass: of trained tensors, and of everything between them and the loss."""
 
 from collections.abc import Iterable, Mapping, Sequence
 from itertools import pairwise
@@ -14,20 +14,20 @@ NOTHING_FROZEN = Freezing()
 
 
 class Gradients(NamedTuple):
-    """The steps with frozen layers apart, the tensors that each learns, and the steps that a gradient flows through."""
+    """The steps with frozen layers split off, the tensors that each trains, and the steps that gradients pass."""
 
     steps: list[Step]
-    trained: Mapping[str, set[str]]  # by the step's name: the last names of its tensors
+    trained: Mapping[str, set[str]]  # by the step's name: the last parts of its tensors' names
     flowing: set[str]
 
 
 def gradients(steps: Sequence[Step], freezing: Freezing, *, first: bool = False) -> Gradients:
-    """The gradients of the steps of a forward pass; ``first``: the first layer that can learn is apart, too.
+    """The gradients of the steps of a forward pass; ``first`` also splits off the first layer that is not frozen.
 
-    Where nothing is trained in front of it, no gradient flows to its input: that is so of no other layer.
+    If nothing in front of that layer is trained, it is the only one whose input gets no gradient.
     """
     apart, numbers, length = _apart(steps, {freezing.layers, freezing.layers + int(first)})
-    if freezing.layers and freezing.layers == length:  # all of them, wherever they are
+    if freezing.layers and freezing.layers == length:  # all layers are frozen: no need to tell them apart
         numbers = {}
     trains_all = freezing == NOTHING_FROZEN
     owned = {tensor.name: tensor for step in apart for tensor in step.tensors}
@@ -43,10 +43,10 @@ def gradients(steps: Sequence[Step], freezing: Freezing, *, first: bool = False)
 
 
 def _apart(steps: Sequence[Step], cuts: Iterable[int]) -> tuple[list[Step], dict[str, int], int]:
-    """The steps with groups of layers apart, cut in front of some, under names in the manner of slices.
+    """The steps with groups of layers split in front of the layers ``cuts`` and named like slices.
 
-    Also the number of the first layer for each of these names, and how many layers there are. A group that is not cut
-    keeps its name.
+    Also return the number of the first layer for each of these names, and the number of layers. A group that is not
+    split keeps its name.
     """
     before, groups, after = layers = stack(steps)
     apart = list(before)
@@ -69,7 +69,7 @@ def _apart(steps: Sequence[Step], cuts: Iterable[int]) -> tuple[list[Step], dict
 
 
 def _bounds(group: Layers, length: int, cuts: Iterable[int]) -> list[int]:
-    """Where a group of layers begins and ends, and in between where it is cut."""
+    """The first layer of a group, the layers at which it is split, and its end."""
     start, end = group.start, group.start + group.copies
     inner = {cut for cut in cuts if cut not in (0, start, length, length + 1)}
     if isinstance(end, int):
@@ -78,7 +78,7 @@ def _bounds(group: Layers, length: int, cuts: Iterable[int]) -> list[int]:
 
 
 def _flowing(steps: Sequence[Step], trained: Mapping[str, set[str]]) -> set[str]:
-    """The steps that a gradient flows back through: each value is named after the step that gives it."""
+    """The names of the steps that a gradient flows back through. (A value has the name of the step that gives it.)"""
     flowing: set[str] = set()
     for step in steps:
         if step.operation == "angles":  # computed without gradients
@@ -89,12 +89,12 @@ def _flowing(steps: Sequence[Step], trained: Mapping[str, set[str]]) -> set[str]
 
 
 def _number(tensor: Tensor, numbers: Mapping[str, int]) -> int:
-    """The number of the layer that a tensor is in: the first of its group of layers."""
+    """The number of the first layer of the group that a tensor is in."""
     return next((numbers[part] for part in tensor.name.split(".") if part in numbers), 0)
 
 
 def _learned(step: Step, owned: Mapping[str, Tensor]) -> dict[str, Tensor]:
-    """The tensors that a step uses by their last names, with those that it shares."""
+    """The tensors that a step uses, tied ones included, by the last part of their names."""
     tied = step.module.tied if step.module else {}
     return {
         **{tensor.name.rpartition(".")[2]: tensor for tensor in step.tensors},

@@ -1,6 +1,6 @@
-"""What is said at each stop of the walk: a short label, what happens, and the questions that learners ask there.
+"""The texts at each stop of the walk: a short label, an explanation, and questions that learners ask there.
 
-The texts are in lessons.toml: English with placeholders in braces, for whoever shows it to translate.
+The texts are in lessons.toml, in English with placeholders in braces; the caller translates them.
 """
 
 import tomllib
@@ -16,14 +16,14 @@ _Condition = Callable[[Config], bool]
 
 
 class Lesson(NamedTuple):
-    """What a box in the picture says, and what happens there."""
+    """The label of a box in the picture, and the explanation of what happens there."""
 
     label: str
     text: str
 
 
 class Question(NamedTuple):
-    """A question; ``keys`` are ends of what its stops mean, ``when`` and ``unless`` conditions of the configuration."""
+    """A question for the stops whose keys end with one of ``keys``, under conditions on the configuration."""
 
     keys: tuple[str, ...]
     question: str
@@ -37,7 +37,7 @@ def lesson(stop: Stop) -> Lesson:
 
 
 def _special(stop: Stop) -> str:
-    """The key of the words of a stop where what its step means does not decide them; "" where it does."""
+    """The key of the texts of a stop whose own key does not decide them; "" for other stops."""
     module = stop.steps[0].module
     if stop.steps[0].operation == "unused" and stop.key == "embeddings.position":
         return "embeddings.unused position"
@@ -55,12 +55,12 @@ def _special(stop: Stop) -> str:
 
 
 def has_lesson(key: str) -> bool:
-    """Whether anything is said at a stop that means ``key``."""
+    """Whether there are texts for a stop with this key."""
     return _known(key) in _LESSONS
 
 
 def _known(key: str) -> str:
-    """The key of the words for what a step means."""
+    """The key of the texts for a stop: its own, that of attention for cross-attention, or "everywhere" and its role."""
     in_attention = key.replace("cross-attention", "attention")
     return next((one for one in (key, in_attention) if one in _LESSONS), f"everywhere.{key.rpartition('.')[2]}")
 
@@ -73,8 +73,8 @@ def questions(stop: Stop, config: Config) -> Iterator[Question]:
             yield question
 
 
-# What questions depend on. The scores of the word pieces have a bias, but not in a GPT-2; in a EuroBERT where its
-# feed-forward has one.
+# The conditions of questions. The decoder of the language model has a bias, but never in GPT-2, and in EuroBERT only if
+# the feed-forward has one.
 _CONDITIONS: Mapping[str, _Condition] = {
     "padding": lambda config: config.pad_token_id is not None,
     "absolute positions": lambda config: config.position_embedding_type == "absolute",

@@ -1,4 +1,4 @@
-"""What the inputs and outputs of forward methods mean, by their names."""
+"""The meanings of the inputs and outputs of forward methods, by name."""
 
 from bertcalc.text import N_
 
@@ -42,7 +42,7 @@ MEANINGS: dict[str, str] = {
     "cross_attentions": N_("How much each token attends to each token of the encoder, for each head of each layer."),
 }
 _FOR_CROSS_ATTENTION = N_("No effect: only a decoder with add_cross_attention looks at an encoder's output.")
-# What is said of inputs that a class takes and a model does not use.
+# Notes on inputs that a class takes but a model does not use.
 UNUSED: dict[str, str] = {
     "token_type_ids": N_("No effect: there is no table of token types."),
     "task_type_ids": N_("No effect without use_task_id."),

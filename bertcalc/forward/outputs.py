@@ -1,7 +1,7 @@
-"""What goes into a model and what comes out of it: the forward methods of Hugging Face's classes.
+"""The inputs and outputs of a model: the forward methods of Hugging Face's classes.
 
-Every shape is read from the steps of ``forward``: run with integers they give numbers, run with symbols letters.
-Where only transformers 4 can build the configuration, its forward methods are meant, otherwise those of 5.
+Every shape is read from the steps of a run: with integers they are numbers, with symbols letters. If only
+transformers 4 can build the configuration, its forward methods are described, otherwise those of 5.
 """
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
@@ -14,7 +14,7 @@ from bertcalc.families import family_of, output_names
 from bertcalc.family import Class, Model
 from bertcalc.forward import transformers4
 from bertcalc.forward.call import Call as Call
-from bertcalc.forward.call import Container, remark
+from bertcalc.forward.call import Container
 from bertcalc.forward.call import Entry as Entry
 from bertcalc.forward.call import Tensors as Tensors
 from bertcalc.forward.call import attends as attends
@@ -27,24 +27,24 @@ from bertcalc.subject import Subject
 from bertcalc.text import N_
 from bertcalc.tree.nn import Shape
 
-IGNORED = -100  # the label that PyTorch's cross entropy leaves out
+IGNORED = -100  # the label that PyTorch's cross entropy ignores
 
 
 def run(subject: Subject, call: Call) -> list[Step]:
-    """The steps of the call; encoder_hidden_states count only where the class takes them and the layers see them."""
+    """The steps of the call; encoder_hidden_states count only if the class takes them and the layers use them."""
     seen = call.encoder_sequence_length if attends(subject, call) else None
     return subject.model().run(Sizes(call.batch_size, call.sequence_length, seen, call.num_choices))
 
 
 def taking_all(subject: Subject) -> Subject:
-    """The model in which every input is used: ``inputs`` reads its shapes from the steps of that one."""
+    """The model with every input in use, from whose steps ``inputs`` reads the shapes."""
     if not subject.config.has("add_cross_attention"):
         return subject
     return subject._replace(config=replace(subject.config, is_decoder=True, add_cross_attention=True))
 
 
 def inputs(subject: Subject, call: Call, steps: Sequence[Step]) -> list[Entry]:
-    """Every parameter of the class's forward method, in its order; ``steps`` are those of ``taking_all(subject)``."""
+    """Every parameter of the class's forward method, in order; ``steps`` are those of ``taking_all(subject)``."""
     config, cls, found = subject.config, subject.cls, _by_key(steps)
     ids = found["embeddings.input_ids"].gives.shape
     given = {"input_ids", *(cls.targets if call.labels else ())}
@@ -79,7 +79,7 @@ def inputs(subject: Subject, call: Call, steps: Sequence[Step]) -> list[Entry]:
 
 
 def _used(subject: Subject) -> set[str]:
-    """The inputs that something is computed from, as far as the steps say so, and whether a cache is returned."""
+    """The inputs that affect the outputs, as far as the steps show, and use_cache if a cache can be returned."""
     config, steps = subject.config, subject.model().run(Sizes(encoder_sequence_length=subject.seen(1)))
     used = {value.name for step in steps for value in step.takes}
     roles = {step.place.role for step in steps}
@@ -93,7 +93,7 @@ def _used(subject: Subject) -> set[str]:
 
 
 def needs_mask(subject: Subject) -> bool:
-    """Whether the forward method fails without an attention_mask: ModernBERT's mean of each choice."""
+    """Whether forward fails without an attention_mask: ModernBERT's mean over the tokens of each choice."""
     config = subject.config
     means = config.has("classifier_pooling") and vars(config)["classifier_pooling"] == "mean"
     return means and subject.cls.task == "multiple-choice"
@@ -103,7 +103,7 @@ _DECIMAL = ("head_mask", "inputs_embeds", "encoder_hidden_states")
 
 
 def _input_shapes(cls: Class, ids: Shape, found: Mapping[str, Step]) -> dict[str, Shape]:
-    """The shapes of the inputs that are not as input_ids are."""
+    """The shapes of the inputs whose shape differs from that of input_ids."""
     heads = found["attention.key_heads"]
     seen = [value.shape for step in found.values() for value in step.takes if value.name == "encoder_hidden_states"]
     memory: Shape = seen[0] if seen else ()
@@ -121,7 +121,7 @@ def _input_shapes(cls: Class, ids: Shape, found: Mapping[str, Step]) -> dict[str
 
 
 def outputs(subject: Subject, call: Call, steps: Sequence[Step]) -> list[Entry]:
-    """What the forward method returns, in its order; ``steps`` are those of ``run``, or the same with symbols."""
+    """The outputs of the forward method, in order; ``steps`` are those of ``run``, or the same with symbols."""
     cls, version = subject.cls, transformers4.version_of(subject.config)
     given = {step.output: step for step in steps if step.output}
     crossed = attends(subject, call)
@@ -134,15 +134,15 @@ def outputs(subject: Subject, call: Call, steps: Sequence[Step]) -> list[Entry]:
             shape = given[name].gives.shape
             flat = cls.flattens_regression and call.labels and subject.config.num_labels == 1
             entries.append(Entry(name, "float32", (Tensors(1, shape[:-1] if flat else shape),)))
-        elif whole or ("return_dict" in cls.inputs and not call.return_dict):  # which makes its tuples by itself
+        elif whole or ("return_dict" in cls.inputs and not call.return_dict):  # such a class builds the tuple itself
             entries.append(Entry(name, "float32", ()))
     cached = "past_key_values" in body and caches(subject, call)
     extras = [_cache(steps, crossed, _container(subject))] if cached else []
     if call.output_hidden_states:
         layers = stack(steps)
-        # The embeddings' own output has the shape of every layer's.
+        # The output of the embeddings has the shape of a layer's output.
         shape = layers.groups[-1].steps[-1].gives.shape
-        # GPT-2 puts choices apart again in the last.
+        # In GPT-2, the last of them has the choices on an axis of their own again.
         last = next((step.gives.shape for step in layers.after if step.place.role == "choices_apart"), None)
         states_of = (Tensors(layers.length, shape), Tensors(1, last)) if last else (Tensors(layers.length + 1, shape),)
         states = Entry("hidden_states", "float32", states_of, "tuple")
@@ -156,16 +156,16 @@ def outputs(subject: Subject, call: Call, steps: Sequence[Step]) -> list[Entry]:
     return entries if call.return_dict else [entry._replace(position=at) for at, entry in enumerate(entries)]
 
 
-_OF_BODY = ("past_key_values", "cross_attentions")  # what the body of a decoder returns besides
+_OF_BODY = ("past_key_values", "cross_attentions")  # further outputs of a decoder's body
 
 
 def num_tensors(entries: Iterable[Entry]) -> int:
-    """How many tensors all outputs are together; last_hidden_state is itself the last of hidden_states."""
+    """The number of tensors in all outputs; last_hidden_state is the last of hidden_states and counts once."""
     return sum(tensors.copies for entry in _distinct(entries) for tensors in entry.tensors)
 
 
 def total_bytes(entries: Iterable[Entry]) -> int:
-    """Bytes of all outputs together; last_hidden_state is itself the last of hidden_states."""
+    """The bytes of all outputs; last_hidden_state is the last of hidden_states and counts once."""
     return sum(entry.num_bytes() for entry in _distinct(entries))
 
 
@@ -189,7 +189,7 @@ def _cache(steps: Sequence[Step], cross: bool, alone: Container) -> Entry:
 
 
 def _container(subject: Subject) -> Container:
-    """What keys and values are in where no encoder gave any."""
+    """The container of keys and values if there are none of an encoder."""
     crosses = family_of(subject.config).cross_cache and subject.config.add_cross_attention
     return "EncoderDecoderCache" if crosses else transformers4.version_of(subject.config).cache
 
@@ -201,7 +201,7 @@ def _attentions(name: str, steps: Sequence[Step], kind: str) -> Entry:
 
 
 def unpadded(cls: Class, config: Config, batch_size: int) -> Problem | None:
-    """What is wrong with several sequences, or with a letter for their number, of which none can be padded."""
+    """The problem with several sequences (or a symbol for their number) if the class cannot handle padding."""
     if not cls.finds_last_token or config.pad_token_id is not None or batch_size == 1:
         return None
     message = N_(
@@ -212,7 +212,7 @@ def unpadded(cls: Class, config: Config, batch_size: int) -> Problem | None:
 
 
 def in_pairs(config: Config) -> Problem | None:
-    """That rotary positions cannot turn an odd head; of letters and columns nothing is said."""
+    """The problem with an odd head size, which rotary positions cannot rotate; None for symbols and columns."""
     heads, hidden_size = config.num_attention_heads, config.hidden_size
     known = isinstance(hidden_size, int) and isinstance(heads, int)
     if not config.turns_pairs or not known or hidden_size // heads % 2 == 0:
@@ -227,7 +227,7 @@ def in_pairs(config: Config) -> Problem | None:
 
 
 def problems(subject: Subject, call: Call) -> Iterator[Problem]:
-    """Why the forward method would not run; the batch has checks of its own, in ``batch_problems``."""
+    """The reasons why the forward method would fail; ``batch_problems`` checks the batch."""
     config, cls = subject.config, subject.cls
     architecture, labels = subject.architecture, config.num_labels
     sizes = {"encoder_sequence_length": cls.sees_encoder, "num_choices": cls.takes_choices}
@@ -261,47 +261,43 @@ def problems(subject: Subject, call: Call) -> Iterator[Problem]:
         remedies: tuple[dict[str, Any], ...] = ({"add_cross_attention": True}, {"encoder_sequence_length": None})
         yield Problem.of(message, "encoder_sequence_length", length, *remedies)
     yield from transformers4.problems(subject, call)
-    yield from _label_problems(subject, call)
+    if call.labels and _classifies(subject):
+        high = _answers(subject, call) - 1
+        if not 0 <= call.label <= high and call.label != IGNORED:
+            nearest = min(max(call.label, 0), high)
+            message = N_(
+                "Label {value} is not possible: it must be from 0 to {high}, the nearest is {nearest}; a label of -100 "
+                "is ignored."
+            )
+            shown = {"value": call.label, "high": high, "nearest": nearest}
+            yield Problem.of(message, "label", call.label, {"label": nearest}, **shown)
 
 
 def scores_of_answers(model: Model) -> int:
-    """How many scores for answers each token gets."""
+    """The number of answer scores per token."""
     return next(step.takes[0].shape[-1] for step in model.run(Sizes()) if step.output == "start_logits")
 
 
-def _label_problems(subject: Subject, call: Call) -> Iterator[Problem]:
-    if not call.labels or not _classifies(subject):
-        return
-    high = _answers(subject, call) - 1
-    if not 0 <= call.label <= high and call.label != IGNORED:
-        nearest = min(max(call.label, 0), high)
-        message = N_(
-            "Label {value} is not possible: it must be from 0 to {high}, the nearest is {nearest}; a label of -100 is "
-            "ignored."
-        )
-        yield Problem.of(message, "label", call.label, {"label": nearest}, value=call.label, high=high, nearest=nearest)
-
-
 def remarks(subject: Subject, call: Call) -> Iterator[Problem]:
-    """What is possible, but does not do what one may expect."""
+    """Notes on inputs that are valid, but do not do what one may expect."""
     config, cls = subject.config, subject.cls
     if cls.caches and call.use_cache and not config.is_decoder:
-        yield remark("use_cache", N_("use_cache has no effect without is_decoder."))
+        yield Problem.of(N_("use_cache has no effect without is_decoder."), "use_cache")
     elif cls.labels_stop_caching and call.use_cache and call.labels:
-        yield remark("use_cache", N_("use_cache has no effect with labels: the class switches it off."))
+        yield Problem.of(N_("use_cache has no effect with labels: the class switches it off."), "use_cache")
     if cls.sees_encoder and call.encoder_sequence_length is not None and not config.is_decoder:
         message = N_("encoder_hidden_states have no effect without is_decoder and add_cross_attention.")
-        yield remark("encoder_sequence_length", message)
+        yield Problem.of(message, "encoder_sequence_length")
     if config.add_cross_attention and not attends(subject, call):
         not_given = N_("Without encoder_hidden_states the cross attention is left out.")
         not_taken = N_("This class does not take encoder_hidden_states: its cross attention is left out.")
-        yield remark("add_cross_attention", not_given if cls.sees_encoder else not_taken)
+        yield Problem.of(not_given if cls.sees_encoder else not_taken, "add_cross_attention")
     if call.output_attentions and config.transformers_version == 5:
         message = N_(
             'This is what a model with attn_implementation="eager" returns; with the default, transformers 5 returns '
             "empty tuples of attentions."
         )
-        yield remark("output_attentions", message)
+        yield Problem.of(message, "output_attentions")
     if call.labels and cls.targets:
         yield from _label_remarks(subject, call)
 
@@ -314,19 +310,19 @@ def _label_remarks(subject: Subject, call: Call) -> Iterator[Problem]:
             message = N_(
                 "No token {value}: a position after the last, {last}, is ignored, and one below 0 counts as 0."
             )
-            yield remark("label", message, value=call.label, last=last)
+            yield Problem.of(message, "label", value=call.label, last=last)
     elif task == "replaced-tokens":
         pass
     elif not _classifies(subject):
-        yield remark("label", N_("With num_labels 1 this is regression: a label can be any number."))
+        yield Problem.of(N_("With num_labels 1 this is regression: a label can be any number."), "label")
     elif call.label == IGNORED:
-        yield remark("label", N_("Labels of -100 are ignored; if all of them are, the loss is nan."))
+        yield Problem.of(N_("Labels of -100 are ignored; if all of them are, the loss is nan."), "label")
     if task in ("causal-lm", "double-heads") and not last:
-        yield remark("label", N_("Each token predicts the next: with a single token, the loss is nan."))
+        yield Problem.of(N_("Each token predicts the next: with a single token, the loss is nan."), "label")
 
 
 def possible(subject: Subject, call: Call) -> Call:
-    """The nearest call that runs; what is wrong with the configuration stays wrong."""
+    """The nearest call that runs; problems with the configuration are left alone."""
     for problem in problems(subject, call):
         for remedy in problem.remedies:
             if set(remedy) <= set(Call._fields):
@@ -335,13 +331,13 @@ def possible(subject: Subject, call: Call) -> Call:
 
 
 def _classifies(subject: Subject) -> bool:
-    """Whether labels are numbers of classes: not with one class (regression), nor where they are positions."""
+    """Whether labels are class indices, not positions and not values of a regression (a single class)."""
     cls = subject.cls
     if cls.task == "sequence-classification":
         return subject.config.num_labels > 1
-    return "labels" in cls.targets and cls.task != "replaced-tokens"  # these are yes or no, as numbers
+    return "labels" in cls.targets and cls.task != "replaced-tokens"  # whose labels are 0.0 or 1.0
 
 
 def _answers(subject: Subject, call: Call) -> int:
-    """The number of classes that a label chooses from: the last side of the logits."""
+    """The number of classes that a label chooses from: the size of the last axis of the logits."""
     return outputs(subject, Call(*call[:4]), run(subject, call))[0].tensors[0].shape[-1]

@@ -1,4 +1,4 @@
-"""The layers of a forward pass: the steps before them, the steps of each kind of layer, and the steps after them."""
+"""The steps of a forward pass, grouped: those before the layers, those of each kind of layer, and those after."""
 
 from collections.abc import Sequence
 from itertools import groupby
@@ -9,9 +9,9 @@ from bertcalc.tree.nn import split_layer
 
 
 class Layers(NamedTuple):
-    """Layers that are made alike, one after the other: the number of the first, how many, the steps of one of them.
+    """Consecutive layers with the same structure: the number of the first, how many there are, the steps of one.
 
-    What runs after them and before other layers, such as a convolution after the first layer, comes with their steps.
+    ``steps`` includes steps between them and the next group, such as a convolution after the first layer.
     """
 
     start: int
@@ -20,22 +20,22 @@ class Layers(NamedTuple):
 
     @property
     def entry(self) -> str:
-        """The name of the value that goes into the first of them."""
+        """The name of the input of the first layer."""
         return self.steps[0].takes[0].name
 
     @property
     def last(self) -> str:
-        """The name of the value that each of them gives to the next."""
+        """The name of the value that each layer passes to the next."""
         return self.steps[-1].gives.name
 
     @property
     def made(self) -> list[str]:
-        """What such a layer consists of: the names of its own steps without its number."""
+        """The names of the layer's own steps, relative to the layer: equal for layers with the same structure."""
         return [inside for layer, inside in (split_layer(step.name) for step in self.steps) if layer]
 
 
 class Stack(NamedTuple):
-    """All steps; the layers in groups that are made alike: of ModernBERT the first layer, and all others."""
+    """All steps, with the layers in groups of the same structure: in ModernBERT the first layer, and all others."""
 
     before: list[Step]
     groups: list[Layers]
@@ -54,7 +54,7 @@ class Stack(NamedTuple):
 
 
 def stack(steps: Sequence[Step]) -> Stack:
-    """The layers of a forward pass, and what comes before and after them."""
+    """Group the steps of a forward pass."""
     found = Stack([], [], [])
     start = 0
     for name, group in groupby(steps, key=lambda step: split_layer(step.name)[0]):
@@ -71,7 +71,7 @@ def stack(steps: Sequence[Step]) -> Stack:
 
 
 def in_layers(step: Step, layers: Sequence[int] | None) -> Step:
-    """A step as it is in some layers, with all angles that it takes there; in all kinds of layers if none are named."""
+    """A step that takes all the angles it uses in these layers; in all layers if ``layers`` is None."""
     if not step.turns:
         return step
     turns = step.turns if layers is None else [step.turns[layer % len(step.turns)] for layer in layers]

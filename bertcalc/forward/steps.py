@@ -1,4 +1,4 @@
-"""What goes through a model at once, and what is wrong with it; the steps that its program runs are in trace.py."""
+"""The size of a batch and its checks; steps are defined in trace.py."""
 
 from collections.abc import Iterator, Mapping
 
@@ -8,13 +8,13 @@ from bertcalc.text import N_
 
 __all__ = ["BATCH", "LARGEST", "Operation", "Step", "Value", "batch_problems"]
 
-# What goes through the model at once, if nobody says otherwise; and the most that is counted.
+# The default batch, and the largest value of both sizes.
 BATCH = {"batch_size": 1, "sequence_length": 128}
 LARGEST = 1_000_000
 
 
 def batch_problems(config: Config, values: Mapping[str, object]) -> Iterator[Problem]:
-    """What is wrong with a batch_size and a sequence_length, for a model of that configuration."""
+    """The problems with a batch_size and a sequence_length for a configuration."""
     for field, default in BATCH.items():
         if problem := check_whole_number(field, values[field], 1, LARGEST, default):
             yield problem

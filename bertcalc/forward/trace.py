@@ -1,11 +1,11 @@
-"""The trace: a family's program declares its modules and runs them in one call, and the trace writes down what happens.
+"""The trace: a family's program declares and runs its modules in one call, and the trace records them.
 
     with t.module("output", "BertSelfOutput"):
         y = t.dropout("dropout", t.linear("dense", y, c.hidden_size, role="output"), c.hidden_dropout_prob)
         x = t.norm("LayerNorm", t.add("add", y, x), c.layer_norm_eps)
 
-Out come the modules (for ``print(model)``), the tensors in Hugging Face's order, and the steps of the forward pass.
-Sizes are whatever the program is given: integers, SymPy symbols, NumPy columns.
+The result is the module tree (for ``print(model)``), the tensors in Hugging Face's order, and the steps of the forward
+pass. Sizes can be integers, SymPy symbols or NumPy columns.
 """
 
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
@@ -65,7 +65,7 @@ Aside = Literal["padding", "ones", "positions", "no positions", "positions for l
 
 
 class _Roles(dict[str, Place]):
-    """The places in a component and block, by role; each is made when it is first asked for."""
+    """The places in a component and block, by role; each is created on first use."""
 
     def __init__(self, component: Component = "head", block: str = "") -> None:
         self.component: Component = component
@@ -80,7 +80,7 @@ _roles = lru_cache(maxsize=1024)(_Roles)
 
 
 class Value(NamedTuple):
-    """What flows between two steps: named after the step that gives it; ids are int64, everything else float."""
+    """A value between two steps, named after the step that gives it; ids are int64, everything else is float."""
 
     name: str
     shape: Shape
@@ -90,15 +90,16 @@ class Value(NamedTuple):
 class Step(NamedTuple):
     """One operation, or all its runs if it is in a repeated layer.
 
-    ``name`` is the module's name without the prefix of the body ("bert."), or for what is no module the name of the
-    module whose forward method does it and a word of ours: ``encoder.layer.*.attention.self.scores``. ``runs`` says how
-    often it comes, ``place`` what it means, ``core`` whether it is between query, key and value and their context;
-    ``output`` is the name under which the model returns what it gives, ``variable`` the module whose forward method has
-    that in a variable, and the variable's name. A sum that is made ``in_place`` has the memory of its first term. Where
-    the last value that it takes differs from layer to layer, ``turns`` has those values: layer n takes the one at n
-    modulo their number. ``wide`` says that it is computed in float32, whatever the model's numbers are. A module that
-    is called ``again`` learns nothing more. ``asides`` are what the body's forward method does in front of it
-    that is no step: see ``Trace.aside``.
+    ``name`` is the module's name without the body's prefix ("bert."). An operation that is not a module has the name of
+    the module whose forward method performs it, and a word that names it: ``encoder.layer.*.attention.self.scores``.
+
+    ``runs``: how often it runs. ``place``: its meaning. ``core``: whether it is part of the attention from query, key
+    and value to their context. ``output``: the name under which the model returns its result. ``variable``: the module
+    whose forward method holds the result in a variable, and the variable's name. ``in_place``: the result reuses the
+    memory of the first input. ``turns``: if the last input differs between layers, its values; layer n takes the one at
+    n modulo their number. ``wide``: computed in float32 whatever the model's dtype. ``again``: a further call of a
+    module, which adds no parameters. ``asides``: operations of the body's forward method in front of it that are not
+    steps (see ``Trace.aside``). ``by_heads``: the heads are split before the last axis is cut (see ``Trace.cut``).
     """
 
     name: str
@@ -107,7 +108,7 @@ class Step(NamedTuple):
     gives: Value
     tensors: tuple[Tensor, ...]
     runs: int
-    module: Module | None = None  # that is called, if it is one
+    module: Module | None = None  # the called module, if it is one
     place: Place = NOWHERE
     core: bool = False
     output: str = ""
@@ -121,21 +122,21 @@ class Step(NamedTuple):
 
     @property
     def key(self) -> str:
-        """What the step means, in one text: attention.query, whatever the modules are called."""
+        """The meaning of the step as text: attention.query, whatever the names of the modules."""
         component, block, role = self.place
         return f"{block or component}.{role}"
 
     @property
     def shared(self) -> bool:
-        """Whether all its runs have the same tensors, in which ALBERT's layers differ from others."""
+        """Whether all its runs share the same tensors, as in ALBERT's layers."""
         return any(_differ(tensor.copies, self.runs) for tensor in self.tensors)
 
     def num_parameters(self) -> int:
-        """Elements of the tensors that the step learns, in one copy."""
+        """The number of parameters in one copy of its tensors."""
         return 0 if self.again else sum(tensor._replace(copies=1).num_parameters() for tensor in self.tensors)
 
     def multiply_adds(self) -> int:
-        """Multiply-adds of its matrix product, in one run; 0 if it is none."""
+        """The multiply-adds of its matrix product in one run; 0 if it is not a matrix product."""
         if isinstance(self.module, Convolution):
             products = self.module.units * self.module.kernel_size
         elif self.operation in ("linear", "matmul"):
@@ -146,16 +147,21 @@ class Step(NamedTuple):
 
 
 def _differ(copies: int, runs: int) -> bool:
-    """Whether they are not the same: of columns and symbols, those that are the same are one object."""
+    """Whether two counts differ. Equal columns or symbols are the same object here."""
     return copies is not runs and not (isinstance(copies, int) and isinstance(runs, int) and copies == runs)
 
 
-class Sizes(NamedTuple):
-    """What goes through a model at once.
+def any_is_one(*sides: int) -> bool:
+    """Whether a size is the integer 1; columns and symbols count as larger."""
+    return any(isinstance(side, int) and side == 1 for side in sides)
 
-    ``encoder_sequence_length`` is that of ``encoder_hidden_states``, None if there are none: then a decoder leaves its
-    cross attention out. ``num_choices`` is read by classes for multiple choice alone. ``cached`` says whether a decoder
-    that is configured to fill a cache does so: causal language models with labels do not.
+
+class Sizes(NamedTuple):
+    """The sizes of a batch.
+
+    ``encoder_sequence_length`` is that of ``encoder_hidden_states``; None if there are none, in which case a decoder
+    skips its cross attention. Only classes for multiple choice read ``num_choices``. ``cached`` says whether a decoder
+    that is configured to fill a cache does so; causal language models with labels do not.
     """
 
     batch_size: int = 1
@@ -166,10 +172,10 @@ class Sizes(NamedTuple):
 
 
 class Trace:
-    """What a program is written with. ``steps`` is None where only the modules are wanted, which is twice as fast."""
+    """The API of the families' programs. ``steps`` is None if only the modules are needed, which is twice as fast."""
 
     def __init__(self, root: Module, base: str, sizes: Sizes, steps: list[Step] | None, *, choices: bool) -> None:
-        """``base`` is the prefix of the body's names, such as "bert."; with ``choices`` each sequence has several."""
+        """``base`` is the prefix of the body's names, such as "bert."; with ``choices``, each sequence has several."""
         self._module = root
         self._path = ""
         self._base = base
@@ -181,15 +187,14 @@ class Trace:
         self.sizes = sizes
         self.steps = steps
 
-    # Modules with modules inside: ``with`` each of them, what is in it is declared.
+    # Modules with children: each is a context manager, within which its children are declared.
 
     def module(
         self, name: str, kind: str, *, component: Component | None = None, block: str = "", order: Iterable[str] = ()
     ) -> "Trace":
-        """A module, within which the next ones are declared; ``component`` and ``block`` hold for all of them.
+        """Declare a module with children; ``component`` and ``block`` apply to all of them.
 
-        ``order`` has the names of children in the order in which Hugging Face registers them, where they run in
-        another one.
+        ``order`` has the names of the children in Hugging Face's registration order, if that is not the running order.
         """
         self._module.children[name] = module = Module(kind)
         if order:
@@ -199,18 +204,10 @@ class Trace:
         return self._enter(name, module, self._roles)
 
     def attention(
-        self,
-        name: str,
-        kind: str,
-        heads: int,
-        head_size: int,
-        positions: str = "absolute",
-        *,
-        block: str = "",
-        order: Iterable[str] = (),
+        self, name: str, kind: str, heads: int, head_size: int, *, block: str = "", order: Iterable[str] = ()
     ) -> "Trace":
-        """A module in which query, key and value are."""
-        self._module.children[name] = module = Attention(kind, heads, head_size, positions)
+        """Declare the parent of query, key and value."""
+        self._module.children[name] = module = Attention(kind, heads, head_size)
         module.order = order
         return self._enter(name, module, _roles(self._roles.component, block) if block else self._roles)
 
@@ -224,12 +221,11 @@ class Trace:
         start: int | None = None,
         alike: bool = False,
     ) -> "Trace":
-        """A ModuleList of ``copies`` of the one layer that is declared within, run ``runs`` times in all.
+        """Declare a ModuleList with ``copies`` of the layer declared within, run ``runs`` times in all.
 
-        As many runs as copies unless said otherwise: ALBERT runs a single layer twelve times. Where the first layer
-        differs from the others, it is declared for itself with ``start=0`` (and called 0), then the others with
-        ``start=1`` (and called * all together). Where they are ``alike``, and only something else runs after the first,
-        all of them are * in the tree.
+        By default there are as many runs as copies; ALBERT runs a single layer twelve times. If the first layer differs
+        from the others, declare it with ``start=0`` (its name is then 0) and the others with ``start=1`` (named *).
+        With ``alike``, the layers do not differ, but another module runs after the first: all are * in the tree.
         """
         layers = self._module.children.setdefault(name, ModuleList())
         assert isinstance(layers, ModuleList)
@@ -243,11 +239,11 @@ class Trace:
         return self._enter(f"{name}.{group}", layer, self._roles, copies, copies if runs is None else runs)
 
     def block(self, block: str, *, component: Component | None = None) -> "Trace":
-        """What is declared within belongs to a block or component, although it is in no module of its own."""
+        """Put what is declared within into a block or component, without a module of its own."""
         return self._enter("", self._module, _roles(component or self._roles.component, block))
 
     def ordered(self, *order: str) -> "Trace":
-        """Children of the present module are registered in this order, and before the others."""
+        """Register these children of the current module first and in this order."""
         self._module.order = order
         return self._enter("", self._module, self._roles)
 
@@ -266,21 +262,21 @@ class Trace:
         return self
 
     def __enter__(self) -> None:
-        """The module was entered when it was named."""
+        """Do nothing: the method that returned the trace has already entered the module."""
 
     def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, at: TracebackType | None) -> None:
         self._module, self._path, self._roles, self._copies, self._runs = self._outer.pop()
 
     @contextmanager
     def core(self) -> Iterator[None]:
-        """What runs within is between query, key and value and their context."""
+        """Mark the steps within as part of the attention from query, key and value to their context."""
         self._core = True
         yield
         self._core = False
 
     @contextmanager
     def not_run(self) -> Iterator[None]:
-        """What is declared within is built, but never called: a step for each module that learns something says so."""
+        """Declare modules that are never called; those with parameters get a step "unused" each."""
         steps, self.steps = self.steps, None
         before = set(self._module.children)
         yield
@@ -297,7 +293,7 @@ class Trace:
                 place = module.place._replace(role=module.place.role or "unused")
                 steps.append(Step(gives.name, "unused", (), gives, tensors, self._runs, place=place))
 
-    # Modules that learn something, and calls of them.
+    # Modules without children: declared and called.
 
     def linear(
         self,
@@ -310,7 +306,7 @@ class Trace:
         tied: Mapping[str, str] = NOT_TIED,
         using: tuple[Tensor, ...] = (),
     ) -> Value:
-        """y = x W^T + b. ``tied``: names of tensors owned elsewhere, by the last name; ``using``: more that it uses."""
+        """y = x W^T + b. ``tied``: full names of tied tensors, by the last part; ``using``: further tensors it uses."""
         shape = x.shape
         module = Linear(shape[-1], out_features, tied, bias)
         if out_features is not shape[-1]:
@@ -323,81 +319,82 @@ class Trace:
         return self._call(name, Conv1D(shape[-1], out_features), "linear", x, (*shape[:-1], out_features), role)
 
     def convolution(self, name: str, x: Value, kernel_size: int, *, role: str) -> Value:
-        """A convolution over the tokens (torch.nn.Conv1d), which are the last axis of what goes in and comes out."""
+        """A convolution over the tokens (torch.nn.Conv1d), which are the last axis of input and output."""
         module = Convolution(x.shape[1], kernel_size)
         return self._call(name, module, "convolution", x, x.shape, role)
 
     def embedding(
         self, name: str, ids: Value, rows: int, width: int, *, role: str, padding_idx: int | None = None
     ) -> Value:
-        """One row of a table for each of the ids."""
+        """Look up the row of each id."""
         return self._call(name, Embedding(rows, width, padding_idx), "lookup", ids, (*ids.shape, width), role)
 
     def table(self, name: str, rows: int, width: int, *, role: str) -> Value:
-        """All rows of a table at once: the module is not called, its tensor is read."""
-        gives = Value(name, (rows, width))
+        """All rows of an embedding: the module is not called, its weight is read directly."""
         self._module.children[name] = module = Embedding(rows, width)
         module.place = place = self._roles[role]
-        if self.steps is None:
-            return gives
-        path = f"{self._path}.{name}" if self._path else name
-        gives = gives._replace(name=path.removeprefix(self._base))
-        tensors = (Tensor(f"{path}.weight", gives.shape, self._copies, place),)
-        self.steps.append(Step(gives.name, "table", (), gives, tensors, self._runs, place=place))
-        return gives
+        weight = Tensor(f"{self._path}.{name}.weight", (rows, width), self._copies, place)
+        return self.step(name, "table", shape=weight.shape, role=role, tensors=(weight,))
 
     def product(
         self, name: str, x: Value, out_features: int, *, role: str, table: str, using: tuple[Tensor, ...] = ()
     ) -> Value:
-        """A product with a ``table`` that is owned elsewhere, by its tensor's name, where no module does it."""
+        """A product with the tensor named ``table``, which another module owns, without a module of its own."""
         shape = (*x.shape[:-1], out_features)
         module = Linear(x.shape[-1], out_features, {"weight": table}, bias=False)
         return self.step(name, "linear", x, shape=shape, role=role, module=module, tensors=using)
 
     def norm(self, name: str, x: Value, eps: float, *, kind: str = "LayerNorm", bias: bool = True) -> Value:
-        """A normalization over the last axis; RMSNorm has no bias."""
+        """A normalization over the last axis; an RMSNorm has no bias."""
         shape = x.shape
         return self._call(name, Norm(kind, shape[-1], eps, bias), "norm", x, shape, "norm")
 
     def dropout(self, name: str, x: Value, p: float, *, role: str = "dropout") -> Value:
-        """Dropout; one that was called before is called again."""
+        """Dropout. The same module can be called several times."""
         return self._call(name, Dropout(p), "dropout", x, x.shape, role)
 
+    def dropout_or_identity(self, name: str, x: Value, p: float) -> Value:
+        """Dropout, or an Identity if its probability is 0."""
+        if p > 0:
+            return self.dropout(name, x, p)
+        self.idle(name, "Identity")
+        return x
+
     def activation(self, name: str, x: Value, kind: str, *, role: str = "activation") -> Value:
-        """The module of an activation, by its name in transformers."""
+        """The module of an activation, by its name in ACT2FN."""
         facts = ACTIVATIONS[kind]
         learned = dict(facts.parameters) if facts.parameters else NO_TENSORS
         module = Activation(facts.kind, facts.kept, facts.extra, learned)
         return self._call(name, module, "activation", x, x.shape, role)
 
     def gelu(self, name: str, x: Value) -> Value:
-        """PyTorch's own module of GELU, where no field chooses an activation."""
+        """torch.nn.GELU, for activations that no field chooses."""
         module = Activation("GELU", ACTIVATIONS["gelu"].kept, "approximate='none'")
         return self._call(name, module, "activation", x, x.shape, "gelu")
 
     def idle(self, name: str, kind: str) -> None:
-        """A module that neither learns nor changes anything, such as Identity: it is printed, and no step."""
+        """Declare a module that only appears in print and is not a step, such as Identity."""
         children = self._module.children
         children[name] = module = Module(kind)
         module.place = self._roles[""]
 
     def parameter(self, name: str, shape: Shape, *, role: str) -> tuple[Tensor, ...]:
-        """A tensor that the present module owns itself."""
+        """Declare a tensor that the current module itself owns."""
         module, place = self._module, self._roles[role]
         module.parameters = {**module.parameters, name: shape}
         module.places = {**module.places, name: place}
         return (Tensor(f"{self._path}.{name}", shape, self._copies, place),)
 
-    # Operations that are no modules.
+    # Operations that are not modules.
 
     def inputs(self, *names: str) -> tuple[Value, ...]:
-        """Token numbers that come in from outside; several choices of a sequence are laid out one after the other."""
+        """The id inputs of the model; the choices of a sequence are flattened into the batch axis."""
         batch, length, _encoder, choices, _cached = self.sizes
         if self.steps is None:
             return (Value("ids", (batch, length), ids=True),) * len(names)
         given = (batch, choices, length) if self._choices else (batch, length)
         values = [Value(name, given, ids=True) for name in names]
-        # In front of the body, whose modules have their names from it.
+        # The inputs belong to no module, so their names have no path.
         path, self._path = self._path, ""
         self.steps += [Step(value.name, "input", (), value, (), 1, place=self._roles[value.name]) for value in values]
         if self._choices:
@@ -410,7 +407,7 @@ class Trace:
         return tuple(values)
 
     def encoder_hidden_states(self, width: int) -> Value | None:
-        """What an encoder gives a decoder to see, if anything."""
+        """The output of an encoder that cross attention attends to, if given."""
         batch, _length, seen, choices, _cached = self.sizes
         if seen is None:
             return None
@@ -427,12 +424,12 @@ class Trace:
         tensors: tuple[Tensor, ...] = (),
         **said: Any,
     ) -> Value:
-        """An operation that is no module of its own; its role is its name unless it has another one.
+        """Record an operation that is not a module; its role is its name unless ``role`` is given.
 
-        ``said`` are more fields of the step.
+        ``said`` are further fields of the step.
         """
         if self.steps is None:
-            return takes[0] if shape is takes[0].shape else Value(name, shape, ids)
+            return takes[0] if takes and shape is takes[0].shape else Value(name, shape, ids)
         path = self._path.removeprefix(self._base)
         gives = Value(f"{path}.{name}" if path and f"{path}." != self._base else name, shape, ids)
         place = self._roles[role or name]
@@ -443,27 +440,27 @@ class Trace:
     def add(
         self, name: str, *takes: Value, role: str = "", in_place: bool = False, using: tuple[Tensor, ...] = ()
     ) -> Value:
-        """A sum, in the shape of its first term; ``in_place`` is Python's +=, ``using`` a bias that is added."""
+        """A sum with the shape of its first term; ``in_place``: by Python's +=; ``using``: a bias that is added."""
         if self.steps is None:
             return takes[0]
         return self.step(name, "add", *takes, shape=takes[0].shape, role=role, in_place=in_place, tensors=using)
 
     def divide(self, name: str, x: Value, *, wide: bool = False) -> Value:
-        """A quotient by a tensor of one number; ``wide``: which is a float32, whatever the model's numbers are."""
+        """A division by a tensor with one element, which is float32 with ``wide``, whatever the model's dtype."""
         return self.step(name, "divide", x, shape=x.shape, wide=wide)
 
     def multiply(self, name: str, *takes: Value) -> Value:
-        """A product number by number, as in a gated feed-forward."""
+        """An elementwise product, as in a gated feed-forward."""
         return self.step(name, "multiply", *takes, shape=takes[0].shape)
 
     def angles(self, name: str, kind: str, x: Value, head_size: int) -> Value:
-        """The module that gives the cosine and the sine of each position's angles; called again, other angles."""
+        """The module that computes cosines and sines for each position; a second call gives other angles."""
         module = self._module.children.get(name)
         called = f"{name}_again" if module else name
         if not module:
             self.idle(name, kind)
             module = self._module.children[name]
-        # The frequencies, and a copy of them: one for each pair.
+        # The frequencies, one for each pair, and a copy of them.
         module.buffers = {**module.buffers, f"{called}.inv_freq": ((head_size,), False)}
         if self.steps is None:
             return x
@@ -471,24 +468,20 @@ class Trace:
         return self.step(called, "angles", x, shape=(2, 1, length, head_size), role="angles", module=module)
 
     def rotate(self, name: str, x: Value, angles: Sequence[Value] = (), *, wide: bool = False) -> Value:
-        """Rotary positions (Su et al. 2021, arXiv:2104.09864): pairs of numbers turned by an angle; learns nothing.
+        """Rotary positions (Su et al. 2021, arXiv:2104.09864): pairs of numbers rotated by an angle; no parameters.
 
-        Where layers take different ``angles`` by turns, these are several. ``wide``: in float32, whatever the model's
-        numbers are.
+        Several ``angles`` are taken by the layers in turn. ``wide``: in float32, whatever the model's dtype.
         """
         turns = tuple(angles) if len(angles) > 1 else ()
         return self.step(name, "rotate", x, *angles[:1], shape=x.shape, turns=turns, wide=wide)
 
     def mean(self, name: str, x: Value, mask: Value, *, in_place: bool = False) -> Value:
-        """The mean of the vectors of a sequence's tokens, as far as the mask does not leave them out.
-
-        ``in_place``: their sum is divided by Python's /=.
-        """
+        """The mean over the tokens of a sequence that are not masked; with ``in_place``, /= divides the sum."""
         batch, _length, width = x.shape
         return self.step(name, "mean", x, mask, shape=(batch, width), in_place=in_place)
 
     def function(self, name: str, x: Value, kind: str, *, role: str = "activation") -> Value:
-        """An activation that is called as a function: it is in no tree."""
+        """An activation called as a function, which is not in the module tree."""
         module = Activation(ACTIVATIONS[kind].kind, ACTIVATIONS[kind].kept)
         return self.step(name, "activation", x, shape=x.shape, role=role, module=module)
 
@@ -497,9 +490,9 @@ class Trace:
         return self.step(name, "view", x, shape=(batch, width), role=role)
 
     def cut(self, x: Value, *names: str, by_heads: bool = False) -> tuple[Value, ...]:
-        """The last axis cut into equal pieces: a fused projection into query, key and value.
+        """Split the last axis into equal pieces, such as a fused projection into query, key and value.
 
-        ``by_heads``: the heads of all of them are told apart first.
+        ``by_heads``: the heads are split off first.
         """
         shape = (*x.shape[:-1], x.shape[-1] // len(names))
         return tuple(self.step(name, "view", x, shape=shape, role="cut", by_heads=by_heads) for name in names)
@@ -522,18 +515,17 @@ class Trace:
         written_out: bool = False,
         shared_by: int | None = None,
     ) -> Value:
-        """softmax(Q K^T / sqrt(d)) V in the heads of the present Attention module, and the heads side by side again.
+        """softmax(Q K^T / sqrt(d)) V in the heads of the current Attention module, with the heads merged again.
 
-        ``dropout`` is that of the weights; without a ``dropout_name`` no module does it, and with None there is none.
-        ``distances`` adds what depends on the distance of two tokens to the scores, given scores, query and key;
-        ``bias`` is added after the division. With ``angles``, query and key are rotated. ``wide`` says that the softmax
-        is in float32, whatever the model's numbers are, ``wide_angles`` that the rotation is. With ``cached``, keys and
-        values are read from the cache that they were put into, of which BERT's programs say nothing: theirs are kept
-        once, with a cache or without. Where it is ``written_out``, scores and weights are variables of the module's
-        forward method and of no other. There are as many keys and values as heads, or ``shared_by`` says how many, each
-        for several heads (Ainslie et al. 2023, arXiv:2305.13245).
+        ``dropout``: its probability for the weights, None for no dropout; with ``dropout_name`` "" no module does it.
+        ``distances``: adds position-dependent scores, given scores, query and key. ``bias``: added after the division.
+        ``angles``: query and key are rotated. ``wide`` and ``wide_angles``: softmax and rotation are in float32,
+        whatever the model's dtype. ``cached``: keys and values are copied into the cache and read from it; BERT's
+        programs leave this out because their keys and values are kept once, with or without a cache. ``written_out``:
+        scores and weights are variables of the module's forward method itself. ``shared_by``: the number of key/value
+        heads, each for several query heads (Ainslie et al. 2023, arXiv:2305.13245); None for as many as query heads.
         """
-        if self.steps is None:  # nothing but what is declared here
+        if self.steps is None:  # only declare modules
             if distances:
                 distances(query, query, key)
             if dropout is None or not dropout_name:
@@ -582,35 +574,35 @@ class Trace:
         return merged
 
     def output(self, name: str, value: Value | None) -> None:
-        """Say under which name the model returns a value; None for one that it has not."""
+        """Declare a value as an output of the model; None, for one that this model lacks, is ignored."""
         if value is not None:
             self._say(value, output=name)
 
     def variable(self, name: str, value: Value) -> Value:
-        """Say that the forward method of the present module has the value in a variable, from now on.
+        """Record that a variable in the current module's forward method holds the value from now on.
 
-        So it is alive until that variable is set anew, or the method returns. What no variable has is alive as long as
-        somebody needs it; where all families do the same, it is said in memory/held.py.
+        It stays alive until the variable is reassigned or the method returns. A value without a variable is alive as
+        long as it is needed; variables that all families have in common are in memory/held.py.
         """
         self._say(value, variable=(f"{self._path}.".removeprefix(self._base).removesuffix("."), name))
         return value
 
     def aside(self, value: Value, *done: Aside) -> Value:
-        """Say what the body's forward method does in front of the step that gives the value, for memory/.
+        """Record what the body's forward method does before the step that gives the value, for memory/.
 
-        It warns if it finds padding, makes a mask of ones, numbers the positions, which may be handed to all layers, or
-        makes zeros in place of theirs, or makes the masks. What is not said: modules of embeddings have positions in a
-        buffer, and masks are made in front of the encoder.
+        It checks for padding to warn about, creates a mask of ones, position ids (possibly passed to all layers) or
+        zeros instead of them, or the attention masks. By default, position ids are in a buffer of the embeddings, and
+        masks are created in front of the encoder.
         """
         self._say(value, asides=done)
         return value
 
     def buffer(self, name: str, shape: Shape, *, ids: bool = False) -> None:
-        """A tensor of the present module that nobody learns: whole numbers, or such as the parameters are."""
+        """Declare a buffer of the current module: of integers with ``ids``, otherwise of the model's dtype."""
         self._module.buffers = {**self._module.buffers, name: (shape, ids)}
 
     def _say(self, value: Value, **said: Any) -> None:
-        """Say something of the step that gives a value."""
+        """Set fields of the step that gives a value."""
         if self.steps is None:
             return
         for at in range(len(self.steps) - 1, -1, -1):
@@ -629,7 +621,7 @@ class Trace:
         role: str,
         using: tuple[Tensor, ...] = (),
     ) -> Value:
-        """A module without modules inside: declared, unless it was before, and called."""
+        """Declare a module without children, unless that was done before, and call it."""
         module.place = place = self._roles[role]
         children = self._module.children
         again = name in children

@@ -1,7 +1,7 @@
-"""What transformers 4 does in a way of its own.
+"""The differences between the forward methods of transformers 4 and 5.
 
-A model with relative positions can be built by 4 alone, so that 4 is meant there, and 5 everywhere else. What it prints
-and shares otherwise is in the families' programs, what it keeps for training in ``bertcalc.memory``.
+Only 4 can build models with relative positions, so 4 is described for them and 5 for all others. Differences in printed
+modules and tied tensors are in the families' programs, those in saved tensors in ``bertcalc.memory``.
 """
 
 from collections.abc import Iterator
@@ -9,17 +9,18 @@ from typing import NamedTuple
 
 from bertcalc.config import Config, Problem
 from bertcalc.families import family_of
-from bertcalc.forward.call import Call, Container, attends, caches, remark
+from bertcalc.families.usual import FLAGS
+from bertcalc.forward.call import Call, Container, attends, caches
 from bertcalc.subject import Subject
 from bertcalc.text import N_
 
 
 class Version(NamedTuple):
-    """A major version of transformers: how it is installed, and what its forward methods take and return.
+    """A major version of transformers: its pip requirement, and the inputs and outputs of its forward methods.
 
     ``need_weights`` are the activations that cannot be built on the meta device. ``cache`` is the container of keys and
-    values without cross attention. With ``whole_tuples``, a tuple has all that the body returns, and None for a missing
-    pooler. With ``states_first``, the body gives hidden_states before past_key_values.
+    values without cross attention. With ``whole_tuples``, a tuple has everything that the body returns, and None for a
+    missing pooler. With ``states_first``, the body returns hidden_states before past_key_values.
     """
 
     requirement: str = "transformers>=5"
@@ -30,20 +31,19 @@ class Version(NamedTuple):
     empty_cross_attentions: bool = True
 
     def inputs(self, names: tuple[str, ...]) -> tuple[str, ...]:
-        """The parameters of a class's forward method, from those in transformers 5."""
+        """The parameters of a class's forward method in this version, given those in transformers 5."""
         if self is FIVE:
             return names
         at = names.index("inputs_embeds")
         same = tuple(name for name in names if name != "logits_to_keep")
-        flags = ("output_attentions", "output_hidden_states", "return_dict")
         cached = ("cache_position",) if "past_key_values" in names else ()
-        return (*same[:at], "head_mask", *same[at:], *flags, *cached)
+        return (*same[:at], "head_mask", *same[at:], *FLAGS, *cached)
 
 
 FIVE = Version()
 FOUR = Version(
     requirement="transformers<5",
-    need_weights=("xielu",),  # it reads a value of a tensor while it is built: a tensor without memory has none
+    need_weights=("xielu",),  # its constructor reads the value of a tensor, which a meta tensor lacks
     cache="EncoderDecoderCache",
     whole_tuples=True,
     states_first=True,
@@ -56,7 +56,7 @@ def version_of(config: Config) -> Version:
 
 
 def problems(subject: Subject, call: Call) -> Iterator[Problem]:
-    """Why the forward method of transformers 4 would not run, where 4 is meant and that of 5 would."""
+    """The reasons why forward would fail in transformers 4 but not in 5, for models that 4 builds."""
     if version_of(subject.config) is FOUR and _fails(subject, call):
         message = N_(
             "With cross attention but no encoder_hidden_states, transformers 4 fails at output_attentions: set "
@@ -66,31 +66,33 @@ def problems(subject: Subject, call: Call) -> Iterator[Problem]:
 
 
 def _fails(subject: Subject, call: Call) -> bool:
-    """Whether transformers 4 looks for cross attentions, and there are none."""
+    """Whether transformers 4 expects cross attentions that do not exist."""
     return call.output_attentions and subject.config.add_cross_attention and not attends(subject, call)
 
 
 def differences(subject: Subject, call: Call) -> Iterator[Problem]:
-    """Where transformers 4 and 5 differ in what they return for this call."""
+    """Notes on what transformers 4 and 5 return differently for this call."""
     config, cls, crossed = subject.config, subject.cls, attends(subject, call)
     if version_of(config) is FOUR:
-        yield remark("position_embedding_type", N_("This is transformers 4, because 5 has no relative positions."))
+        yield Problem.of(N_("This is transformers 4, because 5 has no relative positions."), "position_embedding_type")
         return
     cached = caches(subject, call)
     if _fails(subject, call):
         message = N_("transformers 4 fails here: it expects cross attentions, and there are none.")
-        yield remark("cross_attentions", message)
+        yield Problem.of(message, "cross_attentions")
         return
     as_bert = not family_of(config).cross_cache  # GPT-2's cache is the same in both
     if as_bert and cls.caches and cached and not crossed:
         message = N_("transformers 4 returns an EncoderDecoderCache, its half for the cross attention empty.")
-        yield remark("past_key_values", message)
+        yield Problem.of(message, "past_key_values")
     if cls.caches and call.output_attentions and not crossed and "cross_attentions" not in cls.withholds:
-        yield remark("cross_attentions", N_("transformers 4 leaves empty cross_attentions out."))
+        yield Problem.of(N_("transformers 4 leaves empty cross_attentions out."), "cross_attentions")
     if as_bert and not cls.caches and not call.return_dict and (cached or (crossed and call.output_attentions)):
         message = N_(
             "In a tuple, transformers 4 returns past_key_values and cross_attentions too, where the body has them."
         )
-        yield remark("return_dict", message)
+        yield Problem.of(message, "return_dict")
     if not call.return_dict and not subject.add_pooling_layer:
-        yield remark("return_dict", N_("In a tuple, transformers 4 has None in place of the missing pooler_output."))
+        yield Problem.of(
+            N_("In a tuple, transformers 4 has None in place of the missing pooler_output."), "return_dict"
+        )

@@ -1,7 +1,7 @@
-"""A walk through the forward pass, a stop at a time: one layer in full, the others as so many times the same."""
+"""A walk through the forward pass, stop by stop: one layer in full, the others as a single stop before and after it."""
 
-from collections.abc import Mapping, Sequence
-from itertools import groupby
+from collections.abc import Iterator, Mapping, Sequence
+from itertools import accumulate, groupby
 from typing import NamedTuple, TypeGuard
 
 from bertcalc.forward.stack import Layers, Stack, in_layers, stack
@@ -10,8 +10,9 @@ from bertcalc.tree.nn import Attention, Conv1D, Linear, Module, ModuleList, Shap
 
 BEFORE, AFTER = "layers.before", "layers.after"
 _LAYERS_IN_KERAS = "Transformer"
-# Steps that are one idea, by their roles: cutting query, key and value into heads; flattening the choices; cutting the
-# answer span, or what a fused projection gives; the angles of global and local layers; rotating query and key.
+# Roles of steps that are one idea and share a stop, with the role of the stop: splitting query, key and value into
+# heads, flattening the choices, splitting the answer span or a fused projection, the angles of global and local layers,
+# rotating query and key.
 _TOGETHER = {
     **dict.fromkeys(("query_heads", "key_heads", "value_heads"), "heads"),
     **dict.fromkeys(("key_cached", "value_cached"), "cached"),
@@ -22,8 +23,8 @@ _TOGETHER = {
     **dict.fromkeys(("key_repeated", "value_repeated"), "repeated"),
     **{role: role for role in ("cut", "flatten", "angles", "laid out")},
 }
-# What the layers are called in bert4keras (models.py), for readers of write-ups in the Keras manner, by what a step
-# means or by its block.
+# The names of layers in bert4keras (models.py), by the key of a step or by its block, for readers of write-ups that use
+# them.
 _KERAS = {
     "embeddings.input_ids": "Input-Token",
     "embeddings.token_type_ids": "Input-Segment",
@@ -51,31 +52,31 @@ for _block, _name in (
 
 
 class Stop(NamedTuple):
-    """A place of the walk: one step, a few that are one idea, or many layers at once."""
+    """A stop of the walk: one step, a few steps that are one idea, or many layers."""
 
-    name: str  # the step's; encoder.layer.before or .after for the layers that are not opened
-    key: str  # what it means: attention.query; BEFORE or AFTER for the layers that are not opened
+    name: str  # the step's; encoder.layer.before or .after for layers that are not opened
+    key: str  # its meaning: attention.query; BEFORE or AFTER for layers that are not opened
     keras: str
-    steps: tuple[Step, ...]  # of one layer, where the stop stands for many
-    layers: int  # how many layers the stop stands for; 0 for a stop that is a place in the model
+    steps: tuple[Step, ...]  # of one layer, if the stop stands for many
+    layers: int  # the number of layers that the stop stands for; 0 for single steps
     parameters: int
-    so_far: int  # learned up to here, this stop included
-    alike: bool = True  # whether the layers that it stands for are made as the one that is opened
-    between: bool = False  # whether something that is in no layer runs between them
+    so_far: int = 0  # parameters up to and including this stop
+    alike: bool = True  # whether the layers that it stands for have the structure of the opened one
+    between: bool = False  # whether a step outside of layers runs between them
 
     @property
     def inside(self) -> str:
-        """The name inside a layer: attention.self.query; elsewhere the name itself."""
+        """The name relative to the layer: attention.self.query; outside of layers the name itself."""
         return split_layer(self.name)[1]
 
     @property
     def in_layer(self) -> bool:
-        """Whether it is in the layer that is opened."""
+        """Whether it is in the opened layer."""
         return self.inside != self.name
 
     @property
     def shares(self) -> bool:
-        """Whether it runs more often than it has tensors of its own: each run has the same."""
+        """Whether all layers share the same tensors, as in ALBERT."""
         return any(step.shared for step in self.steps)
 
     @property
@@ -90,12 +91,12 @@ class Stop(NamedTuple):
 
     @property
     def tensors(self) -> tuple[Tensor, ...]:
-        """What is learned at a single place; layers that are not opened do not list theirs."""
+        """The tensors of the stop; none for layers that are not opened."""
         return () if self.layers else tuple(tensor for step in self.steps for tensor in step.tensors)
 
 
 class KerasRow(NamedTuple):
-    """Stops that are one layer in the Keras manner."""
+    """The stops of one layer in the sense of Keras."""
 
     number: int
     keras: str
@@ -104,20 +105,20 @@ class KerasRow(NamedTuple):
 
     @property
     def shape(self) -> Shape:
-        """Of what comes out last; empty where nothing of it runs, as a cross attention that no encoder is given to."""
+        """The shape of the last output; empty if no step runs, as in cross attention without an encoder's output."""
         given = [value for stop in self.stops for value in stop.gives]
         return given[-1].shape if given else ()
 
 
 class InLayer(NamedTuple):
-    """How far the walk is in the layer that it goes through in full: parameters so far, and all of the layer."""
+    """The progress in the opened layer: its parameters so far, and in total."""
 
     so_far: int
     total: int
 
 
 def walk(steps: list[Step], layer: int = 0) -> list[Stop]:
-    """The stops of a forward pass in order, ``layer`` in full; the last one's ``so_far`` is the whole model.
+    """The stops of a forward pass in order, ``layer`` in full; the last stop's ``so_far`` is the model's total.
 
     Raises IndexError if there is no such layer.
     """
@@ -126,26 +127,27 @@ def walk(steps: list[Step], layer: int = 0) -> list[Stop]:
     inputs = [groups[0].entry]
     for group in groups:
         inputs += [group.last.replace("*", str(number)) for number in range(group.start, group.start + group.copies)]
-    stops: list[Stop] = []
-    _extend(stops, before, layer)
-    _skip(stops, BEFORE, layers, 0, layer, opened, inputs)
-    _extend(stops, [numbered(step, layer, {opened.entry: inputs[layer]}) for step in opened.steps], layer)
-    _skip(stops, AFTER, layers, layer + 1, length, opened, inputs)
-    _extend(stops, [numbered(step, length - 1, {}) for step in after], layer)
-    return stops
+    stops = [
+        *_single(before, layer),
+        *_skipped(BEFORE, layers, 0, layer, opened, inputs),
+        *_single([numbered(step, layer, {opened.entry: inputs[layer]}) for step in opened.steps], layer),
+        *_skipped(AFTER, layers, layer + 1, length, opened, inputs),
+        *_single([numbered(step, length - 1, {}) for step in after], layer),
+    ]
+    sums = accumulate(stop.parameters for stop in stops)
+    return [stop._replace(so_far=so_far) for stop, so_far in zip(stops, sums, strict=True)]
 
 
 def in_layer(stops: Sequence[Stop], at: int) -> InLayer | None:
-    """What the layer that is walked in full has learned up to stop number ``at``; None where that is outside of it."""
-    inside = [stop.in_layer for stop in stops]
-    if not inside[at]:
+    """The progress in the opened layer at stop number ``at``; None if that is outside of the layer."""
+    if not stops[at].in_layer:
         return None
-    learned = [stop.parameters if here else 0 for stop, here in zip(stops, inside, strict=True)]
+    learned = [stop.parameters if stop.in_layer else 0 for stop in stops]
     return InLayer(sum(learned[: at + 1]), sum(learned))
 
 
 def keras_rows(stops: list[Stop]) -> list[KerasRow]:
-    """The same walk with one row for each layer in the Keras manner."""
+    """The stops grouped into rows, one for each Keras layer."""
     rows = []
     for number, (keras, group) in enumerate(groupby(stops, key=lambda stop: stop.keras), start=1):
         members = tuple(group)
@@ -154,9 +156,9 @@ def keras_rows(stops: list[Stop]) -> list[KerasRow]:
 
 
 def numbered(step: Step, layer: int | str, names: Mapping[str, str]) -> Step:
-    """A step of a layer with the layer's number in the names of what it takes, gives and learns.
+    """A step of a layer with the layer's number in the names of its inputs, output and tensors.
 
-    ``names`` has the names that become others altogether. Tensors that all runs share have the number 0.
+    ``names`` maps value names that are replaced as a whole. Tensors that all runs share get the number 0.
     """
     if isinstance(layer, int):
         step = in_layers(step, [layer])
@@ -174,7 +176,7 @@ def numbered(step: Step, layer: int | str, names: Mapping[str, str]) -> Step:
 
 
 def per_head(attention: Attention) -> ModuleList:
-    """Query, key and value as if each head had matrices of its own: the same numbers, cut between the heads."""
+    """Query, key and value as if each head had its own matrices: the same parameters, split by head."""
     size = attention.attention_head_size
     head = Module("Head")
     for name, child, _copies in attention.named_children(folded=True):
@@ -196,9 +198,9 @@ _FUSED = "query, key, value"  # all three in one matrix
 
 
 def factors(module: Module) -> dict[str, Shape]:
-    """The learned numbers of query, key and value, all of one shape, as products: weight (copies, layers, out, in).
+    """The parameters of query, key and value, all of one shape, as factors: weight (copies, matrices, out, in).
 
-    The biases likewise; copies are left out where there is only one.
+    Biases likewise. Copies and matrices are left out if there is only one.
     """
     layers = [(child, copies) for _, child, copies in module.modules() if _is_projection(child)]
     first, copies = layers[0]
@@ -208,17 +210,18 @@ def factors(module: Module) -> dict[str, Shape]:
     return {name: (*repeats, *shape) for name, shape in first.parameters.items()}
 
 
-def _extend(stops: list[Stop], steps: list[Step], layer: int) -> None:
+def _single(steps: list[Step], layer: int) -> Iterator[Stop]:
+    """The stops of single steps, in the layer with this number."""
     for (name, key), group in groupby(steps, key=stop_of):
         members = tuple(group)
         keras = _KERAS.get(key) or _KERAS.get(key.split(".")[0]) or name
-        # Shared tensors are learned in the first layer.
+        # Shared tensors count in the first layer.
         learned = sum(step.num_parameters() for step in members if not (step.shared and layer))
-        _append(stops, Stop(name, key, keras.format(n=layer), members, 0, learned, learned))
+        yield Stop(name, key, keras.format(n=layer), members, 0, learned)
 
 
-def _skip(stops: list[Stop], key: str, layers: Stack, start: int, end: int, opened: Layers, inputs: list[str]) -> None:
-    """The layers from ``start`` to before ``end`` in one stop; what goes in is the first's, the rest the last's."""
+def _skipped(key: str, layers: Stack, start: int, end: int, opened: Layers, inputs: list[str]) -> Iterator[Stop]:
+    """The layers from ``start`` to before ``end`` as one stop, if any: the first's input, and the last's steps."""
     if start < end:
         learned = 0
         for group in layers.groups:
@@ -233,16 +236,11 @@ def _skip(stops: list[Stop], key: str, layers: Stack, start: int, end: int, open
         ends = (group.start + group.copies for group in layers.groups if len(group.steps) > len(group.made))
         between = any(start < at <= end for at in ends)
         keras = f"{_LAYERS_IN_KERAS}-{start}{upto}"
-        _append(stops, Stop(name, key, keras, through, end - start, learned, learned, alike, between))
-
-
-def _append(stops: list[Stop], stop: Stop) -> None:
-    """One more stop, which has learned what all before it have as well."""
-    stops.append(stop._replace(so_far=stop.parameters + (stops[-1].so_far if stops else 0)))
+        yield Stop(name, key, keras, through, end - start, learned, alike=alike, between=between)
 
 
 def stop_of(step: Step) -> tuple[str, str]:
-    """The name of the stop that a step belongs to, and what it means."""
+    """The name and the key of the stop that a step belongs to."""
     together = _TOGETHER.get(step.place.role)
     if not together:
         return step.name, step.key

@@ -1,1 +1,1 @@
-"""The tree: what modules are, the architecture written with them, and what is read from it directly."""
+"""The module tree, and what is read from it directly: totals, names, inventory, differences, freezing."""

@@ -1,4 +1,4 @@
-"""Where two models are not the same, module by module.
+"""The differences between two models, module by module.
 
 >>> from bertcalc import BertConfig, build
 >>> model, classifier = (build(BertConfig(), name) for name in ("BertModel", "BertForSequenceClassification"))
@@ -15,10 +15,10 @@ from bertcalc.tree.totals import top_level
 
 
 class ModuleChange(NamedTuple):
-    """A place in the folded trees, the module that each model has there, and what the second has more to learn.
+    """A path in the folded trees, each model's module there, and the second's parameters minus the first's.
 
-    The path is without the prefix of the body. Where both models have a module it is of another kind
-    or shape; ``parameters`` is then of these modules alone, and what is inside them is compared for itself.
+    The path has no body prefix. If both models have a module there, these differ in kind or shape; ``parameters`` then
+    counts only their own tensors, as their children are compared separately.
     """
 
     path: str
@@ -28,7 +28,7 @@ class ModuleChange(NamedTuple):
 
 
 def differences(here: Model, there: Model) -> list[ModuleChange]:
-    """Every difference between two models, in their order; the parameters sum to the difference of the totals."""
+    """Every difference between two models, in module order; the parameters sum to the difference of the totals."""
     old, new = ({name: (module, 1) for name, module in top_level(model).items()} for model in (here, there))
     return list(_compare(old, new, "", 1))
 

@@ -1,4 +1,4 @@
-"""Freezing: what is not trained, and what is left.
+"""Freezing: which parameters are not trained.
 
 >>> from bertcalc import BertConfig, build
 >>> Freezing(embeddings=True, layers=11).split(build(BertConfig()))
@@ -17,7 +17,7 @@ TRAIN: tuple[Train, ...] = ("all", "head", "bias+LayerNorm")
 
 
 class Split(NamedTuple):
-    """Parameters that are trained, and parameters that are not."""
+    """Numbers of trainable and frozen parameters."""
 
     trainable: int
     frozen: int
@@ -29,9 +29,9 @@ class Split(NamedTuple):
 
 @dataclass(frozen=True)
 class Freezing:
-    """What is frozen: the embeddings, the first ``layers`` layers, and all that ``train`` leaves out.
+    """The frozen tensors: the embeddings, the first ``layers`` layers, and everything that ``train`` excludes.
 
-    A tied tensor is frozen with the one that owns it.
+    A tied tensor is frozen with its owner.
     """
 
     embeddings: bool = False
@@ -39,7 +39,7 @@ class Freezing:
     train: Train = "all"
 
     def is_frozen(self, tensor: Tensor, layer: int = 0) -> bool:
-        """Whether a tensor is not trained; of one that every layer has, that of the layer with a number."""
+        """Whether a tensor is frozen; for a tensor of every layer, whether that of the given layer is."""
         component, block, role = tensor.place
         return (
             (self.embeddings and component == "embeddings")
@@ -49,12 +49,12 @@ class Freezing:
         )
 
     def names(self, model: Module) -> frozenset[str]:
-        """The names of the tensors that are not trained, as the real model has them."""
+        """The names of the frozen tensors as in the real model's named_parameters()."""
         ties = model.ties()
         return frozenset(ties.get(name, name) for name in self.owned(model))
 
     def owned(self, model: Module) -> frozenset[str]:
-        """The same, under the names of the modules that own them."""
+        """The names of the frozen tensors under the modules that own them."""
         tensors = model.tensors(folded=False)
         return frozenset(tensor.name for tensor in tensors if self.is_frozen(tensor, layer_number(tensor.name)))
 
@@ -62,7 +62,7 @@ class Freezing:
         return _sum(self.by_component(model).values())
 
     def by_component(self, model: Module) -> dict[Component, Split]:
-        """Trainable and frozen parameters of each component that the model has."""
+        """Trainable and frozen parameters of each component of the model."""
         splits: dict[Component, list[Split]] = {}
         for tensor in model.tensors():
             trained = self.trained(tensor, model.first_layer(tensor.name)).num_parameters()
@@ -71,9 +71,9 @@ class Freezing:
         return {component: _sum(each) for component, each in splits.items()}
 
     def trained(self, tensor: Tensor, start: int = 0) -> Tensor:
-        """A tensor of the folded tree with those of its copies that are trained: the first ones are told apart.
+        """A tensor of the folded tree, with ``copies`` reduced to those that are trained.
 
-        ``start`` is the number of the layer that has the first of them.
+        ``start`` is the number of the first layer that has a copy.
         """
         first = min(max(self.layers - start, 0), tensor.copies) if tensor.place.component == "encoder" else 0
         groups = {start: first, max(self.layers, start): tensor.copies - first}
@@ -81,7 +81,7 @@ class Freezing:
         return tensor._replace(copies=sum(left))
 
     def problem(self, config: Config) -> Problem | None:
-        """What is wrong with the number of layers, if anything; the remedy is the nearest number that is possible."""
+        """The problem with the number of layers, if any; its remedy is the nearest possible number."""
         return check_whole_number("freeze_layers", self.layers, 0, config.num_hidden_layers, like=0)
 
 

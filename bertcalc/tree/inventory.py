@@ -1,4 +1,4 @@
-"""The parts that a model is made of: how many modules of each kind there are, what they learn, where they are.
+"""The modules of a model by kind: how many there are, their parameters, and their paths.
 
 >>> from bertcalc import BertConfig, build
 >>> {part.name: part.modules for part in inventory(build(BertConfig()))}
@@ -12,7 +12,7 @@ from bertcalc.tree.nn import Module
 
 
 class ModuleGroup(NamedTuple):
-    """Modules of one kind or one name: their number, their own parameters, their paths in the folded tree."""
+    """The modules of one kind or name: their number, own parameters, and paths in the folded tree."""
 
     name: str
     modules: int
@@ -21,14 +21,14 @@ class ModuleGroup(NamedTuple):
 
 
 def inventory(model: Module) -> list[ModuleGroup]:
-    """Each kind of module that has no modules inside or owns tensors; their parameters sum to the model's."""
+    """The modules without children or with own tensors, by kind; their parameters sum to the model's."""
     found = [at for at in model.modules() if at[1].parameters or not any(at[1].named_children(folded=True))]
     kinds = dict.fromkeys(module.kind for _, module, _ in found)
     return [_part(kind, (at for at in found if at[1].kind == kind)) for kind in kinds]
 
 
 def named(model: Module, name: str) -> ModuleGroup:
-    """The modules that have a name, such as ``dense``, whatever their kind."""
+    """The modules with a name such as ``dense``, of any kind."""
     return _part(name, (at for at in model.modules() if at[0].rpartition(".")[2] == name))
 
 

@@ -1,9 +1,9 @@
-"""What people call the parts of a model and the modules of its tensors, by what these mean, in every family."""
+"""Names for people of the parts of a model and the modules of its tensors, the same in every family."""
 
 from bertcalc.text import N_
 from bertcalc.tree.nn import Component, Module, Norm, Place
 
-# What the parts of a whole model are called; ``totals.PARTS`` names them inside their component.
+# Names of the parts of a whole model, by component and part; ``totals.PARTS`` has their names within a component.
 PART_NAMES: dict[tuple[Component, str], str] = {
     ("embeddings", "word"): N_("Word embeddings"),
     ("embeddings", "position"): N_("Position embeddings"),
@@ -31,7 +31,7 @@ PART_NAMES: dict[tuple[Component, str], str] = {
     ("head", "answer span"): N_("Answer span (head)"),
 }
 
-# What people call a module, by its block in a layer, elsewhere by its component, and by its role.
+# Names of modules, by block (in layers) or component (elsewhere), and role.
 TENSOR_NAMES: dict[tuple[str, str], str] = {
     ("embeddings", "word"): N_("word embeddings"),
     ("embeddings", "position"): N_("position embeddings"),
@@ -78,18 +78,18 @@ TENSOR_NAMES: dict[tuple[str, str], str] = {
 
 
 def meaning(place: Place) -> tuple[str, str]:
-    """The block or component, and the role, by which a tensor has its name: cross-attention has those of attention."""
+    """The key of a tensor's name: its block or component, and its role; cross-attention has the names of attention."""
     component, block, role = place
     where = {"cross-attention": "attention"}.get(block, block) if component == "encoder" else component
     return where, role
 
 
 def tensor_name(place: Place) -> str:
-    """What people call the module of a tensor."""
+    """The name of a tensor's module for people."""
     return TENSOR_NAMES[meaning(place)]
 
 
 def norm_kind(model: Module) -> str:
-    """What normalizes in a model: RMSNorm in some, where the names above say LayerNorm."""
+    """The normalization of a model, LayerNorm or RMSNorm; the names above say LayerNorm for both."""
     centers = (module.centers for _path, module, _copies in model.modules() if isinstance(module, Norm))
     return "LayerNorm" if next(centers, True) else "RMSNorm"

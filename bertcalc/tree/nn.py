@@ -1,7 +1,7 @@
-"""A module tree like torch.nn's, made of names, kinds and shapes: no weights, no torch.
+"""A module tree like torch.nn's, made of names, kinds and shapes, without weights and without torch.
 
-Shapes are written with whatever the dimensions are. Integers give counts, SymPy symbols give formulas, NumPy
-arrays give whole columns; the code is the same, and the types below say ``int`` for all three.
+Sizes are integers, SymPy symbols (which give formulas) or NumPy arrays (which give columns); the code is the same, and
+the types below say ``int`` for all three.
 """
 
 import re
@@ -21,11 +21,10 @@ Component = Literal["embeddings", "encoder", "pooler", "head"]
 
 
 class Place(NamedTuple):
-    """What a module, a tensor or a step means, said where it is declared, so that nobody reads it off a name.
+    """The meaning of a module, tensor or step, given where it is declared, so that no code has to parse names.
 
-    ``component``: embeddings, encoder, pooler or head. ``block``: a part of a layer or head that is more than one
-    module, such as attention, cross-attention, feed-forward, language model. ``role``: what it does there, such as
-    query or norm.
+    ``block`` is a part of a layer or head with several modules, such as attention, cross-attention, feed-forward,
+    language model; ``role`` is the function within it, such as query or norm.
     """
 
     component: Component = "head"
@@ -34,13 +33,13 @@ class Place(NamedTuple):
 
 
 NOWHERE = Place()
-AFTER_LAYERS = "after the layers"  # the block of what is in the encoder, and runs when all layers have run
+AFTER_LAYERS = "after the layers"  # the block of the encoder's modules that run after all layers
 
 
 class Tensor(NamedTuple):
-    """A learned tensor, or all the copies of one that a repeated layer has."""
+    """A learned tensor, or all copies of one in a repeated layer."""
 
-    name: str  # Hugging Face's; with * for the number of the layer where it stands for all copies
+    name: str  # Hugging Face's; with * instead of the layer number if it stands for all copies
     shape: Shape
     copies: int
     place: Place = NOWHERE
@@ -50,9 +49,9 @@ class Tensor(NamedTuple):
 
 
 class PrintedLine(NamedTuple):
-    """A line of ``print(model)``: the module that it is of, and how many copies of that it stands for.
+    """A line of ``print(model)``, the module that it belongs to, and how many copies of the module it stands for.
 
-    A module with modules inside has a first line, which opens it, and a last one, which closes it.
+    A module with children has a first line, which opens it, and a last one, which closes it.
     """
 
     text: str
@@ -66,19 +65,19 @@ class PrintedLine(NamedTuple):
 class Module:
     """A node of the tree: its kind (the class name that ``print`` shows), its own tensors, its children.
 
-    ``parameters`` maps a tensor's last name to its shape, and ``places`` to what it means, where that is not what the
-    module means. ``tied`` maps the last name of a tensor that the
-    module uses without owning it to the name of the tensor that it shares: it is not counted again. ``buffers`` are
-    tensors that nobody learns: the shape of each, and whether it has whole numbers.
+    ``parameters`` maps the last part of a tensor's name to its shape; ``places`` has the tensors whose place differs
+    from the module's. ``tied`` maps the last part of the name of a tensor that the module uses but does not own to the
+    owner's full name: it is not counted again. ``buffers`` are tensors that are not learned: the shape of each, and
+    whether it holds integers.
     """
 
-    # What most modules have is the class's: a tree is built at every stop of a slider.
+    # Defaults are class attributes for speed: a tree is built whenever a slider moves.
     kind = "Module"
     parameters: Mapping[str, Shape] = NO_TENSORS
     places: Mapping[str, Place] = MappingProxyType({})
     buffers = NO_BUFFERS
-    children: dict[str, "Module"] = {}  # noqa: RUF012  # of modules without modules inside, which nobody adds to
-    order: Iterable[str] = ()  # names of the children, where they are registered in another order than they run
+    children: dict[str, "Module"] = {}  # noqa: RUF012  # empty and never changed: for modules without children
+    order: Iterable[str] = ()  # names of the children in registration order, if that is not the running order
     place = NOWHERE
     tied: Mapping[str, str] = NOT_TIED
 
@@ -87,9 +86,9 @@ class Module:
         self.children = children
 
     def num_parameters(self) -> int:
-        """Learned numbers in this module and below; tied tensors count once, where they are owned."""
+        """The number of parameters in this module and below; tied tensors count once, with their owner."""
         count = 0
-        if parameters := self.parameters:  # nearly all modules lack one of both, and a sum of nothing takes time, too
+        if parameters := self.parameters:  # most modules lack tensors or children: the checks save time
             for shape in parameters.values():
                 count = count + prod(shape)  # not +=, which cannot broadcast one column against another
         if children := self.children:
@@ -98,13 +97,13 @@ class Module:
         return count
 
     def own_parameters(self) -> int:
-        """Learned numbers in the tensors that this module owns itself."""
+        """The number of parameters in the tensors that this module itself owns."""
         return sum(map(prod, self.parameters.values()))
 
     def tensors(self, *, folded: bool = True) -> Iterator[Tensor]:
-        """Every learned tensor in Hugging Face's order; folded, a repeated layer once, with ``*`` for its number.
+        """Every learned tensor in Hugging Face's order; folded, a repeated layer appears once, with ``*`` as number.
 
-        A shared tensor has the name of the module that owns it, and comes where the first module has it.
+        A tied tensor has its owner's name and the position of the first module that uses it.
         """
         early: set[str] = set()
         seen: set[str] = set()
@@ -121,7 +120,7 @@ class Module:
                     yield Tensor(name, shape, copies, module.places.get(last, module.place))
 
     def first_layer(self, name: str) -> int:
-        """The number of the first layer that a name of the folded tree stands for: 0, unless that one differs."""
+        """The number of the first layer that a name of the folded tree stands for; 0 outside of layers."""
         module = self
         for part in name.split("."):
             if isinstance(module, ModuleList):
@@ -132,14 +131,14 @@ class Module:
         return 0
 
     def _owner(self, name: str) -> "Module | None":
-        """The module below that owns a tensor, if there is one."""
+        """The module in this tree that owns a tensor, if there is one."""
         try:
             return self.get_submodule(name.rpartition(".")[0])
         except KeyError:
             return None
 
     def ties(self) -> dict[str, str]:
-        """The second name of each shared tensor, with the first: the one under which PyTorch lists it."""
+        """The name under which PyTorch lists each tied tensor (the first in module order), by its other name."""
         found: dict[str, str] = {}
         seen: set[str] = set()
         for path, module, _copies in self.modules():
@@ -150,31 +149,31 @@ class Module:
         return found
 
     def named_parameters(self) -> Iterator[tuple[str, Shape]]:
-        """Name and shape of every learned tensor, as ``model.named_parameters()`` of the real model gives them."""
+        """The name and shape of every learned tensor, as the real model's ``named_parameters()`` lists them."""
         ties = self.ties()
         for tensor in self.tensors(folded=False):
             yield ties.get(tensor.name, tensor.name), tensor.shape
 
     def modules(self, path: str = "", copies: int = 1, *, folded: bool = True) -> Iterator[tuple[str, "Module", int]]:
-        """Path, module and number of copies of this module and all below, parents first, as in PyTorch.
+        """The path, module and number of copies of this module and all below, parents first, as in PyTorch.
 
-        Folded, a repeated layer comes once, under the name ``*``; unfolded, under each of its numbers.
+        Folded, a repeated layer appears once, under the name ``*``; unfolded, under each of its numbers.
         """
         yield path, self, copies
         for name, child, count in self.named_children(folded):
             yield from child.modules(_join(path, name), copies * count, folded=folded)
 
     def named_children(self, folded: bool) -> Iterator[tuple[str, "Module", int]]:
-        """Name, module and number of copies of each child."""
+        """The name, module and number of copies of each child."""
         children = self.children
-        # In the order said, and then the others.
+        # ``order`` may have names of children that this model lacks.
         ordered = dict.fromkeys((*self.order, *children)) if self.order else children
         for name in ordered:
             if name in children:
                 yield name, children[name], 1
 
     def get_submodule(self, path: str) -> "Module":
-        """The module at a dotted path; a layer by its number or by ``*``. Raises KeyError if there is none."""
+        """The module at a dotted path, with layers as numbers or ``*``. Raises KeyError if there is none."""
         module = self
         for name in path.split(".") if path else ():
             module = module._child(name)
@@ -184,15 +183,15 @@ class Module:
         return self.children[name]
 
     def extra_repr(self) -> str:
-        """What ``print`` shows in a module's brackets beside its children."""
+        """The arguments that ``print`` shows in the module's brackets."""
         return ""
 
     def __str__(self) -> str:
-        """The text that ``print(model)`` gives for the real model (the layout of torch.nn.Module.__repr__)."""
+        """The text of the real model's ``print(model)`` (the layout of torch.nn.Module.__repr__)."""
         return "\n".join(line.text for line in self.lines())
 
     def lines(self, path: str = "", copies: int = 1, label: str = "", indent: str = "") -> Iterator[PrintedLine]:
-        """The lines of ``print(model)``, each with what it is about."""
+        """The lines of ``print(model)``, each with its module."""
         start = f"{indent}{label}{self.kind}("
         children = list(self.named_children(folded=True))
         if not children:
@@ -204,21 +203,21 @@ class Module:
         yield PrintedLine(f"{indent})", path, self, copies, closes=True)
 
     def _label(self, name: str) -> str:
-        """What ``print`` puts before the kind of a child."""
+        """The text that ``print`` puts in front of a child's kind."""
         return f"({name}): "
 
 
 class ModuleList(Module):
-    """Copies of one layer, under the name ``*``; where the first differs from the others, it has the name ``0``."""
+    """Copies of one layer, named ``*``; a first layer that differs from the others is named ``0``."""
 
     def __init__(self, layer: Module | None = None, length: int = 1) -> None:
         super().__init__("ModuleList")
-        self.groups: dict[str, tuple[int, int]] = {}  # by name: the first number, and how many
+        self.groups: dict[str, tuple[int, int]] = {}  # by name: the number of the first layer, and how many there are
         if layer:
             self.add("*", layer, 0, length)
 
     def add(self, name: str, layer: Module, start: int, copies: int) -> Module:
-        """More layers; gives the layer."""
+        """Add copies of a layer from number ``start`` on, and return the layer."""
         self.children[name] = layer
         self.groups[name] = start, copies
         return layer
@@ -249,7 +248,7 @@ class ModuleList(Module):
 
 
 class Linear(Module):
-    """y = x W^T + b: a weight of (out_features, in_features) and a bias of (out_features), unless it has none."""
+    """y = x W^T + b: a weight of (out_features, in_features), and a bias of (out_features) unless ``bias`` is False."""
 
     kind = "Linear"
 
@@ -266,7 +265,7 @@ class Linear(Module):
 
     @property
     def biased(self) -> bool:
-        """Whether it adds a bias, its own or one that is owned elsewhere."""
+        """Whether it adds a bias, its own or a tied one."""
         return "bias" in self.parameters or "bias" in self.tied
 
     def extra_repr(self) -> str:
@@ -274,7 +273,7 @@ class Linear(Module):
 
 
 class Conv1D(Module):
-    """y = x W + b: a weight of (in_features, out_features), the other way round than Linear's, and a bias."""
+    """y = x W + b: a bias, and a weight of (in_features, out_features), the transpose of Linear's."""
 
     kind = "Conv1D"
 
@@ -288,9 +287,9 @@ class Conv1D(Module):
 
 
 class Convolution(Module):
-    """Each number out comes from ``kernel_size`` tokens side by side: a weight of (units, units, kernel_size), a bias.
+    """PyTorch's Conv1d over ``kernel_size`` neighboring tokens: a weight of (units, units, kernel_size) and a bias.
 
-    PyTorch's Conv1d, padded so that there come out as many tokens as go in.
+    It is padded so that the number of tokens stays the same.
     """
 
     kind = "Conv1d"
@@ -306,25 +305,25 @@ class Convolution(Module):
 
 
 class Embedding(Module):
-    """A table with one row per thing that is looked up; the row at padding_idx exists, it is only never trained."""
+    """A lookup table with one row per id; the row at padding_idx exists, but is never trained."""
 
     kind = "Embedding"
 
     def __init__(self, num_embeddings: int, embedding_dim: int, padding_idx: int | None = None) -> None:
         self.parameters = {"weight": (num_embeddings, embedding_dim)}
-        self.num_embeddings = num_embeddings
-        self.embedding_dim = embedding_dim
         self.padding_idx = padding_idx
 
     def extra_repr(self) -> str:
+        rows, width = self.parameters["weight"]
         padding = "" if self.padding_idx is None else f", padding_idx={self.padding_idx}"
-        return f"{self.num_embeddings}, {self.embedding_dim}{padding}"
+        return f"{rows}, {width}{padding}"
 
 
 class Norm(Module):
-    """One gamma (weight) and one beta (bias) for each unit, shared by all positions; an RMSNorm has no beta.
+    """A normalization with one gamma (weight) and one beta (bias) per unit, shared by all positions.
 
-    ``kind`` is torch's LayerNorm, or the name of a class in transformers that computes it step by step in float32.
+    An RMSNorm has no beta. ``kind`` is torch's LayerNorm, or a class of transformers that computes it step by step in
+    float32.
     """
 
     def __init__(self, kind: str, size: int, eps: float, bias: bool = True) -> None:
@@ -335,12 +334,12 @@ class Norm(Module):
 
     @property
     def centers(self) -> bool:
-        """Whether the mean is taken away: not by an RMSNorm."""
+        """Whether the mean is subtracted; an RMSNorm does not."""
         return self.kind.endswith("LayerNorm")
 
     @property
     def written_out(self) -> bool:
-        """Whether it is computed step by step, and no single operation."""
+        """Whether it is computed step by step, not as a single operation."""
         return self.kind != "LayerNorm"
 
     def extra_repr(self) -> str:
@@ -351,7 +350,7 @@ class Norm(Module):
 
 
 class Dropout(Module):
-    """Learns nothing."""
+    """Dropout: no parameters."""
 
     kind = "Dropout"
 
@@ -363,25 +362,16 @@ class Dropout(Module):
 
 
 class Attention(Module):
-    """What query, key and value do together: the heads share out the hidden units between them."""
+    """The parent of query, key and value, whose hidden units the heads divide among themselves."""
 
-    def __init__(
-        self,
-        kind: str,
-        num_attention_heads: int,
-        attention_head_size: int,
-        position_embedding_type: str,
-        /,
-        **children: Module,
-    ) -> None:
-        super().__init__(kind, **children)
-        self.num_attention_heads = num_attention_heads
-        self.attention_head_size = attention_head_size
-        self.position_embedding_type = position_embedding_type
+    def __init__(self, kind: str, heads: int, head_size: int) -> None:
+        super().__init__(kind)
+        self.num_attention_heads = heads
+        self.attention_head_size = head_size
 
 
 class Activation(Module):
-    """An activation function under the class name that ``print`` shows; nearly all of them learn nothing."""
+    """An activation function under the class name that ``print`` shows; nearly all have no parameters."""
 
     def __init__(self, kind: str, kept: Kept, extra: str = "", parameters: Mapping[str, Shape] = NO_TENSORS) -> None:
         self.kind = kind
@@ -393,12 +383,12 @@ class Activation(Module):
         return self.extra
 
 
-# The number of a layer in a name: * for all of them, 1-21 or 3: for some.
+# The path of a layer in a name, and the rest; the layer is * for all, 3 for one, 1-21 or 3: for some.
 _LAYER = re.compile(r"(.*?\.(?:\*|[^.]*:[^.]*|[0-9]+(?:-[0-9]+)?))\.(.+)")
 
 
 def split_layer(name: str) -> tuple[str, str]:
-    """The layer that a name is in and the rest of it; ("", name) outside of layers.
+    """Split a name into the path of its layer and the rest; ("", name) outside of layers.
 
     >>> split_layer("encoder.layer.*.attention.self.query")
     ('encoder.layer.*', 'attention.self.query')
@@ -408,7 +398,7 @@ def split_layer(name: str) -> tuple[str, str]:
 
 
 def layer_number(name: str) -> int:
-    """The number of the layer that a name is in; 0 outside of layers."""
+    """The layer number in a name; 0 outside of layers."""
     number = split_layer(name)[0].rpartition(".")[2]
     return int(number) if number.isdecimal() else 0
 

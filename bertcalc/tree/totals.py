@@ -1,6 +1,6 @@
-"""Where the parameters are: the tensors of a tree by component, by part and by role, and what to open next.
+"""The parameters of a model by component, part and module.
 
-Every figure is a sum over the same rows, so the parts of anything add up to its total.
+Every number is a sum over the same tensors, so the parts of anything add up to its total.
 """
 
 from collections.abc import Iterable, Mapping
@@ -16,10 +16,10 @@ from bertcalc.tree.nn import Component as Component
 Key = TypeVar("Key")
 COMPONENTS: tuple[Component, ...] = (N_("embeddings"), N_("encoder"), N_("pooler"), N_("head"))
 
-# Blocks of the encoder with a LayerNorm that is in no layer.
+# Blocks of the encoder whose LayerNorm is outside the layers.
 OUTSIDE_OF_LAYERS = (AFTER_LAYERS, "relative positions", "convolution")
 
-# What each role is called where a component is shown by its parts; a layer is shown by its blocks.
+# The name of the part that a role (in layers, a block) belongs to.
 PARTS: dict[str, str] = {
     "word": N_("word"),
     "position": N_("position"),
@@ -48,7 +48,7 @@ PARTS: dict[str, str] = {
 
 
 class Bar(NamedTuple):
-    """A piece of what is looked at: its name, the path that opens it ("" for a single tensor), its elements."""
+    """A bar of a chart: its name, the path that opens it ("" for a single tensor), component and parameters."""
 
     name: str
     path: str
@@ -57,31 +57,31 @@ class Bar(NamedTuple):
 
 
 def place_of(tensor: Tensor) -> tuple[Component, str]:
-    """The component that a tensor is in, and the part of it."""
+    """The component and the part that a tensor is in."""
     return tensor.place.component, PARTS[part_of(tensor.place)]
 
 
 def part_of(place: Place) -> str:
-    """What decides the part: in a layer the block, unless it is a LayerNorm; elsewhere the role."""
+    """The key of PARTS for a place: in a layer the block, unless it is a LayerNorm; elsewhere the role."""
     if place.component == "encoder" and (place.role != "norm" or place.block in OUTSIDE_OF_LAYERS):
         return place.block
     return place.role
 
 
 def totals_by_component(model: Module) -> dict[Component, int]:
-    """Parameters of each component that the model has, in the order in which they run."""
+    """The parameters of each component of the model, in running order."""
     sums = summed((tensor.place.component, tensor.num_parameters()) for tensor in model.tensors())
     return {component: sums[component] for component in COMPONENTS if component in sums}
 
 
 def totals_by_part(model: Module) -> dict[tuple[Component, str], int]:
-    """Parameters of each (component, part), all layers together."""
+    """The parameters of each (component, part), all layers together."""
     sums = summed((place_of(tensor), tensor.num_parameters()) for tensor in model.tensors())
     return dict(sorted(sums.items(), key=lambda item: COMPONENTS.index(item[0][0])))
 
 
 def summed(pairs: Iterable[tuple[Key, Any]]) -> dict[Key, Any]:
-    """The sum of the figures of each key, in the order in which the keys come; figures may be symbols."""
+    """The sum of the numbers of each key, in order of first appearance; numbers may be symbols."""
     sums: dict[Key, Any] = {}
     for key, figure in pairs:
         sums[key] = sums.get(key, 0) + figure
@@ -89,7 +89,7 @@ def summed(pairs: Iterable[tuple[Key, Any]]) -> dict[Key, Any]:
 
 
 def over_layers(model: Module) -> list[Tensor]:
-    """The tensors of the folded tree; what the first of layers that differ has as all others have it is there once."""
+    """The tensors of the folded tree; a differing first layer's are merged with those of the other layers."""
     found: dict[str, Tensor] = {}
     for tensor in model.tensors():
         in_layers = tensor.name.replace(".0.", ".*.", 1) if tensor.place.component == "encoder" else tensor.name
@@ -104,9 +104,9 @@ def shares(totals: Mapping[Key, int]) -> dict[Key, Fraction]:
 
 
 def openable(model: Model) -> list[str]:
-    """The paths that ``breakdown`` can open: "" for the whole model, one layer, and modules of several tensors.
+    """The paths that ``breakdown`` can open: "" for the model, components, single layers, modules of several tensors.
 
-    Paths are without the prefix of the body, so that a link outlives a change of class.
+    Paths have no body prefix, so that a link stays valid if the class changes.
     """
     leaves = [(model.bare(path), module) for path, module, _ in model.modules() if module.parameters]
     found = {"": None}
@@ -117,12 +117,12 @@ def openable(model: Model) -> list[str]:
 
 
 def breakdown(model: Model, path: str = "") -> list[Bar]:
-    """What the module at ``path`` is made of; the whole model by parts, anything else down to single tensors.
+    """The bars of the module at ``path``: of the whole model its parts, of anything else down to single tensors.
 
-    One layer is opened as one layer: its bars are not multiplied. Raises KeyError if there is nothing at path.
+    A layer is counted once, not once per copy. Raises KeyError if there is no module at ``path``.
     """
     if not path:
-        # What is in many layers is opened in one of those that are alike.
+        # ``*`` last, so that a part of many layers opens one of the equal layers, not a first one that differs.
         tensors = sorted(model.tensors(), key=lambda tensor: "*" in tensor.name)
         tops = {place_of(tensor): _top(model.bare(tensor.name)) for tensor in tensors}
         return [Bar(key[1], tops[key], key[0], count) for key, count in totals_by_part(model).items()]
@@ -140,24 +140,24 @@ def breakdown(model: Model, path: str = "") -> list[Bar]:
 
 
 def submodule(model: Model, path: str) -> Module:
-    """The module at a path without the prefix of the body, in any class. Raises KeyError if there is none."""
+    """The module at a path without body prefix, in any class. Raises KeyError if there is none."""
     body = model.body()
     return (body if path.split(".")[0] in body.children else model).get_submodule(path)
 
 
 def component_at(model: Model, path: str) -> Component:
-    """The component of what is at a path without the prefix of the body; the head for what is nowhere."""
+    """The component of the module at a path without body prefix; "head" if there is none."""
     top = top_level(model).get(path.split(".")[0])
     return top.place.component if top else "head"
 
 
 def top_level(model: Model) -> dict[str, Module]:
-    """The modules of the body and then those of the head, by name, whether or not the body has a prefix."""
+    """The top-level modules of the body, then those of the head, by name without body prefix."""
     body = model.body()
     inside = (*body.named_children(folded=True), *model.named_children(folded=True))
     return {name: child for name, child, _copies in inside if child is not body}
 
 
 def _top(path: str) -> str:
-    """What a click on a part of the whole model opens: a component, or one layer of the encoder."""
+    """The path that a bar of the whole model opens: one layer of the encoder, or a top-level module."""
     return split_layer(path)[0] or path.split(".")[0]
