@@ -1,4 +1,4 @@
-"""Structure: the module tree, the parts that it is made of, every tensor by name, and what freezing leaves."""
+"""Structure: the module tree, the module types, every tensor by name, and what is trained when parts are frozen."""
 
 import streamlit as st
 
