@@ -38,7 +38,7 @@ def show_verdict(subject: Subject) -> Proof:
 
 
 def in_words(subject: Subject, result: Proof, _: Translate) -> str:
-    """Whether the real model agrees, and in how much."""
+    """A sentence: the real model agrees in so many tensors and parameters, or differs in so many tensors."""
     if not result.agrees:
         said = _("The real {architecture} differs. Tensors that are not the same: {count:,}.")
         return said.format(architecture=subject.architecture, count=len(result.differences))
