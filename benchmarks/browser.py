@@ -1,8 +1,8 @@
-"""What a person waits for in Chromium, and the server's start: ``python -m benchmarks.browser``.
+"""Waiting times of a person in Chromium, and of the server's start: ``python -m benchmarks.browser``.
 
-Our pages and the floors take turns in one run, in the same browser and under the same settings, so that a change of
-the machine's speed meets all of them. A wait ends with the last change on the page: the script has run, and nothing
-has been written or drawn since.
+Our pages and the floors (minimal apps to compare with) take turns in one run, in the same browser and under the same
+settings, so that changes in the machine's speed affect all of them. A wait ends with the last change on the page: the
+script has run, and nothing has been written or drawn since.
 """
 
 import argparse
@@ -23,15 +23,15 @@ from tests.browser.launch import running_browser, running_server
 CHART = "benchmarks/one_chart.py"
 EMPTY = "benchmarks/empty.py"
 SAME = "benchmarks/same_elements.py"
-PRESSES = 12  # with those to warm up an even number: the slider ends where it began, and never at its end
+PRESSES = 12  # with WARM_UP an even number: the slider ends where it began, and never reaches its end
 VISITS = 3
 STARTS = 5
 DRAG = 5.0  # seconds
 WARM_UP = 4
-WITH_SLIDER = {"lecture": "lecture?screen=all-layers"}  # where a page's first screen does not have the slider of layers
+WITH_SLIDER = {"lecture": "lecture?screen=all-layers"}  # where to find the slider of layers if a page opens without it
 QUIET = 400  # milliseconds without a change after which all has been drawn
 
-# Notes the time of every change: of the document, and of every canvas (charts and tables are drawn there).
+# Note the time of every change of the document and of every canvas (charts and tables are drawn there).
 _WATCH = """() => {
   window.lastChange = 0;
   const note = () => { window.lastChange = performance.now(); };
@@ -39,7 +39,7 @@ _WATCH = """() => {
   const draw = CanvasRenderingContext2D.prototype.clearRect;
   CanvasRenderingContext2D.prototype.clearRect = function (...box) { note(); return draw.apply(this, box); };
 }"""
-# From now (or from the visit's start) until the last change: when the script does not run, and after a quiet while.
+# The time from ``began`` until the last change, once the script has ended and nothing changed for ``quiet`` ms.
 _SETTLED = """([began, quiet]) => new Promise((settled, failed) => {
   setTimeout(() => failed(new Error("nothing has changed for a minute")), 60000);
   const look = () => {
@@ -55,13 +55,13 @@ _SETTLED = """([began, quiet]) => new Promise((settled, failed) => {
 
 
 def settled(page: Page, began: float = 0.0) -> float:
-    """Milliseconds from a time of the page's clock until its last change."""
+    """Milliseconds from a time of the page's clock until the page's last change."""
     waited: float = page.evaluate(_SETTLED, [began, QUIET])
     return waited
 
 
 def visit(browser: Browser, url: str) -> float:
-    """A first visit, with nothing in the browser's cache, to the page drawn to its end."""
+    """Milliseconds of a first visit with an empty browser cache, until the page is drawn completely."""
     with browser.new_context(viewport={"width": 1280, "height": 720}) as context:
         page = context.new_page()
         page.add_init_script(f"({_WATCH})()")
@@ -70,13 +70,13 @@ def visit(browser: Browser, url: str) -> float:
 
 
 def cpu(server: int) -> float:
-    """Milliseconds of CPU that a server has taken."""
+    """Milliseconds of CPU time that a server has taken."""
     times = psutil.Process(server).cpu_times()
     return 1000 * float(times.user + times.system)
 
 
 def opened(browser: Browser, url: str) -> Page:
-    """A page to work on."""
+    """Open a page to work on, and wait until it is drawn."""
     page = browser.new_context(viewport={"width": 1280, "height": 720}).new_page()
     page.add_init_script(f"({_WATCH})()")
     page.goto(url)
@@ -85,7 +85,7 @@ def opened(browser: Browser, url: str) -> Page:
 
 
 def press(page: Page, key: str) -> float:
-    """From a key on the slider of layers to the last change that it causes."""
+    """Milliseconds from a key press on the slider of layers to the last change that it causes."""
     slider = page.get_by_role("slider", name="num_hidden_layers")
     slider.focus()
     page.wait_for_timeout(50)
@@ -94,7 +94,7 @@ def press(page: Page, key: str) -> float:
     return settled(page, began)
 
 
-# Counts from now on what is read on the page: its words and numbers, at most once for each frame that is drawn.
+# Count the changes of the page's text from now on, at most once for each frame that is drawn.
 _FOLLOW = """() => {
   window.updates = 0;
   const main = document.querySelector('[data-testid="stMain"]');
@@ -110,7 +110,7 @@ _FOLLOW = """() => {
 
 
 def drag(page: Page, seconds: float = DRAG) -> float:
-    """Updates of the page in a second while the slider of layers is dragged to its end and back."""
+    """Updates of the page per second while the slider of layers is dragged to its end and back."""
     slider = page.get_by_role("slider", name="num_hidden_layers")
     box = slider.bounding_box() or {"x": 0, "y": 0, "width": 0, "height": 0}
     left, width, y = box["x"] + 12, box["width"] - 24, box["y"] + box["height"] / 2
@@ -128,27 +128,27 @@ def drag(page: Page, seconds: float = DRAG) -> float:
 
 
 def switch(page: Page, address: str) -> float:
-    """From choosing a page in the navigation, in its menu if it is in one, to its last change."""
+    """Milliseconds from choosing a page in the navigation, or in one of its menus, to the page's last change."""
     link = page.locator(f'a[href$="/{address}"], a[href*="/{address}?"]').first
     menus = page.get_by_role("navigation").get_by_role("button").all()
     while menus and not link.count():
         menus.pop(0).click()
         page.wait_for_timeout(QUIET)
-    link.click(trial=True)  # it is there, and has come to rest
+    link.click(trial=True)  # waits until it can be clicked
     began: float = page.evaluate("() => performance.now()")
     link.dispatch_event("click")
     return settled(page, began)
 
 
 def start(script: str, folder: Path) -> float:
-    """Seconds from the command until the server is up."""
+    """Seconds from the command to start the server until it is up."""
     began = time.perf_counter()
     with running_server(folder / "start", script):
         return time.perf_counter() - began
 
 
 def alternately(times: int, measures: Sequence[Callable[[], float]]) -> list[float]:
-    """The median of each measure; they take turns."""
+    """The median of each measure; the measures take turns."""
     found = [[measure() for measure in measures] for _time in range(times)]
     return [median(column) for column in zip(*found, strict=True)]
 
@@ -158,7 +158,7 @@ def _row(*cells: str) -> str:
 
 
 def key(number: int) -> str:
-    """Up and down."""
+    """Alternately right and left."""
     return "ArrowRight" if number % 2 else "ArrowLeft"
 
 

@@ -1,4 +1,4 @@
-"""Time of a count, and of a column of counts: ``python -m benchmarks.core``.
+"""Time of a count, and of counting a column of models: ``python -m benchmarks.core``.
 
 Each figure stands beside a floor measured in the same run: the same sum of products written out by hand, in
 plain Python and in NumPy, with no tree, no names and no shapes.

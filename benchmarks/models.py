@@ -1,4 +1,4 @@
-"""The models of the readers that benchmarks play: what their link says, and which numbers they have to see."""
+"""The models of simulated readers: their links, and the numbers that they have to see."""
 
 import json
 from collections.abc import Mapping, Sequence
@@ -10,29 +10,29 @@ from bertcalc.discover.steps import write
 from bertcalc.presets import DEFAULT_PRESET
 from bertcalc.track import ChosenModel
 
-ANY_MODEL = "any_model"  # the page whose model is another one than that of all others
+ANY_MODEL = "any_model"  # the page with a model of its own
 LAYERS = range(1, 25)
 
 
 class Model(Protocol):
-    """A model with one slider that is moved, its field and places, and with sizes that differ from the given ones."""
+    """A model with a slider that is moved (its field and places), and with sizes that differ from the default."""
 
     field: str
     places: Sequence[int]
     sizes: dict[str, int]
 
     def link(self) -> dict[str, str]:
-        """What the link says of it."""
+        """The parameters of the link."""
 
     def size(self, field: str) -> int | None:
-        """What a slider has to show, if that is known."""
+        """The value that a field's slider has to show, if it is known."""
 
     def count(self) -> int:
-        """Its parameters."""
+        """The number of parameters that the page has to show."""
 
 
 class OneSlider:
-    """That of the floor, which has neither link nor panel."""
+    """The model of the floor, which has neither link nor panel."""
 
     field = "num_hidden_layers"
     places: Sequence[int] = LAYERS
@@ -41,15 +41,15 @@ class OneSlider:
         self.sizes = {self.field: 12}
 
     def link(self) -> dict[str, str]:
-        """Nothing."""
+        """No parameters."""
         return {}
 
     def size(self, field: str) -> int:
-        """As it is."""
+        """The slider's place."""
         return self.sizes[field]
 
     def count(self) -> int:
-        """What the floor writes."""
+        """The number that the floor shows."""
         return self.size(self.field) * 7_087_872
 
 
@@ -68,23 +68,24 @@ class OfSidebar:
         return ChosenModel().reset(self._preset).changed(self.sizes)
 
     def link(self) -> dict[str, str]:
-        """As the page writes it."""
+        """The parameters as the page writes them."""
         return self._chosen.link()
 
     def size(self, field: str) -> int:
-        """Of its configuration."""
+        """The field of the configuration."""
         value: int = getattr(self._chosen.config, field)
         return value
 
     def count(self) -> int:
-        """As ``bertcalc`` counts it."""
+        """The count of ``bertcalc``."""
         return self._chosen.subject().model().num_parameters()
 
 
 class OfAnyModel:
-    """A class of the page Any model with other sizes; ``given`` is what a config.json says of it, which is discovered.
+    """A class of the page Any model with other sizes.
 
-    ``found`` is its formula, found before: without ``given`` it is the one that the page has.
+    ``found`` is its formula. With ``given``, the fields of a config.json, the page has to discover the formula;
+    without, it has the same one.
     """
 
     def __init__(
@@ -99,14 +100,14 @@ class OfAnyModel:
         self._found, self._given = found, dict(given)
 
     def link(self) -> dict[str, str]:
-        """As the page writes it."""
+        """The parameters as the page writes them."""
         said = {"model_type": self._found.model_type, "model_class": self._found.cls, "sizes": write(self.sizes)}
         return said | ({"fields": json.dumps(self._given, separators=(",", ":"))} if self._given else {})
 
     def size(self, field: str) -> int | None:
-        """Of all sizes, those that follow others among them."""
+        """One of all sizes, also of those that follow others."""
         return self._found.completed(**{**self._given, **self.sizes}).get(field)
 
     def count(self) -> int:
-        """As the formula has it."""
+        """The count of the formula."""
         return self._found.count(**{**self._given, **self.sizes})

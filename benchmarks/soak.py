@@ -1,11 +1,11 @@
-"""Hours of use in half of one: ``python -m benchmarks.soak --minutes 30 --sessions 20``.
+"""Hours of use in half an hour: ``python -m benchmarks.soak --minutes 30 --sessions 20``.
 
 So many readers come, each time with a model and a language of their own, move a slider a few times at random moments,
 and leave; then they come again. Most come to any page with a preset of any family, some to Any model with a class whose
-formula is known; one in ten has a class discovered, and one in twenty leaves while that is done. Every answer is
+formula is known; one in ten has a class discovered, and one in twenty leaves during the discovery. Every answer is
 checked as in benchmarks/load.py: the numbers, the language and the total are the reader's own. At the end the log has
-to be free of tracebacks, and the memory of the server may not have grown after the first third of the time, in which
-all pages were opened and caches filled; when all have left, no process, and no file that was opened, may remain.
+to be free of tracebacks, and the server's memory must not have grown after the first third of the time, in which all
+pages are opened and caches filled; when all have left, no process of the server's and no open file may remain.
 """
 
 import argparse
@@ -37,8 +37,8 @@ from tests.browser.launch import running_server
 
 MOST_MOVES = 12
 MEAN_PAUSE = 3.0  # seconds between the moves of one reader
-GROWTH = 1.05  # the median of the last third to that of the second
-MORE_FILES = 5  # open at the end
+GROWTH = 1.05  # at most, of the median memory from the second third of the time to the last
+MORE_FILES = 5  # at most, open at the end
 # Classes that are discovered in seconds, and their field for the number of layers.
 DISCOVERED = {
     ("gpt2", "GPT2LMHeadModel"): "n_layer",
@@ -47,7 +47,7 @@ DISCOVERED = {
     ("opt", "OPTForCausalLM"): "num_hidden_layers",
     ("roberta", "RobertaForMaskedLM"): "num_hidden_layers",
 }
-# What a reader may be told instead of a formula.
+# The messages that a reader may get instead of a formula.
 REFUSALS = (
     "The models of other readers are being looked at: try again in a moment.",
     "It takes longer than {seconds} seconds to build this model often enough: no formula was found.",
@@ -55,7 +55,7 @@ REFUSALS = (
 
 
 class Discovering(Session):
-    """A reader who waits for a formula, or for the sentence that there is none now."""
+    """A reader who waits for a formula, or for the message that there is none now."""
 
     patience = 300.0
     refused = ""
@@ -76,7 +76,7 @@ class Discovering(Session):
 
 
 class State(NamedTuple):
-    """The server at a moment: MB of its own, its processes and their MB, open files, threads."""
+    """The server at a moment: its memory in MB, the number of its processes and their MB, open files, threads."""
 
     memory: float
     workers: int
@@ -86,7 +86,7 @@ class State(NamedTuple):
 
 
 def state(server: psutil.Process) -> State:
-    """As it is; a process that ends meanwhile takes nothing."""
+    """The present state; a process that ends meanwhile counts as none."""
     taken = []
     for one in server.children(recursive=True):
         with suppress(psutil.NoSuchProcess):
@@ -95,7 +95,7 @@ def state(server: psutil.Process) -> State:
 
 
 class Soak:
-    """Readers on a server until the time is over, and what came of it."""
+    """Readers on a server until the time is over, and the measurements."""
 
     def __init__(self, server: tuple[str, int], minutes: float) -> None:
         self.server, self.process = Server(server), psutil.Process(server[1])
@@ -106,20 +106,20 @@ class Soak:
         self.states: list[State] = []
 
     async def run(self, sessions: int, seed: int) -> bool:
-        """Whether all stays as it is after the first third of the time, and ends."""
+        """Let the readers read; return whether memory stayed the same, and processes and files are gone at the end."""
         await self.server.ready()
         first = state(self.process)
         watching = asyncio.create_task(self._watch())
         await asyncio.gather(*(self._read(Random(seed + number)) for number in range(sessions)))
         await watching
         await asyncio.sleep(max(FORGOTTEN, IDLE + 10))
-        async with connection(self.server) as socket:  # the server lets go of the others when somebody comes
+        async with connection(self.server) as socket:  # the server discards the others when somebody comes
             await Session(0, "", socket, own=True).open()
         await asyncio.sleep(5)
         return self._report(first, state(self.process))
 
     async def _read(self, reader: Random) -> None:
-        """One reader, who comes again and again."""
+        """Be one reader, who comes again and again."""
         addresses = pages()
         while time.monotonic() < self.until:
             number, draw = reader.randrange(10**6), reader.random()
@@ -164,7 +164,7 @@ class Soak:
                 await self._move(reader, session)
 
     async def _watch(self) -> None:
-        """Print how the server is doing, and keep it."""
+        """Print and keep the state of the server, thirty times."""
         titles = ("minute", "server, MB", "processes", "theirs, MB", "open files", "threads", "moves")
         print(f"| {' | '.join(titles)} |\n{'|---' * len(titles)}|")
         began = time.monotonic()
@@ -195,7 +195,7 @@ class Soak:
 
 
 def of_sidebar(reader: Random) -> Model:
-    """Any preset, with other sizes where it can have them."""
+    """Any preset, with another vocabulary and number of layers that it can have."""
     while True:
         model = OfSidebar(reader.randrange(20_000, 200_000), reader.choice(LAYERS), reader.choice([*PRESETS]))
         with suppress(ConfigError):
@@ -204,7 +204,7 @@ def of_sidebar(reader: Random) -> Model:
 
 
 def any_model(reader: Random) -> Model:
-    """A class whose formula is known, and the size that matters most."""
+    """A class whose formula is known, with another value of the size that matters most."""
     while True:
         found = _known(*reader.choice([*shipped_classes()]))
         if found.unexplained:
@@ -222,14 +222,14 @@ def _known(kind: str, cls: str) -> Discovered:
 
 
 def tracebacks(log: str) -> Sequence[str]:
-    """The last line of each."""
+    """The last line of each traceback."""
     return [
         next((line for line in after.splitlines()[1:] if line[:1].strip()), "") for after in log.split("Traceback")[1:]
     ]
 
 
 def main() -> None:
-    """Start a server, use it, and say what came of it."""
+    """Start a server, use it, and report."""
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--minutes", type=float, default=30)
     parser.add_argument("--sessions", type=int, default=20)
