@@ -41,16 +41,13 @@ class OneSlider:
         self.sizes = {self.field: 12}
 
     def link(self) -> dict[str, str]:
-        """No parameters."""
         return {}
 
     def size(self, field: str) -> int:
-        """The slider's place."""
         return self.sizes[field]
 
     def count(self) -> int:
-        """The number that the floor shows."""
-        return self.size(self.field) * 7_087_872
+        return self.sizes[self.field] * 7_087_872
 
 
 class OfSidebar:
@@ -68,16 +65,13 @@ class OfSidebar:
         return ChosenModel().reset(self._preset).changed(self.sizes)
 
     def link(self) -> dict[str, str]:
-        """The parameters as the page writes them."""
         return self._chosen.link()
 
     def size(self, field: str) -> int:
-        """The field of the configuration."""
         value: int = getattr(self._chosen.config, field)
         return value
 
     def count(self) -> int:
-        """The count of ``bertcalc``."""
         return self._chosen.subject().model().num_parameters()
 
 
@@ -100,14 +94,11 @@ class OfAnyModel:
         self._found, self._given = found, dict(given)
 
     def link(self) -> dict[str, str]:
-        """The parameters as the page writes them."""
         said = {"model_type": self._found.model_type, "model_class": self._found.cls, "sizes": write(self.sizes)}
         return said | ({"fields": json.dumps(self._given, separators=(",", ":"))} if self._given else {})
 
     def size(self, field: str) -> int | None:
-        """One of all sizes, also of those that follow others."""
-        return self._found.completed(**{**self._given, **self.sizes}).get(field)
+        return self._found.completed(**{**self._given, **self.sizes}).get(field)  # also sizes that follow others
 
     def count(self) -> int:
-        """The count of the formula."""
         return self._found.count(**{**self._given, **self.sizes})
