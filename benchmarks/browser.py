@@ -109,7 +109,7 @@ _FOLLOW = """() => {
 }"""
 
 
-def drag(page: Page, seconds: float = DRAG) -> float:
+def drag(page: Page) -> float:
     """Updates of the page per second while the slider of layers is dragged to its end and back."""
     slider = page.get_by_role("slider", name="num_hidden_layers")
     box = slider.bounding_box() or {"x": 0, "y": 0, "width": 0, "height": 0}
@@ -118,8 +118,8 @@ def drag(page: Page, seconds: float = DRAG) -> float:
     page.mouse.down()
     page.evaluate(_FOLLOW)
     began = time.perf_counter()
-    while (passed := time.perf_counter() - began) < seconds:
-        page.mouse.move(left + width * (0.5 - 0.5 * cos(2 * pi * passed / seconds)), y)
+    while (passed := time.perf_counter() - began) < DRAG:
+        page.mouse.move(left + width * (0.5 - 0.5 * cos(2 * pi * passed / DRAG)), y)
         page.wait_for_timeout(10)
     updates: int = page.evaluate("() => { cancelAnimationFrame(window.following); return window.updates; }")
     page.mouse.up()

@@ -21,7 +21,7 @@ _BATCH, _LENGTH = 8, 128
 
 def parameters(h: Any, heads: Any, layers: Any) -> Any:
     """Parameters of BertModel with an intermediate size of 4 h; they do not depend on ``heads``."""
-    return by_hand(30522, h, layers, 4 * h, 512, 2)
+    return by_hand(h, layers, 4 * h)
 
 
 def forward(h: Any, heads: Any, layers: Any) -> Any:

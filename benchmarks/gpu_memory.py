@@ -23,6 +23,7 @@ from bertcalc.explore.models import subject_of_preset
 from bertcalc.families import family_of
 from bertcalc.family import Task
 from bertcalc.memory.fit import most
+from bertcalc.memory.optimizers import PRECISIONS
 from bertcalc.memory.peak_formulas import growths, peak_bytes
 from bertcalc.memory.plan import Inference, Plan
 from bertcalc.proof.real_model import real_model
@@ -58,13 +59,9 @@ def ways(subject: Subject) -> Iterator[tuple[str, Plan | Inference]]:
 
 def on_device(subject: Subject, how: Plan | Inference) -> Any:
     """The real model on the GPU."""
-    dtype = torch.float32
-    if isinstance(how, Plan):
-        dtype = torch.bfloat16 if how.precision == "bf16" else dtype
-    else:
-        dtype = getattr(torch, how.dtype)
+    dtype = PRECISIONS[how.precision].dtype if isinstance(how, Plan) else how.dtype
     with torch.device(DEVICE):
-        real = real_model(subject).to(dtype)
+        real = real_model(subject).to(getattr(torch, dtype))
     real.set_attn_implementation("sdpa" if how.attention == "fused" else "eager")
     return real
 

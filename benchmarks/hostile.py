@@ -35,13 +35,13 @@ ANOTHER_SITE = (
 )
 
 
-async def moves(server: Server, page: str = "", least: float = 0.0) -> str:
+async def moves(server: Server, least: float = 0.0) -> str:
     """Median and longest wait, in milliseconds, of a reader who moves the slider twice a second."""
     waited: list[float] = []
     began = time.monotonic()
     try:
         async with asyncio.timeout(60), connection(server) as opened:
-            reader = Session(0, page, opened, own=True)
+            reader = Session(0, "", opened, own=True)
             await reader.open()
             while len(waited) < MOVES or time.monotonic() - began < least:
                 moved = time.perf_counter()
