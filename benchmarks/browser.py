@@ -17,7 +17,7 @@ from tempfile import TemporaryDirectory
 import psutil
 from playwright.sync_api import Browser, Page
 
-from benchmarks.load import FLOOR, pages
+from benchmarks.load import FLOOR, pages, row
 from tests.browser.launch import running_browser, running_server
 
 CHART = "benchmarks/one_chart.py"
@@ -153,10 +153,6 @@ def alternately(times: int, measures: Sequence[Callable[[], float]]) -> list[flo
     return [median(column) for column in zip(*found, strict=True)]
 
 
-def _row(*cells: str) -> str:
-    return f"| {' | '.join(cells)} |"
-
-
 def key(number: int) -> str:
     """Alternately right and left."""
     return "ArrowRight" if number % 2 else "ArrowLeft"
@@ -182,7 +178,7 @@ def main() -> None:
             visit(browser, url)
         slider, elements, walker = opened(browser, floor), opened(browser, same), opened(browser, app)
         names_of_columns = ["page", "first visit, ms", "x one chart", "of it server CPU, ms", "switch to it, ms"]
-        print(_row(*names_of_columns, "slider, ms", "x one slider", "x the same elements", "updates/s in a drag"))
+        print(row(*names_of_columns, "slider, ms", "x one slider", "x the same elements", "updates/s in a drag"))
         print("|---" * 9 + "|")
         for name in names:
             before = cpu(server)
@@ -198,7 +194,7 @@ def main() -> None:
             page.context.close()
             cells = [f"{first:,.0f}", f"{first / least:.1f}", f"{served:,.0f}", switched, f"{moved:,.0f}"]
             ratios = [f"{moved / floor_moved:.1f}", f"{moved / same_moved:.1f}", f"{followed:.1f}"]
-            print(_row(name or "parameters", *cells, *ratios), flush=True)
+            print(row(name or "parameters", *cells, *ratios), flush=True)
         floors = [
             f"{least:,.0f} (one chart)",
             "1",
@@ -209,7 +205,7 @@ def main() -> None:
             f"1 ({same_moved:,.0f} ms)",
             f"{drag(slider):.1f}",
         ]
-        print(_row("the floors", *floors))
+        print(row("the floors", *floors))
         print(f"\nThe server is up in {ours:.2f} s, with an empty app in {empty:.2f} s: {ours / empty:.2f} x.")
 
 

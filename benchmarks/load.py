@@ -247,18 +247,15 @@ class Load(NamedTuple):
         return ordered[min(len(ordered) - 1, len(ordered) * percent // 100)]
 
 
-class Opening(NamedTuple):
-    """The last sessions, which come at once: seconds until all have the page; memory in MB with all sessions."""
-
-    seconds: float
-    memory: float
-
-
 class Loads(NamedTuple):
-    """A page under load, by the number of sessions."""
+    """A page under load, by the number of sessions.
 
-    opening: Opening
+    The last of them come at once: ``opening`` are the seconds until all have the page, ``memory`` the MB with all.
+    """
+
     loads: dict[int, Load]
+    opening: float
+    memory: float
 
 
 async def load(
@@ -287,7 +284,7 @@ async def load(
             loads[count] = await _moves(server, sessions, seconds[count], drag)
         memory = server.memory()
         await asyncio.gather(*(session.see_total() for session in sessions))
-    return Loads(Opening(opened, memory), loads)
+    return Loads(loads, opened, memory)
 
 
 def connection(server: Server, number: int = 0) -> connect:
@@ -327,18 +324,19 @@ async def _moves(server: Server, sessions: Sequence[Session], seconds: float, dr
     return Load(len(latencies) / passed, latencies or [0.0], spent, (time.process_time() - own_cpu) / passed)
 
 
-def _cells(name: str, cells: Iterable[str]) -> str:
-    return f"| {name} | {' | '.join(cells)} |"
+def row(*cells: str) -> str:
+    """A row of a Markdown table."""
+    return f"| {' | '.join(cells)} |"
 
 
-def _table(counts: Sequence[int], rows: dict[str, Loads], cell: Callable[[str, int], str], opened: bool) -> str:
+def _table(counts: Sequence[int], rows: dict[str, Loads], cell: Callable[[Load, int], str], opened: bool) -> str:
     """A Markdown table with a row for each page and a column for each number of sessions."""
     more = counts[-1] - (counts[-2] if len(counts) > 1 else 0)
-    titles = [f"{count:,}" for count in counts] + ([f"{more} come at once, s"] if opened else [])
-    lines = [_cells("sessions", titles), "|---" * (1 + len(titles)) + "|"]
+    titles = ["sessions", *(f"{count:,}" for count in counts), *([f"{more} come at once, s"] if opened else [])]
+    lines = [row(*titles), "|---" * len(titles) + "|"]
     for name, loads in rows.items():
-        last = [f"{loads.opening.seconds:.1f}"] if opened else []
-        lines.append(_cells(name, [*(cell(name, count) for count in counts), *last]))
+        last = [f"{loads.opening:.1f}"] if opened else []
+        lines.append(row(name, *(cell(loads.loads[count], count) for count in counts), *last))
     return "\n".join(lines)
 
 
@@ -346,18 +344,16 @@ def report(counts: Sequence[int], floor: Loads, rows: dict[str, Loads], memory: 
     """The tables for benchmarks/README.md."""
     rows = {"a slider and a number": floor, **rows}
 
-    def latency(name: str, count: int) -> str:
-        one = rows[name].loads[count]
+    def latency(one: Load, _count: int) -> str:
         return " / ".join(f"{one.latency(percent):,.0f}" for percent in (50, 95, 99))
 
-    def cpu(name: str, count: int) -> str:
-        one = rows[name].loads[count]
+    def cpu(one: Load, count: int) -> str:
         return f"{one.cpu_per_rerun:.0f} ({one.cpu_per_rerun / floor.loads[count].cpu_per_rerun:.1f} x)"
 
-    def rate(name: str, count: int) -> str:
-        one = rows[name].loads[count]
+    def rate(one: Load, _count: int) -> str:
         return f"{one.reruns_per_second:.1f} ({one.client_share:.0%})"
 
+    amounts = [row(when, f"{amount:,.0f}") for when, amount in memory.items()]
     return "\n\n".join(
         [
             "Milliseconds from a move to the script's end: median / p95 / p99.",
@@ -366,10 +362,7 @@ def report(counts: Sequence[int], floor: Loads, rows: dict[str, Loads], memory: 
             _table(counts, rows, cpu, opened=False),
             "Reruns per second, and how much of one core the load generator took.",
             _table(counts, rows, rate, opened=False),
-            "\n".join(
-                [_cells("memory of the server", ["MB"]), "|---|---|"]
-                + [_cells(when, [f"{amount:,.0f}"]) for when, amount in memory.items()]
-            ),
+            "\n".join([row("memory of the server", "MB"), "|---|---|", *amounts]),
         ]
     )
 
@@ -393,7 +386,7 @@ async def cold(app: Server, page: str, count: int) -> str:
     """A row with the waits on a server that has just started, and once it is idle."""
     first = await come(app, page, count)
     await app.ready()
-    return _cells(page or "parameters", [first, await come(app, page, count)])
+    return row(page or "parameters", first, await come(app, page, count))
 
 
 async def measure(app: Server, floor: Server, names: Sequence[str], seconds: Mapping[int, float], drag: float) -> str:
@@ -413,8 +406,8 @@ async def measure(app: Server, floor: Server, names: Sequence[str], seconds: Map
 async def _left(app: Server, memory: dict[str, float], when: str, rows: dict[str, Loads]) -> None:
     """Note the memory once the server has discarded the sessions that left: it does so when somebody else comes."""
     if rows:
-        most = max(rows.values(), key=lambda loads: loads.opening.memory)
-        memory[f"{when}, most with {max(most.loads)} sessions"] = most.opening.memory
+        most = max(rows.values(), key=lambda loads: loads.memory)
+        memory[f"{when}, most with {max(most.loads)} sessions"] = most.memory
         await asyncio.sleep(FORGOTTEN)
         await load(app, "", {2 * len(app.streams): 0})
         memory[f"{when}, after all have left"] = app.memory()

@@ -24,7 +24,7 @@ from typing import NamedTuple
 import psutil
 from streamlit.proto.Element_pb2 import Element
 
-from benchmarks.load import FORGOTTEN, Server, Session, connection, pages
+from benchmarks.load import FORGOTTEN, Server, Session, connection, pages, row
 from benchmarks.models import ANY_MODEL, LAYERS, Model, OfAnyModel, OfSidebar
 from bertcalc.config import ConfigError
 from bertcalc.discover.result import Discovered
@@ -166,18 +166,14 @@ class Soak:
     async def _watch(self) -> None:
         """Print and keep the state of the server, thirty times."""
         titles = ("minute", "server, MB", "processes", "theirs, MB", "open files", "threads", "moves")
-        print(f"| {' | '.join(titles)} |\n{'|---' * len(titles)}|")
+        print(row(*titles), "|---" * len(titles) + "|", sep="\n")
         began = time.monotonic()
         while time.monotonic() < self.until:
             await asyncio.sleep(self.seconds / 30)
             now = state(self.process)
             self.states.append(now)
-            minute = (time.monotonic() - began) / 60
-            print(
-                f"| {minute:.0f} | {now.memory:,.0f} | {now.workers} | {now.workers_memory:,.0f} | {now.files} | "
-                f"{now.threads} | {len(self.waited):,} |",
-                flush=True,
-            )
+            figures = ((time.monotonic() - began) / 60, *now, len(self.waited))
+            print(row(*(f"{figure:,.0f}" for figure in figures)), flush=True)
 
     def _report(self, first: State, last: State) -> bool:
         third = len(self.states) // 3
