@@ -28,8 +28,7 @@ from streamlit.proto.WidgetStates_pb2 import WidgetState
 from websockets.asyncio.client import ClientConnection, connect
 from websockets.typing import Subprotocol
 
-from benchmarks.models import ANY_MODEL, LAYERS, Model, OfAnyModel, OfSidebar, OneSlider
-from bertcalc.discover.shipped import shipped
+from benchmarks.models import ANY_MODEL, LAYERS, Model, OfAnyModel, OfSidebar, OneSlider, formula_of
 from pages.ui.i18n import LANGUAGES, catalogue
 from pages.ui.navigation import PAGES
 from tests.browser.launch import running_server
@@ -55,8 +54,7 @@ def model_of(number: int, page: str) -> Model:
     vocab_size, layers = 20_000 + number, 1 + number % 24
     if page != ANY_MODEL:
         return OfSidebar(vocab_size, layers)
-    found = shipped("gpt2", "GPT2LMHeadModel")
-    assert found
+    found = formula_of("gpt2", "GPT2LMHeadModel")
     return OfAnyModel(found, {"vocab_size": vocab_size, "n_layer": layers}, "n_layer", LAYERS)
 
 

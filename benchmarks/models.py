@@ -6,6 +6,7 @@ from types import MappingProxyType
 from typing import Protocol
 
 from bertcalc.discover.result import Discovered
+from bertcalc.discover.shipped import shipped
 from bertcalc.discover.steps import write
 from bertcalc.presets import DEFAULT_PRESET
 from bertcalc.track import ChosenModel
@@ -73,6 +74,13 @@ class OfSidebar:
 
     def count(self) -> int:
         return self._chosen.subject().model().num_parameters()
+
+
+def formula_of(model_type: str, cls: str) -> Discovered:
+    """The known formula of a class."""
+    found = shipped(model_type, cls)
+    assert found
+    return found
 
 
 class OfAnyModel:

@@ -25,10 +25,9 @@ import psutil
 from streamlit.proto.Element_pb2 import Element
 
 from benchmarks.load import FORGOTTEN, Server, Session, connection, pages, row
-from benchmarks.models import ANY_MODEL, LAYERS, Model, OfAnyModel, OfSidebar
+from benchmarks.models import ANY_MODEL, LAYERS, Model, OfAnyModel, OfSidebar, formula_of
 from bertcalc.config import ConfigError
-from bertcalc.discover.result import Discovered
-from bertcalc.discover.shipped import shipped, shipped_classes
+from bertcalc.discover.shipped import shipped_classes
 from bertcalc.discover.steps import ranked, stops
 from bertcalc.presets import PRESETS
 from bertcalc.worker import IDLE
@@ -149,7 +148,7 @@ class Soak:
         kind, cls = reader.choice([*DISCOVERED])
         field = DISCOVERED[kind, cls]
         given = {"vocab_size": reader.randrange(1_000, 100_000), field: reader.randint(2, 12)}
-        model = OfAnyModel(_known(kind, cls), {}, field, LAYERS, given)
+        model = OfAnyModel(formula_of(kind, cls), {}, field, LAYERS, given)
         async with connection(self.server) as socket:
             session = Discovering(number, ANY_MODEL, socket, own=True, model=model)
             if leaves:
@@ -202,19 +201,13 @@ def of_sidebar(reader: Random) -> Model:
 def any_model(reader: Random) -> Model:
     """A class whose formula is known, with another value of the size that matters most."""
     while True:
-        found = _known(*reader.choice([*shipped_classes()]))
+        found = formula_of(*reader.choice([*shipped_classes()]))
         if found.unexplained:
             continue
         field = ranked(found)[0]
         places = stops(found, field, {})
         if len(places) > 1:
             return OfAnyModel(found, {field: reader.choice(places)}, field, places)
-
-
-def _known(kind: str, cls: str) -> Discovered:
-    found = shipped(kind, cls)
-    assert found
-    return found
 
 
 def tracebacks(log: str) -> Sequence[str]:
