@@ -88,10 +88,6 @@ class Number(Control[Whole]):
         super().__init__(name, label, default, step=1, **look)
         self._letter = letter
 
-    @property
-    def _labelled(self) -> str:
-        return f"{self.title} ${self._letter}$" if self._letter else self.title
-
     def wrong(self, text: str) -> Reason | None:
         """Reject all but whole numbers, as Streamlit reads them, of 15 digits: a browser is exact up to 2**53."""
         with suppress(ValueError):
@@ -103,8 +99,9 @@ class Number(Control[Whole]):
 
     def show(self, **look: Any) -> Whole:
         """Draw it and return its number, which need not be possible."""
+        label = f"{self.title} ${self._letter}$" if self._letter else self.title
         try:
-            value: Any = st.number_input(**self._bound({"label": self._labelled, "value": self.default, **look}))
+            value: Any = st.number_input(**self._bound({"label": label, "value": self.default, **look}))
         except OverflowError:
             # After Back to a link with inf, which Streamlit 1.67 lets through and cannot convert. The value can be set
             # only before the control is drawn: in the next run.

@@ -19,7 +19,8 @@ def node_formula(subject: Subject, path: str, count: int, color: str = "") -> st
     config = subject.config
     component = dict(component_terms(subject)).get(path)
     if component:
-        letters, numbers = _component_latex(component), _text_latex(filled(_text(component), config))
+        text = " + ".join(bracket.text for bracket in component)
+        letters, numbers = _component_latex(component), _text_latex(filled(text, config))
     else:
         node = formula(subject, path=path)
         letters, numbers = node.latex(), node.latex(config)
@@ -28,10 +29,6 @@ def node_formula(subject: Subject, path: str, count: int, color: str = "") -> st
     layers, said = latex_number(config.num_hidden_layers), _("in each layer, ")
     copies = rf" \quad \text{{{said}}} \; L = {layers}" if "*" in path else ""
     return aligned([f"&{letters}{copies}", f"&= {numbers} = {latex_number(count)}"])
-
-
-def _text(brackets: Sequence[Bracket]) -> str:
-    return " + ".join(bracket.text for bracket in brackets)
 
 
 def _component_latex(brackets: Sequence[Bracket]) -> str:

@@ -246,8 +246,7 @@ def show_table(columns: dict[str, list[str]], alt: str) -> None:
 
 
 def _verdict(agrees: bool) -> str:
-    verdict = _("✓ agrees") if agrees else _("✗ differs")
-    return unbroken(verdict)
+    return unbroken(_("✓ agrees") if agrees else _("✗ differs"))
 
 
 def _tensor(tensor: tuple[str, Shape] | None) -> str:

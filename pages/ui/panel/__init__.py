@@ -105,6 +105,8 @@ def actions(undone: bool, redone: bool, plain: bool, preset: str) -> list[dict[s
 
 def _field(steps: Track, field: str, problem: Problem | None) -> dict[str, Any]:
     present = steps.present
+    # Relative positions (transformers 4) have a table as wide as a head.
+    not_counted = field == "num_attention_heads" and steps.kept.config.position_embedding_type == "absolute"
     typed = steps.attempt.get(field)
     label, name = _(WORDS[field]), present.config.own_name(field)
     start: int = getattr(PRESETS[present.preset].config, field)
@@ -119,14 +121,9 @@ def _field(steps: Track, field: str, problem: Problem | None) -> dict[str, Any]:
         "stops": stops(steps.kept.config, field, steps.kept.locks, also=start),
         "typed": typed if typed is None or isinstance(typed, str) else f"{typed:,}",
         "lock": _lock(steps, field),
-        "note": _("The number of heads does not change the count.") if _heads_change_nothing(steps, field) else None,
+        "note": _("The number of heads does not change the count.") if not_counted else None,
         "problem": problem and {"text": sentence(problem, str), "repairs": [*map(_repair, problem.remedies)]},
     }
-
-
-def _heads_change_nothing(steps: Track, field: str) -> bool:
-    """Whether no count depends on the heads; relative positions (transformers 4) have a table as wide as a head."""
-    return field == "num_attention_heads" and steps.kept.config.position_embedding_type == "absolute"
 
 
 def _repair(remedy: dict[str, Any]) -> str:

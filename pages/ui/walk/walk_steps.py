@@ -30,7 +30,7 @@ from pages.ui.numbers import unbroken
 from pages.ui.present import presenting
 from pages.ui.tables import shape_text, show_rows, show_table
 
-LAYER = Number("layer", N_("Layer"), 0, width=66)
+LAYER = Number("layer", N_("Layer"), 0, width=66)  # which is walked in full
 HEADS = Fold("heads", N_("Query, key and value head by head"))
 ROWS = Fold("rows", N_("The whole forward pass, one Keras-style row for each layer"))
 
@@ -57,11 +57,6 @@ STEP = Select(
     here=_steps_of,
     label_visibility="collapsed",
 )
-
-
-def choose_layer(config: Config) -> int:
-    """Draw the choice of the layer that is walked in full; return the nearest if there is no such layer."""
-    return LAYER.show_within(0, config.num_hidden_layers - 1)
 
 
 def stops_of(subject: Subject, batch: Batch, layer: int) -> list[Stop]:
