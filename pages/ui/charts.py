@@ -31,7 +31,7 @@ def axis_look(appearance: str) -> dict[str, Any]:
     return {"labelColor": ink, "titleColor": ink, "labelFontSize": SMALL, "titleFontSize": FONT}
 
 
-def names_axis(appearance: str, font: int = FONT, **look: Any) -> Any:
+def names_axis(appearance: str, font: int, **look: Any) -> Any:
     return alt.Axis(labelColor=INK[appearance], labelFontSize=font, labelOverlap=False, ticks=False, **look)
 
 

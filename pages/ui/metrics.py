@@ -9,7 +9,7 @@ from pages.ui.i18n import _
 from pages.ui.numbers import metric_width, signed_count, text_width
 
 
-def show_metric(label: str, value: str, below: str = "", *, least: int, **look: Any) -> None:
+def show_metric(label: str, value: str, below: str, *, least: int, **look: Any) -> None:
     """Show a number, at least ``least`` pixels wide; the text below has no arrow or colour unless ``look`` says so."""
     width = metric_width(least, value, below)
     st.metric(label, value, below, **{"delta_color": "off", "delta_arrow": "off", "width": width, **look})

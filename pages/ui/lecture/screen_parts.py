@@ -59,7 +59,7 @@ def _row(choice: Choice, path: str) -> None:
     *_rows, numbers = submodule(choice.model(), path).parameters["weight"]
     *_rows, letters = submodule(symbolic_model(choice.subject), path).parameters["weight"]
     color = _color(choice, path)
-    _metric(_("One row of {table}").format(table=f"`{path}`"), f"{numbers:,}", "")
+    _metric(_("One row of {table}").format(table=f"`{path}`"), f"{numbers:,}")
     st.latex(rf"\textcolor{{{color}}}{{{shape_letters((letters,))}}} = {latex_number(numbers)}")
     lines, left = divmod(numbers, _IN_A_LINE)
     squares = f'<div style="--lines: {lines}"></div><div style="--numbers: {left}"></div>'
@@ -106,7 +106,7 @@ def _total(choice: Choice) -> None:
     """Draw the model's total, its formula in the colours of its parts, and a bar of the parts."""
     bars = parameter_bars(choice)
     whole = sum(bars.figures.values())
-    _metric(_("Parameters in {architecture}").format(architecture=choice.architecture), f"{whole:,}", "")
+    _metric(_("Parameters in {architecture}").format(architecture=choice.architecture), f"{whole:,}")
     show_total_formula(choice.subject)
     draw_proportions(bars)
 
@@ -171,7 +171,7 @@ def _explain(comparison: Comparison, *, changing: bool = False) -> None:
     first, last = comparison.models[0], comparison.models[-1]
     found = explain(comparison.case(first), comparison.case(last), comparison.measure)
     with st.container(horizontal=True):
-        _metric(first.name, f"{found.before:,}", "")
+        _metric(first.name, f"{found.before:,}")
         _metric(last.name, f"{found.after:,}", relative(found))
     if changing:
         found = found._replace(parts=[part for part in found.parts if part.difference])
@@ -205,7 +205,7 @@ def _steps(choice: Choice) -> list[Step]:
     return run(choice.subject, _call(choice))
 
 
-def _metric(label: str, value: str, below: str) -> None:
+def _metric(label: str, value: str, below: str = "") -> None:
     show_metric(label, value, below, least=max(290, 12 * text_width(label)))
 
 
