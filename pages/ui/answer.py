@@ -68,15 +68,13 @@ def _of_another_family(choice: Choice, base: Subject, start: Subject) -> str:
 def _start(choice: Choice, why: Explanation) -> str:
     """A sentence with the preset's count in this architecture; empty for bert-base-uncased as BertModel."""
     preset, architecture = choice.preset, choice.architecture
-    count = _count(preset, architecture)
+    count, name = _count(preset, architecture), _named_preset(choice)
     if preset == DEFAULT_PRESET:
         message = "" if class_of(architecture).task == "base" else _("As {architecture} it has {count:,}.")
         return message.format(architecture=architecture, count=count)
     if why.parts:
-        return _("{name} has {count:,}: {changes}.").format(
-            name=_named_preset(choice), count=count, changes=_words(why)
-        )
-    return _("{name} has {count:,}.").format(name=_named_preset(choice), count=count)
+        return _("{name} has {count:,}: {changes}.").format(name=name, count=count, changes=_words(why))
+    return _("{name} has {count:,}.").format(name=name, count=count)
 
 
 def _named_preset(choice: Choice) -> str:

@@ -26,9 +26,8 @@ BESIDE = Select(
     label_visibility="collapsed",
     width=270,
 )
-Signs = Mapping[
-    str, str
-]  # the sign before a module, by its path without the body's prefix; + is also the sign of all modules inside it
+# The sign before a module, by its path without the body's prefix; + is also the sign of all modules inside it.
+Signs = Mapping[str, str]
 
 
 def signs_of(found: Sequence[ModuleChange]) -> tuple[Signs, Signs]:
