@@ -29,13 +29,31 @@ _PLUS, _NEXT, _EQUALS = ["sign", "+"], ["between", "+"], ["between", "="]
 
 
 def total_formula(subject: Subject, colors: Mapping[Component, str]) -> dict[str, Any]:
-    """The data of the component: the text for a screen reader, lines of parts, and the tips."""
+    """The data of the component for a model whose program is known."""
     return _Builder(subject, colors).data()
 
 
 def leaves(text: str) -> list[Part]:
     """The letters, digits and signs of a formula in plain text, such as 4H²."""
     return [[str(match.lastgroup), match[0].translate(_DIGITS)] for match in _TOKEN.finditer(text)]
+
+
+def data_of(
+    written: str, total: int, letters: Iterable[Part], numbers: Iterable[Part], chips: Iterable[Part], tips: Tips
+) -> dict[str, Any]:
+    """The data of the component: the text for a screen reader, lines of parts, and the tips."""
+    whole: Part = {"is": "unit", "parts": [_EQUALS, ["total", f"{total:,}"]]}
+    in_letters: Part = {"is": "sum", "parts": list(letters)}
+    in_numbers: Part = {"is": "sum", "parts": [*numbers, whole]}
+    return {
+        "label": f"N = {written} = {total:,}",
+        "lines": [
+            {"is": "line", "parts": [{"is": "start", "parts": [["letter", "N"], _EQUALS]}, in_letters]},
+            {"is": "line", "parts": [{"is": "start", "parts": [_EQUALS]}, in_numbers]},
+            {"is": "chips", "parts": list(chips)},
+        ],
+        "tips": tips,
+    }
 
 
 class _Builder:
@@ -53,18 +71,7 @@ class _Builder:
         self._tips: Tips = {}
 
     def data(self) -> dict[str, Any]:
-        letters: Part = {"is": "sum", "parts": list(self._letters())}
-        whole: Part = {"is": "unit", "parts": [_EQUALS, ["total", f"{self._total:,}"]]}
-        numbers: Part = {"is": "sum", "parts": [*self._numbers(), whole]}
-        return {
-            "label": f"N = {self._written} = {self._total:,}",
-            "lines": [
-                {"is": "line", "parts": [{"is": "start", "parts": [["letter", "N"], _EQUALS]}, letters]},
-                {"is": "line", "parts": [{"is": "start", "parts": [_EQUALS]}, numbers]},
-                {"is": "chips", "parts": list(self._chips())},
-            ],
-            "tips": self._tips,
-        }
+        return data_of(self._written, self._total, self._letters(), self._numbers(), self._chips(), self._tips)
 
     def _letters(self) -> Iterator[Part]:
         """The formula with letters: a part for each component."""
