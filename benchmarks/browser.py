@@ -17,7 +17,8 @@ from tempfile import TemporaryDirectory
 import psutil
 from playwright.sync_api import Browser, Page
 
-from benchmarks.load import FLOOR, pages, row
+from benchmarks.load import FLOOR, row
+from pages.ui.navigation import PAGES
 from tests.browser.launch import running_browser, running_server
 
 CHART = "benchmarks/one_chart.py"
@@ -153,15 +154,10 @@ def alternately(times: int, measures: Sequence[Callable[[], float]]) -> list[flo
     return [median(column) for column in zip(*found, strict=True)]
 
 
-def key(number: int) -> str:
-    """Alternately right and left."""
-    return "ArrowRight" if number % 2 else "ArrowLeft"
-
-
 def main() -> None:
     """Print the tables."""
     parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("--pages", nargs="+", default=[name or "parameters" for name in pages()])
+    parser.add_argument("--pages", nargs="+", default=[name or "parameters" for name in PAGES])
     parser.add_argument("--quick", action="store_true", help="two pages, few times")
     given = parser.parse_args()
     names = ["" if name == "parameters" else name for name in (given.pages[:2] if given.quick else given.pages)]
@@ -186,9 +182,8 @@ def main() -> None:
             served = (cpu(server) - before) / visits
             switched = "" if not name else f"{switch(walker, name):,.0f}"
             page = opened(browser, f"{app}/{WITH_SLIDER.get(name, name)}")
-            times = [
-                [press(one, key(number)) for one in (page, slider, elements)] for number in range(WARM_UP + presses)
-            ]
+            keys = ("ArrowRight", "ArrowLeft") * ((WARM_UP + presses) // 2)
+            times = [[press(one, key) for one in (page, slider, elements)] for key in keys]
             moved, floor_moved, same_moved = (median(column) for column in zip(*times[WARM_UP:], strict=True))
             followed = drag(page)
             page.context.close()

@@ -44,11 +44,6 @@ LONGEST = 120.0  # seconds after which a waiting session counts as starved
 FORGOTTEN = 125.0  # seconds after which Streamlit has discarded a session that left
 
 
-def pages() -> list[str]:
-    """Every page of the app as an address; the page that the app opens with is ""."""
-    return [*PAGES]
-
-
 def model_of(number: int, page: str) -> Model:
     """The model of a reader of a page, by the reader's number."""
     vocab_size, layers = 20_000 + number, 1 + number % 24
@@ -263,7 +258,7 @@ async def load(
 
     With ``drag`` each move is a drag of so many seconds, in which each answer is measured.
     """
-    everywhere = pages()
+    everywhere = [*PAGES]
     sessions: list[Session] = []
     loads = {}
     async with AsyncExitStack() as stack:
@@ -415,7 +410,7 @@ def main() -> None:
     """Print the tables."""
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--sessions", type=int, nargs="+", default=SESSIONS)
-    parser.add_argument("--pages", nargs="+", default=[name or "parameters" for name in pages()] + ["mixed"])
+    parser.add_argument("--pages", nargs="+", default=[name or "parameters" for name in PAGES] + ["mixed"])
     parser.add_argument("--seconds", type=float, default=SECONDS, help=f"for each number; {LONGER} x for the most")
     parser.add_argument("--drag", type=float, default=0.0, help="seconds of a drag, which each move is then")
     parser.add_argument("--processes", type=int, default=1, help="servers of the app, among which sessions are spread")

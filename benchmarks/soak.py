@@ -24,7 +24,7 @@ from typing import NamedTuple
 import psutil
 from streamlit.proto.Element_pb2 import Element
 
-from benchmarks.load import FORGOTTEN, Server, Session, connection, pages, row
+from benchmarks.load import FORGOTTEN, Server, Session, connection, row
 from benchmarks.models import ANY_MODEL, LAYERS, Model, OfAnyModel, OfSidebar, formula_of
 from bertcalc.config import ConfigError
 from bertcalc.discover.shipped import shipped_classes
@@ -32,6 +32,7 @@ from bertcalc.discover.steps import ranked, stops
 from bertcalc.presets import PRESETS
 from bertcalc.worker import IDLE
 from pages.ui.i18n import catalogue
+from pages.ui.navigation import PAGES
 from tests.browser.launch import running_server
 
 MOST_MOVES = 12
@@ -119,7 +120,6 @@ class Soak:
 
     async def _read(self, reader: Random) -> None:
         """Be one reader, who comes again and again."""
-        addresses = pages()
         while time.monotonic() < self.until:
             number, draw = reader.randrange(10**6), reader.random()
             if draw < 0.15:
@@ -127,7 +127,7 @@ class Soak:
             elif draw < 0.25:
                 await self._visit(reader, number, ANY_MODEL, any_model(reader))
             else:
-                page = reader.choice(addresses)
+                page = reader.choice([*PAGES])
                 await self._visit(reader, number, page, None if page == ANY_MODEL else of_sidebar(reader))
 
     async def _visit(self, reader: Random, number: int, page: str, model: Model | None) -> None:
