@@ -36,9 +36,9 @@ TENSORS = Fold("tensors", N_("Tensors: name, shape, formula, count, share"))
 UNFOLD = Switch("unfold", N_("Unfold the layers"))
 
 
-def show_tensors(subject: Subject, model: Module) -> None:
+def show_tensors(subject: Subject) -> None:
     """Show every tensor with shape, formula, count and share; a repeated layer once, or with ``UNFOLD`` in full."""
-    columns = tensor_columns(subject, model, unfolded=UNFOLD.show())
+    columns = _tensor_columns(subject, unfolded=UNFOLD.show())
     rows, total = len(columns["name"]), sum(columns["parameters"])
     st.caption(_("{rows:,} rows, {total:,} parameters").format(rows=rows, total=total))
     draw_frame(
@@ -55,9 +55,9 @@ def show_tensors(subject: Subject, model: Module) -> None:
     )
 
 
-def tensor_columns(subject: Subject, model: Module, *, unfolded: bool) -> Columns:
+def _tensor_columns(subject: Subject, *, unfolded: bool) -> Columns:
     """The table of the tensors by column; the parameters sum to the model's."""
-    formulas = tensor_formulas(subject, copies=not unfolded)
+    model, formulas = subject.model(), tensor_formulas(subject, copies=not unfolded)
     of_name = {tensor.name: formula for tensor, formula in zip(model.tensors(), formulas, strict=True)}
     tensors = list(model.tensors(folded=not unfolded))
     parameters = [tensor.num_parameters() for tensor in tensors]
@@ -114,9 +114,9 @@ def _ours(count: PublishedCount) -> int:
     return count.model().num_parameters()
 
 
-def show_inventory(subject: Subject, model: Module) -> None:
+def show_inventory(subject: Subject) -> None:
     """Show the number of modules of each kind, and of those named ``dense``, as formulas; and below, their paths."""
-    formulas = count_formulas(subject)
+    model, formulas = subject.model(), count_formulas(subject)
     parts = {part.name: part for part in inventory(model)}
     parts[_("named dense")] = named(model, "dense")
     counts = {
