@@ -61,28 +61,25 @@ def settled(page: Page, began: float = 0.0) -> float:
     return waited
 
 
+def opened(browser: Browser, url: str) -> tuple[Page, float]:
+    """A page with an empty browser cache, and the milliseconds until it is drawn completely."""
+    page = browser.new_context(viewport={"width": 1280, "height": 720}).new_page()
+    page.add_init_script(f"({_WATCH})()")
+    page.goto(url)
+    return page, settled(page)
+
+
 def visit(browser: Browser, url: str) -> float:
-    """Milliseconds of a first visit with an empty browser cache, until the page is drawn completely."""
-    with browser.new_context(viewport={"width": 1280, "height": 720}) as context:
-        page = context.new_page()
-        page.add_init_script(f"({_WATCH})()")
-        page.goto(url)
-        return settled(page)
+    """Milliseconds of a first visit, until the page is drawn completely."""
+    page, waited = opened(browser, url)
+    page.context.close()
+    return waited
 
 
 def cpu(server: int) -> float:
     """Milliseconds of CPU time that a server has taken."""
     times = psutil.Process(server).cpu_times()
     return 1000 * float(times.user + times.system)
-
-
-def opened(browser: Browser, url: str) -> Page:
-    """Open a page to work on, and wait until it is drawn."""
-    page = browser.new_context(viewport={"width": 1280, "height": 720}).new_page()
-    page.add_init_script(f"({_WATCH})()")
-    page.goto(url)
-    settled(page)
-    return page
 
 
 def press(page: Page, key: str) -> float:
@@ -172,7 +169,7 @@ def main() -> None:
         browser = stack.enter_context(running_browser())
         for url in (app, floor, chart, same):
             visit(browser, url)
-        slider, elements, walker = opened(browser, floor), opened(browser, same), opened(browser, app)
+        slider, elements, walker = (opened(browser, url)[0] for url in (floor, same, app))
         names_of_columns = ["page", "first visit, ms", "x one chart", "of it server CPU, ms", "switch to it, ms"]
         print(row(*names_of_columns, "slider, ms", "x one slider", "x the same elements", "updates/s in a drag"))
         print("|---" * 9 + "|")
@@ -181,8 +178,8 @@ def main() -> None:
             first, least = alternately(visits, [lambda: visit(browser, f"{app}/{name}"), lambda: visit(browser, chart)])  # noqa: B023
             served = (cpu(server) - before) / visits
             switched = "" if not name else f"{switch(walker, name):,.0f}"
-            page = opened(browser, f"{app}/{WITH_SLIDER.get(name, name)}")
-            keys = ("ArrowRight", "ArrowLeft") * ((WARM_UP + presses) // 2)
+            page, _waited = opened(browser, f"{app}/{WITH_SLIDER.get(name, name)}")
+            keys = ("ArrowLeft", "ArrowRight") * ((WARM_UP + presses) // 2)
             times = [[press(one, key) for one in (page, slider, elements)] for key in keys]
             moved, floor_moved, same_moved = (median(column) for column in zip(*times[WARM_UP:], strict=True))
             followed = drag(page)
@@ -190,17 +187,8 @@ def main() -> None:
             cells = [f"{first:,.0f}", f"{first / least:.1f}", f"{served:,.0f}", switched, f"{moved:,.0f}"]
             ratios = [f"{moved / floor_moved:.1f}", f"{moved / same_moved:.1f}", f"{followed:.1f}"]
             print(row(name or "parameters", *cells, *ratios), flush=True)
-        floors = [
-            f"{least:,.0f} (one chart)",
-            "1",
-            "",
-            "",
-            f"{floor_moved:,.0f}",
-            "1",
-            f"1 ({same_moved:,.0f} ms)",
-            f"{drag(slider):.1f}",
-        ]
-        print(row("the floors", *floors))
+        floors = [f"{least:,.0f} (one chart)", "1", "", "", f"{floor_moved:,.0f}", "1", f"1 ({same_moved:,.0f} ms)"]
+        print(row("the floors", *floors, f"{drag(slider):.1f}"))
         print(f"\nThe server is up in {ours:.2f} s, with an empty app in {empty:.2f} s: {ours / empty:.2f} x.")
 
 
