@@ -128,7 +128,6 @@ class Decimal(Control[float]):
     """A field for a number with two decimals."""
 
     def wrong(self, text: str) -> Reason | None:
-        """Reject all but finite numbers."""
         with suppress(ValueError):
             if math.isfinite(float(text)):
                 return None
@@ -149,7 +148,6 @@ class Switch(Control[bool]):
         self._draw = draw
 
     def wrong(self, text: str) -> Reason | None:
-        """Reject all but true and false."""
         if text.lower() in ("true", "false"):
             return None
         return N_("{name}={text} in the link is not possible: it must be true or false."), {}
@@ -229,7 +227,6 @@ class Select(Control[Option]):
         self._row, self._here = row, here
 
     def wrong(self, text: str) -> Reason | None:
-        """Reject all but the options."""
         return None if text in self.options else (_NO_OPTION, {"nearest": _nearest(text, self.options)})
 
     def wrong_in(self, link: Mapping[str, str]) -> Reason | None:

@@ -149,7 +149,6 @@ def _more_fields(values: dict[str, Any]) -> None:
 
 
 def _say(field: str) -> None:
-    """Take the new value of a control of the sidebar."""
     model.change({field: st.session_state[field]})
 
 

@@ -84,7 +84,6 @@ def _count(choice: Choice, path: str) -> None:
 
 
 def _bars(choice: Choice, path: str) -> None:
-    """Draw a bar for each part of a module."""
     bars = parameter_bars(choice, path)
     if not bars.figures:
         raise KeyError(path)

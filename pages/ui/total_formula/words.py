@@ -54,7 +54,6 @@ def greek(norms: Iterable[Tensor]) -> str:
 
 
 def _name_of(tensor: Tensor) -> str:
-    """The name of a tensor's module, in the language of the session."""
     cross = tensor.place.block == "cross-attention"
     name = _(tensor_name(tensor.place))
     return _("{name} (cross-attention)").format(name=name) if cross else name
@@ -76,5 +75,4 @@ def lines_of(tensors: Iterable[Tensor], here: Mapping[str, Tensor]) -> list[str]
 
 
 def _kind_of(tensor: Tensor) -> str:
-    """The kind of a tensor in words: weights, biases, table ..."""
     return _KINDS.get(tensor.place.role) or (N_("Biases") if tensor.name.endswith("bias") else N_("Weights"))
