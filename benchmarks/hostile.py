@@ -1,4 +1,4 @@
-"""How much one hostile visitor slows others down: ``python -m benchmarks.hostile``, four minutes, on loopback alone.
+"""The waits of a reader beside a hostile visitor: ``python -m benchmarks.hostile``, four minutes, on loopback alone.
 
 A reader moves a slider on Parameters, first alone, then while somebody else does what no browser does. The server's
 soft limit is 1,024 open files, as on most systems, and its proxy for other hosts never answers.
@@ -142,7 +142,7 @@ async def beside_verify(server: Server) -> str:
 
 
 def measure(server: Server, url: str, process: int) -> Iterator[tuple[str, str]]:
-    """What the visitor does, and the waits of the reader meanwhile."""
+    """The visitor's actions, and the waits of the reader meanwhile."""
     address = urlsplit(url)
     place = address.hostname or "", address.port or 0
     asyncio.run(moves(server))

@@ -235,7 +235,7 @@ class Load(NamedTuple):
     client_share: float
 
     def latency(self, percent: int) -> float:
-        """The latency that so many percent of the moves stay under."""
+        """A percentile of the latencies."""
         ordered = sorted(self.latencies)
         return ordered[min(len(ordered) - 1, len(ordered) * percent // 100)]
 

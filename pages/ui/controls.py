@@ -32,7 +32,7 @@ P = ParamSpec("P")
 Value = TypeVar("Value")
 Whole = TypeVar("Whole", bound=int | None)
 Option = TypeVar("Option", bound=str)
-# What is wrong with a text in the link: an English sentence with placeholders {name}, {text} and those of the dict.
+# Why a text in the link is wrong: an English sentence with the placeholders {name}, {text} and those of the dict.
 Reason = tuple[str, dict[str, str]]
 CONTROLS: dict[str, "Control[Any]"] = {}  # every control that a link can set, by its name there
 _LONGEST = 100  # characters of a text that are compared with the options
@@ -60,11 +60,11 @@ class Control(Generic[Value]):
         return self.name in st.query_params if held is None else held != self.default
 
     def wrong(self, text: str) -> Reason | None:
-        """What is wrong with a text in the link, or None."""
+        """The reason why a text in the link is wrong, or None."""
         raise NotImplementedError
 
     def wrong_in(self, link: Mapping[str, str]) -> Reason | None:
-        """What is wrong with its text in a link, or None; for some controls that depends on the rest of the link."""
+        """The reason why its text in a link is wrong, or None; for some controls the rest of the link matters."""
         return self.wrong(link[self.name])
 
     def _bound(self, look: Mapping[str, Any]) -> dict[str, Any]:

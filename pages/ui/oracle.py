@@ -33,7 +33,7 @@ WORKER.wanted = wanted
 
 @contextmanager
 def sorry() -> Iterator[None]:
-    """Show a sentence instead of the rest of the block where there is no answer, from PyTorch or from us."""
+    """Show a sentence instead of the rest of the block if PyTorch or bertcalc cannot give an answer."""
     try:
         yield
     except InputError as error:

@@ -198,7 +198,7 @@ def show_entries(entries: Sequence[Entry], letters: Sequence[Entry], given: bool
         _("Bytes"): [_size(entry) for entry in numbers],
     }
     show_table({name: cells for name, cells in columns.items() if cells}, alt)
-    # Under the table, because beside so many columns a sentence becomes a word a line.
+    # Below the table: as one more column, a sentence would have a word in each line.
     st.caption("  \n".join(f"`{entry.name}` {_(entry.meaning)}" for entry in numbers))
 
 

@@ -21,7 +21,7 @@ NEUTRAL = {"light": "#5b4bb5", "dark": "#b5a6ff"}  # for what is no component
 
 
 def appearance() -> str:
-    """What the reader's browser shows: light or dark."""
+    """The appearance of the page in the reader's browser: light or dark."""
     return "dark" if st.context.theme.type == "dark" else "light"
 
 

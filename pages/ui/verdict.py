@@ -38,7 +38,7 @@ def show_verdict(subject: Subject) -> Proof:
 
 
 def in_words(subject: Subject, result: Proof, _: Translate) -> str:
-    """A sentence: the real model agrees in so many tensors and parameters, or differs in so many tensors."""
+    """A sentence with the verdict and the numbers of tensors and parameters that agree, or of tensors that differ."""
     if not result.agrees:
         said = _("The real {architecture} differs. Tensors that are not the same: {count:,}.")
         return said.format(architecture=subject.architecture, count=len(result.differences))

@@ -19,7 +19,7 @@ def names() -> list[str]:
 
 
 def _check(text: str) -> Reason | None:
-    """What is wrong with a lecture in the link."""
+    """The reason why a lecture in the link is wrong, or None."""
     there = names()
     if text in there:
         return None

@@ -254,7 +254,7 @@ PARTS: dict[str, ScreenPart] = {
     "hand_count": ScreenPart(lambda choice, terms: show_in_short(choice.subject, terms), {"terms": None}),
     "proof": ScreenPart(_proof),
 }
-# What can stand in braces in the texts of a screen.
+# The placeholders for the texts of a screen.
 PLACEHOLDERS = (*LETTERS, "attention_head_size", "embedding_size", "architecture", "parameters")
 VOCABULARY = Vocabulary({name: part.arguments for name, part in PARTS.items()}, tuple(SLIDERS), PLACEHOLDERS, PRESETS)
 

@@ -10,7 +10,7 @@ from pages.ui.i18n import _, listed
 from pages.ui.numbers import unbroken
 from pages.ui.tables import shape_text
 
-# What each letter counts, with its value.
+# The meaning of each letter, with its value.
 COUNTED: dict[str, str] = {
     "vocab_size": N_("{value} word pieces"),
     "hidden_size": N_("{value} hidden size"),
