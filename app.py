@@ -38,7 +38,7 @@ def say_sorry(error: Exception) -> bool:
 
 @asynccontextmanager
 async def lifespan(_app: st.App) -> AsyncIterator[None]:
-    """Make the first page ready in a thread, while the server answers."""
+    """Prepare the first page in a thread, while the server already answers."""
     threading.Thread(target=warm_up, daemon=True).start()
     yield
 

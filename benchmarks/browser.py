@@ -1,8 +1,8 @@
-"""What a person waits for in Chromium, and the server's start: ``python -m benchmarks.browser``.
+"""Waiting times of a person in Chromium, and of the server's start: ``python -m benchmarks.browser``.
 
-Our pages and the floors take turns in one run, in the same browser and under the same settings, so that a change of
-the machine's speed meets all of them. A wait ends with the last change on the page: the script has run, and nothing
-has been written or drawn since.
+Our pages and the floors (minimal apps to compare with) take turns in one run, in the same browser and under the same
+settings, so that changes in the machine's speed affect all of them. A wait ends with the last change on the page: the
+script has run, and nothing has been written or drawn since.
 """
 
 import argparse
@@ -17,21 +17,22 @@ from tempfile import TemporaryDirectory
 import psutil
 from playwright.sync_api import Browser, Page
 
-from benchmarks.load import FLOOR, pages
+from benchmarks.load import FLOOR, row
+from pages.ui.navigation import PAGES
 from tests.browser.launch import running_browser, running_server
 
 CHART = "benchmarks/one_chart.py"
 EMPTY = "benchmarks/empty.py"
 SAME = "benchmarks/same_elements.py"
-PRESSES = 12  # with those to warm up an even number: the slider ends where it began, and never at its end
+PRESSES = 12  # with WARM_UP an even number: the slider ends where it began, and never reaches its end
 VISITS = 3
 STARTS = 5
 DRAG = 5.0  # seconds
 WARM_UP = 4
-WITH_SLIDER = {"lecture": "lecture?screen=all-layers"}  # where a page's first screen does not have the slider of layers
+WITH_SLIDER = {"lecture": "lecture?screen=all-layers"}  # where to find the slider of layers if a page opens without it
 QUIET = 400  # milliseconds without a change after which all has been drawn
 
-# Notes the time of every change: of the document, and of every canvas (charts and tables are drawn there).
+# Note the time of every change of the document and of every canvas (charts and tables are drawn there).
 _WATCH = """() => {
   window.lastChange = 0;
   const note = () => { window.lastChange = performance.now(); };
@@ -39,7 +40,7 @@ _WATCH = """() => {
   const draw = CanvasRenderingContext2D.prototype.clearRect;
   CanvasRenderingContext2D.prototype.clearRect = function (...box) { note(); return draw.apply(this, box); };
 }"""
-# From now (or from the visit's start) until the last change: when the script does not run, and after a quiet while.
+# The time from ``began`` until the last change, once the script has ended and nothing changed for ``quiet`` ms.
 _SETTLED = """([began, quiet]) => new Promise((settled, failed) => {
   setTimeout(() => failed(new Error("nothing has changed for a minute")), 60000);
   const look = () => {
@@ -55,37 +56,34 @@ _SETTLED = """([began, quiet]) => new Promise((settled, failed) => {
 
 
 def settled(page: Page, began: float = 0.0) -> float:
-    """Milliseconds from a time of the page's clock until its last change."""
+    """Milliseconds from a time of the page's clock until the page's last change."""
     waited: float = page.evaluate(_SETTLED, [began, QUIET])
     return waited
 
 
+def opened(browser: Browser, url: str) -> tuple[Page, float]:
+    """A page with an empty browser cache, and the milliseconds until it is drawn completely."""
+    page = browser.new_context(viewport={"width": 1280, "height": 720}).new_page()
+    page.add_init_script(f"({_WATCH})()")
+    page.goto(url)
+    return page, settled(page)
+
+
 def visit(browser: Browser, url: str) -> float:
-    """A first visit, with nothing in the browser's cache, to the page drawn to its end."""
-    with browser.new_context(viewport={"width": 1280, "height": 720}) as context:
-        page = context.new_page()
-        page.add_init_script(f"({_WATCH})()")
-        page.goto(url)
-        return settled(page)
+    """Milliseconds of a first visit, until the page is drawn completely."""
+    page, waited = opened(browser, url)
+    page.context.close()
+    return waited
 
 
 def cpu(server: int) -> float:
-    """Milliseconds of CPU that a server has taken."""
+    """Milliseconds of CPU time that a server has taken."""
     times = psutil.Process(server).cpu_times()
     return 1000 * float(times.user + times.system)
 
 
-def opened(browser: Browser, url: str) -> Page:
-    """A page to work on."""
-    page = browser.new_context(viewport={"width": 1280, "height": 720}).new_page()
-    page.add_init_script(f"({_WATCH})()")
-    page.goto(url)
-    settled(page)
-    return page
-
-
 def press(page: Page, key: str) -> float:
-    """From a key on the slider of layers to the last change that it causes."""
+    """Milliseconds from a key press on the slider of layers to the last change that it causes."""
     slider = page.get_by_role("slider", name="num_hidden_layers")
     slider.focus()
     page.wait_for_timeout(50)
@@ -94,7 +92,7 @@ def press(page: Page, key: str) -> float:
     return settled(page, began)
 
 
-# Counts from now on what is read on the page: its words and numbers, at most once for each frame that is drawn.
+# Count the changes of the page's text from now on, at most once for each frame that is drawn.
 _FOLLOW = """() => {
   window.updates = 0;
   const main = document.querySelector('[data-testid="stMain"]');
@@ -109,8 +107,8 @@ _FOLLOW = """() => {
 }"""
 
 
-def drag(page: Page, seconds: float = DRAG) -> float:
-    """Updates of the page in a second while the slider of layers is dragged to its end and back."""
+def drag(page: Page) -> float:
+    """Updates of the page per second while the slider of layers is dragged to its end and back."""
     slider = page.get_by_role("slider", name="num_hidden_layers")
     box = slider.bounding_box() or {"x": 0, "y": 0, "width": 0, "height": 0}
     left, width, y = box["x"] + 12, box["width"] - 24, box["y"] + box["height"] / 2
@@ -118,8 +116,8 @@ def drag(page: Page, seconds: float = DRAG) -> float:
     page.mouse.down()
     page.evaluate(_FOLLOW)
     began = time.perf_counter()
-    while (passed := time.perf_counter() - began) < seconds:
-        page.mouse.move(left + width * (0.5 - 0.5 * cos(2 * pi * passed / seconds)), y)
+    while (passed := time.perf_counter() - began) < DRAG:
+        page.mouse.move(left + width * (0.5 - 0.5 * cos(2 * pi * passed / DRAG)), y)
         page.wait_for_timeout(10)
     updates: int = page.evaluate("() => { cancelAnimationFrame(window.following); return window.updates; }")
     page.mouse.up()
@@ -128,44 +126,35 @@ def drag(page: Page, seconds: float = DRAG) -> float:
 
 
 def switch(page: Page, address: str) -> float:
-    """From choosing a page in the navigation, in its menu if it is in one, to its last change."""
+    """Milliseconds from choosing a page in the navigation, or in one of its menus, to the page's last change."""
     link = page.locator(f'a[href$="/{address}"], a[href*="/{address}?"]').first
     menus = page.get_by_role("navigation").get_by_role("button").all()
     while menus and not link.count():
         menus.pop(0).click()
         page.wait_for_timeout(QUIET)
-    link.click(trial=True)  # it is there, and has come to rest
+    link.click(trial=True)  # waits until it can be clicked
     began: float = page.evaluate("() => performance.now()")
     link.dispatch_event("click")
     return settled(page, began)
 
 
 def start(script: str, folder: Path) -> float:
-    """Seconds from the command until the server is up."""
+    """Seconds from the command to start the server until it is up."""
     began = time.perf_counter()
     with running_server(folder / "start", script):
         return time.perf_counter() - began
 
 
 def alternately(times: int, measures: Sequence[Callable[[], float]]) -> list[float]:
-    """The median of each measure; they take turns."""
+    """The median of each measure; the measures take turns."""
     found = [[measure() for measure in measures] for _time in range(times)]
     return [median(column) for column in zip(*found, strict=True)]
-
-
-def _row(*cells: str) -> str:
-    return f"| {' | '.join(cells)} |"
-
-
-def key(number: int) -> str:
-    """Up and down."""
-    return "ArrowRight" if number % 2 else "ArrowLeft"
 
 
 def main() -> None:
     """Print the tables."""
     parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("--pages", nargs="+", default=[name or "parameters" for name in pages()])
+    parser.add_argument("--pages", nargs="+", default=[name or "parameters" for name in PAGES])
     parser.add_argument("--quick", action="store_true", help="two pages, few times")
     given = parser.parse_args()
     names = ["" if name == "parameters" else name for name in (given.pages[:2] if given.quick else given.pages)]
@@ -180,36 +169,26 @@ def main() -> None:
         browser = stack.enter_context(running_browser())
         for url in (app, floor, chart, same):
             visit(browser, url)
-        slider, elements, walker = opened(browser, floor), opened(browser, same), opened(browser, app)
+        slider, elements, walker = (opened(browser, url)[0] for url in (floor, same, app))
         names_of_columns = ["page", "first visit, ms", "x one chart", "of it server CPU, ms", "switch to it, ms"]
-        print(_row(*names_of_columns, "slider, ms", "x one slider", "x the same elements", "updates/s in a drag"))
+        print(row(*names_of_columns, "slider, ms", "x one slider", "x the same elements", "updates/s in a drag"))
         print("|---" * 9 + "|")
         for name in names:
             before = cpu(server)
             first, least = alternately(visits, [lambda: visit(browser, f"{app}/{name}"), lambda: visit(browser, chart)])  # noqa: B023
             served = (cpu(server) - before) / visits
             switched = "" if not name else f"{switch(walker, name):,.0f}"
-            page = opened(browser, f"{app}/{WITH_SLIDER.get(name, name)}")
-            times = [
-                [press(one, key(number)) for one in (page, slider, elements)] for number in range(WARM_UP + presses)
-            ]
+            page, _waited = opened(browser, f"{app}/{WITH_SLIDER.get(name, name)}")
+            keys = ("ArrowLeft", "ArrowRight") * ((WARM_UP + presses) // 2)
+            times = [[press(one, key) for one in (page, slider, elements)] for key in keys]
             moved, floor_moved, same_moved = (median(column) for column in zip(*times[WARM_UP:], strict=True))
             followed = drag(page)
             page.context.close()
             cells = [f"{first:,.0f}", f"{first / least:.1f}", f"{served:,.0f}", switched, f"{moved:,.0f}"]
             ratios = [f"{moved / floor_moved:.1f}", f"{moved / same_moved:.1f}", f"{followed:.1f}"]
-            print(_row(name or "parameters", *cells, *ratios), flush=True)
-        floors = [
-            f"{least:,.0f} (one chart)",
-            "1",
-            "",
-            "",
-            f"{floor_moved:,.0f}",
-            "1",
-            f"1 ({same_moved:,.0f} ms)",
-            f"{drag(slider):.1f}",
-        ]
-        print(_row("the floors", *floors))
+            print(row(name or "parameters", *cells, *ratios), flush=True)
+        floors = [f"{least:,.0f} (one chart)", "1", "", "", f"{floor_moved:,.0f}", "1", f"1 ({same_moved:,.0f} ms)"]
+        print(row("the floors", *floors, f"{drag(slider):.1f}"))
         print(f"\nThe server is up in {ours:.2f} s, with an empty app in {empty:.2f} s: {ours / empty:.2f} x.")
 
 

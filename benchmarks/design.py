@@ -1,4 +1,4 @@
-"""Time of a search: ``python -m benchmarks.design``.
+"""Time of a search for models within a budget: ``python -m benchmarks.design``.
 
 Each figure stands beside a floor measured in the same run: the sixteen counts that a search starts from.
 """

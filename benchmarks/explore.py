@@ -2,7 +2,7 @@
 
 Each figure stands beside a floor measured in the same run: the same quantity of the same models as one expression in
 NumPy, written out by hand, with no tree, no steps and no names. The models differ in all that a map changes: hidden
-size, heads, intermediate size and layers are whole columns, so that nothing is counted once for a row of them.
+size, heads, intermediate size and layers are whole columns, so that nothing can be counted once for many models.
 """
 
 from collections.abc import Callable
@@ -20,8 +20,8 @@ _BATCH, _LENGTH = 8, 128
 
 
 def parameters(h: Any, heads: Any, layers: Any) -> Any:
-    """All that is learned, with four times the hidden size in between; ``heads`` are of no account."""
-    return by_hand(30522, h, layers, 4 * h, 512, 2)
+    """Parameters of BertModel with an intermediate size of 4 h; they do not depend on ``heads``."""
+    return by_hand(h, layers, 4 * h)
 
 
 def forward(h: Any, heads: Any, layers: Any) -> Any:
@@ -30,14 +30,14 @@ def forward(h: Any, heads: Any, layers: Any) -> Any:
 
 
 def activations(h: Any, heads: Any, layers: Any) -> Any:
-    """Bytes that autograd keeps."""
+    """Bytes that autograd saves for the backward pass."""
     tokens = _BATCH * _LENGTH
     layer = 4 * tokens * (3 * heads * _LENGTH + 10 * h + 8 * h + 4)
     return layers * layer + 4 * _BATCH * (3 * h * _LENGTH + h + 2 * _LENGTH)
 
 
 def training_memory(h: Any, heads: Any, layers: Any) -> Any:
-    """Some bytes of a training step with AdamW: the arithmetic of a bound, while ours is the peak of its moments."""
+    """An approximation of the bytes of a training step with AdamW, while ours is the peak over its moments."""
     return 16 * parameters(h, heads, layers) + activations(h, heads, layers)
 
 

@@ -1,12 +1,12 @@
-"""What an NVIDIA GPU needs beside the peaks that bertcalc gives: ``python -m benchmarks.gpu_memory``.
+"""The memory that an NVIDIA GPU needs beyond bertcalc's peaks: ``python -m benchmarks.gpu_memory``.
 
 Real models with random weights take three steps of the usual loop; the third is measured. A cell of the first table
-has our peak, PyTorch's ``max_memory_allocated`` without what cuBLAS keeps to work in, and by how much it is more; the
-last column has the most that is reserved beside it, in gaps between blocks.
+has our peak, PyTorch's ``max_memory_allocated`` without cuBLAS's workspaces, and by how many percent that is more; the
+last column has the most memory that was reserved but not allocated, in gaps between blocks.
 
-The second table has the least memory with which a run does not end: batches that fill 7 and 14 GiB by our peak, with
-less and less memory allowed, until PyTorch is out of it. Set PYTORCH_ALLOC_CONF=expandable_segments:True, or not, for
-the two ways of its allocator. ``--peaks`` or ``--needs`` measures one table; ``--presets`` takes other models.
+The second table has the least memory with which a run succeeds: batches that fill 7 and 14 GiB by our peak, with less
+and less memory allowed, until PyTorch runs out of it. Set PYTORCH_ALLOC_CONF=expandable_segments:True, or not, for the
+two modes of its allocator. ``--peaks`` or ``--needs`` measures one table; ``--presets`` takes other models.
 """
 
 import argparse
@@ -23,6 +23,7 @@ from bertcalc.explore.models import subject_of_preset
 from bertcalc.families import family_of
 from bertcalc.family import Task
 from bertcalc.memory.fit import most
+from bertcalc.memory.optimizers import PRECISIONS
 from bertcalc.memory.peak_formulas import growths, peak_bytes
 from bertcalc.memory.plan import Inference, Plan
 from bertcalc.proof.real_model import real_model
@@ -35,11 +36,11 @@ FILLED = (7 * 2**30, 14 * 2**30)
 LENGTH = 128
 DEVICE = "cuda"
 STEPS = 3
-HALVINGS = 4  # from what is allocated to what is reserved
+HALVINGS = 4  # of the interval between allocated and reserved memory
 
 
 class Measured(NamedTuple):
-    """Bytes of a run on the GPU: allocated at most, of them still there when the model is gone, and reserved."""
+    """Bytes of a run on the GPU: the most allocated, those still allocated without the model, the most reserved."""
 
     allocated: int
     workspaces: int
@@ -47,7 +48,7 @@ class Measured(NamedTuple):
 
 
 def ways(subject: Subject) -> Iterator[tuple[str, Plan | Inference]]:
-    """Every way to run a model: training, with and without recomputation where the family has it, and inference."""
+    """Every way to run a model: training, with gradient checkpointing if the family has it, and inference."""
     recomputes = [one for one in ("none", "full") if one in ("none", *family_of(subject.config).recomputes)]
     for precision, attention, recompute in product(("fp32", "bf16"), ("eager", "fused"), recomputes):
         plan = Plan(precision, attention=attention, recompute=recompute, fused_dropout=True)  # type: ignore[arg-type]
@@ -58,13 +59,9 @@ def ways(subject: Subject) -> Iterator[tuple[str, Plan | Inference]]:
 
 def on_device(subject: Subject, how: Plan | Inference) -> Any:
     """The real model on the GPU."""
-    dtype = torch.float32
-    if isinstance(how, Plan):
-        dtype = torch.bfloat16 if how.precision == "bf16" else dtype
-    else:
-        dtype = getattr(torch, how.dtype)
+    dtype = PRECISIONS[how.precision].dtype if isinstance(how, Plan) else how.dtype
     with torch.device(DEVICE):
-        real = real_model(subject).to(dtype)
+        real = real_model(subject).to(getattr(torch, dtype))
     real.set_attn_implementation("sdpa" if how.attention == "fused" else "eager")
     return real
 
@@ -81,7 +78,7 @@ def batch_of(subject: Subject, batch_size: int) -> dict[str, torch.Tensor]:
 
 
 def run(subject: Subject, how: Plan | Inference, batch_size: int) -> None:
-    """Some steps; PyTorch's statistics are then those of the last one."""
+    """Run some steps; PyTorch's statistics are then those of the last one."""
     real = on_device(subject, how)
     given = batch_of(subject, batch_size)
     if isinstance(how, Inference):
@@ -108,7 +105,7 @@ def run(subject: Subject, how: Plan | Inference, batch_size: int) -> None:
 
 
 def measure(subject: Subject, how: Plan | Inference, batch_size: int, limit: int | None = None) -> Measured | None:
-    """What a run needs; None if it is out of memory when PyTorch may take ``limit`` bytes."""
+    """The memory of a run; None if it runs out of memory when PyTorch may take ``limit`` bytes."""
     total = torch.cuda.mem_get_info()[1]
     torch.cuda.set_per_process_memory_fraction(1.0 if limit is None else limit / total)
     try:
@@ -123,7 +120,7 @@ def measure(subject: Subject, how: Plan | Inference, batch_size: int, limit: int
 
 
 def peaks(subjects: list[tuple[str, Subject]]) -> None:
-    """The first table."""
+    """Print the first table."""
     print(f"| model | class | how | {' | '.join(f'{count} x {LENGTH}' for count in BATCHES)} | gaps, at most |")
     print(f"|---|---|---|{'---|' * len(BATCHES)}---|")
     off: list[float] = []
@@ -148,7 +145,7 @@ def peaks(subjects: list[tuple[str, Subject]]) -> None:
 
 
 def needs(subjects: list[tuple[str, Subject]]) -> None:
-    """The second table."""
+    """Print the second table."""
     print("| model | class | how | batch | ours | a run needs | more |\n|---|---|---|---|---|---|---|")
     more: list[float] = []
     every = [(preset, subject, *way) for preset, subject in subjects for way in ways(subject)]
@@ -178,7 +175,7 @@ def _mib(count: int) -> str:
 
 
 def main() -> None:
-    """Measure what is asked for."""
+    """Print the requested tables."""
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--peaks", action="store_true")
     parser.add_argument("--needs", action="store_true")
@@ -188,7 +185,7 @@ def main() -> None:
         raise SystemExit("There is no NVIDIA GPU here: nothing is measured.")
     torch.cuda.init()
     one = torch.zeros(1, 1, device=DEVICE)
-    one @ one  # so that cuBLAS is there
+    one @ one  # initializes cuBLAS
     free, total = torch.cuda.mem_get_info()
     context = total - free - torch.cuda.memory_reserved()
     print(f"{torch.cuda.get_device_name()}, PyTorch {torch.__version__}, transformers {transformers.__version__};")

@@ -1,7 +1,7 @@
-"""What one visitor does to the others: ``python -m benchmarks.hostile``, four minutes, on the loopback interface alone.
+"""The waits of a reader beside a hostile visitor: ``python -m benchmarks.hostile``, four minutes, on loopback alone.
 
-A reader moves a slider on Parameters, first alone, then while somebody else does what no browser does. The server may
-open 1,024 files at first, as most systems have it, and its way to other hosts leads nowhere.
+A reader moves a slider on Parameters, first alone, then while somebody else does what no browser does. The server's
+soft limit is 1,024 open files, as on most systems, and its proxy for other hosts never answers.
 """
 
 import asyncio
@@ -28,20 +28,20 @@ from tests.browser.launch import running_server
 
 MOVES = 20
 SECONDS = 20.0
-HALF = 1_100  # requests that are never sent to the end
+HALF = 1_100  # incomplete requests
 ANOTHER_SITE = (
     b"GET /_stcore/stream HTTP/1.1\r\nHost: a\r\nOrigin: https://example.org\r\nConnection: Upgrade\r\n"
     b"Upgrade: websocket\r\nSec-WebSocket-Version: 13\r\nSec-WebSocket-Key: dGhlIHNhbXBsZSBub25jZQ==\r\n\r\n"
 )
 
 
-async def moves(server: Server, page: str = "", least: float = 0.0) -> str:
-    """What a reader waits for, who moves the slider twice a second; milliseconds."""
+async def moves(server: Server, least: float = 0.0) -> str:
+    """Median and longest wait, in milliseconds, of a reader who moves the slider twice a second."""
     waited: list[float] = []
     began = time.monotonic()
     try:
         async with asyncio.timeout(60), connection(server) as opened:
-            reader = Session(0, page, opened, own=True)
+            reader = Session(0, "", opened, own=True)
             await reader.open()
             while len(waited) < MOVES or time.monotonic() - began < least:
                 moved = time.perf_counter()
@@ -54,7 +54,7 @@ async def moves(server: Server, page: str = "", least: float = 0.0) -> str:
 
 
 def flood(stream: str) -> None:
-    """Five connections that ask for the page again and again without pause."""
+    """Ask for the page without pause over five connections."""
 
     async def one() -> None:
         message = BackMsg()
@@ -78,7 +78,7 @@ def flood(stream: str) -> None:
 
 
 def other_sites(place: tuple[str, int]) -> None:
-    """Handshakes of a page of another site, one after the other."""
+    """Send handshakes of a page of another site, one after the other."""
     while True:
         with suppress(OSError), socket.create_connection(place) as opened:
             opened.sendall(ANOTHER_SITE)
@@ -86,7 +86,7 @@ def other_sites(place: tuple[str, int]) -> None:
 
 
 def uploads(place: tuple[str, int]) -> None:
-    """Twenty files of 100 MB."""
+    """Upload twenty files of 100 MB."""
     for number in range(20):
         with suppress(OSError):
             HTTPConnection(*place).request("PUT", f"/_stcore/upload_file/session/{number}", bytes(100_000_000))
@@ -94,7 +94,7 @@ def uploads(place: tuple[str, int]) -> None:
 
 @contextmanager
 def doing(what: Callable[..., None], *given: object) -> Iterator[None]:
-    """Have another process do it."""
+    """Have another process do something meanwhile."""
     process = multiprocessing.get_context("spawn").Process(target=what, args=given)
     process.start()
     time.sleep(3)
@@ -106,7 +106,7 @@ def doing(what: Callable[..., None], *given: object) -> Iterator[None]:
 
 
 def half_sent(server: Server, place: tuple[str, int]) -> Iterator[tuple[str, str]]:
-    """Requests that are never sent to the end, and who comes then."""
+    """Send incomplete requests, and measure the waits of a reader who comes then."""
     with ExitStack() as stack:
         for _ in range(HALF):
             opened = stack.enter_context(socket.create_connection(place))
@@ -123,7 +123,7 @@ def workers(process: int) -> list[psutil.Process]:
 
 
 async def verified(server: Server) -> str:
-    """What a reader of Verify waits for once, who has another model than before."""
+    """The wait, in milliseconds, of a reader who opens Verify with a model that is not cached."""
     began = time.perf_counter()
     async with connection(server) as opened:
         reader = Session(time.monotonic_ns() % 1000, "verify", opened, own=True)
@@ -132,7 +132,7 @@ async def verified(server: Server) -> str:
 
 
 async def beside_verify(server: Server) -> str:
-    """What a reader waits for while another waits for Verify."""
+    """The waits of a reader while another one waits for Verify."""
     other = asyncio.create_task(verified(server))
     waited = await moves(server)
     if other.done():
@@ -142,7 +142,7 @@ async def beside_verify(server: Server) -> str:
 
 
 def measure(server: Server, url: str, process: int) -> Iterator[tuple[str, str]]:
-    """What was done, and what the reader waited for."""
+    """The visitor's actions, and the waits of the reader meanwhile."""
     address = urlsplit(url)
     place = address.hostname or "", address.port or 0
     asyncio.run(moves(server))
@@ -168,9 +168,9 @@ def measure(server: Server, url: str, process: int) -> Iterator[tuple[str, str]]
 
 
 def main() -> None:
-    """Print the table: median and longest, in milliseconds, unless another unit is named."""
+    """Print the table: median and longest wait in milliseconds, unless another unit is named."""
     _, most = resource.getrlimit(resource.RLIMIT_NOFILE)
-    # Streamlit 1.67 writes a traceback where somebody goes while it sends them a page.
+    # Streamlit 1.67 logs a traceback if somebody leaves while it sends them a page.
     with suppress(AssertionError), TemporaryDirectory() as folder, ExitStack() as stack:
         nowhere = stack.enter_context(socket.create_server(("127.0.0.1", 0)))
         proxy = f"http://127.0.0.1:{nowhere.getsockname()[1]}"

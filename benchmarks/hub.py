@@ -1,4 +1,4 @@
-"""Models of the Hub that are made to hold others up, read by four at once: ``python -m benchmarks.hub``.
+"""Repositories that are made to block the server, read by four readers at once: ``python -m benchmarks.hub``.
 
 Meanwhile somebody else moves the slider of Parameters. The Hub is a server on this machine.
 """
@@ -22,9 +22,9 @@ from tests.browser.launch import running_server
 from tests.hub.hub_server import endless_body, serving, slow_body, slow_headers
 
 READERS = 4
-QUIET = 10.0  # seconds of moves before anybody reads
+QUIET = 10.0  # seconds of moves before anybody reads from the Hub
 PAUSE = 0.1  # seconds between two moves
-# What four read, each the whole of it.
+# The repositories, each read completely by all readers.
 MODELS = {
     "shards": "20 shards of 55,000 tensors",
     "largest": "one file of 4 MB, 60,000 tensors",
@@ -35,7 +35,7 @@ MODELS = {
 
 
 class Asking(Session):
-    """A reader of the page that asks the Hub."""
+    """A reader of the page that reads from the Hub."""
 
     button = ""
 
@@ -44,7 +44,7 @@ class Asking(Session):
         super().__init__(2 * number, "bring", *rest, own=True, more=f"&bring=hub&repo_id=some/{name}")  # type: ignore[arg-type]
 
     async def ask(self) -> tuple[float, str]:
-        """Press the button: seconds, and what was said."""
+        """Press the button; return the seconds until the answer, and its text."""
         self.said.clear()
         self._widgets[self.button] = WidgetState(id=self.button, trigger_value=True)
         began = time.perf_counter()
@@ -63,14 +63,14 @@ class Asking(Session):
 
 
 def shard(number: int, tensors: int) -> bytes:
-    """A file of tensors that have no elements."""
+    """A safetensors file of tensors without elements."""
     empty = {"dtype": "F32", "shape": [0], "data_offsets": [0, 0]}
     header = json.dumps({f"{number}.{one}": empty for one in range(tensors)}, separators=(",", ":")).encode()
     return len(header).to_bytes(8, "little") + header
 
 
 def serve(folder: Path, address: Connection) -> None:
-    """The Hub, in a process of its own."""
+    """Serve the Hub, in a process of its own."""
     for name in MODELS:
         (folder / "some" / name).mkdir(parents=True)
         (folder / "some" / name / "config.json").write_text('{"architectures": ["BertModel"]}')
@@ -87,7 +87,7 @@ def serve(folder: Path, address: Connection) -> None:
 
 
 async def measure(server: Server) -> None:
-    """Print what the one who moves waits (median / p95 / longest), and the memory of the server itself."""
+    """Print the waits of the one who moves (median / p95 / longest), and the memory of the server itself."""
     await server.ready()
     async with AsyncExitStack() as stack:
         mover = Session(0, "", await stack.enter_async_context(connection(server)), own=True)
@@ -118,7 +118,7 @@ async def _moves(server: Server, mover: Session, until: "asyncio.Future[Any]", w
 
 
 def main() -> None:
-    """Start the Hub and a server that asks it."""
+    """Start the Hub and a server that reads from it."""
     ours, theirs = multiprocessing.Pipe()
     with TemporaryDirectory() as folder:
         hub = multiprocessing.Process(target=serve, args=(Path(folder) / "hub", theirs))

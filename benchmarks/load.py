@@ -4,8 +4,8 @@ Every session has a configuration and a language of its own, and moves a slider 
 answer: the numbers in the sidebar, the language, and the total wherever the page shows it are those of this session.
 The one-slider app is loaded in the same way in the same run. Nothing leaves the loopback interface.
 
-A move that is due while the one before it is not yet answered is sent late, and its latency counts from when it was
-due: a server that is too slow cannot hide that by being asked less.
+A move that is due before the last one is answered is sent late, and its latency counts from when it was due: a slow
+server cannot hide its latency by being asked less often.
 """
 
 import argparse
@@ -28,8 +28,7 @@ from streamlit.proto.WidgetStates_pb2 import WidgetState
 from websockets.asyncio.client import ClientConnection, connect
 from websockets.typing import Subprotocol
 
-from benchmarks.models import ANY_MODEL, LAYERS, Model, OfAnyModel, OfSidebar, OneSlider
-from bertcalc.discover.shipped import shipped
+from benchmarks.models import ANY_MODEL, LAYERS, Model, OfAnyModel, OfSidebar, OneSlider, formula_of
 from pages.ui.i18n import LANGUAGES, catalogue
 from pages.ui.navigation import PAGES
 from tests.browser.launch import running_server
@@ -37,17 +36,12 @@ from tests.browser.launch import running_server
 FLOOR = "benchmarks/one_slider.py"
 SESSIONS = (1, 10, 50, 100, 200)
 SECONDS = 4.0
-LONGER = 5  # times as long with the most sessions: a queue that the server does not work off has to show
+LONGER = 5  # times as long with the most sessions, so that a growing queue shows
 MEAN_PAUSE = 5.0  # seconds between the moves of one session in a class
 LEAST_PAUSE = 0.5
-TOTAL_PAGES = ("", "layers", "sweep", ANY_MODEL, "verify", "tools")  # those that write the total
-LONGEST = 120.0  # seconds after which a session that waits is starved
-FORGOTTEN = 125.0  # seconds after which Streamlit has let go of a session that left
-
-
-def pages() -> list[str]:
-    """Every page of the app as an address; the page that the app opens with is ""."""
-    return [*PAGES]
+TOTAL_PAGES = ("", "layers", "sweep", ANY_MODEL, "verify", "tools")  # the pages that show the total
+LONGEST = 120.0  # seconds after which a waiting session counts as starved
+FORGOTTEN = 125.0  # seconds after which Streamlit has discarded a session that left
 
 
 def model_of(number: int, page: str) -> Model:
@@ -55,16 +49,15 @@ def model_of(number: int, page: str) -> Model:
     vocab_size, layers = 20_000 + number, 1 + number % 24
     if page != ANY_MODEL:
         return OfSidebar(vocab_size, layers)
-    found = shipped("gpt2", "GPT2LMHeadModel")
-    assert found
+    found = formula_of("gpt2", "GPT2LMHeadModel")
     return OfAnyModel(found, {"vocab_size": vocab_size, "n_layer": layers}, "n_layer", LAYERS)
 
 
 class Session:
     """One reader: an open WebSocket, a model and a language of its own.
 
-    ``own`` says whether the app is ours: the floor has one slider, and neither language nor link. ``more`` is what else
-    the link says; without a ``model`` it is that of the reader's number.
+    ``own`` says whether the app is ours: the floor has one slider, and neither language nor link. ``more`` is appended
+    to the link; ``model`` is by default that of the reader's number.
     """
 
     patience = LONGEST
@@ -86,19 +79,19 @@ class Session:
 
     @property
     def total(self) -> str:
-        """What the page has to say."""
+        """The total that the page has to show."""
         return f"{self.model.count():,}"
 
     async def open(self) -> None:
-        """The first run, of a link to the page."""
+        """Open the link to the page: the first run."""
         await self._run()
 
     async def move(self) -> None:
-        """Move the slider, of layers as a rule, to another place."""
+        """Move the slider, usually that of layers, to another place."""
         await self._move_to(self._another(), final=True)
 
     async def drag(self, seconds: float) -> list[float]:
-        """Move it for so long, as fast as answers come, and let go; milliseconds until each answer."""
+        """Drag the slider for so long, as fast as answers come; return the milliseconds until each answer."""
         ends = time.perf_counter() + seconds
         waited: list[float] = []
         while not waited or time.perf_counter() < ends:
@@ -127,7 +120,7 @@ class Session:
         del self._widgets[event.id]
 
     async def see_total(self) -> None:
-        """Go to the page that says the total, if this one does not."""
+        """Go to a page that shows the total, if this one does not."""
         if self.own and self.page not in TOTAL_PAGES:
             self.page, self._page_hash = "", self._first_page
             self._widgets.clear()
@@ -147,7 +140,7 @@ class Session:
             self._check(await self._answer())
 
     async def _answer(self) -> list[bytes]:
-        """The messages of a run, as they came, until the script has finished."""
+        """The messages of a run until the script has finished."""
         answer: list[bytes] = []
         while True:
             payload = await self._socket.recv(decode=False)
@@ -201,14 +194,14 @@ class Session:
                 raise AssertionError(element.exception.message)
 
     def _check(self, answer: Iterable[bytes]) -> None:
-        """The total is there, wherever the page says it."""
+        """Assert that the total is in the answer, if the page shows it."""
         if not self.own or self.page in TOTAL_PAGES:
             total = self.total.encode()
             assert any(total in payload for payload in answer), f"{self.total} is not on the page {self.page!r}"
 
 
 class Server:
-    """One or several servers of the same app, each an address and a process, with the processes that they started."""
+    """One or several servers of the same app, each an address and a process id, with the processes that they start."""
 
     def __init__(self, *running: tuple[str, int]) -> None:
         self.streams = [f"ws{url.removeprefix('http')}/_stcore/stream" for url, _process in running]
@@ -223,7 +216,7 @@ class Server:
         return sum(process.memory_info().rss for process in (self._servers if alone else self._processes())) / 1e6
 
     async def ready(self) -> None:
-        """Wait until it has nothing to do."""
+        """Wait until the servers are idle."""
         worked = -1.0
         while self.cpu() - worked > 0.05:
             worked = self.cpu()
@@ -234,7 +227,7 @@ class Server:
 
 
 class Load(NamedTuple):
-    """What was measured of a number of sessions on a page: milliseconds, and shares of one core."""
+    """The measurements of a number of sessions on a page: times in milliseconds, and the client's share of a core."""
 
     reruns_per_second: float
     latencies: list[float]
@@ -242,33 +235,30 @@ class Load(NamedTuple):
     client_share: float
 
     def latency(self, percent: int) -> float:
-        """The latency that so many percent of the moves stay under."""
+        """A percentile of the latencies."""
         ordered = sorted(self.latencies)
         return ordered[min(len(ordered) - 1, len(ordered) * percent // 100)]
 
 
-class Opening(NamedTuple):
-    """The last of them come at once: seconds until all of these have the page, and memory in MB with all sessions."""
-
-    seconds: float
-    memory: float
-
-
 class Loads(NamedTuple):
-    """A page under load, by the number of sessions."""
+    """A page under load, by the number of sessions.
 
-    opening: Opening
+    The last of them come at once: ``opening`` are the seconds until all have the page, ``memory`` the MB with all.
+    """
+
     loads: dict[int, Load]
+    opening: float
+    memory: float
 
 
 async def load(
     server: Server, page: str, seconds: Mapping[int, float], *, own: bool = True, drag: float = 0.0
 ) -> Loads:
-    """Load a page with more and more sessions, each number for its seconds; ``page`` "mixed" is all pages at once.
+    """Load a page with more and more sessions, each number for its seconds; ``page`` "mixed" means all pages at once.
 
-    With ``drag`` each move is a drag of so many seconds, and each answer in it counts.
+    With ``drag`` each move is a drag of so many seconds, in which each answer is measured.
     """
-    everywhere = pages()
+    everywhere = [*PAGES]
     sessions: list[Session] = []
     loads = {}
     async with AsyncExitStack() as stack:
@@ -277,23 +267,23 @@ async def load(
             more = range(len(sessions), count)
             sockets = await asyncio.gather(*(stack.enter_async_context(connection(server, one)) for one in more))
             for number, socket in zip(more, sockets, strict=True):
-                # Every page in both languages on every server: see ``Session`` and ``connection``.
+                # Every page is loaded in both languages on every server: see ``Session`` and ``connection``.
                 address = everywhere[number // (2 * len(server.streams)) % len(everywhere)] if page == "mixed" else page
                 sessions.append(Session(number, address, socket, own=own))
             await asyncio.gather(*(session.open() for session in sessions[more.start :]))
             opened = time.perf_counter() - began
-            if not more.start:  # what is made once, the first formula for one, is no part of a rerun
+            if not more.start:  # fill the caches, which are no part of a rerun
                 await asyncio.gather(*(session.move() for session in sessions[: 2 * len(server.streams)]))
             loads[count] = await _moves(server, sessions, seconds[count], drag)
         memory = server.memory()
         await asyncio.gather(*(session.see_total() for session in sessions))
-    return Loads(Opening(opened, memory), loads)
+    return Loads(loads, opened, memory)
 
 
 def connection(server: Server, number: int = 0) -> connect:
-    """A WebSocket as the browser opens it; the messages are not compressed, as Streamlit has it by default.
+    """A WebSocket as the browser opens it; messages are not compressed, as is Streamlit's default.
 
-    Several servers are taken in turn by two each, one of each language.
+    Several servers are taken in turn by two sessions each, one of each language.
     """
     return connect(
         server.streams[number // 2 % len(server.streams)],
@@ -304,7 +294,7 @@ def connection(server: Server, number: int = 0) -> connect:
 
 
 async def _moves(server: Server, sessions: Sequence[Session], seconds: float, drag: float) -> Load:
-    # A few sessions move more often: else there would be nothing to measure.
+    # A few sessions move more often: otherwise there would be too little to measure.
     pause = min(MEAN_PAUSE, max(LEAST_PAUSE, len(sessions) / 10))
     latencies: list[float] = []
     began, cpu, own_cpu = time.perf_counter(), server.cpu(), time.process_time()
@@ -327,18 +317,19 @@ async def _moves(server: Server, sessions: Sequence[Session], seconds: float, dr
     return Load(len(latencies) / passed, latencies or [0.0], spent, (time.process_time() - own_cpu) / passed)
 
 
-def _cells(name: str, cells: Iterable[str]) -> str:
-    return f"| {name} | {' | '.join(cells)} |"
+def row(*cells: str) -> str:
+    """A row of a Markdown table."""
+    return f"| {' | '.join(cells)} |"
 
 
-def _table(counts: Sequence[int], rows: dict[str, Loads], cell: Callable[[str, int], str], opened: bool) -> str:
+def _table(counts: Sequence[int], rows: dict[str, Loads], cell: Callable[[Load, int], str], opened: bool) -> str:
     """A Markdown table with a row for each page and a column for each number of sessions."""
     more = counts[-1] - (counts[-2] if len(counts) > 1 else 0)
-    titles = [f"{count:,}" for count in counts] + ([f"{more} come at once, s"] if opened else [])
-    lines = [_cells("sessions", titles), "|---" * (1 + len(titles)) + "|"]
+    titles = ["sessions", *(f"{count:,}" for count in counts), *([f"{more} come at once, s"] if opened else [])]
+    lines = [row(*titles), "|---" * len(titles) + "|"]
     for name, loads in rows.items():
-        last = [f"{loads.opening.seconds:.1f}"] if opened else []
-        lines.append(_cells(name, [*(cell(name, count) for count in counts), *last]))
+        last = [f"{loads.opening:.1f}"] if opened else []
+        lines.append(row(name, *(cell(loads.loads[count], count) for count in counts), *last))
     return "\n".join(lines)
 
 
@@ -346,18 +337,16 @@ def report(counts: Sequence[int], floor: Loads, rows: dict[str, Loads], memory: 
     """The tables for benchmarks/README.md."""
     rows = {"a slider and a number": floor, **rows}
 
-    def latency(name: str, count: int) -> str:
-        one = rows[name].loads[count]
+    def latency(one: Load, _count: int) -> str:
         return " / ".join(f"{one.latency(percent):,.0f}" for percent in (50, 95, 99))
 
-    def cpu(name: str, count: int) -> str:
-        one = rows[name].loads[count]
+    def cpu(one: Load, count: int) -> str:
         return f"{one.cpu_per_rerun:.0f} ({one.cpu_per_rerun / floor.loads[count].cpu_per_rerun:.1f} x)"
 
-    def rate(name: str, count: int) -> str:
-        one = rows[name].loads[count]
+    def rate(one: Load, _count: int) -> str:
         return f"{one.reruns_per_second:.1f} ({one.client_share:.0%})"
 
+    amounts = [row(when, f"{amount:,.0f}") for when, amount in memory.items()]
     return "\n\n".join(
         [
             "Milliseconds from a move to the script's end: median / p95 / p99.",
@@ -366,16 +355,13 @@ def report(counts: Sequence[int], floor: Loads, rows: dict[str, Loads], memory: 
             _table(counts, rows, cpu, opened=False),
             "Reruns per second, and how much of one core the load generator took.",
             _table(counts, rows, rate, opened=False),
-            "\n".join(
-                [_cells("memory of the server", ["MB"]), "|---|---|"]
-                + [_cells(when, [f"{amount:,.0f}"]) for when, amount in memory.items()]
-            ),
+            "\n".join([row("memory of the server", "MB"), "|---|---|", *amounts]),
         ]
     )
 
 
 async def come(server: Server, page: str, count: int) -> str:
-    """Seconds after which half of those who come at once have the page, 95 % of them, and all."""
+    """Seconds until 50 %, 95 % and all of the readers who come at once have the page."""
     waited: list[float] = []
     began = time.perf_counter()
 
@@ -390,14 +376,14 @@ async def come(server: Server, page: str, count: int) -> str:
 
 
 async def cold(app: Server, page: str, count: int) -> str:
-    """The same people on a server that has just begun to answer, and when it has had time."""
+    """A row with the waits on a server that has just started, and once it is idle."""
     first = await come(app, page, count)
     await app.ready()
-    return _cells(page or "parameters", [first, await come(app, page, count)])
+    return row(page or "parameters", first, await come(app, page, count))
 
 
 async def measure(app: Server, floor: Server, names: Sequence[str], seconds: Mapping[int, float], drag: float) -> str:
-    """Load every page in turn, Verify last; then all at once, after which everybody leaves."""
+    """Load every page in turn, Verify and all pages at once last; return the report."""
     await app.ready()
     memory = {"when it is ready": app.memory()}
     rows: dict[str, Loads] = {}
@@ -411,10 +397,10 @@ async def measure(app: Server, floor: Server, names: Sequence[str], seconds: Map
 
 
 async def _left(app: Server, memory: dict[str, float], when: str, rows: dict[str, Loads]) -> None:
-    """Wait until the server has let go of the sessions that left; it does so when somebody comes and leaves."""
+    """Note the memory once the server has discarded the sessions that left: it does so when somebody else comes."""
     if rows:
-        most = max(rows.values(), key=lambda loads: loads.opening.memory)
-        memory[f"{when}, most with {max(most.loads)} sessions"] = most.opening.memory
+        most = max(rows.values(), key=lambda loads: loads.memory)
+        memory[f"{when}, most with {max(most.loads)} sessions"] = most.memory
         await asyncio.sleep(FORGOTTEN)
         await load(app, "", {2 * len(app.streams): 0})
         memory[f"{when}, after all have left"] = app.memory()
@@ -424,7 +410,7 @@ def main() -> None:
     """Print the tables."""
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--sessions", type=int, nargs="+", default=SESSIONS)
-    parser.add_argument("--pages", nargs="+", default=[name or "parameters" for name in pages()] + ["mixed"])
+    parser.add_argument("--pages", nargs="+", default=[name or "parameters" for name in PAGES] + ["mixed"])
     parser.add_argument("--seconds", type=float, default=SECONDS, help=f"for each number; {LONGER} x for the most")
     parser.add_argument("--drag", type=float, default=0.0, help="seconds of a drag, which each move is then")
     parser.add_argument("--processes", type=int, default=1, help="servers of the app, among which sessions are spread")

@@ -1,4 +1,4 @@
-"""The models of the readers that benchmarks play: what their link says, and which numbers they have to see."""
+"""The models of simulated readers: their links, and the numbers that they have to see."""
 
 import json
 from collections.abc import Mapping, Sequence
@@ -6,33 +6,34 @@ from types import MappingProxyType
 from typing import Protocol
 
 from bertcalc.discover.result import Discovered
+from bertcalc.discover.shipped import shipped
 from bertcalc.discover.steps import write
 from bertcalc.presets import DEFAULT_PRESET
 from bertcalc.track import ChosenModel
 
-ANY_MODEL = "any_model"  # the page whose model is another one than that of all others
+ANY_MODEL = "any_model"  # the page with a model of its own
 LAYERS = range(1, 25)
 
 
 class Model(Protocol):
-    """A model with one slider that is moved, its field and places, and with sizes that differ from the given ones."""
+    """A model with a slider that is moved (its field and places), and with sizes that differ from the default."""
 
     field: str
     places: Sequence[int]
     sizes: dict[str, int]
 
     def link(self) -> dict[str, str]:
-        """What the link says of it."""
+        """The parameters of the link."""
 
     def size(self, field: str) -> int | None:
-        """What a slider has to show, if that is known."""
+        """The value that a field's slider has to show, if it is known."""
 
     def count(self) -> int:
-        """Its parameters."""
+        """The number of parameters that the page has to show."""
 
 
 class OneSlider:
-    """That of the floor, which has neither link nor panel."""
+    """The model of the floor, which has neither link nor panel."""
 
     field = "num_hidden_layers"
     places: Sequence[int] = LAYERS
@@ -41,16 +42,13 @@ class OneSlider:
         self.sizes = {self.field: 12}
 
     def link(self) -> dict[str, str]:
-        """Nothing."""
         return {}
 
     def size(self, field: str) -> int:
-        """As it is."""
         return self.sizes[field]
 
     def count(self) -> int:
-        """What the floor writes."""
-        return self.size(self.field) * 7_087_872
+        return self.sizes[self.field] * 7_087_872
 
 
 class OfSidebar:
@@ -68,23 +66,28 @@ class OfSidebar:
         return ChosenModel().reset(self._preset).changed(self.sizes)
 
     def link(self) -> dict[str, str]:
-        """As the page writes it."""
         return self._chosen.link()
 
     def size(self, field: str) -> int:
-        """Of its configuration."""
         value: int = getattr(self._chosen.config, field)
         return value
 
     def count(self) -> int:
-        """As ``bertcalc`` counts it."""
         return self._chosen.subject().model().num_parameters()
 
 
-class OfAnyModel:
-    """A class of the page Any model with other sizes; ``given`` is what a config.json says of it, which is discovered.
+def formula_of(model_type: str, cls: str) -> Discovered:
+    """The known formula of a class."""
+    found = shipped(model_type, cls)
+    assert found
+    return found
 
-    ``found`` is its formula, found before: without ``given`` it is the one that the page has.
+
+class OfAnyModel:
+    """A class of the page Any model with other sizes.
+
+    ``found`` is its formula. With ``given``, the fields of a config.json, the page has to discover the formula;
+    without, it has the same one.
     """
 
     def __init__(
@@ -99,14 +102,11 @@ class OfAnyModel:
         self._found, self._given = found, dict(given)
 
     def link(self) -> dict[str, str]:
-        """As the page writes it."""
         said = {"model_type": self._found.model_type, "model_class": self._found.cls, "sizes": write(self.sizes)}
         return said | ({"fields": json.dumps(self._given, separators=(",", ":"))} if self._given else {})
 
     def size(self, field: str) -> int | None:
-        """Of all sizes, those that follow others among them."""
-        return self._found.completed(**{**self._given, **self.sizes}).get(field)
+        return self._found.completed(**{**self._given, **self.sizes}).get(field)  # also sizes that follow others
 
     def count(self) -> int:
-        """As the formula has it."""
         return self._found.count(**{**self._given, **self.sizes})

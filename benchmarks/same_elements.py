@@ -1,4 +1,4 @@
-"""The floor of a page of ours: the elements of Parameters and of its sidebar as Streamlit has them, nothing counted."""
+"""The floor of our pages: the elements of Parameters and of its sidebar as plain Streamlit, with nothing counted."""
 
 import streamlit as st
 
@@ -29,7 +29,7 @@ def bars(count: int, height: int) -> None:
 
 
 def page() -> None:
-    """What Parameters shows."""
+    """The elements of Parameters."""
     with st.container(horizontal=True):
         for component in ("Parameters", "embeddings", "encoder", "pooler"):
             st.metric(component, f"{layers * 7_087_872:,}", "5 %")

@@ -1,11 +1,11 @@
-"""Hours of use in half of one: ``python -m benchmarks.soak --minutes 30 --sessions 20``.
+"""Hours of use in half an hour: ``python -m benchmarks.soak --minutes 30 --sessions 20``.
 
 So many readers come, each time with a model and a language of their own, move a slider a few times at random moments,
 and leave; then they come again. Most come to any page with a preset of any family, some to Any model with a class whose
-formula is known; one in ten has a class discovered, and one in twenty leaves while that is done. Every answer is
+formula is known; one in ten has a class discovered, and one in twenty leaves during the discovery. Every answer is
 checked as in benchmarks/load.py: the numbers, the language and the total are the reader's own. At the end the log has
-to be free of tracebacks, and the memory of the server may not have grown after the first third of the time, in which
-all pages were opened and caches filled; when all have left, no process, and no file that was opened, may remain.
+to be free of tracebacks, and the server's memory must not have grown after the first third of the time, in which all
+pages are opened and caches filled; when all have left, no process of the server's and no open file may remain.
 """
 
 import argparse
@@ -24,21 +24,21 @@ from typing import NamedTuple
 import psutil
 from streamlit.proto.Element_pb2 import Element
 
-from benchmarks.load import FORGOTTEN, Server, Session, connection, pages
-from benchmarks.models import ANY_MODEL, LAYERS, Model, OfAnyModel, OfSidebar
+from benchmarks.load import FORGOTTEN, Server, Session, connection, row
+from benchmarks.models import ANY_MODEL, LAYERS, Model, OfAnyModel, OfSidebar, formula_of
 from bertcalc.config import ConfigError
-from bertcalc.discover.result import Discovered
-from bertcalc.discover.shipped import shipped, shipped_classes
+from bertcalc.discover.shipped import shipped_classes
 from bertcalc.discover.steps import ranked, stops
 from bertcalc.presets import PRESETS
 from bertcalc.worker import IDLE
 from pages.ui.i18n import catalogue
+from pages.ui.navigation import PAGES
 from tests.browser.launch import running_server
 
 MOST_MOVES = 12
 MEAN_PAUSE = 3.0  # seconds between the moves of one reader
-GROWTH = 1.05  # the median of the last third to that of the second
-MORE_FILES = 5  # open at the end
+GROWTH = 1.05  # at most, of the median memory from the second third of the time to the last
+MORE_FILES = 5  # at most, open at the end
 # Classes that are discovered in seconds, and their field for the number of layers.
 DISCOVERED = {
     ("gpt2", "GPT2LMHeadModel"): "n_layer",
@@ -47,7 +47,7 @@ DISCOVERED = {
     ("opt", "OPTForCausalLM"): "num_hidden_layers",
     ("roberta", "RobertaForMaskedLM"): "num_hidden_layers",
 }
-# What a reader may be told instead of a formula.
+# The messages that a reader may get instead of a formula.
 REFUSALS = (
     "The models of other readers are being looked at: try again in a moment.",
     "It takes longer than {seconds} seconds to build this model often enough: no formula was found.",
@@ -55,7 +55,7 @@ REFUSALS = (
 
 
 class Discovering(Session):
-    """A reader who waits for a formula, or for the sentence that there is none now."""
+    """A reader who waits for a formula, or for the message that there is none now."""
 
     patience = 300.0
     refused = ""
@@ -76,7 +76,7 @@ class Discovering(Session):
 
 
 class State(NamedTuple):
-    """The server at a moment: MB of its own, its processes and their MB, open files, threads."""
+    """The server at a moment: its memory in MB, the number of its processes and their MB, open files, threads."""
 
     memory: float
     workers: int
@@ -86,7 +86,7 @@ class State(NamedTuple):
 
 
 def state(server: psutil.Process) -> State:
-    """As it is; a process that ends meanwhile takes nothing."""
+    """The present state; a process that ends meanwhile counts as none."""
     taken = []
     for one in server.children(recursive=True):
         with suppress(psutil.NoSuchProcess):
@@ -95,7 +95,7 @@ def state(server: psutil.Process) -> State:
 
 
 class Soak:
-    """Readers on a server until the time is over, and what came of it."""
+    """Readers on a server until the time is over, and the measurements."""
 
     def __init__(self, server: tuple[str, int], minutes: float) -> None:
         self.server, self.process = Server(server), psutil.Process(server[1])
@@ -106,21 +106,20 @@ class Soak:
         self.states: list[State] = []
 
     async def run(self, sessions: int, seed: int) -> bool:
-        """Whether all stays as it is after the first third of the time, and ends."""
+        """Let the readers read; return whether memory stayed the same, and processes and files are gone at the end."""
         await self.server.ready()
         first = state(self.process)
         watching = asyncio.create_task(self._watch())
         await asyncio.gather(*(self._read(Random(seed + number)) for number in range(sessions)))
         await watching
         await asyncio.sleep(max(FORGOTTEN, IDLE + 10))
-        async with connection(self.server) as socket:  # the server lets go of the others when somebody comes
+        async with connection(self.server) as socket:  # the server discards the others when somebody comes
             await Session(0, "", socket, own=True).open()
         await asyncio.sleep(5)
         return self._report(first, state(self.process))
 
     async def _read(self, reader: Random) -> None:
-        """One reader, who comes again and again."""
-        addresses = pages()
+        """Be one reader, who comes again and again."""
         while time.monotonic() < self.until:
             number, draw = reader.randrange(10**6), reader.random()
             if draw < 0.15:
@@ -128,7 +127,7 @@ class Soak:
             elif draw < 0.25:
                 await self._visit(reader, number, ANY_MODEL, any_model(reader))
             else:
-                page = reader.choice(addresses)
+                page = reader.choice([*PAGES])
                 await self._visit(reader, number, page, None if page == ANY_MODEL else of_sidebar(reader))
 
     async def _visit(self, reader: Random, number: int, page: str, model: Model | None) -> None:
@@ -149,7 +148,7 @@ class Soak:
         kind, cls = reader.choice([*DISCOVERED])
         field = DISCOVERED[kind, cls]
         given = {"vocab_size": reader.randrange(1_000, 100_000), field: reader.randint(2, 12)}
-        model = OfAnyModel(_known(kind, cls), {}, field, LAYERS, given)
+        model = OfAnyModel(formula_of(kind, cls), {}, field, LAYERS, given)
         async with connection(self.server) as socket:
             session = Discovering(number, ANY_MODEL, socket, own=True, model=model)
             if leaves:
@@ -164,20 +163,16 @@ class Soak:
                 await self._move(reader, session)
 
     async def _watch(self) -> None:
-        """Print how the server is doing, and keep it."""
+        """Print and keep the state of the server, thirty times."""
         titles = ("minute", "server, MB", "processes", "theirs, MB", "open files", "threads", "moves")
-        print(f"| {' | '.join(titles)} |\n{'|---' * len(titles)}|")
+        print(row(*titles), "|---" * len(titles) + "|", sep="\n")
         began = time.monotonic()
         while time.monotonic() < self.until:
             await asyncio.sleep(self.seconds / 30)
             now = state(self.process)
             self.states.append(now)
-            minute = (time.monotonic() - began) / 60
-            print(
-                f"| {minute:.0f} | {now.memory:,.0f} | {now.workers} | {now.workers_memory:,.0f} | {now.files} | "
-                f"{now.threads} | {len(self.waited):,} |",
-                flush=True,
-            )
+            figures = ((time.monotonic() - began) / 60, *now, len(self.waited))
+            print(row(*(f"{figure:,.0f}" for figure in figures)), flush=True)
 
     def _report(self, first: State, last: State) -> bool:
         third = len(self.states) // 3
@@ -195,7 +190,7 @@ class Soak:
 
 
 def of_sidebar(reader: Random) -> Model:
-    """Any preset, with other sizes where it can have them."""
+    """Any preset, with another vocabulary and number of layers that it can have."""
     while True:
         model = OfSidebar(reader.randrange(20_000, 200_000), reader.choice(LAYERS), reader.choice([*PRESETS]))
         with suppress(ConfigError):
@@ -204,9 +199,9 @@ def of_sidebar(reader: Random) -> Model:
 
 
 def any_model(reader: Random) -> Model:
-    """A class whose formula is known, and the size that matters most."""
+    """A class whose formula is known, with another value of the size that matters most."""
     while True:
-        found = _known(*reader.choice([*shipped_classes()]))
+        found = formula_of(*reader.choice([*shipped_classes()]))
         if found.unexplained:
             continue
         field = ranked(found)[0]
@@ -215,21 +210,15 @@ def any_model(reader: Random) -> Model:
             return OfAnyModel(found, {field: reader.choice(places)}, field, places)
 
 
-def _known(kind: str, cls: str) -> Discovered:
-    found = shipped(kind, cls)
-    assert found
-    return found
-
-
 def tracebacks(log: str) -> Sequence[str]:
-    """The last line of each."""
+    """The last line of each traceback."""
     return [
         next((line for line in after.splitlines()[1:] if line[:1].strip()), "") for after in log.split("Traceback")[1:]
     ]
 
 
 def main() -> None:
-    """Start a server, use it, and say what came of it."""
+    """Start a server, use it, and report."""
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--minutes", type=float, default=30)
     parser.add_argument("--sessions", type=int, default=20)

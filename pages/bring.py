@@ -1,4 +1,4 @@
-"""Your model: a config.json, a name on the Hub, or a file of weights, beside the model that is counted."""
+"""Your model: a config.json, a name on the Hub, or a file of weights, compared with bertcalc's count."""
 
 from pages.ui.checkpoints import inputs as bring
 from pages.ui.sidebar import choice as current_choice

@@ -17,7 +17,7 @@ with aside:
     picture = st.container()
     with st.container(horizontal=True, vertical_alignment="bottom", key="walk-call"):
         batch = choose_batch(subject.config)
-        layer = walk_steps.choose_layer(subject.config)
+        layer = walk_steps.LAYER.show_within(0, subject.config.num_hidden_layers - 1)
 for problem in problems(subject, walk_steps.call_of(subject, batch)):
     show_problem(problem)
 stops = walk_steps.stops_of(subject, batch, layer)

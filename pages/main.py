@@ -1,4 +1,4 @@
-"""The frame of every page: language, navigation, the sidebar, and what is wrong with a link or a model."""
+"""The frame of every page: language, navigation, the sidebar, and messages about an invalid link or model."""
 
 from pathlib import Path
 
@@ -36,7 +36,7 @@ with RUN_QUEUE.enter(st.session_state):
     with st.sidebar.container(key="model", horizontal=True, vertical_alignment="bottom", gap="xxsmall"):
         sidebar.choose(page.url_path)
     show_heading(page.url_path, sidebar.choice())
-    with st.empty():  # always there, so that a message does not build the page anew; an empty place goes at once
+    with st.empty():  # always there, so that a message does not rebuild the page; what is in it disappears at once
         link.show_rejected()
     with sorry():
         page.run()

@@ -1,4 +1,4 @@
-"""Memory: how much of a batch a device is enough for; weights, training, activations and inference."""
+"""Memory: the largest batch that fits into a device; the bytes of weights, training, activations and inference."""
 
 import streamlit as st
 
@@ -13,7 +13,7 @@ top = row()
 with top:
     view = run.VIEW.show()
 if view == "fit" and not unknown_peaks(choice.model()):
-    # In front of the controls, which a phone has below each other; on the projector, where they are few lines, after.
+    # Above the controls, which a phone stacks; below them on the projector, where they take few lines.
     answer = None if presenting() else st.empty()
     with top if presenting() else st.container():
         task, device = run.choose_task()

@@ -52,4 +52,4 @@ draw_bars(
     alt=_("Parameters of each part of {opened}").format(opened=OPEN.word(opened)),
 )
 
-tables.TENSORS.around(tables.show_tensors, choice.subject, model)
+tables.TENSORS.around(tables.show_tensors, choice.subject)

@@ -1,4 +1,4 @@
-"""Structure: the module tree, the parts that it is made of, every tensor by name, and what freezing leaves."""
+"""Structure: the module tree, the module types, every tensor by name, and what is trained when parts are frozen."""
 
 import streamlit as st
 
@@ -39,7 +39,7 @@ if view == "tree":
         for column, tree, signs in zip(st.columns(2), (model, other), signs_of(found), strict=True):
             column.html(tree_html(tree, signs, counts=counts))
 elif view == "parts":
-    tables.show_inventory(choice.subject, model)
+    tables.show_inventory(choice.subject)
 elif view == "notebook":
     tables.show_sums(totals_by_component(model))
     tables.show_named_parameters(model)

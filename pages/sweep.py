@@ -57,8 +57,8 @@ else:
     drawn = map_view.map_of(sweep, tuple(swept.ranges.values()), swept.measure)
     now = quantity.of(sweep.case)
     map_view.show_present(swept, drawn, now)
-    # A new chart after every click, so that nothing is chosen in it. A choice that is cleared as the pointer leaves
-    # causes one more run, which can cut the click's off before the browser has all values.
+    # A new key after every click makes a new chart without a selection. Clearing the selection when the pointer leaves
+    # would cause one more run, which can interrupt the click's run before the browser has all values.
     chart = f"{map_view.CHART} {st.session_state.get(map_view.CLICKS, 0)}"
     draw_chart(
         map_frame(

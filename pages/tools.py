@@ -48,7 +48,7 @@ if not like_bert:
     said = _("These formulas are for layers like BERT's: how they lead to {architecture} is not said line by line.")
     st.info(said.format(architecture=architecture))
 elif not presenting():
-    # A reason that adds nothing to this model, such as I = 4 H, is listed all the same.
+    # Reasons that add nothing for this model, such as I = 4 H, are listed, too.
     found = {one.miscount: one.amount for one in corrections(tool, model, sizes)}
     so_far, bold = tool.count(config), "**{}**".format
     rows = [(bold(_("{tool} gives").format(tool=escaped(tool.name))), "", "", "", f"{so_far:,}")]

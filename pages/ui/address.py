@@ -1,7 +1,7 @@
-"""Writing the address: one entry of the browser's history for each step.
+"""Write the address of the page: one entry in the browser's history for each step.
 
-Controls that are bound to the link write it one by one, so that a change of several fields would leave entries with
-models in between that nobody chose; and what is typed into one leaves no entry at all (Streamlit 1.67).
+Controls with ``bind="query-params"`` write it one by one, so that a change of several fields would leave entries with
+intermediate models that nobody chose, and typing into such a control leaves no entry at all (Streamlit 1.67).
 """
 
 from collections.abc import Collection, Mapping
@@ -11,19 +11,19 @@ from streamlit.runtime.scriptrunner import get_script_run_ctx
 
 
 def went_back() -> bool:
-    """Whether this run is the browser's Back or Forward.
+    """Whether this run was caused by the browser's Back or Forward.
 
-    Streamlit has no documented way to ask; tests/browser/test_panel.py fails where this one is gone.
+    Streamlit has no documented way to ask; tests/browser/test_panel.py fails if this one disappears.
     """
     context = get_script_run_ctx()
     return context is not None and context.is_history_navigation
 
 
 def restore() -> None:
-    """After Back and Forward, take the address as it is: before any control is drawn.
+    """After Back or Forward, read all parameters of the address, before any control is drawn.
 
-    Where both pages have a control of the same name, Streamlit 1.67 leaves out what the address says of it, as if it
-    were the other page's, and the control begins with its default.
+    If both pages have a control of the same name, Streamlit 1.67 drops its parameter as the other page's, and the
+    control starts with its default.
     """
     context = get_script_run_ctx()
     if context is not None and context.is_history_navigation:
@@ -33,23 +33,23 @@ def restore() -> None:
 
 
 def open_page(page: str) -> None:
-    """A run of this page begins."""
+    """Note which page this run draws, and whether the last run drew another one."""
     st.session_state["opened"] = st.session_state.get("page of the link", page) != page
     st.session_state["page of the link"] = page
 
 
 def is_opened() -> bool:
-    """Whether this run opens another page."""
+    """Whether this run opens a page: the last run drew another one."""
     opened: bool = st.session_state["opened"]
     return opened
 
 
 def write(names: Collection[str], said: Mapping[str, str]) -> None:
-    """Replace these parameters of the link by what is ``said``, in one message, so that it is one entry of the history.
+    """Replace the parameters ``names`` of the link by ``said``, in one message: one entry in the history.
 
-    ``st.query_params`` has no way to take several out at once: each ``del`` would be an entry of its own. On a page
-    that is just opened the browser is not told: it hears at the end of the run what the whole address is (see the
-    panel), and adds nothing to the history.
+    ``st.query_params`` cannot remove several at once: each ``del`` would be an entry of its own. In a run that opens a
+    page the browser is told nothing here: the panel puts the whole address into it at the end of the run, without an
+    entry in the history.
     """
     context = get_script_run_ctx()
     if context is not None:

@@ -1,4 +1,4 @@
-"""The answer to the question of the first page: what BERT has, and what the present model has instead."""
+"""The answer to the question of the first page: BERT's count, and how the present model differs from it."""
 
 from functools import cache
 
@@ -24,7 +24,7 @@ def sentence(choice: Choice) -> str:
 
 
 def published() -> str:
-    """The counts that the paper's 110M can be."""
+    """A sentence with the counts that the paper's 110M can stand for."""
     message = _(
         "{preset} has {count:,}; the paper's 110M is this number to two significant digits, or {pretraining:,}, the "
         "count with the pre-training heads."
@@ -34,10 +34,10 @@ def published() -> str:
 
 
 def yours(choice: Choice) -> str:
-    """How the present model differs, with exact numbers; empty for bert-base-uncased itself.
+    """Sentences on how the present model differs, with exact numbers; empty for bert-base-uncased itself.
 
-    It is compared with its preset in the same architecture, as under the total. A preset in which nothing is changed
-    is compared with the one of the question.
+    It is compared with its preset in the same architecture, as under the total; an unchanged preset is compared with
+    bert-base-uncased.
     """
     base, start = (_subject(name, choice.architecture) for name in (DEFAULT_PRESET, choice.preset))
     changed = _explained(start, choice.subject)
@@ -48,7 +48,7 @@ def yours(choice: Choice) -> str:
 
 
 def _of_another_family(choice: Choice, base: Subject, start: Subject) -> str:
-    """A preset of another family by the parts in which it differs most, since BERT lacks some of its fields."""
+    """Compare a preset of another family by the parts that differ most, since BERT lacks some of its fields."""
     here, there = (totals_by_part(subject.model()) for subject in (base, start))
     found = {part: there.get(part, 0) - here.get(part, 0) for part in {**here, **there}}
     most = sorted(filter(found.get, found), key=lambda part: -abs(found[part]))
@@ -66,21 +66,19 @@ def _of_another_family(choice: Choice, base: Subject, start: Subject) -> str:
 
 
 def _start(choice: Choice, why: Explanation) -> str:
-    """The preset and the architecture, unless they are bert-base-uncased as BertModel."""
+    """A sentence with the preset's count in this architecture; empty for bert-base-uncased as BertModel."""
     preset, architecture = choice.preset, choice.architecture
-    count = _count(preset, architecture)
+    count, name = _count(preset, architecture), _named_preset(choice)
     if preset == DEFAULT_PRESET:
         message = "" if class_of(architecture).task == "base" else _("As {architecture} it has {count:,}.")
         return message.format(architecture=architecture, count=count)
     if why.parts:
-        return _("{name} has {count:,}: {changes}.").format(
-            name=_named_preset(choice), count=count, changes=_words(why)
-        )
-    return _("{name} has {count:,}.").format(name=_named_preset(choice), count=count)
+        return _("{name} has {count:,}: {changes}.").format(name=name, count=count, changes=_words(why))
+    return _("{name} has {count:,}.").format(name=name, count=count)
 
 
 def _named_preset(choice: Choice) -> str:
-    """The preset, with its class unless that is the body alone."""
+    """The preset's name, with the class unless that is the base model."""
     preset, architecture = choice.preset, choice.architecture
     if class_of(architecture).task == "base":
         return preset
@@ -88,7 +86,7 @@ def _named_preset(choice: Choice) -> str:
 
 
 def _changed(found: Explanation) -> str:
-    """The fields that differ from the preset."""
+    """A sentence with the fields that differ from the preset; empty if none does."""
     if not found.parts:
         return ""
     counted = all(change.counted for part in _named(found) for change in part.changes)
@@ -112,13 +110,13 @@ def _words(found: Explanation) -> str:
 
 
 def _named(found: Explanation) -> list[Attribution]:
-    """The parts to be named; if none counts, those that change something else."""
+    """The largest parts of the difference; if the counts are equal, the parts that change something else."""
     parts = [part for part in found.parts if part.difference] or found.parts
     return sorted(parts, key=lambda part: -abs(part.difference))[:_NAMED]
 
 
 def _phrase(part: Attribution) -> str:
-    """The changed fields in words; a number of heads that only follows another field is left out."""
+    """The changed fields in words, without a number of heads that only follows another field."""
     changes = [change for change in part.changes if change.field != "num_attention_heads"] or part.changes
     sentences = (change.sentence(alone=len(changes) == 1) for change in changes)
     return listed(_(message).format(**values) for message, values in sentences)
@@ -134,6 +132,6 @@ def _count(preset: str, architecture: str) -> int:
 
 
 def _subject(preset: str, architecture: str) -> Subject:
-    """A preset in a class, or in the class of its own family for the same task."""
+    """A preset in this class, or in its own family's class for the same task."""
     config = PRESETS[preset].config
     return Subject(config, counterpart(architecture, family_of(config)))

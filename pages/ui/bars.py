@@ -1,4 +1,4 @@
-"""Bar charts of a model's parts: one bar each, beside the preset's; and one bar cut in proportion.
+"""Bar charts of a model's parts: a bar for each, compared with the preset; and one bar divided into the parts.
 
 Each chart is built with Altair once for an appearance and a language; after that only data is sent.
 """
@@ -45,10 +45,10 @@ from pages.ui.sidebar import Choice
 from pages.ui.theme import BACKGROUND, INK, appearance, colors
 
 _MANY = 9  # more bars than this are drawn closer, so that the chart still ends on the first screen
-_LINE = 24  # ems in a line on a phone: numbers are written in short where all digits are longer
+_LINE = 24  # ems in a line on a phone: numbers whose digits do not fit are abbreviated
 _ROOM = 250  # pixels right of the axis, for the label of a bar that is as long as the axis
 _GAP = 7
-_AXIS = 24  # pixels of the chart's height
+_AXIS = 24  # pixels of the chart's height that the axis takes
 
 _UNITS = {"parameters": N_("Parameters"), "FLOPs": "FLOPs", "MACs": "MACs", "bytes": N_("Bytes")}
 
@@ -57,11 +57,11 @@ WHOLE = "model"  # what the link says for the whole model: its path in the tree 
 
 
 def openable_in(model: Model) -> list[str]:
-    """Everything that the chart can open in a model."""
+    """The paths of all that the chart can open in a model."""
     return [WHOLE, *openable(model)[1:]]
 
 
-# Everything in any architecture; the chart shows the whole model where this one has no such part.
+# The paths of all architectures; the chart shows the whole model if the present one has no such part.
 OPEN = Select(
     "open",
     N_("Open"),
@@ -78,8 +78,8 @@ OPEN = Select(
 class Bars(NamedTuple):
     """The data of a bar chart: a figure for each part, with its name, colour, formula and path.
 
-    ``before`` are the figures of the preset, which can have other parts; empty where there is nothing to compare with.
-    A click opens the path; what has none cannot be opened. ``preset`` is the one that is meant.
+    ``before`` are the figures of ``preset``, which can have other parts; empty if there is nothing to compare with.
+    A click opens the path of a bar; a bar without a path cannot be opened.
     """
 
     figures: Mapping[Any, int]
@@ -127,7 +127,7 @@ def parameter_bars(choice: Choice, path: str = "") -> Bars:
 def draw_bars(bars: Bars, place: str, *looked_at: Hashable, alt: str, **options: Any) -> None:
     """Draw a bar for each part, and a legend if the preset differs; ``place`` names the scale, which is kept.
 
-    ``looked_at`` is what the figures are of, beside the preset.
+    ``looked_at`` says, together with the preset, what the figures describe: another subject starts a new scale.
     """
     present, before = (max(figures.values(), default=0) for figures in (bars.figures, bars.before))
     limit = kept(place, (bars.preset, *looked_at), with_room(before), present)
@@ -146,7 +146,7 @@ def draw_bars(bars: Bars, place: str, *looked_at: Hashable, alt: str, **options:
 
 
 def with_room(before: int) -> int:
-    """A third more than the preset: the scale stays while one looks around, and most of the axis is in use."""
+    """A third more than the preset's figure: the scale outlasts small changes, and most of the axis is used."""
     return before * 4 // 3
 
 
@@ -160,14 +160,14 @@ def show_legend(preset: str) -> None:
 
 
 def open_clicked(control: Select[str], key: str) -> None:
-    """Open what was clicked in the chart ``key``; a single tensor has nothing to open."""
+    """Open the bar that was clicked in the chart ``key``; a single tensor has nothing to open."""
     for bar in st.session_state[key]["selection"]["bar"]:
         if bar["path"]:
             set_values({control.name: bar["path"]})
 
 
 def draw_proportions(bars: Bars) -> None:
-    """The whole model as one bar, cut into its parts in proportion."""
+    """Draw the whole model as one bar, divided into its parts."""
     draw_chart(
         proportions_frame(bars),
         proportional_bar(appearance(), words("parameters", _)),
@@ -199,7 +199,7 @@ def bars_frame(bars: Bars, limit: int) -> Columns:
         **said,
         "path": bars.paths or [""] * count,
         "preset": [bars.before.get(key, 0) for key in bars.figures],
-        # What is drawn are floats, as a browser's numbers are.
+        # Positions are floats, as a browser's numbers are.
         "end": [float(now) for now, _was in pairs],
         "solid": [float(min(pair)) for pair in pairs],
         "far": [float(max(pair)) for pair in pairs],
@@ -216,9 +216,9 @@ def bars_frame(bars: Bars, limit: int) -> Columns:
 
 
 def _line(name: str, now: int, was: int, share: str, ways: Sequence[Callable[[int], str]]) -> tuple[str, str]:
-    """The label of a bar on a phone, and of its difference, in the first of the ``ways`` that fits on a line.
+    """The labels of a bar and of its difference on a phone, in the first of the formats ``ways`` that fits on a line.
 
-    It has none for the share beside a difference.
+    A bar with a difference shows no share.
     """
     for written in ways:
         line = " · ".join((name, written(now), *([share] if now == was else [])))
@@ -257,7 +257,8 @@ def _said(bars: Bars) -> dict[str, Sequence[Any]]:
 def ranked_bars(appearance: str, count: int, unit: str, words: tuple[str, ...], *, low: bool = False) -> Spec:
     """One horizontal bar for each of ``count`` parts, in their order, with its label at its end; ``low`` saves height.
 
-    It is solid as far as the preset's, which a mark ends; what is more is lighter, what is less a dashed outline.
+    A bar is solid up to the preset's figure, which has a mark; what was added is lighter, what was removed is a dashed
+    outline.
     """
     few, ink = count <= _MANY, INK[appearance]
     step, font, thin = ((18, FONT, 4) if low else (22, FONT, 6)) if few else (14 if low else 17, SMALL, 3)
@@ -274,7 +275,7 @@ def ranked_bars(appearance: str, count: int, unit: str, words: tuple[str, ...], 
     place = {"size": either(thin, 0.7 * step), "yOffset": either((step - thin - 1) / 2, 0)}
     first = x("solid", scale=scale, axis=figures_axis(appearance, unit, tickCount=either(3, 6)))
     solid = chart.mark_bar(**place).encode(x=first, color=color)
-    # What only some models have is nothing to a screen reader: it would be a picture without a name where it is empty.
+    # aria=False: a layer that is empty would be a picture without a name to a screen reader.
     added = (
         chart.transform_filter("datum.end > datum.solid")
         .mark_bar(**place, fillOpacity=0.3, strokeWidth=1.5, aria=False)
@@ -290,7 +291,7 @@ def ranked_bars(appearance: str, count: int, unit: str, words: tuple[str, ...], 
         .mark_tick(color=ink, thickness=2.5, size=either(thin + 4, step - 2), yOffset=place["yOffset"], aria=False)
         .encode(x=x("mark"))
     )
-    # Behind the bar; further left where it would be cut. On a phone in a line over the bar.
+    # A label stands to the right of its bar, further left if it would be cut off; on a phone, in a line above the bar.
     needed = f"scale('x', datum.far) + {font} * (datum.label_width + datum.more_width) + {4 * _GAP}"
     behind = f"{_GAP} + min(0, width - ({needed}))"
     over = "-scale('x', datum.far)"
@@ -301,7 +302,7 @@ def ranked_bars(appearance: str, count: int, unit: str, words: tuple[str, ...], 
         said = {"text": either(f"datum.{narrow}", f"datum.{wide}"), "fontSize": either(SMALL, font)}
         return chart.mark_text(align="left", dx=dx, dy=either((14 - step) / 2, 0), **said, **look).encode(x=x("far"))
 
-    # Each twice, first as an edge of paper: a label that lies on its bar can be read, too.
+    # Each text twice, first as an outline in the background colour: a label on top of its bar stays readable.
     paper = {"color": BACKGROUND[appearance], "stroke": BACKGROUND[appearance], "strokeWidth": either(0, 4)}
     texts = (
         text("brief", "label", **paper),
@@ -309,7 +310,7 @@ def ranked_bars(appearance: str, count: int, unit: str, words: tuple[str, ...], 
         text("more_brief", "more", fontWeight="bold", **paper),
         text("more_brief", "more", fontWeight="bold").encode(color=color),
     )
-    # Two that nobody sees: one has the axis end where it shall, one takes clicks and tooltips anywhere in its row.
+    # Two invisible layers: one sets the end of the axis, the other takes clicks and tooltips anywhere in a bar's row.
     end = chart.mark_tick(opacity=0).encode(x=x("limit"))
     chosen = alt.selection_point(name="bar", fields=["path"], on="click", empty=False)
     rows = (

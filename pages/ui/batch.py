@@ -33,7 +33,7 @@ class Batch(NamedTuple):
 
 
 def linked_batch() -> Batch:
-    """What the link says, on a page that does not draw the controls."""
+    """The batch in the link, on a page that does not draw the controls."""
     said = {name: st.query_params.get(name, "") for name in BATCH}
     return Batch(
         **{name: int(text) if re.fullmatch("[0-9]{1,15}", text) else BATCH[name] for name, text in said.items()}
@@ -41,9 +41,9 @@ def linked_batch() -> Batch:
 
 
 def choose_batch(config: Config, *, sidebar: bool = True) -> Batch:
-    """Draw both controls; their values, or the last possible ones if the model cannot take these.
+    """Draw both controls and return their values, or the last possible ones if the model cannot take these.
 
-    ``sidebar`` says that the configuration is the sidebar's: then a change of it is a way out, too.
+    ``sidebar`` says that the configuration is the sidebar's: then changes of its fields are offered as remedies, too.
     """
     values: dict[str, Any] = {control.name: control.show() for control in (BATCH_SIZE, SEQUENCE_LENGTH)}
     if problem := next(batch_problems(config, values), None):

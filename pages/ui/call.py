@@ -28,13 +28,13 @@ FLAGS = [
     Switch(flag, flag, getattr(_DEFAULT, flag), draw=st.checkbox)
     for flag in ("output_hidden_states", "output_attentions", "return_dict", "labels")
 ]
-# What the link says, and what it means: none is what the configuration says.
+# The options of the link and their values; "none" leaves it to the configuration.
 _USE_CACHE: dict[str, bool | None] = {"none": None, "true": True, "false": False}
 USE_CACHE = Select("use_cache", "use_cache", _USE_CACHE, {"none": N_("As configured")}, width=140)
 
 
 def choose_call(subject: Subject) -> Call:
-    """Draw the arguments that this class takes; their values, or the nearest with which it runs."""
+    """Draw the arguments that this class takes; return their values, or the nearest with which it runs."""
     cls = subject.cls
     with st.container(horizontal=True, vertical_alignment="bottom"):
         said: dict[str, Any] = choose_batch(subject.config)._asdict()
@@ -77,7 +77,7 @@ def written(call: Call) -> str:
 
 
 def _switch(field: str) -> None:
-    """A second control for a field of the sidebar; it needs another key."""
+    """Draw a second control for a field of the sidebar, under a key of its own."""
     key = f"{field} of the call"
     st.session_state[key] = (model.track().kept.values() | model.track().attempt)[field]
     st.checkbox(field, key=key, on_change=_set_field, args=(field, key))

@@ -1,6 +1,6 @@
-"""What charts share. Each chart is built with Altair once for each appearance; after that only data is sent.
+"""Building blocks of all charts. Each chart is built with Altair once for each appearance; then only data is sent.
 
-Altair checks its whole schema when it writes a chart, which takes ten times as long as anything else on a page.
+Altair validates a chart against its whole schema when it writes it: ten times as long as anything else on a page takes.
 """
 
 from collections.abc import Mapping
@@ -13,31 +13,32 @@ from pages.ui.numbers import SUFFIXES
 from pages.ui.theme import BACKGROUND, INK
 
 Spec = dict[str, Any]
-# Pixels: a phone, where what is said of a bar has a line of its own above it. Of these two Vega looks again only when
-# width changes: a chart may be drawn before its page has its width.
+# In a chart narrower than 560 pixels (a phone) the label of a bar has a line of its own above it. ``width`` has Vega
+# evaluate the expression again, which a change of containerSize() does not: a chart may be drawn before its page has
+# its width.
 NARROW = "containerSize()[0] + 0 * width < 560"
-FONT, SMALL = 15, 13  # of what a chart says, and of its axes
+FONT, SMALL = 15, 13  # font sizes of a chart's labels, and of its axes
 
 
 def having(field: str) -> Any:
-    """A chart of the rows that have something in a column: of none before the data are there."""
+    """A chart of the rows that have a value in a column: of no rows before the data arrive."""
     return alt.Chart().transform_filter(f"isValid(datum.{field})")
 
 
 def axis_look(appearance: str) -> dict[str, Any]:
-    """How the words at an axis look."""
+    """Colours and font sizes of an axis's labels and title."""
     ink = INK[appearance]
     return {"labelColor": ink, "titleColor": ink, "labelFontSize": SMALL, "titleFontSize": FONT}
 
 
-def names_axis(appearance: str, font: int = FONT, **look: Any) -> Any:
+def names_axis(appearance: str, font: int, **look: Any) -> Any:
     return alt.Axis(labelColor=INK[appearance], labelFontSize=font, labelOverlap=False, ticks=False, **look)
 
 
 def in_order(field: str, axis: Any) -> Any:
     """Names from top to bottom by the column ``order``.
 
-    Not in the order in which they come: in a chart that gets new data, those that it had before would be first.
+    Without it, names that the chart had before would come first when it gets new data.
     """
     return alt.Y(f"{field}:N", sort=alt.EncodingSortField("order", op="min"), title=None, axis=axis)
 
@@ -50,13 +51,13 @@ def colored(field: str, colors: Mapping[Any, str], *, channel: str = "Color", le
 
 def tooltip(*fields: str, **titled: str) -> list[Any]:
     """A tooltip: the first field is its heading, the others have titles."""
-    # What is called "title" is written large, and alone.
+    # Vega writes the field with the title "title" as a heading.
     titles = {field: " " if at else "title" for at, field in enumerate(fields)} | titled
     return [alt.Tooltip(f"{field}:N", title=title) for field, title in titles.items()]
 
 
 def inside(appearance: str, **look: Any) -> Any:
-    """The names that lie on areas, in the colour of paper."""
+    """The names on areas, in the background colour."""
     text = having("label").mark_text(fontSize=FONT, fontWeight="bold", color=BACKGROUND[appearance], **look)
     return text.encode(text="label:N", tooltip=tooltip("label"))
 
@@ -67,7 +68,7 @@ def whole_number(field: str, title: str) -> Any:
 
 
 def short_expression(unit: str) -> str:
-    """What numbers.short says, as Vega writes it at an axis."""
+    """A Vega expression that formats the labels of an axis like ``numbers.short``."""
     suffix = SUFFIXES[unit]
     written = f"regexp('([a-zA-Z]?)$'), ' $1{suffix}'" if suffix else "'G', 'B'"
     return f"datum.value ? replace(format(datum.value, '~s'), {written}) : '0'"
@@ -88,9 +89,9 @@ def either(narrow: object, wide: object) -> Any:
 def spec_of(chart: Any, height: Any, **look: Any) -> Spec:
     """The Vega-Lite specification of a chart, without data and without padding.
 
-    What Altair puts into a layer without data is a pyarrow.Table here: Streamlit would make one in every run.
+    The data that Altair itself puts into a layer become a pyarrow.Table here: Streamlit would make one in every run.
     """
-    import pyarrow as pa  # Streamlit imports it for the first table
+    import pyarrow as pa  # here, as Streamlit imports it only for the first table
 
     spec = json_of(chart, height, **look)
     given = spec.pop("datasets", {}).items()
@@ -99,10 +100,10 @@ def spec_of(chart: Any, height: Any, **look: Any) -> Spec:
 
 
 def json_of(chart: Any, height: Any, **look: Any) -> Spec:
-    """The same as plain JSON."""
+    """The Vega-Lite specification of a chart as plain JSON, without data and without padding."""
     padding = dict.fromkeys(("left", "top", "right", "bottom"), 0)
     spec: Spec = chart.properties(width="container", height=height, padding=padding, **look).to_dict()
     spec.pop("data", None)
-    # Streamlit's theme would have a mark without a tooltip show the fields that it is drawn from.
+    # Streamlit's theme would give a mark without a tooltip one with the fields that it is drawn from.
     spec["config"] = {**spec.get("config", {}), "mark": {"tooltip": None}}
     return spec

@@ -16,13 +16,13 @@ def of_rows(rows: Sequence[Mapping[str, Any]]) -> dict[str, list[Any]]:
 
 
 def number(count: int) -> int | float:
-    """A count as a chart takes it: beyond 64 bits, which a browser's numbers do not reach, a float."""
+    """A count for a chart: a float if it does not fit into 64 bits, as a browser's numbers are no more exact."""
     return count if count < 2**63 else float(count)
 
 
 def sent(columns: Columns) -> Any:
-    """Columns as Streamlit sends them fastest: a pyarrow.Table; what Arrow does not hold, as pandas writes it."""
-    import pyarrow as pa  # Streamlit imports it for the first table
+    """Columns as a pyarrow.Table, which Streamlit sends fastest; as a pandas.DataFrame if Arrow cannot hold them."""
+    import pyarrow as pa  # here, as Streamlit imports it only for the first table
 
     try:
         return pa.table(dict(columns))

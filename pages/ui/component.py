@@ -1,4 +1,4 @@
-"""A component of ours, from its files."""
+"""Custom Streamlit components, made from the files of this folder."""
 
 from pathlib import Path
 from typing import Any
@@ -9,7 +9,7 @@ _HERE = Path(__file__).parent
 
 
 def component(name: str, *files: str, **options: Any) -> Any:
-    """A component of style sheets and scripts in this folder, those of a kind joined in their order."""
+    """Make a component from style sheets and scripts in this folder; files of a kind are joined in their order."""
     css, js = (
         "".join((_HERE / file).read_text(encoding="utf-8") for file in files if file.endswith(kind))
         for kind in (".css", ".js")

@@ -1,10 +1,10 @@
-"""A page's controls, each declared once: what the link calls it, what it may say, and how it is drawn.
+"""A page's controls, each declared once: its name in the link, its possible values, and how it is drawn.
 
     LAYER = Number("layer", N_("Layer"), 0)
     ...
     layer = LAYER.show()
 
-A control that is declared is one that the link knows: link.py checks what it says of it.
+Declaring a control makes it known to the link: link.py checks its value there.
 """
 
 import math
@@ -32,16 +32,16 @@ P = ParamSpec("P")
 Value = TypeVar("Value")
 Whole = TypeVar("Whole", bound=int | None)
 Option = TypeVar("Option", bound=str)
-# What is wrong with a text in the link: an English sentence with places for {name}, {text} and what is here beside it.
+# Why a text in the link is wrong: an English sentence with the placeholders {name}, {text} and those of the dict.
 Reason = tuple[str, dict[str, str]]
 CONTROLS: dict[str, "Control[Any]"] = {}  # every control that a link can set, by its name there
-_LONGEST = 100  # characters of an option that may be meant
+_LONGEST = 100  # characters of a text that are compared with the options
 
 
 class Control(Generic[Value]):
     """A control with a name in the link, a label (English, marked for translation) and a default.
 
-    ``look`` is what Streamlit takes besides: width, help ...
+    ``look`` are further arguments of Streamlit's control: width, help ...
     """
 
     def __init__(self, name: str, label: str, default: Value, **look: Any) -> None:
@@ -55,23 +55,23 @@ class Control(Generic[Value]):
 
     @property
     def is_changed(self) -> bool:
-        """Whether it has another value than its default, also where it is not drawn yet."""
+        """Whether its value differs from the default, also before it is drawn."""
         held = None if address.went_back() else st.session_state.get(self.name)
         return self.name in st.query_params if held is None else held != self.default
 
     def wrong(self, text: str) -> Reason | None:
-        """What is wrong with a text in the link, or None."""
+        """The reason why a text in the link is wrong, or None."""
         raise NotImplementedError
 
     def wrong_in(self, link: Mapping[str, str]) -> Reason | None:
-        """What is wrong with what a whole link says of it, or None: for some, that depends on what else it says."""
+        """The reason why its text in a link is wrong, or None; for some controls the rest of the link matters."""
         return self.wrong(link[self.name])
 
     def _bound(self, look: Mapping[str, Any]) -> dict[str, Any]:
-        """What binds a control of Streamlit's to the link.
+        """The arguments that bind a control of Streamlit's to the link.
 
-        Streamlit takes each page's control for a new one, which begins with its default: the value that a control of
-        the same name has on the page before is put into the link, where this page's control reads it.
+        To Streamlit each page's control is a new one, which starts with its default. So the value of the control of
+        the same name on the last page is put into the link, where this page's control reads it.
         """
         value = st.session_state.get(self.name, self.default)
         if value != self.default and self.name not in st.query_params:
@@ -82,18 +82,14 @@ class Control(Generic[Value]):
 
 
 class Number(Control[Whole]):
-    """A field for a whole number; with a letter of the formulas it stands behind the label."""
+    """A field for a whole number; its letter in the formulas, if it has one, stands behind the label."""
 
     def __init__(self, name: str, label: str, default: Whole, *, letter: str = "", **look: Any) -> None:
         super().__init__(name, label, default, step=1, **look)
         self._letter = letter
 
-    @property
-    def _labelled(self) -> str:
-        return f"{self.title} ${self._letter}$" if self._letter else self.title
-
     def wrong(self, text: str) -> Reason | None:
-        """Anything but a whole number, as Streamlit reads it; a browser holds fifteen digits, up to 2**53."""
+        """Reject all but whole numbers, as Streamlit reads them, of 15 digits: a browser is exact up to 2**53."""
         with suppress(ValueError):
             if float(text).is_integer() and abs(float(text)) < 10**15:
                 return None
@@ -102,23 +98,24 @@ class Number(Control[Whole]):
         return N_("{name}={text} in the link is not possible: it must be a whole number."), {}
 
     def show(self, **look: Any) -> Whole:
-        """Draw it; the number in it, which need not be possible."""
+        """Draw it and return its number, which need not be possible."""
+        label = f"{self.title} ${self._letter}$" if self._letter else self.title
         try:
-            value: Any = st.number_input(**self._bound({"label": self._labelled, "value": self.default, **look}))
+            value: Any = st.number_input(**self._bound({"label": label, "value": self.default, **look}))
         except OverflowError:
-            # A step back to a link that had inf here: Streamlit 1.67 does not refuse that, and trips over it. The value
-            # can be set only before the control is drawn: in the next run.
+            # After Back to a link with inf, which Streamlit 1.67 lets through and cannot convert. The value can be set
+            # only before the control is drawn: in the next run.
             st.session_state["repair"] = {self.name: self.default}
             st.rerun()
         number: Whole = value
         return number
 
     def problem(self, value: int, low: int, high: int) -> Problem | None:
-        """What is wrong with a number outside of these limits; the remedy has the nearest."""
+        """The problem of a number outside of these limits, with the nearest as remedy; None for a possible number."""
         return check_whole_number(self.name, value, low, high, low if self.default is None else self.default)
 
     def show_within(self, low: int, high: int, say: Callable[[Problem], None] | None = None, **look: Any) -> int:
-        """Draw it, and say what is wrong with a number outside of these limits; the nearest that is possible."""
+        """Draw it, say what is wrong with a number outside of these limits, and return the nearest possible one."""
         value = self.show(**look)
         assert value is not None
         if found := self.problem(value, low, high):
@@ -131,7 +128,6 @@ class Decimal(Control[float]):
     """A field for a number with two decimals."""
 
     def wrong(self, text: str) -> Reason | None:
-        """Anything but a finite number."""
         with suppress(ValueError):
             if math.isfinite(float(text)):
                 return None
@@ -143,7 +139,7 @@ class Decimal(Control[float]):
 
 
 class Switch(Control[bool]):
-    """A switch, or a checkbox where that is what ``draw`` says."""
+    """A switch, or with ``draw=st.checkbox`` a checkbox."""
 
     def __init__(
         self, name: str, label: str, default: bool = False, *, draw: Callable[..., bool] = st.toggle, **look: Any
@@ -152,7 +148,6 @@ class Switch(Control[bool]):
         self._draw = draw
 
     def wrong(self, text: str) -> Reason | None:
-        """Anything but true and false."""
         if text.lower() in ("true", "false"):
             return None
         return N_("{name}={text} in the link is not possible: it must be true or false."), {}
@@ -162,15 +157,15 @@ class Switch(Control[bool]):
 
 
 class Fold(Switch):
-    """A part of a page that is folded away until somebody opens it."""
+    """A part of a page that is folded until somebody opens it."""
 
     def unfolded(self) -> DeltaGenerator | None:
-        """Draw it; the place for what is in it, if it is open."""
+        """Draw it; return the container for its content if it is open, else None."""
         folder = st.expander(**self._bound({}))
         return folder if folder.open else None
 
     def around(self, show: Callable[P, object], *arguments: P.args, **named: P.kwargs) -> None:
-        """Draw it, and what ``show`` draws in it, if it is open."""
+        """Draw it; if it is open, call ``show`` inside."""
         if folder := self.unfolded():
             with folder:
                 show(*arguments, **named)
@@ -194,7 +189,7 @@ class Text(Control[str]):
         self.longest, self._check, self._draw = longest, check, draw
 
     def wrong(self, text: str) -> Reason | None:
-        """More characters than fit into the field, or what its own check says."""
+        """Reject more characters than fit into the field, and whatever ``check`` rejects."""
         if (reason := self._check(text)) or len(text) <= self.longest:
             return reason
         return N_("{name} in the link is too long: at most {most} characters."), {"most": f"{self.longest:,}"}
@@ -204,10 +199,10 @@ class Text(Control[str]):
 
 
 class Select(Control[Option]):
-    """One of several options, with words for those that people see otherwise than in the link.
+    """A choice of one option, with ``words`` for options that are shown otherwise than in the link.
 
-    Streamlit writes an option into the link in the words in which it is shown (1.67), which are those of a language.
-    So a choice is not bound to the link: the session holds it, and ``write_link`` has the link say it.
+    Streamlit 1.67 writes an option into the link in the words in which it is shown, which depend on the language. So
+    a choice is not bound to the link: the session holds it, and ``write_link`` writes it.
     """
 
     def __init__(
@@ -222,9 +217,9 @@ class Select(Control[Option]):
         here: Callable[[Mapping[str, str]], Collection[str]] | None = None,
         **look: Any,
     ) -> None:
-        """``options`` are those that have words unless given, ``default`` the first; ``row``: all are in sight.
+        """``options`` defaults to the keys of ``words``, ``default`` to the first option; ``row`` shows all in a row.
 
-        ``here`` gives those that the model of a link has, where not every model has all.
+        ``here`` returns the options that the model of a link has, if not every model has all.
         """
         self._words = words
         self.options: tuple[Option, ...] = tuple(options or words)  # type: ignore[arg-type]  # words: of a Select[str]
@@ -232,11 +227,10 @@ class Select(Control[Option]):
         self._row, self._here = row, here
 
     def wrong(self, text: str) -> Reason | None:
-        """Anything that is no option."""
         return None if text in self.options else (_NO_OPTION, {"nearest": _nearest(text, self.options)})
 
     def wrong_in(self, link: Mapping[str, str]) -> Reason | None:
-        """Also an option that the model of the link does not have."""
+        """Reject also an option that the model of the link does not have."""
         text = link[self.name]
         if self._here is None:
             return self.wrong(text)
@@ -246,20 +240,20 @@ class Select(Control[Option]):
         return unlike if text in self.options else _NO_OPTION, {"nearest": _nearest(text, here)}
 
     def word(self, option: Option) -> str:
-        """What an option is called, in the language of the session."""
+        """The label of an option, in the language of the session."""
         return _(self._words[option]) if option in self._words else model.own_name(option)
 
     def show(self, options: Sequence[Option] | None = None, **look: Any) -> Option:
-        """Draw it, with all options or with these alone; the one that is chosen."""
+        """Draw it, with all options or with these alone; return the chosen one."""
         offered = self.options if options is None else options
         value = self.value(offered)
-        st.session_state[self.name] = value  # in every run: the browser keeps the words of another language
+        st.session_state[self.name] = value  # in every run: else the browser keeps a label of another language
         words: dict[str, str] = {option: self.word(option) for option in offered}
         draw: Callable[..., object] = partial(st.segmented_control, required=True) if self._row else st.selectbox
         said: dict[str, object] = {
             "options": offered,
             "key": self.name,
-            "persist_state": "session",  # as what is bound to the link is kept on another page or view
+            "persist_state": "session",  # kept on other pages and views, as what is bound to the link is
             "format_func": lambda option: words.get(option, option),
         }
         draw(**{"label": self.title, **said, **self.look, **look})
@@ -267,9 +261,9 @@ class Select(Control[Option]):
         return value
 
     def value(self, options: Sequence[Option] | None = None) -> Option:
-        """What is chosen of these options: what the session holds, or the link where it is the link that says it.
+        """The chosen one of these options, from the session; from the link after Back, and on a page that opens.
 
-        Streamlit takes an option that is gone, of a browser that was faster than the page, as its text.
+        A browser that is faster than the page can choose an option that is gone, which Streamlit holds as its text.
         """
         offered = self.options if options is None else options
         linked: Any = st.query_params.get(self.name)
@@ -283,24 +277,24 @@ _NO_OPTION = N_("{name}={text} in the link is not possible: it must be one of th
 
 
 def _nearest(text: str, options: Collection[str]) -> str:
-    """The option that may be meant; of bert-base, before roberta-base, what begins like it."""
+    """The option that is probably meant: for bert-base one that starts with it, rather than roberta-base."""
     starting = [option for option in options if text and option.startswith(text)]
     return (*starting, *get_close_matches(text[:_LONGEST], options, n=1, cutoff=0.0), *options)[0]
 
 
 def view(name: str, words: Mapping[str, str]) -> Select[str]:
-    """The switch between the views of a page, under the page's name in the link."""
+    """A switch between the views of a page; ``name`` is its name in the link."""
     return Select(name, N_("View"), words=words, row=True, label_visibility="collapsed")
 
 
 def begin() -> None:
-    """A run begins: no control is drawn."""
+    """Begin a run, in which no choice is drawn yet."""
     st.session_state["drawn choices"] = {}
     set_values(st.session_state.pop("repair", {}))
 
 
 def write_link() -> None:
-    """Have the link say the choices that are drawn, and no longer those that were drawn before and are not now."""
+    """Write the drawn choices into the link, and remove those that the last run drew but this one did not."""
     drawn: dict[str, str | None] = st.session_state["drawn choices"]
     wanted = dict.fromkeys(st.session_state.get("choices in the link", ())) | drawn
     if any(st.query_params.get(name) != value for name, value in wanted.items()):
@@ -314,14 +308,14 @@ def _in_link(value: object) -> str:
 
 
 def label_of(name: str) -> str:
-    """The label of a control, in the language of the session; what is Hugging Face's has the family's name."""
+    """The label of a control, in the language of the session; fields of the configuration have the family's name."""
     if name in FIELDS or name in OWN_FIELDS:
         return model.own_name(name)
     return CONTROLS[name].title if name in CONTROLS else name
 
 
 def sentence(problem: Problem, write: Callable[[str], str] = literal) -> str:
-    """What is wrong, in the language of the session, as Markdown; with ``str`` where none is read."""
+    """A problem as a sentence in the language of the session: Markdown, or with ``str`` plain text."""
     inner = {name: sentence(value, str) for name, value in problem.values.items() if isinstance(value, Problem)}
     texts = {name: value for name, value in problem.values.items() if name not in inner}
     named = {name: label_of(value) if name in _NAMING else _(value) for name, value in texts.items()} | inner
@@ -330,11 +324,11 @@ def sentence(problem: Problem, write: Callable[[str], str] = literal) -> str:
     return _(problem.message).format(**{name: write(value) for name, value in named.items()})
 
 
-_NAMING = ("field", "low_name", "high_name")  # where a problem names a control
+_NAMING = ("field", "low_name", "high_name")  # values of a problem that name a control
 
 
 def show_problem(problem: Problem) -> None:
-    """One sentence, and a button for each way out."""
+    """Show what is wrong, and a button for each remedy."""
     st.error(sentence(problem))
     for remedy in problem.remedies:
         label, names = assignments(remedy), ", ".join(f"{name} = {value}" for name, value in remedy.items())
@@ -354,7 +348,7 @@ def assignment(field: str, value: object) -> str:
 
 
 def change(values: Mapping[str, Any]) -> None:
-    """Change fields of the model, in one step, and put other values into controls and the link: in a callback."""
+    """In a callback: change fields of the model in one step, and put other values into controls and the link."""
     model.change({name: value for name, value in values.items() if name in NAMES})
     others = {name: value for name, value in values.items() if name not in NAMES}
     for field, value in others.items():
@@ -364,5 +358,5 @@ def change(values: Mapping[str, Any]) -> None:
 
 
 def set_values(values: Mapping[str, Any]) -> None:
-    """Put values into controls: in a callback, or before they are drawn."""
+    """Put values into controls, in a callback or before they are drawn."""
     st.session_state.update(values)

@@ -1,4 +1,4 @@
-// What components that make their own elements begin with: an element with its attributes, its text, its children.
+// Make an element with attributes, text and children: the first script of every component that draws itself.
 function element(kind, { text, children = [], ...attributes } = {}) {
   const made = document.createElement(kind);
   for (const [name, value] of Object.entries(attributes)) made.setAttribute(name, value);

@@ -1,4 +1,4 @@
-"""Formulas as the pages show them: with letters, with the numbers put in, and what comes out."""
+"""Formulas as the pages show them: with letters, with numbers, and the result."""
 
 import re
 from collections.abc import Sequence
@@ -19,7 +19,8 @@ def node_formula(subject: Subject, path: str, count: int, color: str = "") -> st
     config = subject.config
     component = dict(component_terms(subject)).get(path)
     if component:
-        letters, numbers = _component_latex(component), _text_latex(filled(_text(component), config))
+        text = " + ".join(bracket.text for bracket in component)
+        letters, numbers = _component_latex(component), _text_latex(filled(text, config))
     else:
         node = formula(subject, path=path)
         letters, numbers = node.latex(), node.latex(config)
@@ -28,10 +29,6 @@ def node_formula(subject: Subject, path: str, count: int, color: str = "") -> st
     layers, said = latex_number(config.num_hidden_layers), _("in each layer, ")
     copies = rf" \quad \text{{{said}}} \; L = {layers}" if "*" in path else ""
     return aligned([f"&{letters}{copies}", f"&= {numbers} = {latex_number(count)}"])
-
-
-def _text(brackets: Sequence[Bracket]) -> str:
-    return " + ".join(bracket.text for bracket in brackets)
 
 
 def _component_latex(brackets: Sequence[Bracket]) -> str:
@@ -45,7 +42,7 @@ def _component_latex(brackets: Sequence[Bracket]) -> str:
 
 
 def _text_latex(text: str) -> str:
-    """LaTeX for a formula as people write it."""
+    """LaTeX for a formula in plain text, such as 4H² + 4H."""
     for sign, latex in {"²": "^{2}", "·": r"\cdot", ",": "{,}", "−": "-", "(": r"\left(", ")": r"\right)"}.items():
         text = text.replace(sign, latex)
     return text
@@ -97,14 +94,14 @@ def colored_sum(start: str, terms: list[tuple[str, str]]) -> list[str]:
 
 
 def colored_equation(start: str, terms: Sequence[tuple[str, str, str]], result: str) -> str:
-    """LaTeX for a sum of terms, each in its colour: with letters, with numbers, and what comes out."""
+    """LaTeX for a sum of terms, each in its colour: with letters, with numbers, and the result."""
     letters = [(latex, color) for latex, _numbers, color in terms]
     numbers = [(latex, color) for _letters, latex, color in terms]
     return aligned([*colored_sum(start, letters), *colored_sum("&= ", numbers), f"&= {result}"])
 
 
 def _width(latex: str) -> int:
-    """About how wide a formula is."""
+    """The approximate width of a formula."""
     text = re.sub(r"\\[a-z]+|[{}^ ]", "", latex.replace(r"\cdot", "·"))
     return sum(_LETTER if sign.isalpha() else _WIDTHS.get(sign, _DIGIT) for sign in text)
 

@@ -1,4 +1,4 @@
-"""The controls for what is frozen: for every page that shows what is trained."""
+"""The controls for freezing, on every page that shows what is trained."""
 
 from dataclasses import replace
 
@@ -22,7 +22,7 @@ FREEZE_EMBEDDINGS = Switch("freeze_embeddings", N_("Freeze the embeddings"))
 
 
 def choose_freezing(config: Config) -> Freezing:
-    """Draw the controls; their values, or the nearest that this model allows."""
+    """Draw the controls; return their values, or the nearest that this model allows."""
     with st.container(horizontal=True, vertical_alignment="bottom"):
         layers = FREEZE_LAYERS.show(help=_("Freeze the first n layers"))
         train = TRAINED.show(help=_("Everything else is frozen."))

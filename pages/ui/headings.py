@@ -14,11 +14,11 @@ from pages.ui.navigation import PAGES
 from pages.ui.present import presenting
 from pages.ui.sidebar import Choice
 
-_SAID = 3  # changes in the name of a tab
+_SAID = 3  # changed fields in the title of a tab
 
 
 def show_heading(path: str, choice: Choice) -> None:
-    """Draw the heading of the page at an address, and name the tab; the projector has no room for the line."""
+    """Draw the heading of the page at an address, and set the tab's title; the projector has no room for the line."""
     page = PAGES[path]
     state = any_model.state() if path == any_model.PAGE else state_of(choice)
     st.set_page_config(page_title=f"{_(page.title)} · {state} · bertcalc")
@@ -26,13 +26,13 @@ def show_heading(path: str, choice: Choice) -> None:
         st.title(_(page.heading), anchor=False)
         if page.line and not presenting():
             st.markdown(_(page.line))
-        # What shows on paper alone, where navigation and sidebar are left out, see style.css.
+        # Shown only on paper, where navigation and sidebar are left out (see style.css).
         model = [escape(state)] if path == any_model.PAGE else _model(choice)
         st.html(f'<div class="on-paper">{"<br>".join([f"<b>bertcalc · {escape(_(page.title))}</b>", *model])}</div>')
 
 
 def _model(choice: Choice) -> list[str]:
-    """The model, and its changed fields."""
+    """The model, its sizes and its changed fields as lines of HTML."""
     item = item_of(choice.subject, choice.preset)
     sizes = " · ".join(
         f"{choice.config.own_name(field)} <i>{LETTERS[field]}</i> = {getattr(choice.config, field):,}"
@@ -47,7 +47,7 @@ def _model(choice: Choice) -> list[str]:
 
 
 def state_of(choice: Choice) -> str:
-    """The model in short: its preset, its class unless that is the body alone, and the first changed fields."""
+    """The model in short: its preset, its class unless that is the base model, and the first changed fields."""
     item = item_of(choice.subject, choice.preset)
     changes = sorted(item.changes, key=lambda change: change[0] != "architecture")
     own = choice.config.own_name

@@ -15,7 +15,7 @@ LOCALE = Path(__file__).parent / "locale"
 
 
 def choose_language() -> None:
-    """The language switch. Its options are what the link says (lang=zh), so they are codes."""
+    """Draw the language switch. Its options are codes, because the link says them (lang=zh)."""
     st.segmented_control(
         "Language / 语言",
         LANGUAGES,
@@ -29,28 +29,28 @@ def choose_language() -> None:
 
 
 def _(message: str) -> str:
-    """A message in the language of this session."""
+    """Translate a message into the language of this session."""
     return translator()(message)
 
 
 def translator() -> Translate:
-    """The function that translates into the language of this session, to be used where there is none: in a thread."""
+    """A function that translates into the language of this session, also in a thread, which has no session."""
     translate = catalogue(st.session_state.get("lang", "en")).gettext
     return lambda text: text and translate(text)  # gettext's answer to "" is the head of the catalogue
 
 
 def in_context(context: str, message: str) -> str:
-    """A message whose translation depends on its context, such as "Next" (screen, exercise)."""
+    """Translate a message that depends on its context, such as "Next" (screen, exercise)."""
     return catalogue(st.session_state.get("lang", "en")).pgettext(context, message)
 
 
 def listed(items: Iterable[str]) -> str:
-    """One after the other, with the language's own comma."""
+    """Join items with the language's own comma."""
     return _(", ").join(items)
 
 
 def in_a_row(sentences: Iterable[str]) -> str:
-    """Sentences as one text: between Chinese ones there is no space."""
+    """Join sentences; between Chinese ones there is no space."""
     space = _("{said} {more}").format(said="", more="")
     return space.join(filter(None, sentences))
 

@@ -1,4 +1,4 @@
-"""Checking the link that starts a session: invalid parameters are named and dropped, the rest counts."""
+"""Check the link that starts a session: invalid parameters are named and dropped, the rest is used."""
 
 from collections.abc import Callable, Mapping
 from difflib import get_close_matches
@@ -14,23 +14,23 @@ from pages.ui import model
 from pages.ui.controls import CONTROLS, Reason, Select, assignments, sentence
 from pages.ui.i18n import LANGUAGES, _
 
-# A control is known when the module that declares it is imported: all are.
+# A control is known once the module that declares it is imported, so all modules are.
 _HERE = Path(__file__).parent
 for _file in sorted(_HERE.rglob("*.py")):
     import_module(".".join(("pages.ui", *_file.relative_to(_HERE).with_suffix("").parts)).removesuffix(".__init__"))
 Select("lang", "Language", LANGUAGES)
 KNOWN = sorted(CONTROLS)
 _MOST_UNKNOWN = 20
-_LONGEST = 100  # characters of a name that may be meant
+_LONGEST = 100  # characters of an unknown name that are compared with the known ones
 
 
 def check(before_rerun: Callable[[], object]) -> None:
-    """Look at the link that started the session; take out what no control could show, and run again.
+    """Check the link that started the session; remove what no control could show, and run again.
 
-    ``before_rerun`` has to call st.navigation: a run that ends before it would begin again on the first page.
+    ``before_rerun`` has to call st.navigation: a run that ends before that would start again on the first page.
 
-    It has to go before any control reads it: Streamlit reads inf for a whole number as an error, 1e3 as 1000.
-    Values that are read, but make no model, are left to the model of the session, which takes the nearest.
+    This has to happen before any control reads the link: Streamlit raises an error for inf as a whole number, and reads
+    1e3 as 1000. Valid values that make no possible model are left to ``model.begin``, which takes the nearest.
     """
     if "rejected" in st.session_state:
         return
@@ -44,9 +44,9 @@ def check(before_rerun: Callable[[], object]) -> None:
 
 
 def rejections(given: Mapping[str, str]) -> list[tuple[str, str, str, dict[str, str]]]:
-    """The parameters of a link that cannot be: name, text, and what is wrong, which is English with placeholders.
+    """The invalid parameters of a link: name, text, and what is wrong, in English with placeholders and their values.
 
-    Of the names that are not known the first few are compared with those that are: a link can have any number.
+    Only the first few unknown names are compared with the known ones: a link can have any number.
     """
     unknown = islice((name for name in given if name not in CONTROLS), _MOST_UNKNOWN)
     names = [*(name for name in given if name in CONTROLS), *unknown]
@@ -54,7 +54,7 @@ def rejections(given: Mapping[str, str]) -> list[tuple[str, str, str, dict[str, 
 
 
 def show_rejected() -> None:
-    """Name what was wrong with the link, until somebody presses a button."""
+    """Show what was wrong with the link, until somebody presses a button."""
     rejected, stood_in = st.session_state["rejected"], model.stood_in()
     if not (rejected or stood_in):
         return

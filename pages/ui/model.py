@@ -14,8 +14,8 @@ from pages.ui import address, scale
 def begin(place: str = "", preset: str = "") -> None:
     """Read the model from the link in the first run, and after Back and Forward.
 
-    ``place`` is where the reader is, if it is about a preset (a screen of a lecture): it begins with that one, and a
-    link without a preset means it there.
+    ``place`` names the screen of a lecture, and ``preset`` the preset that the screen is about, if any: the screen
+    starts with it, and a link without a preset means it there.
     """
     before, st.session_state["place"] = st.session_state.get("place"), place
     st.session_state["meant"] = preset or DEFAULT_PRESET
@@ -41,32 +41,32 @@ def _meant() -> str:
 
 
 def link() -> dict[str, str]:
-    """What the link says of the model of the last step."""
+    """The parameters of the link for the model of the last step."""
     return track().kept.link(_meant())
 
 
 def own_name(field: str) -> str:
-    """What the family of the session's model calls a field."""
+    """The name of a field in the family of the session's model."""
     return track().present.config.own_name(field) if "track" in st.session_state else field
 
 
 def linked(link: Mapping[str, str]) -> ChosenModel:
-    """The model of a link, which is not the session's yet."""
+    """The model of a link, apart from the session's."""
     return read(link)[0]
 
 
 def write_link(page: str) -> None:
     """Write the model of the last step into the link.
 
-    Not in the run that opens another page: Streamlit leaves what it does not know out of the address of a page, and
-    what we add would be an entry of its own. The browser puts it in there (see the panel), we with the next run.
+    Not in the run that opens another page: Streamlit drops parameters that it does not know from the address of the new
+    page, and adding them here would be a history entry of its own. There the panel adds them, in the browser.
     """
     kept = track().kept
     address.open_page(page)
     if not address.is_opened():
         query = st.query_params.to_dict()
         said, wrong = read(query, _meant())
-        # Going back adds no entry, so that what no control can show is taken out there, too.
+        # Going back adds no entry, so a link that says more than it has to can be cleaned up then.
         plain = not address.went_back() or {name: query[name] for name in NAMES if name in query} == link()
         if wrong or said != kept or not plain:
             for step in track().unsaid or [kept]:
@@ -81,16 +81,16 @@ def stood_in() -> list[Problem]:
 
 
 def change(values: Mapping[str, Any]) -> None:
-    """Change fields of the model in one step: in a callback."""
+    """In a callback: change fields of the model in one step."""
     if not address.went_back():
         track().change(values)
 
 
 def take_preset(preset: str, **changes: Any) -> None:
-    """A preset with some fields changed, in one step: in a callback.
+    """In a callback: take a preset with some fields changed, in one step.
 
-    Not in a run that is the browser's Back or Forward: a control that the browser has not drawn again says what it
-    showed before, as Streamlit knows of those that are bound to the link.
+    Not in a run of the browser's Back or Forward: a control that the browser has not redrawn still sends its old
+    value, which Streamlit ignores only for controls that are bound to the link.
     """
     if not address.went_back():
         steps = track()
@@ -99,5 +99,5 @@ def take_preset(preset: str, **changes: Any) -> None:
 
 
 def reset() -> None:
-    """Back to the preset: in a callback."""
+    """In a callback: go back to the preset."""
     take_preset(track().kept.preset)

@@ -125,7 +125,7 @@ PAGES = {path: entry for entries in SECTIONS.values() for path, entry in entries
 
 
 def navigation() -> st.Page:
-    """Draw the navigation in the language of the session; the page that is asked for."""
+    """Draw the navigation in the language of the session; return the requested page."""
     return st.navigation(
         {
             # Copies for this run alone: st.navigation changes the page that may run (Streamlit 1.67).
@@ -137,7 +137,7 @@ def navigation() -> st.Page:
     )
 
 
-# Made once: st.Page looks its file up on the disk, and there are many in every run.
+# Cached: st.Page looks up its file on the disk, and every run needs all pages.
 @lru_cache(maxsize=256)
 def _page(path: str, title: str, icon: str | None) -> st.Page:
     return st.Page(f"{path or 'parameters'}.py", title=title, icon=icon, default=not path)

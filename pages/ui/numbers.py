@@ -1,4 +1,4 @@
-"""How numbers are written on a page: thousands separators, units, and never more digits than they mean."""
+"""Format numbers for a page: thousands separators, units, and no more digits than are meaningful."""
 
 import math
 from collections.abc import Callable
@@ -39,12 +39,12 @@ def metric_width(least: int, value: str, delta: str) -> int:
 
 
 def text_width(text: str) -> int:
-    """How wide a text is in Latin letters: a Chinese character is as wide as two."""
+    """The width of a text in Latin letters: a Chinese character is as wide as two."""
     return sum(2 if east_asian_width(sign) in "WF" else 1 for sign in text)
 
 
 def ems(text: str) -> float:
-    """About how wide a text is, in its height: a chart in the browser cannot measure it."""
+    """The approximate width of a text in ems: a chart in the browser cannot measure it."""
     return sum(_EMS.get(sign) or (1 if east_asian_width(sign) in "WF" else 0.52) for sign in text)
 
 
@@ -68,7 +68,7 @@ def unbroken(text: str) -> str:
 def size(count: int) -> str:
     """A number of bytes in the units of disks and in those of memory: 437.9 MB (417.6 MiB), 1.3 GB (1.2 GiB).
 
-    Less than a thousand is said to the byte, less than a million in kB and KiB.
+    Less than a thousand is given to the byte, less than a million in kB and KiB.
     """
     if count < 10**3:
         return f"{count} B"
@@ -97,7 +97,7 @@ def duration(seconds: Fraction) -> str:
 
 
 def short(count: float, unit: str) -> str:
-    """A number as a chart has room for it: 110M parameters, 22.35 GFLOPs, 438 MB."""
+    """A number in short, for a chart: 109.5M (parameters), 22.35 GFLOPs, 437.9 MB."""
     text = scaled(count, SUFFIXES[unit])
     return text.replace(" ", "").replace("G", "B") if unit == "parameters" else text
 

@@ -1,4 +1,4 @@
-"""Asking the real model, for all pages: whether it can be run at all, and answers that are kept."""
+"""Questions to the real model, for all pages: whether it can run, and its cached answers."""
 
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
@@ -33,7 +33,7 @@ WORKER.wanted = wanted
 
 @contextmanager
 def sorry() -> Iterator[None]:
-    """Show a sentence instead of the rest of the block where there is no answer, from PyTorch or from us."""
+    """Show a sentence instead of the rest of the block if PyTorch or bertcalc cannot give an answer."""
     try:
         yield
     except InputError as error:
@@ -51,13 +51,13 @@ def sorry() -> Iterator[None]:
 
 
 def ask(architecture: str, function: Callable[P, R], *arguments: P.args, **named: P.kwargs) -> R:
-    """The same as ``answer``, with a spinner on the page."""
+    """Like ``answer``, with a spinner on the page."""
     with st.spinner(_("Asking the real {architecture} ...").format(architecture=architecture)):
         return answer(function, *arguments, **named)
 
 
 def answer(function: Callable[P, R], *arguments: P.args, **named: P.kwargs) -> R:
-    """What a function that needs PyTorch returns: run once in the worker, and kept for all sessions."""
+    """Run a function that needs PyTorch in the worker, once: the result is cached for all sessions."""
     # Outside of the cached function: a second reader who asks the same waits for the cache, not for the worker.
     with RUN_QUEUE.pause():
         kept: R = _kept(f"{function.__module__}.{function.__qualname__}", arguments, named, function)
@@ -65,7 +65,7 @@ def answer(function: Callable[P, R], *arguments: P.args, **named: P.kwargs) -> R
 
 
 def run(function: Callable[P, R], *arguments: P.args, **named: P.kwargs) -> R:
-    """What a function that needs PyTorch returns: run each time, and not kept."""
+    """Run a function that needs PyTorch in the worker; the result is not cached."""
     with RUN_QUEUE.pause():
         return WORKER.run(function, *arguments, **named)
 
@@ -77,7 +77,7 @@ def _kept(name: str, arguments: tuple[Any, ...], named: dict[str, Any], _functio
 
 
 def show_agreement(agrees: bool, said: str) -> None:
-    """The verdict of a comparison with the real thing."""
+    """Show the verdict of a comparison with the real model."""
     if agrees:
         st.success(said, icon=":material/verified:")
     else:
@@ -85,7 +85,7 @@ def show_agreement(agrees: bool, said: str) -> None:
 
 
 def runs(subject: Subject, call: Call) -> bool:
-    """Whether the real model can be run with these arguments; shows why not."""
+    """Whether the real model can be run with these arguments; show why not."""
     if not real_model.installed():
         st.info(_("This needs torch and transformers, which are not installed here."))
     elif real_model.buildable(subject) != subject:

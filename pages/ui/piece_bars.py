@@ -1,4 +1,4 @@
-"""Bars of pieces with a label at the end of each bar: differences, models side by side, what is frozen."""
+"""Bars made of pieces, with a label at the end of each bar: differences, models side by side, freezing."""
 
 from collections.abc import Mapping, Sequence
 from functools import lru_cache
@@ -16,9 +16,9 @@ from pages.ui.theme import BACKGROUND, COLORS, INK, NEUTRAL, appearance
 
 _LEGEND = 40  # pixels
 _LINE = 34  # letters of a name in one line
-_TWO_LINES = 30  # pixels of a bar with room for them
-_WIDTH = 600  # pixels that bars and labels have at least, but for phones
-# What is no component has the colour of none of them.
+_TWO_LINES = 30  # pixels of a bar with room for two lines
+_WIDTH = 600  # pixels that bars and labels have at least, except on phones
+# Quantities have a colour that no component has.
 _KINDS = {
     look: {
         **dict.fromkeys(QUANTITIES, NEUTRAL[look]),
@@ -32,9 +32,9 @@ _KINDS = {
 
 
 class Piece(NamedTuple):
-    """A piece of a bar: what it is, which gives it its colour, its ends, and a name for where there is room in it.
+    """A piece of a bar: its kind, which decides its colour, its ends, and a name, written inside if there is room.
 
-    Of what is not ``filled`` the outline is drawn. ``figures`` are for export.
+    A piece that is not ``filled`` is an outline. ``figures`` are for export.
     """
 
     kind: str
@@ -46,7 +46,7 @@ class Piece(NamedTuple):
 
 
 class PieceBar(NamedTuple):
-    """A bar: its name, its pieces, what is said at its end, and figures of the whole bar for export."""
+    """A bar: its name, its pieces, the label at its end, and figures of the whole bar for export."""
 
     name: str
     pieces: Sequence[Piece]
@@ -62,13 +62,13 @@ def draw_pieces(
     alt: str,
     legend: Mapping[str, str] | None = None,
 ) -> None:
-    """Draw the bars, each as many pixels high, with a legend of these kinds of pieces."""
+    """Draw the bars, each ``step`` pixels high, with a legend of these kinds of pieces."""
     named = tuple((legend or {}).items())
     draw_chart(pieces_frame(bars, step), piece_bars(appearance(), step, len(bars), named), numbers=numbers, alt=alt)
 
 
 def pieces_frame(bars: Sequence[PieceBar], step: int) -> Columns:
-    """The data: a row for each piece, and one for the end of each bar."""
+    """The data of the chart: a row for each piece, and one for the end of each bar."""
     ends = [0, *(end for bar in bars for piece in bar.pieces for end in (piece.start, piece.end))]
     least, most = min(ends), max(ends)
     # The longest label takes this share of the width.
@@ -113,7 +113,7 @@ def piece_bars(look: str, step: int, count: int, named: tuple[tuple[str, str], .
     place: dict[str, Any] = {"x": x, "x2": "end:Q", "tooltip": tooltip("name", "tip")}
     filled = pieces.transform_filter("datum.filled").mark_bar(stroke=paper, strokeWidth=1, **look_of)
     filled = filled.encode(**place, color=colored("kind", _KINDS[look], legend=legend))
-    # Nothing to a screen reader: it would be a picture without a name where it is empty.
+    # aria=False: a layer that is empty would be a picture without a name to a screen reader.
     outlined = pieces.transform_filter("!datum.filled && datum.end > datum.start")
     outlined = outlined.mark_bar(fillOpacity=0, strokeWidth=2, strokeDash=[5, 3], aria=False, **look_of)
     outlined = outlined.encode(**place, stroke=colored("kind", _KINDS[look], channel="Stroke"))

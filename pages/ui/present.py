@@ -17,8 +17,8 @@ SCREENS = ("lecture",)  # the paths of pages that are made for the projector
 def choose(page: str) -> None:
     """Draw the switch, and note whether this run is for the projector.
 
-    The link says present=1. What holds it is a number that nobody sees, because a control that is bound to the link
-    survives page switches, Back and reload; what people see is a button with a key.
+    The link says present=1. A hidden field for a number holds it, because a control that is bound to the link survives
+    page switches, Back and reload; people see a button with a shortcut key.
     """
     present = PRESENT.show()
     st.session_state["presenting"] = bool(present) or page in SCREENS
@@ -36,15 +36,15 @@ def choose(page: str) -> None:
 
 
 def presenting() -> bool:
-    """Whether this run is for the projector: prose and long tables are left to the page."""
+    """Whether this run is for the projector, where prose and long tables are left out."""
     return bool(st.session_state.get("presenting"))
 
 
 def lower(spec: dict[str, Any], height: int) -> dict[str, Any]:
-    """A chart that has this height on the projector, where its type is larger."""
+    """The chart, with this height if it is for the projector, where its type is larger."""
     return spec | {"height": height} if presenting() else spec
 
 
 def row() -> DeltaGenerator:
-    """Controls that stand below each other on the page, and beside each other on the projector."""
+    """A container of controls, which stand below each other on the page and beside each other on the projector."""
     return st.container(horizontal=presenting(), vertical_alignment="bottom")

@@ -18,18 +18,18 @@ DESCRIPTION = N_(
     "Every number as a formula, the formula with the numbers in it, and the proof that the real Hugging Face model "
     "agrees, to the last tensor."
 )
-# What asks for other bytes than all of Streamlit's page: they would be counted in that one, not in ours.
+# Headers that ask for other bytes than the whole page: Streamlit would apply them to its own page, not to ours.
 _OF_BYTES = (b"accept-encoding", b"range", b"if-range", b"if-none-match", b"if-modified-since")
 
 
 class Preview:
-    """Middleware that writes a page's title and description into the one that Streamlit serves for all."""
+    """Middleware that writes a page's title and description into the HTML that Streamlit serves for all pages."""
 
     def __init__(self, app: ASGIApp) -> None:
         self._app = app
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
-        """Answer a request for a page; all others are Streamlit's."""
+        """Answer a request for a page; leave all others to Streamlit."""
         path = posixpath.basename(scope.get("path", ""))
         if scope["type"] != "http" or scope["method"] not in ("GET", "HEAD") or path not in PAGES:
             await self._app(scope, receive, send)
@@ -55,7 +55,7 @@ class Preview:
             answer.add_vary_header("Accept-Encoding")
             if zipped:
                 answer["content-encoding"] = "gzip"
-            del answer["etag"], answer["last-modified"], answer["accept-ranges"]  # they are of Streamlit's page
+            del answer["etag"], answer["last-modified"], answer["accept-ranges"]  # of Streamlit's page
         await send(start)
         await send({"type": "http.response.body", "body": b"" if scope["method"] == "HEAD" else body})
 

@@ -7,7 +7,7 @@ from bertcalc.text import N_
 from pages.ui.controls import sentence
 from pages.ui.i18n import _
 
-# What quantities are called where they are chosen.
+# The names of the quantities in the controls that choose one.
 QUANTITY_NAMES: dict[str, str] = {
     "parameters": N_("Parameters"),
     "embeddings": N_("Embeddings"),
@@ -24,7 +24,7 @@ QUANTITY_NAMES: dict[str, str] = {
 
 
 def reason(measure: str, case: Case | FoundCase) -> str:
-    """Why a quantity of a model is not known; empty where it is."""
+    """Why a quantity of a model is not known; empty if it is known."""
     try:
         figure(measure, case)
     except InputError as error:

@@ -4,15 +4,15 @@ from collections.abc import Hashable
 
 import streamlit as st
 
-_FAR = 8  # times as long as all that is drawn: an axis that says nothing
+_FAR = 8  # times as long as the longest bar: an axis on which hardly anything can be seen
 _TENTHS = (10, 12, 14, 16, 18, 20, 25, 30, 35, 40, 45, 50, 60, 70, 80, 90, 100)
 
 
 def kept(place: str, looked_at: Hashable, before: int, present: int) -> int:
-    """Where the axis of the chart at ``place`` ends: the largest figures of the preset and of the present model fit.
+    """The end of the axis of the chart at ``place``: the largest figures of the preset and of the present model fit.
 
-    It widens when it has to, and stays as long as something can be seen on it. When something else is looked at, it
-    starts anew.
+    It widens when it has to, and otherwise stays as long as something can be seen on it. Another ``looked_at`` starts a
+    new scale.
     """
     scales: dict[str, tuple[Hashable, int]] = st.session_state.setdefault("scales", {})
     seen, limit = scales.get(place, (None, 0))

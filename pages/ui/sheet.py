@@ -31,7 +31,7 @@ SEED = Number("seed", N_("Sheet number"), 1, width=120)
 SOLUTIONS = Switch("solutions", N_("Solutions"))
 EXERCISE = Select("exercise", N_("Exercise"), NUMBERS, row=True, label_visibility="collapsed")
 _LETTERS = {**EVERY_LETTER, **CALL_LETTERS}
-# What can be typed, for each kind of answer; none is likely to be right.
+# Examples of what can be typed for each unit of an answer; none is likely to be right.
 _EXAMPLES = {"parameters": "85M   2^20   3*(4 + 1)", "FLOPs": "2.4 GFLOPs   2*3*4", "bytes": "437.9 MB   16*12"}
 _SHAPE = "2 × 5 × 4"
 
@@ -54,7 +54,7 @@ class ChosenSheet(NamedTuple):
 
 
 def choose_sheet(subject: Subject) -> ChosenSheet:
-    """Draw level, seed and solutions; the sheet is about the family of the chosen model."""
+    """Draw level, seed and solutions; return the sheet, which is about the family of the chosen model."""
     with st.container(horizontal=True, vertical_alignment="bottom"):
         level, seed = LEVEL.show(), SEED.show()
         st.button(_("New sheet"), icon=":material/casino:", on_click=_take_new_sheet)
@@ -86,7 +86,7 @@ def _written(write: Callable[..., str], chosen: ChosenSheet, _: Translate) -> st
 
 
 def put_on_paper(chosen: ChosenSheet) -> None:
-    """The whole sheet, which is seen where the page is printed (see style.css)."""
+    """Draw the whole sheet, which is visible only when the page is printed (see style.css)."""
     with st.container(key="sheet"):
         st.markdown(_on_paper(chosen, st.session_state["lang"]))
 
@@ -97,7 +97,7 @@ def _on_paper(chosen: ChosenSheet, language: str) -> str:
 
 
 def choose_exercise(chosen: ChosenSheet) -> int:
-    """Previous, the number of the exercise, Next: by button, by key, by the link; and the score of the sheet."""
+    """Draw Previous, the number of the exercise, Next, and the score; return the index of the exercise."""
     with st.container(horizontal=True, vertical_alignment="center", key="exercise-row"):
         back = st.empty()
         with st.container(width="content"):
@@ -111,7 +111,7 @@ def choose_exercise(chosen: ChosenSheet) -> int:
 
 
 def _score(chosen: ChosenSheet) -> str:
-    """How many exercises are right, and which are right and wrong."""
+    """The number of right answers as Markdown, and which exercises are right and wrong."""
     verdicts = {number: verdict for number in NUMBERS if (verdict := _given(chosen, number)[1])}
     right = [number for number, verdict in verdicts.items() if verdict.counts]
     wrong = [number for number, verdict in verdicts.items() if verdict.state == "wrong"]
@@ -121,7 +121,7 @@ def _score(chosen: ChosenSheet) -> str:
 
 
 def _move(by: int) -> None:
-    """Move from the present exercise, which may be another than the drawn one: keys are faster than pages."""
+    """Move from the exercise that the session holds, which may not be drawn yet: keys are faster than pages."""
     at = NUMBERS.index(st.session_state["exercise"]) + by
     st.session_state["exercise"] = NUMBERS[min(max(at, 0), len(NUMBERS) - 1)]
 
@@ -130,13 +130,13 @@ _Answer = str | tuple[str, ...]
 
 
 def _given(chosen: ChosenSheet, number: str) -> tuple[_Answer, Verdict | None]:
-    """The answer of this session to an exercise, and its verdict."""
+    """This session's answer to an exercise, and the verdict."""
     answers: dict[tuple[str, int, str], tuple[_Answer, Verdict]] = st.session_state.get("answers", {})
     return answers.get((chosen.level, chosen.seed, number), ("", None))
 
 
 def show_exercise(chosen: ChosenSheet, at: int) -> None:
-    """The question, a field for the answer and what is said to it; beside it the sizes of the model."""
+    """Draw the question, a field for the answer and the verdict; beside it the sizes of the model."""
     exercise, number = chosen.exercises[at], NUMBERS[at]
     words, sizes = st.columns([0.66, 0.34], gap="medium")
     with words:
@@ -158,7 +158,7 @@ def show_exercise(chosen: ChosenSheet, at: int) -> None:
 
 
 def _differences(exercise: Exercise) -> dict[str, object]:
-    """The fields that differ between the sidebar's model and the exercise's."""
+    """The values of the exercise's model that differ from the sidebar's."""
     config, architecture = exercise.config, exercise.subject.architecture
     sizes = {field: getattr(config, field) for field in FIELDS if config.has(field)}
     wanted = {"architecture": architecture, "add_pooling_layer": True, **sizes}
@@ -167,7 +167,7 @@ def _differences(exercise: Exercise) -> dict[str, object]:
 
 
 def _ask(chosen: ChosenSheet, exercise: Exercise, number: str) -> None:
-    """The field for the answer, with the last one in it."""
+    """Draw the field for the answer, with the last answer in it."""
     key = f"typed {chosen.level} {chosen.seed} {number}"
     if key not in st.session_state:
         answer = _given(chosen, number)[0]
@@ -182,7 +182,7 @@ def _ask(chosen: ChosenSheet, exercise: Exercise, number: str) -> None:
 
 
 def _answer(chosen: ChosenSheet, number: str, key: str) -> None:
-    """Check an answer; it is kept in this session alone."""
+    """Check an answer and keep it, in this session alone."""
     answer: str | list[str] = st.session_state[key]
     exercise = chosen.exercises[NUMBERS.index(number)]
     answers = st.session_state.setdefault("answers", {})
@@ -211,7 +211,7 @@ def _show_verdict(verdict: Verdict) -> None:
 
 
 def _fill(_: Translate, said: Said, *, plain: bool = False) -> str:
-    """A sentence in a language; with ``plain`` its values are somebody's text, and no Markdown."""
+    """Translate a sentence and fill in its values, which with ``plain`` are somebody's text, not Markdown."""
     values = {name: _(value) if value else value for name, value in said.values.items()}
     if plain:
         values = {name: literal(value) for name, value in values.items()}
@@ -229,7 +229,7 @@ def _right(exercise: Exercise) -> str:
 
 
 def _lines(_: Translate, lines: Iterable[WorkedLine]) -> tuple[str, ...]:
-    """What is counted, and the equation."""
+    """Each line as text: what is counted, and the equation."""
     said = _("{name}: {what}")
     return tuple(said.format(name=" · ".join(map(_, line.label)), what=f"${line.latex()}$") for line in lines)
 
@@ -248,7 +248,7 @@ def _show_sizes(exercise: Exercise) -> None:
 
 
 def printable(chosen: ChosenSheet, _: Translate) -> Sheet:
-    """The whole sheet in a language."""
+    """The whole sheet as texts of one language."""
     note = _("The same sheet for everybody, with answers that are checked: {link} (version {version})")
     return Sheet(
         _("Counting BERT: sheet {seed}, {level}").format(seed=chosen.seed, level=_(chosen.level)),

@@ -22,19 +22,19 @@ from pages.ui.present import SCREENS
 
 _CHANGED = "changed"
 _STEPS = {"hidden_dropout_prob": 0.05, "attention_probs_dropout_prob": 0.05, "layer_norm_eps": 1e-12}
-# The folded controls, and what they say in a preset.
+# The fields with a control under More fields.
 _FOLDED = ("add_pooling_layer", *NUMBERS, *SWITCHES, *OPTIONS, *DECIMALS)
 
 
 class _Preset(Select[str]):
-    """The preset of a link, which may be said as its repository."""
+    """The preset, which a link can also name by its repository: microsoft/deberta-v3-base."""
 
     def wrong(self, text: str) -> Reason | None:
         return super().wrong(without_owner(text))
 
 
 def _declare() -> None:
-    """Have the link know all that it can say of a model, under every name that a family has for it."""
+    """Declare every parameter of the link that describes the model, under each name that a family has for it."""
     options: dict[str, Iterable[str]] = {"preset": PRESETS, "architecture": CLASSES, **OPTIONS}
     said = ChosenModel().values()
     for family in FAMILIES.values():
@@ -90,7 +90,7 @@ def choose(page: str) -> None:
     steps = model.track()
     present = steps.present
     values = present.values() | steps.attempt
-    # A changed model is an option of its own, so that choosing its preset is a change, too: it leads back to it.
+    # A changed model is an option of its own, so that choosing its preset is a change, too, and resets it.
     changed = present != present.reset() or bool(steps.attempt)
     st.session_state["preset"] = _CHANGED if changed else present.preset
     source = PRESETS[present.preset].source
@@ -112,7 +112,7 @@ def choose(page: str) -> None:
     start = present.reset().values()
     differ = [field for field in _FOLDED if field in start and values.get(field) != start[field]]
     label = _("More fields ({count} changed)").format(count=len(differ)) if differ else _("More fields")
-    # Another label would close it, where it is not said to be open.
+    # Without its state a new label would close it.
     more = st.expander(label, bool(st.session_state.get("more")), key="more", on_change="rerun")
     # Eleven controls cost more than the rest of the sidebar: closed, they are drawn only if one holds a value.
     if more.open or differ:
@@ -121,7 +121,7 @@ def choose(page: str) -> None:
 
 
 def show_only(fields: Collection[str]) -> None:
-    """Draw the sliders of these fields alone: for a screen of a lecture."""
+    """Draw the sliders of these fields alone, for a screen of a lecture."""
     with st.session_state["place of the sliders"]:
         panel.show("lecture", fields, lecture=True)
 
@@ -149,7 +149,6 @@ def _more_fields(values: dict[str, Any]) -> None:
 
 
 def _say(field: str) -> None:
-    """One control of the sidebar was changed."""
     model.change({field: st.session_state[field]})
 
 

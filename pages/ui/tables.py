@@ -36,9 +36,9 @@ TENSORS = Fold("tensors", N_("Tensors: name, shape, formula, count, share"))
 UNFOLD = Switch("unfold", N_("Unfold the layers"))
 
 
-def show_tensors(subject: Subject, model: Module) -> None:
-    """Every tensor with shape, formula, count and share; a repeated layer once, or in full."""
-    columns = tensor_columns(subject, model, unfolded=UNFOLD.show())
+def show_tensors(subject: Subject) -> None:
+    """Show every tensor with shape, formula, count and share; a repeated layer once, or with ``UNFOLD`` in full."""
+    columns = _tensor_columns(subject, unfolded=UNFOLD.show())
     rows, total = len(columns["name"]), sum(columns["parameters"])
     st.caption(_("{rows:,} rows, {total:,} parameters").format(rows=rows, total=total))
     draw_frame(
@@ -55,9 +55,9 @@ def show_tensors(subject: Subject, model: Module) -> None:
     )
 
 
-def tensor_columns(subject: Subject, model: Module, *, unfolded: bool) -> Columns:
-    """The rows of the table, by column; their parameters sum to the model's."""
-    formulas = tensor_formulas(subject, copies=not unfolded)
+def _tensor_columns(subject: Subject, *, unfolded: bool) -> Columns:
+    """The table of the tensors by column; the parameters sum to the model's."""
+    model, formulas = subject.model(), tensor_formulas(subject, copies=not unfolded)
     of_name = {tensor.name: formula for tensor, formula in zip(model.tensors(), formulas, strict=True)}
     tensors = list(model.tensors(folded=not unfolded))
     parameters = [tensor.num_parameters() for tensor in tensors]
@@ -76,14 +76,14 @@ _LAYER = re.compile(r"\.[0-9]+\.")
 
 
 def show_checks(checks: Sequence[Check]) -> None:
-    """One row for each check: our value, the real model's, and the verdict."""
+    """Show a row for each check: our value, the real model's, and the verdict."""
     titles = (_("Compared"), "bertcalc", "transformers", _("Verdict"))
     rows = [(_(check.name), check.ours, check.theirs, _verdict(check.agrees)) for check in checks]
     show_rows(titles, rows, _("What was compared, and the verdicts"))
 
 
 def show_differences(differences: Sequence[Difference]) -> None:
-    """The tensors that are not the same, each as we and as the real model have it."""
+    """Show the tensors that differ, ours and the real model's."""
     rows = [(_tensor(difference.ours), _tensor(difference.theirs)) for difference in differences]
     show_rows(("bertcalc", "transformers"), rows, _("The tensors that differ"))
 
@@ -96,7 +96,7 @@ def show_run(run: RealRun) -> None:
 
 
 def show_published(counts: Sequence[PublishedCount]) -> None:
-    """Counts that others have published, beside ours."""
+    """Show counts that others have published, beside ours."""
     counted = (_("Published"), "bertcalc", _("Verdict"))
     titles = (_("Model"), _("Architecture"), *counted, _("Convention"), _("Source"))
     rows = []
@@ -114,9 +114,9 @@ def _ours(count: PublishedCount) -> int:
     return count.model().num_parameters()
 
 
-def show_inventory(subject: Subject, model: Module) -> None:
-    """How many modules there are of each kind, and of the name ``dense``: as a formula; and below, where they are."""
-    formulas = count_formulas(subject)
+def show_inventory(subject: Subject) -> None:
+    """Show the number of modules of each kind, and of those named ``dense``, as formulas; and below, their paths."""
+    model, formulas = subject.model(), count_formulas(subject)
     parts = {part.name: part for part in inventory(model)}
     parts[_("named dense")] = named(model, "dense")
     counts = {
@@ -132,7 +132,7 @@ def show_inventory(subject: Subject, model: Module) -> None:
 
 
 def show_module_differences(changes: Sequence[ModuleChange], here: str, there: str) -> None:
-    """The modules that only one of two architectures has."""
+    """Show the modules that differ between two architectures, or that only one has."""
     difference = sum(change.parameters for change in changes)
     said = _("From {here} to {there}: {difference} parameters")
     st.markdown(said.format(here=here, there=there, difference=signed_count(difference)))
@@ -154,7 +154,7 @@ def _kind(module: Module | None) -> str:
 
 
 def show_sums(totals: Mapping[Component, int]) -> None:
-    """Parameters of each component and of all, and the shares, in small print as Python prints them."""
+    """Show the parameters of each component and of all, and the shares, in small print as Python prints them."""
     bold = "**{}**".format
     whole = sum(totals.values())
     total = bold(f"{whole:,}")
@@ -167,7 +167,7 @@ def show_sums(totals: Mapping[Component, int]) -> None:
 
 
 def show_named_parameters(model: Module) -> None:
-    """Name, shape and number of elements of every tensor, as ``named_parameters()`` gives them."""
+    """Show name, shape and number of elements of every tensor, as ``named_parameters()`` yields them."""
     tensors = list(model.named_parameters())
     draw_frame(
         {
@@ -185,7 +185,7 @@ def show_named_parameters(model: Module) -> None:
 
 
 def show_entries(entries: Sequence[Entry], letters: Sequence[Entry], given: bool, alt: str) -> None:
-    """Inputs or outputs with their numbers and their letters: those that are given, or those that are not."""
+    """Show inputs or outputs, with shapes in letters and in numbers: those that are ``given``, or all others."""
     pairs = [pair for pair in zip(entries, letters, strict=True) if pair[0].given == given]
     numbers = [entry for entry, _letters in pairs]
     columns = {
@@ -198,7 +198,7 @@ def show_entries(entries: Sequence[Entry], letters: Sequence[Entry], given: bool
         _("Bytes"): [_size(entry) for entry in numbers],
     }
     show_table({name: cells for name, cells in columns.items() if cells}, alt)
-    # Under the table, because beside so many columns a sentence becomes a word a line.
+    # Below the table: as one more column, a sentence would have a word in each line.
     st.caption("  \n".join(f"`{entry.name}` {_(entry.meaning)}" for entry in numbers))
 
 
@@ -216,14 +216,14 @@ def _shapes(entry: Entry, text: Callable[[Shape], str]) -> str:
 
 
 def show_comparisons(comparisons: Sequence[ComparedOutput]) -> None:
-    """Each output of a forward pass as we and as the real model have it, and the verdict."""
+    """Show each output of a forward pass, ours and the real model's, and the verdict."""
     rows = [(_returned(one.ours), _returned(one.theirs), _verdict(one.agrees)) for one in comparisons]
     alt = _("The outputs, ours and the real model's, and the verdicts")
     show_rows(("bertcalc", "transformers", _("Verdict")), rows, alt)
 
 
 def _returned(output: Returned | None) -> str:
-    """Name, type, and how many tensors there are of each shape and dtype."""
+    """An output's name, type, and number of tensors of each shape and dtype."""
     if output is None:
         return ""
     groups = Counter(f"[{shape_text(shape)}] {dtype}" for shape, dtype in output.tensors)
@@ -232,12 +232,12 @@ def _returned(output: Returned | None) -> str:
 
 
 def show_rows(titles: Sequence[str], rows: Sequence[Sequence[str]], alt: str) -> None:
-    """A table of texts, by row."""
+    """Show a table of texts, given by row."""
     show_table({title: [row[at] for row in rows] for at, title in enumerate(titles)}, alt)
 
 
 def show_table(columns: dict[str, list[str]], alt: str) -> None:
-    """A table of texts, by column."""
+    """Show a table of texts, given by column."""
     note(Shown(alt, columns, marked=True))
     # A cell is Markdown, in which ">99.9 %" would be a quotation of 99.9 %.
     cells = {name: [re.sub("^>", r"\\>", text) for text in texts] for name, texts in columns.items()}
@@ -246,8 +246,7 @@ def show_table(columns: dict[str, list[str]], alt: str) -> None:
 
 
 def _verdict(agrees: bool) -> str:
-    verdict = _("✓ agrees") if agrees else _("✗ differs")
-    return unbroken(verdict)
+    return unbroken(_("✓ agrees") if agrees else _("✗ differs"))
 
 
 def _tensor(tensor: tuple[str, Shape] | None) -> str:
@@ -260,7 +259,7 @@ def shape_text(shape: Shape) -> str:
 
 
 def show_fields(config: Config, effects: Mapping[str, Effect]) -> None:
-    """Every field with its meaning, its values, and what a change of it does."""
+    """Show every field with its meaning, its values, and what a change of it does."""
     changes = (_("Parameters"), _("Compute, FLOPs"), _("Memory, bytes"))
     rows = []
     for field, effect in effects.items():

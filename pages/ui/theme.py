@@ -17,11 +17,11 @@ COLORS: dict[str, dict[Component, str]] = {
     "light": {"embeddings": "#0072b2", "encoder": "#b34700", "pooler": "#007556", "head": "#a8437d"},
     "dark": {"embeddings": "#56b4e9", "encoder": "#f0a050", "pooler": "#2fc79b", "head": "#e391c0"},
 }
-NEUTRAL = {"light": "#5b4bb5", "dark": "#b5a6ff"}  # of what is no component
+NEUTRAL = {"light": "#5b4bb5", "dark": "#b5a6ff"}  # for what is no component
 
 
 def appearance() -> str:
-    """What the reader's browser shows: light or dark."""
+    """The appearance of the page in the reader's browser: light or dark."""
     return "dark" if st.context.theme.type == "dark" else "light"
 
 
@@ -29,8 +29,8 @@ def colors() -> dict[Component, str]:
     return COLORS[appearance()]
 
 
-# Streamlit draws itself in a theme that somebody chooses in its menu, but does not ask for the page in its colours, and
-# remembers it for the address of this page alone (stActiveTheme-/layers-v2 in the browser's storage, 1.67).
+# When somebody chooses a theme in Streamlit's menu, Streamlit does not run the page again, whose charts keep their
+# colours, and stores the choice for this page's address alone (stActiveTheme-/layers-v2 in the local storage, 1.67).
 _WATCH = st.components.v2.component(
     "bertcalc_theme",
     js="""

@@ -1,4 +1,4 @@
-"""What the page of other tools lets people choose, and how it words a tool's main mistake."""
+"""The choice of a tool on the page Other tools, and the wording of a tool's main mistake."""
 
 from collections.abc import Sequence
 
@@ -13,7 +13,7 @@ TOOL = Select("tool", N_("Tool"), TOOLS, row=True, label_visibility="collapsed")
 
 
 def main_reason(found: Sequence[Correction], missing: int) -> str:
-    """The reason for most of the difference, and how many more there are."""
+    """The reason for most of the difference, and the number of other reasons."""
     most = max(found, key=lambda one: one.amount * missing)
     said = miscount_in_words(most.miscount)
     more = unbroken(_("{count} more").format(count=len(found) - 1))
@@ -21,5 +21,5 @@ def main_reason(found: Sequence[Correction], missing: int) -> str:
 
 
 def escaped(text: str) -> str:
-    """A name in a text that is read as Markdown."""
+    """A name with its underscores escaped for Markdown."""
     return text.replace("_", r"\_")

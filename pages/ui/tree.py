@@ -1,4 +1,4 @@
-"""The text of ``print(model)`` as HTML that folds: one line a module, in the colour of its component."""
+"""The text of ``print(model)`` as HTML that folds: a line for each module, in the colour of its component."""
 
 from collections.abc import Mapping, Sequence
 from html import escape
@@ -26,22 +26,21 @@ BESIDE = Select(
     label_visibility="collapsed",
     width=270,
 )
-Signs = Mapping[
-    str, str
-]  # by path without the prefix of the body: what stands before a module; + also before all inside it
+# The sign before a module, by its path without the body's prefix; + is also the sign of all modules inside it.
+Signs = Mapping[str, str]
 
 
 def signs_of(found: Sequence[ModuleChange]) -> tuple[Signs, Signs]:
-    """The signs in two trees side by side: + for modules of this one alone, ≠ for modules that differ."""
+    """The signs in two trees side by side: + for modules that only this tree has, ≠ for modules that differ."""
     here = {each.path: "≠" if each.there else "+" for each in found if each.here}
     there = {each.path: "≠" if each.here else "+" for each in found if each.there}
     return here, there
 
 
 def tree_html(model: Model, signs: Signs = MappingProxyType({}), *, counts: bool, folded: bool = False) -> str:
-    """All lines, unfolded, or ``folded`` below the parts of a layer; with ``counts`` each ends with its parameters.
+    """All lines, unfolded, or with the layers ``folded``; with ``counts`` each line ends with the module's parameters.
 
-    The browser folds <details> without help from the server, with the mouse and with the keyboard.
+    The browser folds <details> by mouse and keyboard, without help from the server.
     """
     html = [f'<div class="tree" style="--paper: {BACKGROUND[appearance()]}">']
     for line in model.lines():
@@ -55,7 +54,7 @@ def tree_html(model: Model, signs: Signs = MappingProxyType({}), *, counts: bool
 
 
 def count_text(line: PrintedLine) -> str:
-    """The parameters of a module: of all copies and of one; tied tensors are named."""
+    """The parameters of all copies of a module, and of one; tied tensors are named."""
     one = line.module.num_parameters()
     text = f"{one:,}" if line.copies == 1 else f"{line.copies * one:,} = {line.copies:,} × {one:,}"
     tied = _("(tied: {names})").format(names=listed(line.module.tied))

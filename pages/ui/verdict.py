@@ -38,7 +38,7 @@ def show_verdict(subject: Subject) -> Proof:
 
 
 def in_words(subject: Subject, result: Proof, _: Translate) -> str:
-    """Whether the real model agrees, and in how much."""
+    """A sentence with the verdict and the numbers of tensors and parameters that agree, or of tensors that differ."""
     if not result.agrees:
         said = _("The real {architecture} differs. Tensors that are not the same: {count:,}.")
         return said.format(architecture=subject.architecture, count=len(result.differences))

@@ -5,10 +5,10 @@ from importlib import import_module
 
 
 def warm_up() -> None:
-    """Make what the first page draws, and keep it out of garbage collection.
+    """Fill the caches of the first page, and keep the objects out of garbage collection.
 
-    SymPy, Altair and pandas make half a million objects that stay. To look through them took 250 ms every few seconds
-    with many readers.
+    SymPy, Altair and pandas make half a million objects that stay. With many readers, scanning them took 250 ms every
+    few seconds.
     """
     from bertcalc.formula import component_terms
     from bertcalc.track import ChosenModel

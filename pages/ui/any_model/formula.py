@@ -10,10 +10,10 @@ from bertcalc.tree.totals import Component
 from pages.ui.i18n import _
 from pages.ui.numbers import percent, unbroken
 from pages.ui.tables import shape_text
-from pages.ui.total_formula.parts import Part, Tips, leaves
+from pages.ui.total_formula.parts import Part, Tips, data_of, leaves
 
 _LINES = 7  # of a tip
-_EQUALS, _NEXT, _PLUS = ["sign", "="], ["between", "+"], ["sign", "+"]
+_NEXT, _PLUS = ["between", "+"], ["sign", "+"]
 
 
 def formula(found: Discovered, values: Mapping[str, int], colors: Mapping[Component, str]) -> dict[str, Any]:
@@ -34,18 +34,9 @@ class _Builder:
         written = " + ".join(self._written(group) for parts in self._parts.values() for group in parts)
         rest: list[Part] = self._without() if self._rest else []
         written += " + ?" if rest else ""
-        letters_: Part = {"is": "sum", "parts": [*(self._of_component(kind) for kind in self._parts), *rest[:1]]}
-        whole: Part = {"is": "unit", "parts": [["between", "="], ["total", f"{self._total:,}"]]}
-        sums: Part = {"is": "sum", "parts": [*(self._number(kind) for kind in self._parts), *rest[1:], whole]}
-        return {
-            "label": f"N = {written} = {self._total:,}",
-            "lines": [
-                {"is": "line", "parts": [{"is": "start", "parts": [["letter", "N"], _EQUALS]}, letters_]},
-                {"is": "line", "parts": [{"is": "start", "parts": [_EQUALS]}, sums]},
-                {"is": "chips", "parts": [self._chip(field) for field in self._used()]},
-            ],
-            "tips": self._tips,
-        }
+        in_letters = [*map(self._of_component, self._parts), *rest[:1]]
+        in_numbers = [*map(self._number, self._parts), *rest[1:]]
+        return data_of(written, self._total, in_letters, in_numbers, map(self._chip, self._used()), self._tips)
 
     def _without(self) -> list[Part]:
         """What has no formula: a question mark in the one line, its number in the other."""

@@ -1,5 +1,5 @@
-// The speaker's notes: those of the link first, then what the lecture says that opened them; where nobody did, any that
-// is open in the same browser.
+// The speaker's notes: first those of the link, then those that the lecture sends that opened this window; a window
+// that no lecture opened listens to any lecture in the same browser.
 
 const STEPS = { ArrowRight: 1, PageDown: 1, ArrowLeft: -1, PageUp: -1 };
 const windows = new WeakMap();

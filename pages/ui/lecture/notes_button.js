@@ -1,6 +1,6 @@
-// The button and the key that open the speaker's notes, in a window that the browser lets open because somebody
-// asked for it; and the voice of the lecture, which says to such windows what they show. The window's name says whose
-// notes it has: several lectures may be open in a browser.
+// The button and the key that open the speaker's notes in a window of their own, which browsers allow after a click or
+// a key; and the lecture's messages to such windows, with what they show. The name of a window says which lecture it
+// belongs to: several may be open in a browser.
 
 const doors = new WeakMap();
 
@@ -21,7 +21,7 @@ class Door {
     sessionStorage.setItem("bertcalc-lecture", this.lecture); // the page may be loaded again
     this.channel.onmessage = ({ data }) => {
       if (data === "hello") this.say();
-      // Keys that are pressed while the window of the notes is in front lead through the lecture, too.
+      // Keys that are pressed in the window of the notes lead through the lecture, too.
       else if (data.by && (!data.to || data.to === this.lecture)) {
         window.dispatchEvent(new CustomEvent("bertcalc-ask", { detail: { do: "go", by: data.by } }));
       }

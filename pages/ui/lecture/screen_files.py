@@ -1,4 +1,4 @@
-"""The lectures: every TOML file of the folder is one, under the file's name."""
+"""The lectures: every TOML file of the folder is one, named after the file."""
 
 from difflib import get_close_matches
 from pathlib import Path
@@ -14,12 +14,12 @@ LONGEST = 60  # characters of a screen's name
 
 
 def names() -> list[str]:
-    """The lectures that are there now; the one that comes with the app is the first."""
+    """The lectures that are there now; ``DEFAULT`` is the first."""
     return sorted((file.stem for file in FOLDER.glob("*.toml")), key=lambda name: (name != DEFAULT, name))
 
 
 def _check(text: str) -> Reason | None:
-    """What is wrong with a lecture in the link."""
+    """The reason why a lecture in the link is wrong, or None."""
     there = names()
     if text in there:
         return None
@@ -28,6 +28,6 @@ def _check(text: str) -> Reason | None:
 
 
 LECTURE = Text("lecture", "lecture", DEFAULT, 200, check=_check)
-# Which screens there are depends on the lecture: the page says what is wrong with one.
+# The page checks the name, because the screens depend on the lecture.
 SCREEN = Text("screen", "screen", "", LONGEST)
 NOTES = Switch("notes", "notes", draw=st.checkbox)

@@ -48,18 +48,18 @@ from pages.ui.walk.walk_steps import show_heads
 
 
 class ScreenPart(NamedTuple):
-    """What draws a part, and the values that each of its arguments can have; None is any text."""
+    """The function that draws a part, and the values that each of its arguments can have; None allows any text."""
 
     draw: Callable[..., None]
     arguments: Mapping[str, Collection[str] | None] = {}
 
 
 def _row(choice: Choice, path: str) -> None:
-    """One row of a table: how many numbers it has."""
+    """Draw one row of an embedding table: the number of its elements, and a square for each."""
     *_rows, numbers = submodule(choice.model(), path).parameters["weight"]
     *_rows, letters = submodule(symbolic_model(choice.subject), path).parameters["weight"]
     color = _color(choice, path)
-    _metric(_("One row of {table}").format(table=f"`{path}`"), f"{numbers:,}", "")
+    _metric(_("One row of {table}").format(table=f"`{path}`"), f"{numbers:,}")
     st.latex(rf"\textcolor{{{color}}}{{{shape_letters((letters,))}}} = {latex_number(numbers)}")
     lines, left = divmod(numbers, _IN_A_LINE)
     squares = f'<div style="--lines: {lines}"></div><div style="--numbers: {left}"></div>'
@@ -75,7 +75,7 @@ def _color(choice: Choice, path: str) -> str:
 
 
 def _count(choice: Choice, path: str) -> None:
-    """How many parameters a module has, the share of the model that is, and the formula."""
+    """Draw the parameters of a module, their share of the model, and the formula."""
     model = choice.model()
     here, whole = submodule(model, path).num_parameters(), model.num_parameters()
     share = _("{share} of {whole:,}").format(share=percent(here, whole), whole=whole)
@@ -84,7 +84,6 @@ def _count(choice: Choice, path: str) -> None:
 
 
 def _bars(choice: Choice, path: str) -> None:
-    """A bar for each piece of a module."""
     bars = parameter_bars(choice, path)
     if not bars.figures:
         raise KeyError(path)
@@ -93,7 +92,7 @@ def _bars(choice: Choice, path: str) -> None:
 
 
 def _so_far(choice: Choice, path: str) -> None:
-    """How much of the model is learned when the walk through it has come to the end of a module."""
+    """Draw the sum of parameters that the walk through the model has reached at the end of a module."""
     stops = walk(_steps(choice))
     inside = [stop for stop in stops if f"{stop.name}.".startswith(f"{path}.")]
     if not inside:
@@ -103,16 +102,16 @@ def _so_far(choice: Choice, path: str) -> None:
 
 
 def _total(choice: Choice) -> None:
-    """The whole model: its number, its formula in the colours of its parts, and a bar of them."""
+    """Draw the model's total, its formula in the colours of its parts, and a bar of the parts."""
     bars = parameter_bars(choice)
     whole = sum(bars.figures.values())
-    _metric(_("Parameters in {architecture}").format(architecture=choice.architecture), f"{whole:,}", "")
+    _metric(_("Parameters in {architecture}").format(architecture=choice.architecture), f"{whole:,}")
     show_total_formula(choice.subject)
     draw_proportions(bars)
 
 
 def _rounding(choice: Choice, number: str) -> None:
-    """Which counts of the configuration are a rounded number that everybody knows."""
+    """Draw a table: which counts of the configuration round to a well-known number."""
     config = choice.config
     counts = [
         known
@@ -135,23 +134,23 @@ _ROUNDED = ("base", "pretraining")  # the tasks whose counts round to the papers
 
 
 def _compare(choice: Choice, preset: str) -> None:
-    """The present model and a published one, and what the one has more than the other, as bars."""
+    """Draw the present model and a published one, and the difference between them as bars."""
     _explain(_comparison(choice, _present(choice), WrittenModel(preset)))
 
 
 def _since(choice: Choice, preset: str) -> None:
-    """The same the other way round, without what changes nothing: how the present model comes from a published one."""
+    """Draw how the present model comes from a published one, without the fields that do not change the count."""
     _explain(_comparison(choice, WrittenModel(preset), _present(choice)), changing=True)
 
 
 def _costs(choice: Choice, preset: str, batch_size: str) -> None:
-    """A published model and the present one at a glance: parameters beside FLOPs and memory."""
+    """Draw a published model and the present one at a glance: parameters beside FLOPs and memory."""
     comparison = _comparison(choice, WrittenModel(preset), _present(choice), measure="training_memory")
     draw_models(comparison._replace(batch=comparison.batch._replace(batch_size=int(batch_size)), order="chosen"))
 
 
 def _relatives(choice: Choice, sort: str) -> None:
-    """Well-known models and the present one at a glance, the largest first."""
+    """Draw well-known models and the present one at a glance, the largest first."""
     draw_models(_comparison(choice, *map(WrittenModel, WELL_KNOWN), _present(choice), measure=sort))
 
 
@@ -160,7 +159,7 @@ def _present(choice: Choice) -> WrittenModel:
 
 
 def _comparison(choice: Choice, *items: WrittenModel, measure: str = "parameters") -> Comparison:
-    """Models beside each other, each once, with a short sequence through each."""
+    """The comparison of models, each once, with a short sequence through each."""
     items = tuple(dict.fromkeys(items))
     models = [Compared(item, name, item.subject()) for item, name in zip(items, names_of(items), strict=True)]
     call = _call(choice)
@@ -171,7 +170,7 @@ def _explain(comparison: Comparison, *, changing: bool = False) -> None:
     first, last = comparison.models[0], comparison.models[-1]
     found = explain(comparison.case(first), comparison.case(last), comparison.measure)
     with st.container(horizontal=True):
-        _metric(first.name, f"{found.before:,}", "")
+        _metric(first.name, f"{found.before:,}")
         _metric(last.name, f"{found.after:,}", relative(found))
     if changing:
         found = found._replace(parts=[part for part in found.parts if part.difference])
@@ -179,7 +178,7 @@ def _explain(comparison: Comparison, *, changing: bool = False) -> None:
 
 
 def _compute(choice: Choice) -> None:
-    """The FLOPs of a forward pass and of a training step, and where those of the forward pass go."""
+    """Draw the FLOPs of a forward pass and of a training step, and the parts of those of the forward pass."""
     call = _call(choice)
     count = Count(choice, call, PYTORCH, _steps(choice))
     show_figures(count)
@@ -187,46 +186,46 @@ def _compute(choice: Choice) -> None:
 
 
 def _proof(choice: Choice) -> None:
-    """The real model, built and compared; without torch a sentence that it is not there."""
+    """Build the real model and draw the comparison; without torch, a sentence that it is not there."""
     if not installed():
         st.info(_("This needs torch and transformers, which are not installed here."))
         return
-    place = st.empty()  # where nothing of another model stands while this one is built
+    place = st.empty()  # so that no verdict on another model is visible while this one is built
     with place, st.spinner(_("Building the real model ...")):
         verdict_of(choice.subject)
     with place.container():
         show_checks(show_verdict(choice.subject).checks[:_MOST_CHECKS])
 
 
-_MOST_CHECKS = 4  # those of the whole model, without those of each kind of module
+_MOST_CHECKS = 4  # the first ones, which are of the whole model
 
 
 def _steps(choice: Choice) -> list[Step]:
     return run(choice.subject, _call(choice))
 
 
-def _metric(label: str, value: str, below: str) -> None:
+def _metric(label: str, value: str, below: str = "") -> None:
     show_metric(label, value, below, least=max(290, 12 * text_width(label)))
 
 
 def place(show: Show, choice: Choice) -> str:
-    """The module that a part is about, by its path; nothing where it is about the whole model, or several."""
+    """The path of the module that a part shows; empty if it shows the whole model, or several."""
     if show.part != "heads":
         return show.arguments.get("path", "")
     return next(step.name.rpartition(".")[0] for step in _steps(choice) if step.core)
 
 
 def draw_place(choice: Choice, paths: Collection[str]) -> None:
-    """The model as a picture, in which these modules are marked."""
+    """Draw the model as a picture in which these modules are marked."""
     show_place(walk(_steps(choice)), paths, choice.config)
 
 
 def _call(choice: Choice) -> Call:
-    """A short sequence, or the longest that the model takes."""
+    """The call with a short sequence, or the longest that the model takes."""
     return possible(choice.subject, Call())
 
 
-# Everything that a model of any family can have; a part says where the present one has no such thing.
+# All modules of all families; a screen says so if the present model does not have one.
 _MODELS = [build(family.fullest(position_embedding_type="relative_key"), name) for name, family in CLASSES.items()]
 PATHS = dict.fromkeys(
     model.bare(path)
@@ -255,7 +254,7 @@ PARTS: dict[str, ScreenPart] = {
     "hand_count": ScreenPart(lambda choice, terms: show_in_short(choice.subject, terms), {"terms": None}),
     "proof": ScreenPart(_proof),
 }
-# What can stand in braces in the texts of a screen.
+# The placeholders for the texts of a screen.
 PLACEHOLDERS = (*LETTERS, "attention_head_size", "embedding_size", "architecture", "parameters")
 VOCABULARY = Vocabulary({name: part.arguments for name, part in PARTS.items()}, tuple(SLIDERS), PLACEHOLDERS, PRESETS)
 

@@ -1,4 +1,4 @@
-"""The Lecture page: which lecture, which screen of it, and what is on it."""
+"""The Lecture page: the choice of a lecture and a screen, and what is on the screen."""
 
 from collections.abc import Callable, Collection
 from difflib import get_close_matches
@@ -22,13 +22,13 @@ from pages.ui.sidebar import Choice, show_only
 from pages.ui.theme import colors
 
 Fill = Callable[[str], str]
-# The speaker's notes: a window of their own, which follows the lecture in the same browser; never on its screen.
+# The speaker's notes have a window of their own, which follows the lecture in the same browser.
 _NOTES_BUTTON = component("bertcalc_notes_button", "lecture/notes.css", "dom.js", "lecture/notes_button.js")
 _NOTES = component("bertcalc_notes", "lecture/notes.css", "dom.js", "lecture/notes.js")
 
 
 def where(page: str) -> tuple[str, str]:
-    """Which screen of which lecture a run is about, before it is drawn, and the preset that it begins with."""
+    """The lecture's screen that this run is going to draw, and the preset that the screen is about; empty if none."""
     there = screen_files.names()
     if page != "lecture" or not there:
         return "", ""
@@ -41,19 +41,19 @@ def where(page: str) -> tuple[str, str]:
 
 
 def _asked(control: Text) -> str:
-    """What a control is going to hold, which is not drawn yet: the link says so where it is new, else the session."""
+    """The value of a control before it is drawn: the link's if the control is new or after Back, else the session's."""
     linked = st.query_params.get(control.name, control.default)
     held: str = linked if address.went_back() else st.session_state.get(control.name, linked)
     return held
 
 
 def choose_lecture(row: DeltaGenerator, choice: Choice) -> Lecture | None:
-    """The lecture, chosen in the row where there are several; None, and a sentence, where there is none."""
+    """The lecture, with a choice in the row if there are several; None, and an error on the page, if none is valid."""
     there = screen_files.names()
     if not there:
         st.error(_("There is no lecture in the folder {folder}.").format(folder="`pages/lectures`"))
         return None
-    # What the link says is in controls that nobody sees: those that people see are in their language.
+    # Hidden controls hold what the link says; the visible ones have titles in the language of the session.
     with st.container(key="lecture-link"):
         name = screen_files.LECTURE.show()
     name = name if name in there else there[0]
@@ -107,7 +107,7 @@ def filler(choice: Choice) -> Fill:
 
 
 def choose_screen(lecture: Lecture, row: DeltaGenerator, fill: Fill) -> Screen:
-    """Previous, the screens by title, Next, the notes, and the way out: by button, by key, by the link."""
+    """Draw Previous, the screens by title, Next, the notes, and the way out; return the chosen screen."""
     order = [screen.name for screen in lecture.screens]
     with st.container(key="lecture-state"):
         asked = screen_files.SCREEN.show()
@@ -145,7 +145,7 @@ def choose_screen(lecture: Lecture, row: DeltaGenerator, fill: Fill) -> Screen:
 
 
 def _find(lecture: Lecture, name: str) -> tuple[Screen, bool]:
-    """The screen of a name, the one with the most similar name, or else the first; and whether it is the one."""
+    """The screen of a name, the one with the most similar name, or else the first; and whether the name was right."""
     by_name = {screen.name: screen for screen in lecture.screens}
     near = [name] if name in by_name else get_close_matches(name, by_name, n=1)
     return by_name[near[0]] if near else lecture.screens[0], name in by_name or not name
@@ -165,7 +165,7 @@ def _jump(order: Collection[str]) -> None:
 
 
 def show_screen(screen: Screen, choice: Choice, fill: Fill) -> None:
-    """What a screen says, its live parts, its place in the picture of the model if it is about modules; its sliders."""
+    """Draw a screen: its sliders, its text, its live parts, and a picture of the model if it is about modules."""
     show_only(screen.sliders)
     paths = list(filter(None, (place(show, choice) for show in screen.show)))
     color = colors()[component_at(choice.model(), paths[0])] if paths else "inherit"

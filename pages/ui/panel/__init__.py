@@ -1,7 +1,7 @@
 """The panel: the model's sliders, their locks, messages about typed values, undo, redo and reset, in one component.
 
-Streamlit's own slider sends its value when the hand lets go. This one sends while it is moved (panel.js), as fast as
-answers come; what is drawn at the end of the page says that it is there.
+Streamlit's own slider sends its value when it is released. This one sends while it is dragged (panel.js), as fast as
+answers come: a second component, drawn at the end of the page, tells it that the page has arrived.
 """
 
 from collections.abc import Callable, Collection
@@ -29,7 +29,7 @@ _PANEL = component(
 )
 _DRAWN = st.components.v2.component(
     "bertcalc_drawn",
-    # In braces: Streamlit calls what a component returns when it goes, and dispatchEvent returns true.
+    # In braces, to return nothing: Streamlit calls what a component returns when it is removed.
     js="export default ({ data }) => { dispatchEvent(new CustomEvent('bertcalc-drawn', { detail: data })); };",
 )
 WORDS: dict[str, str] = {
@@ -39,12 +39,12 @@ WORDS: dict[str, str] = {
     "num_attention_heads": N_("Head count"),
     "intermediate_size": N_("Feed-forward size"),
 }
-_LONGEST = 40  # characters of what is typed
-_MOST = 20  # events at once
+_LONGEST = 40  # characters of a typed number
+_MOST = 20  # events in one message
 
 
 def show(page: str, fields: Collection[str] = tuple(SLIDERS), *, lecture: bool = False) -> None:
-    """Draw the sliders of these fields and of those with a problem, and undo, redo and reset."""
+    """Draw undo, redo and reset, and the sliders of these fields and of fields with a problem."""
     steps = model.track()
     found = {problem.field: problem for problem in steps.problems()}
     shown = [field for field in SLIDERS if field in fields or field in found]
@@ -61,21 +61,22 @@ def draw(
     *,
     lecture: bool = False,
 ) -> None:
-    """Draw sliders, from data as ``_field`` gives them; ``take`` handles an event of the browser, not to be trusted."""
-    # With the page, so that the browser looks at the address again on another one.
+    """Draw sliders from data like ``_field``'s; ``take`` handles an event of the browser, which cannot be trusted."""
+    # The page is there so that the browser checks the address again on another one.
     data: dict[str, Any] = {"names": NAMES, "page": page, "menu": _menu(), "link": model.link()}
     data |= {"fields": fields, "actions": actions, "lecture": lecture}
     before = st.session_state.get("last event", 0)
     _PANEL(key="panel", data=data, on_events_change=partial(_take_events, take))
-    # Streamlit calls nothing for the first message of a session, which a browser sends to a server that came again.
+    # Streamlit calls no callback for the first message of a session, as a browser sends it to a restarted server.
     _take_events(take)
     if st.session_state.get("last event", 0) > before:
         st.rerun()
 
 
 def say_drawn(page: str) -> None:
-    """Tell the panel, at the end of a run, which of its events the page has answered; and after another page's own
-    controls have written their link, to look at it again.
+    """Tell the panel, at the end of a run, which of its events the page has answered, and what the link has to say.
+
+    On a page that was just opened that is the whole link, else the model's parameters alone.
     """
     whole = address.is_opened()
     link = {**(st.query_params.to_dict() if whole else {}), **model.link()}
@@ -84,13 +85,13 @@ def say_drawn(page: str) -> None:
 
 
 def _menu() -> dict[str, str]:
-    """What the buttons around the list of pages say."""
+    """The language, and the labels of Streamlit's buttons around the list of pages."""
     lang = st.session_state["lang"]
     return {"lang": lang, "menu": _("Menu"), "close": _("Close"), "more": _("More"), "skip": _("Skip to main content")}
 
 
 def actions(undone: bool, redone: bool, plain: bool, preset: str) -> list[dict[str, Any]]:
-    """Undo, redo and reset: whether there is nothing for each of them to do, and what is reset to."""
+    """The buttons undo, redo and reset, disabled by ``undone``, ``redone`` and ``plain``; reset leads to ``preset``."""
     named = (
         (_("Undo"), _("One step back (Ctrl+Z)"), "undo", ["ctrl+z"], undone),
         (_("Redo"), _("One step forward again (Ctrl+Y)"), "redo", ["ctrl+y", "ctrl+shift+z"], redone),
@@ -104,6 +105,8 @@ def actions(undone: bool, redone: bool, plain: bool, preset: str) -> list[dict[s
 
 def _field(steps: Track, field: str, problem: Problem | None) -> dict[str, Any]:
     present = steps.present
+    # Relative positions (transformers 4) have a table as wide as a head.
+    not_counted = field == "num_attention_heads" and steps.kept.config.position_embedding_type == "absolute"
     typed = steps.attempt.get(field)
     label, name = _(WORDS[field]), present.config.own_name(field)
     start: int = getattr(PRESETS[present.preset].config, field)
@@ -118,14 +121,9 @@ def _field(steps: Track, field: str, problem: Problem | None) -> dict[str, Any]:
         "stops": stops(steps.kept.config, field, steps.kept.locks, also=start),
         "typed": typed if typed is None or isinstance(typed, str) else f"{typed:,}",
         "lock": _lock(steps, field),
-        "note": _("The number of heads does not change the count.") if _heads_change_nothing(steps, field) else None,
+        "note": _("The number of heads does not change the count.") if not_counted else None,
         "problem": problem and {"text": sentence(problem, str), "repairs": [*map(_repair, problem.remedies)]},
     }
-
-
-def _heads_change_nothing(steps: Track, field: str) -> bool:
-    """Relative positions (transformers 4) have a table as wide as a head."""
-    return field == "num_attention_heads" and steps.kept.config.position_embedding_type == "absolute"
 
 
 def _repair(remedy: dict[str, Any]) -> str:
@@ -156,9 +154,9 @@ def _lock(steps: Track, field: str) -> dict[str, Any] | None:
 def _take_events(take: Callable[[dict[str, Any]], None]) -> None:
     """Handle the browser's events, each once: it repeats those that have no answer yet.
 
-    What it says is not trusted: it is somebody's message.
+    They are not trusted: anybody can send anything.
     """
-    # Streamlit forgets the component where a run was cut short before it was drawn; the events come again.
+    # Streamlit forgets the component if a run is interrupted before it is drawn; the events come again.
     events = st.session_state.get("panel", {}).get("events")
     for event in events[-_MOST:] if isinstance(events, list) else []:
         match event:

@@ -1,5 +1,5 @@
-// What Streamlit's own navigation lacks: on a phone the list of pages closes when one is chosen, and the words that
-// Streamlit writes itself are said in the language of the page.
+// What Streamlit's own navigation lacks: on a phone the list of pages closes when a page is chosen, and the labels that
+// Streamlit itself writes are translated into the language of the page.
 
 let words = {};
 const find = (id) => document.querySelector(`[data-testid=${id}]`);
@@ -27,8 +27,8 @@ document.addEventListener("click", (event) => {
   }
 });
 
-// Streamlit remembers that the list was open, and would begin the next visit with it, over the whole of a phone, also
-// one that was turned in between. On a wide screen the list is open without that.
+// Streamlit stores that the list was open, and would open it on the next visit, over the whole screen of a phone, also
+// of one that was turned in between. On a wide screen the list is open by default.
 addEventListener("pagehide", () => {
   const names = Object.keys(localStorage).filter((name) => name.startsWith("stSidebarCollapsed"));
   const open = names.filter((name) => innerWidth < 768 || localStorage[name] === "false");

@@ -1,13 +1,13 @@
-// The sliders of the model. What a hand does is shown at once and sent to the server at once, if nothing is under way:
-// what comes then goes together when the page is drawn, of the places that a drag passed meanwhile only the last.
-// So a drag asks for no more than the server gives, and the last value always wins.
+// The sliders of the model. An action is shown at once, and sent to the server at once if no event awaits an answer.
+// Otherwise it is queued, of the values of a drag only the last, and the queue is sent when the page is drawn.
+// So a drag never asks for more than the server can answer, and the last value always wins.
 
-const PATIENCE = 2000; // ms after which an answer should be there, where no run is under way
-const TRIES = 5; // to send what was lost: with a connection, or with a run that was cut short
-const GRIP = 100; // ms in which a press of a key, or a click, is over: it asks once
+const PATIENCE = 2000; // ms after which an answer should have come, if no run is under way
+const TRIES = 5; // to send again what was lost with a connection, or with an interrupted run
+const GRIP = 100; // ms within which a key press or a click ends: it sends one event
 const panels = new WeakMap();
 let sent = 0; // the number of the last event of this browser window
-let chosen = "hidden_size"; // the slider that a phone shows, which has room for one
+let chosen = "hidden_size"; // the one slider that a phone has room for
 
 export default function ({ data, parentElement, setTriggerValue }) {
   let panel = panels.get(parentElement);
@@ -27,14 +27,14 @@ class Panel {
     parent.append(this.root);
     this.fields = new Map();
     this.queue = [];
-    this.awaited = null; // the number of the last event that was sent, until the page is drawn that answers it
-    this.open = []; // what was sent and not yet answered: sent again with the next, as Streamlit may drop an older one
+    this.awaited = null; // the number of the last event that was sent, until the page that answers it is drawn
+    this.open = []; // events without an answer: sent again with the next, as Streamlit may drop an older message
     this.keys = (event) => this.shortcut(event);
     this.drawn = ({ detail }) => this.answered(detail.event, detail.link, detail.whole);
     this.asked = ({ detail }) => this.ask(detail);
     document.addEventListener("keydown", this.keys);
     window.addEventListener("bertcalc-drawn", this.drawn);
-    window.addEventListener("bertcalc-ask", this.asked); // another component of the page has something to send
+    window.addEventListener("bertcalc-ask", this.asked); // from another component of the page
   }
 
   close() {
@@ -44,11 +44,11 @@ class Panel {
     clearTimeout(this.timer);
   }
 
-  // Where a slider that is held has passed is overtaken; where a hand let go is a step, as repairs and locks are.
+  // A new event replaces the intermediate moves of its field; a released slider is a step, as repairs and locks are.
   ask(event) {
     this.queue = this.queue.filter((one) => one.do !== "move" || one.final || one.field !== event.field);
     const last = this.queue.at(-1);
-    // Steps the same way are one; back and forth are not, as both end where there is nothing further.
+    // Steps in one direction are added up; back and forth are not, as each stops at its end.
     if (event.do === "go" && last?.do === "go" && last.by * event.by > 0) last.by += event.by;
     else this.queue.push({ ...event });
     this.next();
@@ -63,7 +63,7 @@ class Panel {
     this.wait(TRIES);
   }
 
-  // Streamlit drops what is sent while it has no connection.
+  // Send again what has no answer: Streamlit drops what is sent while it has no connection.
   wait(tries) {
     this.timer = setTimeout(() => {
       const { testConnectionState, testScriptState } = document.querySelector(".stApp")?.dataset ?? {};
@@ -74,10 +74,10 @@ class Panel {
     }, PATIENCE);
   }
 
-  // The page is drawn that answers an event: the server says its number at the page's end.
+  // The page that answers an event is drawn: the server says the event's number at the end of the page.
   answered(number, link = this.link, whole = this.whole) {
     [this.link, this.whole] = [link, whole];
-    // Now, and when Streamlit has taken out what the page before it had bound, which it does after the page's end.
+    // Now, and once Streamlit has removed the last page's bound parameters, which it does after the end of the page.
     for (const later of [0, 500]) setTimeout(() => this.mendLink(later > 0), later);
     if (number !== Infinity) this.open = this.open.filter((event) => event.number > number);
     if (this.awaited === null || number < this.awaited) return;
@@ -87,11 +87,11 @@ class Panel {
     this.fields.forEach((field) => field.catchUp());
   }
 
-  // Not while the next event or Back is under way: their link may be there before what the panel shows of them.
+  // Not while the next event or Back is under way: the address may be theirs already, before the panel shows them.
   mendLink(idle) {
     const running = document.querySelector(".stApp")?.dataset.testScriptState !== "notRunning";
     if (this.awaited !== null || (idle && running)) return;
-    // The whole address at once alone: half a second later somebody may have changed another control.
+    // The whole address only at once: half a second later somebody may have changed another control.
     const names = this.whole && !idle ? null : this.data.names;
     const ours = Object.entries(this.link).filter(([name]) => names === null || names.includes(name));
     writeLink(names, Object.fromEntries(ours));
@@ -105,7 +105,7 @@ class Panel {
   update(data) {
     this.data = data;
     sayIn(data.menu);
-    this.link = data.link; // as is said at the page's end, too, which may be heard before
+    this.link = data.link; // the end of the page says the same, and may be heard first
     writeLink(data.names, data.link);
     data.actions.forEach((action, at) => this.act(at, action));
     for (const [name, field] of this.fields) {
@@ -136,7 +136,7 @@ class Panel {
     }
   }
 
-  // The button stays the same from answer to answer: a press that an answer comes into is a click all the same.
+  // The button is kept from answer to answer: a press during which an answer comes is still a click.
   act(at, { label, title, event, disabled }) {
     if (!this.actions.children[at]) this.actions.append(element("button", { type: "button" }));
     const button = this.actions.children[at];
@@ -153,7 +153,7 @@ class Panel {
     const action = this.data?.actions.find((one) => one.keys.includes(key));
     if (!action) return;
     event.preventDefault();
-    if (!action.disabled || this.awaited !== null) this.ask(action.event); // what is under way may be what is to be undone
+    if (!action.disabled || this.awaited !== null) this.ask(action.event); // the event under way may be the one to undo
   }
 }
 
@@ -174,7 +174,7 @@ class Field {
     this.now = element("span");
     this.tab = element("button", { type: "button", children: [this.letter, " ", this.now] });
     this.tab.onclick = () => panel.choose(name);
-    this.held = false; // by a pointer or by a key
+    this.held = false; // by a pointer or a key
     this.listen();
   }
 
@@ -186,10 +186,10 @@ class Field {
     });
     range.addEventListener("pointerup", () => {
       this.letGo();
-      if (this.panel.data.lecture) range.blur(); // the arrow keys lead through the lecture again
+      if (this.panel.data.lecture) range.blur(); // so that the arrow keys lead through the lecture again
     });
     range.addEventListener("pointercancel", () => {
-      this.show(this.before); // a finger that went up or down scrolls the page
+      this.show(this.before); // a finger that moved up or down scrolls the page
       this.letGo();
     });
     range.addEventListener("input", () => this.move(this.nearest(Number(range.value))));
@@ -198,7 +198,7 @@ class Field {
       const to = this.step(event.key, this.value);
       if (event.ctrlKey || event.metaKey || event.altKey) return;
       if (/^[a-z]$/i.test(event.key)) {
-        // A letter is a shortcut of the page, which takes none from a field, and a slider is one to it.
+        // A letter is a shortcut of the page; Streamlit ignores shortcuts in a field, which a slider is to it.
         const { key, code, keyCode, which } = event;
         range.blur();
         document.body.dispatchEvent(new KeyboardEvent("keydown", { key, code, keyCode, which, bubbles: true }));
@@ -221,11 +221,11 @@ class Field {
       }
     });
     exact.addEventListener("input", () => (this.typing = true));
-    exact.addEventListener("blur", () => this.type()); // "change" does not come where the same is typed again
+    exact.addEventListener("blur", () => this.type()); // "change" does not come if the same is typed again
     exact.addEventListener("focus", () => exact.select());
   }
 
-  // The stop that a key leads to from a value, which need not be one itself.
+  // The stop that a key leads to from a value, which need not be a stop itself.
   step(key, value) {
     const { stops } = this;
     const far = Math.max(1, Math.round(stops.length / 10));
@@ -314,13 +314,13 @@ class Field {
     this.title.replaceChildren(element("span", { text: said.label }), element("i", { text: said.letter }));
     this.letter.textContent = said.letter;
     this.tab.title = said.label;
-    this.title.title = said.help; // not of the whole: it would cover the value
+    this.title.title = said.help; // not of the whole field, where it would cover the value
     this.range.setAttribute("aria-label", said.slider);
     this.exact.setAttribute("aria-label", said.exact);
     this.catchUp();
   }
 
-  // Show what the server said, unless the hand is further than its answer.
+  // Show the server's values, unless the slider is held or an event of its is still without an answer.
   catchUp() {
     const { said } = this;
     if (this.held || this.grip !== undefined || this.panel.waits(this.name)) return;
@@ -355,9 +355,9 @@ class Field {
   }
 }
 
-// The address says the model on every page: Streamlit leaves it out where it opens another page. There, and where the
-// names of what is ours are null, the link is the whole address. Nothing is added to the history: the server does that,
-// once for each step.
+// Write the model's parameters into the address, which Streamlit leaves out when it opens another page: those in names
+// are replaced by the link's, or all if names is null. Nothing is added to the history: the server does that, once for
+// each step.
 function writeLink(names, link) {
   const parts = window.location.search.slice(1).split("&").filter(Boolean);
   const others = parts.filter((part) => names && !names.includes(new URLSearchParams(part).keys().next().value));

@@ -1,7 +1,7 @@
 """Arrow keys that lead through a lecture or the walk; every press counts.
 
-A key of Streamlit's own buttons is lost while a page is drawn. These go the way of the sliders' events, which come
-again until they are answered (pages/ui/panel/).
+A shortcut key of Streamlit's own buttons is lost while a page is drawn. These keys are sent like the sliders' events,
+which are repeated until they are answered (pages/ui/panel/).
 """
 
 from collections.abc import Sequence
@@ -17,22 +17,22 @@ _PLACE = "where steps go"
 
 
 def listen(field: str, names: Sequence[str], drawn: str) -> None:
-    """Have the arrow keys lead through ``names``, which the control ``field`` holds; ``drawn`` is what this run draws.
+    """Have the arrow keys step through ``names``, the values of the control ``field``; this run draws ``drawn``.
 
-    On the projector the keys of a presenter's remote control do, too: elsewhere they scroll.
+    On the projector the keys of a presenter's remote control (Page Up, Page Down) do so, too; elsewhere they scroll.
     """
     st.session_state[_PLACE] = (field, list(names), drawn)
     _KEYS(key="stepping", data={"remote": presenting(), "drawn": drawn})
 
 
 def button(label: str, what: str, by: int, *, end: bool) -> None:
-    """The button that goes back or forth between ``what``: steps, screens."""
+    """Draw the button that goes back or forward; ``what`` (step, screen) is part of its key."""
     arrow = "back" if by < 0 else "forward"
     st.button(label, key=f"{arrow} {what}", icon=f":material/arrow_{arrow}:", disabled=end, on_click=go, args=(by,))
 
 
 def go(by: int) -> None:
-    """Go so many steps on from where the control is by now: keys can be pressed faster than pages are drawn."""
+    """Go ``by`` steps from the control's present value, which may not be drawn yet: keys are faster than pages."""
     if _PLACE in st.session_state:
         field, names, drawn = st.session_state[_PLACE]
         now = st.session_state.get(field)

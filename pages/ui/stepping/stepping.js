@@ -1,4 +1,4 @@
-// The keys that lead from step to step, with those of a presenter's remote control; the panel sends what they ask for.
+// The keys that lead from step to step, also those of a presenter's remote control; the panel sends the events.
 
 const ARROWS = { ArrowRight: 1, ArrowLeft: -1 };
 const REMOTE = { PageDown: 1, PageUp: -1 };
@@ -8,7 +8,7 @@ const shown = new WeakMap();
 
 export default function ({ data, parentElement }) {
   if (data.remote && shown.get(parentElement) !== data.drawn) {
-    document.querySelector("[data-testid=stMain]")?.scrollTo(0, 0); // another screen begins at its top
+    document.querySelector("[data-testid=stMain]")?.scrollTo(0, 0); // a new screen starts at its top
     shown.set(parentElement, data.drawn);
   }
   document.removeEventListener("keydown", heard.get(parentElement));

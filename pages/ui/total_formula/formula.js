@@ -1,4 +1,4 @@
-// Draws what parts.py made, and shows the tip of the term or letter that is pointed at, tapped or focused.
+// Draw the parts of parts.py, and show the tip of the term or letter that is pointed at, tapped or focused.
 
 const drawn = new WeakMap();
 
@@ -17,7 +17,7 @@ function start(parent) {
   const tip = element("div", { class: "tip", id: "tip", role: "tooltip", popover: "manual" });
   parent.append(spoken, formula, tip);
   let tips = {};
-  let open = null; // what is shown: its key, and by what it was opened
+  let open = null; // the tip that is shown: its key, what opened it, and the element that it is about
   let waiting;
 
   const withKey = (key) => [...formula.querySelectorAll("[data-key]")].filter((one) => one.dataset.key === key);
@@ -48,7 +48,7 @@ function start(parent) {
     open = null;
   }
 
-  // Above what it is about, so that the rest of the formula and the chart stay in sight; inside the window.
+  // Place the tip above its element, so that the rest of the formula and the chart stay in sight, inside the window.
   function stand() {
     const { left, top, bottom } = open.place.getBoundingClientRect();
     const room = (size, all) => all - size - 8;
@@ -59,7 +59,7 @@ function start(parent) {
   }
 
   const leaveSoon = () => {
-    if (open?.by === "hover") waiting = setTimeout(hide, 150); // time to get onto the tip, which stays then
+    if (open?.by === "hover") waiting = setTimeout(hide, 150); // time to move onto the tip, which then stays
   };
   const at = (event) => event.target.closest("[data-key]");
   const stopping = new AbortController();
@@ -75,7 +75,7 @@ function start(parent) {
   on(tip, "pointerleave", leaveSoon);
   on(formula, "focusin", (event) => show(at(event).dataset.key, "focus", at(event)));
   on(formula, "focusout", () => open?.by === "focus" && hide());
-  // A click keeps it open, also while sliders move.
+  // After a click the tip stays open, also while sliders move.
   on(formula, "click", (event) => {
     const over = at(event);
     if (!over) return;
@@ -90,7 +90,7 @@ function start(parent) {
   on(document, "keydown", (event) => event.key === "Escape" && hide());
   on(document, "pointerdown", (event) => {
     const path = event.composedPath();
-    const onPage = path.some((one) => ["stMain", "stHeader"].includes(one.dataset?.testid)); // sliders are on neither
+    const onPage = path.some((one) => ["stMain", "stHeader"].includes(one.dataset?.testid)); // sliders are in neither
     if (onPage && !path.some((one) => one === tip || one.dataset?.key)) hide();
   });
   const follow = () => open && stand();
@@ -114,7 +114,7 @@ function start(parent) {
   };
 }
 
-// What tells one part from another when it is drawn again: nodes stay, so that focus stays.
+// What identifies a part when it is drawn again: its node is kept, and with it the focus.
 const kind = (part) => (Array.isArray(part) ? part[0] : `${part.is} ${part.key ?? ""}`);
 
 function fill(parent, parts) {
@@ -130,7 +130,7 @@ function fill(parent, parts) {
 function create(part) {
   const node = element(part[0] === "power" ? "sup" : "span", { class: Array.isArray(part) ? part[0] : part.is });
   node.kind = kind(part);
-  if (Array.isArray(part)) node.ariaHidden = !["title", "said"].includes(part[0]); // the labels say it all
+  if (Array.isArray(part)) node.ariaHidden = !["title", "said"].includes(part[0]); // a screen reader reads the labels
   if (part.key) node.dataset.key = part.key;
   if (part.label) {
     node.tabIndex = 0;

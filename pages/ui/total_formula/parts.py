@@ -1,8 +1,8 @@
-"""The total's formula as parts to draw: each term, letter and number, and what it says of itself.
+"""The total's formula as parts to draw, each term, letter and number with the lines of its tip.
 
-A part is a leaf, [class, text], or a dictionary: ``is`` (its class), ``parts`` inside it, and what it may have besides:
-``key``, under which ``tips`` has the lines that it says, ``label``, how a screen reader names it (then the keyboard
-reaches it), ``color``, and ``brace``, what stands under it.
+A part is a leaf, [class, text], or a dictionary: ``is`` (its class), ``parts`` inside it, and optionally ``key``, under
+which ``tips`` has the lines of its tip, ``label``, its name for a screen reader (it also makes the part focusable),
+``color``, and ``brace``, the text under it.
 """
 
 import re
@@ -29,13 +29,31 @@ _PLUS, _NEXT, _EQUALS = ["sign", "+"], ["between", "+"], ["between", "="]
 
 
 def total_formula(subject: Subject, colors: Mapping[Component, str]) -> dict[str, Any]:
-    """The data of the component: what a screen reader says, lines of parts, and the tips."""
+    """The data of the component for a model whose program is known."""
     return _Builder(subject, colors).data()
 
 
 def leaves(text: str) -> list[Part]:
-    """The letters, digits and signs of a formula as people write it: 4H²."""
+    """The letters, digits and signs of a formula in plain text, such as 4H²."""
     return [[str(match.lastgroup), match[0].translate(_DIGITS)] for match in _TOKEN.finditer(text)]
+
+
+def data_of(
+    written: str, total: int, letters: Iterable[Part], numbers: Iterable[Part], chips: Iterable[Part], tips: Tips
+) -> dict[str, Any]:
+    """The data of the component: the text for a screen reader, lines of parts, and the tips."""
+    whole: Part = {"is": "unit", "parts": [_EQUALS, ["total", f"{total:,}"]]}
+    in_letters: Part = {"is": "sum", "parts": list(letters)}
+    in_numbers: Part = {"is": "sum", "parts": [*numbers, whole]}
+    return {
+        "label": f"N = {written} = {total:,}",
+        "lines": [
+            {"is": "line", "parts": [{"is": "start", "parts": [["letter", "N"], _EQUALS]}, in_letters]},
+            {"is": "line", "parts": [{"is": "start", "parts": [_EQUALS]}, in_numbers]},
+            {"is": "chips", "parts": list(chips)},
+        ],
+        "tips": tips,
+    }
 
 
 class _Builder:
@@ -53,18 +71,7 @@ class _Builder:
         self._tips: Tips = {}
 
     def data(self) -> dict[str, Any]:
-        letters: Part = {"is": "sum", "parts": list(self._letters())}
-        whole: Part = {"is": "unit", "parts": [_EQUALS, ["total", f"{self._total:,}"]]}
-        numbers: Part = {"is": "sum", "parts": [*self._numbers(), whole]}
-        return {
-            "label": f"N = {self._written} = {self._total:,}",
-            "lines": [
-                {"is": "line", "parts": [{"is": "start", "parts": [["letter", "N"], _EQUALS]}, letters]},
-                {"is": "line", "parts": [{"is": "start", "parts": [_EQUALS]}, numbers]},
-                {"is": "chips", "parts": list(self._chips())},
-            ],
-            "tips": self._tips,
-        }
+        return data_of(self._written, self._total, self._letters(), self._numbers(), self._chips(), self._tips)
 
     def _letters(self) -> Iterator[Part]:
         """The formula with letters: a part for each component."""
@@ -94,7 +101,7 @@ class _Builder:
         return [{"is": "bracket", "key": key, "parts": units}]
 
     def _term(self, term: Term, inside: str) -> Part:
-        """A term as it stands in its bracket; its tip has the whole of it."""
+        """A term as it is written in its bracket; its tip has the whole term."""
         one, copies = self._one(term.tensors), self._copies(term.tensors)
         key = term.tensors[0].name  # stays when there are more of them: 8H² for 4H²
         said = f"{term.text} = {filled(term.text, self._config)}"
@@ -125,7 +132,7 @@ class _Builder:
         """The formula with the number of each component: 12 · 7,087,872 for the layers."""
         for component, brackets in self._terms:
             tensors = [tensor for bracket in brackets for term in bracket.terms for tensor in term.tensors]
-            # What is in each layer, in each but the first, and what is there once: MPNet's layers share a table.
+            # Tensors of each layer, of each but the first, and of all layers together: MPNet's layers share a table.
             groups: dict[Any, list[Tensor]] = {}
             for tensor in sorted(tensors, key=lambda tensor: not self._is_layers([tensor])):
                 groups.setdefault(tensor.copies, []).append(tensor)
@@ -153,7 +160,7 @@ class _Builder:
             yield self._chip(letter, value, _(COUNTED[field]), about)
         norms = [tensor for tensor in self._tensors.values() if tensor.place.role == "norm"]
         letters = greek(norms)
-        # ALBERT's embeddings are narrower than its layers.
+        # Several widths: ALBERT's embeddings are narrower than its layers.
         units = " / ".join(dict.fromkeys(f"{tensor.shape[0]:,}" for tensor in norms))
         count = sum(tensor.copies for tensor in norms if tensor.name.endswith("weight"))
         if "β" in letters:
@@ -167,19 +174,19 @@ class _Builder:
         yield self._chip(letters, units, first, about)
 
     def _chip(self, letters: str, value: str, message: str, about: list[str]) -> Part:
-        """``message`` is in the language of the session and has a place for the value."""
+        """A letter with its value; ``message`` is in the language of the session, with a placeholder {value}."""
         self._tips[letters] = about
         before, after = message.split("{value}")
         parts = [["letter", letters], ["name", before], ["value", value], ["name", after]]
         return {"is": "chip", "key": letters, "label": f"{letters} {message.format(value=value)}", "parts": parts}
 
     def _one(self, tensors: Iterable[Tensor]) -> int:
-        """The elements of tensors; of one layer if they are in every layer."""
+        """The elements of tensors, in one layer if they are in every layer."""
         return sum(self._ones[tensor.name] for tensor in tensors)
 
     def _copies(self, tensors: Sequence[Tensor]) -> int:
         return self._tensors[tensors[0].name].copies
 
     def _is_layers(self, tensors: Sequence[Tensor]) -> bool:
-        """Whether tensors with symbols are in every layer, even if there is only one."""
+        """Whether tensors are in every layer; their symbolic copies say so even if there is only one layer."""
         return tensors[0].copies != 1

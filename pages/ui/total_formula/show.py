@@ -1,4 +1,4 @@
-"""The total's formula on a page: each term and letter says what it is, on hover, tap and keyboard focus."""
+"""The total's formula on a page: each term and letter has a tip on hover, tap and keyboard focus."""
 
 from typing import Any
 

@@ -1,4 +1,4 @@
-"""What the terms and letters of the total's formula are, in words: the tensors by name, kind and shape."""
+"""Words for the terms and letters of the total's formula: the tensors by name, kind and shape."""
 
 from collections.abc import Iterable, Mapping
 
@@ -10,7 +10,7 @@ from pages.ui.i18n import _, listed
 from pages.ui.numbers import unbroken
 from pages.ui.tables import shape_text
 
-# What each letter counts, beside its value.
+# The meaning of each letter, with its value.
 COUNTED: dict[str, str] = {
     "vocab_size": N_("{value} word pieces"),
     "hidden_size": N_("{value} hidden size"),
@@ -27,7 +27,7 @@ COUNTED: dict[str, str] = {
     "embedding_size": N_("{value} embedding size"),
 }
 
-# What a size is that no field sets, by role; others have the tensor's name.
+# The meaning of a size that no field sets, by role; other sizes have the tensor's name.
 _FIXED: dict[str, str] = {
     "next sentence": N_("classes"),
     "activation": N_("activation"),
@@ -41,7 +41,7 @@ _KINDS: dict[str, str] = {
 
 
 def brace_of(term: Term) -> str:
-    """What stands under a term, so that its number does not look like another one."""
+    """The text under a term of a LayerNorm or of a fixed size; empty for others."""
     if term.norm:
         return greek(term.tensors)
     place = term.tensors[0].place
@@ -49,19 +49,18 @@ def brace_of(term: Term) -> str:
 
 
 def greek(norms: Iterable[Tensor]) -> str:
-    """The letters of tensors of LayerNorms; not all have a bias."""
+    """The letters for tensors of LayerNorms, which need not have a bias."""
     return ", ".join(dict.fromkeys("β" if norm.name.endswith("bias") else "γ" for norm in norms))
 
 
 def _name_of(tensor: Tensor) -> str:
-    """What people call the module of a tensor."""
     cross = tensor.place.block == "cross-attention"
     name = _(tensor_name(tensor.place))
     return _("{name} (cross-attention)").format(name=name) if cross else name
 
 
 def lines_of(tensors: Iterable[Tensor], here: Mapping[str, Tensor]) -> list[str]:
-    """A line for those of one kind and shape: Biases: query, key, value, 3 × [768]. ``here`` has the shapes."""
+    """A line for the tensors of one kind and shape: Biases: query, key, value, 3 × [768]. ``here`` has the shapes."""
     alike: dict[tuple[str, Shape], list[str]] = {}
     for tensor in tensors:
         alike.setdefault((_kind_of(tensor), here[tensor.name].shape), []).append(_name_of(tensor))
@@ -76,5 +75,4 @@ def lines_of(tensors: Iterable[Tensor], here: Mapping[str, Tensor]) -> list[str]
 
 
 def _kind_of(tensor: Tensor) -> str:
-    """What a tensor is, in words."""
     return _KINDS.get(tensor.place.role) or (N_("Biases") if tensor.name.endswith("bias") else N_("Weights"))

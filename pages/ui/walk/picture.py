@@ -20,7 +20,7 @@ from pages.ui.numbers import ems
 from pages.ui.present import presenting
 from pages.ui.theme import BACKGROUND, COLORS, INK, appearance
 
-# Stops that stand side by side, by what they mean; any other stop has a row for itself.
+# Stops that stand side by side, by their roles; any other stop has a row of its own.
 _EMBEDDINGS = (
     ("input_ids", "token_type_ids"),
     ("word", "token type", "position"),
@@ -48,24 +48,24 @@ _ROWS: dict[str, tuple[tuple[str, ...], ...]] = {
         ("first_token", "classifier_dropout", "dense", "activation", "dropout", "classifier", "reshape"),
     ),
 }
-_HEIGHT, _LOW = 484, 402  # where there is room, and on the projector, whose type is larger
+_HEIGHT, _LOW = 484, 402  # pixels on the page, and on the projector, whose type is larger
 _GAP, _LEFT, _RIGHT = 0.012, 0.075, 0.987  # in widths of the picture
 _BOX = 0.84  # the height of a box, in rows
-_MARGIN = 2  # what a box is wider than its words, in their height: the sign of the step has room
-_MOST_HEADS = 64  # more slices than this would be a bar
+_MARGIN = 2  # ems by which a box is wider than its label, with room for the mark of the current step
+_MOST_HEADS = 64  # more slices than this would look like a bar
 
 
 def show_picture(stops: Sequence[Stop], at: int, config: Config, layer: int) -> None:
     """Draw the walk with stop number ``at`` marked; a click on a box goes there."""
-    # A new picture after every click, so that no box is chosen in it and each can be clicked again.
+    # A new key after every click makes a new picture without a selection, so that each box can be clicked again.
     key = f"picture {st.session_state.get('pictures', 0)}"
     alt = _("The model from top to bottom; the current step, {step}, is marked").format(step=stops[at].name)
     _draw(stops, {stops[at].name}, config, layer, alt, key=key, on_select=partial(_go_to_clicked, key))
 
 
 def show_place(stops: Sequence[Stop], paths: Collection[str], config: Config) -> None:
-    """Draw the walk with those stops marked that learn something in the modules at these paths of the tree."""
-    # Where the first layer differs from the others, it is the one that is drawn.
+    """Draw the walk; the stops with parameters in the modules at these paths of the tree are marked."""
+    # If the first layer differs from the others, it is the one that is drawn.
     starts = tuple(f"{one}." for path in paths for one in (path, path.replace(".*", ".0")))
     marked = {stop.name for stop in stops if stop.parameters and f"{stop.name}.".startswith(starts)}
     alt = _("The model from top to bottom, with {paths} marked").format(paths=listed(paths))
@@ -79,9 +79,9 @@ def _draw(stops: Sequence[Stop], marked: Collection[str], config: Config, layer:
 
 
 def picture_frame(stops: Sequence[Stop], marked: Collection[str], config: Config, layer: int) -> tuple[Columns, int]:
-    """What is drawn, one shape in each row of the table, and how many rows the picture has.
+    """The data of the picture, a shape in each row of the table, and the number of rows of the picture.
 
-    ``marked`` are the names of the stops to look at; one alone has a sign.
+    ``marked`` are the names of the marked stops; a single one is marked with ▶, too.
     """
     shapes: list[dict[str, Any]] = []
     row = top = bottom = residual = 0
@@ -116,7 +116,7 @@ def picture_frame(stops: Sequence[Stop], marked: Collection[str], config: Config
 
 @lru_cache
 def picture(look: str, rows: int, *, low: bool = False) -> Spec:
-    """The picture of so many rows, as a chart that is fed with ``picture_frame``; ``low`` saves height."""
+    """The specification of a picture with so many rows, for the data of ``picture_frame``; ``low`` saves height."""
     ink, paper = INK[look], BACKGROUND[look]
     x = alt.X("x:Q", axis=None, scale=alt.Scale(domain=[0, 1], nice=False))
     y = alt.Y("y:Q", axis=None, scale=alt.Scale(domain=[rows, 0], nice=False))
@@ -182,7 +182,7 @@ def _box(stop: Stop, config: Config, x: float, x2: float, row: int, label: str, 
 
 
 def _arc(start: float, end: float) -> list[dict[str, Any]]:
-    """From above row ``start`` down the left side into the first box of row ``end``."""
+    """The lines of an arc from above row ``start`` down the left side into the first box of row ``end``."""
     middle, edge = end + _BOX / 2, _LEFT / 2
     above = start - (1 - _BOX) / 2
     return [

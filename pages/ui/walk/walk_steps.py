@@ -1,4 +1,4 @@
-"""The walk as the Layers page shows it: which stop, what is said there, its shapes, its formula, the heads."""
+"""The walk on the Layers page: the choice of a stop, its lesson, its shapes, its formula, the heads."""
 
 from collections.abc import Mapping, Sequence
 from difflib import get_close_matches
@@ -30,20 +30,20 @@ from pages.ui.numbers import unbroken
 from pages.ui.present import presenting
 from pages.ui.tables import shape_text, show_rows, show_table
 
-LAYER = Number("layer", N_("Layer"), 0, width=66)
+LAYER = Number("layer", N_("Layer"), 0, width=66)  # which is walked in full
 HEADS = Fold("heads", N_("Query, key and value head by head"))
 ROWS = Fold("rows", N_("The whole forward pass, one Keras-style row for each layer"))
 
 
 def _steps_of(link: Mapping[str, str]) -> list[str]:
-    """The stops of a link's model, with the layer of the link open."""
+    """The names of the stops of a link's model, with the link's layer walked in full."""
     subject = linked(link).subject()
     said = whole(link.get(LAYER.name, ""))
     layer = max(0, min(said if isinstance(said, int) else 0, subject.config.num_hidden_layers - 1))
     return [stop.name for stop in stops_of(subject, present_batch(subject.config), layer)]
 
 
-# Every stop of any walk; a walk without it begins at its first.
+# The walks of these configurations, in all classes, have together every stop that there is.
 _FULLEST: tuple[dict[str, str], ...] = ({}, {"position_embedding_type": "relative_key_query"})
 STEP = Select(
     "step",
@@ -59,25 +59,20 @@ STEP = Select(
 )
 
 
-def choose_layer(config: Config) -> int:
-    """Choose the layer that is walked in full; the nearest if there is no such layer."""
-    return LAYER.show_within(0, config.num_hidden_layers - 1)
-
-
 def stops_of(subject: Subject, batch: Batch, layer: int) -> list[Stop]:
     return walk(run(subject, call_of(subject, batch)), layer)
 
 
 def call_of(subject: Subject, batch: Batch) -> Call:
-    """The call of the walk: a cross attention, if there is one, reads an encoder output of equal length."""
+    """The call of the walk; a cross-attention, if there is one, reads an encoder output of equal length."""
     return Call(*batch, encoder_sequence_length=subject.seen(batch.sequence_length))
 
 
 def choose_stop(stops: Sequence[Stop]) -> int:
-    """Previous, the stop's name, Next: by button, by key, by the link. Returns the number of the stop."""
+    """Draw Previous, the stop's name and Next; return the index of the stop."""
     names = [stop.name for stop in stops]
     wanted = st.session_state.get(STEP.name, names[0])
-    if wanted not in names:  # another model has no such step: the one whose name is most like it
+    if wanted not in names:  # the step of another model: take the one with the most similar name
         st.session_state["step"] = get_close_matches(wanted, names, n=1, cutoff=0)[0]
     with st.container(horizontal=True, vertical_alignment="bottom"):
         back = st.empty()
@@ -94,7 +89,7 @@ def choose_stop(stops: Sequence[Stop]) -> int:
 def show_stop(
     subject: Subject, stops: Sequence[Stop], at: int, rows: Sequence[KerasRow], batch: Batch, layer: int
 ) -> None:
-    """What happens at a stop: words, shapes, what is learned, and the questions that arise there."""
+    """Draw a stop: the lesson, the shapes, the parameters, and the questions that arise there."""
     stop = stops[at]
     said = lesson(stop)
     values = _values(subject.config, stop, batch)
@@ -117,14 +112,14 @@ def show_stop(
     st.progress(so_far / total, learned.format(so_far=so_far, total=total, parameters=stop.parameters))
     for question in islice(questions(stop, subject.config), 1 if presenting() else None):
         asked, answer = f"**{_(question.question)}**", _(question.answer).format(**values)
-        if presenting():  # the answer is the class's
+        if presenting():  # the class is to answer
             st.markdown(asked, help=answer)
         else:
             st.info(f"{asked}  \n{answer}")
 
 
 def show_keras_rows(rows: Sequence[KerasRow]) -> None:
-    """The whole walk with a row for each layer in the Keras manner, beside Hugging Face's names."""
+    """Show the whole walk as Keras summarizes a model, a row for each layer, beside Hugging Face's names."""
     titles = (_("Row"), _("Keras-style name"), "Hugging Face", _("Output shape"), _("Learned here"), _("So far"))
     cells = []
     for row in rows:
@@ -135,7 +130,7 @@ def show_keras_rows(rows: Sequence[KerasRow]) -> None:
 
 
 def show_heads(subject: Subject) -> None:
-    """Query, key and value counted per head and as one matrix each: the same numbers."""
+    """Show that query, key and value have the same count per head and as one matrix each."""
     letters = symbolic_model(subject).heads()
     numbers = subject.model().heads()
     assert isinstance(letters, Attention)
@@ -156,7 +151,7 @@ def _values(config: Config, stop: Stop, batch: Batch) -> dict[str, str]:
         **config.shared(),
         **batch._asdict(),
         "attention_head_size": config.attention_head_size,
-        "position_buckets": getattr(config, "position_buckets", 0),  # in DeBERTa's first version no field
+        "position_buckets": getattr(config, "position_buckets", 0),  # DeBERTa's first version has no such field
         "layers": stop.layers,
         "parameters": stop.parameters,
         "probability": next((step.module.p for step in stop.steps if isinstance(step.module, Dropout)), 0.0),
@@ -165,7 +160,7 @@ def _values(config: Config, stop: Stop, batch: Batch) -> dict[str, str]:
 
 
 def _in_letters(subject: Subject, stop: Stop, batch: Batch) -> tuple[Stop, list[Formula]]:
-    """The stop with symbolic shapes, and the formula of each of its steps that learns something."""
+    """The stop with symbolic shapes, and the formula of each of its steps that has parameters."""
     steps = symbolic_steps(subject, cross=attends(subject, call_of(subject, batch)))
     found = {symbolic.step.name: symbolic for symbolic in steps}
     mine = [found[step.name] for step in stop.steps]
@@ -173,7 +168,7 @@ def _in_letters(subject: Subject, stop: Stop, batch: Batch) -> tuple[Stop, list[
 
 
 def _show_shapes(stop: Stop, letters: Stop, layer: int, model: Model) -> None:
-    """What goes in, what comes out and what is learned; names in the opened layer without its number."""
+    """Show inputs, outputs and parameters of a stop; names in the opened layer lack the layer's prefix."""
     where = split_layer(stop.name)[0].replace("*", f"{layer}")
     prefix = f"{where}." if where else ""
     kinds = [_("input")] * len(stop.takes) + [_("output")] * len(stop.gives) + [_("parameters")] * len(stop.tensors)
@@ -186,13 +181,13 @@ def _show_shapes(stop: Stop, letters: Stop, layer: int, model: Model) -> None:
 
 
 def _shapes(stop: Stop) -> list[tuple[str, Shape]]:
-    """Names and shapes of what goes in, what comes out, what is learned."""
+    """Names and shapes of inputs, outputs and parameters."""
     values = [(value.name, value.shape) for value in (*stop.takes, *stop.gives)]
     return values + [(tensor.name, tensor.shape) for tensor in stop.tensors]
 
 
 def _products(letters: Module, numbers: Module) -> list[str]:
-    """Weights, biases and both together: with letters, with numbers, and what comes out."""
+    """Weights, biases and both together: with letters, with numbers, and the result."""
     symbols, found = factors(letters), factors(numbers)
     lines = [f"{shape_letters(symbols[name])} = {shape_text(found[name])} = {prod(found[name]):,}" for name in found]
     return [*lines, f"{sum(map(prod, found.values())):,}"]
