@@ -1,7 +1,7 @@
-"""DeBERTa-v2's attention on tensors without numbers: what tokens are, and how far apart they are.
+"""DeBERTa-v2's disentangled attention, convolution and loss on tensors without data.
 
-Each function is written with the operations, the variables and in the order of modeling_deberta_v2.py in transformers
-5.23, because these say how long a tensor is alive.
+Each function has the operations and variables of modeling_deberta_v2.py in transformers 5.23 in their order, because
+the lifetime of tensors depends on them.
 """
 
 from collections.abc import Mapping, Sequence
@@ -17,18 +17,18 @@ Steps = Mapping[str, Step]  # of a module, by their roles
 
 
 class Pass(Protocol):
-    """What runs a forward pass, as far as it is asked here."""
+    """The part of simulated_pass.Pass that is used here."""
 
     tape: Tape
     parameters: dict[str, Tensor]
     values: dict[str, Tensor]  # the variables of forward methods
 
     def call(self, step: Step, x: Tensor) -> Tensor:
-        """What the module of a step gives."""
+        """Run the module of a step."""
 
 
 def together(steps: Sequence[Step]) -> dict[str, dict[str, Step]]:
-    """The modules that are run by a function of this module, and their steps by their roles."""
+    """The modules that are run as a whole by ``attention`` or ``convolution``, and their steps by role."""
     found: dict[str, dict[str, Step]] = {
         step.name.rpartition(".")[0]: {}
         for step in steps
@@ -42,7 +42,7 @@ def together(steps: Sequence[Step]) -> dict[str, dict[str, Step]]:
 
 
 def attention(run: Pass, steps: Steps, hidden_states: Tensor, rel_embeddings: Tensor | None) -> Tensor:
-    """DisentangledSelfAttention.forward, with the steps of our program by their roles."""
+    """DisentangledSelfAttention.forward, with the steps of our program by role."""
     tape, item = run.tape, hidden_states.item
     batch, heads, length, size = steps["query_heads"].gives.shape
     query_layer = _heads(tape, run.call(steps["query"], hidden_states), heads, size)
@@ -71,7 +71,7 @@ def attention(run: Pass, steps: Steps, hidden_states: Tensor, rel_embeddings: Te
 
 
 def _bias(run: Pass, steps: Steps, query_layer: Tensor, key_layer: Tensor, rel_embeddings: Tensor) -> Tensor:
-    """disentangled_attention_bias, whatever the order of c2p and p2c in pos_att_type."""
+    """disentangled_attention_bias with both c2p and p2c in pos_att_type, in any order."""
     tape, item = run.tape, query_layer.item
     batch, heads, _rows, size = steps["pos_key_heads"].gives.shape
     length = query_layer.shape[1]
@@ -109,24 +109,24 @@ def _bias(run: Pass, steps: Steps, query_layer: Tensor, key_layer: Tensor, rel_e
 
 
 def for_step(run: Pass, step: Step) -> None:
-    """What comes now is for that step."""
+    """Attribute the following changes to that step."""
     run.tape.memory.where = step.name
 
 
 def _heads(tape: Tape, x: Tensor, heads: int, size: int) -> Tensor:
-    """transpose_for_scores: the heads of all sequences, one after the other."""
+    """transpose_for_scores: one axis for the heads of all sequences."""
     batch, length, _width = x.shape
     x = tape.view(x, (batch, length, heads, size))
     return tape.view(tape.contiguous(tape.permute(x, (0, 2, 1, 3))), (batch * heads, length, size))
 
 
 def scaled_size_sqrt(tape: Tape) -> Tensor:
-    """The root of a product of two numbers."""
+    """scaled_size_sqrt: the square root of a product of two scalars."""
     return tape.like(tape.like(tape.new(())))
 
 
 def for_each(positions: Tensor, scores: Tensor) -> Tensor:
-    """The same positions for all heads of all sequences."""
+    """The positions expanded to all heads of all sequences."""
     length = positions.shape[-1]
     heads = scores.shape[:-2]
     strides = *(0 for _axis in heads), length, 1
@@ -140,7 +140,7 @@ def convolution(run: Pass, steps: Steps, hidden_states: Tensor, residual_states:
     base: Tensor | None = run.call(steps["convolution"], tape.contiguous(tape.permute(hidden_states, (0, 2, 1))))
     assert base
     out = tape.permute(base, (0, 2, 1))
-    if not is_contiguous(out):  # it is, of a single token
+    if not is_contiguous(out):  # unless there is a single token
         base = None
         out = tape.contiguous(out)
     for_step(run, steps["fill_padding"])
@@ -157,7 +157,7 @@ def convolution(run: Pass, steps: Steps, hidden_states: Tensor, residual_states:
 
 
 def loss(tape: Tape, logits: Tensor, labels: Tensor) -> Tensor:
-    """That of several classes, over those sequences that have a label: here all of them."""
+    """The classification loss over the sequences that have a label: here all of them."""
     label_index = tape.made((*labels.shape, len(labels.shape)), _INT64, tape.new(labels.shape, _BOOL))
     rows = Tensor(label_index.storage, logits.shape, (1, 0), _INT64, is_view=True)
     labeled_logits = tape.gather(logits, rows)
@@ -167,7 +167,7 @@ def loss(tape: Tape, logits: Tensor, labels: Tensor) -> Tensor:
 
 
 def relative_positions(tape: Tape, length: int) -> Tensor:
-    """build_relative_position: the bucket of the distance of each pair of tokens."""
+    """build_relative_position: the bucket of the distance between each pair of tokens."""
     q_ids = tape.new((length,), _INT64)
     k_ids = tape.new((length,), _INT64)
     rel_pos_ids = tape.new((length, length), _INT64)
@@ -177,7 +177,7 @@ def relative_positions(tape: Tape, length: int) -> Tensor:
 
 
 def _log_buckets(tape: Tape, relative_pos: Tensor) -> Tensor:
-    """make_log_bucket_position: near distances one by one, far ones by their logarithm."""
+    """make_log_bucket_position: a bucket for each small distance, logarithmic buckets for large ones."""
     shape = relative_pos.shape
 
     def made(item: int, *of: Tensor) -> Tensor:

@@ -1,7 +1,7 @@
-"""The attention of DeBERTa's first version on tensors without numbers: query, key and value come from one matrix.
+"""The attention of DeBERTa's first version on tensors without data: query, key and value come from one matrix.
 
-Each function is written with the operations, the variables and in the order of modeling_deberta.py in transformers
-5.23, because these say how long a tensor is alive.
+Each function has the operations and variables of modeling_deberta.py in transformers 5.23 in their order, because the
+lifetime of tensors depends on them.
 """
 
 from bertcalc.forward.steps import Step
@@ -13,7 +13,7 @@ _INT64, _BOOL = 8, 1
 
 
 def attention(run: Pass, steps: Steps, hidden_states: Tensor, rel_embeddings: Tensor | None) -> Tensor:
-    """DisentangledSelfAttention.forward, with the steps of our program by their roles."""
+    """DisentangledSelfAttention.forward, with the steps of our program by role."""
     tape, item = run.tape, hidden_states.item
     batch, heads, length, size = steps["query_heads"].gives.shape
     qp = run.call(steps["query, key, value"], hidden_states)
@@ -86,19 +86,19 @@ def _heads(tape: Tape, x: Tensor, heads: int) -> Tensor:
 
 
 def _bias_of_heads(run: Pass, step: Step, heads: int) -> Tensor:
-    """A vector that is learned, for all tokens of all sequences."""
+    """The learned bias of the query or the value, with the axes of heads."""
     bias = run.tape.unsqueeze(run.tape.unsqueeze(run.parameters[step.tensors[0].name], 0), 0)
     return _heads(run.tape, bias, heads)
 
 
 def _near(tape: Tape, rel_embeddings: Tensor, shape: tuple[int, ...], _start: Tensor, _end: Tensor) -> Tensor:
-    """The rows for distances that there are: of all rows, no part is taken."""
+    """The rows for the distances that occur; slicing all rows gives a view that changes nothing."""
     near = tape.same(rel_embeddings) if rel_embeddings.shape == shape else tape.narrow(rel_embeddings, shape)
     return tape.unsqueeze(near, 0)
 
 
 def relative_positions(tape: Tape, length: int) -> Tensor:
-    """build_relative_position: the distance of each pair of tokens."""
+    """build_relative_position: the distance between each pair of tokens."""
     q_ids = tape.new((length,), _INT64)
     k_ids = tape.new((length,), _INT64)
     rel_pos_ids = tape.like(tape.new((length, length), _INT64))

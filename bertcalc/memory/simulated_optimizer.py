@@ -1,6 +1,6 @@
-"""The step of an optimizer on tensors without numbers: its states, and what a loop over tensors makes meanwhile.
+"""The step of an optimizer on tensors without data: its states, and the temporary tensors of its loop.
 
-Each is written as PyTorch's own function for ``foreach=False`` (torch/optim), with the variables that it has.
+Each loop has the variables of PyTorch's own function for ``foreach=False`` (torch/optim).
 """
 
 from collections.abc import Callable, Iterable, Iterator
@@ -15,7 +15,7 @@ _FLOAT32 = 4
 
 
 class Optimizing:
-    """An optimizer and what it holds from step to step."""
+    """An optimizer with its master weights and states."""
 
     def __init__(self, step: Pass) -> None:
         self._step = step
@@ -31,7 +31,7 @@ class Optimizing:
                 parameter.node.grad = step.tape.new(parameter.shape, _FLOAT32, "gradients")
 
     def step(self) -> None:
-        """Change everything that has a gradient."""
+        """Update every parameter that has a gradient."""
         tape, memory = self._step.tape, self._step.memory
         trained = {name: self._masters.get(name, parameter) for name, parameter in self._step.trained().items()}
         if not self._states:
@@ -50,7 +50,7 @@ class Optimizing:
             yield tensor
 
     def zero_grad(self) -> None:
-        """Let go of the gradients; those in float32 beside 16-bit weights stay where they are."""
+        """Release the gradients; float32 gradients of 16-bit weights stay."""
         if self._rule.gradient == self._rule.weight:
             for parameter in self._step.parameters.values():
                 if parameter.node:
@@ -61,7 +61,7 @@ class Optimizing:
 
 
 def _counter(tape: Tape) -> Tensor:
-    """The number of steps, which is on the CPU."""
+    """The step counter, which PyTorch keeps on the CPU."""
     return tape.new((), _FLOAT32, "optimizer states")
 
 
@@ -76,7 +76,7 @@ def _factors(tape: Tape, tensor: Tensor) -> list[Tensor]:
 
 
 def _sums(shape: Shape) -> tuple[Shape, Shape]:
-    """Of matrices one number for each row, and one for each column."""
+    """The shapes of a matrix's sums: one number for each row, and one for each column."""
     *stack, rows, columns = shape
     return (*stack, rows, 1), (*stack, 1, columns)
 
@@ -95,7 +95,7 @@ _STATES: dict[Optimizer, Callable[[Tape, Tensor], list[Tensor]]] = {
 }
 
 
-# Loops. A name in ``held`` is a variable of PyTorch's loop: it has its value until it is given another one.
+# Loops. A key of ``held`` is a variable of PyTorch's loop: it holds its value until it is overwritten.
 
 
 def _in_place(tape: Tape, tensors: Iterable[Tensor]) -> None:
@@ -106,7 +106,7 @@ def _in_place(tape: Tape, tensors: Iterable[Tensor]) -> None:
 def _adamw(tape: Tape, tensors: Iterable[Tensor]) -> None:
     held: dict[str, Tensor] = {}
     for tensor in tensors:
-        held["denominator"] = tape.like(tape.like(tensor))  # a root, divided
+        held["denominator"] = tape.like(tape.like(tensor))  # a square root, divided
 
 
 def _adafactor(tape: Tape, tensors: Iterable[Tensor]) -> None:
@@ -130,6 +130,6 @@ _LOOPS: dict[Optimizer, Callable[[Tape, Iterable[Tensor]], None]] = {
     "sgd": _in_place,
     "momentum": _in_place,
     "adamw": _adamw,
-    "adamw-8bit": _in_place,  # bitsandbytes has one kernel for a tensor; not measured
+    "adamw-8bit": _in_place,  # bitsandbytes has one kernel for each tensor; not measured
     "adafactor": _adafactor,
 }
