@@ -24,12 +24,12 @@ _SMALL, _BLOCK = 4096, 256
 class StateSizes(NamedTuple):
     """The sizes that weights, gradients and states depend on, summed over the tensors of a model."""
 
-    elements: int
-    rows: int  # of all matrices
-    columns: int
-    vectors: int  # elements of tensors with one axis
-    small: int  # elements of tensors whose states 8-bit Adam leaves in float32
-    blocks: int  # of all other tensors
+    elements: int = 0
+    rows: int = 0  # of all matrices
+    columns: int = 0
+    vectors: int = 0  # elements of tensors with one axis
+    small: int = 0  # elements of tensors whose states 8-bit Adam leaves in float32
+    blocks: int = 0  # of all other tensors
 
 
 class BytesRule(NamedTuple):
@@ -85,12 +85,7 @@ OPTIMIZERS: dict[Optimizer, Callable[[StateSizes, int], int]] = {
 
 def sizes(tensors: Iterable[Tensor]) -> StateSizes:
     """Sum the sizes over tensors with all their copies."""
-    return StateSizes(*map(sum, zip(_NONE, *map(_sizes, tensors), strict=True)))
-
-
-def elementwise(elements: int) -> StateSizes:
-    """The sizes for an optimizer whose states depend only on the number of elements, such as AdamW."""
-    return StateSizes(elements, *[0] * (len(StateSizes._fields) - 1))
+    return StateSizes(*map(sum, zip(StateSizes(), *map(_sizes, tensors), strict=True)))
 
 
 def parts(parameters: int, trained: StateSizes, precision: Precision, optimizer: Optimizer) -> dict[Part, int]:
@@ -102,9 +97,6 @@ def parts(parameters: int, trained: StateSizes, precision: Precision, optimizer:
         "gradients": rule.gradient * trained.elements,
         "optimizer states": OPTIMIZERS[optimizer](trained, rule.state),
     }
-
-
-_NONE = StateSizes(*[0] * len(StateSizes._fields))
 
 
 def _sizes(tensor: Tensor) -> StateSizes:
