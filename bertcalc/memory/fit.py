@@ -23,20 +23,18 @@ class Polynomial(NamedTuple):
 
     def largest(self, limit: int) -> int | None:
         """The largest integer at which the value is within a limit: 0 if not even 1 is, None if all are."""
-        last = self._largest(limit)
-        return None if last and self.end and last + 1 >= self.end else last
-
-    def _largest(self, limit: int) -> int | None:
         room = limit - self.constant
-        if room >= 0 and not self.square and not self.linear:
-            return None
         if self.square:
             last = (isqrt(self.linear**2 + 4 * self.square * max(room, 0)) - self.linear) // (2 * self.square)
+        elif self.linear:
+            last = room // self.linear
+        elif room >= 0:
+            return None
         else:
-            last = room // self.linear if self.linear else 0
-        if last >= self.start:
-            return last
-        return int(self.first <= limit) if self.start == 2 else self.start - 1
+            last = 0
+        if last < self.start:
+            last = int(self.first <= limit) if self.start == 2 else self.start - 1
+        return None if last and self.end and last + 1 >= self.end else last
 
 
 class Most(NamedTuple):
