@@ -185,15 +185,12 @@ def changes_in(model: Model, how: Plan | Inference, sizes: Sizes, *, padded: boo
     step = Pass(model, how, sizes, padded=padded)
     step.begin()
     if isinstance(how, Plan):
-        _train(step, how)
-    else:
-        outputs = step.forward()
-        step.memory.closed = True
-        del outputs  # alive until here
-    return step.memory.changes
+        return _train(step, how)
+    outputs = step.forward()  # noqa: F841  # alive until the changes are copied
+    return list(step.memory.changes)
 
 
-def _train(step: Pass, plan: Plan) -> None:
+def _train(step: Pass, plan: Plan) -> list[Change]:
     optimizer = Optimizing(step)
     outputs: list[Tensor] = []
     loss: Tensor
@@ -212,7 +209,7 @@ def _train(step: Pass, plan: Plan) -> None:
         optimizer.step()
         if not plan.accumulate or number:
             optimizer.zero_grad()
-    step.memory.closed = True
+    return list(step.memory.changes)  # without the releases at the end of this function
 
 
 def _check(model: Model, sizes: Sizes, *, training: bool, padded: bool) -> None:

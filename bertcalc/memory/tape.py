@@ -40,11 +40,9 @@ class Memory:
         self.where = ""
         self.changes: list[Change] = []
         self.storages = 0
-        self.closed = False  # once it is True nothing more is recorded
 
     def change(self, area: Area, num_bytes: int, storage: int, moved_from: Area | None = None) -> None:
-        if not self.closed:
-            self.changes.append(Change(self.phase, self.where, area, num_bytes, storage, moved_from))
+        self.changes.append(Change(self.phase, self.where, area, num_bytes, storage, moved_from))
 
 
 class Storage:
