@@ -6,7 +6,7 @@ Each has the operations of the original in their order, because the lifetime of 
 from collections.abc import Callable, Sequence
 
 from bertcalc.activations import INPUT, OUTPUT
-from bertcalc.memory.tape import Gradients, Tape, Tensor
+from bertcalc.memory.tape import BOOL, Gradients, Tape, Tensor
 from bertcalc.tree.nn import Activation
 
 
@@ -41,7 +41,7 @@ def _xielu(t: Tape, x: Tensor, alpha_p: Tensor, alpha_n: Tensor) -> Tensor:
     alpha_n = t.add(beta, t.function("softplus", alpha_n))
     return _where(
         t,
-        t.new(x.shape, 1),
+        t.new(x.shape, BOOL),
         t.add(t.multiply(t.multiply(alpha_p, x), x), t.multiply(beta, x)),
         t.add(t.multiply(t.subtract(t.function("expm1", _minimum(t, x)), x), alpha_n), t.multiply(beta, x)),
     )
@@ -74,7 +74,7 @@ def _prelu(t: Tape, x: Tensor, slope: Tensor) -> Tensor:
 def _clamp(t: Tape, x: Tensor) -> Tensor:
     def rule(grad: Tensor, x: Tensor) -> Gradients:
         zero = t.new((), grad.item)
-        above, below = t.new(x.shape, 1), t.new(x.shape, 1)
+        above, below = t.new(x.shape, BOOL), t.new(x.shape, BOOL)
         result = t.like(grad)
         del zero, above, below
         return (result,)
@@ -86,9 +86,9 @@ def _minimum(t: Tape, x: Tensor) -> Tensor:
     """The minimum of a tensor and a buffer with one element."""
 
     def rule(grad: Tensor, x: Tensor) -> Gradients:
-        half, equal = t.like(grad), t.new(x.shape, 1)
+        half, equal = t.like(grad), t.new(x.shape, BOOL)
         chosen = t.like(half)
-        greater = t.new(x.shape, 1)
+        greater = t.new(x.shape, BOOL)
         del half, equal, greater
         return (chosen,)
 

@@ -8,10 +8,7 @@ from collections.abc import Mapping, Sequence
 from typing import Protocol
 
 from bertcalc.forward.steps import Step
-from bertcalc.memory.tape import Tape, Tensor, is_contiguous
-
-_INT64, _FLOAT32, _BOOL = 8, 4, 1
-
+from bertcalc.memory.tape import BOOL, FLOAT32, INT64, Tape, Tensor, is_contiguous
 
 Steps = Mapping[str, Step]  # of a module, by their roles
 
@@ -58,7 +55,7 @@ def attention(run: Pass, steps: Steps, hidden_states: Tensor, rel_embeddings: Te
         attention_scores = tape.add(attention_scores, rel_att)
     for_step(run, steps["mask"])
     attention_scores = tape.view(attention_scores, (batch, heads, length, length))
-    attention_mask = tape.new(run.values["attention_mask"].shape, _BOOL)
+    attention_mask = tape.new(run.values["attention_mask"].shape, BOOL)
     attention_scores = tape.masked(attention_scores, tape.like(attention_mask))
     for_step(run, steps["softmax"])
     attention_probs = tape.softmax(attention_scores)
@@ -130,7 +127,7 @@ def for_each(positions: Tensor, scores: Tensor) -> Tensor:
     length = positions.shape[-1]
     heads = scores.shape[:-2]
     strides = *(0 for _axis in heads), length, 1
-    return Tensor(positions.storage, (*heads, length, length), strides, _INT64, is_view=True)
+    return Tensor(positions.storage, (*heads, length, length), strides, INT64, is_view=True)
 
 
 def convolution(run: Pass, steps: Steps, hidden_states: Tensor, residual_states: Tensor) -> Tensor:
@@ -144,7 +141,7 @@ def convolution(run: Pass, steps: Steps, hidden_states: Tensor, residual_states:
         base = None
         out = tape.contiguous(out)
     for_step(run, steps["fill_padding"])
-    rmask = tape.made(input_mask.shape, _BOOL, tape.like(input_mask))
+    rmask = tape.made(input_mask.shape, BOOL, tape.like(input_mask))
     out = tape.changed_in_view(base, out, rmask) if base else tape.masked(out, rmask, in_place=True)
     del base
     out = run.call(steps["activation"], run.call(steps["dropout"], out))
@@ -158,21 +155,21 @@ def convolution(run: Pass, steps: Steps, hidden_states: Tensor, residual_states:
 
 def loss(tape: Tape, logits: Tensor, labels: Tensor) -> Tensor:
     """The classification loss over the sequences that have a label: here all of them."""
-    label_index = tape.made((*labels.shape, len(labels.shape)), _INT64, tape.new(labels.shape, _BOOL))
-    rows = Tensor(label_index.storage, logits.shape, (1, 0), _INT64, is_view=True)
+    label_index = tape.made((*labels.shape, len(labels.shape)), INT64, tape.new(labels.shape, BOOL))
+    rows = Tensor(label_index.storage, logits.shape, (1, 0), INT64, is_view=True)
     labeled_logits = tape.gather(logits, rows)
     del rows
     labels = tape.like(labels)
-    return tape.cross_entropy(tape.to(labeled_logits, _FLOAT32), labels)
+    return tape.cross_entropy(tape.to(labeled_logits, FLOAT32), labels)
 
 
 def relative_positions(tape: Tape, length: int) -> Tensor:
     """build_relative_position: the bucket of the distance between each pair of tokens."""
-    q_ids = tape.new((length,), _INT64)
-    k_ids = tape.new((length,), _INT64)
-    rel_pos_ids = tape.new((length, length), _INT64)
+    q_ids = tape.new((length,), INT64)
+    k_ids = tape.new((length,), INT64)
+    rel_pos_ids = tape.new((length, length), INT64)
     rel_pos_ids = _log_buckets(tape, rel_pos_ids)
-    rel_pos_ids = tape.made(rel_pos_ids.shape, _INT64, q_ids, k_ids)
+    rel_pos_ids = tape.made(rel_pos_ids.shape, INT64, q_ids, k_ids)
     return tape.view(rel_pos_ids, (1, length, length))
 
 
@@ -183,11 +180,11 @@ def _log_buckets(tape: Tape, relative_pos: Tensor) -> Tensor:
     def made(item: int, *of: Tensor) -> Tensor:
         return tape.made(shape, item, *of)
 
-    sign = made(_INT64)
-    abs_pos = made(_INT64, made(_BOOL, made(_BOOL), made(_BOOL)), tape.new((), _INT64), made(_INT64))
+    sign = made(INT64)
+    abs_pos = made(INT64, made(BOOL, made(BOOL), made(BOOL)), tape.new((), INT64), made(INT64))
     # ceil(log(abs_pos / mid) / log(...) * (mid - 1)) + mid
     log_pos = made(
-        _FLOAT32,
-        made(_FLOAT32, made(_FLOAT32, made(_FLOAT32, made(_FLOAT32, made(_FLOAT32)), tape.like(tape.new(()))))),
+        FLOAT32,
+        made(FLOAT32, made(FLOAT32, made(FLOAT32, made(FLOAT32, made(FLOAT32)), tape.like(tape.new(()))))),
     )
-    return made(_FLOAT32, sign, abs_pos, log_pos, made(_BOOL), made(_FLOAT32), made(_FLOAT32))
+    return made(FLOAT32, sign, abs_pos, log_pos, made(BOOL), made(FLOAT32), made(FLOAT32))

@@ -7,9 +7,7 @@ lifetime of tensors depends on them.
 from bertcalc.forward.steps import Step
 from bertcalc.memory.simulated_deberta import Pass, Steps, for_each, for_step, scaled_size_sqrt
 from bertcalc.memory.simulated_layers import quotient
-from bertcalc.memory.tape import Tape, Tensor
-
-_INT64, _BOOL = 8, 1
+from bertcalc.memory.tape import BOOL, INT64, Tape, Tensor
 
 
 def attention(run: Pass, steps: Steps, hidden_states: Tensor, rel_embeddings: Tensor | None) -> Tensor:
@@ -35,7 +33,7 @@ def attention(run: Pass, steps: Steps, hidden_states: Tensor, rel_embeddings: Te
     else:
         attention_scores = tape.shift(attention_scores)  # rel_att is the number 0
     for_step(run, steps["mask"])
-    attention_mask = tape.new(run.values["attention_mask"].shape, _BOOL)
+    attention_mask = tape.new(run.values["attention_mask"].shape, BOOL)
     attention_scores = tape.masked(attention_scores, tape.like(attention_mask))
     for_step(run, steps["softmax"])
     attention_probs = tape.softmax(attention_scores)
@@ -53,7 +51,7 @@ def _bias(run: Pass, steps: Steps, query_layer: Tensor, key_layer: Tensor, rel_e
     heads = query_layer.shape[1]
     relative_pos = tape.unsqueeze(run.values["relative_pos"], 1)
     for_step(run, steps["near"])
-    att_span = tape.new((), _INT64)
+    att_span = tape.new((), INT64)
     rel_embeddings = _near(
         tape, rel_embeddings, steps["near"].gives.shape[1:], tape.like(att_span), tape.like(att_span)
     )
@@ -99,8 +97,8 @@ def _near(tape: Tape, rel_embeddings: Tensor, shape: tuple[int, ...], _start: Te
 
 def relative_positions(tape: Tape, length: int) -> Tensor:
     """build_relative_position: the distance between each pair of tokens."""
-    q_ids = tape.new((length,), _INT64)
-    k_ids = tape.new((length,), _INT64)
-    rel_pos_ids = tape.like(tape.new((length, length), _INT64))
+    q_ids = tape.new((length,), INT64)
+    k_ids = tape.new((length,), INT64)
+    rel_pos_ids = tape.like(tape.new((length, length), INT64))
     del q_ids, k_ids
     return tape.unsqueeze(rel_pos_ids, 0)

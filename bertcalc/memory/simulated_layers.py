@@ -5,9 +5,7 @@ Each function has the operations and variables of transformers 5.23 in their ord
 
 from typing import Any
 
-from bertcalc.memory.tape import Tape, Tensor
-
-_FLOAT32 = 4
+from bertcalc.memory.tape import FLOAT32, Tape, Tensor
 
 
 def angles(tape: Tape, positions: Tensor, frequencies: Tensor, head_size: int, item: int) -> tuple[Tensor, Tensor]:
@@ -24,13 +22,13 @@ def angles(tape: Tape, positions: Tensor, frequencies: Tensor, head_size: int, i
 def _products(tape: Tape, positions: Tensor, frequencies: Tensor) -> Tensor:
     """The products of positions and frequencies, which are half the elements of the angles."""
     numbers = tape.new(positions.shape)
-    same = tape.new(frequencies.shape, _FLOAT32 // 2) if frequencies.item != _FLOAT32 else None
-    return tape.made((*positions.shape, *frequencies.shape), _FLOAT32 // 2, numbers, *((same,) if same else ()))
+    same = tape.new(frequencies.shape, FLOAT32 // 2) if frequencies.item != FLOAT32 else None
+    return tape.made((*positions.shape, *frequencies.shape), FLOAT32 // 2, numbers, *((same,) if same else ()))
 
 
 def rotated(tape: Tape, x: Tensor, cosine: Tensor, sine: Tensor, *, wide: bool) -> Tensor:
     """A query or key rotated by the angles, if ``wide`` in float32."""
-    item = _FLOAT32 if wide else x.item
+    item = FLOAT32 if wide else x.item
     cosine, sine = tape.unsqueeze(cosine, 1), tape.unsqueeze(sine, 1)
     return tape.add(tape.multiply(tape.to(x, item), cosine), tape.multiply(_half_turned(tape, tape.to(x, item)), sine))
 
@@ -57,7 +55,7 @@ def repeated(tape: Tape, x: Tensor, heads: int) -> Tensor:
 def layer_norm(tape: Tape, x: Tensor, weight: Tensor, bias: Tensor) -> Tensor:
     """DebertaLayerNorm: torch's LayerNorm, written out in float32."""
     item, last = x.item, len(x.shape) - 1
-    x = tape.to(x, _FLOAT32)
+    x = tape.to(x, FLOAT32)
     mean = tape.mean(x, last)
     variance = tape.mean(tape.function("pow", tape.subtract(x, mean)), last)
     x = tape.quotient(tape.subtract(x, mean), tape.function("sqrt", tape.shift(variance)))
@@ -68,7 +66,7 @@ def layer_norm(tape: Tape, x: Tensor, weight: Tensor, bias: Tensor) -> Tensor:
 def rms_norm(tape: Tape, x: Tensor, weight: Tensor) -> Tensor:
     """RMSNorm: each row divided by the root of its mean square, which is computed in float32."""
     item = x.item
-    x = tape.to(x, _FLOAT32)
+    x = tape.to(x, FLOAT32)
     variance = tape.mean(tape.function("pow", x), len(x.shape) - 1)
     x = tape.multiply(x, tape.function("rsqrt", tape.shift(variance)))
     return tape.multiply(weight, tape.to(x, item))

@@ -7,11 +7,9 @@ from collections.abc import Iterable, Iterator
 
 from bertcalc.memory.optimizers import OPTIMIZERS, PRECISIONS, Optimizer, sizes
 from bertcalc.memory.simulated_pass import Pass
-from bertcalc.memory.tape import Tape, Tensor
+from bertcalc.memory.tape import FLOAT32, Tape, Tensor
 from bertcalc.tree import nn
 from bertcalc.tree.nn import Shape
-
-_FLOAT32 = 4
 
 
 class Optimizing:
@@ -26,9 +24,9 @@ class Optimizing:
         for name, parameter in step.parameters.items():
             if parameter.node and self._rule.master:
                 step.memory.where = name
-                self._masters[name] = step.tape.new(parameter.shape, _FLOAT32, "optimizer states")
+                self._masters[name] = step.tape.new(parameter.shape, FLOAT32, "optimizer states")
             if parameter.node and self._rule.gradient != self._rule.weight:
-                parameter.node.grad = step.tape.new(parameter.shape, _FLOAT32, "gradients")
+                parameter.node.grad = step.tape.new(parameter.shape, FLOAT32, "gradients")
 
     def step(self) -> None:
         """Update every parameter that has a gradient."""
@@ -42,7 +40,7 @@ class Optimizing:
             _update(tape, self._optimizer, self._each(trained.items()))
             return
         for memory.where, tensor in trained.items():
-            gradient = tape.like(tensor) if self._rule.gradient != _FLOAT32 else None
+            gradient = tape.like(tensor) if self._rule.gradient != FLOAT32 else None
             _update(tape, self._optimizer, [tensor])
             del gradient
 
@@ -60,7 +58,7 @@ class Optimizing:
 
 def _states(optimizer: Optimizer, tensor: Tensor) -> list[tuple[Shape, int]]:
     """The shapes of a tensor's states, and the bytes of their elements."""
-    steps = ((), _FLOAT32)  # a counter, which PyTorch keeps on the CPU
+    steps = ((), FLOAT32)  # a counter, which PyTorch keeps on the CPU
     average = (tensor.shape, tensor.item)
     match optimizer:
         case "sgd":

@@ -14,13 +14,12 @@ from bertcalc.memory.optimizers import ITEM_BYTES, PRECISIONS
 from bertcalc.memory.plan import Inference, Plan
 from bertcalc.memory.saved import fuse_attention, recomputed_in
 from bertcalc.memory.simulated_activations import simulate_activation
-from bertcalc.memory.tape import Memory, Region, Tape, Tensor
+from bertcalc.memory.tape import BOOL, FLOAT32, INT32, INT64, Memory, Region, Tape, Tensor
 from bertcalc.problem import InputError, Problem
 from bertcalc.text import N_
 from bertcalc.tree.nn import Activation, Conv1D, Convolution, Dropout, Embedding, Linear, Norm, Shape, split_layer
 
 CHOICES = N_("{architecture} cannot be trained with summary_use_proj False: there is no score for each choice.")
-_INT64 = 8
 _ENCODED = "encoder_hidden_states"
 # The variables that hold the ids for the tables; the word ids have the name of the input.
 _IDS = {"word": "", "token type": "types", "position": "positions", "task type": "tasks"}
@@ -103,7 +102,7 @@ class Pass:
         frozen = self.plan.freezing.owned(self.model)
         for _path, module, _copies in self.model.modules(folded=False):
             for name, (shape, whole) in module.buffers.items():
-                self.buffers[name] = tape.new(shape, _INT64 if whole else self.width, "buffers and batch")
+                self.buffers[name] = tape.new(shape, INT64 if whole else self.width, "buffers and batch")
         for name, shape, *_rest in self.model.tensors(folded=False):
             xielu = name.endswith((".alpha_p", ".alpha_n"))  # bfloat16 whatever the type of the model
             self.memory.where = name
@@ -117,7 +116,7 @@ class Pass:
             if step.name == "input_ids":
                 for name, there in given.items():
                     if there:
-                        self.batch[name] = tape.new(step.gives.shape, _INT64, "buffers and batch")
+                        self.batch[name] = tape.new(step.gives.shape, INT64, "buffers and batch")
             for value in step.takes:
                 if value.name == _ENCODED and _ENCODED not in self.batch:
                     self.batch[_ENCODED] = tape.new(value.shape, self.width, "buffers and batch")
@@ -137,7 +136,7 @@ class Pass:
         if cls.per_token and name == "labels":
             shape = self.batch["input_ids"].shape
         regression = cls.task == "sequence-classification" and self.model.config.num_labels == 1
-        return self.tape.new(shape, 4 if regression else _INT64, "buffers and batch")
+        return self.tape.new(shape, FLOAT32 if regression else INT64, "buffers and batch")
 
     def trained(self) -> dict[str, Tensor]:
         return {name: tensor for name, tensor in self.parameters.items() if tensor.node and tensor.node.grad}
@@ -247,7 +246,7 @@ class Pass:
                 return self.call(step, *taken)
             case "softmax", _:
                 (x,) = taken
-                return tape.to(tape.softmax(tape.to(x, 4)), x.item) if step.wide else tape.softmax(x)
+                return tape.to(tape.softmax(tape.to(x, FLOAT32)), x.item) if step.wide else tape.softmax(x)
             case "multiply", "mask_padding":
                 values["mask"] = tape.to(tape.unsqueeze(values["ones"], 2), taken[0].item)
                 return tape.multiply(taken[0], values["mask"])
@@ -264,7 +263,7 @@ class Pass:
                 return layers.repeated(tape, taken[0], shape[1])
             case "gather", _:  # the last token of each choice
                 (x,) = taken
-                values["cls_index"] = tape.new((*x.shape[:2], 1, x.shape[3]), _INT64)
+                values["cls_index"] = tape.new((*x.shape[:2], 1, x.shape[3]), INT64)
                 return tape.squeeze(tape.gather(x, values["cls_index"]), 2)
             case "scale", _:
                 return tape.scale(*taken)
@@ -357,11 +356,11 @@ class Pass:
         if role == "relative position":
             return self._buckets(step.takes[0].shape)
         if self._own_positions and role == "token type":
-            values["types"] = self.batch.get("token_type_ids") or tape.new(step.gives.shape[:2], _INT64)
+            values["types"] = self.batch.get("token_type_ids") or tape.new(step.gives.shape[:2], INT64)
         if "positions" not in values and not self._own_positions:
             self._number_tokens(values[step.takes[0].name])
         if role == "task type":
-            values["tasks"] = tape.new(step.takes[0].shape, _INT64)
+            values["tasks"] = tape.new(step.takes[0].shape, INT64)
         if role not in _IDS:
             raise NotImplementedError(f"Nothing says where the ids of {step.name} come from.")
         return values[_IDS[role] or step.takes[0].name]
@@ -370,8 +369,8 @@ class Pass:
         """DeBERTa's body makes a float32 mask if none is given, and token types, which it does not use."""
         shape = self._sides
         given = self.batch.get("attention_mask")
-        self.values["ones"] = self.tape.view(given, shape) if given else self.tape.new(shape, 4)
-        self.values["no_types"] = self.tape.new(shape, _INT64)
+        self.values["ones"] = self.tape.view(given, shape) if given else self.tape.new(shape, FLOAT32)
+        self.values["no_types"] = self.tape.new(shape, INT64)
 
     def _make_no_positions(self) -> None:
         """DeBERTa's zeros in place of position embeddings."""
@@ -399,7 +398,7 @@ class Pass:
         if self._counts_from_padding:
             positions = _positions_after_padding(tape, ids, cached=self.model.family.base.caches)
         else:
-            positions = Tensor(positions.storage, (1, batch[1]), positions.strides, _INT64, is_view=True)
+            positions = Tensor(positions.storage, (1, batch[1]), positions.strides, INT64, is_view=True)
         self.values["positions"] = positions
         if not self._has_types:
             return
@@ -408,8 +407,8 @@ class Pass:
         elif self._version == 4:
             types = self.buffers["token_type_ids"]
         else:
-            types = tape.new(positions.shape, _INT64)
-        self.values["types"] = Tensor(types.storage, batch, types.strides, _INT64, is_view=True)
+            types = tape.new(positions.shape, INT64)
+        self.values["types"] = Tensor(types.storage, batch, types.strides, INT64, is_view=True)
 
     def _rotated(self, step: Step, role: str, x: Tensor, cosine: Tensor) -> Tensor:
         """The rotated query or key; if they are computed in float32, both are cast back once the key is there."""
@@ -430,19 +429,19 @@ class Pass:
         given = self.batch.get("attention_mask")
         if given and len(given.shape) > 2:  # (batch, choices, length)
             given = tape.view(given, x.shape[:2])
-            counts = self.values["counts"] = tape.new((x.shape[0], 1), _INT64)
+            counts = self.values["counts"] = tape.new((x.shape[0], 1), INT64)
             return tape.divide(tape.sum_along(tape.masked(x, given), 1), counts)
         if given is None and step.takes[1].ids:  # no mask: the mean of all tokens
             return tape.squeeze(tape.mean(x, 1), 1)
         if given is None:
-            given = self.values["all_tokens"] = tape.new(x.shape[:2], 1)
+            given = self.values["all_tokens"] = tape.new(x.shape[:2], BOOL)
         if not step.in_place:
-            return tape.divide(tape.sum_along(tape.masked(x, given), 1), tape.new((x.shape[0], 1), _INT64))
+            return tape.divide(tape.sum_along(tape.masked(x, given), 1), tape.new((x.shape[0], 1), INT64))
         sums = tape.sum_along(tape.masked(x, given), 1)
         (made,) = (one for one in self.steps if one.gives == step.takes[0])
         if made.variable == step.variable:
             del self.values[step.takes[0].name], x
-        return tape.divide(sums, tape.new((sums.shape[0], 1), _INT64), in_place=True)
+        return tape.divide(sums, tape.new((sums.shape[0], 1), INT64), in_place=True)
 
     def _attention(self, step: Step, query: Tensor, key: Tensor, value: Tensor) -> Tensor:
         """The fused attention core, which makes its own additive mask from the boolean one."""
@@ -468,8 +467,8 @@ class Pass:
     def _first_token(self, x: Tensor) -> Tensor:
         """The first token of each sequence that is no padding; without a mask its index is one number for all."""
         tape, rows = self.tape, x.shape[:1]
-        self.values["rows"] = tape.new(rows, _INT64)
-        self.values["columns"] = tape.new(rows if self._given_mask else (), _INT64)
+        self.values["rows"] = tape.new(rows, INT64)
+        self.values["columns"] = tape.new(rows if self._given_mask else (), INT64)
         if not self._given_mask:
             return tape.index(tape.select(x), [self.values["rows"]])
         return tape.index(x, [self.values["rows"], self.values["columns"]])
@@ -492,7 +491,7 @@ class Pass:
 
     def _number_positions(self) -> None:
         """Make the position ids in the body, from 0; a body with a cache adds its length."""
-        positions = self.tape.new(self.batch["input_ids"].shape[-1:], _INT64)
+        positions = self.tape.new(self.batch["input_ids"].shape[-1:], INT64)
         if self.model.family.base.caches:
             positions = self.tape.shift(positions)
         self.values["positions"] = self.tape.unsqueeze(positions, 0)
@@ -501,11 +500,11 @@ class Pass:
         """The scores of the last token of each sequence that is no padding."""
         tape, ids = self.tape, self.batch["input_ids"]
         if self.model.config.pad_token_id is None:
-            return tape.index(tape.select(scores), [tape.new(ids.shape[:1], _INT64)])
-        self.values["no_padding"] = tape.made(ids.shape, 4, tape.new(ids.shape, 1))
-        self.values["numbers"] = tape.new(ids.shape[1:], 4)
-        self.values["last"] = tape.made(ids.shape[:1], _INT64, tape.new(ids.shape, 4))
-        return tape.index(scores, [tape.new(ids.shape[:1], _INT64), self.values["last"]])
+            return tape.index(tape.select(scores), [tape.new(ids.shape[:1], INT64)])
+        self.values["no_padding"] = tape.made(ids.shape, INT32, tape.new(ids.shape, BOOL))
+        self.values["numbers"] = tape.new(ids.shape[1:], INT32)
+        self.values["last"] = tape.made(ids.shape[:1], INT64, tape.new(ids.shape, INT32))
+        return tape.index(scores, [tape.new(ids.shape[:1], INT64), self.values["last"]])
 
     def _look_for_padding(self, shape: Shape) -> None:
         """Check for padding without a mask, as transformers does for a warning.
@@ -513,22 +512,22 @@ class Pass:
         It looks at the first and the last along the second axis: of tokens, or of choices if the body flattens them.
         """
         if not self.padded and self.model.config.pad_token_id is not None:
-            ends = self.tape.made((shape[0], 2, *shape[2:]), _INT64, self.tape.new((2,), _INT64))
-            self.tape.made((), 1, ends, self.tape.new(ends.shape, 1))
+            ends = self.tape.made((shape[0], 2, *shape[2:]), INT64, self.tape.new((2,), INT64))
+            self.tape.made((), BOOL, ends, self.tape.new(ends.shape, BOOL))
 
     def _distances(self, step: Step) -> Tensor:
         """The indices of the distance embeddings, as transformers 4 computes them."""
         tape, path = self.tape, step.name.rpartition(".")[0]
         queries, keys = step.takes[0].shape
-        made = [tape.new(shape, _INT64) for shape in ((queries,), (keys,), (queries, keys))]
+        made = [tape.new(shape, INT64) for shape in ((queries,), (keys,), (queries, keys))]
         self.values |= {f"{path}.{name}": tensor for name, tensor in zip(DISTANCES, made, strict=True)}
         return tape.like(tape.like(made[2]))
 
     def _buckets(self, square: tuple[int, ...]) -> Tensor:
         """The bucket of the distance between each pair of tokens, as MPNet computes it."""
         tape = self.tape
-        rows, columns = (tape.new(square[:1], _INT64) for _axis in range(2))
-        distances = tape.new(square, _INT64)
+        rows, columns = (tape.new(square[:1], INT64) for _axis in range(2))
+        distances = tape.new(square, INT64)
         buckets = _bucket(tape, distances)
         self.values |= dict(zip(BUCKETS, (rows, columns, distances, buckets), strict=True))
         return buckets
@@ -564,18 +563,18 @@ class Pass:
         if self.padded:
             given = self.tape.view(self.batch["attention_mask"], (batch, length))
         else:
-            given = self.values["ones"] = tape.new((batch, length), 4)
+            given = self.values["ones"] = tape.new((batch, length), FLOAT32)
         self.values["attention_mask"] = self._inverted(self._causal(given) if decoder else given)
         if decoder and _ENCODED in self.batch:
-            self.values["encoder_ones"] = tape.new(self.batch[_ENCODED].shape[:2], 4)
+            self.values["encoder_ones"] = tape.new(self.batch[_ENCODED].shape[:2], FLOAT32)
             self.values["encoder_attention_mask"] = self._inverted(self.values["encoder_ones"])
 
     def _causal(self, given: Tensor) -> Tensor:
         """The causal mask of transformers 4: get_extended_attention_mask in its modeling_utils.py."""
         tape, (batch, length) = self.tape, given.shape
         square = (batch, length, length)
-        numbers = tape.new((length,), _INT64)
-        allowed = tape.made(square, 1, tape.new(square, _INT64))
+        numbers = tape.new((length,), INT64)
+        allowed = tape.made(square, BOOL, tape.new(square, INT64))
         causal = tape.made(square, given.item, allowed)
         del allowed
         return tape.made((batch, 1, length, length), given.item, numbers, causal)
@@ -592,14 +591,14 @@ class Pass:
     def _look_for_starts(self) -> None:
         """Look for packed sequences, as transformers does if a decoder's mask gets position ids."""
         tape, (batch, length) = self.tape, self._sides
-        first = tape.new((batch, 1), _INT64)
-        differences = tape.made((batch, length), _INT64, tape.new((batch, length + 1), _INT64))
-        counted = tape.made((batch, length), _INT64, tape.new((batch, length), 1))
-        tape.made((), 1, first, differences, counted, tape.new((batch,), 1))
+        first = tape.new((batch, 1), INT64)
+        differences = tape.made((batch, length), INT64, tape.new((batch, length + 1), INT64))
+        counted = tape.made((batch, length), INT64, tape.new((batch, length), BOOL))
+        tape.made((), BOOL, first, differences, counted, tape.new((batch,), BOOL))
 
     def _find_no_padding(self) -> None:
         """Check a given mask, which is dropped because it has no zeros."""
-        self.tape.made((), 1, self.tape.new(self._sides, 1))
+        self.tape.made((), BOOL, self.tape.new(self._sides, BOOL))
 
     def _mask_of(self, step: Step) -> str:
         """The name of the mask for the attention core that a step is in."""
@@ -611,12 +610,12 @@ class Pass:
         """The mask of transformers' masking_utils: additive, or boolean with fused attention."""
         tape = self.tape
         batch, length = self._sides
-        padding = tape.new((batch, length), 1) if self._given_mask else None
+        padding = tape.new((batch, length), BOOL) if self._given_mask else None
         if self._given_mask and not self.model.config.is_decoder:
-            tape.new((), 1)  # whether there is no padding
+            tape.new((), BOOL)  # whether there is no padding
         elif self._fused and not window:
             for _time in range(2):  # the same check, by counting
-                tape.made((), 1, tape.new((), _INT64))
+                tape.made((), BOOL, tape.new((), INT64))
         allowed = self._allowed(batch, length, window)
         if self._fused:
             return allowed
@@ -630,18 +629,18 @@ class Pass:
     def _allowed(self, batch: int, length: int, window: bool) -> Tensor:
         """The boolean mask: which tokens each token may see."""
         tape, row = self.tape, (length,)
-        rows, heads = tape.new((batch,), _INT64), tape.new((1,), _INT64)
-        queries = tape.like(tape.new(row, _INT64))
-        keys = tape.like(tape.new(row, _INT64))
-        one = tape.new((), 1) if self._given_mask else None
+        rows, heads = tape.new((batch,), INT64), tape.new((1,), INT64)
+        queries = tape.like(tape.new(row, INT64))
+        keys = tape.like(tape.new(row, INT64))
+        one = tape.new((), BOOL) if self._given_mask else None
         if window:
             allowed = _in_window(tape, (1, 1, length, length))
         else:
-            allowed = tape.new((1, 1, length, length if self.model.config.is_decoder else 1), 1)
+            allowed = tape.new((1, 1, length, length if self.model.config.is_decoder else 1), BOOL)
         if self._given_mask:
             allowed = tape.like(allowed)
             del one
-            allowed = tape.made((batch, 1, length, length), 1, tape.new((batch, 1, 1, length), 1))
+            allowed = tape.made((batch, 1, length, length), BOOL, tape.new((batch, 1, 1, length), BOOL))
         del rows, heads, queries, keys
         return allowed
 
@@ -663,12 +662,12 @@ class Pass:
         """The loss as the class computes it."""
         tape, cls, batch = self.tape, self.model.cls, self.batch
         if cls.widens_scores or cls.task == "causal-lm":
-            logits = [tape.to(scores, 4) for scores in logits]
+            logits = [tape.to(scores, FLOAT32) for scores in logits]
         match cls.task:
             case "masked-lm" | "next-sentence" | "token-classification":
                 return self._classified(logits[0], batch["labels"])
             case "sequence-classification" if cls.flattens_regression and self.model.config.num_labels == 1:
-                logits[0] = tape.to(tape.view(logits[0], batch["labels"].shape), 4)
+                logits[0] = tape.to(tape.view(logits[0], batch["labels"].shape), FLOAT32)
                 return tape.mean_squared_error(logits[0], batch["labels"])
             case "sequence-classification" if cls.flattens_regression:
                 return deberta.loss(tape, logits[0], batch["labels"])
@@ -679,8 +678,8 @@ class Pass:
                 return self._classified(logits[0], batch["labels"])
             case "causal-lm":
                 labels = batch["labels"]
-                padded = tape.new((labels.shape[0], labels.shape[1] + 1), _INT64)
-                rows = Tensor(padded.storage, labels.shape, padded.strides, _INT64, is_view=True)
+                padded = tape.new((labels.shape[0], labels.shape[1] + 1), INT64)
+                rows = Tensor(padded.storage, labels.shape, padded.strides, INT64, is_view=True)
                 return self._classified(logits[0], tape.contiguous(rows))
             case "pretraining":
                 words = self._classified(logits[0], batch["labels"])
@@ -688,7 +687,7 @@ class Pass:
                 sentences = self._classified(logits[1], batch[order])
                 return tape.add(words, sentences)
             case "replaced-tokens":
-                return tape.binary_cross_entropy(logits[0], tape.to(batch["labels"], 4))
+                return tape.binary_cross_entropy(logits[0], tape.to(batch["labels"], FLOAT32))
             case "question-answering":
                 start, end = tape.like(batch["start_positions"]), tape.like(batch["end_positions"])  # clamped
                 starts = tape.cross_entropy(logits[0], start)
@@ -703,22 +702,22 @@ class Pass:
 
 def _positions_after_padding(tape: Tape, ids: Tensor, *, cached: bool) -> Tensor:
     """Position ids as in fairseq's make_positions, with int32 in between; a body with a cache adds its length."""
-    mask = tape.made(ids.shape, 4, tape.new(ids.shape, 1))
-    counted = tape.made(ids.shape, 4, tape.new(ids.shape, _INT64))
+    mask = tape.made(ids.shape, INT32, tape.new(ids.shape, BOOL))
+    counted = tape.made(ids.shape, INT32, tape.new(ids.shape, INT64))
     if cached:
         counted = tape.shift(counted)
     counted = tape.multiply(counted, mask)
-    return tape.shift(tape.new(counted.shape, _INT64))
+    return tape.shift(tape.new(counted.shape, INT64))
 
 
 def _bucket(tape: Tape, distances: Tensor) -> Tensor:
     """T5's relative_position_bucket: logarithmic buckets for large distances, computed in float32."""
     shape, like = distances.shape, tape.like
     n = like(distances)
-    found = like(like(tape.made(shape, _INT64, tape.new(shape, 1))))  # 0 + (n < 0) * num_buckets
+    found = like(like(tape.made(shape, INT64, tape.new(shape, BOOL))))  # 0 + (n < 0) * num_buckets
     n = like(n)
-    small = tape.new(shape, 1)
-    large = like(tape.made(shape, _INT64, like(like(like(like(tape.new(shape)))))))
+    small = tape.new(shape, BOOL)
+    large = like(tape.made(shape, INT64, like(like(like(like(tape.new(shape)))))))
     large = like(large, like(large))
     like(n, small, large)  # torch.where, added to ``found`` in place
     return found
@@ -736,8 +735,8 @@ def _windowed(steps: Sequence[Step]) -> set[str]:
 
 def _in_window(tape: Tape, square: tuple[int, ...]) -> Tensor:
     """The boolean mask of a window: tokens that are near each other, and not before the first one."""
-    one = tape.new((), 1)
-    near = tape.made(square, 1, tape.like(tape.new(square, _INT64)))
+    one = tape.new((), BOOL)
+    near = tape.made(square, BOOL, tape.like(tape.new(square, INT64)))
     allowed = tape.like(near)
     del one, near
-    return tape.like(allowed, tape.new((*square[:3], 1), 1))
+    return tape.like(allowed, tape.new((*square[:3], 1), BOOL))

@@ -16,6 +16,7 @@ from weakref import ref
 
 from bertcalc.tree.nn import Shape
 
+BOOL, INT32, INT64, FLOAT32 = 1, 4, 8, 4  # bytes of an element
 Area = Literal["weights", "buffers and batch", "gradients", "optimizer states", "kept activations", "temporaries"]
 AREAS: tuple[Area, ...] = get_args(Area)
 Phase = Literal["before", "forward", "loss", "backward", "optimizer"]
@@ -519,7 +520,7 @@ class Tape:
             return x
         if not fused or p == 1:
             return self.multiply(x, self.new((), x.item) if p == 1 else self.like(x))
-        return self.record((x,), self.like(x), (self.new(x.shape, 1),))
+        return self.record((x,), self.like(x), (self.new(x.shape, BOOL),))
 
     def _each(self, x: Tensor, y: Tensor) -> Tensor:
         """The output of an elementwise operation of two tensors, with the strides that PyTorch gives it."""
