@@ -5,23 +5,15 @@ the lifetime of tensors depends on them.
 """
 
 from collections.abc import Mapping, Sequence
-from typing import Protocol
+from typing import TYPE_CHECKING
 
 from bertcalc.forward.steps import Step
 from bertcalc.memory.tape import BOOL, FLOAT32, INT64, Tape, Tensor, is_contiguous
 
+if TYPE_CHECKING:  # simulated_pass imports this module
+    from bertcalc.memory.simulated_pass import Pass
+
 Steps = Mapping[str, Step]  # of a module, by their roles
-
-
-class Pass(Protocol):
-    """The part of simulated_pass.Pass that is used here."""
-
-    tape: Tape
-    parameters: dict[str, Tensor]
-    values: dict[str, Tensor]  # the variables of forward methods
-
-    def call(self, step: Step, x: Tensor) -> Tensor:
-        """Run the module of a step."""
 
 
 def together(steps: Sequence[Step]) -> dict[str, dict[str, Step]]:
@@ -38,7 +30,7 @@ def together(steps: Sequence[Step]) -> dict[str, dict[str, Step]]:
     return found
 
 
-def attention(run: Pass, steps: Steps, hidden_states: Tensor, rel_embeddings: Tensor | None) -> Tensor:
+def attention(run: "Pass", steps: Steps, hidden_states: Tensor, rel_embeddings: Tensor | None) -> Tensor:
     """DisentangledSelfAttention.forward, with the steps of our program by role."""
     tape, item = run.tape, hidden_states.item
     batch, heads, length, size = steps["query_heads"].gives.shape
@@ -67,7 +59,7 @@ def attention(run: Pass, steps: Steps, hidden_states: Tensor, rel_embeddings: Te
     return tape.view(context_layer, (batch, length, heads * size))
 
 
-def _bias(run: Pass, steps: Steps, query_layer: Tensor, key_layer: Tensor, rel_embeddings: Tensor) -> Tensor:
+def _bias(run: "Pass", steps: Steps, query_layer: Tensor, key_layer: Tensor, rel_embeddings: Tensor) -> Tensor:
     """disentangled_attention_bias with both c2p and p2c in pos_att_type, in any order."""
     tape, item = run.tape, query_layer.item
     batch, heads, _rows, size = steps["pos_key_heads"].gives.shape
@@ -105,7 +97,7 @@ def _bias(run: Pass, steps: Steps, query_layer: Tensor, key_layer: Tensor, rel_e
     return tape.add(score, tape.divide(p2c_att, tape.to(scale, item)), in_place=True)
 
 
-def for_step(run: Pass, step: Step) -> None:
+def for_step(run: "Pass", step: Step) -> None:
     """Attribute the following changes to that step."""
     run.tape.memory.where = step.name
 
@@ -130,7 +122,7 @@ def for_each(positions: Tensor, scores: Tensor) -> Tensor:
     return Tensor(positions.storage, (*heads, length, length), strides, INT64, is_view=True)
 
 
-def convolution(run: Pass, steps: Steps, hidden_states: Tensor, residual_states: Tensor) -> Tensor:
+def convolution(run: "Pass", steps: Steps, hidden_states: Tensor, residual_states: Tensor) -> Tensor:
     """ConvLayer.forward."""
     tape, input_mask = run.tape, run.values["ones"]
     for_step(run, steps["convolution"])

@@ -4,13 +4,18 @@ Each function has the operations and variables of modeling_deberta.py in transfo
 lifetime of tensors depends on them.
 """
 
+from typing import TYPE_CHECKING
+
 from bertcalc.forward.steps import Step
-from bertcalc.memory.simulated_deberta import Pass, Steps, for_each, for_step, scaled_size_sqrt
+from bertcalc.memory.simulated_deberta import Steps, for_each, for_step, scaled_size_sqrt
 from bertcalc.memory.simulated_layers import quotient
 from bertcalc.memory.tape import BOOL, INT64, Tape, Tensor
 
+if TYPE_CHECKING:  # simulated_pass imports this module
+    from bertcalc.memory.simulated_pass import Pass
 
-def attention(run: Pass, steps: Steps, hidden_states: Tensor, rel_embeddings: Tensor | None) -> Tensor:
+
+def attention(run: "Pass", steps: Steps, hidden_states: Tensor, rel_embeddings: Tensor | None) -> Tensor:
     """DisentangledSelfAttention.forward, with the steps of our program by role."""
     tape, item = run.tape, hidden_states.item
     batch, heads, length, size = steps["query_heads"].gives.shape
@@ -45,7 +50,7 @@ def attention(run: Pass, steps: Steps, hidden_states: Tensor, rel_embeddings: Te
     return tape.view(context_layer, (batch, length, heads * size))
 
 
-def _bias(run: Pass, steps: Steps, query_layer: Tensor, key_layer: Tensor, rel_embeddings: Tensor) -> Tensor:
+def _bias(run: "Pass", steps: Steps, query_layer: Tensor, key_layer: Tensor, rel_embeddings: Tensor) -> Tensor:
     """disentangled_att_bias."""
     tape = run.tape
     heads = query_layer.shape[1]
@@ -83,7 +88,7 @@ def _heads(tape: Tape, x: Tensor, heads: int) -> Tensor:
     return tape.permute(tape.view(x, (batch, length, heads, quotient(width, heads))), (0, 2, 1, 3))
 
 
-def _bias_of_heads(run: Pass, step: Step, heads: int) -> Tensor:
+def _bias_of_heads(run: "Pass", step: Step, heads: int) -> Tensor:
     """The learned bias of the query or the value, with the axes of heads."""
     bias = run.tape.unsqueeze(run.tape.unsqueeze(run.parameters[step.tensors[0].name], 0), 0)
     return _heads(run.tape, bias, heads)
