@@ -74,7 +74,6 @@ class Pass:
             model.cls.task == "multiple-choice"
             and any(step.operation == "mean" and step.takes[1].ids for step in self.steps)
         )
-        self._own_masks = any("masks" in step.asides for step in self.steps)
         self._own_positions = numbers_positions(self.steps)
         # Arguments of each layer that a checkpoint holds, besides the values of steps.
         self._handed: list[str] = []
@@ -144,7 +143,7 @@ class Pass:
     def forward(self) -> list[Tensor]:
         """Run the forward pass and return what the model returns: the loss first, if the class has one."""
         self.memory.phase = "forward"
-        in_encoder = self._own_masks
+        in_encoder = any("masks" in step.asides for step in self.steps)  # the body makes the masks earlier
         if _ENCODED in self.batch:
             self.values[_ENCODED] = self.batch[_ENCODED]
         for at, step in enumerate(self.steps):
@@ -664,8 +663,6 @@ class Pass:
         if cls.widens_scores or cls.task == "causal-lm":
             logits = [tape.to(scores, FLOAT32) for scores in logits]
         match cls.task:
-            case "masked-lm" | "next-sentence" | "token-classification":
-                return self._classified(logits[0], batch["labels"])
             case "sequence-classification" if cls.flattens_regression and self.model.config.num_labels == 1:
                 logits[0] = tape.to(tape.view(logits[0], batch["labels"].shape), FLOAT32)
                 return tape.mean_squared_error(logits[0], batch["labels"])
@@ -674,7 +671,7 @@ class Pass:
             case "sequence-classification" if self.model.config.num_labels == 1:
                 scores, labels = tape.squeeze(logits[0]), batch["labels"]
                 return tape.mean_squared_error(tape.squeeze(scores, 0) if scores.shape == (1,) else scores, labels)
-            case "sequence-classification" | "multiple-choice":
+            case "masked-lm" | "next-sentence" | "token-classification" | "sequence-classification" | "multiple-choice":
                 return self._classified(logits[0], batch["labels"])
             case "causal-lm":
                 labels = batch["labels"]

@@ -535,9 +535,8 @@ class Tape:
         return self.record((x, y), total, (), lambda grad: (grad, grad.detached()))
 
     def subtract(self, x: Tensor, y: Tensor) -> Tensor:
-        difference = self.new(broadcast(x.shape, y.shape), common_item(x, y))
         needed = y.node is not None
-        return self.record((x, y), difference, (), lambda grad: (grad, self.like(grad) if needed else None))
+        return self.record((x, y), self._each(x, y), (), lambda grad: (grad, self.like(grad) if needed else None))
 
     def multiply(self, x: Tensor, y: Tensor) -> Tensor:
         """The elementwise product: the gradient of each factor needs the other one."""
