@@ -111,12 +111,10 @@ def changes_of(subject: Subject, how: Plan | Inference, batch_size: int, sequenc
     return changes_in(subject.model(), how, sizes)
 
 
-def moments_of_step(
-    subject: Subject, how: Plan | Inference, batch_size: int, sequence_length: int, most: int = 300
-) -> list[Moment]:
-    """The curve of a whole step, thinned to at most ``most`` moments: of each run of moments the largest one stays."""
+def moments_of_step(subject: Subject, how: Plan | Inference, batch_size: int, sequence_length: int) -> list[Moment]:
+    """The curve of a whole step, thinned to at most 300 moments: of each run of moments the largest one stays."""
     found = curve(changes_of(subject, how, batch_size, sequence_length))
-    step = -(-len(found) // most)
+    step = -(-len(found) // 300)
     return [max(found[at : at + step], key=lambda moment: moment.live) for at in range(0, len(found), step)]
 
 

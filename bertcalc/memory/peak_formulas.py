@@ -292,9 +292,9 @@ def _in_8_bits(subject: Subject, how: Plan | Inference) -> int:
         return 0
     # The run with momentum shows which tensors are learned: each has one state.
     changes = _changes(*_symbolic(subject, how._replace(optimizer="momentum"), 1, 1)[:4])
-    learned = {_starred(change.where) for change in changes if change.area == "optimizer states"}
+    learned = {_numbered(change.where) for change in changes if change.area == "optimizer states"}
     model = subject.model()
-    tensors = [tensor for tensor in model.tensors() if _starred(tensor.name) in learned]
+    tensors = [tensor for tensor in model.tensors() if _numbered(tensor.name) in learned]
     starts = [model.first_layer(tensor.name) for tensor in tensors]
     trained = optimizers.sizes(map(how.freezing.trained, tensors, starts))
     return OPTIMIZERS[how.optimizer](trained, PRECISIONS[how.precision].state)
@@ -482,7 +482,7 @@ def _temporaries(changes: Sequence[Change], folds: Sequence[_Fold], at: int) -> 
     sums: dict[str, Counter[Monomial]] = {}
     for place, change in enumerate(changes[: at + 1]):
         for one, times in (*left_out.get(place, ()), (change, 1)):
-            name = made_for.setdefault(one.storage, _starred(one.where))
+            name = made_for.setdefault(one.storage, _numbered(one.where))
             sign = (one.area == "temporaries") - (one.moved_from == "temporaries")
             for monomial, count in _terms(sign * times * one.num_bytes).items():
                 sums.setdefault(name, Counter())[monomial] += count
@@ -493,13 +493,8 @@ def _temporaries(changes: Sequence[Change], folds: Sequence[_Fold], at: int) -> 
             yield last[name].where if alone else name, left
 
 
-def _starred(where: str) -> str:
-    """The name with * for the numbers of layers."""
-    return _numbered(where, "*")
-
-
-def _numbered(where: str, number: int | str) -> str:
-    """The name with another number for its layer, everywhere in the name."""
+def _numbered(where: str, number: int | str = "*") -> str:
+    """The name with another number for its layer, everywhere in the name; * for all layers."""
     return ".".join(f"{number}" if part.isdecimal() else part for part in where.split("."))
 
 
