@@ -621,9 +621,9 @@ class Tape:
         """The mean of -log sigmoid, for labels of 0 and 1."""
 
         def rule(grad: Tensor, scores: Tensor, labels: Tensor) -> Gradients:
-            return (self.like(self.like(self.like(scores))),)
+            return (self.like(self._each(self.like(scores), labels)),)  # (sigmoid - label) * grad
 
-        return self.record((scores,), self.new((), scores.item), (scores, labels), rule)
+        return self.record((scores,), self.new((), common_item(scores, labels)), (scores, labels), rule)
 
     def mean_squared_error(self, scores: Tensor, labels: Tensor) -> Tensor:
         """The mean of (score - label)^2."""
