@@ -8,7 +8,7 @@ from typing import Literal, NamedTuple
 from bertcalc.config import Config, sizes_of
 from bertcalc.diagnosis.miscounts import MISCOUNTS, MiscountSizes
 from bertcalc.forward.steps import BATCH
-from bertcalc.memory.optimizers import Optimizer, Part, Precision, elementwise, parts
+from bertcalc.memory.optimizers import Optimizer, Part, Precision, StateSizes, parts
 from bertcalc.presets import PRESETS
 from bertcalc.subject import Subject
 from bertcalc.text import N_
@@ -54,7 +54,7 @@ class Memory(NamedTuple):
     parts: tuple[Part, ...]
 
     def num_bytes(self) -> dict[Part, int]:
-        found = parts(self.parameters, elementwise(self.parameters), self.precision, self.optimizer)
+        found = parts(self.parameters, StateSizes(elements=self.parameters), self.precision, self.optimizer)
         return {part: found[part] for part in self.parts}
 
 

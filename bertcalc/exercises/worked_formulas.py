@@ -30,7 +30,7 @@ from bertcalc.formula import (
     write,
 )
 from bertcalc.forward.steps import BATCH
-from bertcalc.memory.optimizers import elementwise, parts
+from bertcalc.memory.optimizers import StateSizes, parts
 from bertcalc.text import N_
 from bertcalc.tree.nn import Shape, Tensor
 
@@ -123,7 +123,7 @@ def _shape(exercise: Exercise) -> WorkedLine:
 
 
 def _memory(memory: Memory) -> Iterator[WorkedLine]:
-    rules = parts(_PARAMETERS, elementwise(_PARAMETERS), memory.precision, memory.optimizer)
+    rules = parts(_PARAMETERS, StateSizes(elements=_PARAMETERS), memory.precision, memory.optimizer)
     found = memory.num_bytes()
     for part, count in found.items():
         yield _bytes((part,), rules[part], memory, count)

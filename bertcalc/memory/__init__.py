@@ -1,1 +1,1 @@
-"""Bytes: what training and inference keep, read from the steps of the forward pass."""
+"""Memory of training and inference in bytes, derived from the steps of the forward pass."""

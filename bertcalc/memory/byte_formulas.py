@@ -1,4 +1,4 @@
-"""Formulas for memory: the same functions read with symbols, written as LaTeX by SymPy."""
+"""Memory formulas: the functions of ``footprint`` called with SymPy symbols, and written as LaTeX."""
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
@@ -17,8 +17,8 @@ from bertcalc.subject import Subject
 from bertcalc.tree.freezing import Freezing
 from bertcalc.tree.nn import Component
 
-# N: all parameters. Over what is trained: parameters; rows and columns of matrices, parameters of what is none;
-# parameters in tensors too small for 8 bits, blocks of the others. Named as LaTeX writes them.
+# N: all parameters. Of the trained tensors: N_t parameters; R rows and C columns of matrices, v parameters of vectors;
+# N_s parameters in tensors too small for 8 bits, K blocks of the others.
 _PARAMETERS = sympy.Symbol("N")
 _SIZES = StateSizes(*sympy.symbols("N_t R C v N_s K"))
 _LAYERS, _HEADS = SYMBOLS["num_hidden_layers"], SYMBOLS["num_attention_heads"]
@@ -26,7 +26,7 @@ _BATCH, _LENGTH = CALL_SYMBOLS["batch_size"], CALL_SYMBOLS["sequence_length"]
 
 
 class KeptFormulas(NamedTuple):
-    """What autograd keeps, in letters: tensors, bytes for each component; as plain text for each module, and all."""
+    """The memory that autograd keeps, as formulas: by tensor, by component, and as plain text by module and in all."""
 
     saved: tuple[Saved, ...]
     components: Mapping[Component, Formula]
@@ -35,7 +35,7 @@ class KeptFormulas(NamedTuple):
 
 
 def kept_formulas(subject: Subject, plan: Plan, batch_size: int, sequence_length: int) -> KeptFormulas:
-    """The formulas of ``footprint.kept``, in its order; the sizes decide about relative positions alone."""
+    """The formulas of ``footprint.kept``, in its order; the sizes matter only where a 1 changes what is kept."""
     layers = plan.freezing.layers
     if layers == subject.config.num_hidden_layers and "num_hidden_layers" in subject.config.letters_of_sizes():
         plan = plan._replace(freezing=replace(plan.freezing, layers=_LAYERS))
@@ -49,12 +49,12 @@ def korthikanti_formulas(subject: Subject, plan: Plan, batch_size: int, sequence
 
 
 def state_expression(precision: Precision, optimizer: Optimizer) -> Any:
-    """The bytes of an optimizer's states in letters: see _SIZES."""
+    """The bytes of an optimizer's states in the symbols of _SIZES."""
     return OPTIMIZERS[optimizer](_SIZES, PRECISIONS[precision].state)
 
 
 def _symbolic(subject: Subject, batch_size: int, sequence_length: int) -> tuple[Subject, Any, Any]:
-    """A model and what goes through it in letters; a 1 stays where it decides what is kept."""
+    """The model, batch size and sequence length as symbols; a 1 stays a number where it decides what is kept."""
     config = subject.config
     sizes = {_HEADS: config.num_attention_heads, _BATCH: batch_size, _LENGTH: sequence_length}
     ones = config.ones_matter
@@ -83,7 +83,7 @@ def _kept_formulas(subject: Subject, batch: Any, length: Any, plan: Plan) -> Kep
 
 
 def _by_copies(saved: Sequence[Saved]) -> Any:
-    """L B S (...) + B S (...) + ...: first what is in all layers; each bracket is what one token needs."""
+    """The sum as L B S (...) + B S (...) + ...: the repeated layers first; each bracket is the memory of one token."""
     sums: dict[Any, Any] = {}
     for one in saved:
         copies = sympy.sympify(one.copies)
@@ -93,7 +93,7 @@ def _by_copies(saved: Sequence[Saved]) -> Any:
 
 
 def by_tokens(copies: Any, expression: Any) -> Iterator[Any]:
-    """So many copies of something as two summands: what each token needs, times the tokens, and the rest."""
+    """Split ``copies * expression`` into the part that is proportional to the number of tokens, and the rest."""
     tokens = _BATCH * _LENGTH
     per_token = sum(term / tokens for term in sympy.Add.make_args(expression) if (term / tokens).is_polynomial())
     rest = expression - sympy.expand(tokens * per_token)

@@ -1,4 +1,4 @@
-"""Devices by name, and what of their memory is there for a model."""
+"""Devices by name, and how much of their memory a model can use."""
 
 from typing import NamedTuple
 
@@ -6,8 +6,9 @@ from bertcalc.config import Problem
 from bertcalc.text import N_
 
 _MIB, _GIB = 2**20, 2**30
-# What a device's name promises is not what it has: nvidia-smi reports these MiB in all ("0MiB / 15360MiB"), as people
-# post its output; T4, L4, A100 and H100 also in https://github.com/modal-labs/modal-client/pull/2797.
+# The size in a device's name is not the memory that it has. These are the totals that nvidia-smi reports
+# ("0MiB / 15360MiB") in output that people posted; T4, L4, A100 and H100 also in
+# https://github.com/modal-labs/modal-client/pull/2797.
 DEVICES: dict[str, int] = {
     "RTX-4060-8GB": 8_188 * _MIB,
     "RTX-3060-12GB": 12_288 * _MIB,
@@ -23,16 +24,17 @@ DEVICES: dict[str, int] = {
     "H200-141GB": 143_771 * _MIB,
 }
 DEFAULT = "T4-16GB"
-# GiB for what is no tensor. Of an A100's 40,960 MiB CUDA offers 40,339 (deviceQuery, "Total amount of global memory:
-# 42298834944 bytes"), of a T4's 15,360 about 15,100; a process's CUDA context takes some hundred MiB more.
+# GiB that are not available for tensors. CUDA offers 40,339 of an A100's 40,960 MiB (deviceQuery, "Total amount of
+# global memory: 42298834944 bytes") and about 15,100 of a T4's 15,360; a process's CUDA context takes some hundred MiB
+# more.
 KEPT_FREE = 1.5
-# Per cent that a run needs beside its tensors, for cuBLAS's workspaces and the allocator's blocks: at most 5.2 was
-# measured where segments can expand. By default it is 2 to 29 (benchmarks/gpu_memory.md).
+# Per cent that a run needs on top of its tensors, for cuBLAS's workspaces and the allocator's blocks. With expandable
+# segments at most 5.2 was measured; with PyTorch's default settings 2 to 29 (benchmarks/gpu_memory.md).
 GAPS = 6
 
 
 class Device(NamedTuple):
-    """A memory: what it is called, its bytes, and those of them that are kept free."""
+    """A device's memory: its name, its bytes, and how many of them are kept free."""
 
     name: str
     num_bytes: int
@@ -40,17 +42,17 @@ class Device(NamedTuple):
 
     @property
     def usable(self) -> int:
-        """The bytes for a model."""
+        """The bytes that a model can use."""
         return self.num_bytes - self.kept_free
 
     @property
     def for_tensors(self) -> int:
-        """The bytes of them for tensors, in a run that needs ``GAPS`` per cent more than those."""
+        """The usable bytes that tensors can take, in a run that needs ``GAPS`` per cent more than its tensors."""
         return self.usable * 100 // (100 + GAPS)
 
 
 def kept_free(device: Device, gibibytes: float) -> Device | Problem:
-    """The device with so much of it kept free, or what is wrong with that."""
+    """Return the device with that many GiB kept free, or the problem if it does not have them."""
     if 0 <= gibibytes < device.num_bytes / _GIB:
         return device._replace(kept_free=round(gibibytes * _GIB))
     message = N_("{field} {value} is not possible: it must be from 0 to less than the {high} GiB of the device.")

@@ -1,4 +1,4 @@
-"""How much of a batch a memory is enough for, and what else sets a limit."""
+"""The largest batch or longest sequence that fits into memory, and what limits it."""
 
 from collections.abc import Sequence
 from math import inf, isqrt
@@ -8,10 +8,10 @@ Limit = Literal["memory", "positions", "nothing"]
 
 
 class Polynomial(NamedTuple):
-    """A figure as a polynomial of a whole number from 2 on, with whole coefficients that are not negative.
+    """A number of bytes as a polynomial of an integer, with non-negative integer coefficients.
 
-    At 1 it can be less: a single sequence or token needs not be laid out anew for products with distances. It can also
-    be one from another ``start`` on, below which it says nothing, or below an ``end``, from which on it says nothing.
+    It holds from ``start`` up to ``end`` (exclusive); outside of that it says nothing. The value at 1 is ``first``,
+    which can be smaller: a single sequence or token needs no copy for products with distances.
     """
 
     first: int
@@ -22,46 +22,44 @@ class Polynomial(NamedTuple):
     end: int | None = None
 
     def largest(self, limit: int) -> int | None:
-        """The last whole number at which the figure is within a limit: 0 if not even 1, None if every number."""
-        last = self._largest(limit)
-        return None if last and self.end and last + 1 >= self.end else last
-
-    def _largest(self, limit: int) -> int | None:
+        """The largest integer at which the value is within a limit: 0 if not even 1 is, None if all are."""
         room = limit - self.constant
-        if room >= 0 and not self.square and not self.linear:
-            return None
         if self.square:
             last = (isqrt(self.linear**2 + 4 * self.square * max(room, 0)) - self.linear) // (2 * self.square)
+        elif self.linear:
+            last = room // self.linear
+        elif room >= 0:
+            return None
         else:
-            last = room // self.linear if self.linear else 0
-        if last >= self.start:
-            return last
-        return int(self.first <= limit) if self.start == 2 else self.start - 1
+            last = 0
+        if last < self.start:
+            last = int(self.first <= limit) if self.start == 2 else self.start - 1
+        return None if last and self.end and last + 1 >= self.end else last
 
 
 class Most(NamedTuple):
-    """The largest batch, or the longest sequence; what by memory alone it would be; and what grows fastest."""
+    """The largest batch or the longest sequence: the limit of memory alone, its polynomial, the model's own."""
 
-    memory: int | None  # None: any
+    memory: int | None  # None: no limit
     growth: Polynomial
-    positions: int | None = None  # no sequence is longer than that, or no batch larger
+    positions: int | None = None  # the model's own limit: its positions, or one sequence a batch
 
     @property
     def number(self) -> int | None:
-        """The answer; None is any number, 0 none."""
+        """The largest possible number; None if there is no limit, 0 if nothing fits."""
         known = [number for number in (self.memory, self.positions) if number is not None]
         return min(known, default=None)
 
     @property
     def limit(self) -> Limit:
-        """What it is limited by."""
+        """The name of what limits it."""
         if self.positions is not None and (self.memory is None or self.memory >= self.positions):
             return "positions"
         return "nothing" if self.memory is None else "memory"
 
 
 def most(growths: Sequence[Polynomial], usable: int, positions: int | None = None) -> Most:
-    """The most for which every figure stays within so many bytes."""
+    """Return the most for which every polynomial stays within ``usable`` bytes."""
 
     def end(growth: Polynomial) -> float:
         largest = growth.largest(usable)

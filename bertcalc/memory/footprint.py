@@ -1,4 +1,4 @@
-"""Weights, what autograd keeps under a plan, and the outputs, in bytes."""
+"""The bytes of weights, of the activations that autograd keeps under a plan, and of outputs."""
 
 from itertools import pairwise
 from typing import Literal
@@ -14,23 +14,24 @@ from bertcalc.subject import Subject
 from bertcalc.text import N_
 from bertcalc.tree.freezing import Freezing
 
-# Bits of one number where weights alone are kept; the scales that int8 and 4-bit formats add are left out.
+# Bits of one weight; the scales that int8 and 4-bit formats add are left out.
 WEIGHT_BITS = {"float32": 32, "bfloat16, float16": 16, "int8": 8, "4-bit": 4}
-# A write-up's parameters (without eleven layers of attention, the biases and the pooler), and what it calls "72.1 MB".
+# The parameters that a write-up counts (without eleven layers of attention, the biases and the pooler) and calls
+# "72.1 MB".
 WRITE_UP = 75_641_856
 Checkpoint = Literal["weights", "every name", "with states"]
 
 
 def weight_bytes(parameters: int, bits: int) -> int:
-    """Whole bytes for so many parameters."""
+    """The bytes of that many parameters, rounded up."""
     return -(-parameters * bits // 8)
 
 
 def checkpoint_bytes(subject: Subject) -> dict[Checkpoint, int]:
-    """What a checkpoint in float32 holds, without its header; what is the same as before is left out.
+    """The bytes of a float32 checkpoint without its header, by kind; "every name" is left out if no weights are tied.
 
-    A tensor that has two names is written once by save_pretrained and torch.save. With the states of AdamW beside the
-    weights it is three times as large.
+    save_pretrained and torch.save write a tensor that has two names once. With the states of AdamW beside the weights
+    a checkpoint is three times as large.
     """
     untied = subject._replace(config=unchecked(subject.config, tie_word_embeddings=False))
     once, twice = (one.model().num_parameters() for one in (subject, untied))
@@ -39,15 +40,16 @@ def checkpoint_bytes(subject: Subject) -> dict[Checkpoint, int]:
 
 
 def kept(subject: Subject, plan: Plan, batch_size: int, sequence_length: int) -> list[Saved]:
-    """What autograd keeps under a plan."""
+    """The tensors that autograd keeps under a plan."""
     sizes = Sizes(batch_size, sequence_length, subject.seen(sequence_length))
     return saved_activations(subject.model(), sizes, plan)
 
 
 def korthikanti(subject: Subject, plan: Plan, batch_size: int, sequence_length: int) -> list[tuple[str, int]]:
-    """Bytes that one layer keeps by Korthikanti et al. 2022 (arXiv:2205.05198), and what our count has more, by reason.
+    """The bytes that one layer keeps by Korthikanti et al. 2022 (arXiv:2205.05198), and what we count beyond them.
 
-    Starting from their model, one thing after the other is made what it is here; the sum is one trained layer of ours.
+    Starting from their model, one setting after the other is changed to ours, and each change is one entry: a reason
+    and its bytes. The sum is one trained layer of our model.
     """
     tokens, config = batch_size * sequence_length, subject.config
     hidden = tokens * config.hidden_size
@@ -76,7 +78,7 @@ def korthikanti(subject: Subject, plan: Plan, batch_size: int, sequence_length: 
     return [(reason, one) for (reason, _fields, _changes), one in zip(_REASONS, more, strict=True)]
 
 
-# Their model, and what differs from it, with the fields of the configuration and of the plan that say so.
+# Their model, then each difference from it with the fields of the configuration and of the plan that make it.
 _REASONS: tuple[tuple[str, tuple[str, ...], tuple[str, ...]], ...] = (
     (N_("Korthikanti et al. 2022"), (), ()),
     (N_("mean and deviation of each LayerNorm, in float32"), (), ()),
@@ -99,7 +101,7 @@ def _one_layer(subject: Subject, plan: Plan, batch_size: int, sequence_length: i
 
 
 def output_bytes(subject: Subject, dtype: Dtype, batch_size: int, sequence_length: int) -> int:
-    """Bytes of what a forward pass returns, without a cache."""
+    """The bytes of the outputs of a forward pass without a cache."""
     call = Call(batch_size, sequence_length, subject.seen(sequence_length), num_choices=1, use_cache=False)
     entries = outputs(subject, call, run(subject, call))
     return ITEM_BYTES[dtype] * sum(entry.num_elements() for entry in entries if not entry.container)

@@ -1,8 +1,8 @@
-"""What Python holds while transformers' forward methods run: which variable has which value, and until when.
+"""The lifetime of the Python variables in transformers' forward methods: which value each holds, and until when.
 
-Read off transformers 5.23: here is what all families have in common, and what one has apart its program says itself
-(Trace.variable). Models with relative positions are those of transformers 4.57: there attention is a single method,
-and every layer returns its weights.
+Read off transformers 5.23. This module has what all families have in common; the program of a family declares its own
+variables (Trace.variable). Models with relative positions are those of transformers 4.57, where attention is a single
+method and every layer returns its attention weights.
 """
 
 from collections.abc import Sequence
@@ -14,11 +14,12 @@ from bertcalc.tree.nn import split_layer
 
 HEADS = ("query_heads", "key_heads", "value_heads")
 DISTANCES = ("positions_of_queries", "positions_of_keys", "distances")  # variables of transformers 4's attention
-# What the module of embeddings has: what the tables beside that of words are asked with, and what DeBERTa has besides.
+# Variables of the embeddings module: the ids for the tables besides that of words, and DeBERTa's two others.
 IDS = ("positions", "types", "tasks", "no_positions", "mask")
-BUCKETS = ("rows", "columns", "distances", "buckets")  # what distances are computed with
+BUCKETS = ("rows", "columns", "distances", "buckets")  # the variables with which distances are computed
 MASKS = ("attention_mask", "window_mask", "encoder_attention_mask", "ones", "encoder_ones", "no_types", "relative_pos")
-# What the variables of heads get anew, both of a pair at once, by what the second of the pair does.
+# The roles of the steps after which the variables of heads are overwritten: a pair (query and key, key and value) is
+# assigned at once, when the second one is computed.
 _ANEW = {
     "query_heads": ("key_rotated",),
     "key_heads": ("key_rotated", "value_cached"),
@@ -29,7 +30,7 @@ _VARIABLES_OF_4 = ("mask", "query_distances", "key_distances")
 
 
 def unfolded(steps: Sequence[Step]) -> list[Step]:
-    """The steps with each layer for itself, and in the order in which transformers runs them."""
+    """The steps with each layer written out, in the order in which transformers runs them."""
     layers = stack(_in_order(steps))
     found = list(layers.before)
     inside = layers.groups[0].entry
@@ -48,7 +49,10 @@ def unfolded(steps: Sequence[Step]) -> list[Step]:
 
 
 def _in_order(steps: Sequence[Step]) -> list[Step]:
-    """Heads are made of the query before the key is computed; last, where key and value are cut from one matrix."""
+    """The steps with each head split placed directly after its projection, as transformers runs it.
+
+    Where query, key and value are cut from one matrix, the query is split last.
+    """
     cut = {_modules(step.name)[-1] for step in steps if step.place.role == "cut"}
     found: list[Step] = []
     for step in steps:
@@ -64,10 +68,10 @@ def _in_order(steps: Sequence[Step]) -> list[Step]:
 
 
 def held_until(steps: Sequence[Step], transformers_version: int, *, pooler: bool) -> list[list[str]]:
-    """For each step the names of the values that no variable holds after it; ``pooler``: whether the body's own is run.
+    """For each step the names of the values that no variable holds after it; ``pooler``: whether the body has one.
 
-    What is passed to a module is held while the module runs, by the frame that called it. What a forward method has in
-    a variable is held until the variable is set anew or the method returns.
+    A module's argument is held while the module runs, by the frame that called it. A variable of a forward method is
+    held until it is overwritten or the method returns.
     """
     made: dict[str, int] = {}
     until: dict[str, int] = {}
@@ -80,7 +84,7 @@ def held_until(steps: Sequence[Step], transformers_version: int, *, pooler: bool
     roles = {(step.name.rpartition(".")[0], step.place.role): at for at, step in enumerate(steps)}
     contexts = [step.name for step in steps if step.place.role == "context"]
     layers = list(dict.fromkeys(layer for step in steps if (layer := split_layer(step.name)[0])))
-    end = len(steps)  # after all of them: until the forward method returns
+    end = len(steps)  # when the model's forward method returns
     heads = ("head",) if pooler else ("head", "pooler")
     body = max(at for at, step in enumerate(steps) if step.place.component not in heads)
     set_anew = _set_anew(steps)
@@ -99,7 +103,7 @@ def held_until(steps: Sequence[Step], transformers_version: int, *, pooler: bool
             frame = step.variable[0]
             returns = last_in[frame] if frame else end if component == "head" else body
             hold(step.gives, set_anew.get(at, returns))
-        elif component == "head" and not inner:  # its class has each in a variable of its own
+        elif component == "head" and not inner:  # the class's forward method has a variable for each
             hold(step.gives, end)
         if step.operation == "angles":  # until the body returns
             until |= {step.gives.name: body, sine_of(step.gives.name): body}
@@ -107,17 +111,17 @@ def held_until(steps: Sequence[Step], transformers_version: int, *, pooler: bool
         if (step.operation == "lookup" and not step.variable) or role in variables:
             anew = [roles[inner[-1], later] for later in _ANEW.get(role, ()) if (inner[-1], later) in roles]
             hold(step.gives, min([*anew, last_in[inner[-1]]]))
-        elif role in ("key_repeated", "value_repeated"):  # by the function for the core
+        elif role in ("key_repeated", "value_repeated"):  # by the function for the attention core
             hold(step.gives, roles[inner[-1], "merge_heads"])
         elif role == "context" and transformers_version == 4:
-            # BertLayer returns them, and BertEncoder has what it returned until the next layer returns.
+            # BertLayer returns the attention weights, and BertEncoder holds its outputs until the next layer returns.
             after = layers[layers.index(split_layer(step.name)[0]) :][1:2]
             hold(step.takes[0], last_in[after[0] if after else inner[0]])
         elif role == "merge_heads" and transformers_version == 4:
             hold(step.gives, last_in[inner[-2]])
         elif role == "context" and len(step.takes) == 2 and not steps[made[step.takes[0].name]].variable:
-            # Not from a fused kernel. The attention returns its weights: the layer calls them _, and has them until it
-            # returns, or its cross attention does.
+            # Eager attention returns its weights: the layer assigns them to _ and holds them until it returns, or
+            # until its cross-attention does.
             layer = split_layer(step.name)[0]
             later = [name for name in contexts[contexts.index(step.name) + 1 :] if split_layer(name)[0] == layer]
             hold(step.takes[0], last_in[_inside(later[0], layer) if later else layer])
@@ -144,17 +148,17 @@ def held_until(steps: Sequence[Step], transformers_version: int, *, pooler: bool
 
 
 def sine_of(angles: str) -> str:
-    """The name of the second tensor of angles, whose first is the cosine."""
+    """The name of the sine that belongs to rotary angles; the cosine has the name of the angles."""
     return f"{angles} (sine)"
 
 
 def numbers_positions(steps: Sequence[Step]) -> bool:
-    """Whether the body numbers the positions itself, and no module of embeddings does."""
+    """Whether the body computes the position ids itself, instead of its embeddings module."""
     return any(aside.startswith("positions") for step in steps for aside in step.asides)
 
 
 def _set_anew(steps: Sequence[Step]) -> dict[int, int]:
-    """For each step whose result is in a variable that another value gets later: the step that gives that."""
+    """For each step whose variable is overwritten later: the step that overwrites it."""
     last: dict[tuple[str, str], int] = {}
     found: dict[int, int] = {}
     for at, step in enumerate(steps):
@@ -166,11 +170,11 @@ def _set_anew(steps: Sequence[Step]) -> dict[int, int]:
 
 
 def _inside(name: str, layer: str) -> str:
-    """The outermost module inside of a layer that something is in."""
+    """The outermost module in a layer that contains something with a dotted name."""
     return next(module for module in _modules(name) if module != layer and module.startswith(layer))
 
 
 def _modules(name: str) -> list[str]:
-    """The modules that something with a dotted name is in, outermost first; a list of layers is never called."""
+    """The modules that contain something with a dotted name, outermost first; no ModuleLists, which are not run."""
     parts = name.split(".")
     return [".".join(parts[:length]) for length in range(1, len(parts)) if not parts[length].isdecimal()]

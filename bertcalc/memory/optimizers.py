@@ -1,6 +1,6 @@
-"""What training keeps beside activations: weights, master weights, gradients and the states of an optimizer.
+"""The memory of training besides activations: weights, master weights, gradients and optimizer states.
 
-Sums are over the tensors of a model; every rule is written once and read with numbers and with symbols.
+Sums are over the tensors of a model; every rule is written once and works with numbers and with symbols.
 """
 
 from collections.abc import Callable, Iterable
@@ -16,24 +16,24 @@ Part = Literal["weights", "master weights", "gradients", "optimizer states"]
 Precision = Literal["fp32", "bf16", "mixed-18", "mixed-16"]
 Optimizer = Literal["sgd", "momentum", "adamw", "adamw-8bit", "adafactor"]
 
-# bitsandbytes 0.50 (optim/optimizer.py): a tensor of fewer elements keeps its states in float32; blocks have one
-# float32 scale each.
+# bitsandbytes 0.50 (optim/optimizer.py): a tensor with fewer elements than _SMALL keeps its states in float32; each
+# block of _BLOCK elements has one float32 scale.
 _SMALL, _BLOCK = 4096, 256
 
 
 class StateSizes(NamedTuple):
-    """All that weights, gradients and states depend on, summed over the tensors of a model."""
+    """The sizes that weights, gradients and states depend on, summed over the tensors of a model."""
 
-    elements: int
-    rows: int  # of all matrices
-    columns: int
-    vectors: int  # elements of what is no matrix
-    small: int  # elements of tensors that 8-bit states leave in float32
-    blocks: int  # of all other tensors
+    elements: int = 0
+    rows: int = 0  # of all matrices
+    columns: int = 0
+    vectors: int = 0  # elements of tensors with one axis
+    small: int = 0  # elements of tensors whose states 8-bit Adam leaves in float32
+    blocks: int = 0  # of all other tensors
 
 
 class BytesRule(NamedTuple):
-    """Bytes a parameter, and the type that the model computes in."""
+    """The bytes of a parameter in each part, and the type that the model computes in."""
 
     weight: int
     master: int
@@ -43,7 +43,7 @@ class BytesRule(NamedTuple):
 
     @property
     def state(self) -> int:
-        """Of one average of an optimizer, which is in the type of what it updates: the master weights, if any."""
+        """The bytes of an element of a state, which has the type of the master weights, or of the weights without."""
         return self.master or self.weight
 
 
@@ -71,11 +71,11 @@ PRECISIONS: dict[Precision, BytesRule] = {
     ),
 }
 
-# Bytes of the states, by the bytes of a state's element; the step counters are left out. They are PyTorch's own, which
-# has states in the type of the weights: transformers' Adafactor has float32 beside 16-bit weights, too.
+# The bytes of the states, given the bytes of a state's element; step counters are left out. These are PyTorch's own
+# optimizers, whose states have the type of the weights: transformers' Adafactor has float32 states for 16-bit weights.
 OPTIMIZERS: dict[Optimizer, Callable[[StateSizes, int], int]] = {
     "adamw": lambda sizes, width: 2 * width * sizes.elements,  # two averages; Adam has the same
-    # bitsandbytes has one byte, or float32, whatever the weights are in.
+    # bitsandbytes has one byte, or float32, whatever the type of the weights.
     "adamw-8bit": lambda sizes, _width: 2 * (sizes.elements - sizes.small) + 8 * sizes.small + 8 * sizes.blocks,
     "adafactor": lambda sizes, width: width * (sizes.rows + sizes.columns + sizes.vectors),
     "momentum": lambda sizes, width: width * sizes.elements,  # SGD with momentum: one average
@@ -84,17 +84,12 @@ OPTIMIZERS: dict[Optimizer, Callable[[StateSizes, int], int]] = {
 
 
 def sizes(tensors: Iterable[Tensor]) -> StateSizes:
-    """The sums over some tensors, all copies of each."""
-    return StateSizes(*map(sum, zip(_NONE, *map(_sizes, tensors), strict=True)))
-
-
-def elementwise(elements: int) -> StateSizes:
-    """The sizes that an optimizer needs whose states depend on the number of elements alone, such as AdamW's."""
-    return StateSizes(elements, *[0] * (len(StateSizes._fields) - 1))
+    """Sum the sizes over tensors with all their copies."""
+    return StateSizes(*map(sum, zip(StateSizes(), *map(_sizes, tensors), strict=True)))
 
 
 def parts(parameters: int, trained: StateSizes, precision: Precision, optimizer: Optimizer) -> dict[Part, int]:
-    """Bytes of each part beside activations: what is not trained has weights alone."""
+    """The bytes of each part besides activations; frozen tensors only have weights."""
     rule = PRECISIONS[precision]
     return {
         "weights": rule.weight * parameters,
@@ -102,9 +97,6 @@ def parts(parameters: int, trained: StateSizes, precision: Precision, optimizer:
         "gradients": rule.gradient * trained.elements,
         "optimizer states": OPTIMIZERS[optimizer](trained, rule.state),
     }
-
-
-_NONE = StateSizes(*[0] * len(StateSizes._fields))
 
 
 def _sizes(tensor: Tensor) -> StateSizes:

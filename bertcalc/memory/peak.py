@@ -1,10 +1,10 @@
-"""The most bytes of tensors that are alive at once, in a training step and in a forward pass: simulated, not bounded.
+"""The peak memory of the tensors of a training step or a forward pass: a simulation, not a bound.
 
-A step is run on tensors without numbers: simulated_pass.py is the forward pass, held.py says what Python keeps longer
-than its last use, tape.py has the operations and the backward pass, simulated_optimizer.py the optimizers. Equal to the
-byte to the real model, every storage followed, under every plan but with 8-bit Adam, which is not measured; and in
-float32 within a few numbers to what PyTorch's CPU allocator hands out (tests/memory/test_peak.py).
-What a convolution's kernel takes for itself is not in it, nor a copy that the CPU makes of its weight's gradient.
+The step is run on tensors without data: simulated_pass.py has the forward pass, held.py the lifetime of its variables,
+tape.py the operations and the backward pass, simulated_optimizer.py the optimizers. The result equals that of the real
+model to the byte, with every storage followed, under every plan except with 8-bit Adam, which is not measured; in
+float32 it is within a few numbers of what PyTorch's CPU allocator hands out (tests/memory/test_peak.py). The workspace
+of a convolution's kernel is not counted, nor a copy that the CPU makes of the gradient of its weight.
 """
 
 from collections.abc import Sequence
@@ -34,11 +34,11 @@ UNKNOWN = N_("The memory of {architecture} is not simulated yet.")
 
 
 class NotSimulatedError(InputError, NotImplementedError):
-    """The exception for a model whose memory is not known."""
+    """The exception for a model whose memory is not simulated."""
 
 
 class Moment(NamedTuple):
-    """What is alive at one moment of a step: bytes by area, in the order of AREAS."""
+    """The bytes that are alive at one moment of a step, in all and by area, in the order of AREAS."""
 
     phase: Phase
     where: str
@@ -60,7 +60,7 @@ def training_peak_bytes(
     encoder_sequence_length: int | None = None,
     padded: bool = False,
 ) -> int:
-    """The most bytes of tensors alive at any moment of a training step, weights and all: see ``changes_in``."""
+    """The peak bytes of all tensors in a training step, weights included: see ``changes_in``."""
     if not labels:
         raise ValueError("Without labels there is no loss: nothing can be trained.")
     plan = Plan("fp32" if dtype == "float32" else "bf16", optimizer, attention, keep_outputs=keep_outputs)
@@ -79,7 +79,7 @@ def inference_peak_bytes(
     encoder_sequence_length: int | None = None,
     padded: bool = False,
 ) -> int:
-    """The most bytes of tensors alive at any moment of a forward pass under ``torch.no_grad()``, weights and all."""
+    """The peak bytes of all tensors in a forward pass under ``torch.no_grad()``, weights included."""
     sizes = Sizes(batch_size, sequence_length, encoder_sequence_length, num_choices)
     return peak(changes_in(model, Inference(dtype, attention), sizes, padded=padded)).live
 
@@ -90,7 +90,7 @@ def peak(changes: Sequence[Change]) -> Moment:
 
 
 def curve(changes: Sequence[Change]) -> list[Moment]:
-    """What is alive after each change, from the first of the forward pass on."""
+    """The memory that is alive after each change, from the first change of the forward pass on."""
     areas: dict[Area, int] = dict.fromkeys(AREAS, 0)
     live = 0
     moments = []
@@ -106,22 +106,20 @@ def curve(changes: Sequence[Change]) -> list[Moment]:
 
 
 def changes_of(subject: Subject, how: Plan | Inference, batch_size: int, sequence_length: int) -> list[Change]:
-    """Everything that comes and goes in a step of a model; a decoder looks at as many tokens as it has itself."""
+    """The allocations and releases of a step; a decoder's encoder_hidden_states are as long as its own sequence."""
     sizes = Sizes(batch_size, sequence_length, subject.seen(sequence_length))
     return changes_in(subject.model(), how, sizes)
 
 
-def moments_of_step(
-    subject: Subject, how: Plan | Inference, batch_size: int, sequence_length: int, most: int = 300
-) -> list[Moment]:
-    """A whole step in about so many moments: of those that are left out, none has more alive than one beside it."""
+def moments_of_step(subject: Subject, how: Plan | Inference, batch_size: int, sequence_length: int) -> list[Moment]:
+    """The curve of a whole step, thinned to at most 300 moments: of each run of moments the largest one stays."""
     found = curve(changes_of(subject, how, batch_size, sequence_length))
-    step = -(-len(found) // most)
+    step = -(-len(found) // 300)
     return [max(found[at : at + step], key=lambda moment: moment.live) for at in range(0, len(found), step)]
 
 
 def run_of(model: Model, where: str) -> tuple[str, int | None]:
-    """The name of a moment's step as the model has it, and of a layer that all runs share which run it is, from 1."""
+    """The name that a moment's step has in the model; in a layer that is run several times, also the run, from 1."""
     name = model.bare(where)
     layers = split_layer(name)[0].rpartition(".")[0]
     shared = model.body().get_submodule(layers) if layers else model
@@ -131,53 +129,53 @@ def run_of(model: Model, where: str) -> tuple[str, int | None]:
         return where, None
     module, _dot, last = one.rpartition(".")
     with suppress(KeyError):
-        if last in model.body().get_submodule(module).parameters:  # where it is learned, and not run
+        if last in model.body().get_submodule(module).parameters:  # a tensor that is learned, no step of a run
             return where, None
     return one, layer_number(name) + 1
 
 
 def changes_in(model: Model, how: Plan | Inference, sizes: Sizes, *, padded: bool = False) -> list[Change]:
-    """Everything that comes and goes in a forward pass of ``model.eval()`` under ``torch.no_grad()``, in order.
+    """The allocations and releases, in order, of a forward pass of ``model.eval()`` under ``torch.no_grad()``.
 
-    Or, under a plan, in one step of the usual loop in steady state:
+    With a plan, those of one step of the usual training loop in steady state:
 
         outputs = model(**batch, labels=labels)
         outputs.loss.backward()
         optimizer.step()
         optimizer.zero_grad(set_to_none=True)
 
-    The loss of GPT2DoubleHeadsModel is ``outputs.loss + outputs.mc_loss``. A body alone, such as BertModel, takes no
-    labels and has no loss. Here that is the sum of all numbers that it returns, without a cache:
-    ``loss = sum(output.sum() for output in outputs.to_tuple())``. All sequences have labels, of which DeBERTa's loss
-    looks for those that have.
+    The loss of GPT2DoubleHeadsModel is ``outputs.loss + outputs.mc_loss``. A body such as BertModel takes no labels and
+    has no loss; here it is the sum of everything that it returns, without a cache:
+    ``loss = sum(output.sum() for output in outputs.to_tuple())``. All sequences have labels (DeBERTa's loss selects
+    those that have).
 
-    The batch has input_ids and labels alone; if it is ``padded``, also token_type_ids, where the family has such, and
-    an attention_mask in which there are zeros, so that the model makes a mask of numbers; with an
-    ``encoder_sequence_length``, also the encoder_hidden_states that a cross-attention looks at.
+    The batch consists of input_ids and labels. If it is ``padded``, it also has token_type_ids, if the family has
+    them, and an attention_mask that contains zeros, so that the model makes an additive mask. With an
+    ``encoder_sequence_length`` it also has encoder_hidden_states for the cross-attention.
 
-    The variable ``outputs`` is set anew when the next forward pass has returned: until then the logits of the step
-    before are alive. Without ``plan.keep_outputs`` the loop says ``loss = model(...).loss`` and has the loss alone: the
-    logits go before the backward pass. The rest of a plan:
+    The variable ``outputs`` is overwritten when the next forward pass has returned: until then the logits of the step
+    before are alive. Without ``plan.keep_outputs`` the loop is ``loss = model(...).loss`` and holds only the loss: the
+    logits are released before the backward pass. The other settings of a plan:
 
-    - ``precision``: "bf16" is ``model.to(torch.bfloat16)``; float16 takes the same bytes. Both mixed ones are such a
-      model with float32 copies of the weights, which the optimizer changes, tensor by tensor. "mixed-16" makes a
-      float32 copy of each gradient when its turn comes; "mixed-18" has float32 gradients all the time, to which a
-      16-bit one is added as soon as it is there, and goes. The copies are counted as "optimizer states".
-      LayerNorm's means and deviations are float32, as on CUDA: on the CPU a 16-bit model has them in 16 bits.
-    - ``optimizer``: those of torch.optim with ``foreach=False``. 8-bit Adam is that of bitsandbytes, whose kernels
-      change everything in place: states by its rule and nothing beside them, which is not measured.
+    - ``precision``: "bf16" is ``model.to(torch.bfloat16)``; float16 takes the same bytes. The two mixed ones are such a
+      model with float32 master weights, which the optimizer updates tensor by tensor. "mixed-16" makes a float32 copy
+      of each gradient when its tensor is updated; "mixed-18" has float32 gradients all the time, and each 16-bit
+      gradient is added to them and released as soon as it is computed. Master weights are counted as "optimizer
+      states". LayerNorm's means and deviations are float32, as on CUDA: on the CPU a 16-bit model has them in 16 bits.
+    - ``optimizer``: those of torch.optim with ``foreach=False``. 8-bit Adam is that of bitsandbytes, whose kernels work
+      in place: its states by their rule and no temporary tensors, which is not measured.
     - ``attention``: "fused" is the flash kernel of scaled_dot_product_attention, which keeps query, key, value, output
-      and a float32 for each row of scores. On the CPU PyTorch chooses it where the attention has no dropout alone; on
-      CUDA it has a seed of 16 bytes more. With a mask, each layer makes and keeps it in numbers.
-    - ``fused_dropout``: masks of one byte a number, as PyTorch keeps them on CUDA.
-    - ``recompute``: torch.utils.checkpoint with ``use_reentrant=False`` around each layer ("full", what transformers'
-      gradient checkpointing does) or each attention core ("selective"). The states of random number generators that it
-      keeps are not counted: some 5 kB for each, on the CPU.
-    - ``freezing``: ``requires_grad_(False)``; transformers' gradient checkpointing also wants
+      and a float32 for each row of scores. On the CPU PyTorch chooses it only if the attention has no dropout; on CUDA
+      it also has a seed of 16 bytes. With a mask, each layer makes and keeps an additive copy of it.
+    - ``fused_dropout``: dropout masks of one byte an element, as PyTorch keeps them on CUDA.
+    - ``recompute``: torch.utils.checkpoint with ``use_reentrant=False`` around each layer ("full", which is
+      transformers' gradient checkpointing) or each attention core ("selective"). The states of random number generators
+      that it keeps are not counted: some 5 kB each, on the CPU.
+    - ``freezing``: ``requires_grad_(False)``; transformers' gradient checkpointing also needs
       ``disable_input_require_grads()``, or a gradient flows to frozen embeddings.
     - ``accumulate``: the step is the last of several, and the gradients of those before are there all the time.
 
-    Raises InputError where nothing is trained or the class cannot run, NotSimulatedError for some families.
+    Raises InputError if nothing is trained or the class cannot run, NotSimulatedError for some families.
     """
     _check(model, sizes, training=isinstance(how, Plan), padded=padded)
     if isinstance(how, Plan):
@@ -185,19 +183,16 @@ def changes_in(model: Model, how: Plan | Inference, sizes: Sizes, *, padded: boo
     step = Pass(model, how, sizes, padded=padded)
     step.begin()
     if isinstance(how, Plan):
-        _train(step, how)
-    else:
-        outputs = step.forward()
-        step.memory.closed = True
-        del outputs  # which were alive until here
-    return step.memory.changes
+        return _train(step, how)
+    outputs = step.forward()  # noqa: F841  # alive until the changes are copied
+    return list(step.memory.changes)
 
 
-def _train(step: Pass, plan: Plan) -> None:
+def _train(step: Pass, plan: Plan) -> list[Change]:
     optimizer = Optimizing(step)
     outputs: list[Tensor] = []
     loss: Tensor
-    for number in range(2):  # the second is like every one after it: there are states, and outputs of the step before
+    for number in range(2):  # from the second step on there are optimizer states, and the outputs of the step before
         step.memory.changes = [change._replace(phase="before") for change in alive(step.memory.changes)]
         returned = step.forward()
         if plan.keep_outputs:
@@ -212,7 +207,7 @@ def _train(step: Pass, plan: Plan) -> None:
         optimizer.step()
         if not plan.accumulate or number:
             optimizer.zero_grad()
-    step.memory.closed = True
+    return list(step.memory.changes)  # without the releases at the end of this function
 
 
 def _check(model: Model, sizes: Sizes, *, training: bool, padded: bool) -> None:
@@ -221,7 +216,7 @@ def _check(model: Model, sizes: Sizes, *, training: bool, padded: bool) -> None:
     if problem := unknown_peaks(model):
         raise NotSimulatedError(problem)
     one_of_them = cls.task == "double-heads" and model.config.choice_token in ("first", "last")
-    if one_of_them and sizes.num_choices > 1:  # it is not laid out in order, for which PyTorch has another product
+    if one_of_them and sizes.num_choices > 1:  # the chosen token is not contiguous: PyTorch uses another product
         raise NotSimulatedError(Problem("architecture", cls.name, UNKNOWN, shown))
     if training and padded and cls.task == "replaced-tokens":
         raise NotSimulatedError(Problem("architecture", cls.name, PADDING, shown))
@@ -235,7 +230,7 @@ def _check(model: Model, sizes: Sizes, *, training: bool, padded: bool) -> None:
 
 
 def unknown_peaks(model: Model) -> Problem | None:
-    """What is wrong with a model whose memory is not simulated, or that cannot run."""
+    """The problem of a model whose memory is not simulated, or that cannot run; None if there is none."""
     name = model.cls.name
     if model.family.peaks:
         return in_pairs(model.config)
@@ -243,14 +238,14 @@ def unknown_peaks(model: Model) -> Problem | None:
 
 
 def two_labels(model: Model, *, training: bool) -> str:
-    """What is wrong if a model has not two labels; nothing, of most."""
+    """The message if the model needs ``num_labels`` to be 2; empty for most models."""
     if model.cls.task == "question-answering":
-        return "" if scores_of_answers(model) == 2 != model.config.num_labels else ANSWERS  # GPT-2's are always two
+        return "" if scores_of_answers(model) == 2 != model.config.num_labels else ANSWERS  # GPT-2 always has 2 scores
     return ORDER if training and "sentence_order_label" in model.cls.inputs else ""
 
 
 def alive(changes: Sequence[Change]) -> list[Change]:
-    """Of some changes, those that brought what is alive after them."""
+    """The changes that allocated the storages that are still alive after all of them, with their last area."""
     found: dict[int, Change] = {}
     for change in changes:
         if change.moved_from:

@@ -1,8 +1,8 @@
-"""The peak of a step in letters: the very simulation of peak.py, run on SymPy symbols instead of sizes.
+"""The peak of a step as a formula: the simulation of peak.py, run on SymPy symbols instead of sizes.
 
-What comes and goes, and in which order, does not depend on how large a model is: only on which sizes are 1, and on the
-number of layers. So one run gives the bytes of every moment as a formula, for all sizes: integers and columns alike.
-The moments that can be the largest for some sizes are kept, about a dozen of a thousand.
+The order of allocations and releases does not depend on the sizes of a model, except on which of them are 1 and on the
+number of layers. So one run gives the bytes of every moment as a formula for all sizes, integers and columns alike. The
+moments that can be the largest for some sizes are kept, about a dozen of a thousand.
 
 >>> from bertcalc import BertConfig
 >>> peak_bytes(Subject(BertConfig(), "BertForMaskedLM"), Plan(), 123, 128)
@@ -45,27 +45,27 @@ _SYMBOLS: dict[str, Any] = {
     "sequence_length": CALL_SYMBOLS["sequence_length"],
 }
 _NAMES = tuple(_SYMBOLS)
-_DERIVED = ("batch_size", "sequence_length", "attention_head_size")  # what is no field of a configuration
+_DERIVED = ("batch_size", "sequence_length", "attention_head_size")  # no fields of a configuration
 
-Monomial = tuple[int, ...]  # the power of each of _NAMES
+Monomial = tuple[int, ...]  # the exponent of each of _NAMES
 Terms = Mapping[Monomial, int]
 _Item = TypeVar("_Item")
-_Designs = Callable[[int, int], Callable[[int], int]]  # of heads and intermediate_size, and then of layers
+_Designs = Callable[[int, int], Callable[[int], int]]  # heads and intermediate_size -> layers -> bytes
 
 
 class _Fold(NamedTuple):
-    """Layers that are left out: ``more`` of them, after the one with a number."""
+    """Layers that the symbolic run leaves out: ``more`` of them, after the one with the number ``layer``."""
 
     layer: int
     more: Any
 
 
-# A model in letters with few layers, how it is run, batch_size and sequence_length in letters, and what is left out.
+# A symbolic model with few layers, how it is run, symbolic batch_size and sequence_length, and the layers left out.
 _Symbolic = tuple[Subject, Plan | Inference, Any, Any, tuple[_Fold, ...]]
 
 
 class Products(dict[Monomial, Any]):
-    """Products of sizes, each computed when it is asked for first."""
+    """The products of sizes by their exponents, each computed when it is first needed."""
 
     def __init__(self, sizes: Sequence[Any]) -> None:
         self.sizes = sizes
@@ -79,7 +79,7 @@ class Products(dict[Monomial, Any]):
         return product
 
     def sum(self, terms: Terms) -> Any:
-        """The value of a sum: a number, or a column."""
+        """The value of a polynomial: a number, or a column."""
         total = 0
         for powers, count in terms.items():
             total = total + count * self[powers]
@@ -87,18 +87,18 @@ class Products(dict[Monomial, Any]):
 
 
 class Moment(NamedTuple):
-    """A moment of a step, with the bytes of each area, and of all, as a sum of products of sizes."""
+    """A moment of a step, with the bytes of each area, and of all, as polynomials of the sizes."""
 
     phase: Phase
     where: str
     areas: Mapping[Area, Terms]
     live: Terms
-    at: int  # its place among the changes of the symbolic run
-    since: Terms  # how much more is alive than at the moment before, which is a few terms
+    at: int  # the index of its change in the symbolic run
+    since: Terms  # ``live`` minus that of the moment before, which has only a few terms
 
 
 class Piece(NamedTuple):
-    """A tensor that is alive, or those of one name in all layers: the step that it is for, bytes, their formula."""
+    """A tensor that is alive, or its copies in all layers: the step that it belongs to, its bytes, their formula."""
 
     where: str
     num_bytes: int
@@ -106,10 +106,10 @@ class Piece(NamedTuple):
 
 
 class Peak(NamedTuple):
-    """The moment at which most is alive, with the bytes of each area that has any."""
+    """The moment at which most memory is alive, with the bytes of each area that has any."""
 
     phase: Phase
-    where: str  # a step of the forward pass, "loss", or the name of the tensor that is learned
+    where: str  # a step of the forward pass, "loss", or the name of a parameter
     areas: dict[Area, int]
     formulas: Mapping[Area, Formula]
     temporaries: tuple[Piece, ...]
@@ -122,12 +122,12 @@ class Peak(NamedTuple):
 
 
 def peak_bytes(subject: Subject, how: Plan | Inference, batch_size: int, sequence_length: int) -> int:
-    """The most bytes that are alive at once, in a training step or a forward pass: a number, or a column."""
+    """The peak bytes of a training step or a forward pass: a number, or a column."""
     sizes = _sizes(subject, batch_size, sequence_length)
     if all(isinstance(size, int) for size in sizes):
         _check(subject)
         return _peak_bytes(subject, how, sizes, sizes)
-    # A column for each structure: which sizes are 1, and how many layers there are if they are few.
+    # Rows of one structure share a formula: which sizes are 1, which thresholds are reached, how many layers if few.
     layers = sizes[_NAMES.index("num_hidden_layers")]
     structure = layers * (layers <= ALONE) + (ALONE + 1) * (layers > ALONE)
     hidden = sizes[_NAMES.index("hidden_size")]
@@ -149,7 +149,7 @@ def peak_bytes(subject: Subject, how: Plan | Inference, batch_size: int, sequenc
 
 
 def _peak_bytes(subject: Subject, how: Plan | Inference, like: Sequence[int], sizes: Sequence[Any]) -> int:
-    """The same for sizes of one structure, that of ``like``."""
+    """``peak_bytes`` for sizes that all have the structure of ``like``."""
     fields = dict(zip(_NAMES, like, strict=True))
     batch_size, sequence_length, _head_size = (fields.pop(name) for name in _DERIVED)
     config = unchecked(subject.config, **fields)
@@ -159,7 +159,7 @@ def _peak_bytes(subject: Subject, how: Plan | Inference, like: Sequence[int], si
 
 
 def peak(subject: Subject, how: Plan | Inference, batch_size: int, sequence_length: int) -> Peak:
-    """The first moment at which most is alive, with its formulas: N are all parameters, N_t those that are trained."""
+    """The first moment at which most memory is alive, with formulas: N is all parameters, N_t the trained ones."""
     _check(subject)
     products = Products(_sizes(subject, batch_size, sequence_length))
     symbolic = _symbolic(subject, how, batch_size, sequence_length)
@@ -180,9 +180,9 @@ def peak(subject: Subject, how: Plan | Inference, batch_size: int, sequence_leng
 def growths(
     subject: Subject, how: Plan | Inference, field: str, batch_size: int, sequence_length: int
 ) -> list[Polynomial]:
-    """The bytes of each moment that can be the peak, as they grow with batch_size or sequence_length alone.
+    """The bytes of each moment that can be the peak, as polynomials of batch_size or sequence_length (``field``).
 
-    Where a batch has to be one sequence (``most_sequences``), they are those of one.
+    If a batch can only be one sequence (``most_sequences``), the polynomial of batch_size is a constant.
     """
     call = {"batch_size": batch_size, "sequence_length": sequence_length}
     first, states = peak_bytes(subject, how, **{**call, field: 1}), _in_8_bits(subject, how)
@@ -208,17 +208,17 @@ def growths(
 
 
 def most_sequences(subject: Subject) -> int | None:
-    """The largest batch that a class can take, whatever the memory; of most classes it is any."""
+    """The largest batch that a class can take, whatever the memory: 1, or None for no limit, as for most classes."""
     return 1 if unpadded(subject.cls, subject.config, 2) else None
 
 
 def peak_of_designs(case: Subject, how: Plan | Inference, batch_size: int, sequence_length: int) -> _Designs:
-    """The peak of the models that differ in heads, intermediate_size and layers alone, with heads of one size."""
+    """The peak bytes of models that differ only in heads, intermediate_size and layers, with heads of the same size."""
 
     size, apart = case.config.attention_head_size, case.config.breaks
 
     def alike(heads: int) -> int:
-        """The fewest heads that a model of the same structure has."""
+        """The smallest number of heads in a model of the same structure."""
         if heads == 1 or heads * size in apart:
             return heads
         return next(number for number in (2, 3) if number * size not in apart)
@@ -250,14 +250,14 @@ def peak_of_designs(case: Subject, how: Plan | Inference, batch_size: int, seque
 def _along(
     subject: Subject, how: Plan | Inference, batch_size: int, sequence_length: int, *, free: Sequence[str]
 ) -> list[Terms]:
-    """The bytes of each moment as products of some sizes that are left free, with numbers for the others."""
+    """The bytes of each moment as polynomials of the ``free`` sizes, with numbers for the others."""
     found = moments(subject, how, batch_size, sequence_length)
     sizes = _sizes(subject, batch_size, sequence_length)
     return _partly((moment.live for moment in found), sizes, [_NAMES.index(name) for name in free])
 
 
 def _partly(sums: Iterable[Terms], sizes: Sequence[Any], free: Sequence[int]) -> list[Terms]:
-    """Sums with numbers for all sizes but those at some places, without those that are never the largest."""
+    """Polynomials of the sizes at the indices ``free``, with numbers for the others; without those never largest."""
     numbers = Products([1 if place in free else size for place, size in enumerate(sizes)])
     found = []
     for one in sums:
@@ -269,7 +269,7 @@ def _partly(sums: Iterable[Terms], sizes: Sequence[Any], free: Sequence[int]) ->
 
 
 def _can_be_largest(items: Iterable[_Item], terms_of: Callable[[_Item], Terms]) -> list[_Item]:
-    """What is the largest for some sizes: of two that are equal, the first."""
+    """The items that can be the largest for some sizes; of two equal ones, the first."""
     found: list[_Item] = []
     for item in items:
         terms = terms_of(item)
@@ -283,28 +283,30 @@ def _is_in_8_bits(how: Plan | Inference) -> TypeGuard[Plan]:
 
 
 def _in_8_bits(subject: Subject, how: Plan | Inference) -> int:
-    """The states of an optimizer with 8 bits, which no polynomial gives: blocks are whole, small tensors are left out.
+    """The bytes of the states of an 8-bit optimizer; 0 with any other.
 
-    They are there all the time, and the step has no temporary tensors: beside them it is one of SGD.
+    They are no polynomial, because blocks are whole and small tensors have float32 states. They are alive all the time,
+    and the optimizer has no temporary tensors, so the rest of the step is that of SGD.
     """
     if not _is_in_8_bits(how):
         return 0
-    changes = _changes(*_symbolic(subject, how._replace(optimizer="momentum"), 1, 1)[:4])  # a state for each tensor
-    learned = {_starred(change.where) for change in changes if change.area == "optimizer states"}
+    # The run with momentum shows which tensors are learned: each has one state.
+    changes = _changes(*_symbolic(subject, how._replace(optimizer="momentum"), 1, 1)[:4])
+    learned = {_numbered(change.where) for change in changes if change.area == "optimizer states"}
     model = subject.model()
-    tensors = [tensor for tensor in model.tensors() if _starred(tensor.name) in learned]
+    tensors = [tensor for tensor in model.tensors() if _numbered(tensor.name) in learned]
     starts = [model.first_layer(tensor.name) for tensor in tensors]
     trained = optimizers.sizes(map(how.freezing.trained, tensors, starts))
     return OPTIMIZERS[how.optimizer](trained, PRECISIONS[how.precision].state)
 
 
 def _sizes(subject: Subject, batch_size: Any, sequence_length: Any) -> list[Any]:
-    # A size that its family has not is in no formula.
+    # A size that the family lacks is in no formula: its value does not matter.
     return [*(getattr(subject.config, name, 1) for name in _NAMES[:-2]), batch_size, sequence_length]
 
 
 def moments(subject: Subject, how: Plan | Inference, batch_size: int, sequence_length: int) -> tuple[Moment, ...]:
-    """The moments that can be the peak of a model of this structure, in the order in which they come.
+    """The moments that can be the peak of a model of this structure, in the order of the step.
 
     Raises InputError as peak.py does.
     """
@@ -312,13 +314,13 @@ def moments(subject: Subject, how: Plan | Inference, batch_size: int, sequence_l
 
 
 def _check(subject: Subject) -> None:
-    """Raise InputError for what letters do not show."""
+    """Raise InputError for wrong sizes that the symbolic run cannot see."""
     if problem := in_pairs(subject.config):
         raise InputError(problem)
 
 
 def _symbolic(subject: Subject, how: Plan | Inference, batch_size: int, sequence_length: int) -> _Symbolic:
-    """A model and its batch in letters, with the sizes that are 1, and few layers; and what that leaves out."""
+    """The symbolic model with few layers and its symbolic batch; sizes of 1 stay numbers. And the layers left out."""
     config = subject.config
     fields = set(SIZES) - {"hidden_size", "num_hidden_layers"}
     if two_labels(subject.model(), training=isinstance(how, Plan)):
@@ -328,7 +330,7 @@ def _symbolic(subject: Subject, how: Plan | Inference, batch_size: int, sequence
     if sequence_length == config.whole:
         letters["max_position_embeddings"] = letters["sequence_length"]
     letters["hidden_size"] = letters["num_attention_heads"] * letters["attention_head_size"]
-    same = config.letters_of_sizes()  # sizes that have to be the same
+    same = config.letters_of_sizes()  # sizes that have to be equal have one symbol
     changes = {name: letters[same.get(name, name)] for name in (*fields, "hidden_size")}
     frozen = how.freezing.layers if isinstance(how, Plan) else 0
     folds = []
@@ -341,7 +343,7 @@ def _symbolic(subject: Subject, how: Plan | Inference, batch_size: int, sequence
         if isinstance(how, Plan) and letter is frozen:
             how = how._replace(freezing=replace(how.freezing, layers=layers))
     changes["num_hidden_layers"] = layers
-    if config.window is not None:  # no letter says which of two is larger: no window, or one that is not reached
+    if config.window is not None:  # symbols have no order: a window of 0, or one that is not reached
         changes["local_attention"] = 0 if sequence_length >= config.window else 4
     if _is_in_8_bits(how):
         how = how._replace(optimizer="sgd")
@@ -366,21 +368,21 @@ def _moments(
 
 
 def _more(now: Terms, before: Terms) -> Terms:
-    """What has to be added to one sum to make another."""
+    """The difference of two polynomials, ``now - before``."""
     found = {one: now.get(one, 0) - before.get(one, 0) for one in {**before, **now}}
     return {one: count for one, count in found.items() if count}
 
 
 def _covers(more: Terms, less: Terms) -> bool:
-    """Whether one sum is at least the other for all sizes: no coefficient is smaller."""
+    """Whether one polynomial is at least the other for all sizes: no coefficient is smaller."""
     return all(more.get(one, 0) >= less.get(one, 0) for one in {**more, **less})
 
 
 def _tops(changes: Sequence[Change], folds: Sequence[_Fold]) -> Iterator[Moment]:
-    """Each moment after which something goes.
+    """The local maxima of the step: each moment after which something is released.
 
-    The layers that are left out are put in where they would come: what one of them brings, as often as there are. From
-    one of them to the next the bytes rise or fall evenly, so the most is at the first or at the last of them.
+    The changes of the layers that were left out are added where they would come: those of one layer, times the number
+    of layers. From one of them to the next the bytes change by a constant, so the maximum is at the first or the last.
     """
     areas: dict[Area, Counter[Monomial]] = {area: Counter() for area in AREAS}
     left_out = _left_out(changes, folds)
@@ -404,17 +406,18 @@ def _tops(changes: Sequence[Change], folds: Sequence[_Fold]) -> Iterator[Moment]
 
 
 def _left_out(changes: Sequence[Change], folds: Sequence[_Fold]) -> Mapping[int, list[tuple[Change, Any]]]:
-    """What the layers that are left out bring: before which change it comes, and how often.
+    """The changes of the layers that are left out, by the index of the change before which they come, and their number.
 
-    In each phase that is what happens from the first change of one layer to the first of the next, forward or backward.
-    What was made for a layer can also come before the step, and go with those of all other layers, such as a cache.
+    In each phase these are the changes from the first one of a layer to the first one of the next layer, forward or
+    backward. Storages of a layer can also be allocated before the step, and released with those of all other layers,
+    such as a cache.
     """
     layers = [split_layer(change.where)[0].rpartition(".")[2] for change in changes]
     firsts: dict[tuple[Phase, str], int] = {}
     born: dict[int, str] = {}
     for at, (change, layer) in enumerate(zip(changes, layers, strict=True)):
         firsts.setdefault((change.phase, layer), at)
-        born.setdefault(change.storage, "" if change.phase == "backward" else layer)  # gradients go from layer to layer
+        born.setdefault(change.storage, "" if change.phase == "backward" else layer)  # gradients pass between layers
     found: dict[int, list[tuple[Change, Any]]] = {}
     for fold in folds:
         one, after = str(fold.layer), str(fold.layer + 1)
@@ -446,19 +449,19 @@ def _moment(changes: Sequence[Change], at: int, areas: Mapping[Area, Counter[Mon
 
 @lru_cache(maxsize=65536)
 def _terms(expression: Any) -> Terms:
-    """A polynomial of our letters, term by term."""
+    """The terms of a polynomial of our symbols."""
     return {powers: int(count) for powers, count in sympy.Poly(expression, *_SYMBOLS.values()).terms()}
 
 
 def _expression(terms: Terms) -> Any:
-    """A sum in letters, in which the size of a head is H / A."""
+    """The expression of a polynomial, in which the size of a head is H / A."""
     polynomial = sympy.Poly.from_dict(dict(terms), *_SYMBOLS.values()).as_expr()
     return sympy.expand(polynomial.subs(_HEAD_SIZE, SYMBOLS["hidden_size"] / SYMBOLS["num_attention_heads"]))
 
 
 @lru_cache(maxsize=1024)
 def _written(symbolic: _Symbolic, at: int) -> tuple[Mapping[Area, Formula], list[tuple[str, Terms, Formula]], Any]:
-    """The formulas of a moment: of each area, of each temporary tensor, and of all together."""
+    """The formulas of a moment: for each area, for each temporary tensor, and for all together."""
     moment = next(one for one in _moments(*symbolic) if one.at == at)
     counts = _counts(symbolic)
     areas: dict[Area, Formula] = {}
@@ -473,13 +476,13 @@ def _written(symbolic: _Symbolic, at: int) -> tuple[Mapping[Area, Formula], list
 
 
 def _temporaries(changes: Sequence[Change], folds: Sequence[_Fold], at: int) -> Iterator[tuple[str, Terms]]:
-    """What is alive at a moment beside all that stays: for each step that it is for, or for a step of all layers."""
+    """The temporary tensors that are alive at a moment: the bytes of each step, or of one step in all layers."""
     left_out = _left_out(changes, folds)
     made_for: dict[int, str] = {}
     sums: dict[str, Counter[Monomial]] = {}
     for place, change in enumerate(changes[: at + 1]):
         for one, times in (*left_out.get(place, ()), (change, 1)):
-            name = made_for.setdefault(one.storage, _starred(one.where))
+            name = made_for.setdefault(one.storage, _numbered(one.where))
             sign = (one.area == "temporaries") - (one.moved_from == "temporaries")
             for monomial, count in _terms(sign * times * one.num_bytes).items():
                 sums.setdefault(name, Counter())[monomial] += count
@@ -490,18 +493,13 @@ def _temporaries(changes: Sequence[Change], folds: Sequence[_Fold], at: int) -> 
             yield last[name].where if alone else name, left
 
 
-def _starred(where: str) -> str:
-    """A name for all layers."""
-    return _numbered(where, "*")
-
-
-def _numbered(where: str, number: int | str) -> str:
-    """A name with another number for its layer, which can be in it more than once."""
+def _numbered(where: str, number: int | str = "*") -> str:
+    """The name with another number for its layer, everywhere in the name; * for all layers."""
     return ".".join(f"{number}" if part.isdecimal() else part for part in where.split("."))
 
 
 def _unfolded(where: str, symbolic: _Symbolic, subject: Subject) -> str:
-    """A name with the number that its layer has when none is left out."""
+    """The name with the number that its layer has in the whole model."""
     layer, _inside = split_layer(where)
     if not layer or layer.endswith("*"):
         return where
@@ -512,7 +510,7 @@ def _unfolded(where: str, symbolic: _Symbolic, subject: Subject) -> str:
 
 
 def _counts(symbolic: _Symbolic) -> dict[Any, Any]:
-    """How many parameters there are, and how many are trained, by their letters."""
+    """The formulas of the number of parameters and of trained parameters, by their symbols N and N_t."""
     subject, how, _batch, _length, folds = symbolic
     frozen = how.freezing.layers if isinstance(how, Plan) else 0
     trained_layers = subject.config.num_hidden_layers - frozen + sum(one.more for one in folds if one.layer >= frozen)
@@ -536,7 +534,7 @@ def _counts(symbolic: _Symbolic) -> dict[Any, Any]:
 
 
 def _in_counts(expression: Any, counts: Mapping[Any, Any]) -> Any:
-    """So many bytes for each parameter, and what is left; None if that is not shorter than the sum as it is."""
+    """The expression as bytes a parameter times N or N_t, plus a rest; None if that is not half as long."""
     terms = expression.as_coefficients_dict()
     best, length = None, len(terms) / 2
     for letter, count in counts.items():
@@ -548,7 +546,7 @@ def _in_counts(expression: Any, counts: Mapping[Any, Any]) -> Any:
 
 
 def _grouped(expression: Any) -> Iterator[Any]:
-    """L B S (...) + B S (...) + ...: first what is in all layers; each bracket is what one token needs."""
+    """The summands of L B S (...) + B S (...) + ...: repeated layers first; each bracket is the memory of one token."""
     for power in (1, 0):
         if part := expression.coeff(_LAYERS, power):
             tokens, *rest = by_tokens(_LAYERS**power, part)

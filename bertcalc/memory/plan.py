@@ -1,4 +1,4 @@
-"""How a model is trained and run, as far as memory depends on it."""
+"""The settings of training and inference that memory depends on."""
 
 from typing import Literal, NamedTuple, get_args
 
@@ -9,14 +9,14 @@ Attention = Literal["eager", "fused"]
 Recompute = Literal["none", "selective", "full"]
 ATTENTIONS: tuple[Attention, ...] = get_args(Attention)
 RECOMPUTE: tuple[Recompute, ...] = get_args(Recompute)
-ALONE = 4  # layers: in the peak's formulas the first two and the last two stand for themselves
+ALONE = 4  # layers that the formulas of the peak keep apart: the first two and the last two
 
 
 class Plan(NamedTuple):
     """A training step.
 
-    ``keep_outputs``: the loop has all outputs in a variable until the next forward pass has returned, not the loss
-    alone. ``accumulate``: gradients of the batch before are there already, and are added to.
+    ``keep_outputs``: the loop holds all outputs in a variable until the next forward pass has returned, instead of only
+    the loss. ``accumulate``: the gradients of the batch before are there already, and are added to.
     """
 
     precision: Precision = "fp32"

@@ -1,4 +1,4 @@
-"""What training keeps in memory: the tensors that autograd saves on the way forward, read from the forward pass."""
+"""The activations that training keeps: the tensors that autograd saves, derived from the steps of the forward pass."""
 
 from collections.abc import Iterable, Iterator, Sequence
 from math import prod
@@ -16,7 +16,7 @@ from bertcalc.problem import InputError, Problem
 from bertcalc.text import N_
 from bertcalc.tree.nn import NOWHERE, Activation, Dropout, Norm, Place, Shape, split_layer
 
-# The operations whose backward passes are known here: a family with another one is refused (families/complete.py).
+# The operations whose backward passes are implemented here: families/complete.py refuses a family with another one.
 KNOWN_OPERATIONS: frozenset[Operation] = frozenset(
     (
         "input", "lookup", "unused", "linear", "matmul", "norm", "dropout", "activation", "add", "scale",
@@ -29,8 +29,8 @@ KNOWN_OPERATIONS: frozenset[Operation] = frozenset(
 class Saved(NamedTuple):
     """A tensor that is kept for the backward pass, or all its copies in a repeated layer."""
 
-    name: str  # of the value, or of the step that keeps something of its own
-    step: str  # that needs it first
+    name: str  # of a value, or of a step and what it makes for its backward pass
+    step: str  # the first that needs it
     shape: Shape
     item_bytes: int
     copies: int
@@ -49,13 +49,13 @@ def saved_activation_bytes(
     attention: Attention = "eager",
     fused_dropout: bool = False,
 ) -> int:
-    """Bytes of the tensors that autograd keeps for the backward pass of one training step.
+    """The bytes of the tensors that autograd keeps for the backward pass of one training step.
 
     Equal to what torch.autograd.graph.saved_tensors_hooks sees on the real model: each storage once, without
     parameters, buffers and integer index tensors. ``fused_dropout`` keeps dropout masks in one byte an element, as
-    PyTorch's CUDA kernel does, where other devices keep them in ``dtype``. ``attention="fused"`` keeps what PyTorch's
-    flash attention keeps: query, key, value, the output and one float32 for each row of scores; local attention, too,
-    needs no mask there.
+    PyTorch's CUDA kernel does; other devices keep them in ``dtype``. ``attention="fused"`` keeps what PyTorch's flash
+    attention keeps: query, key, value, the output and one float32 for each row of scores. Even local attention needs no
+    mask there.
     """
     plan = Plan("fp32" if dtype == "float32" else "bf16", attention=attention, fused_dropout=fused_dropout)
     return total_bytes(saved_activations(model, Sizes(batch_size, sequence_length), plan))
@@ -66,13 +66,14 @@ def total_bytes(kept: Sequence[Saved]) -> int:
 
 
 def saved_activations(model: Model, sizes: Sizes, plan: Plan) -> list[Saved]:
-    """The tensors themselves, in the order in which they are saved; those of a layer once, with their copies.
+    """The tensors that autograd keeps, in the order in which they are saved; those of a layer once, with their copies.
 
-    A plan's ``recompute`` keeps only what goes into the attention core (selective) or into a layer (full): the backward
-    pass runs these again. In front of what is trained, nothing is kept; transformers' gradient checkpointing would go
-    on to the embeddings nevertheless, unless its ``disable_input_require_grads()`` is called.
+    With gradient checkpointing (``recompute``) only the inputs of the attention core (selective) or of the layer (full)
+    are kept, which the backward pass runs again. Before the first trained tensor nothing is kept; with transformers'
+    gradient checkpointing gradients would still flow to the embeddings, unless its ``disable_input_require_grads()`` is
+    called.
 
-    Raises InputError where the model's layers cannot be run again so.
+    Raises InputError if the model does not support the plan's ``recompute``.
     """
     check_recompute(model, plan.recompute)
     cached = not model.cls.labels_stop_caching  # training has labels
@@ -80,7 +81,7 @@ def saved_activations(model: Model, sizes: Sizes, plan: Plan) -> list[Saved]:
 
 
 def check_recompute(model: Model, recompute: Recompute) -> None:
-    """Raise InputError where a model's layers cannot be run again so: transformers has no checkpoints around some."""
+    """Raise InputError if a model does not support ``recompute``: some layers have no checkpoints in transformers."""
     possible = ("none", *model.family.recomputes)
     if recompute not in possible:
         message = N_("{architecture} cannot be trained with recompute {value}: of it only {possible} is counted.")
@@ -89,7 +90,7 @@ def check_recompute(model: Model, recompute: Recompute) -> None:
 
 
 def saved_by(steps: list[Step], plan: Plan) -> list[Saved]:
-    """The same of the steps of a forward pass."""
+    """The tensors that autograd keeps of the steps of a forward pass: see ``saved_activations``."""
     recompute, freezing = plan.recompute, plan.freezing
     if plan.attention == "fused":
         steps = fuse_attention(steps)
@@ -99,8 +100,8 @@ def saved_by(steps: list[Step], plan: Plan) -> list[Saved]:
     mask = 1 if plan.fused_dropout else width
     regions = {step.name: recomputed_in(step, recompute) for step in steps}
     runs_again = {regions[name] for name in flowing}
-    storages: dict[str, Value] = {}  # of the values that are a view of another one
-    pieces: set[str] = set()  # the values that are a view of a part of a wider one
+    storages: dict[str, Value] = {}  # for each view the value that it is a view of
+    pieces: set[str] = set()  # views of a part of a wider value
     angles = {step.gives.name for step in steps if step.operation == "angles"}
     found: dict[str, Saved] = {}
 
@@ -108,7 +109,7 @@ def saved_by(steps: list[Step], plan: Plan) -> list[Saved]:
     once = _outside(steps)
 
     def keep(step: Step, value: Value) -> None:
-        apart = value.name in pieces and not regions[step.name] and _lays_out(step)  # what runs again keeps the views
+        apart = value.name in pieces and not regions[step.name] and _lays_out(step)  # a checkpoint keeps the view
         root = value if apart else storages.get(value.name, value)
         if root.name in tables:
             return
@@ -119,7 +120,7 @@ def saved_by(steps: list[Step], plan: Plan) -> list[Saved]:
     for step in steps:
         if region := regions[step.name]:
             for value in step.takes if region in runs_again else ():
-                # transformers hands masks, and what all layers read, to a checkpoint so that autograd does not see it.
+                # transformers passes masks, and what all layers read, to a checkpoint in a way that autograd ignores.
                 outside = regions.get(value.name) != region and not value.name.endswith("mask")
                 unseen = value.ids or value.name in angles or (recompute == "full" and value.name in once)
                 if outside and not unseen:
@@ -141,7 +142,7 @@ def saved_by(steps: list[Step], plan: Plan) -> list[Saved]:
 
 
 def _outside(steps: Sequence[Step]) -> set[str]:
-    """The values made in front of the layers that each layer reads, but for the one that goes through them."""
+    """The values made before the layers that each layer reads, without the hidden states that go through them."""
     found: set[str] = set()
     before, groups, _after = stack(steps)
     given = {step.gives.name for step in before}
@@ -151,7 +152,7 @@ def _outside(steps: Sequence[Step]) -> set[str]:
 
 
 def by_module(kept: Sequence[Saved]) -> dict[str, int]:
-    """Bytes that are kept for each part of a layer and for each other top module, all copies together."""
+    """The kept bytes of each direct child of a layer and of each other top-level module, all copies together."""
     sums: dict[str, int] = {}
     for saved in kept:
         layer, inside = split_layer(saved.step)
@@ -161,7 +162,7 @@ def by_module(kept: Sequence[Saved]) -> dict[str, int]:
 
 
 def largest(figures: Iterable[int]) -> int:
-    """The largest of some figures, row by row where they are columns; 0 if there are none."""
+    """The largest of some numbers, elementwise if they are columns; 0 if there are none."""
     most = 0
     for figure in figures:
         most = most + (figure - most) * (figure > most)
@@ -169,22 +170,23 @@ def largest(figures: Iterable[int]) -> int:
 
 
 def cache_bytes(steps: Iterable[Step]) -> int:
-    """Bytes of the keys and values in float32 that a decoder gives back, so that nobody need compute them again."""
+    """The bytes of a decoder's key/value cache in float32."""
     cached = (step for step in steps if step.place.role in ("key_heads", "value_heads"))
     return sum(4 * step.runs * prod(step.gives.shape) for step in cached)
 
 
 def fuse_attention(steps: Sequence[Step]) -> list[Step]:
-    """The steps with one step for each attention core: it takes query, key and value, and the squares never exist.
+    """The steps with each attention core replaced by one fused kernel, which never makes the scores.
 
-    It writes its output in the order in which the heads are merged. With relative positions there is no such kernel,
-    and the steps stay as they are.
+    It takes query, key and value, and lays out its output so that merging the heads is a view. With relative positions
+    there is no such kernel, and the steps stay as they are.
     """
     if not can_fuse(steps):
         return list(steps)
     fused: list[Step] = []
     query_and_key: tuple[Value, ...] = ()
-    repeated = {step.gives.name: step.takes[0] for step in steps if step.operation == "repeat"}  # by the kernel itself
+    # The kernel itself repeats keys and values that heads share.
+    repeated = {step.gives.name: step.takes[0] for step in steps if step.operation == "repeat"}
     for step in steps:
         match step.place.role:
             case "scores":
@@ -200,13 +202,13 @@ def fuse_attention(steps: Sequence[Step]) -> list[Step]:
 
 
 def can_fuse(steps: Iterable[Step]) -> bool:
-    """Whether there is a kernel for the attention: for none in which distances change the scores."""
+    """Whether there is a fused kernel for the attention: there is none where distances change the scores."""
     apart = ("distance", "relative position", "key_scaled", "query_scaled")
     return not any(step.place.role in apart for step in steps)
 
 
 def is_view(step: Step) -> bool:
-    """Whether a step gives the memory that it takes, under another shape or none."""
+    """Whether a step returns a view of its input, or the input itself."""
     match step.operation, step.module:
         case "view", _:
             return True
@@ -214,17 +216,21 @@ def is_view(step: Step) -> bool:
             return not p
         case "activation", Activation(kept=kept):
             return kept == Kept()
-        case "repeat", _:  # of a single head, and a single sequence
+        case "repeat", _:  # a single sequence with a single head is not copied
             return all(map(_is_one, step.takes[0].shape[:2]))
     return False
 
 
 def _kept_values(step: Step, trained: set[str], flows: Sequence[bool], width: int) -> tuple[Value, ...]:
-    """What a step takes or gives that its backward needs, with ``trained`` of its tensors; ``width`` in bytes."""
+    """The inputs and outputs of a step that its backward pass needs.
+
+    ``trained``: its tensors that are trained; ``flows``: for each input whether a gradient flows to it; ``width``:
+    bytes of an element.
+    """
     match step.operation, step.module:
         case "linear", _:
             return step.takes if "weight" in trained else ()
-        case "norm", Norm(written_out=True, centers=centers):  # in float32; without the mean, which is another tensor
+        case "norm", Norm(written_out=True, centers=centers):  # computed in float32; minus the mean is another tensor
             return step.takes if flows[0] and width == 4 and not centers else ()
         case "norm" | "gather" | "convolution", _:
             return step.takes
@@ -235,7 +241,7 @@ def _kept_values(step: Step, trained: set[str], flows: Sequence[bool], width: in
             return tuple(value for value, needed in zip(takes, reversed(flows), strict=True) if needed)
         case "multiply", _:
             return tuple(value for value, needed in zip(step.takes, reversed(flows), strict=True) if needed)
-        case "rotate", _:  # cosine and sine, which all layers share
+        case "rotate", _:  # cosine and sine, shared by all layers
             return step.takes[1:]
         case "softmax", _:
             return () if step.wide and width < 4 else (step.gives,)
@@ -245,11 +251,11 @@ def _kept_values(step: Step, trained: set[str], flows: Sequence[bool], width: in
 
 
 def _laid_out(step: Step) -> Value:
-    """What a product keeps of its first factor: einsum, which multiplies with distances, lays it out anew.
+    """The first factor as a product keeps it: einsum, which multiplies with distances, makes a contiguous copy.
 
-    Unless there is nothing to be put into another order: a single sequence, head or token. With a cache all queries
-    have one row of distances, so that sequences need no order of their own, and keys are in order as they come from the
-    cache. Columns and symbols are taken for larger sizes: a 1 has to be an integer.
+    It makes none if there is nothing to reorder: a single sequence, head or token. With a cache all queries have one
+    row of distances, so the order of the sequences does not matter, and keys are contiguous as they come from the
+    cache. Columns and symbols count as sizes above 1: a 1 has to be an integer.
     """
     (factor, other) = step.takes
     role, axes = step.place.role, factor.shape[:3]
@@ -261,7 +267,7 @@ def _laid_out(step: Step) -> Value:
 
 
 def _lays_out(step: Step) -> bool:
-    """Whether a step keeps a piece of a wider value apart: a product lays the heads of several sequences out anew."""
+    """Whether a step keeps a copy of a piece of a wider value: a product copies the heads of several sequences."""
     return step.operation == "matmul" and not _is_fused(step) and not any(map(_is_one, step.takes[0].shape[:2]))
 
 
@@ -272,7 +278,7 @@ def _is_one(side: object) -> bool:
 def _kept_besides(
     step: Step, trained: set[str], flows: Sequence[bool], width: int, mask: int
 ) -> Iterator[tuple[str, Shape, int]]:
-    """What a step makes for its backward alone: a name, a shape, and bytes for each element."""
+    """The tensors that a step makes only for its backward pass: name, shape, and bytes of an element."""
     shape = step.gives.shape
     match step.operation, step.module:
         case "norm", Norm(written_out=True, centers=centers):
@@ -289,7 +295,7 @@ def _kept_besides(
             yield "mean", (*shape[:-1], 1), 4
             yield "rstd", (*shape[:-1], 1), 4
         case "dropout", Dropout(p=p) if p:
-            # All or nothing: PyTorch multiplies by a single 0.
+            # With p = 1 PyTorch multiplies by a single 0.
             yield ("mask", shape, mask) if p < 1 else ("zero", (), width)
         case "activation", Activation(kept=kept):
             yield from ((f"part {number}", shape, width) for number in range(kept.more + bool(trained) * kept.learning))
@@ -300,7 +306,7 @@ def _kept_besides(
             yield "logsumexp", shape[:-1], 4
         case "softmax", _ if step.wide and width < 4:
             yield "in float32", shape, 4
-        case "divide", _:  # by a tensor of one number
+        case "divide", _:  # by a tensor with one element
             yield "divisor", (), 4 if step.wide else width
         case "fill", _:
             yield "mask", step.takes[1].shape, 1
@@ -309,7 +315,7 @@ def _kept_besides(
 
 
 def recomputed_in(step: Step, recompute: Recompute) -> str:
-    """The part of the model that the backward pass runs again, if the step is in one."""
+    """The checkpointed region that a step is in (a part of the model that the backward pass runs again), or ""."""
     if recompute == "selective" and _in_core(step):
         return step.name.rpartition(".")[0]
     if recompute == "full" and step.place.component == "encoder":
@@ -318,7 +324,7 @@ def recomputed_in(step: Step, recompute: Recompute) -> str:
 
 
 def _in_core(step: Step) -> bool:
-    """Whether a step is between the heads of query, key and value and the context: where the squares are."""
+    """Whether a step is in the attention core: between the heads of query, key and value and the context."""
     return step.core and step.operation not in ("view", "copy")
 
 
@@ -327,10 +333,10 @@ def _is_fused(step: Step) -> bool:
 
 
 def _asks_for_gradient(step: Step) -> bool:
-    """Whether less is kept in the first layer that learns, to whose input no gradient flows.
+    """Whether the first trained layer keeps less than the others if no gradient flows to its input.
 
-    A norm that is written out keeps nothing of such an input. Where the query has no bias and its weight is frozen, no
-    gradient flows to it there.
+    A norm that is written out keeps nothing of such an input. If the query has no bias and its weight is frozen, no
+    gradient flows to it in that layer.
     """
     if isinstance(step.module, Norm):
         return step.module.written_out

@@ -1,18 +1,18 @@
-"""The activations of transformers 5.23 (transformers/activations.py) on tensors without numbers.
+"""The activations of transformers 5.23 (transformers/activations.py) on tensors without data.
 
-Each is written with the operations and in the order of the original, because what is alive meanwhile depends on that.
+Each has the operations of the original in their order, because the lifetime of temporary tensors depends on both.
 """
 
 from collections.abc import Callable, Sequence
 
 from bertcalc.activations import INPUT, OUTPUT
-from bertcalc.memory.tape import Gradients, Tape, Tensor
+from bertcalc.memory.tape import BOOL, Gradients, Tape, Tensor
 from bertcalc.tree.nn import Activation
 
 
 def simulate_activation(tape: Tape, module: Activation, x: Tensor, learned: Sequence[Tensor]) -> Tensor:
-    """What the activation gives, by what is kept of it, and by the kind that ``print`` shows."""
-    if module.kept in (INPUT, OUTPUT) and not learned:  # it has a kernel of its own
+    """Run an activation, chosen by what it keeps and by the kind that ``print`` shows."""
+    if module.kept in (INPUT, OUTPUT) and not learned:  # a single kernel
         return tape.kernel(x, "input" if module.kept == INPUT else "output")
     if module.kind in _WRITTEN_OUT:
         return _WRITTEN_OUT[module.kind](tape, x, *learned)
@@ -36,12 +36,12 @@ def _laplace(t: Tape, x: Tensor) -> Tensor:
 
 
 def _xielu(t: Tape, x: Tensor, alpha_p: Tensor, alpha_n: Tensor) -> Tensor:
-    beta = Tensor(alpha_p.storage, (), (), alpha_p.item)  # buffers of one number each: no matter which
+    beta = Tensor(alpha_p.storage, (), (), alpha_p.item)  # any storage of one element will do
     alpha_p = t.function("softplus", alpha_p)
     alpha_n = t.add(beta, t.function("softplus", alpha_n))
     return _where(
         t,
-        t.new(x.shape, 1),
+        t.new(x.shape, BOOL),
         t.add(t.multiply(t.multiply(alpha_p, x), x), t.multiply(beta, x)),
         t.add(t.multiply(t.subtract(t.function("expm1", _minimum(t, x)), x), alpha_n), t.multiply(beta, x)),
     )
@@ -64,7 +64,7 @@ _WRITTEN_OUT: dict[str, Callable[..., Tensor]] = {
 }
 
 
-# Operations whose backward pass makes more than its result. The names are for what a C++ expression has until its end.
+# Operations whose backward pass makes temporary tensors. The named ones are alive until a C++ expression ends.
 
 
 def _prelu(t: Tape, x: Tensor, slope: Tensor) -> Tensor:
@@ -74,7 +74,7 @@ def _prelu(t: Tape, x: Tensor, slope: Tensor) -> Tensor:
 def _clamp(t: Tape, x: Tensor) -> Tensor:
     def rule(grad: Tensor, x: Tensor) -> Gradients:
         zero = t.new((), grad.item)
-        above, below = t.new(x.shape, 1), t.new(x.shape, 1)
+        above, below = t.new(x.shape, BOOL), t.new(x.shape, BOOL)
         result = t.like(grad)
         del zero, above, below
         return (result,)
@@ -83,12 +83,12 @@ def _clamp(t: Tape, x: Tensor) -> Tensor:
 
 
 def _minimum(t: Tape, x: Tensor) -> Tensor:
-    """Of a tensor and a buffer of one number."""
+    """The minimum of a tensor and a buffer with one element."""
 
     def rule(grad: Tensor, x: Tensor) -> Gradients:
-        half, equal = t.like(grad), t.new(x.shape, 1)
+        half, equal = t.like(grad), t.new(x.shape, BOOL)
         chosen = t.like(half)
-        greater = t.new(x.shape, 1)
+        greater = t.new(x.shape, BOOL)
         del half, equal, greater
         return (chosen,)
 

@@ -1,34 +1,23 @@
-"""DeBERTa-v2's attention on tensors without numbers: what tokens are, and how far apart they are.
+"""DeBERTa-v2's disentangled attention, convolution and loss on tensors without data.
 
-Each function is written with the operations, the variables and in the order of modeling_deberta_v2.py in transformers
-5.23, because these say how long a tensor is alive.
+Each function has the operations and variables of modeling_deberta_v2.py in transformers 5.23 in their order, because
+the lifetime of tensors depends on them.
 """
 
 from collections.abc import Mapping, Sequence
-from typing import Protocol
+from typing import TYPE_CHECKING
 
 from bertcalc.forward.steps import Step
-from bertcalc.memory.tape import Tape, Tensor, is_contiguous
+from bertcalc.memory.tape import BOOL, FLOAT32, INT64, Tape, Tensor, is_contiguous
 
-_INT64, _FLOAT32, _BOOL = 8, 4, 1
-
+if TYPE_CHECKING:  # simulated_pass imports this module
+    from bertcalc.memory.simulated_pass import Pass
 
 Steps = Mapping[str, Step]  # of a module, by their roles
 
 
-class Pass(Protocol):
-    """What runs a forward pass, as far as it is asked here."""
-
-    tape: Tape
-    parameters: dict[str, Tensor]
-    values: dict[str, Tensor]  # the variables of forward methods
-
-    def call(self, step: Step, x: Tensor) -> Tensor:
-        """What the module of a step gives."""
-
-
 def together(steps: Sequence[Step]) -> dict[str, dict[str, Step]]:
-    """The modules that are run by a function of this module, and their steps by their roles."""
+    """The modules that are run as a whole by ``attention`` or ``convolution``, and their steps by role."""
     found: dict[str, dict[str, Step]] = {
         step.name.rpartition(".")[0]: {}
         for step in steps
@@ -41,8 +30,8 @@ def together(steps: Sequence[Step]) -> dict[str, dict[str, Step]]:
     return found
 
 
-def attention(run: Pass, steps: Steps, hidden_states: Tensor, rel_embeddings: Tensor | None) -> Tensor:
-    """DisentangledSelfAttention.forward, with the steps of our program by their roles."""
+def attention(run: "Pass", steps: Steps, hidden_states: Tensor, rel_embeddings: Tensor | None) -> Tensor:
+    """DisentangledSelfAttention.forward, with the steps of our program by role."""
     tape, item = run.tape, hidden_states.item
     batch, heads, length, size = steps["query_heads"].gives.shape
     query_layer = _heads(tape, run.call(steps["query"], hidden_states), heads, size)
@@ -58,7 +47,7 @@ def attention(run: Pass, steps: Steps, hidden_states: Tensor, rel_embeddings: Te
         attention_scores = tape.add(attention_scores, rel_att)
     for_step(run, steps["mask"])
     attention_scores = tape.view(attention_scores, (batch, heads, length, length))
-    attention_mask = tape.new(run.values["attention_mask"].shape, _BOOL)
+    attention_mask = tape.new(run.values["attention_mask"].shape, BOOL)
     attention_scores = tape.masked(attention_scores, tape.like(attention_mask))
     for_step(run, steps["softmax"])
     attention_probs = tape.softmax(attention_scores)
@@ -70,8 +59,8 @@ def attention(run: Pass, steps: Steps, hidden_states: Tensor, rel_embeddings: Te
     return tape.view(context_layer, (batch, length, heads * size))
 
 
-def _bias(run: Pass, steps: Steps, query_layer: Tensor, key_layer: Tensor, rel_embeddings: Tensor) -> Tensor:
-    """disentangled_attention_bias, whatever the order of c2p and p2c in pos_att_type."""
+def _bias(run: "Pass", steps: Steps, query_layer: Tensor, key_layer: Tensor, rel_embeddings: Tensor) -> Tensor:
+    """disentangled_attention_bias with both c2p and p2c in pos_att_type, in any order."""
     tape, item = run.tape, query_layer.item
     batch, heads, _rows, size = steps["pos_key_heads"].gives.shape
     length = query_layer.shape[1]
@@ -108,43 +97,43 @@ def _bias(run: Pass, steps: Steps, query_layer: Tensor, key_layer: Tensor, rel_e
     return tape.add(score, tape.divide(p2c_att, tape.to(scale, item)), in_place=True)
 
 
-def for_step(run: Pass, step: Step) -> None:
-    """What comes now is for that step."""
+def for_step(run: "Pass", step: Step) -> None:
+    """Attribute the following changes to that step."""
     run.tape.memory.where = step.name
 
 
 def _heads(tape: Tape, x: Tensor, heads: int, size: int) -> Tensor:
-    """transpose_for_scores: the heads of all sequences, one after the other."""
+    """transpose_for_scores: one axis for the heads of all sequences."""
     batch, length, _width = x.shape
     x = tape.view(x, (batch, length, heads, size))
     return tape.view(tape.contiguous(tape.permute(x, (0, 2, 1, 3))), (batch * heads, length, size))
 
 
 def scaled_size_sqrt(tape: Tape) -> Tensor:
-    """The root of a product of two numbers."""
+    """scaled_size_sqrt: the square root of a product of two scalars."""
     return tape.like(tape.like(tape.new(())))
 
 
 def for_each(positions: Tensor, scores: Tensor) -> Tensor:
-    """The same positions for all heads of all sequences."""
+    """The positions expanded to all heads of all sequences."""
     length = positions.shape[-1]
     heads = scores.shape[:-2]
     strides = *(0 for _axis in heads), length, 1
-    return Tensor(positions.storage, (*heads, length, length), strides, _INT64, is_view=True)
+    return Tensor(positions.storage, (*heads, length, length), strides, INT64, is_view=True)
 
 
-def convolution(run: Pass, steps: Steps, hidden_states: Tensor, residual_states: Tensor) -> Tensor:
+def convolution(run: "Pass", steps: Steps, hidden_states: Tensor, residual_states: Tensor) -> Tensor:
     """ConvLayer.forward."""
     tape, input_mask = run.tape, run.values["ones"]
     for_step(run, steps["convolution"])
     base: Tensor | None = run.call(steps["convolution"], tape.contiguous(tape.permute(hidden_states, (0, 2, 1))))
     assert base
     out = tape.permute(base, (0, 2, 1))
-    if not is_contiguous(out):  # it is, of a single token
+    if not is_contiguous(out):  # unless there is a single token
         base = None
         out = tape.contiguous(out)
     for_step(run, steps["fill_padding"])
-    rmask = tape.made(input_mask.shape, _BOOL, tape.like(input_mask))
+    rmask = tape.made(input_mask.shape, BOOL, tape.like(input_mask))
     out = tape.changed_in_view(base, out, rmask) if base else tape.masked(out, rmask, in_place=True)
     del base
     out = run.call(steps["activation"], run.call(steps["dropout"], out))
@@ -157,37 +146,37 @@ def convolution(run: Pass, steps: Steps, hidden_states: Tensor, residual_states:
 
 
 def loss(tape: Tape, logits: Tensor, labels: Tensor) -> Tensor:
-    """That of several classes, over those sequences that have a label: here all of them."""
-    label_index = tape.made((*labels.shape, len(labels.shape)), _INT64, tape.new(labels.shape, _BOOL))
-    rows = Tensor(label_index.storage, logits.shape, (1, 0), _INT64, is_view=True)
+    """The classification loss over the sequences that have a label: here all of them."""
+    label_index = tape.made((*labels.shape, len(labels.shape)), INT64, tape.new(labels.shape, BOOL))
+    rows = Tensor(label_index.storage, logits.shape, (1, 0), INT64, is_view=True)
     labeled_logits = tape.gather(logits, rows)
     del rows
     labels = tape.like(labels)
-    return tape.cross_entropy(tape.to(labeled_logits, _FLOAT32), labels)
+    return tape.cross_entropy(tape.to(labeled_logits, FLOAT32), labels)
 
 
 def relative_positions(tape: Tape, length: int) -> Tensor:
-    """build_relative_position: the bucket of the distance of each pair of tokens."""
-    q_ids = tape.new((length,), _INT64)
-    k_ids = tape.new((length,), _INT64)
-    rel_pos_ids = tape.new((length, length), _INT64)
+    """build_relative_position: the bucket of the distance between each pair of tokens."""
+    q_ids = tape.new((length,), INT64)
+    k_ids = tape.new((length,), INT64)
+    rel_pos_ids = tape.new((length, length), INT64)
     rel_pos_ids = _log_buckets(tape, rel_pos_ids)
-    rel_pos_ids = tape.made(rel_pos_ids.shape, _INT64, q_ids, k_ids)
+    rel_pos_ids = tape.made(rel_pos_ids.shape, INT64, q_ids, k_ids)
     return tape.view(rel_pos_ids, (1, length, length))
 
 
 def _log_buckets(tape: Tape, relative_pos: Tensor) -> Tensor:
-    """make_log_bucket_position: near distances one by one, far ones by their logarithm."""
+    """make_log_bucket_position: a bucket for each small distance, logarithmic buckets for large ones."""
     shape = relative_pos.shape
 
     def made(item: int, *of: Tensor) -> Tensor:
         return tape.made(shape, item, *of)
 
-    sign = made(_INT64)
-    abs_pos = made(_INT64, made(_BOOL, made(_BOOL), made(_BOOL)), tape.new((), _INT64), made(_INT64))
+    sign = made(INT64)
+    abs_pos = made(INT64, made(BOOL, made(BOOL), made(BOOL)), tape.new((), INT64), made(INT64))
     # ceil(log(abs_pos / mid) / log(...) * (mid - 1)) + mid
     log_pos = made(
-        _FLOAT32,
-        made(_FLOAT32, made(_FLOAT32, made(_FLOAT32, made(_FLOAT32, made(_FLOAT32)), tape.like(tape.new(()))))),
+        FLOAT32,
+        made(FLOAT32, made(FLOAT32, made(FLOAT32, made(FLOAT32, made(FLOAT32)), tape.like(tape.new(()))))),
     )
-    return made(_FLOAT32, sign, abs_pos, log_pos, made(_BOOL), made(_FLOAT32), made(_FLOAT32))
+    return made(FLOAT32, sign, abs_pos, log_pos, made(BOOL), made(FLOAT32), made(FLOAT32))

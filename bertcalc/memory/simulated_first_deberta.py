@@ -1,19 +1,22 @@
-"""The attention of DeBERTa's first version on tensors without numbers: query, key and value come from one matrix.
+"""The attention of DeBERTa's first version on tensors without data: query, key and value come from one matrix.
 
-Each function is written with the operations, the variables and in the order of modeling_deberta.py in transformers
-5.23, because these say how long a tensor is alive.
+Each function has the operations and variables of modeling_deberta.py in transformers 5.23 in their order, because the
+lifetime of tensors depends on them.
 """
 
+from typing import TYPE_CHECKING
+
 from bertcalc.forward.steps import Step
-from bertcalc.memory.simulated_deberta import Pass, Steps, for_each, for_step, scaled_size_sqrt
+from bertcalc.memory.simulated_deberta import Steps, for_each, for_step, scaled_size_sqrt
 from bertcalc.memory.simulated_layers import quotient
-from bertcalc.memory.tape import Tape, Tensor
+from bertcalc.memory.tape import BOOL, INT64, Tape, Tensor
 
-_INT64, _BOOL = 8, 1
+if TYPE_CHECKING:  # simulated_pass imports this module
+    from bertcalc.memory.simulated_pass import Pass
 
 
-def attention(run: Pass, steps: Steps, hidden_states: Tensor, rel_embeddings: Tensor | None) -> Tensor:
-    """DisentangledSelfAttention.forward, with the steps of our program by their roles."""
+def attention(run: "Pass", steps: Steps, hidden_states: Tensor, rel_embeddings: Tensor | None) -> Tensor:
+    """DisentangledSelfAttention.forward, with the steps of our program by role."""
     tape, item = run.tape, hidden_states.item
     batch, heads, length, size = steps["query_heads"].gives.shape
     qp = run.call(steps["query, key, value"], hidden_states)
@@ -35,7 +38,7 @@ def attention(run: Pass, steps: Steps, hidden_states: Tensor, rel_embeddings: Te
     else:
         attention_scores = tape.shift(attention_scores)  # rel_att is the number 0
     for_step(run, steps["mask"])
-    attention_mask = tape.new(run.values["attention_mask"].shape, _BOOL)
+    attention_mask = tape.new(run.values["attention_mask"].shape, BOOL)
     attention_scores = tape.masked(attention_scores, tape.like(attention_mask))
     for_step(run, steps["softmax"])
     attention_probs = tape.softmax(attention_scores)
@@ -47,13 +50,13 @@ def attention(run: Pass, steps: Steps, hidden_states: Tensor, rel_embeddings: Te
     return tape.view(context_layer, (batch, length, heads * size))
 
 
-def _bias(run: Pass, steps: Steps, query_layer: Tensor, key_layer: Tensor, rel_embeddings: Tensor) -> Tensor:
+def _bias(run: "Pass", steps: Steps, query_layer: Tensor, key_layer: Tensor, rel_embeddings: Tensor) -> Tensor:
     """disentangled_att_bias."""
     tape = run.tape
     heads = query_layer.shape[1]
     relative_pos = tape.unsqueeze(run.values["relative_pos"], 1)
     for_step(run, steps["near"])
-    att_span = tape.new((), _INT64)
+    att_span = tape.new((), INT64)
     rel_embeddings = _near(
         tape, rel_embeddings, steps["near"].gives.shape[1:], tape.like(att_span), tape.like(att_span)
     )
@@ -85,22 +88,22 @@ def _heads(tape: Tape, x: Tensor, heads: int) -> Tensor:
     return tape.permute(tape.view(x, (batch, length, heads, quotient(width, heads))), (0, 2, 1, 3))
 
 
-def _bias_of_heads(run: Pass, step: Step, heads: int) -> Tensor:
-    """A vector that is learned, for all tokens of all sequences."""
+def _bias_of_heads(run: "Pass", step: Step, heads: int) -> Tensor:
+    """The learned bias of the query or the value, with the axes of heads."""
     bias = run.tape.unsqueeze(run.tape.unsqueeze(run.parameters[step.tensors[0].name], 0), 0)
     return _heads(run.tape, bias, heads)
 
 
 def _near(tape: Tape, rel_embeddings: Tensor, shape: tuple[int, ...], _start: Tensor, _end: Tensor) -> Tensor:
-    """The rows for distances that there are: of all rows, no part is taken."""
+    """The rows for the distances that occur; slicing all rows gives a view that changes nothing."""
     near = tape.same(rel_embeddings) if rel_embeddings.shape == shape else tape.narrow(rel_embeddings, shape)
     return tape.unsqueeze(near, 0)
 
 
 def relative_positions(tape: Tape, length: int) -> Tensor:
-    """build_relative_position: the distance of each pair of tokens."""
-    q_ids = tape.new((length,), _INT64)
-    k_ids = tape.new((length,), _INT64)
-    rel_pos_ids = tape.like(tape.new((length, length), _INT64))
+    """build_relative_position: the distance between each pair of tokens."""
+    q_ids = tape.new((length,), INT64)
+    k_ids = tape.new((length,), INT64)
+    rel_pos_ids = tape.like(tape.new((length, length), INT64))
     del q_ids, k_ids
     return tape.unsqueeze(rel_pos_ids, 0)

@@ -1,4 +1,4 @@
-"""A forward pass on tensors without numbers, with the variables that transformers' own has, and the loss."""
+"""The forward pass and the loss on tensors without data, with the variables of transformers' forward methods."""
 
 from collections.abc import Callable, Mapping, Sequence
 from math import prod
@@ -14,23 +14,22 @@ from bertcalc.memory.optimizers import ITEM_BYTES, PRECISIONS
 from bertcalc.memory.plan import Inference, Plan
 from bertcalc.memory.saved import fuse_attention, recomputed_in
 from bertcalc.memory.simulated_activations import simulate_activation
-from bertcalc.memory.tape import Memory, Region, Tape, Tensor
+from bertcalc.memory.tape import BOOL, FLOAT32, INT32, INT64, Memory, Region, Tape, Tensor
 from bertcalc.problem import InputError, Problem
 from bertcalc.text import N_
 from bertcalc.tree.nn import Activation, Conv1D, Convolution, Dropout, Embedding, Linear, Norm, Shape, split_layer
 
 CHOICES = N_("{architecture} cannot be trained with summary_use_proj False: there is no score for each choice.")
-_INT64 = 8
 _ENCODED = "encoder_hidden_states"
-# The variables that tables are asked with.
+# The variables that hold the ids for the tables; the word ids have the name of the input.
 _IDS = {"word": "", "token type": "types", "position": "positions", "task type": "tasks"}
 
 
 class Pass:
-    """A model, what goes through it, and what its forward method holds in variables.
+    """A model, its batch, and the variables of its forward methods.
 
-    ``padded`` is a batch as a tokenizer makes it of sequences of different lengths: with attention_mask, in which there
-    are zeros, and token_type_ids.
+    ``padded``: the batch is as a tokenizer makes it of sequences of different lengths, with token_type_ids and an
+    attention_mask that contains zeros.
     """
 
     def __init__(self, model: Model, how: Plan | Inference, sizes: Sizes, *, padded: bool) -> None:
@@ -58,15 +57,15 @@ class Pass:
             "positions for layers": self._number_positions,
             "masks": self._make_masks,
         }
-        # The fused kernel sees what is before a token without being told.
+        # The fused kernel is causal without a mask.
         self._masks = padded or (model.config.is_decoder and not self._fused)
         self.batch_size = sizes.batch_size
         self.held = held_until(self.steps, self._version, pooler=model.cls.pooler)
         self._regions = [recomputed_in(step, plan.recompute if training else "none") for step in self.steps]
         self._windowed = _windowed(self.steps)
         self._together = deberta.together(self.steps)
-        # The kernel needs no mask for a window, unless there is padding. Letters stand for lengths below a window that
-        # is not 0.
+        # The fused kernel needs no mask for a window, unless there is padding. A symbolic length is below any window
+        # except 0.
         window, length = model.config.window, sizes.sequence_length
         self._window_mask = window is not None and (
             padded or (not self._fused and (window == 0 or (isinstance(length, int) and length >= window)))
@@ -75,16 +74,15 @@ class Pass:
             model.cls.task == "multiple-choice"
             and any(step.operation == "mean" and step.takes[1].ids for step in self.steps)
         )
-        self._own_masks = any("masks" in step.asides for step in self.steps)
         self._own_positions = numbers_positions(self.steps)
-        # What each layer is handed as it is, and a checkpoint holds.
+        # Arguments of each layer that a checkpoint holds, besides the values of steps.
         self._handed: list[str] = []
         if plan.recompute == "full" and any("positions for layers" in step.asides for step in self.steps):
             self._handed.append("positions")
         if plan.recompute == "full" and self._together:
             self._handed.append("relative_pos")
-        # As RoBERTa does, whose padding has a position of its own.
         self._has_types = any(step.place.role == "token type" for step in self.steps)
+        # As in RoBERTa, where padding has a position of its own.
         self._counts_from_padding = any(
             isinstance(step.module, Embedding) and step.module.padding_idx is not None
             for step in self.steps
@@ -92,24 +90,24 @@ class Pass:
         )
         self.parameters: dict[str, Tensor] = {}
         self.buffers: dict[str, Tensor] = {}
-        self.batch: dict[str, Tensor] = {}  # what the caller has
+        self.batch: dict[str, Tensor] = {}  # held by the caller
         self.values: dict[str, Tensor] = {}  # the variables, by the names of our steps
         self.cache: list[Tensor] = []
-        self.pieces: list[Tensor] = []  # of a value that is cut, which are not yet in variables
+        self.pieces: list[Tensor] = []  # of a value that is split, which are not yet in variables
 
     def begin(self) -> None:
-        """What is there before the first step."""
+        """Allocate what is there before the first step: buffers, parameters and the batch."""
         tape = self.tape
         frozen = self.plan.freezing.owned(self.model)
         for _path, module, _copies in self.model.modules(folded=False):
             for name, (shape, whole) in module.buffers.items():
-                self.buffers[name] = tape.new(shape, _INT64 if whole else self.width, "buffers and batch")
+                self.buffers[name] = tape.new(shape, INT64 if whole else self.width, "buffers and batch")
         for name, shape, *_rest in self.model.tensors(folded=False):
-            xielu = name.endswith((".alpha_p", ".alpha_n"))  # bfloat16 in every model
+            xielu = name.endswith((".alpha_p", ".alpha_n"))  # bfloat16 whatever the type of the model
             self.memory.where = name
             self.parameters[name] = tape.leaf(name, shape, 2 if xielu else self.width, trained=name not in frozen)
             if xielu:
-                self.buffers[name] = tape.new((), 2, "buffers and batch")  # one beside each of the two
+                self.buffers[name] = tape.new((), 2, "buffers and batch")  # xielu has one for each of the two
         self.memory.where = "batch"
         types = self.padded and self._has_types
         given = {"input_ids": True, "attention_mask": self._given_mask, "token_type_ids": types}
@@ -117,7 +115,7 @@ class Pass:
             if step.name == "input_ids":
                 for name, there in given.items():
                     if there:
-                        self.batch[name] = tape.new(step.gives.shape, _INT64, "buffers and batch")
+                        self.batch[name] = tape.new(step.gives.shape, INT64, "buffers and batch")
             for value in step.takes:
                 if value.name == _ENCODED and _ENCODED not in self.batch:
                     self.batch[_ENCODED] = tape.new(value.shape, self.width, "buffers and batch")
@@ -127,7 +125,7 @@ class Pass:
 
     @property
     def _sides(self) -> tuple[int, int]:
-        """How many sequences go through the layers, each choice for itself, and how long they are."""
+        """The number of sequences that go through the layers (each choice is one), and their length."""
         *first, length = self.batch["input_ids"].shape
         return prod(first), length
 
@@ -137,15 +135,15 @@ class Pass:
         if cls.per_token and name == "labels":
             shape = self.batch["input_ids"].shape
         regression = cls.task == "sequence-classification" and self.model.config.num_labels == 1
-        return self.tape.new(shape, 4 if regression else _INT64, "buffers and batch")
+        return self.tape.new(shape, FLOAT32 if regression else INT64, "buffers and batch")
 
     def trained(self) -> dict[str, Tensor]:
         return {name: tensor for name, tensor in self.parameters.items() if tensor.node and tensor.node.grad}
 
     def forward(self) -> list[Tensor]:
-        """What the model returns: the loss first, if the class has one."""
+        """Run the forward pass and return what the model returns: the loss first, if the class has one."""
         self.memory.phase = "forward"
-        in_encoder = self._own_masks
+        in_encoder = any("masks" in step.asides for step in self.steps)  # the body makes the masks earlier
         if _ENCODED in self.batch:
             self.values[_ENCODED] = self.batch[_ENCODED]
         for at, step in enumerate(self.steps):
@@ -160,7 +158,7 @@ class Pass:
             if region and region != self._regions[at - 1]:
                 self.tape.region = self._region(at)
             self._run(at)
-            if region not in self._regions[at + 1 : at + 2]:  # it goes with its last step
+            if region not in self._regions[at + 1 : at + 2]:  # its last step
                 self.tape.region = None
         self.memory.phase, self.memory.where = "loss", "loss"
         returned = [self.values.pop(step.gives.name) for step in self.steps if step.output]
@@ -173,7 +171,7 @@ class Pass:
         return returned
 
     def _run(self, at: int) -> None:
-        """One step, and the end of the variables that are not held after it."""
+        """Run one step, and delete the variables that are not held after it."""
         step = self.steps[at]
         self.memory.where = step.name
         if steps := self._together.get(step.name.rpartition(".")[0]):
@@ -183,12 +181,12 @@ class Pass:
             self._do(step)
         layer = split_layer(step.name)[0]
         if layer and not any(split_layer(later.name)[0] for later in self.steps[at + 1 : at + 2]):
-            self.memory.where = layer.rpartition(".")[0]  # what was held of all layers goes with none of them
+            self.memory.where = layer.rpartition(".")[0]  # what is released after the last layer belongs to no layer
         for name in self.held[at]:
             self.values.pop(name, None)
 
     def _region(self, first: int) -> Region:
-        """The steps from one on that are run again for the backward pass, from what they take."""
+        """The checkpoint that begins at a step, which holds the inputs of its steps."""
         name = self._regions[first]
         steps = [at for at in range(first, len(self.steps)) if self._regions[at] == name]
         taken = {value.name for at in steps for value in self.steps[at].takes} | {*self._handed}
@@ -210,7 +208,7 @@ class Pass:
         return Region(again)
 
     def loss(self, returned: list[Tensor]) -> Tensor:
-        """What is minimized: the class's loss, or both; the sum of all numbers that a class without one returns."""
+        """The tensor that is minimized: the class's loss, the sum of its two, or of all outputs if it has none."""
         tape = self.tape
         if self.model.cls.task == "double-heads":
             return tape.add(returned[0], returned[1])
@@ -223,7 +221,7 @@ class Pass:
         return total
 
     def _do(self, step: Step) -> None:
-        """Run a step, and keep what it gives as a variable."""
+        """Run a step, and assign its result to a variable."""
         found = self._given(step)
         if found is not None:
             self.values[step.gives.name] = found
@@ -231,7 +229,7 @@ class Pass:
             self._fill_cache(step)
 
     def _given(self, step: Step) -> Tensor | None:
-        """What a step gives, by its operation and by its role; None if that is the token types, which nobody gave."""
+        """Run a step by its operation and role; None if these are the token types, and the caller has given none."""
         tape, values, shape = self.tape, self.values, step.gives.shape
         if step.operation == "mean":
             return self._mean(step)
@@ -247,7 +245,7 @@ class Pass:
                 return self.call(step, *taken)
             case "softmax", _:
                 (x,) = taken
-                return tape.to(tape.softmax(tape.to(x, 4)), x.item) if step.wide else tape.softmax(x)
+                return tape.to(tape.softmax(tape.to(x, FLOAT32)), x.item) if step.wide else tape.softmax(x)
             case "multiply", "mask_padding":
                 values["mask"] = tape.to(tape.unsqueeze(values["ones"], 2), taken[0].item)
                 return tape.multiply(taken[0], values["mask"])
@@ -262,9 +260,9 @@ class Pass:
                 return self._rotated(step, role, *taken)
             case "repeat", _:
                 return layers.repeated(tape, taken[0], shape[1])
-            case "gather", _:  # of each choice its last token
+            case "gather", _:  # the last token of each choice
                 (x,) = taken
-                values["cls_index"] = tape.new((*x.shape[:2], 1, x.shape[3]), _INT64)
+                values["cls_index"] = tape.new((*x.shape[:2], 1, x.shape[3]), INT64)
                 return tape.squeeze(tape.gather(x, values["cls_index"]), 2)
             case "scale", _:
                 return tape.scale(*taken)
@@ -288,7 +286,7 @@ class Pass:
                 return total
             case "view", _ if not taken:
                 return None
-            case _, "merge_heads":  # the fused kernel's output is laid out so
+            case _, "merge_heads":  # no copy after the fused kernel, which lays out its output for this
                 return tape.reshape(tape.contiguous(tape.transpose(taken[0], 1, 2)), shape)
             case "view", "cut":
                 self.pieces = self.pieces or self._cut(step, *taken)
@@ -311,7 +309,7 @@ class Pass:
                 return self._last_token(*taken)
             case "copy", "first_token":
                 return self._first_token(*taken)
-            case "copy", "position_bias":  # from (length, length, heads), the same for each sequence
+            case "copy", "position_bias":  # from (length, length, heads), copied for each sequence
                 heads_first = tape.unsqueeze(tape.permute(taken[0], (2, 0, 1)), 0)
                 return tape.contiguous(tape.expand(heads_first, shape))
         raise NotImplementedError(f"Nothing says what {step.name} ({step.operation}) allocates.")
@@ -335,7 +333,7 @@ class Pass:
         if isinstance(module, Convolution):
             assert bias
             return tape.convolution(x, weight, bias)
-        if bias and isinstance(module, Linear) and not module.biased:  # that of another module
+        if bias and isinstance(module, Linear) and not module.biased:  # the bias belongs to another module
             return tape.add(tape.linear(x, weight, None), bias)
         return tape.linear(x, weight, bias, transposed=not isinstance(module, Conv1D))
 
@@ -350,36 +348,36 @@ class Pass:
         return next((self.parameters[one.name] for one in step.tensors if one.name.rpartition(".")[2] == last), None)
 
     def _looked_up(self, step: Step, role: str) -> Tensor:
-        """The ids that a table is asked for: all but the words' are made by the model."""
+        """The ids for a table; all but those of words are made by the model, if the caller gives none."""
         tape, values = self.tape, self.values
         if role == "distance":
             return self._distances(step)
         if role == "relative position":
             return self._buckets(step.takes[0].shape)
         if self._own_positions and role == "token type":
-            values["types"] = self.batch.get("token_type_ids") or tape.new(step.gives.shape[:2], _INT64)
+            values["types"] = self.batch.get("token_type_ids") or tape.new(step.gives.shape[:2], INT64)
         if "positions" not in values and not self._own_positions:
             self._number_tokens(values[step.takes[0].name])
         if role == "task type":
-            values["tasks"] = tape.new(step.takes[0].shape, _INT64)
+            values["tasks"] = tape.new(step.takes[0].shape, INT64)
         if role not in _IDS:
             raise NotImplementedError(f"Nothing says where the ids of {step.name} come from.")
         return values[_IDS[role] or step.takes[0].name]
 
     def _make_ones(self) -> None:
-        """DeBERTa's body makes a mask of numbers if none is given, and token types, which it does not need."""
+        """DeBERTa's body makes a float32 mask if none is given, and token types, which it does not use."""
         shape = self._sides
         given = self.batch.get("attention_mask")
-        self.values["ones"] = self.tape.view(given, shape) if given else self.tape.new(shape, 4)
-        self.values["no_types"] = self.tape.new(shape, _INT64)
+        self.values["ones"] = self.tape.view(given, shape) if given else self.tape.new(shape, FLOAT32)
+        self.values["no_types"] = self.tape.new(shape, INT64)
 
     def _make_no_positions(self) -> None:
-        """Zeros for what positions would give."""
+        """DeBERTa's zeros in place of position embeddings."""
         shape = (*self.values["ones"].shape, self.model.config.hidden_size)
         self.values["no_positions"] = self.tape.new(shape, self.width)
 
     def _all_together(self, steps: Mapping[str, Step]) -> Tensor:
-        """What a module gives whose steps are run together, because their variables are."""
+        """Run a whole module of DeBERTa, whose steps share variables."""
         values = self.values
         if "convolution" in steps:
             x, first = (values[steps[name].takes[0].name] for name in ("channels", "add"))
@@ -391,7 +389,7 @@ class Pass:
         return attention(self, steps, x, distances)
 
     def _number_tokens(self, ids: Tensor) -> None:
-        """The positions, and a token type for each of them."""
+        """Make position ids and token type ids."""
         tape = self.tape
         positions, batch = self.buffers["position_ids"], ids.shape
         if self._version == 4:
@@ -399,7 +397,7 @@ class Pass:
         if self._counts_from_padding:
             positions = _positions_after_padding(tape, ids, cached=self.model.family.base.caches)
         else:
-            positions = Tensor(positions.storage, (1, batch[1]), positions.strides, _INT64, is_view=True)
+            positions = Tensor(positions.storage, (1, batch[1]), positions.strides, INT64, is_view=True)
         self.values["positions"] = positions
         if not self._has_types:
             return
@@ -408,56 +406,56 @@ class Pass:
         elif self._version == 4:
             types = self.buffers["token_type_ids"]
         else:
-            types = tape.new(positions.shape, _INT64)
-        self.values["types"] = Tensor(types.storage, batch, types.strides, _INT64, is_view=True)
+            types = tape.new(positions.shape, INT64)
+        self.values["types"] = Tensor(types.storage, batch, types.strides, INT64, is_view=True)
 
     def _rotated(self, step: Step, role: str, x: Tensor, cosine: Tensor) -> Tensor:
-        """Query or key; when both are there, in as many bytes as they had."""
+        """The rotated query or key; if they are computed in float32, both are cast back once the key is there."""
         found = layers.rotated(self.tape, x, cosine, self.values[sine_of(step.takes[1].name)], wide=step.wide)
         if role == "key_rotated" and step.wide:
             query_name = step.gives.name.replace("key_rotated", "query_rotated")
-            query = self.values[query_name]  # alive until both are there
+            query = self.values[query_name]  # alive until both are cast
             self.values[query_name] = self.tape.to(query, x.item)
             return self.tape.to(found, x.item)
         return found
 
     def _mean(self, step: Step) -> Tensor:
-        """Of the vectors of a sequence's tokens, as far as they are no padding."""
+        """The mean of the vectors of a sequence's tokens, without padding."""
         tape = self.tape
         x = self.values[step.takes[0].name]
         if len(step.takes) == 1:  # of all choices
             return tape.squeeze(tape.mean(x, 1), 1)
         given = self.batch.get("attention_mask")
-        if given and len(given.shape) > 2:  # of several choices
+        if given and len(given.shape) > 2:  # (batch, choices, length)
             given = tape.view(given, x.shape[:2])
-            counts = self.values["counts"] = tape.new((x.shape[0], 1), _INT64)
+            counts = self.values["counts"] = tape.new((x.shape[0], 1), INT64)
             return tape.divide(tape.sum_along(tape.masked(x, given), 1), counts)
-        if given is None and step.takes[1].ids:  # without a mask, all tokens
+        if given is None and step.takes[1].ids:  # no mask: the mean of all tokens
             return tape.squeeze(tape.mean(x, 1), 1)
         if given is None:
-            given = self.values["all_tokens"] = tape.new(x.shape[:2], 1)
+            given = self.values["all_tokens"] = tape.new(x.shape[:2], BOOL)
         if not step.in_place:
-            return tape.divide(tape.sum_along(tape.masked(x, given), 1), tape.new((x.shape[0], 1), _INT64))
+            return tape.divide(tape.sum_along(tape.masked(x, given), 1), tape.new((x.shape[0], 1), INT64))
         sums = tape.sum_along(tape.masked(x, given), 1)
         (made,) = (one for one in self.steps if one.gives == step.takes[0])
         if made.variable == step.variable:
             del self.values[step.takes[0].name], x
-        return tape.divide(sums, tape.new((sums.shape[0], 1), _INT64), in_place=True)
+        return tape.divide(sums, tape.new((sums.shape[0], 1), INT64), in_place=True)
 
     def _attention(self, step: Step, query: Tensor, key: Tensor, value: Tensor) -> Tensor:
-        """The fused core, with a mask in numbers: each core makes its own of the one that says yes or no."""
+        """The fused attention core, which makes its own additive mask from the boolean one."""
         tape = self.tape
         mask = None
         if step.place.block == "attention" and (allowed := self.values.get(self._mask_of(step))):
             mask = self._in_numbers(allowed.shape)
-            # With a mask, the kernel does not repeat what heads share.
+            # With a mask, the kernel does not repeat shared keys and values itself.
             if key.shape[1] != query.shape[1] and query.shape[2] != 1:
                 key = layers.repeated(tape, key, query.shape[1])
                 value = layers.repeated(tape, value, query.shape[1])
         return tape.flash_attention(query, key, value, mask)
 
     def _cut(self, step: Step, x: Tensor) -> list[Tensor]:
-        """Pieces of the last axis; those ``by_heads`` have their heads apart already."""
+        """The pieces of the last axis; with ``by_heads`` they are split into heads already."""
         parts = x.shape[-1] // step.gives.shape[-1]
         if not step.by_heads:
             return self.tape.split(x, parts)
@@ -466,18 +464,18 @@ class Pass:
         return self.tape.unbind(wide, len(wide.shape) - 3)
 
     def _first_token(self, x: Tensor) -> Tensor:
-        """Of each sequence the first token that is no padding; without padding a single number is the same for all."""
+        """The first token of each sequence that is no padding; without a mask its index is one number for all."""
         tape, rows = self.tape, x.shape[:1]
-        self.values["rows"] = tape.new(rows, _INT64)
-        self.values["columns"] = tape.new(rows if self._given_mask else (), _INT64)
+        self.values["rows"] = tape.new(rows, INT64)
+        self.values["columns"] = tape.new(rows if self._given_mask else (), INT64)
         if not self._given_mask:
             return tape.index(tape.select(x), [self.values["rows"]])
         return tape.index(x, [self.values["rows"], self.values["columns"]])
 
     def _caches(self) -> bool:
-        """Whether a decoder fills its cache.
+        """Whether a decoder fills its key/value cache.
 
-        Most causal language models do not if they are given labels, and a layer that is run again does not.
+        Most causal language models do not if they get labels, and no model does with checkpointed layers.
         """
         config, cls = self.model.config, self.model.cls
         if self.training and (cls.labels_stop_caching or self.plan.recompute == "full"):
@@ -491,43 +489,44 @@ class Pass:
         self.cache += copies
 
     def _number_positions(self) -> None:
-        """The body itself counts from 0; one with a cache adds what is in that."""
-        positions = self.tape.new(self.batch["input_ids"].shape[-1:], _INT64)
+        """Make the position ids in the body, from 0; a body with a cache adds its length."""
+        positions = self.tape.new(self.batch["input_ids"].shape[-1:], INT64)
         if self.model.family.base.caches:
             positions = self.tape.shift(positions)
         self.values["positions"] = self.tape.unsqueeze(positions, 0)
 
     def _last_token(self, scores: Tensor) -> Tensor:
-        """Of the scores of all tokens, those of each sequence's last one that is no padding."""
+        """The scores of the last token of each sequence that is no padding."""
         tape, ids = self.tape, self.batch["input_ids"]
         if self.model.config.pad_token_id is None:
-            return tape.index(tape.select(scores), [tape.new(ids.shape[:1], _INT64)])
-        self.values["no_padding"] = tape.made(ids.shape, 4, tape.new(ids.shape, 1))
-        self.values["numbers"] = tape.new(ids.shape[1:], 4)
-        self.values["last"] = tape.made(ids.shape[:1], _INT64, tape.new(ids.shape, 4))
-        return tape.index(scores, [tape.new(ids.shape[:1], _INT64), self.values["last"]])
+            return tape.index(tape.select(scores), [tape.new(ids.shape[:1], INT64)])
+        self.values["no_padding"] = tape.made(ids.shape, INT32, tape.new(ids.shape, BOOL))
+        self.values["numbers"] = tape.new(ids.shape[1:], INT32)
+        self.values["last"] = tape.made(ids.shape[:1], INT64, tape.new(ids.shape, INT32))
+        return tape.index(scores, [tape.new(ids.shape[:1], INT64), self.values["last"]])
 
     def _look_for_padding(self, shape: Shape) -> None:
-        """A warning of padding without a mask looks at the first and the last along the second axis: of tokens,
-        or of choices where the body lays them out itself.
+        """Check for padding without a mask, as transformers does for a warning.
+
+        It looks at the first and the last along the second axis: of tokens, or of choices if the body flattens them.
         """
         if not self.padded and self.model.config.pad_token_id is not None:
-            ends = self.tape.made((shape[0], 2, *shape[2:]), _INT64, self.tape.new((2,), _INT64))
-            self.tape.made((), 1, ends, self.tape.new(ends.shape, 1))
+            ends = self.tape.made((shape[0], 2, *shape[2:]), INT64, self.tape.new((2,), INT64))
+            self.tape.made((), BOOL, ends, self.tape.new(ends.shape, BOOL))
 
     def _distances(self, step: Step) -> Tensor:
-        """The rows of the table of distances that transformers 4 asks for."""
+        """The indices of the distance embeddings, as transformers 4 computes them."""
         tape, path = self.tape, step.name.rpartition(".")[0]
         queries, keys = step.takes[0].shape
-        made = [tape.new(shape, _INT64) for shape in ((queries,), (keys,), (queries, keys))]
+        made = [tape.new(shape, INT64) for shape in ((queries,), (keys,), (queries, keys))]
         self.values |= {f"{path}.{name}": tensor for name, tensor in zip(DISTANCES, made, strict=True)}
         return tape.like(tape.like(made[2]))
 
     def _buckets(self, square: tuple[int, ...]) -> Tensor:
-        """Which of the distances that are told apart each pair of tokens has: near ones one by one."""
+        """The bucket of the distance between each pair of tokens, as MPNet computes it."""
         tape = self.tape
-        rows, columns = (tape.new(square[:1], _INT64) for _axis in range(2))
-        distances = tape.new(square, _INT64)
+        rows, columns = (tape.new(square[:1], INT64) for _axis in range(2))
+        distances = tape.new(square, INT64)
         buckets = _bucket(tape, distances)
         self.values |= dict(zip(BUCKETS, (rows, columns, distances, buckets), strict=True))
         return buckets
@@ -557,30 +556,30 @@ class Pass:
             self._find_no_padding()
 
     def _make_masks_of_4(self) -> None:
-        """The masks of transformers 4, which are there with or without padding, and for the cross attention."""
+        """Make the masks of transformers 4, with or without padding, and that for the cross-attention."""
         tape, decoder = self.tape, self.model.config.is_decoder
         batch, length = self._sides
         if self.padded:
             given = self.tape.view(self.batch["attention_mask"], (batch, length))
         else:
-            given = self.values["ones"] = tape.new((batch, length), 4)
+            given = self.values["ones"] = tape.new((batch, length), FLOAT32)
         self.values["attention_mask"] = self._inverted(self._causal(given) if decoder else given)
         if decoder and _ENCODED in self.batch:
-            self.values["encoder_ones"] = tape.new(self.batch[_ENCODED].shape[:2], 4)
+            self.values["encoder_ones"] = tape.new(self.batch[_ENCODED].shape[:2], FLOAT32)
             self.values["encoder_attention_mask"] = self._inverted(self.values["encoder_ones"])
 
     def _causal(self, given: Tensor) -> Tensor:
-        """Ones where a token may look in transformers 4: get_extended_attention_mask in its modeling_utils.py."""
+        """The causal mask of transformers 4: get_extended_attention_mask in its modeling_utils.py."""
         tape, (batch, length) = self.tape, given.shape
         square = (batch, length, length)
-        numbers = tape.new((length,), _INT64)
-        allowed = tape.made(square, 1, tape.new(square, _INT64))
+        numbers = tape.new((length,), INT64)
+        allowed = tape.made(square, BOOL, tape.new(square, INT64))
         causal = tape.made(square, given.item, allowed)
         del allowed
         return tape.made((batch, 1, length, length), given.item, numbers, causal)
 
     def _inverted(self, seen: Tensor) -> Tensor:
-        """What is added to the scores: (1 - seen) times the least number."""
+        """The additive mask: (1 - seen) times the smallest number."""
         seen = self.tape.to(seen, self.width)
         if len(seen.shape) == 2:  # the same for every query
             batch, length = seen.shape
@@ -589,63 +588,63 @@ class Pass:
         return self.tape.like(hidden)
 
     def _look_for_starts(self) -> None:
-        """Where positions are handed to the mask of a decoder, it looks for several sequences in one."""
+        """Look for packed sequences, as transformers does if a decoder's mask gets position ids."""
         tape, (batch, length) = self.tape, self._sides
-        first = tape.new((batch, 1), _INT64)
-        differences = tape.made((batch, length), _INT64, tape.new((batch, length + 1), _INT64))
-        counted = tape.made((batch, length), _INT64, tape.new((batch, length), 1))
-        tape.made((), 1, first, differences, counted, tape.new((batch,), 1))
+        first = tape.new((batch, 1), INT64)
+        differences = tape.made((batch, length), INT64, tape.new((batch, length + 1), INT64))
+        counted = tape.made((batch, length), INT64, tape.new((batch, length), BOOL))
+        tape.made((), BOOL, first, differences, counted, tape.new((batch,), BOOL))
 
     def _find_no_padding(self) -> None:
-        """A mask without zeros is looked at, and left out."""
-        self.tape.made((), 1, self.tape.new(self._sides, 1))
+        """Check a given mask, which is dropped because it has no zeros."""
+        self.tape.made((), BOOL, self.tape.new(self._sides, BOOL))
 
     def _mask_of(self, step: Step) -> str:
-        """The name of the mask for an attention core that a step is in."""
+        """The name of the mask for the attention core that a step is in."""
         if step.takes and step.takes[-1].name.endswith("mask") and step.takes[-1].name != "attention_mask":
             return step.takes[-1].name
         return "window_mask" if step.name.rpartition(".")[0] in self._windowed else "attention_mask"
 
     def _mask(self, *, window: bool = False) -> Tensor:
-        """What each token may see, in the numbers that are added to the scores (transformers' masking_utils)."""
+        """The mask of transformers' masking_utils: additive, or boolean with fused attention."""
         tape = self.tape
         batch, length = self._sides
-        padding = tape.new((batch, length), 1) if self._given_mask else None
+        padding = tape.new((batch, length), BOOL) if self._given_mask else None
         if self._given_mask and not self.model.config.is_decoder:
-            tape.new((), 1)  # whether there is no padding
+            tape.new((), BOOL)  # whether there is no padding
         elif self._fused and not window:
-            for _time in range(2):  # the same, by a count
-                tape.made((), 1, tape.new((), _INT64))
+            for _time in range(2):  # the same check, by counting
+                tape.made((), BOOL, tape.new((), INT64))
         allowed = self._allowed(batch, length, window)
         if self._fused:
             return allowed
         return self._in_numbers((batch, 1, length, length), allowed, *((padding,) if padding else ()))
 
     def _in_numbers(self, shape: Shape, *of: Tensor) -> Tensor:
-        """A mask that is added to scores, of one that says yes or no: 0 or the least number."""
+        """An additive mask made from a boolean one: 0 or the smallest number."""
         zero, least = self.tape.new((), self.width), self.tape.new((), self.width)
         return self.tape.made(shape, self.width, zero, least, *of)
 
     def _allowed(self, batch: int, length: int, window: bool) -> Tensor:
-        """What each token may see, one byte for each pair."""
+        """The boolean mask: which tokens each token may see."""
         tape, row = self.tape, (length,)
-        rows, heads = tape.new((batch,), _INT64), tape.new((1,), _INT64)
-        queries = tape.like(tape.new(row, _INT64))
-        keys = tape.like(tape.new(row, _INT64))
-        one = tape.new((), 1) if self._given_mask else None
+        rows, heads = tape.new((batch,), INT64), tape.new((1,), INT64)
+        queries = tape.like(tape.new(row, INT64))
+        keys = tape.like(tape.new(row, INT64))
+        one = tape.new((), BOOL) if self._given_mask else None
         if window:
             allowed = _in_window(tape, (1, 1, length, length))
         else:
-            allowed = tape.new((1, 1, length, length if self.model.config.is_decoder else 1), 1)
+            allowed = tape.new((1, 1, length, length if self.model.config.is_decoder else 1), BOOL)
         if self._given_mask:
             allowed = tape.like(allowed)
             del one
-            allowed = tape.made((batch, 1, length, length), 1, tape.new((batch, 1, 1, length), 1))
+            allowed = tape.made((batch, 1, length, length), BOOL, tape.new((batch, 1, 1, length), BOOL))
         del rows, heads, queries, keys
         return allowed
 
     def _losses(self, logits: list[Tensor]) -> list[Tensor]:
-        """The loss; GPT2DoubleHeadsModel has one for the words, and another for the choices."""
+        """The loss in a list; GPT2DoubleHeadsModel has two, for the words and for the choices."""
         if self.model.cls.task != "double-heads":
             return [self._loss(logits)]
         tape, labels, (words, choices) = self.tape, self.batch["labels"], logits
@@ -662,24 +661,22 @@ class Pass:
         """The loss as the class computes it."""
         tape, cls, batch = self.tape, self.model.cls, self.batch
         if cls.widens_scores or cls.task == "causal-lm":
-            logits = [tape.to(scores, 4) for scores in logits]
+            logits = [tape.to(scores, FLOAT32) for scores in logits]
         match cls.task:
-            case "masked-lm" | "next-sentence" | "token-classification":
-                return self._classified(logits[0], batch["labels"])
             case "sequence-classification" if cls.flattens_regression and self.model.config.num_labels == 1:
-                logits[0] = tape.to(tape.view(logits[0], batch["labels"].shape), 4)
+                logits[0] = tape.to(tape.view(logits[0], batch["labels"].shape), FLOAT32)
                 return tape.mean_squared_error(logits[0], batch["labels"])
             case "sequence-classification" if cls.flattens_regression:
                 return deberta.loss(tape, logits[0], batch["labels"])
             case "sequence-classification" if self.model.config.num_labels == 1:
                 scores, labels = tape.squeeze(logits[0]), batch["labels"]
                 return tape.mean_squared_error(tape.squeeze(scores, 0) if scores.shape == (1,) else scores, labels)
-            case "sequence-classification" | "multiple-choice":
+            case "masked-lm" | "next-sentence" | "token-classification" | "sequence-classification" | "multiple-choice":
                 return self._classified(logits[0], batch["labels"])
             case "causal-lm":
                 labels = batch["labels"]
-                padded = tape.new((labels.shape[0], labels.shape[1] + 1), _INT64)
-                rows = Tensor(padded.storage, labels.shape, padded.strides, _INT64, is_view=True)
+                padded = tape.new((labels.shape[0], labels.shape[1] + 1), INT64)
+                rows = Tensor(padded.storage, labels.shape, padded.strides, INT64, is_view=True)
                 return self._classified(logits[0], tape.contiguous(rows))
             case "pretraining":
                 words = self._classified(logits[0], batch["labels"])
@@ -687,7 +684,7 @@ class Pass:
                 sentences = self._classified(logits[1], batch[order])
                 return tape.add(words, sentences)
             case "replaced-tokens":
-                return tape.binary_cross_entropy(logits[0], tape.to(batch["labels"], 4))
+                return tape.binary_cross_entropy(logits[0], tape.to(batch["labels"], FLOAT32))
             case "question-answering":
                 start, end = tape.like(batch["start_positions"]), tape.like(batch["end_positions"])  # clamped
                 starts = tape.cross_entropy(logits[0], start)
@@ -701,30 +698,30 @@ class Pass:
 
 
 def _positions_after_padding(tape: Tape, ids: Tensor, *, cached: bool) -> Tensor:
-    """fairseq's make_positions, as its copies have it: int32 in between; a body with a cache adds what is in that."""
-    mask = tape.made(ids.shape, 4, tape.new(ids.shape, 1))
-    counted = tape.made(ids.shape, 4, tape.new(ids.shape, _INT64))
+    """Position ids as in fairseq's make_positions, with int32 in between; a body with a cache adds its length."""
+    mask = tape.made(ids.shape, INT32, tape.new(ids.shape, BOOL))
+    counted = tape.made(ids.shape, INT32, tape.new(ids.shape, INT64))
     if cached:
         counted = tape.shift(counted)
     counted = tape.multiply(counted, mask)
-    return tape.shift(tape.new(counted.shape, _INT64))
+    return tape.shift(tape.new(counted.shape, INT64))
 
 
 def _bucket(tape: Tape, distances: Tensor) -> Tensor:
-    """T5's relative_position_bucket, as its copies have it: logarithms of what is far, in float32."""
+    """T5's relative_position_bucket: logarithmic buckets for large distances, computed in float32."""
     shape, like = distances.shape, tape.like
     n = like(distances)
-    found = like(like(tape.made(shape, _INT64, tape.new(shape, 1))))  # those to the right: times a number, plus 0
+    found = like(like(tape.made(shape, INT64, tape.new(shape, BOOL))))  # 0 + (n < 0) * num_buckets
     n = like(n)
-    small = tape.new(shape, 1)
-    large = like(tape.made(shape, _INT64, like(like(like(like(tape.new(shape)))))))
+    small = tape.new(shape, BOOL)
+    large = like(tape.made(shape, INT64, like(like(like(like(tape.new(shape)))))))
     large = like(large, like(large))
-    like(n, small, large)  # the chosen ones are added in place
+    like(n, small, large)  # torch.where, added to ``found`` in place
     return found
 
 
 def _windowed(steps: Sequence[Step]) -> set[str]:
-    """The attentions with a window: those that turn query and key by other angles than the first one."""
+    """The attentions with a window: those that rotate query and key by other angles than the first one does."""
     angles = [step.gives.name for step in steps if step.operation == "angles"]
     return {
         step.name.rpartition(".")[0]
@@ -734,9 +731,9 @@ def _windowed(steps: Sequence[Step]) -> set[str]:
 
 
 def _in_window(tape: Tape, square: tuple[int, ...]) -> Tensor:
-    """Whether two tokens are near each other, and not in front of the first one."""
-    one = tape.new((), 1)
-    near = tape.made(square, 1, tape.like(tape.new(square, _INT64)))
+    """The boolean mask of a window: tokens that are near each other, and not before the first one."""
+    one = tape.new((), BOOL)
+    near = tape.made(square, BOOL, tape.like(tape.new(square, INT64)))
     allowed = tape.like(near)
     del one, near
-    return tape.like(allowed, tape.new((*square[:3], 1), 1))
+    return tape.like(allowed, tape.new((*square[:3], 1), BOOL))

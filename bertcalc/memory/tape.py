@@ -1,8 +1,8 @@
-"""A PyTorch without numbers: tensors that have a shape and bytes, operations that say what autograd keeps, a backward.
+"""A simulated PyTorch without data: tensors with a shape and a size in bytes, operations, autograd, a backward pass.
 
-It is run to see what is alive when. A storage is released when the last simulated tensor that holds it goes, at the
-very moment at which CPython would let go of the real one: the simulation leaves that to CPython's own counting of
-references. So an expression written here as transformers writes it holds its intermediate values exactly as long.
+It records which memory is alive when. A storage is released when the last simulated tensor that holds it is destroyed;
+CPython's reference counting does that at the same moment as with real tensors. So an expression written here as in
+transformers holds its intermediate values exactly as long.
 
 Every rule was read off PyTorch 2.13, and tests compare it with the real one, release by release.
 """
@@ -16,39 +16,38 @@ from weakref import ref
 
 from bertcalc.tree.nn import Shape
 
+BOOL, INT32, INT64, FLOAT32 = 1, 4, 8, 4  # bytes of an element
 Area = Literal["weights", "buffers and batch", "gradients", "optimizer states", "kept activations", "temporaries"]
 AREAS: tuple[Area, ...] = get_args(Area)
 Phase = Literal["before", "forward", "loss", "backward", "optimizer"]
 
 
 class Change(NamedTuple):
-    """Bytes that come to an area or go from it; or move from another area, so that no more are alive than before."""
+    """An allocation in an area, a release (negative bytes), or a move from another area."""
 
     phase: Phase
-    where: str  # the step of the forward pass that it is for, the loss, or the tensor that is learned
+    where: str  # the step of the forward pass that it belongs to, the loss, or the name of a parameter
     area: Area
     num_bytes: int
-    storage: int  # its number, by which its release is found
+    storage: int  # the number that an allocation and its release have in common
     moved_from: Area | None = None
 
 
 class Memory:
-    """What is alive, and everything that came and went."""
+    """The recorded changes of memory, and the phase and step that the next ones belong to."""
 
     def __init__(self) -> None:
         self.phase: Phase = "before"
         self.where = ""
         self.changes: list[Change] = []
         self.storages = 0
-        self.closed = False  # what happens from then on is not written down
 
     def change(self, area: Area, num_bytes: int, storage: int, moved_from: Area | None = None) -> None:
-        if not self.closed:
-            self.changes.append(Change(self.phase, self.where, area, num_bytes, storage, moved_from))
+        self.changes.append(Change(self.phase, self.where, area, num_bytes, storage, moved_from))
 
 
 class Storage:
-    """Bytes that one or more tensors are views of; ``holders`` counts them."""
+    """Memory that one or more tensors are views of; ``holders`` counts them."""
 
     __slots__ = ("area", "holders", "memory", "num_bytes", "number")
 
@@ -62,7 +61,7 @@ class Storage:
         memory.change(area, num_bytes, self.number)
 
     def move(self, area: Area) -> None:
-        """From now on it counts to another area."""
+        """Count the storage in another area from now on."""
         if area != self.area:
             self.memory.change(area, self.num_bytes, self.number, self.area)
             self.area = area
@@ -74,8 +73,8 @@ class Storage:
 class Tensor:
     """A view of a storage.
 
-    ``node`` is what made it, if a gradient flows back through that; ``output`` says which of the node's outputs it is.
-    ``is_view`` says whether PyTorch takes it for a view, which holds on to the tensor that it is a view of.
+    ``node`` is its grad_fn, if it has one; ``output`` is the number of this tensor among the node's outputs.
+    ``is_view``: whether PyTorch treats it as a view, which holds a reference to its base.
     """
 
     __slots__ = ("is_view", "item", "node", "output", "shape", "storage", "strides")
@@ -94,16 +93,16 @@ class Tensor:
         self.storage.holders -= 1
 
     def detached(self) -> "Tensor":
-        """The same without its history, as autograd keeps it."""
+        """The tensor without its grad_fn, as autograd keeps it."""
         return Tensor(self.storage, self.shape, self.strides, self.item, is_view=self.is_view)
 
 
 Gradients = Sequence[Tensor | None]
-Rule = Callable[..., Gradients]  # of the gradients of the outputs, and what was kept
+Rule = Callable[..., Gradients]  # from the gradients of the outputs, and the kept tensors
 
 
 class Node:
-    """How a gradient flows back through an operation; or where it is added up, for a leaf."""
+    """A node of the autograd graph: an operation, or a leaf, which accumulates its gradient."""
 
     __slots__ = ("__weakref__", "edges", "grad", "kept", "number", "outputs", "region", "rule", "shapes", "where")
 
@@ -111,19 +110,19 @@ class Node:
         self.number = number
         self.where = where
         self.edges: list[tuple[Node, int] | None] = []
-        self.shapes: list[tuple[Shape, int]] = []  # of the inputs, with the bytes of an element
+        self.shapes: list[tuple[Shape, int]] = []  # shapes of the inputs, with the bytes of an element
         self.kept: tuple[Tensor, ...] = ()
         self.rule: Rule | None = None  # None for a leaf
         self.outputs = 1
         self.grad: Tensor | None = None  # of a leaf
-        self.region: Region | None = None  # that brings back what is to be kept
+        self.region: Region | None = None  # the checkpoint that recomputes what is to be kept
 
 
 class Region:
-    """Operations that keep nothing: the backward pass runs them ``again``, as far as it needs to.
+    """A checkpoint: operations that keep nothing, which the backward pass runs ``again`` as far as it needs to.
 
-    PyTorch's torch.utils.checkpoint with use_reentrant=False. It is held by the operations that would have kept
-    something, and what it takes is held by ``again``.
+    This is torch.utils.checkpoint with use_reentrant=False. The nodes that would have kept something hold the region,
+    and ``again`` holds its inputs.
     """
 
     def __init__(self, again: Callable[[], None]) -> None:
@@ -134,12 +133,12 @@ class Region:
 
 
 class _EnoughError(Exception):
-    """Everything is there that the backward pass needs."""
+    """Stops a recomputation when the backward pass has everything that it needs."""
 
 
 Keep = Literal["nothing", "input", "output"]
-# Functions of each number: what they keep, and how many tensors the backward pass makes, each of the one before; all of
-# them are there until the last one is. With 0 the gradient goes on as it is.
+# Elementwise functions: what they keep, and how many tensors the backward pass makes, one from the other; all of them
+# are alive until the last one is made. With 0 the gradient is passed on unchanged.
 FUNCTIONS: dict[str, tuple[Keep, int]] = {
     "add": ("nothing", 0),
     "mul": ("nothing", 1),
@@ -157,31 +156,31 @@ FUNCTIONS: dict[str, tuple[Keep, int]] = {
     "tanh": ("output", 1),
 }
 
-_LEAF = 1 << 62  # PyTorch runs what is ready and was made last; leaves before all others
+_LEAF = 1 << 62  # of the nodes that are ready PyTorch runs the one that was made last, and leaves before all others
 
 
 class Tape:
-    """Operations under the names of PyTorch's own. ``grad`` says whether autograd is on."""
+    """Operations under PyTorch's names. ``grad``: whether autograd is on."""
 
     def __init__(self, memory: Memory, *, grad: bool) -> None:
         self.memory = memory
         self.grad = grad
-        self.region: Region | None = None  # that runs for the first time
-        self._again: Region | None = None  # that runs again
+        self.region: Region | None = None  # the one that runs for the first time
+        self._again: Region | None = None  # the one that is recomputed
         self._made = 0
 
     # Making tensors.
 
     def new(self, shape: Shape, item: int = 4, area: Area = "temporaries") -> Tensor:
-        """A tensor with memory of its own."""
+        """A tensor with a storage of its own."""
         return Tensor(Storage(self.memory, prod(shape) * item, area), shape, contiguous_strides(shape), item)
 
     def made(self, shape: Shape, item: int, *_of: Tensor) -> Tensor:
-        """A new tensor, for which no gradient is needed, of others that are alive until it is there."""
+        """A new tensor without a gradient, made from others, which are alive until it exists."""
         return self.new(shape, item)
 
     def leaf(self, name: str, shape: Shape, item: int = 4, *, trained: bool = True) -> Tensor:
-        """What a model learns, or once learned."""
+        """A parameter, trained or frozen."""
         tensor = self.new(shape, item, "weights")
         if trained:
             self._made += 1
@@ -189,15 +188,15 @@ class Tape:
         return tensor
 
     def like(self, tensor: Tensor, *_of: Tensor) -> Tensor:
-        """A new tensor of the same shape, of that and others."""
+        """A new tensor of the same shape, made from that tensor and others."""
         return self.new(tensor.shape, tensor.item)
 
     def record(
         self, given: Sequence[Tensor], made: Tensor, kept: Sequence[Tensor] = (), rule: Rule | None = None
     ) -> Tensor:
-        """Write down how gradients flow from what an operation made to what it was given, and what that needs.
+        """Add an operation to the autograd graph: its inputs, its output, the tensors that it keeps, its backward rule.
 
-        Without a rule, the backward pass makes a new gradient for each tensor that needs one.
+        Without a rule, the backward pass makes a new gradient for each input that needs one.
         """
         self.record_all(given, (made,), kept, rule)
         return made
@@ -205,7 +204,7 @@ class Tape:
     def record_all(
         self, given: Sequence[Tensor], made: Sequence[Tensor], kept: Sequence[Tensor] = (), rule: Rule | None = None
     ) -> None:
-        """The same of an operation that makes several tensors."""
+        """``record`` for an operation with several outputs."""
         if not self.grad or all(tensor.node is None for tensor in given):
             return
         self._made += 1
@@ -236,7 +235,7 @@ class Tape:
         return tuple(tensor.detached() for tensor in tensors)
 
     def _fill(self, region: Region, kept: Sequence[Tensor]) -> None:
-        """Give the next operation of a region what it needs; after the last one, that is enough."""
+        """Give the next node of a region its kept tensors; after the last one, stop the recomputation."""
         if node := region.nodes[region.filled]():
             node.kept = self._kept(kept)
         region.filled += 1
@@ -244,9 +243,9 @@ class Tape:
             raise _EnoughError
 
     def _factors(self, x: Tensor, y: Tensor) -> tuple[bool, bool, list[Tensor]]:
-        """Which factors of a product need a gradient, and what is kept for that: of each the other one.
+        """Whether each factor of a product needs a gradient, and what is kept for that, which is the other factor.
 
-        Asked by an operation before it runs: running again may stop in front of it.
+        An operation asks this before it runs, because a recomputation may stop before it.
         """
         of_x, of_y = x.node is not None, y.node is not None
         kept = [*((y,) if of_x else ()), *((x,) if of_y else ())]
@@ -268,7 +267,7 @@ class Tape:
         return self._view(x, shape, strides, lambda grad: (self.reshape(grad, before),), is_view=is_view)
 
     def unsafe_view(self, x: Tensor, shape: Shape) -> Tensor:
-        """A view that PyTorch does not take for one."""
+        """A view that PyTorch does not treat as one."""
         return self.view(x, shape, is_view=x.is_view)
 
     def transpose(self, x: Tensor, one: int, other: int) -> Tensor:
@@ -282,12 +281,12 @@ class Tape:
         return self._view(x, shape, strides, lambda grad: (self.permute(grad, back),))
 
     def unsqueeze(self, x: Tensor, axis: int) -> Tensor:
-        """With one more axis of one."""
+        """A view with one more axis of size 1."""
         shape, strides = ((*sides[:axis], 1, *sides[axis:]) for sides in (x.shape, x.strides))
         return self._view(x, shape, strides, lambda grad: (self.squeeze(grad, axis),))
 
     def squeeze(self, x: Tensor, axis: int = -1) -> Tensor:
-        """Without an axis of one."""
+        """A view without an axis of size 1."""
         axis %= len(x.shape)
         shape = x.shape
 
@@ -298,7 +297,7 @@ class Tape:
         return self._view(x, *_without(x, axis), rule)
 
     def expand(self, x: Tensor, shape: Shape) -> Tensor:
-        """Axes of one repeated, without a copy; the gradient is summed over them."""
+        """A view with axes of size 1 repeated; the gradient is summed over them."""
         strides = tuple(0 if b != a else stride for a, b, stride in zip(x.shape, shape, x.strides, strict=True))
         return self._view(x, shape, strides, _passed)
 
@@ -307,22 +306,22 @@ class Tape:
         return self.expand(x, x.shape)
 
     def narrow(self, x: Tensor, shape: Shape) -> Tensor:
-        """A part of a tensor, whose gradient is a whole one with zeros around."""
+        """A part of a tensor; its gradient is padded with zeros to the whole shape."""
         return self._view(x, shape, x.strides)
 
     def select(self, x: Tensor) -> Tensor:
         return self._view(x, *_without(x, 1))
 
     def unbind(self, x: Tensor, axis: int) -> list[Tensor]:
-        """Each part along an axis, without that."""
+        """The slices along an axis, without that axis."""
         return self._cut(x, x.shape[axis], *_without(x, axis))
 
     def split(self, x: Tensor, parts: int) -> list[Tensor]:
-        """The last axis in equal parts."""
+        """Equal parts of the last axis."""
         return self._cut(x, parts, (*x.shape[:-1], x.shape[-1] // parts), x.strides)
 
     def _cut(self, x: Tensor, parts: int, part: Shape, strides: Shape) -> list[Tensor]:
-        """Parts of a tensor, whose gradient is a whole one: zeros where they have none."""
+        """Parts of a tensor; their gradients are joined, with zeros for parts without one."""
         shape, item = x.shape, x.item
 
         def rule(*grads: Tensor | None) -> Gradients:
@@ -336,7 +335,7 @@ class Tape:
         return found
 
     def reshape(self, x: Tensor, shape: Shape) -> Tensor:
-        """A view where there can be one, else a copy."""
+        """A view if the strides allow one, else a copy."""
         if view_strides(x.shape, x.strides, shape) is not None:
             return self.view(x, shape)
         return self.unsafe_view(self.clone(x), shape)
@@ -344,23 +343,23 @@ class Tape:
     # Copies.
 
     def clone(self, x: Tensor) -> Tensor:
-        """A copy, laid out in order."""
+        """A contiguous copy."""
         return self.record((x,), self.like(x), (), _passed)
 
     def contiguous(self, x: Tensor) -> Tensor:
-        """The tensor itself if it is laid out in order, else a copy."""
+        """The tensor itself if it is contiguous, else a copy."""
         return x if is_contiguous(x) else self.clone(x)
 
     def to(self, x: Tensor, item: int) -> Tensor:
-        """In elements of some bytes; the gradient comes back in those that it is for: see _run."""
+        """A cast to elements of ``item`` bytes; ``_run`` casts the gradient back."""
         return x if x.item == item else self.record((x,), self._in_bytes(x, item), (), _passed)
 
     def cat_with_nothing(self, x: Tensor) -> Tensor:
-        """What a cache without tokens makes of the first ones: a copy."""
+        """The copy that an empty key/value cache makes of its first tokens."""
         return self.record((x,), self.like(x), (), lambda grad: (self.same(grad),))
 
     def cat(self, x: Tensor, y: Tensor) -> Tensor:
-        """Side by side, along the last axis."""
+        """Concatenate along the last axis."""
         shapes = x.shape, y.shape
 
         def rule(grad: Tensor) -> Gradients:
@@ -369,27 +368,27 @@ class Tape:
         return self.record((x, y), self.new((*x.shape[:-1], x.shape[-1] + y.shape[-1]), x.item), (), rule)
 
     def repeat(self, x: Tensor, times: int) -> Tensor:
-        """So many copies along the first axis, even if it is one."""
+        """``times`` copies along the first axis: a new tensor even if that is 1."""
         shape = x.shape
         once = isinstance(times, int) and times == 1
         rule = (lambda grad: (self.reshape(grad, shape),)) if once else None
         return self.record((x,), self.new((times * shape[0], *shape[1:]), x.item), (), rule)
 
     def index(self, x: Tensor, at: Sequence[Tensor]) -> Tensor:
-        """Rows of a tensor, by numbers for its first axes."""
+        """The rows of a tensor at indices of its first axes."""
         return self.record((x,), self.new((*at[0].shape, *x.shape[len(at) :]), x.item), at)
 
     def gather(self, x: Tensor, at: Tensor) -> Tensor:
-        """Of each row the numbers that are asked for."""
+        """The elements of each row at the given indices."""
         return self.record((x,), self.new(at.shape, x.item), (x, at))
 
     # Products.
 
     def linear(self, x: Tensor, weight: Tensor, bias: Tensor | None, *, transposed: bool = True) -> Tensor:
-        """x W^T + b; not ``transposed``, x W + b."""
+        """x W^T + b; if not ``transposed``, x W + b."""
         shape = x.shape
         flat = (prod(shape[:-1]), shape[-1])
-        if bias and len(shape) > 2:  # a product without a sum is another function of PyTorch, which begins at the end
+        if bias and len(shape) > 2:  # without a bias PyTorch makes the two views in the other order
             x = self.reshape(x, flat)
         factor = self.transpose(weight, 0, 1) if transposed else weight
         if not bias and len(shape) > 2:
@@ -416,7 +415,7 @@ class Tape:
         return self.record((*((bias,) if bias else ()), x, weight), y, kept, rule)
 
     def matmul(self, x: Tensor, y: Tensor) -> Tensor:
-        """The products of two stacks of matrices (batch, heads, rows, columns)."""
+        """The matrix products of two tensors of shape (batch, heads, rows, columns)."""
         batch, heads, rows, columns = x.shape
         left = self.reshape(self.same(x), (batch * heads, rows, columns))
         right = self.reshape(
@@ -425,12 +424,12 @@ class Tape:
         return self.unsafe_view(self.bmm(left, right), (batch, heads, rows, y.shape[-1]))
 
     def bmm(self, x: Tensor, y: Tensor) -> Tensor:
-        """The products of two stacks of matrices (number, rows, columns)."""
+        """The matrix products of two tensors of shape (batch, rows, columns)."""
         _of_x, _of_y, kept = self._factors(x, y)
         return self.record((x, y), self.new((*x.shape[:2], y.shape[2]), x.item), kept)
 
     def einsum(self, equation: str, x: Tensor, y: Tensor) -> Tensor:
-        """Products summed over the one letter that is not in what comes out, as torch.einsum does it: with a bmm."""
+        """torch.einsum of two tensors, summed over the one letter that is not in the output: PyTorch makes it a bmm."""
         (of_x, of_y), out = equation.partition("->")[0].split(","), equation.partition("->")[2]
         (summed,) = set(of_x) & set(of_y) - set(out)
         letters = out + summed
@@ -456,7 +455,7 @@ class Tape:
         return self.view(self.permute(laid_out, [order.index(axis) for axis in range(last + 1)]), shape)
 
     def _with_axes(self, x: Tensor, names: str, wanted: str) -> Tensor:
-        """With axes of one for those that are missing, in another order."""
+        """A view with the axes in the wanted order, of size 1 where they are missing."""
         for name in wanted:
             if name not in names:
                 names += name
@@ -464,9 +463,9 @@ class Tape:
         return self.permute(x, [names.index(name) for name in wanted])
 
     def flash_attention(self, query: Tensor, key: Tensor, value: Tensor, mask: Tensor | None) -> Tensor:
-        """The attention core in one kernel, whose output is laid out as the heads are merged; no squares are made.
+        """The attention core in one kernel, which never makes the scores; its output is laid out for merging the heads.
 
-        For the backward pass it keeps one float32 for each row of scores, and all that it takes and gives.
+        For the backward pass it keeps its inputs, its output and one float32 for each row of scores.
         """
 
         def laid_out(x: Tensor) -> Tensor:
@@ -480,17 +479,17 @@ class Tape:
         return self.record((query, key, value), output, kept, lambda grad, *kept: tuple(map(laid_out, kept[:3])))
 
     def convolution(self, x: Tensor, weight: Tensor, bias: Tensor) -> Tensor:
-        """Over the last axis, which stays as long as it is."""
+        """A convolution over the last axis, whose length stays the same."""
         return self.record((x, weight, bias), self.like(x), (x, weight))
 
-    # Number by number.
+    # Elementwise.
 
     def function(self, name: str, x: Tensor) -> Tensor:
-        """A function of each number that is in FUNCTIONS, by its name in PyTorch."""
+        """An elementwise function of FUNCTIONS, by its name in PyTorch."""
         return self.kernel(x, *FUNCTIONS[name])
 
     def kernel(self, x: Tensor, keep: Keep, backward: int = 1) -> Tensor:
-        """A function of each number: what it keeps, and how many tensors its backward pass makes: see FUNCTIONS."""
+        """An elementwise function, by what it keeps and how many tensors its backward pass makes: see FUNCTIONS."""
         y = self.like(x)
 
         def rule(grad: Tensor, *_kept: Tensor) -> Gradients:
@@ -500,48 +499,47 @@ class Tape:
         return self.record((x,), y, {"nothing": (), "input": (x,), "output": (y,)}[keep], rule)
 
     def shift(self, x: Tensor) -> Tensor:
-        """Plus or minus a Python number."""
+        """Add or subtract a Python number."""
         return self.function("add", x)
 
     def scale(self, x: Tensor) -> Tensor:
-        """Times a Python number, or divided by one."""
+        """Multiply or divide by a Python number."""
         return self.function("mul", x)
 
     def softmax(self, x: Tensor) -> Tensor:
-        """Along the last axis; its logarithm takes the same memory."""
+        """Softmax along the last axis; log-softmax takes the same memory."""
         return self.function("softmax", x)
 
     def masked(self, x: Tensor, mask: Tensor, *, in_place: bool = False) -> Tensor:
-        """Another number where the mask says so, which no gradient goes through: a product with it takes the same."""
+        """masked_fill; a product with a mask that has no gradient takes the same memory."""
         return self.record((x,), x if in_place else self.like(x), (mask,))
 
     def dropout(self, x: Tensor, p: float, *, fused: bool = False) -> Tensor:
-        """A product with a mask; all or nothing, it is none. A fused kernel has a mask of one byte for each number."""
+        """Dropout: a product with a mask, with a single 0 if p is 1; a fused kernel's mask has one byte an element."""
         if p == 0:
             return x
         if not fused or p == 1:
             return self.multiply(x, self.new((), x.item) if p == 1 else self.like(x))
-        return self.record((x,), self.like(x), (self.new(x.shape, 1),))
+        return self.record((x,), self.like(x), (self.new(x.shape, BOOL),))
 
     def _each(self, x: Tensor, y: Tensor) -> Tensor:
-        """What is made of two tensors number by number, laid out as they are."""
+        """The output of an elementwise operation of two tensors, with the strides that PyTorch gives it."""
         shape = broadcast(x.shape, y.shape)
         made = self.new(shape, common_item(x, y))
         made.strides = iterated_strides(shape, [x, y])
         return made
 
     def add(self, x: Tensor, y: Tensor, *, in_place: bool = False) -> Tensor:
-        """A sum: both terms get the gradient of it."""
+        """A sum, which passes its gradient on to both terms."""
         total = x if in_place else self._each(x, y)
         return self.record((x, y), total, (), lambda grad: (grad, grad.detached()))
 
     def subtract(self, x: Tensor, y: Tensor) -> Tensor:
-        difference = self.new(broadcast(x.shape, y.shape), common_item(x, y))
         needed = y.node is not None
-        return self.record((x, y), difference, (), lambda grad: (grad, self.like(grad) if needed else None))
+        return self.record((x, y), self._each(x, y), (), lambda grad: (grad, self.like(grad) if needed else None))
 
     def multiply(self, x: Tensor, y: Tensor) -> Tensor:
-        """A product number by number: the gradient of each factor needs the other one."""
+        """The elementwise product: the gradient of each factor needs the other one."""
         of_x, of_y, kept = self._factors(x, y)
 
         def rule(grad: Tensor, *kept: Tensor) -> Gradients:
@@ -551,12 +549,12 @@ class Tape:
         return self.record((x, y), self._each(x, y), kept, rule)
 
     def divide(self, x: Tensor, y: Tensor, *, in_place: bool = False) -> Tensor:
-        """By a tensor that nothing is learned from."""
+        """Divide by a tensor without a gradient."""
         quotient = x if in_place else self._in_bytes(x, x.item)
         return self.record((x,), quotient, (y,), lambda grad, y: (self._in_bytes(grad, grad.item),))
 
     def quotient(self, x: Tensor, y: Tensor) -> Tensor:
-        """By a tensor that a gradient can flow to."""
+        """Divide by a tensor to which a gradient can flow."""
         of_x, of_y = x.node is not None, y.node is not None
 
         def rule(grad: Tensor, *kept: Tensor) -> Gradients:
@@ -570,13 +568,13 @@ class Tape:
         twice = self._each(once, y)
         negative = self._in_bytes(grad, grad.item)
         found = self._each(negative, twice)
-        del once, twice, negative  # C++ has them until the end
+        del once, twice, negative  # in C++ they live until the end of the function
         return found
 
     def changed_in_view(self, base: Tensor, x: Tensor, by: Tensor) -> Tensor:
-        """A view of all numbers of another tensor, filled or divided in place by one that nothing is learned from.
+        """Fill or divide ``x`` in place, a view of all elements of ``base``, by a tensor without a gradient.
 
-        A part of a gradient is set, which is as large as the whole.
+        The backward pass copies the gradient of the base and sets the part of the view, which is all of it.
         """
 
         def rule(grad: Tensor, _by: Tensor) -> Gradients:
@@ -592,16 +590,16 @@ class Tape:
     # Rows.
 
     def layer_norm(self, x: Tensor, weight: Tensor, bias: Tensor | None) -> Tensor:
-        """With mean and 1 / standard deviation of each row, which the backward pass needs."""
+        """LayerNorm; the backward pass needs the mean and 1 / standard deviation of each row."""
         y, mean, rstd = self.like(x), self.new(x.shape[:-1]), self.new(x.shape[:-1])
         return self.record((x, weight, *((bias,) if bias else ())), y, (x, mean, rstd, weight))
 
     def mean(self, x: Tensor, axis: int) -> Tensor:
-        """Along an axis, which is one from then on."""
+        """The mean along an axis, which stays with size 1."""
         return self.record((x,), self.new((*x.shape[:axis], 1, *x.shape[axis + 1 :]), x.item))
 
     def sum_along(self, x: Tensor, axis: int) -> Tensor:
-        """Along an axis, which is gone from then on."""
+        """The sum along an axis, which is removed."""
         made, shape = self.new(_without(x, axis)[0], x.item), x.shape
         return self.record((x,), made, (), lambda grad: (self.expand(self.unsqueeze(grad, axis), shape),))
 
@@ -623,9 +621,9 @@ class Tape:
         """The mean of -log sigmoid, for labels of 0 and 1."""
 
         def rule(grad: Tensor, scores: Tensor, labels: Tensor) -> Gradients:
-            return (self.like(self.like(self.like(scores))),)
+            return (self.like(self._each(self.like(scores), labels)),)  # (sigmoid - label) * grad
 
-        return self.record((scores,), self.new((), scores.item), (scores, labels), rule)
+        return self.record((scores,), self.new((), common_item(scores, labels)), (scores, labels), rule)
 
     def mean_squared_error(self, scores: Tensor, labels: Tensor) -> Tensor:
         """The mean of (score - label)^2."""
@@ -636,7 +634,7 @@ class Tape:
     # Backward.
 
     def backward(self, loss: Tensor) -> None:
-        """Send a gradient back to every leaf, as PyTorch's engine does: what was made last goes first."""
+        """Compute the gradients of all leaves in the order of PyTorch's engine: the node made last runs first."""
         assert loss.node
         grad, self.grad = self.grad, False
         waiting: dict[Node, int] = {}
@@ -667,23 +665,23 @@ class Tape:
                     waiting[after] -= 1
                     if not waiting[after] and after in buffers:
                         heappush(ready, (-after.number, after))
-                del gradient  # variables of ours that PyTorch's engine does not have
+                del gradient  # PyTorch's engine has no such variable
         self.grad = grad
 
     def _run(self, node: Node, given: list[Tensor | None]) -> list[Tensor | None]:
-        """The gradients of what an operation was given; what was kept for them is let go of."""
+        """Return the gradients of an operation's inputs, and release what it kept."""
         if node.rule is None:
             (gradient,) = given
             assert gradient
             if node.grad is None:
                 gradient.storage.move("gradients")
                 node.grad = gradient
-            return []  # one that was there is added to
+            return []  # a gradient that was there is added to in place
         if node.region and not node.region.ran_again:
             self._run_again(node.region)
             self.memory.where = node.where
         gradients = list(node.rule(*given, *node.kept))
-        if node.region:  # what came back goes as soon as it was used
+        if node.region:  # recomputed tensors are released as soon as they were used
             node.kept = ()
         for at, (shape, item) in enumerate(node.shapes):
             if not node.edges[at]:
@@ -701,7 +699,7 @@ class Tape:
         self.grad, self._again = False, None
 
     def _summed(self, gradient: Tensor | None, shape: Shape) -> Tensor | None:
-        """Summed over the axes along which the operation repeated what it was given."""
+        """The gradient summed over the axes along which the operation broadcast its input."""
         if gradient is None or gradient.shape == shape:
             return gradient
         total = self.new(shape, gradient.item)
@@ -719,7 +717,7 @@ class Tape:
         return copy
 
     def _accumulated(self, before: Tensor | None, gradient: Tensor) -> Tensor:
-        """The sum of two gradients, in the memory of the first if nothing else holds that."""
+        """The sum of two gradients, in the storage of the first if nothing else holds that."""
         if before is None:
             return gradient
         if before.storage.holders == 1 and not before.is_view and is_contiguous(before):
@@ -728,12 +726,12 @@ class Tape:
 
 
 def _passed(grad: Tensor) -> Gradients:
-    """The gradient as it is."""
+    """Pass the gradient on unchanged."""
     return (grad,)
 
 
 def _without(x: Tensor, axis: int) -> tuple[Shape, Shape]:
-    """Shape and strides without an axis."""
+    """The shape and strides without an axis."""
     shape, strides = (sides[:axis] + sides[axis + 1 :] for sides in (x.shape, x.strides))
     return shape, strides
 
@@ -743,7 +741,7 @@ def _released(*_kept: object) -> Gradients:
 
 
 def contiguous_strides(shape: Shape) -> Shape:
-    """The strides of numbers in order: PyTorch counts an axis of nothing as one."""
+    """The strides of a contiguous tensor; PyTorch counts an axis of size 0 as 1."""
     strides = [1]
     for side in reversed(shape[1:]):
         strides.append(strides[-1] * (side or 1))
@@ -751,7 +749,7 @@ def contiguous_strides(shape: Shape) -> Shape:
 
 
 def is_contiguous(tensor: Tensor) -> bool:
-    """Whether the numbers are in order; the stride of an axis of one does not matter."""
+    """Whether a tensor is contiguous; the stride of an axis of size 1 does not matter."""
     if 0 in tensor.shape:
         return True
     expected = 1
@@ -764,9 +762,9 @@ def is_contiguous(tensor: Tensor) -> bool:
 
 
 def iterated_strides(shape: Shape, tensors: Sequence[Tensor]) -> Shape:
-    """The strides of what is made of tensors number by number (TensorIterator's reorder_dimensions).
+    """The strides of the output of an elementwise operation (TensorIterator's reorder_dimensions).
 
-    Its axes lie in the order that the first tensor has in memory, as far as that does not repeat its numbers.
+    The axes are ordered as in the memory of the first tensor, except for those along which it is broadcast.
     """
     aligned = []
     for tensor in tensors:
@@ -775,7 +773,7 @@ def iterated_strides(shape: Shape, tensors: Sequence[Tensor]) -> Shape:
         aligned.append([0] * missing + [0 if side == 1 != whole else stride for whole, side, stride in sides])
 
     def swaps(one: int, other: int) -> bool | None:
-        """Whether an axis that is further inside is to be further outside; None if nothing says so."""
+        """Whether an inner axis is to be swapped with an outer one; None if no tensor decides that."""
         for strides in aligned:
             if strides[one] != 0 != strides[other]:
                 if strides[one] != strides[other]:
@@ -802,28 +800,28 @@ def iterated_strides(shape: Shape, tensors: Sequence[Tensor]) -> Shape:
 
 
 def _is_more(one: Any, other: Any) -> bool:
-    """Of two sizes or strides: letters stand for more than 1, and of two strides in letters one is a multiple."""
+    """``one > other`` for sizes or strides; symbols are above 1, and one symbolic stride is a multiple of the other."""
     if isinstance(one, int) and isinstance(other, int):
         return one > other
     return bool((one / other).is_integer)
 
 
 def common_item(x: Tensor, y: Tensor) -> int:
-    """The bytes of an element of what two tensors give: a tensor without axes does not count beside one with them."""
+    """The bytes of an element that two tensors are promoted to; a scalar does not count beside a tensor with axes."""
     if bool(x.shape) != bool(y.shape):
         return x.item if x.shape else y.item
     return max(x.item, y.item)
 
 
 def broadcast(one: Shape, other: Shape) -> Shape:
-    """The shape of what two tensors are together."""
+    """The shape that two shapes are broadcast to."""
     length = max(len(one), len(other))
     one, other = (1,) * (length - len(one)) + one, (1,) * (length - len(other)) + other
     return tuple(b if a == 1 else a for a, b in zip(one, other, strict=True))
 
 
 def view_strides(shape: Shape, strides: Shape, wanted: Shape) -> Shape | None:
-    """The strides of a view of another shape; None where there is none (PyTorch's computeStride)."""
+    """The strides of a view with another shape; None if there can be no view (PyTorch's computeStride)."""
     if not shape:
         return (1,) * len(wanted)
     if 0 in shape:

@@ -19,7 +19,7 @@ from pages.ui.present import presenting
 
 
 def show_fit(run: Run, how: Plan | Inference, device: Device, answer: DeltaGenerator) -> None:
-    """In the place for the answer what fits and what the batch needs; then large numbers, the bar and the formulas."""
+    """Write what fits and what the batch needs into ``answer``; below, show metrics, the bar and the formulas."""
     found = peak(run.subject, how, *run.batch)
     total = found.num_bytes
     length = most(growths(run.subject, how, "sequence_length", *run.batch), device.usable, run.choice.config.longest)
@@ -62,7 +62,7 @@ def _largest_batch(run: Run, how: Plan | Inference, usable: int) -> Most:
 
 
 def _runs(run: Run, how: Plan | Inference, device: Device) -> str:
-    """The largest batch that leaves room for what a GPU needs beside tensors."""
+    """A sentence with the largest batch that leaves room for what a GPU needs besides tensors."""
     batch = _largest_batch(run, how, device.for_tensors)
     said = _(
         "That counts tensors. A run on a GPU needs up to {gaps} % more, with PyTorch's expandable segments: the "
@@ -72,7 +72,7 @@ def _runs(run: Run, how: Plan | Inference, device: Device) -> str:
 
 
 def _answer(run: Run, device: Device, length: Most) -> str:
-    """How long a sequence can be, and whether memory or the model is the limit, in a sentence or two."""
+    """A sentence or two: the longest sequence, and whether memory or the model limits it."""
     if not length.number:
         said = _("**Not even one token** per sequence in batches of {batch}: {usable} are not enough.")
     elif length.limit == "memory":
@@ -99,7 +99,7 @@ def _number(found: int | None) -> str:
 
 
 def _solved(letter: str, found: Most, device: Device) -> str:
-    """LaTeX: the inequality for the bytes, and its solution."""
+    """The inequality for the bytes and its solution, as LaTeX."""
     grown = rf"\text{{bytes}}({letter}) &= {_polynomial(found.growth, letter)} \le {latex_number(device.usable)}"
     return rf"{grown} \;\Rightarrow\; {_solution(letter, found)}"
 

@@ -1,4 +1,4 @@
-"""What is alive over a step: the peak, a chart of the step, and the formula of the peak area by area."""
+"""The memory of a step over time: its peak, a chart, and the formula of the peak by area."""
 
 from collections.abc import Iterator
 
@@ -36,7 +36,7 @@ PHASES: dict[Phase, str] = {
     "backward": N_("backward pass"),
     "optimizer": N_("optimizer step"),
 }
-# What comes on top of tensors on a GPU: benchmarks/gpu_memory.md.
+# Measured in benchmarks/gpu_memory.md.
 NOT_COUNTED = N_(
     "Every tensor that is alive is counted, to the byte. What a GPU needs beside them is not: its driver and the CUDA "
     "context (1,165 MiB on an H100), the workspaces of cuBLAS (66 MiB) and the blocks of PyTorch's allocator. Measured "
@@ -47,7 +47,7 @@ NOT_COUNTED = N_(
 
 
 def show_peak(run: Run, how: Plan | Inference) -> None:
-    """The most that is alive at once, when that is, a chart of the whole step, and the formula of the moment."""
+    """Show the peak, the moment at which it comes, a chart of the whole step, and the formulas of that moment."""
     found = peak(run.subject, how, *run.batch)
     names = {area: _(word) for area, word in AREA_WORDS.items()}
     phases = {phase: _(word) for phase, word in PHASES.items()}
@@ -94,7 +94,7 @@ def _show_temporaries(model: Model, found: Peak) -> None:
 
 
 def _figures(run: Run, how: Plan | Inference, found: Peak, before: int) -> dict[str, tuple[str, str]]:
-    """The peak, and beside it what is there all the time, or what is returned."""
+    """The metrics: the peak, and beside it the memory that is always used (training) or the outputs (inference)."""
     tokens = _("{batch_size:,} × {sequence_length:,} tokens").format(**run.batch._asdict())
     more = signed(found.num_bytes - before, size)
     told = _("{difference} against {preset}").format(difference=more, preset=run.choice.preset) if more else tokens
@@ -110,7 +110,7 @@ def _figures(run: Run, how: Plan | Inference, found: Peak, before: int) -> dict[
 
 
 def loop(run: Run, plan: Plan, needed: int) -> str:
-    """Which loop is counted, and what another one holds."""
+    """A sentence on which training loop is counted, and one on the peak of a loop that keeps all outputs."""
     kept_too = peak_bytes(run.subject, plan._replace(keep_outputs=True), *run.batch)
     said = _("The loop has the loss alone, as that of transformers' Trainer.")
     if kept_too == needed:
@@ -120,7 +120,7 @@ def loop(run: Run, plan: Plan, needed: int) -> str:
 
 
 def _savings(run: Run, plan: Plan) -> Iterator[str]:
-    """What adding up gradients and freezing save, in memory and in FLOPs."""
+    """Sentences on what gradient accumulation and freezing save, in memory and in FLOPs."""
     case = Case(run.subject, *run.batch, plan)
     if run.batches > 1 and not most_sequences(run.subject):
         found = of_adding_up(case, run.batches)
@@ -150,14 +150,14 @@ def _savings(run: Run, plan: Plan) -> Iterator[str]:
 
 
 def _step_words(model: Model, where: str, quote: str = "") -> str:
-    """A step by its name; of a layer that all runs share, with the run."""
+    """The name of a step; in a layer that is run several times, with the number of the run."""
     name, run = run_of(model, where)
     step = f"{quote}{name}{quote}"
     return step if run is None else _("{step}, run {number:,}").format(step=step, number=run)
 
 
 def _when(model: Model, found: Peak) -> str:
-    """The moment of the peak, in a sentence."""
+    """A sentence on the moment of the peak."""
     if found.where == "loss":
         return _("Memory peaks in the **{phase}**, at the loss.").format(phase=_(PHASES[found.phase]))
     text = _("Memory peaks in the **{phase}**, at {step}.")

@@ -61,7 +61,7 @@ ATTENTION = Select("attention", N_("Attention"), ATTENTIONS, {"eager": N_("Eager
 
 
 def _recomputed(model: Model) -> list[Recompute]:
-    """transformers runs the layers of most families again, but not of all."""
+    """The kinds of gradient checkpointing that the model's family supports."""
     return [one for one in RECOMPUTE if one in ("none", *model.family.recomputes)]
 
 
@@ -93,24 +93,24 @@ _LARGEST_GIB = 1_000_000
 class Run(NamedTuple):
     choice: Choice
     batch: Batch
-    batches: int = 1  # that are added up for one step of the optimizer
+    batches: int = 1  # whose gradients are accumulated for one optimizer step
 
     @property
     def subject(self) -> Subject:
         return self.choice.subject
 
     def of_preset(self) -> "Run | None":
-        """The preset with the same batch; None if it cannot take it."""
+        """The preset with the same batch; None if the batch is not possible for it."""
         start = preset_of(self.choice)
         return None if any(batch_problems(start.config, self.batch._asdict())) else Run(start, self.batch)
 
     def written(self, formula: Formula) -> tuple[str, str]:
-        """LaTeX with letters, and with numbers."""
+        """The formula as LaTeX, with letters and with numbers."""
         return formula.latex(), formula.latex(self.choice.config, **self.batch._asdict())
 
 
 def choose_plan(choice: Choice, *, states: bool = True) -> tuple[Run, Plan]:
-    """Draw batch and training settings; ``states``: whether the optimizer matters."""
+    """Draw the controls of batch and training; ``states``: whether the optimizer matters."""
     with st.container(horizontal=True, vertical_alignment="bottom", gap="xsmall"):
         batch = choose_batch(choice.config)
         said: dict[str, Any] = {"precision": TRAINING_DTYPE.show(width=163)}
@@ -125,7 +125,7 @@ def choose_plan(choice: Choice, *, states: bool = True) -> tuple[Run, Plan]:
     if (typed := st.session_state[ACCUMULATE.name]) != batches and (problem := ACCUMULATE.problem(typed, 1, LARGEST)):
         show_problem(problem._replace(remedies=()))
     if problem := replace(freezing, layers=st.session_state["freeze_layers"]).problem(choice.config):
-        show_problem(problem._replace(remedies=()))  # again, where it is seen: the way out is beside the control
+        show_problem(problem._replace(remedies=()))  # also outside of the popover, where the remedies are
     _show_remarks(choice)
     if said["fused_dropout"]:
         st.caption(_("One-byte dropout masks are what PyTorch keeps on CUDA. Not measured here: there is no GPU."))
@@ -141,14 +141,14 @@ def choose_inference(choice: Choice) -> tuple[Run, Inference]:
 
 
 def _show_remarks(choice: Choice) -> None:
-    """Relative positions have no fused attention; what a cross attention sees."""
+    """Say that relative positions have no fused attention, and what a cross-attention sees."""
     if st.session_state["attention"] == "fused" and not can_fuse(choice.model().run(Sizes())):
         st.caption(_("With relative positions there is no fused attention: eager attention is counted."))
     show_seen(choice.subject)
 
 
 def choose_task() -> tuple[str, Device]:
-    """Draw task and device; with an impossible size of its memory, the nearest."""
+    """Draw task and device; an impossible memory size is replaced by the nearest possible one."""
     with st.container(horizontal=True, vertical_alignment="bottom"):
         task = TASK.show()
         chosen = DEVICE_MEMORY.show(help=_("Total memory as nvidia-smi reports it."))

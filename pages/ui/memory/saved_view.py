@@ -1,4 +1,4 @@
-"""What autograd keeps, tensor by tensor."""
+"""The activations that autograd keeps, tensor by tensor."""
 
 from collections.abc import Mapping, Sequence
 
@@ -32,7 +32,7 @@ KORTHIKANTI = Fold("korthikanti", N_("Compared with the formula of Korthikanti e
 
 
 def show_activations(run: Run, plan: Plan) -> None:
-    """The activations that autograd keeps: total, formula, bars by module, tensors, and a published formula."""
+    """Show the activations that autograd keeps: total, formula, bars by module, tensors, and a published formula."""
     saved = footprint.kept(run.subject, plan, *run.batch)
     formulas = kept_formulas(run.subject, plan, *run.batch)
     total = total_bytes(saved)
@@ -89,7 +89,7 @@ def _show_saved(saved: Sequence[Saved], letters: Sequence[Saved], dtype: Dtype) 
 
 
 def _dtype(item_bytes: int, dtype: Dtype) -> str:
-    # Two bytes in a float32 model are xielu's, which transformers makes in bfloat16.
+    # In a float32 model only xielu's parameters have two bytes: transformers makes them in bfloat16.
     return {1: "bool", 4: "float32"}.get(item_bytes) or ("bfloat16" if dtype == "float32" else dtype)
 
 
@@ -99,7 +99,7 @@ def _product(saved: Saved) -> str:
 
 
 def _show_korthikanti(run: Run, plan: Plan) -> None:
-    """The published formula for one layer, and each reason why our count differs."""
+    """Show the published formula for one layer, and each reason why our count differs."""
     terms = footprint.korthikanti(run.subject, plan, *run.batch)
     formulas = korthikanti_formulas(run.subject, plan, *run.batch)
     rows: list[tuple[str, ...]] = []
@@ -121,7 +121,7 @@ def _show_korthikanti(run: Run, plan: Plan) -> None:
 
 
 def _show_verdict(run: Run, plan: Plan) -> None:
-    """PyTorch's own count, or why there is none."""
+    """Show PyTorch's own count, or why there is none."""
     subject = run.subject
     call = Call(*run.batch, subject.seen(run.batch.sequence_length), num_choices=1)
     if plan.attention == "fused":

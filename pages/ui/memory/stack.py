@@ -27,7 +27,7 @@ AREA_WORDS: dict[Area, str] = {
     "kept activations": N_("kept activations"),
     "temporaries": N_("temporaries"),
 }
-# They stand beside each other and differ in lightness, too: a test looks at them as colour-blind people do.
+# Neighbors differ in lightness, too: a test simulates color blindness.
 COLORS: dict[str, dict[Area, str]] = {
     look: dict(zip(AREA_WORDS, inks, strict=True))
     for look, inks in {
@@ -35,11 +35,11 @@ COLORS: dict[str, dict[Area, str]] = {
         "dark": ("#1e77fe", "#c3a3ff", "#7effbb", "#f4794d", "#fbb5e9", "#797f86"),
     }.items()
 }
-_FREE = {"light": "#dfe3ea", "dark": "#363d4a"}  # what is kept free of a device's memory
+_FREE = {"light": "#dfe3ea", "dark": "#363d4a"}  # the part of a device's memory that is kept free
 
 
 class Stack(NamedTuple):
-    """The parts of a device's memory with their formulas, and the preset's parts."""
+    """The used parts of a device's memory with their formulas, and the preset's parts."""
 
     parts: Mapping[Area, int]
     before: Mapping[Area, int]
@@ -48,7 +48,7 @@ class Stack(NamedTuple):
 
 
 def show_bar(choice: Choice, stack: Stack) -> None:
-    """One bar cut in proportion, with marks at the preset's and at the limit, and the names of the parts under it."""
+    """Show the parts as one stacked bar with marks at the preset's total and at the limit, and a legend below."""
     now, was, device = sum(stack.parts.values()), sum(stack.before.values()), stack.device
     end = kept("fit", (choice.preset, choice.architecture, device), max(was, device.num_bytes), now)
     words = (_("Bytes"), _("Size"), _("Share"), _("Formula"))
@@ -67,9 +67,9 @@ def show_bar(choice: Choice, stack: Stack) -> None:
 
 
 def bar_frame(stack: Stack, preset: str, end: int) -> Columns:
-    """The data of the bar: a row for each part, one for each mark, limit and was, one for the axis' end.
+    """The data of the bar: a row for each part, for each mark ("limit" and "was"), and for the end of the axis.
 
-    What is kept free of a device lies at its end, under the parts where these need too much.
+    The memory that is kept free is at the end of the device, below the parts if these overlap it.
     """
     rows: list[dict[str, Any]] = []
     whole, at, device = sum(stack.parts.values()), 0, stack.device
@@ -96,7 +96,7 @@ def bar_frame(stack: Stack, preset: str, end: int) -> Columns:
 
 
 def legend(look: str) -> Any:
-    """Names below a chart, as many beside each other as there is room for, on a phone below each other."""
+    """The legend below a chart, with as many columns as there is room for."""
     return alt.Legend(
         orient="bottom",
         direction="horizontal",
@@ -115,9 +115,9 @@ def legend(look: str) -> Any:
 
 @lru_cache
 def stacked_bar(look: str, words: tuple[str, ...], inks: tuple[tuple[str, str], ...]) -> Spec:
-    """Parts of memory as one bar, cut in proportion; a line where what can be used ends, a thin one for the preset.
+    """The parts of memory as one stacked bar, with a line at the limit and a thin one at the preset's total.
 
-    ``inks`` has the names of its parts, each with its colour.
+    ``inks``: the names of the parts with their colors.
     """
     paper, ink = BACKGROUND[look], INK[look]
     scale = alt.Scale(nice=False, zero=True)
@@ -141,6 +141,6 @@ def stacked_bar(look: str, words: tuple[str, ...], inks: tuple[tuple[str, str], 
         for mark, stroke in (("was", 2), ("limit", 4))
     ]
     end = having("axis").mark_rule(opacity=0, aria=False).encode(x=x("axis"))
-    # The legend has its own lines, as many as it takes, below a bar that keeps its height.
+    # With "fit-x" the bar keeps its height, however many lines the legend takes.
     grown = alt.AutoSizeParams(type="fit-x", contains="padding")
     return spec_of(alt.layer(free, pieces, labels, *marks, end), 32, autosize=grown)

@@ -1,4 +1,4 @@
-"""The chart of a step: what is alive after each operation, area by area."""
+"""The chart of a step: the memory that is alive after each operation, by area."""
 
 from collections.abc import Mapping, Sequence
 from functools import lru_cache
@@ -14,7 +14,7 @@ from pages.ui.memory.stack import COLORS, legend
 from pages.ui.numbers import size
 from pages.ui.theme import INK
 
-_NAMED = 0.1  # of the peak: where it is thinner than this beside its name, an area has no room for it
+_NAMED = 0.1  # of the peak: an area that is thinner than this has no room for its name
 
 
 def step_frame(
@@ -22,18 +22,18 @@ def step_frame(
 ) -> Columns:
     """The data: a row for each area at each moment, for each name that has room, for each phase, and for the peak.
 
-    One more for the preset's peak, with its name, if that is another one, and one for the end of the axis.
+    There is also a row for the preset's peak, if it differs, and one for the end of the axis.
     """
     rows: list[dict[str, Any]] = []
     top = max(moments, key=lambda moment: moment.live)
-    widest: dict[Area, tuple[int, int, int, int]] = {}  # bytes, how far from the ends, the middle, and when
+    widest: dict[Area, tuple[int, int, int, int]] = {}  # bytes, distance from the ends, middle in bytes, moment
     for at, moment in enumerate(moments):
         below = 0
         for area, count in moment.areas.items():
             ends = {"start": float(below), "end": float(below + count), "bytes": number(count)}
             said = {"name": names[area], "size": size(count), "where": moment.where, "live": size(moment.live)}
             rows.append({"at": at, "area": names[area], **ends, **said})
-            if len(moments) // 8 < at < len(moments) * 7 // 8:  # at the ends a name has no room
+            if len(moments) // 8 < at < len(moments) * 7 // 8:  # no room for a name at the ends
                 around = moments[at - len(moments) // 14 : at + len(moments) // 14 + 1]
                 thick = min(moment.areas[area] for moment in around)
                 inside = min(at, len(moments) - at)
@@ -57,7 +57,7 @@ def step_frame(
 
 @lru_cache
 def step_areas(look: str, names: tuple[str, ...], step: str) -> Spec:
-    """The areas on each other, the phases above them, and a mark at the peak."""
+    """The areas stacked, the phases above them, and a mark at the peak."""
     ink = INK[look]
     inks = {name: COLORS[look][area] for name, area in zip(names, AREAS, strict=True)}
     x = alt.X("at:Q", title=None, axis=None, scale=alt.Scale(nice=False))
@@ -66,7 +66,7 @@ def step_areas(look: str, names: tuple[str, ...], step: str) -> Spec:
     said = tooltip("name", "size", where=step)
     areas = having("area").mark_area(interpolate="step-after", opacity=0.9)
     areas = areas.encode(x=x, y=y, y2="end:Q", color=color, tooltip=tooltip("name"))
-    # An area has one tooltip; its figures are at its edge.
+    # Vega-Lite gives an area one tooltip for all its moments: the tooltips with numbers belong to points on its edge.
     edges = (
         alt.Chart()
         .transform_filter("isValid(datum.area) && datum.bytes > 0")

@@ -1,4 +1,4 @@
-"""The weights alone."""
+"""The memory of the weights alone."""
 
 from fractions import Fraction
 
@@ -22,7 +22,7 @@ _FILES: dict[Checkpoint, str] = {
 
 
 def show_weights(choice: Choice) -> None:
-    """The memory of the weights by data type; and the 72.1 MB of a write-up."""
+    """Show the memory of the weights by data type, the size of a checkpoint, and a write-up's "72.1 MB" corrected."""
     count = choice.model().num_parameters()
     show_metrics({_("Parameters in {architecture}").format(architecture=choice.architecture): (f"{count:,}", "N")})
     rows = []
