@@ -1,4 +1,4 @@
-"""Experiments with a real class: which fields matter, sizes that it takes, and what its tensors are then."""
+"""Experiments with a real class: which fields matter, which sizes it takes, and which tensors it has then."""
 
 import re
 from collections.abc import Callable, Mapping, Set
@@ -14,7 +14,7 @@ from bertcalc.problem import Problem
 from bertcalc.text import N_
 
 Values = dict[str, int]
-# What is looked at: the tensors of the model of a configuration, or the products of a call of it.
+# Returns the tensors of a configuration's model, or the matrix products of a call of it, until a time is up.
 Measure = Callable[[Any, float], Folded]
 Progress = Callable[[str, int, int], None]
 
@@ -27,16 +27,16 @@ _DEPTH = re.compile("layer|block|depth")
 
 
 class Sample(NamedTuple):
-    """A configuration that was built: the fields' values, and the tensors."""
+    """A configuration that was built: the values of its fields, and its tensors."""
 
     values: Values
     tensors: Folded
 
 
 class Failure(NamedTuple):
-    """A configuration that transformers refuses, or that has other tensors, and why.
+    """A configuration that transformers refuses, or one with tensors of other names or ranks, and why.
 
-    Of other tensors it is said with which ``changes`` there are any.
+    If it was not refused, the reason lacks the value of ``changes``, the fields with which it happened.
     """
 
     values: Values
@@ -48,8 +48,8 @@ class Lab:
     """Builds a class again and again, each configuration once.
 
     ``free`` are the fields that can be changed and matter, ``idle`` those that change no tensor, ``held`` those that
-    cannot be changed with the same tensors as a result; ``links`` are fields that have to be changed with another: a
-    field, the one that it follows, and the ratio.
+    keep their given value, as no other gives the same names of tensors; ``links`` are fields that have to change with
+    another one.
     """
 
     def __init__(self, recipe: Recipe, measure: Measure, *, until: float, progress: Progress, seed: int = 0) -> None:
@@ -59,14 +59,14 @@ class Lab:
         self.free: list[str] = []
         self.idle: list[str] = []
         self.held: list[str] = []
-        self.links: dict[str, tuple[str, int, int]] = {}  # the field that one follows, and its share as a ratio
-        self.lists: dict[str, list[str]] = {}  # field -> lists that get as long as it says
+        self.links: dict[str, tuple[str, int, int]] = {}  # field -> the field that it follows, and their ratio
+        self.lists: dict[str, list[str]] = {}  # field -> lists whose length it is
         self.counts: set[str] = set()  # fields that say how many tensors there are
         self.loose: set[str] = set()  # fields that may have any value, as far as is known
         self.choices: dict[str, list[int]] = {}
-        self.fewer: list[str] = []  # fields of which there are fewer than given
+        self.fewer: list[str] = []  # fields that are less than given, so that building is fast
         self._built: dict[tuple[tuple[str, int], ...], Sample | Failure] = {}
-        self.at = dict(self.here)  # where fields are changed from: as given, but for fewer layers
+        self.at = dict(self.here)  # the values that fields are changed from: as given, but with fewer layers
         base = self.build({})
         if isinstance(base, Failure):
             raise Refused(base.reason)
@@ -75,15 +75,15 @@ class Lab:
 
     @property
     def builds(self) -> int:
-        """How many configurations were tried."""
+        """The number of configurations that were tried."""
         return len(self._built)
 
     def known(self) -> list[Sample | Failure]:
-        """Everything that was tried."""
+        """All configurations that were tried."""
         return list(self._built.values())
 
     def without(self, fields: list[str]) -> "Lab":
-        """The same with fields that stay as they are given."""
+        """Return a lab in which these fields stay as given."""
         twin = copy(self)
         twin.free = [name for name in self.free if name not in fields]
         twin.held = [*self.held, *(field for field in fields if field not in self.held)]
@@ -94,7 +94,7 @@ class Lab:
         return twin
 
     def build(self, changes: Mapping[str, int]) -> Sample | Failure:
-        """A configuration with these values; what is linked follows. Raises Ended when the time is up."""
+        """Build a configuration with these values; linked fields follow. Raises Ended when the time is up."""
         if thread_time() > self.until:
             raise Ended
         changes = {name: self.at[name] for name in self.fewer} | {**changes}
@@ -115,7 +115,7 @@ class Lab:
         return sample if self._alike(built) else Failure(numbers, _difference(self.base.tensors, built), refused=False)
 
     def config(self, changes: Mapping[str, int]) -> Any:
-        """The configuration, or call, when some fields are changed; what is linked follows. Raises Refused."""
+        """The configuration, or call, with some fields changed; linked fields follow. Raises Refused."""
         values: dict[str, Any] = dict(self._linked(changes))
         for name in self.lists.keys() & changes.keys():
             for path in self.lists[name]:
@@ -123,7 +123,7 @@ class Lab:
                 values[path] = (entries * (changes[name] // len(entries) + 1))[: changes[name]]
         try:
             return self.recipe.changed(values)
-        except Exception as error:  # transformers raises whatever it likes
+        except Exception as error:  # transformers raises exceptions of all types
             raise not_built(error, line=-1) from None
 
     def _linked(self, changes: Mapping[str, int]) -> Values:
@@ -137,7 +137,7 @@ class Lab:
         return values
 
     def _shrink(self) -> None:
-        """Fewer layers, where that leaves all kinds of tensors: models with 12 layers are built sooner than with 61."""
+        """Take fewer layers where that leaves all kinds of tensors: 12 layers are built sooner than 61."""
         for field, value in self.here.items():
             if value < _DEEP or not _DEPTH.search(field):
                 continue
@@ -155,7 +155,7 @@ class Lab:
         return not hasattr(self, "base") or _ranks(built) == _ranks(self.base.tensors)
 
     def look(self) -> None:
-        """Sort the fields: what changing each one alone does."""
+        """Sort the fields by what changing each one alone does."""
         doubtful: list[str] = []
         for done, field in enumerate(self.here):
             self.progress(field, done, len(self.here))
@@ -172,7 +172,7 @@ class Lab:
             self._widen(field)
 
     def _look_at_a_mark(self, field: str) -> None:
-        """Zero and -1 are no sizes but marks: they stay, and are said if they matter."""
+        """Sort a field of 0 or -1, which are not sizes but marks: it is held if it matters."""
         changed = self.build({field: 4})
         if isinstance(changed, Sample) and changed.tensors == self.base.tensors:
             self.idle.append(field)
@@ -180,7 +180,7 @@ class Lab:
             self.held.append(field)
 
     def _look_at(self, field: str) -> bool:
-        """False if no other value works by itself."""
+        """Sort a field by what other values do; False if no other value works alone."""
         good: list[int] = []
         changes = False
         for value in alternatives(self.at[field]):
@@ -201,7 +201,7 @@ class Lab:
         return True
 
     def _look_for_a_partner(self, field: str) -> None:
-        """A field that works only if a list, or another field, is changed with it."""
+        """Look for a list, or another field, with which this field can change."""
         here = self.at[field]
         self.held.append(field)
         if lists := self.recipe.lists_along(field):
@@ -230,7 +230,7 @@ class Lab:
         return False
 
     def _look_at_the_idle(self) -> None:
-        """What changes nothing upwards may do so downwards; what changes nothing alone may do so with others."""
+        """Free the idle fields that do change tensors, when they are halved or together with others."""
         small = {name: max(1, self.at[name] // 2) for name in self.idle if self.at[name] > 1}
         for name in self._guilty(small):
             found = self.build({name: small[name]})
@@ -240,7 +240,7 @@ class Lab:
                 self.choices[name] = [small[name]]
 
     def _guilty(self, changes: Values) -> list[str]:
-        """Those of the changes that do anything, found by halving."""
+        """The changes that have an effect, found by halving."""
         if not changes:
             return []
         found = self.build(changes)
@@ -255,7 +255,7 @@ class Lab:
         ]
 
     def _widen(self, field: str) -> None:
-        """Whether any value works alone; if not, more that do."""
+        """Check whether any value works alone; if not, look for more values that do."""
         here = self.at[field]
         if all(isinstance(self.build({field: here + more}), Sample) for more in (1, 7)):
             self.loose.add(field)
@@ -272,7 +272,7 @@ class Lab:
         ]
 
     def tight(self, fields: list[str]) -> "Lab":
-        """The same, but what these fields divide, or what divides them, stays so: large grow, small shrink."""
+        """Return a lab in which these fields keep their divisors or multiples: large ones grow, small ones shrink."""
         twin = copy(self)
         twin.loose = self.loose - set(fields)
         twin.choices = dict(self.choices)
@@ -301,7 +301,7 @@ class Lab:
         return value
 
     def together(self, fields: list[str], *, fresh: bool = False, tries: int = 30) -> Sample | None:
-        """A configuration in which all of these fields have other values, or None if none was found."""
+        """A sample in which all of these fields have other values, or None if none was found."""
         for _try in range(tries):
             found = self.build({field: self.draw(field, fresh) for field in fields})
             if isinstance(found, Sample):
@@ -310,7 +310,7 @@ class Lab:
 
 
 def alternatives(value: int) -> list[int]:
-    """Other values for a field that are likely to divide, and be divided by, what this value does."""
+    """Other values for a field, likely to divide, and be divided by, the same numbers as this value."""
     if value >= _SMALL:
         return [2 * value, 3 * value, value // 2, value + 1, value - 1]
     return [other for other in (2 * value, value // 2, 3 * value, value + 1, value - 1) if other not in (0, value)]

@@ -1,4 +1,4 @@
-"""What was found out about a class: formulas, where they hold, and what was tried."""
+"""The result of a discovery: formulas, where they hold, and what was tried."""
 
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field
@@ -17,12 +17,12 @@ from bertcalc.discover.fit import symbol
 from bertcalc.problem import InputError, Problem, wrong
 from bertcalc.text import N_
 
-_NAMES = dict(vars(sympy))  # sympify imports them all anew for each text, which takes ten times as long as to read it
+_NAMES = dict(vars(sympy))  # sympify imports them all again for each text, which takes ten times as long as parsing
 NOT_ASKED = reason(N_("it was not asked for"))
 
 
 class Tensors(NamedTuple):
-    """All tensors of one name, folded, and one shape: how many there are, and the sides, as SymPy expressions."""
+    """All tensors of one folded name and one shape: their number, and the sides, as SymPy expressions."""
 
     name: str
     copies: Any
@@ -30,12 +30,12 @@ class Tensors(NamedTuple):
 
     @property
     def expression(self) -> Any:
-        """How many parameters they have."""
+        """The number of their parameters."""
         return self.copies * sympy.prod(self.shape)
 
 
 class Checked(NamedTuple):
-    """How many configurations that no formula was made from agreed, of how many; in how many all fields differed."""
+    """Configurations that were not used for fitting: how many agreed, of how many; in how many all fields differed."""
 
     agreed: int
     of: int
@@ -46,7 +46,7 @@ class Checked(NamedTuple):
 class Formulas:
     """The formulas of tensors, and where they hold."""
 
-    fields: dict[str, int]  # every size that matters, or that a condition names, with its value here
+    fields: dict[str, int]  # every field that matters, or that a condition names, with its given value
     tensors: tuple[Tensors, ...]
     regime: tuple[Condition, ...]
     checked: Checked
@@ -63,13 +63,13 @@ class Formulas:
 
     @property
     def follows(self) -> dict[str, tuple[str, Fraction]]:
-        """Fields that are always a share of another: the other, and the share."""
+        """Fields that are always a share of another field: that field, and the share."""
         return {each.field: (str(each.other), each.factor) for each in self.regime if each.kind == "share"}
 
     def values(self, **fields: int) -> dict[str, int]:
-        """The sizes here with some replaced; what follows another field follows, if it is not replaced itself.
+        """Return the given sizes with some replaced; a field that follows another does so unless it is replaced itself.
 
-        Raises InputError for what is no field or no size, and outside of the regime.
+        Raises InputError for what is not a field or not a size, and outside of the regime.
         """
         for name, value in fields.items():
             if name not in self.fields:
@@ -83,7 +83,7 @@ class Formulas:
         return values
 
     def completed(self, **fields: int) -> dict[str, int]:
-        """The same without a look at the regime."""
+        """Return the same as ``values``, without any check."""
         values = {**self.fields, **fields}
         for name, (leader, share) in self.follows.items():
             if name not in fields and (share * values[leader]).denominator == 1:
@@ -91,12 +91,12 @@ class Formulas:
         return values
 
     def outside(self, **fields: int) -> list[Condition]:
-        """The conditions that do not hold with these sizes."""
+        """The conditions that these sizes do not meet."""
         values = self.completed(**fields)
         return [condition for condition in self.regime if not condition.holds(values)]
 
     def count(self, **fields: int) -> int:
-        """The number of parameters with other sizes. Raises InputError as ``values`` does, or if there is no total."""
+        """The number of parameters at other sizes. Raises InputError as ``values`` does, or if there is no total."""
         for name, why in self.unexplained.items():
             raise without(name, why)
         values = self.values(**fields)
@@ -122,7 +122,7 @@ class Formulas:
 
 @dataclass(frozen=True)
 class Computed(Formulas):
-    """The matrix products of a forward pass, with the sides of each for the shape.
+    """The matrix products of a forward pass, each with its sides as the shape.
 
     Attention is eager, every token goes through its experts by itself, and a decoder has as many tokens as its encoder.
     """
@@ -130,33 +130,33 @@ class Computed(Formulas):
 
 @dataclass(frozen=True)
 class Discovered(Formulas):
-    """A class of transformers, with what is known of its parameters."""
+    """A class of transformers, with the formulas of its parameters."""
 
     model_type: str
     cls: str
-    given: dict[str, Any]  # what was asked to differ from the configuration's default
-    parameters: int  # of the real class with the sizes here
-    explained: int  # of these, those of tensors with a formula
+    given: dict[str, Any]  # fields that differ from the default configuration
+    parameters: int  # of the real class at the given sizes
+    explained: int  # of these, in tensors with a formula
     builds: int
     seconds: float
     transformers: str  # the version
     compute: Computed | None = None
     no_flops: Problem | None = NOT_ASKED  # why there is no formula for FLOPs
-    # Fields that follow others until they are given, with those, which may be none.
+    # Fields that are derived from others unless given, each with those others, which may be none.
     derived: dict[str, list[str]] = field(default_factory=dict)
 
     @property
     def share(self) -> float:
-        """How much of the parameters is explained."""
+        """The share of the parameters that has a formula."""
         return self.explained / self.parameters if self.parameters else 0.0
 
     @property
     def flops(self) -> Any:
-        """FLOPs of the matrix products of a forward pass as a SymPy expression, or None: ``no_flops`` says why."""
+        """The FLOPs of a forward pass's matrix products as a SymPy expression, or None: ``no_flops`` says why."""
         return None if self.compute is None else 2 * self.compute.total
 
     def count_flops(self, *, batch_size: int, sequence_length: int, **fields: int) -> int:
-        """The FLOPs of a forward pass that PyTorch's FlopCounterMode counts, with other sizes.
+        """The FLOPs of a forward pass at other sizes, as PyTorch's FlopCounterMode counts them.
 
         Raises InputError as ``count`` does.
         """
@@ -165,14 +165,14 @@ class Discovered(Formulas):
         return 2 * self.compute.count(batch_size=batch_size, sequence_length=sequence_length, **fields)
 
     def json(self) -> dict[str, Any]:
-        """As what JSON can say; ``of_json`` reads it."""
+        """JSON data, which ``of_json`` reads."""
         found = self._json() | {"seconds": round(self.seconds, 1)}
         computed = self.compute._json() if self.compute else None
         return found | {"compute": computed, "no_flops": self.no_flops and _plain(self.no_flops)}
 
 
 def of_json(found: Mapping[str, Any]) -> Discovered:
-    """What ``Discovered.json`` has written."""
+    """Read what ``Discovered.json`` has written."""
     read, compute = _read(found, Discovered), found.get("compute")
     if no_flops := found.get("no_flops"):
         read["no_flops"] = reason(no_flops[0], **no_flops[1])
@@ -196,12 +196,12 @@ def _plain(why: Problem) -> list[Any]:
 
 
 def without(name: str, why: Problem) -> InputError:
-    """That there is no formula for something, and why."""
+    """The error that there is no formula for something, and why."""
     return InputError(reason(N_("There is no formula for {name}:"), name=name), why)
 
 
 def exact(expression: Any, values: Mapping[str, int]) -> Fraction:
-    """The value of an expression that a fit has made, without any rounding but its own."""
+    """The value of an expression that a fit has made, without any rounding but its own floors and ceilings."""
     if expression.is_Rational:
         return Fraction(int(expression.p), int(expression.q))
     if expression.is_Symbol:

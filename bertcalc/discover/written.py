@@ -1,4 +1,4 @@
-"""Expressions in Hugging Face's names, written with letters, as people do: 4H² + 9H; and as Python."""
+"""Expressions in Hugging Face's field names, written with letters, as people do: 4H² + 9H; and as Python."""
 
 import re
 import unicodedata
@@ -13,7 +13,7 @@ from bertcalc.discover.result import Discovered, exact
 from bertcalc.fields import EVERY_LETTER
 
 _POWERS = str.maketrans("0123456789", "⁰¹²³⁴⁵⁶⁷⁸⁹")
-# What families call what has a letter on the other pages, by the last step of a field's path.
+# Other names of the fields that have a letter on the other pages; the last step of a path counts.
 _ALSO = {
     "hidden_size": ("n_embd", "d_model", "dim", "emb_dim"),
     "num_hidden_layers": ("n_layer", "n_layers", "num_layers", "depth", "encoder_layers", "decoder_layers"),
@@ -36,7 +36,7 @@ _LETTERS = "ACDEFGHJKLMNPQRTUVWXYZ" + "αβγδεζηθκλμνξπρστφχψ�
 
 
 def letters(found: Discovered) -> dict[str, str]:
-    """A letter for each field: that of the other pages, an initial of its name, another letter in it, or any other."""
+    """A letter for each field: that of the other pages, an initial of its name, another letter of it, or any other."""
     used = {name: None for one in found.tensors for name in _names(one.expression)}
     fields = [field for field in found.fields if field in used] + [name for name in found.fields if name not in used]
     chosen: dict[str, str] = {}
@@ -55,7 +55,7 @@ def letters(found: Discovered) -> dict[str, str]:
 
 
 def usual_names(found: Discovered) -> dict[str, str]:
-    """What BERT calls the same fields: hidden_size for n_embd; where two could be meant, both keep their names."""
+    """BERT's names for the fields, such as hidden_size for n_embd; fields that would share a name keep their own."""
     usual = {other: field for field, others in _ALSO.items() for other in others}
     said = {field: usual.get(field, field) for field in found.fields}
     times = Counter(said.values())
@@ -63,7 +63,7 @@ def usual_names(found: Discovered) -> dict[str, str]:
 
 
 def names(found: Discovered) -> dict[str, str]:
-    """The fields in short: the last step of the path, with the configuration that it is in where that is not enough."""
+    """Short names of the fields: the last step of the path, with its configuration where that is not unique."""
     last = Counter(field.rpartition(".")[2] for field in found.fields)
     return {
         field: field.rpartition(".")[2] if last[field.rpartition(".")[2]] == 1 else field.replace("_config.", " ")
@@ -76,7 +76,7 @@ def _names(expression: Any) -> list[str]:
 
 
 def text(expression: Any, said: Mapping[str, str], *, product: bool = False) -> str:
-    """An expression with what is said of each field; ``product`` puts a dot between factors: 12 · 768²."""
+    """An expression with the text of each field in ``said``; ``product`` puts a dot between factors: 12 · 768²."""
     if expression.is_Add:
         written = ""
         terms = sorted(expression.as_ordered_terms(), key=_is_negative)  # L − F, not −F + L
@@ -125,7 +125,7 @@ def _bracketed(expression: Any, said: Mapping[str, str], *, product: bool) -> st
 
 
 def numbers(values: Mapping[str, int]) -> dict[str, str]:
-    """What is said of fields to put their values in."""
+    """The values of fields as texts, to be put into an expression."""
     return {name: f"{value:,}" for name, value in values.items()}
 
 
@@ -143,9 +143,9 @@ def _name_in_latex(name: str) -> str:
 
 
 def function(found: Discovered) -> str:
-    """A Python program with one function: the number of parameters, with the sizes here as defaults.
+    """A Python program with one function that counts the parameters, with the given sizes as defaults.
 
-    It has one line for each number of copies, and checks the regime first.
+    It has one line for each number of copies, and asserts the regime first.
     """
     from bertcalc.discover.parts import groups
 
@@ -179,7 +179,7 @@ def function(found: Discovered) -> str:
 
 
 def identifier(field: str) -> str:
-    """A field's path as a name in Python."""
+    """A field's path as a Python identifier."""
     return re.sub(r"\W+", "_", field).strip("_")
 
 
@@ -198,7 +198,7 @@ def _condition(condition: Any, names: Mapping[str, str]) -> str:
 
 
 def _python(expression: Any, names: Mapping[str, str], *, tight: bool = False) -> str:
-    """An expression with whole numbers alone: rounding is a division with //."""
+    """An expression as Python with integers alone: rounding is a division with //."""
     if expression.is_Symbol:
         return names[expression.name]
     if expression.is_Integer:
@@ -233,14 +233,14 @@ def _inside(expression: Any, names: Mapping[str, str]) -> str:
 
 
 def _one(group: Any, names: Mapping[str, str]) -> str:
-    """The elements of one copy; each side that is a fraction is a whole number by itself."""
+    """The elements of one copy; sides with fractions are divided one by one, as each is whole by itself."""
     if sympy.fraction(sympy.together(group.one))[1] == 1:
         return _python(group.one, names)
     return " + ".join("*".join(_python(side, names, tight=True) for side in each.shape) for each in group.tensors)
 
 
 def value(expression: Any, values: Mapping[str, int]) -> int:
-    """The whole number that an expression is."""
+    """The value of an expression, which is whole."""
     return int(exact(expression, values))
 
 
