@@ -1,4 +1,4 @@
-"""The formula of a class that was discovered, drawn as the total's formula of the first page: in colours, with tips."""
+"""The formula of a discovered class, drawn like the formula of the first page: in colors, with tips."""
 
 from collections.abc import Mapping
 from typing import Any
@@ -17,7 +17,7 @@ _EQUALS, _NEXT, _PLUS = ["sign", "="], ["between", "+"], ["sign", "+"]
 
 
 def formula(found: Discovered, values: Mapping[str, int], colors: Mapping[Component, str]) -> dict[str, Any]:
-    """The data of the component: what a screen reader says, lines of parts, and the tips."""
+    """The data of the component: the text for screen readers, lines of parts, and the tips."""
     return _Builder(found, values, colors).data()
 
 
@@ -48,7 +48,7 @@ class _Builder:
         }
 
     def _without(self) -> list[Part]:
-        """What has no formula: a question mark in the one line, its number in the other."""
+        """The parameters without a formula: a question mark in one line, their number in the other."""
         self._tips["rest"] = [f"{_('without a formula')}: {self._rest:,}", *list(self._found.unexplained)[:_LINES]]
         return [
             {"is": "unit", "parts": [_NEXT, {"is": "part", "key": "rest", "label": shown, "parts": leaves(shown)}]}
@@ -67,7 +67,7 @@ class _Builder:
         return value(group.one, self._values)
 
     def _factor(self, group: Group) -> str:
-        """What stands before the bracket; nothing where there is one copy."""
+        """The factor before the bracket; "" if there is one copy."""
         if group.copies == 1:
             return ""
         factor = text(group.copies, self._letters)
@@ -82,12 +82,12 @@ class _Builder:
         return f"{factor}({inside})" if self._has_brackets(group) else factor + inside
 
     def _has_brackets(self, group: Group) -> bool:
-        """Whether there is a bracket around one copy: 3L(4H²), but 3LH."""
+        """Whether one copy has a bracket: 3L(4H²), but 3LH."""
         terms = self._terms(group)
         return bool(self._factor(group)) and (len(terms) > 1 or not terms[0][0].isalpha())
 
     def _of_component(self, kind: Component) -> Part:
-        """A component with letters."""
+        """A component in letters."""
         parts: list[Part] = []
         for group in self._parts[kind]:
             first = not parts
@@ -132,7 +132,7 @@ class _Builder:
         ]
 
     def _number(self, kind: Component) -> Part:
-        """A component with numbers: 12 · 7,087,872."""
+        """A component in numbers: 12 · 7,087,872."""
         sums = [(value(group.copies, self._values), self._one(group), group) for group in self._parts[kind]]
         number = " + ".join(
             f"{copies:,} · {one:,}" if self._factor(group) else f"{one:,}" for copies, one, group in sums
