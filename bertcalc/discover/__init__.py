@@ -19,7 +19,7 @@ from typing import Any
 import sympy
 
 from bertcalc.discover import build, derived, explain, products
-from bertcalc.discover.build import Ended, Refused, reason
+from bertcalc.discover.build import Ended, Refused
 from bertcalc.discover.fields import Recipe, inside, recipe_of
 from bertcalc.discover.find import Findings
 from bertcalc.discover.given import completions, structure
@@ -76,7 +76,7 @@ def with_flops(
 ) -> Discovered:
     """Add formulas for the matrix products of a forward pass; if there are none, ``no_flops`` says why."""
     if found.unexplained:
-        return replace(found, no_flops=reason(N_("not all of its parameters have a formula")))
+        return replace(found, no_flops=Problem.of(N_("not all of its parameters have a formula")))
     until = thread_time() + seconds
     with build.readable(found.cls), build.quiet():
         try:
@@ -84,7 +84,7 @@ def with_flops(
             recipe = recipe_of(build.config_class(found.model_type), cls, found.given, until)
             compute, why = _computed(recipe, cls, found, until, progress)
         except Ended:
-            compute, why = None, reason(N_("the time was up"))
+            compute, why = None, Problem.of(N_("the time was up"))
     return replace(found, compute=compute, no_flops=why)
 
 
@@ -148,7 +148,7 @@ def _computed(
         if formulas["unexplained"]:
             name, why = next(iter(formulas["unexplained"].items()))
             message = N_("no formula was found for the matrix products of {name}")
-            return None, why if name == "*" else reason(message, name=name)
+            return None, why if name == "*" else Problem.of(message, name=name)
         formulas["fields"] = found.fields | formulas["fields"]
         formulas["regime"] = tuple(dict.fromkeys((*found.regime, *formulas["regime"])))
         compute = Computed(**formulas)

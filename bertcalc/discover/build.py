@@ -23,17 +23,12 @@ class Refused(InputError):  # noqa: N818 # not an error of this program: transfo
     """The real class cannot be built with these values, or not within the limits."""
 
     @classmethod
-    def because(cls, message: str, **values: str) -> "Refused":
-        return cls(reason(message, **values))
+    def because(cls, message: str, **values: object) -> "Refused":
+        return cls(Problem.of(message, **values))
 
 
 class Ended(Exception):  # noqa: N818
     """The time is up."""
-
-
-def reason(message: str, **values: str) -> Problem:
-    """Return why there is no model, or no formula, as a message and its values."""
-    return Problem("", None, message, values)
 
 
 def not_built(error: Exception, line: int = 0) -> Refused:
@@ -146,7 +141,7 @@ def _limited(until: float) -> Iterator[None]:
         built += 1
         if built > _MOST_PARTS:
             message = N_("This model has more than {most} modules and tensors: it is not built here.")
-            raise Refused.because(message, most=f"{_MOST_PARTS:,}")
+            raise Refused.because(message, most=_MOST_PARTS)
         if not built % 64 and thread_time() > until:
             raise Ended
 

@@ -118,7 +118,7 @@ class FoundCase(NamedTuple):
         count = self.subject.found.count_flops(batch_size=batch_size, sequence_length=length, **sizes)
         if count > _MOST:
             message = N_("{name} would take more than {most} FLOPs: choose a smaller batch or a shorter sequence.")
-            raise wrong(message, name=self.subject.architecture, most=f"{_MOST:,}")
+            raise wrong(message, name=self.subject.architecture, most=_MOST)
         return count
 
     def bytes_of_weights(self) -> int:

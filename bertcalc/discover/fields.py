@@ -35,7 +35,7 @@ class Recipe:
         self.fields = integers(self.config)
         if len(self.fields) > _MOST_FIELDS:
             message = N_("This configuration has more than {most} sizes: its formula is not looked for.")
-            raise Refused.because(message, most=f"{_MOST_FIELDS:,}")
+            raise Refused.because(message, most=_MOST_FIELDS)
         least = minimal(kind, self.config, until)
         self.given = dict(changes) if least is None else least
         self._nested = {name: _as_given(value) for name, value in vars(self.config).items() if is_config(value)}

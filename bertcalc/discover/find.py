@@ -3,7 +3,6 @@
 from collections.abc import Sequence
 from typing import NamedTuple
 
-from bertcalc.discover.build import reason
 from bertcalc.discover.fit import Step
 from bertcalc.discover.lab import Failure, Lab, Sample
 from bertcalc.discover.tables import Kind, Tables, agrees
@@ -15,8 +14,8 @@ FRESH_ALL = 6
 _TOGETHER = 6
 _ROUNDS = 5
 _STEPS = 20
-_NOT_ENOUGH = reason(N_("too few configurations with every field changed could be built"))
-_WRONG = reason(N_("its formula was wrong for another configuration"))
+_NOT_ENOUGH = Problem.of(N_("too few configurations with every field changed could be built"))
+_WRONG = Problem.of(N_("its formula was wrong for another configuration"))
 
 
 class Findings(NamedTuple):

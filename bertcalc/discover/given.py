@@ -70,7 +70,7 @@ def read(text: str) -> Given:
     remarks: list[Problem] = []
     if named and not known:
         message = N_("architectures {value}: not one of the classes that are offered here.")
-        remarks.append(Problem("architectures", named, message, {"value": shorten(", ".join(named))}))
+        remarks.append(Problem.of(message, "architectures", named, value=shorten(", ".join(named))))
     if left:
         keys = ", ".join(map(shorten, left[:_NAMED])) + (" ..." if left[_NAMED:] else "")
         remarks.append(Problem(left[0], None, N_("Left out, as they are no names of fields: {keys}."), {"keys": keys}))
@@ -93,7 +93,7 @@ def structure(given: Mapping[str, Any], left: list[str] | None = None) -> dict[s
         most = MOST_COPIES if _COPIES.match(name) else most
         if isinstance(value, int) and abs(value) > most and "theta" not in name:  # not a size
             message = N_("{size} {value} is too large: at most {most} is tried here.")
-            raise wrong(message, name, value, size=name, value=_shown(value), most=f"{most:,}")
+            raise wrong(message, name, value, size=name, value=_shown(value), most=most)
     return found
 
 
@@ -124,7 +124,7 @@ def _cleaned(value: Any, left: list[str] | None, level: int, name: str = "") -> 
     if isinstance(value, list | tuple):
         if len(value) > MOST_COPIES:
             message = N_("{size} has {count} entries: at most {most} are read here.")
-            raise wrong(message, name, None, size=name, count=f"{len(value):,}", most=f"{MOST_COPIES:,}")
+            raise wrong(message, name, None, size=name, count=len(value), most=MOST_COPIES)
         return [_cleaned(each, left, level + 1, name) for each in value]
     if not isinstance(value, Mapping):
         return value

@@ -8,7 +8,7 @@ from random import Random
 from time import thread_time
 from typing import Any, NamedTuple
 
-from bertcalc.discover.build import Ended, Folded, Refused, not_built, reason
+from bertcalc.discover.build import Ended, Folded, Refused, not_built
 from bertcalc.discover.fields import Recipe
 from bertcalc.problem import Problem
 from bertcalc.text import N_
@@ -332,14 +332,18 @@ def _difference(base: Folded, built: Folded) -> Problem:
     more, less = (_listed(one.keys() - other.keys()) for one, other in ((built, base), (base, built)))
     if more and less:
         message = N_("with {changes}, the model has {more} and lacks {less}, and no condition was found that says when")
-        return reason(message, more=more, less=less)
+        return Problem.of(message, more=more, less=less)
     if more:
-        return reason(N_("with {changes}, the model has {more}, and no condition was found that says when"), more=more)
+        return Problem.of(
+            N_("with {changes}, the model has {more}, and no condition was found that says when"), more=more
+        )
     if less:
         message = N_("with {changes}, the model lacks {less}, and no condition was found that says when")
-        return reason(message, less=less)
+        return Problem.of(message, less=less)
     name = next(name for name, ranks in _ranks(base).items() if ranks != _ranks(built)[name])
-    return reason(N_("with {changes}, {name} is of another kind, and no condition was found that says when"), name=name)
+    return Problem.of(
+        N_("with {changes}, {name} is of another kind, and no condition was found that says when"), name=name
+    )
 
 
 def _listed(names: Set[str]) -> str:

@@ -14,7 +14,7 @@ from threading import get_ident
 from time import thread_time
 from typing import Any, NamedTuple
 
-from bertcalc.discover.build import NUMBER, Ended, Folded, Refused, Shape, made, not_built, reason
+from bertcalc.discover.build import NUMBER, Ended, Folded, Refused, Shape, made, not_built
 from bertcalc.discover.fields import Recipe, is_config
 from bertcalc.discover.kernels import Kernels
 from bertcalc.discover.result import Computed
@@ -101,11 +101,11 @@ def proven(cls: Any, lab: Any, compute: Computed, drawn: Iterable[Mapping[str, i
             continue
         if there != here:
             message = N_("FlopCounterMode counts {there} where the formula gives {here}")
-            return reason(message, there=f"{there:,}", here=f"{here:,}")
+            return Problem.of(message, there=there, here=here)
         compared += 1
         if compared == _COMPARED:
             return None
-    return reason(N_("too few configurations could be compared with FlopCounterMode"))
+    return Problem.of(N_("too few configurations could be compared with FlopCounterMode"))
 
 
 def _forward(cls: Any, call: Call, until: float, watching: Callable[[Any], AbstractContextManager[Any]]) -> None:
@@ -233,7 +233,7 @@ def _recorder(until: float) -> Any:
             shapes = self.found.setdefault((self.names.get(id(module), ""), line), [])
             shapes.append(shape)
             if self.seen > 50 * _MOST_PRODUCTS or len(shapes) > _MOST_PRODUCTS:
-                raise Refused.because(N_("it has more than {most} matrix products"), most=f"{_MOST_PRODUCTS:,}")
+                raise Refused.because(N_("it has more than {most} matrix products"), most=_MOST_PRODUCTS)
 
     def _shape(packet: Any, args: Any, result: Any) -> Shape | None:
         """The sides of a product; None for an operation that is not known here."""

@@ -5,7 +5,7 @@ from fractions import Fraction
 from itertools import islice, permutations
 from typing import NamedTuple
 
-from bertcalc.discover.build import Ended, reason
+from bertcalc.discover.build import Ended
 from bertcalc.discover.conditions import Condition, offered, remedy
 from bertcalc.discover.find import Findings, wrong
 from bertcalc.discover.lab import Failure, Lab, Sample, Values
@@ -21,7 +21,7 @@ _MOST_MORE = 8
 _MOST_FIELDS = 16  # fields of which each pair is tried
 _MANY = 40
 _LENGTHS = (100, 333, 1_001, 4_097)  # some models attend to long texts in another way, or cannot without numbers
-_WRONG = reason(N_("with {changes}, a formula is wrong, and no condition was found that says when"))
+_WRONG = Problem.of(N_("with {changes}, a formula is wrong, and no condition was found that says when"))
 
 
 class Regime(NamedTuple):
@@ -46,7 +46,7 @@ def regime(lab: Lab, findings: Findings, within: Sequence[Condition] | None = No
                 break
         inspector.learn()
     except Ended:
-        inspector.open.append(reason(N_("the time was up before it was clear where the formula holds")))
+        inspector.open.append(Problem.of(N_("the time was up before it was clear where the formula holds")))
     return Regime(inspector.conditions, inspector.agreed(), inspector.open, inspector.wrong)
 
 
@@ -125,7 +125,7 @@ class _Inspector:
             return
         at, why = self.lab.at, _WRONG if isinstance(found, Sample) else found.reason
         changes = ", ".join(f"{field} {value}" for field, value in found.values.items() if value != at[field])
-        self.open.append(reason(why.message, **why.values, changes=changes))
+        self.open.append(Problem.of(why.message, **why.values, changes=changes))
 
     def _far(self, found: Sample | Failure) -> tuple[int, float]:
         ratios = [value / self.lab.at[name] for name, value in self._changed(found.values).items()]

@@ -11,14 +11,13 @@ from typing import Any, NamedTuple
 import sympy
 from sympy.parsing.sympy_parser import parse_expr
 
-from bertcalc.discover.build import reason
 from bertcalc.discover.conditions import Condition
 from bertcalc.discover.fit import symbol
 from bertcalc.problem import InputError, Problem, wrong
 from bertcalc.text import N_
 
 _NAMES = dict(vars(sympy))  # sympify imports them all again for each text, which takes ten times as long as parsing
-NOT_ASKED = reason(N_("it was not asked for"))
+NOT_ASKED = Problem.of(N_("it was not asked for"))
 
 
 class Tensors(NamedTuple):
@@ -175,7 +174,7 @@ def of_json(found: Mapping[str, Any]) -> Discovered:
     """Read what ``Discovered.json`` has written."""
     read, compute = _read(found, Discovered), found.get("compute")
     if no_flops := found.get("no_flops"):
-        read["no_flops"] = reason(no_flops[0], **no_flops[1])
+        read["no_flops"] = Problem.of(no_flops[0], **no_flops[1])
     return Discovered(**{**read, "compute": compute and Computed(**_read(compute, Computed))})
 
 
@@ -187,7 +186,7 @@ def _read(found: Mapping[str, Any], kind: type) -> dict[str, Any]:
     )
     regime = tuple(Condition(kind, field, other, Fraction(factor)) for kind, field, other, factor in found["regime"])
     rest = {name: found[name] for name in (each.name for each in members(kind)) if name in found}
-    why = {name: reason(message, **values) for name, (message, values) in found["unexplained"].items()}
+    why = {name: Problem.of(message, **values) for name, (message, values) in found["unexplained"].items()}
     return {**rest, "tensors": tensors, "regime": regime, "checked": Checked(*found["checked"]), "unexplained": why}
 
 
@@ -197,7 +196,7 @@ def _plain(why: Problem) -> list[Any]:
 
 def without(name: str, why: Problem) -> InputError:
     """The error that there is no formula for something, and why."""
-    return InputError(reason(N_("There is no formula for {name}:"), name=name), why)
+    return InputError(Problem.of(N_("There is no formula for {name}:"), name=name), why)
 
 
 def exact(expression: Any, values: Mapping[str, int]) -> Fraction:

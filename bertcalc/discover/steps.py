@@ -36,8 +36,7 @@ def more_than_shown(total: int) -> Problem | None:
     if total <= MOST_PARAMETERS:
         return None
     message = N_("That would be {count} parameters: more than {most} are not shown here.")
-    shown = f"{total:.3g}" if total > 10**30 else f"{total:,}"
-    return wrong(message, count=shown, most=f"{MOST_PARAMETERS:,}").problem
+    return Problem.of(message, count=f"{total:.3g}" if total > 10**30 else total, most=MOST_PARAMETERS)
 
 
 def stops(found: Discovered, field: str, sizes: Mapping[str, int]) -> list[int]:

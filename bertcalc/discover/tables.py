@@ -10,7 +10,7 @@ from collections.abc import Sequence
 from math import prod
 from typing import NamedTuple
 
-from bertcalc.discover.build import Shape, reason
+from bertcalc.discover.build import Shape
 from bertcalc.discover.fit import Fit, Values, fit
 from bertcalc.discover.lab import Sample
 from bertcalc.problem import Problem
@@ -61,17 +61,17 @@ class Tables:
         for columns in _columns([sample.tensors[name] for sample in self.samples]):
             shapes = [shape for shape in columns.shapes if shape is not None]
             if len({len(shape) for shape in shapes}) != 1:
-                return reason(N_("it has more sides in some configurations than in others"))
+                return Problem.of(N_("it has more sides in some configurations than in others"))
             sides: list[Fit] = []
             for side in range(len(shapes[0])):
                 fitted = self._fit([None if shape is None else shape[side] for shape in columns.shapes])
                 if fitted is None:
                     message = N_("no formula that was tried gives side {side} of its shape")
-                    return reason(message, side=f"{side + 1}")
+                    return Problem.of(message, side=side + 1)
                 sides.append(fitted)
             copies = self._copies(columns.layers)
             if copies is None:
-                return reason(N_("no formula that was tried gives how many there are"))
+                return Problem.of(N_("no formula that was tried gives how many there are"))
             found.append(Kind(name, copies, tuple(sides)))
         return found
 
