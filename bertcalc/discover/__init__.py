@@ -129,7 +129,7 @@ def _summary(lab: Lab, kind: str, name: str, given: dict[str, Any], start: float
         **formulas,
         parameters=sum(sizes.values()),
         explained=sum(size for each, size in sizes.items() if each in findings.kinds),
-        builds=lab.builds,
+        builds=len(lab.built),
         seconds=thread_time() - start,
         transformers=str(transformers.__version__),
     )

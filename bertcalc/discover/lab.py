@@ -52,9 +52,9 @@ class Lab:
     another one.
     """
 
-    def __init__(self, recipe: Recipe, measure: Measure, *, until: float, progress: Progress, seed: int = 0) -> None:
+    def __init__(self, recipe: Recipe, measure: Measure, *, until: float, progress: Progress) -> None:
         self.recipe, self.measure, self.until, self.progress = recipe, measure, until, progress
-        self.random = Random(seed)
+        self.random = Random(0)
         self.here = {name: value for name, value in recipe.fields.items() if name not in recipe.follows}
         self.free: list[str] = []
         self.idle: list[str] = []
@@ -65,22 +65,13 @@ class Lab:
         self.loose: set[str] = set()  # fields that may have any value, as far as is known
         self.choices: dict[str, list[int]] = {}
         self.fewer: list[str] = []  # fields that are less than given, so that building is fast
-        self._built: dict[tuple[tuple[str, int], ...], Sample | Failure] = {}
+        self.built: dict[tuple[tuple[str, int], ...], Sample | Failure] = {}  # all that was tried, by what was changed
         self.at = dict(self.here)  # the values that fields are changed from: as given, but with fewer layers
         base = self.build({})
         if isinstance(base, Failure):
             raise Refused(base.reason)
         self.base = self.given = base
         self._shrink()
-
-    @property
-    def builds(self) -> int:
-        """The number of configurations that were tried."""
-        return len(self._built)
-
-    def known(self) -> list[Sample | Failure]:
-        """All configurations that were tried."""
-        return list(self._built.values())
 
     def without(self, fields: list[str]) -> "Lab":
         """Return a lab in which these fields stay as given."""
@@ -100,9 +91,9 @@ class Lab:
         changes = {name: self.at[name] for name in self.fewer} | {**changes}
         changes = {name: value for name, value in changes.items() if self.here[name] != value}
         key = tuple(sorted(changes.items()))
-        if key not in self._built:
-            self._built[key] = self._build(changes)
-        return self._built[key]
+        if key not in self.built:
+            self.built[key] = self._build(changes)
+        return self.built[key]
 
     def _build(self, changes: dict[str, int]) -> Sample | Failure:
         numbers = self.here | changes
@@ -111,8 +102,9 @@ class Lab:
             built = self.measure(self.config(changes), self.until)
         except Refused as error:
             return Failure(numbers, error.problem)
-        sample = Sample(numbers, built)
-        return sample if self._alike(built) else Failure(numbers, _difference(self.base.tensors, built), refused=False)
+        if hasattr(self, "base") and _ranks(built) != _ranks(self.base.tensors):
+            return Failure(numbers, _difference(self.base.tensors, built), refused=False)
+        return Sample(numbers, built)
 
     def config(self, changes: Mapping[str, int]) -> Any:
         """The configuration, or call, with some fields changed; linked fields follow. Raises Refused."""
@@ -151,16 +143,13 @@ class Lab:
                 self.fewer.remove(field)
                 self.at[field] = value
 
-    def _alike(self, built: Folded) -> bool:
-        return not hasattr(self, "base") or _ranks(built) == _ranks(self.base.tensors)
-
     def look(self) -> None:
         """Sort the fields by what changing each one alone does."""
         doubtful: list[str] = []
         for done, field in enumerate(self.here):
             self.progress(field, done, len(self.here))
-            if self.at[field] <= 0:
-                self._look_at_a_mark(field)
+            if self.at[field] <= 0:  # no size but a mark: it is held if it matters
+                (self.idle if self._is_base(self.build({field: 4})) else self.held).append(field)
             elif not self._look_at(field):
                 doubtful.append(field)
         for field in doubtful:
@@ -171,13 +160,8 @@ class Lab:
         for field in self.free:
             self._widen(field)
 
-    def _look_at_a_mark(self, field: str) -> None:
-        """Sort a field of 0 or -1, which are not sizes but marks: it is held if it matters."""
-        changed = self.build({field: 4})
-        if isinstance(changed, Sample) and changed.tensors == self.base.tensors:
-            self.idle.append(field)
-        else:
-            self.held.append(field)
+    def _is_base(self, found: Sample | Failure) -> bool:
+        return isinstance(found, Sample) and found.tensors == self.base.tensors
 
     def _look_at(self, field: str) -> bool:
         """Sort a field by what other values do; False if no other value works alone."""
@@ -222,8 +206,8 @@ class Lab:
             del self.links[other]
 
     def _again(self, field: str) -> bool:
-        for key in [key for key in self._built if any(name == field for name, _value in key)]:
-            del self._built[key]
+        for key in [key for key in self.built if any(name == field for name, _value in key)]:
+            del self.built[key]
         if self._look_at(field):
             self.held.remove(field)
             return True
@@ -243,8 +227,7 @@ class Lab:
         """The changes that have an effect, found by halving."""
         if not changes:
             return []
-        found = self.build(changes)
-        if isinstance(found, Sample) and found.tensors == self.base.tensors:
+        if self._is_base(self.build(changes)):
             return []
         if len(changes) == 1:
             return list(changes)
@@ -259,17 +242,10 @@ class Lab:
         here = self.at[field]
         if all(isinstance(self.build({field: here + more}), Sample) for more in (1, 7)):
             self.loose.add(field)
-        else:
-            self._multiples(field)
-
-    def _multiples(self, field: str) -> None:
-        here = self.at[field]
+            return
         more = [here * above // below for above, below in _RATIOS if here * above % below == 0]
         new = [value for value in more[:8] if value > 0 and value not in (here, *self.choices[field])]
-        self.choices[field] = [
-            *self.choices[field],
-            *(value for value in new if isinstance(self.build({field: value}), Sample)),
-        ]
+        self.choices[field] += [value for value in new if isinstance(self.build({field: value}), Sample)]
 
     def tight(self, fields: list[str]) -> "Lab":
         """Return a lab in which these fields keep their divisors or multiples: large ones grow, small ones shrink."""

@@ -96,7 +96,7 @@ class _Inspector:
         """Find a condition for each bad configuration that meets all others, the least changed first."""
         for _turn in range(_TURNS):
             self.open, self.wrong, before = [], [], len(self.conditions)
-            bad = [found for found in self.lab.known() if self.inside(found) and not self.agrees(found)]
+            bad = [found for found in self.lab.built.values() if self.inside(found) and not self.agrees(found)]
             for found in sorted(bad, key=self._far)[:_MOST_BAD]:
                 if self.inside(found):
                     less = self._less(found)
@@ -108,7 +108,7 @@ class _Inspector:
 
     def _prune(self) -> None:
         """Remove conditions that the others imply, as far as anything that was built shows."""
-        bad = [found for found in self.lab.known() if not self.agrees(found)]
+        bad = [found for found in self.lab.built.values() if not self.agrees(found)]
         for condition in [each for each in self.conditions if each.kind not in ("is", "share")]:
             others = [each for each in self.conditions if each != condition]
             if all(
@@ -143,7 +143,7 @@ class _Inspector:
 
     def _explain(self, found: Sample | Failure) -> bool:
         """Add a condition that excludes a bad configuration; False if there is none."""
-        good = [each.values for each in self.lab.known() if self.agrees(each) and self.inside(each)]
+        good = [each.values for each in self.lab.built.values() if self.agrees(each) and self.inside(each)]
         refused = isinstance(found, Failure) and found.refused
         conditions = offered(found.values, good, self.names, self.lab.at)
         if refused and self.within is not None:
