@@ -56,7 +56,7 @@ class Step(NamedTuple):
     def expression(self) -> Any:
         by = symbol(self.by) if isinstance(self.by, str) else self.by
         less = symbol(self.less) if self.less else 0
-        inside = (_rational(self.factor) * symbol(self.field) + self.plus - less) / by
+        inside = (sympy.Rational(self.factor) * symbol(self.field) + self.plus - less) / by
         return (sympy.ceiling if self.up else sympy.floor)(inside) ** self.power
 
 
@@ -105,9 +105,6 @@ class Fit:
     def __init__(self, terms: Sequence[tuple[Fraction, Term]]) -> None:
         self.terms = tuple((coefficient, term) for coefficient, term in terms if coefficient)
 
-    def fields(self) -> set[str]:
-        return {field for _coefficient, term in self.terms for field in term.fields()}
-
     def value(self, values: Values) -> Fraction:
         """Its value, a fraction where a field does not divide as in the samples."""
         return sum((coefficient * term.value(values) for coefficient, term in self.terms), Fraction())
@@ -119,7 +116,7 @@ class Fit:
     @cached_property
     def expression(self) -> Any:
         """Its SymPy expression, with the fields' names as symbols."""
-        return sympy.Add(*(_rational(coefficient) * term.expression() for coefficient, term in self.terms))
+        return sympy.Add(*(sympy.Rational(coefficient) * term.expression() for coefficient, term in self.terms))
 
 
 def fit(samples: Sequence[Values], numbers: Sequence[int], *, counting: bool = False) -> Fit | None:
@@ -322,17 +319,10 @@ def _two(
 
 def _moved(table: _Table) -> list[tuple[Term, list[Number], list[Number]]]:
     """The terms with their differences from the first sample, and their columns."""
-    columns = table.columns
-    return [
-        (term, [value - column[0] for value in column], column)
-        for term, column in zip(table.terms, columns, strict=True)
-    ]
+    columns = zip(table.terms, table.columns, strict=True)
+    return [(term, [value - column[0] for value in column], column) for term, column in columns]
 
 
 def whole(number: Fraction) -> Number:
     """An int if the number is whole: ints are much faster."""
     return number.numerator if number.denominator == 1 else number
-
-
-def _rational(number: Fraction) -> Any:
-    return sympy.Rational(number.numerator, number.denominator)
