@@ -30,7 +30,7 @@ def symbol(field: str) -> Any:
     return sympy.Symbol(field, integer=True, positive=True)
 
 
-# Each of the following classes has its fields, its value at some sizes, and its SymPy expression.
+# Each of the following classes has its value at some sizes, and its SymPy expression.
 
 
 class Step(NamedTuple):
@@ -43,9 +43,6 @@ class Step(NamedTuple):
     factor: Fraction = Fraction(1)
     power: int = 1  # the patches of an image form a square
     less: str = ""  # every eighth layer from the fourth on
-
-    def fields(self) -> set[str]:
-        return {field for field in (self.field, self.by, self.less) if isinstance(field, str) and field}
 
     def value(self, values: Values) -> int:
         by = values[self.by] if isinstance(self.by, str) else self.by
@@ -67,9 +64,6 @@ class Bound(NamedTuple):
     other: str | int
     larger: bool = False
 
-    def fields(self) -> set[str]:
-        return {self.field} | ({self.other} if isinstance(self.other, str) else set())
-
     def value(self, values: Values) -> int:
         other = values[self.other] if isinstance(self.other, str) else self.other
         return max(values[self.field], other) if self.larger else min(values[self.field], other)
@@ -86,8 +80,8 @@ class Term(NamedTuple):
     over: tuple[str, ...] = ()
     special: Step | Bound | None = None
 
-    def fields(self) -> set[str]:
-        return {*self.times, *self.over} | (self.special.fields() if self.special else set())
+    def has(self, field: str) -> bool:
+        return field in (*self.times, *self.over, *(self.special or ()))
 
     def value(self, values: Values) -> Number:
         """An int where it is whole, which is much faster, else a fraction."""
@@ -136,7 +130,7 @@ def fit(samples: Sequence[Values], numbers: Sequence[int], *, counting: bool = F
     for more in others:  # a maximum follows each of two fields only where that one is the larger
         fields = [*known, more]
         if _determined(fields, samples, numbers):
-            specials = [term for term in _specials(fields, samples, numbers, counting) if more in term.fields()]
+            specials = [term for term in _specials(fields, samples, numbers, counting) if term.has(more)]
             if found := _search(_Table.of(specials, fields, samples), None, numbers, 1, 1):
                 return found
     return None
