@@ -1,6 +1,6 @@
 """The result of a discovery: formulas, where they hold, and what was tried."""
 
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from dataclasses import fields as members
 from fractions import Fraction
@@ -17,6 +17,7 @@ from bertcalc.problem import InputError, Problem, wrong
 from bertcalc.text import N_
 
 _NAMES = dict(vars(sympy))  # sympify imports them all again for each text, which takes ten times as long as parsing
+_FUNCTIONS: dict[Any, Callable[..., Any]] = {sympy.floor: floor, sympy.ceiling: ceil, sympy.Min: min, sympy.Max: max}
 NOT_ASKED = Problem.of(N_("it was not asked for"))
 
 
@@ -52,13 +53,9 @@ class Formulas:
     unexplained: dict[str, Problem]  # folded names, with the reason
 
     @cached_property
-    def _total(self) -> Any:
-        return sympy.expand(sympy.Add(*(each.expression for each in self.tensors)))
-
-    @property
     def total(self) -> Any:
         """The number of parameters as a SymPy expression in Hugging Face's names; None if not all is explained."""
-        return None if self.unexplained else self._total
+        return None if self.unexplained else sympy.expand(sympy.Add(*(each.expression for each in self.tensors)))
 
     @property
     def follows(self) -> dict[str, tuple[str, Fraction]]:
@@ -185,7 +182,7 @@ def _read(found: Mapping[str, Any], kind: type) -> dict[str, Any]:
         Tensors(name, texts[copies], tuple(texts[side] for side in shape)) for name, copies, shape in found["tensors"]
     )
     regime = tuple(Condition(kind, field, other, Fraction(factor)) for kind, field, other, factor in found["regime"])
-    rest = {name: found[name] for name in (each.name for each in members(kind)) if name in found}
+    rest = {each.name: found[each.name] for each in members(kind) if each.name in found}
     why = {name: Problem.of(message, **values) for name, (message, values) in found["unexplained"].items()}
     return {**rest, "tensors": tensors, "regime": regime, "checked": Checked(*found["checked"]), "unexplained": why}
 
@@ -205,7 +202,7 @@ def exact(expression: Any, values: Mapping[str, int]) -> Fraction:
         return Fraction(int(expression.p), int(expression.q))
     if expression.is_Symbol:
         return Fraction(values[expression.name])
-    parts: Iterable[Fraction] = (exact(part, values) for part in expression.args)
+    parts = [exact(part, values) for part in expression.args]
     if expression.is_Add:
         return sum(parts, Fraction())
     if expression.is_Mul:
@@ -213,13 +210,7 @@ def exact(expression: Any, values: Mapping[str, int]) -> Fraction:
     if expression.is_Pow:
         base, power = parts
         return base ** int(power)
-    kinds: dict[Any, Callable[..., Any]] = {
-        sympy.floor: floor,
-        sympy.ceiling: ceil,
-        sympy.Min: lambda *all_: min(all_),
-        sympy.Max: lambda *all_: max(all_),
-    }
-    return Fraction(kinds[expression.func](*parts))
+    return Fraction(_FUNCTIONS[expression.func](*parts))
 
 
 def _product(tensors: Tensors, values: Mapping[str, int]) -> int:
