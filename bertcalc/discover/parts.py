@@ -4,6 +4,7 @@ import re
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from math import prod
+from os.path import commonprefix
 from typing import Any, NamedTuple
 
 import sympy
@@ -89,10 +90,8 @@ def parts(found: Discovered, path: str = "", most: int = MOST) -> list[Part]:
         raise KeyError(path)
     rows = _children(path, inside)
     while path == "" or len(rows) == 1:
-        larger = sorted(
-            (row for row in rows if _may_open(row, rows, whole=path == "")),
-            key=lambda row: -count(rows[row], found.fields),
-        )
+        opening = [row for row in rows if _may_open(row, rows, whole=path == "")]
+        larger = sorted(opening, key=lambda row: -count(rows[row], found.fields))
         # All at once, so that a text and a vision model are shown alike; where there are few, the largest that fits.
         for opened in (larger, *([row] for row in larger if len(rows) < _FEW)):
             more = {name: each for row in opened for name, each in _children(row, rows[row]).items()}
@@ -136,7 +135,7 @@ def _may_open(row: str, rows: Mapping[str, Sequence[Tensors]], *, whole: bool) -
 
 def _children(path: str, tensors: Iterable[Tensors]) -> dict[str, list[Tensors]]:
     found: dict[str, list[Tensors]] = {}
-    depth = len(_steps(path)) if path else 0
+    depth = len(_steps(path))
     for one in tensors:
         found.setdefault(".".join(_steps(one.name)[: depth + 1]), []).append(one)
     return found
@@ -144,13 +143,7 @@ def _children(path: str, tensors: Iterable[Tensors]) -> dict[str, list[Tensors]]
 
 def _steps(name: str) -> list[str]:
     """The steps of a path; a number is part of the step before it."""
-    steps: list[str] = []
-    for step in name.split("."):
-        if step == "*" and steps:
-            steps[-1] += ".*"
-        else:
-            steps.append(step)
-    return steps
+    return re.findall(r"[^.]+(?:\.\*(?=\.|$))*", name)
 
 
 def _is_in(name: str, path: str) -> bool:
@@ -160,7 +153,7 @@ def _is_in(name: str, path: str) -> bool:
 def _names(paths: Iterable[str]) -> dict[str, str]:
     """Paths without their common prefix, and without the name of a model's body beside a head."""
     listed = list(paths)
-    shared = max((at + 1 for at, sign in enumerate(listed[0]) if sign == "." and _all_begin(listed, at + 1)), default=0)
+    shared = commonprefix(listed).rfind(".") + 1  # noqa: RUF071 # of characters, up to the last point
     names = {path: path[shared:] for path in listed}
     [(first, number)] = Counter(name.partition(".")[0] for name in names.values()).most_common(1)
     shorter = {path: name.removeprefix(f"{first}.") for path, name in names.items()}
@@ -172,10 +165,6 @@ def _names(paths: Iterable[str]) -> dict[str, str]:
         and all(component_of(path) == "head" for path in others)
     )
     return shorter if is_body and not shared else names
-
-
-def _all_begin(paths: Sequence[str], length: int) -> bool:
-    return all(path.startswith(paths[0][:length]) and len(path) > length for path in paths)
 
 
 def _largest(tensors: Sequence[Tensors], values: Mapping[str, int]) -> Component:
