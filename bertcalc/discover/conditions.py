@@ -100,15 +100,6 @@ def remedy(condition: Condition, values: Mapping[str, int], of: str) -> int | No
     """A value near by for the field ``of``, one of the two, with which the condition is met; None if there is none."""
     other = condition.field if of == condition.other else str(condition.other)
     here, there = values[of], values[other]
-    near = (
-        there,
-        there + 1,
-        there - 1,
-        2 * there,
-        3 * there,
-        here + 1,
-        here - 1,
-        *(there // by for by in _DIVISORS),
-        1,
-    )
+    near = [there, there + 1, there - 1, 2 * there, 3 * there, here + 1, here - 1]
+    near += [*(there // by for by in _DIVISORS), 1]
     return next((each for each in near if each >= 0 and condition.holds({**values, of: each})), None)
