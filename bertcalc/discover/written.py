@@ -4,11 +4,12 @@ import re
 import unicodedata
 from collections import Counter
 from collections.abc import Mapping, Sequence
-from fractions import Fraction
 from typing import Any
 
 import sympy
 
+from bertcalc.discover.conditions import Condition
+from bertcalc.discover.parts import Group, groups
 from bertcalc.discover.result import Discovered, exact
 from bertcalc.fields import EVERY_LETTER
 
@@ -37,8 +38,8 @@ _LETTERS = "ACDEFGHJKLMNPQRTUVWXYZ" + "αβγδεζηθκλμνξπρστφχψ�
 
 def letters(found: Discovered) -> dict[str, str]:
     """A letter for each field: that of the other pages, an initial of its name, another letter of it, or any other."""
-    used = {name: None for one in found.tensors for name in _names(one.expression)}
-    fields = [field for field in found.fields if field in used] + [name for name in found.fields if name not in used]
+    used = {name.name for one in found.tensors for name in one.expression.free_symbols}
+    fields = sorted(found.fields, key=lambda field: field not in used)
     chosen: dict[str, str] = {}
     for field in fields:
         usual = _USUAL.get(field.rpartition(".")[2], "")
@@ -64,15 +65,9 @@ def usual_names(found: Discovered) -> dict[str, str]:
 
 def names(found: Discovered) -> dict[str, str]:
     """Short names of the fields: the last step of the path, with its configuration where that is not unique."""
-    last = Counter(field.rpartition(".")[2] for field in found.fields)
-    return {
-        field: field.rpartition(".")[2] if last[field.rpartition(".")[2]] == 1 else field.replace("_config.", " ")
-        for field in found.fields
-    }
-
-
-def _names(expression: Any) -> list[str]:
-    return sorted(each.name for each in expression.free_symbols)
+    last = {field: field.rpartition(".")[2] for field in found.fields}
+    times = Counter(last.values())
+    return {field: name if times[name] == 1 else field.replace("_config.", " ") for field, name in last.items()}
 
 
 def text(expression: Any, said: Mapping[str, str], *, product: bool = False) -> str:
@@ -147,11 +142,8 @@ def function(found: Discovered) -> str:
 
     It has one line for each number of copies, and asserts the regime first.
     """
-    from bertcalc.discover.parts import groups
-
     names = {field: identifier(field) for field in found.fields}
     arguments = ", ".join(f"{names[field]}={value}" for field, value in found.fields.items())
-    followers = found.follows
     lines = [
         f'"""The parameters of {found.cls} ({found.model_type}), found with bertcalc and transformers '
         f'{found.transformers}."""',
@@ -160,7 +152,7 @@ def function(found: Discovered) -> str:
         f"def parameters({arguments}):",
         *(
             f"    # {names[field]} is {factor} times {names.get(other, other)}"
-            for field, (other, factor) in followers.items()
+            for field, (other, factor) in found.follows.items()
         ),
         *(f"    assert {_condition(each, names)}, {str(each)!r}" for each in found.regime),
         "    return (",
@@ -183,16 +175,14 @@ def identifier(field: str) -> str:
     return re.sub(r"\W+", "_", field).strip("_")
 
 
-def _condition(condition: Any, names: Mapping[str, str]) -> str:
+def _condition(condition: Condition, names: Mapping[str, str]) -> str:
     here = names[condition.field]
     other = names[condition.other] if isinstance(condition.other, str) else f"{condition.other}"
     if condition.kind == "multiple":
         return f"{here} % {other} == 0"
     if condition.kind in ("is", "share"):
-        factor = Fraction(condition.factor)
-        left = here if factor.denominator == 1 else f"{factor.denominator} * {here}"
-        right = other if factor.numerator == 1 else f"{factor.numerator} * {other}"
-        return f"{left} == {right}"
+        above, below = condition.factor.as_integer_ratio()
+        return f"{here if below == 1 else f'{below} * {here}'} == {other if above == 1 else f'{above} * {other}'}"
     signs = {"differs": "!=", "at least": ">=", "at most": "<=", "more": ">", "less": "<"}
     return f"{here} {signs[condition.kind]} {other}"
 
@@ -232,7 +222,7 @@ def _inside(expression: Any, names: Mapping[str, str]) -> str:
     return written if expression.is_Symbol or expression.is_Integer else f"({written})"
 
 
-def _one(group: Any, names: Mapping[str, str]) -> str:
+def _one(group: Group, names: Mapping[str, str]) -> str:
     """The elements of one copy; sides with fractions are divided one by one, as each is whole by itself."""
     if sympy.fraction(sympy.together(group.one))[1] == 1:
         return _python(group.one, names)
