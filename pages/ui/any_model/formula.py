@@ -3,7 +3,7 @@
 from collections.abc import Mapping
 from typing import Any
 
-from bertcalc.discover.parts import NAMES, Group, components, groups
+from bertcalc.discover.parts import NAMES, Group, components, count, groups
 from bertcalc.discover.result import Discovered
 from bertcalc.discover.written import letters, names, numbers, shape_numbers, text, value
 from bertcalc.tree.totals import Component
@@ -27,7 +27,7 @@ class _Builder:
         self._letters, self._names = letters(found), names(found)
         self._parts = {kind: groups(tensors, found.fields) for kind, tensors in components(found).items()}
         self._rest = found.parameters - found.explained
-        self._total = sum(self._count(group) for parts in self._parts.values() for group in parts) + self._rest
+        self._total = count(found.tensors, values) + self._rest
         self._tips: Tips = {}
 
     def data(self) -> dict[str, Any]:
@@ -60,9 +60,6 @@ class _Builder:
         used = {name.name for each in shown for name in each.free_symbols}
         return [field for field in self._found.fields if field in used]
 
-    def _count(self, group: Group) -> int:
-        return value(group.copies, self._values) * self._one(group)
-
     def _one(self, group: Group) -> int:
         return value(group.one, self._values)
 
@@ -89,10 +86,10 @@ class _Builder:
     def _of_component(self, kind: Component) -> Part:
         """A component in letters."""
         parts: list[Part] = []
+        sign = [] if kind == next(iter(self._parts)) else [_NEXT]
         for group in self._parts[kind]:
-            first = not parts
-            sign = [] if first and kind == next(iter(self._parts)) else [_NEXT] if first else [_PLUS]
             parts.append(self._bracket(kind, group, sign))
+            sign = [_PLUS]
         return {"is": "term", "key": kind, "color": self._colors[kind], "parts": parts}
 
     def _bracket(self, kind: Component, group: Group, sign: list[list[str]]) -> Part:
@@ -137,12 +134,12 @@ class _Builder:
         number = " + ".join(
             f"{copies:,} · {one:,}" if self._factor(group) else f"{one:,}" for copies, one, group in sums
         )
-        count = sum(copies * one for copies, one, _group in sums)
+        total = sum(copies * one for copies, one, _group in sums)
         self._tips[kind] = [
-            f"{_(NAMES[kind])}: {count:,}",
+            f"{_(NAMES[kind])}: {total:,}",
             _("{tensors:,} tensors, {share} of the model").format(
                 tensors=sum(copies * len(group.tensors) for copies, _one, group in sums),
-                share=percent(count, self._total),
+                share=percent(total, self._total),
             ),
         ]
         part: Part = {"is": "part", "key": kind, "label": number, "parts": leaves(number)}
