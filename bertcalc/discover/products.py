@@ -168,7 +168,6 @@ def _recorder(until: float) -> Any:
             self.names: dict[int, str] = {}
             self.inside: list[Any] = []
             self.seen = 0
-            self.types: dict[Any, Any] = {}
             self.kernels = Kernels()
 
         @classmethod
@@ -196,7 +195,7 @@ def _recorder(until: float) -> Any:
 
         def __torch_dispatch__(self, func: Any, types: Any, args: Any = (), kwargs: Any = None) -> Any:
             del types
-            result = self.result(func, args, kwargs or {})
+            result = self.kernels(func, args, kwargs or {})
             self.seen += 1
             if not self.seen % 64 and thread_time() > until:
                 raise Ended
@@ -208,22 +207,6 @@ def _recorder(until: float) -> Any:
                 message = N_("its attention is fused, which PyTorch does not count without numbers")
                 raise Refused.because(message)
             return result
-
-        def result(self, func: Any, args: Any, kwargs: Any) -> Any:
-            """Return PyTorch's result; for a pointwise operation, ask PyTorch only for the type, and only once."""
-            if torch.Tag.pointwise not in func.tags or func._schema.is_mutable or kwargs:
-                return self.kernels(func, args, kwargs)
-            tensors = [each for each in args if isinstance(each, torch.Tensor)]
-            key = (
-                func,
-                *((each.dtype, each.dim() == 0) if isinstance(each, torch.Tensor) else type(each) for each in args),
-            )
-            if key not in self.types or any(isinstance(each, list) for each in args):
-                result = func(*args)
-                self.types[key] = result.dtype
-                return result
-            shape = torch.broadcast_shapes(*(each.shape for each in tensors))
-            return torch.empty(shape, dtype=self.types[key], device="meta")
 
         def add(self, shape: Shape | None, flops: int, what: str) -> None:
             if shape is None or 2 * prod(shape) != flops:
