@@ -235,14 +235,10 @@ def summary(rows: list[Row]) -> str:
     counts = ", ".join(f"{outcome} {outcomes.count(outcome)}" for outcome in dict.fromkeys(sorted(outcomes)))
     times = [row.seconds for row in rows if row.data] or [0.0]
     whole = outcomes.count("found") + outcomes.count("regime")
+    flops = f" FLOPs have a formula for {sum(row.flops == 'yes' for row in rows)}."
     return (
         f"{len(rows)} types: {counts}; {100 * whole / max(1, len(rows)):.0f} % have a whole formula. "
-        f"Median {median(times):.1f} s, longest {max(times):.1f} s."
-        + (
-            f" FLOPs have a formula for {sum(row.flops == 'yes' for row in rows)}."
-            if any(row.flops for row in rows)
-            else ""
-        )
+        f"Median {median(times):.1f} s, longest {max(times):.1f} s.{flops if any(row.flops for row in rows) else ''}"
     )
 
 
