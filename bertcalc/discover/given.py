@@ -54,7 +54,8 @@ def read(text: str) -> Given:
     """Read the model in the text of a config.json. Raises InputError."""
     found = read_object(text)
     kind = found.get("model_type")
-    named = [name for name in _listed(found.get("architectures")) if isinstance(name, str)]
+    named = found.get("architectures")
+    named = [name for name in (named if isinstance(named, list) else [named]) if isinstance(name, str)]
     if not isinstance(kind, str):
         of_class = [each for each, classes in types().items() if set(named) & {*classes}]
         if kind is not None or not of_class:
@@ -153,10 +154,6 @@ def _values(value: Any, name: str = "", listed: bool = False) -> Iterator[tuple[
 
 def _plain(name: str) -> str:
     return re.sub("[^a-z0-9]", "", name.lower())
-
-
-def _listed(names: Any) -> list[Any]:
-    return names if isinstance(names, list) else [names]
 
 
 def _shown(value: int) -> str:
