@@ -20,7 +20,8 @@ SENTENCES = {
     "less": N_("{size} is less than {other}"),
 }
 
-_COMPARED = {"differs": ne, "at least": ge, "at most": le, "more": gt, "less": lt}
+# The other kinds, as Python has them.
+COMPARED = {"differs": ("!=", ne), "at least": (">=", ge), "at most": ("<=", le), "more": (">", gt), "less": ("<", lt)}
 
 
 class Condition(NamedTuple):
@@ -48,7 +49,7 @@ class Condition(NamedTuple):
             return other != 0 and here % other == 0
         if self.kind in ("is", "share"):
             return here == self.factor * other
-        met: bool = _COMPARED[self.kind](here, other)
+        met: bool = COMPARED[self.kind][1](here, other)
         return met
 
     def problem(self, values: Mapping[str, int]) -> Problem:

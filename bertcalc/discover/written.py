@@ -8,7 +8,7 @@ from typing import Any
 
 import sympy
 
-from bertcalc.discover.conditions import Condition
+from bertcalc.discover.conditions import COMPARED, Condition
 from bertcalc.discover.parts import Group, groups
 from bertcalc.discover.result import Discovered, exact
 from bertcalc.fields import EVERY_LETTER
@@ -183,8 +183,7 @@ def _condition(condition: Condition, names: Mapping[str, str]) -> str:
     if condition.kind in ("is", "share"):
         above, below = condition.factor.as_integer_ratio()
         return f"{here if below == 1 else f'{below} * {here}'} == {other if above == 1 else f'{above} * {other}'}"
-    signs = {"differs": "!=", "at least": ">=", "at most": "<=", "more": ">", "less": "<"}
-    return f"{here} {signs[condition.kind]} {other}"
+    return f"{here} {COMPARED[condition.kind][0]} {other}"
 
 
 def _python(expression: Any, names: Mapping[str, str], *, tight: bool = False) -> str:
