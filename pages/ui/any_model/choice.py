@@ -199,9 +199,8 @@ def show_wrong_in_link() -> None:
 
 def write_link(now: Chosen, sizes: Steps | None) -> None:
     """Have the link name the fields and sizes at the end of the run, like the page's other choices."""
-    fields = text_of(now.given)
     drawn = st.session_state["drawn choices"]
-    drawn[FIELDS.name] = fields if fields and len(fields) <= FIELDS.longest else None
+    drawn[FIELDS.name] = None if too_long(now) else text_of(now.given) or None
     kept = st.query_params.get(SIZES.name) if sizes is None else write(sizes.kept)
     drawn[SIZES.name] = kept or None
     if sizes is not None:

@@ -45,15 +45,16 @@ def show(page: str) -> None:
             if field in sizes.attempt:
                 st.error(_why(sizes, field))
         for field, leaders in derived.items():
+            key = f"derived {now.model_type} {now.cls} {field}"
             st.number_input(
                 field,
                 1,
                 MOST,
                 None,
-                key=f"derived {now.model_type} {now.cls} {field}",
+                key=key,
                 placeholder=_("follows {fields}").format(fields=listed(leaders)) if leaders else _("follows others"),
                 on_change=_given,
-                args=(f"derived {now.model_type} {now.cls} {field}", field),
+                args=(key, field),
                 help=_("By itself it follows from other fields. With a value of its own it becomes a size like them."),
             )
 
