@@ -50,23 +50,19 @@ class Recipe:
             self._put(given, path, value)
         return self.kind(**given)
 
-    def lists_along(self, field: str) -> list[str]:
-        """The lists of the same configuration that have as many entries as the field says."""
+    def lists_along(self, field: str) -> dict[str, list[Any]]:
+        """The lists of the same configuration that have as many entries as the field says, by path."""
         above = field.rpartition(".")[0]
         prefix = f"{above}." if above else ""
         length = self.fields[field]
-        return [
-            prefix + name
-            for name, value in vars(self.value(above)).items()
+        config = self.config
+        for step in _steps(above):
+            config = config[step] if isinstance(step, int) else getattr(config, step)
+        return {
+            prefix + name: value
+            for name, value in vars(config).items()
             if isinstance(value, list) and len(value) == length > 1 and not name.startswith("_")
-        ]
-
-    def value(self, path: str) -> Any:
-        """The value at a path."""
-        value = self.config
-        for step in _steps(path):
-            value = value[step] if isinstance(step, int) else getattr(value, step)
-        return value
+        }
 
     def _put(self, given: dict[str, Any], path: str, value: Any) -> None:
         steps = _steps(path)

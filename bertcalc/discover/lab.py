@@ -60,7 +60,7 @@ class Lab:
         self.idle: list[str] = []
         self.held: list[str] = []
         self.links: dict[str, tuple[str, int, int]] = {}  # field -> the field that it follows, and their ratio
-        self.lists: dict[str, list[str]] = {}  # field -> lists whose length it is
+        self.lists: dict[str, dict[str, list[Any]]] = {}  # field -> lists whose length it is, by path
         self.counts: set[str] = set()  # fields that say how many tensors there are
         self.loose: set[str] = set()  # fields that may have any value, as far as is known
         self.choices: dict[str, list[int]] = {}
@@ -110,8 +110,7 @@ class Lab:
         """The configuration, or call, with some fields changed; linked fields follow. Raises Refused."""
         values: dict[str, Any] = dict(self._linked(changes))
         for name in self.lists.keys() & changes.keys():
-            for path in self.lists[name]:
-                entries = self.recipe.value(path)
+            for path, entries in self.lists[name].items():
                 values[path] = (entries * (changes[name] // len(entries) + 1))[: changes[name]]
         try:
             return self.recipe.changed(values)

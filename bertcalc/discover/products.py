@@ -54,11 +54,8 @@ class Calls(Recipe):
         others = {name: each for name, each in values.items() if name not in sizes}
         return Call(self.recipe.changed(others), sizes, self.masks)
 
-    def lists_along(self, field: str) -> list[str]:
-        return [] if field in self.sizes else self.recipe.lists_along(field)
-
-    def value(self, path: str) -> Any:
-        return self.recipe.value(path)
+    def lists_along(self, field: str) -> dict[str, list[Any]]:
+        return {} if field in self.sizes else self.recipe.lists_along(field)
 
 
 def products(cls: Any, call: Call, until: float) -> Folded:
