@@ -160,10 +160,9 @@ def in_a_process(kind: str, cls: str, seconds: int, *, flops: bool = False, know
     """
     import multiprocessing
 
-    here, there = multiprocessing.get_context("fork").Pipe(duplex=False)
-    process = multiprocessing.get_context("fork").Process(
-        target=_work, args=(there, kind, cls, seconds, flops, known), daemon=True
-    )
+    context = multiprocessing.get_context("fork")
+    here, there = context.Pipe(duplex=False)
+    process = context.Process(target=_work, args=(there, kind, cls, seconds, flops, known), daemon=True)
     process.start()
     there.close()
     row = Row(kind, cls, "not built", f"over {seconds} s", seconds, None)

@@ -31,14 +31,7 @@ _NEVER = re.compile(
     "|output_(attentions|hidden_states)|return_dict"
 )
 # Sizes for fields that are None in a default that cannot be built: of the first key that the field's name contains.
-_USUAL = {
-    "vocab": 32_000,
-    "experts_per_tok": 2,
-    "shared_experts": 1,
-    "experts": 8,
-    "budget": 64,
-    "": 16,
-}
+_USUAL = {"vocab": 32_000, "experts_per_tok": 2, "shared_experts": 1, "experts": 8, "budget": 64, "": 16}
 
 
 class Given(NamedTuple):
