@@ -1,7 +1,7 @@
-"""Any model of transformers: the formula of its parameters, read off the real class.
+"""The formula for the parameters of any model of transformers, read off the real class.
 
-The class is built on PyTorch's meta device with other sizes, again and again; which side of which tensor follows which
-field is fitted (``fit``), and a formula counts only if it is right for sizes that were not used to find it.
+The class is built on PyTorch's meta device again and again, at other sizes. ``fit`` finds the fields that each side of
+each tensor follows; a formula counts only if it is right for sizes that were not used to find it.
 
     >>> found = discover("roberta", "RobertaModel", {"hidden_size": 1024, "num_attention_heads": 16})
     >>> found.count(num_hidden_layers=24)
@@ -19,7 +19,7 @@ from typing import Any
 import sympy
 
 from bertcalc.discover import build, derived, explain, products
-from bertcalc.discover.build import Ended, Refused, reason
+from bertcalc.discover.build import Ended, Refused
 from bertcalc.discover.fields import Recipe, inside, recipe_of
 from bertcalc.discover.find import Findings
 from bertcalc.discover.given import completions, structure
@@ -44,15 +44,15 @@ def discover(
     flops: bool = False,
     progress: Progress = lambda _doing, _done, _of: None,
 ) -> Discovered:
-    """What can be known of a class of a model type, or of a config.json as a dictionary, which says its type.
+    """Discover a class of a model type, or of a config.json as a dictionary with its model_type.
 
-    Without a class, the type's base model is meant; ``changes`` are fields that differ from the type's default
-    configuration. ``progress`` is told what is done now, how much of it is done, of how much. No weights are made or
-    loaded, no remote code is used, and nothing is asked of the Hub. Raises Refused if transformers has no such type or
-    cannot build it, InputError for sizes beyond all limits, and Ended when it takes more than ``seconds`` of a core.
+    ``cls`` defaults to the type's base model; ``changes`` are fields that differ from the type's default configuration.
+    ``progress`` is called with the present activity, the steps done, and the number of steps. No weights are made or
+    loaded, no remote code is used, and the Hub is not contacted. Raises Refused if transformers has no such type or
+    cannot build it, InputError for sizes beyond the limits, and Ended when it takes more than ``seconds`` of CPU time.
 
-    With ``flops``, formulas for the matrix products of a forward pass are looked for, too, which takes ten times as
-    long, and as many ``seconds`` once more at most; where there are none, the result says why.
+    With ``flops``, also look for formulas for the matrix products of a forward pass, which takes ten times as long,
+    and at most another ``seconds``; if there are none, ``no_flops`` says why.
     """
     start = thread_time()
     kind = model if isinstance(model, str) else str(model.get("model_type", ""))
@@ -74,9 +74,9 @@ def discover(
 def with_flops(
     found: Discovered, *, seconds: float = SECONDS, progress: Progress = lambda _doing, _done, _of: None
 ) -> Discovered:
-    """The same with formulas for the matrix products of a forward pass; where there are none, the result says why."""
+    """Add formulas for the matrix products of a forward pass; if there are none, ``no_flops`` says why."""
     if found.unexplained:
-        return replace(found, no_flops=reason(N_("not all of its parameters have a formula")))
+        return replace(found, no_flops=Problem.of(N_("not all of its parameters have a formula")))
     until = thread_time() + seconds
     with build.readable(found.cls), build.quiet():
         try:
@@ -84,21 +84,21 @@ def with_flops(
             recipe = recipe_of(build.config_class(found.model_type), cls, found.given, until)
             compute, why = _computed(recipe, cls, found, until, progress)
         except Ended:
-            compute, why = None, reason(N_("the time was up"))
+            compute, why = None, Problem.of(N_("the time was up"))
     return replace(found, compute=compute, no_flops=why)
 
 
 def _begun(
     config: Any, cls: Any, given: dict[str, Any], until: float, progress: Progress
 ) -> tuple[Lab, dict[str, Any]]:
-    """A lab, and what is given for it: where a default leaves open what a class needs, sizes are put there."""
+    """Return a lab and the fields given for it: usual sizes if the defaults leave open what the class needs."""
 
     def begin(given: dict[str, Any]) -> Lab:
         try:
             recipe = recipe_of(config, cls, given, until)
         except (Refused, Ended):
             raise
-        except Exception as error:  # transformers raises whatever it likes
+        except Exception as error:  # transformers raises exceptions of all types
             raise build.not_built(error) from None
         return Lab(recipe, partial(build.tensors, cls), until=until, progress=progress)
 
@@ -129,7 +129,7 @@ def _summary(lab: Lab, kind: str, name: str, given: dict[str, Any], start: float
         **formulas,
         parameters=sum(sizes.values()),
         explained=sum(size for each, size in sizes.items() if each in findings.kinds),
-        builds=lab.builds,
+        builds=len(lab.built),
         seconds=thread_time() - start,
         transformers=str(transformers.__version__),
     )
@@ -138,7 +138,7 @@ def _summary(lab: Lab, kind: str, name: str, given: dict[str, Any], start: float
 def _computed(
     recipe: Recipe, cls: Any, found: Discovered, until: float, progress: Progress
 ) -> tuple[Computed | None, Problem | None]:
-    """The matrix products of a forward pass, or None and why there are no formulas for them."""
+    """Return the matrix products of a forward pass, or None and why there are no formulas for them."""
     try:
         lab = caller(recipe, cls, until, progress)
         lab.counts |= {each.name for tensors in found.tensors for each in tensors.copies.free_symbols}
@@ -148,7 +148,7 @@ def _computed(
         if formulas["unexplained"]:
             name, why = next(iter(formulas["unexplained"].items()))
             message = N_("no formula was found for the matrix products of {name}")
-            return None, why if name == "*" else reason(message, name=name)
+            return None, why if name == "*" else Problem.of(message, name=name)
         formulas["fields"] = found.fields | formulas["fields"]
         formulas["regime"] = tuple(dict.fromkeys((*found.regime, *formulas["regime"])))
         compute = Computed(**formulas)
@@ -159,7 +159,7 @@ def _computed(
 
 
 def caller(recipe: Recipe, cls: Any, until: float, progress: Progress) -> Lab:
-    """A lab for calls of a class, with masks or without, as it runs. Raises Refused."""
+    """Return a lab for forward calls of a class, with the first choice of masks with which it runs. Raises Refused."""
     refusals: list[Refused] = []
     for masks in products.MASKS:
         try:
@@ -171,7 +171,7 @@ def caller(recipe: Recipe, cls: Any, until: float, progress: Progress) -> Lab:
 
 
 def _formulas(lab: Lab, findings: Findings, area: Regime) -> dict[str, Any]:
-    """What formulas there are, as ``Formulas`` has it."""
+    """Return the fields of ``Formulas`` as keyword arguments."""
     unexplained = dict(findings.unexplained)
     for why in area.open:
         unexplained["*"] = why

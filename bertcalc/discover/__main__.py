@@ -32,8 +32,8 @@ from bertcalc.problem import InputError, wrong
 from bertcalc.text import shorten
 
 _SECONDS = 60
-_PATIENCE = 10  # as often as long: others use the core, too
-_MORE = 5  # seconds until a process is ended that does not end itself
+_PATIENCE = 10  # times the limit, in wall time: other processes use the core, too
+_MORE = 5  # seconds after which a process that does not stop by itself is killed
 HEAD = "| type | class | outcome | where it holds, or what is missing | FLOPs | seconds |\n|---|---|---|---|---|---|"
 
 REPORT = """
@@ -51,7 +51,7 @@ was given {seconds} s.
 
 
 class Row(NamedTuple):
-    """What became of a class: found, regime (found, where fields have the values they have), partly or not built."""
+    """The outcome for a class: found, regime (found, but some fields have to keep their value), partly or not built."""
 
     model_type: str
     cls: str
@@ -63,7 +63,7 @@ class Row(NamedTuple):
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
-    """Print a table, and return an exit code."""
+    """Print a table and return an exit code."""
     parser = argparse.ArgumentParser(prog="python -m bertcalc.discover", description=__doc__)
     parser.add_argument("types", nargs="*", help="model types, such as bert, or with a class: bert.BertModel")
     parser.add_argument("--all", action="store_true", help="every type that transformers lists a class for")
@@ -112,9 +112,9 @@ def is_tried(data: dict[str, Any]) -> bool:
 
 
 def chosen(types: Collection[str], groups: Collection[str] = (), *, classes: bool = False) -> list[tuple[str, str]]:
-    """These types and those of the groups, each with its class, or with its base model and all language models.
+    """Return the classes of these types and groups: one for each type, or its base model and all language models.
 
-    A type can be named with the class that is meant. Raises InputError for what transformers does not have.
+    A type can be named with a class, as bert.BertModel. Raises InputError for what transformers does not have.
     """
     known, named = installed(), set[tuple[str, str]]()
     if not (types or groups):
@@ -154,16 +154,15 @@ def is_in(kind: str, group: str) -> bool:
 
 
 def in_a_process(kind: str, cls: str, seconds: int, *, flops: bool = False, known: dict[str, Any] | None = None) -> Row:
-    """Discover a class in a process of its own, which is ended if it does not end itself.
+    """Discover a class in a process of its own, which is killed if it does not stop by itself.
 
-    Of what is known, only FLOPs are looked for.
+    If ``known`` is given, look only for its FLOPs.
     """
     import multiprocessing
 
-    here, there = multiprocessing.get_context("fork").Pipe(duplex=False)
-    process = multiprocessing.get_context("fork").Process(
-        target=_work, args=(there, kind, cls, seconds, flops, known), daemon=True
-    )
+    context = multiprocessing.get_context("fork")
+    here, there = context.Pipe(duplex=False)
+    process = context.Process(target=_work, args=(there, kind, cls, seconds, flops, known), daemon=True)
     process.start()
     there.close()
     row = Row(kind, cls, "not built", f"over {seconds} s", seconds, None)
@@ -185,12 +184,12 @@ def _work(pipe: Any, kind: str, cls: str, seconds: int, flops: bool, known: dict
     torch.set_num_threads(1)
     limit_memory()
     most = (2 if flops else 1) * seconds + _MORE
-    resource.setrlimit(resource.RLIMIT_CPU, (most, most + 1))  # what does not look at the time is ended
+    resource.setrlimit(resource.RLIMIT_CPU, (most, most + 1))  # stops code that does not check the time
     pipe.send(row_of(kind, cls, seconds, flops=flops, known=known))
 
 
 def row_of(kind: str, cls: str, seconds: float, *, flops: bool = False, known: dict[str, Any] | None = None) -> Row:
-    """What becomes of a class."""
+    """Discover a class and return its row."""
     start = thread_time()
     try:
         found = of_json(known) if known else discover(kind, cls, seconds=seconds)
@@ -206,7 +205,7 @@ def row_of(kind: str, cls: str, seconds: float, *, flops: bool = False, known: d
 
 
 def row_for(found: Discovered, seconds: float = 0) -> Row:
-    """What became of a class for which something was found."""
+    """Return the row of a class that was discovered."""
     if found.unexplained:
         first, reason = next(iter(found.unexplained.items()))
         outcome = "partly"
@@ -214,7 +213,7 @@ def row_for(found: Discovered, seconds: float = 0) -> Row:
     else:
         outcome = "regime" if any(each.kind == "is" for each in found.regime) else "found"
         remark = "; ".join(map(str, found.regime))
-    if found.given:  # of the default's fields that have no value
+    if found.given:  # sizes for fields that the default leaves open
         remark = f"with {', '.join(f'{name} = {value}' for name, value in found.given.items())}; {remark}".strip("; ")
     flops = "yes" if found.compute else "" if found.no_flops == NOT_ASKED else str(found.no_flops)
     kind, cls = found.model_type, found.cls
@@ -230,24 +229,20 @@ def line(row: Row) -> str:
 
 
 def summary(rows: list[Row]) -> str:
-    """How many of each outcome, and how long it took."""
+    """Return the number of classes with each outcome, and the time they took."""
     outcomes = [row.outcome for row in rows]
     counts = ", ".join(f"{outcome} {outcomes.count(outcome)}" for outcome in dict.fromkeys(sorted(outcomes)))
     times = [row.seconds for row in rows if row.data] or [0.0]
     whole = outcomes.count("found") + outcomes.count("regime")
+    flops = f" FLOPs have a formula for {sum(row.flops == 'yes' for row in rows)}."
     return (
         f"{len(rows)} types: {counts}; {100 * whole / max(1, len(rows)):.0f} % have a whole formula. "
-        f"Median {median(times):.1f} s, longest {max(times):.1f} s."
-        + (
-            f" FLOPs have a formula for {sum(row.flops == 'yes' for row in rows)}."
-            if any(row.flops for row in rows)
-            else ""
-        )
+        f"Median {median(times):.1f} s, longest {max(times):.1f} s.{flops if any(row.flops for row in rows) else ''}"
     )
 
 
 def report(rows: list[Row], seconds: int, groups: Sequence[str] = ()) -> str:
-    """The table, with what it says in short."""
+    """Return the table, below its summary."""
     import transformers
 
     def within(group: str) -> str:
@@ -269,7 +264,7 @@ def report(rows: list[Row], seconds: int, groups: Sequence[str] = ()) -> str:
 
 
 def read(path: Path | None) -> dict[tuple[str, str], dict[str, Any]]:
-    """What was written before. Raises InputError for a file that is none of these, or cannot be one."""
+    """Return what the file has. Raises InputError if this command has not written it, or cannot write it."""
     _check(path)
     try:
         return by_class((path.read_text(encoding="utf-8") if path else "") or "[]")
@@ -278,7 +273,7 @@ def read(path: Path | None) -> dict[tuple[str, str], dict[str, Any]]:
 
 
 def read_refused(path: Path | None) -> dict[tuple[str, str], Row]:
-    """The rows of an earlier table for what was not built. Raises InputError if there can be none."""
+    """Return the "not built" rows of an earlier report. Raises InputError if the file cannot be written."""
     _check(path)
     text = path.read_text(encoding="utf-8") if path else ""
     rows = [[cell.strip() for cell in row.split("|")[1:-1]] for row in text.splitlines() if "| not built |" in row]
@@ -298,7 +293,7 @@ def _check(path: Path | None) -> None:
 
 
 def write(found: dict[tuple[str, str], dict[str, Any]], path: Path) -> None:
-    """One line for each class, in the order of their names, so that a change can be read."""
+    """Write one line for each class, sorted by name, so that a diff is readable."""
     lines = [json.dumps(found[key], separators=(",", ":"), ensure_ascii=False) for key in sorted(found)]
     path.write_text("[\n" + ",\n".join(lines) + "\n]\n", encoding="utf-8")
 

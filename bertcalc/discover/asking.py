@@ -1,7 +1,7 @@
-"""Discovering in a process beside the server, within limits of time and memory; what was found or refused is kept.
+"""Discovery in a process beside the server, within limits of time and memory; results and refusals are cached.
 
-The process is ended when its reader leaves or asks for something else. It is another one than that of the other pages
-that ask PyTorch: nobody there waits for a discovery.
+The process is stopped when its reader leaves or asks for something else. The other pages that ask PyTorch have another
+process, so that nobody there waits for a discovery.
 """
 
 import atexit
@@ -26,52 +26,52 @@ from bertcalc.text import N_
 from bertcalc.worker import LOOK, SlowError, StoppedError, Worker, tell
 
 SECONDS = 60.0  # for one model
-STARTING = 20.0  # more, for the import of PyTorch
-PATIENCE = 90.0  # for the models of others before it
-BYTES = 3 * 2**29  # of memory for data, with PyTorch's own 0.3 GB
-AGAIN = 600.0  # seconds until what was refused is tried again
+STARTING = 20.0  # in addition, for the import of PyTorch
+PATIENCE = 90.0  # to wait for the models of other readers
+BYTES = 3 * 2**29  # of memory for data, including PyTorch's own 0.3 GB
+AGAIN = 600.0  # seconds until a refused model is tried again
 _KEPT = 60
-_TIMES = 3  # that FLOPs are begun anew, after they gave way to other readers
+_TIMES = 3  # that a search for FLOPs is begun, if it gives way to other readers
 _LONGEST = 60_000  # characters of a printed tree
 
 WORKER = Worker(SECONDS + STARTING, nice=10)
 atexit.register(WORKER.kill)
 _FOUND: OrderedDict[tuple[str, str, str], "Asked | Said"] = OrderedDict()
 _LOCK = threading.Lock()
-_TURN = threading.Lock()  # of the reader whose model is discovered
-_WAITING: set[int] = set()  # the threads of those who ask for parameters
+_TURN = threading.Lock()  # held for the reader whose model is discovered
+_WAITING: set[int] = set()  # threads that wait to ask for parameters
 
-# What is being done, how much of it is done, of how much; nothing while others are before it.
+# Takes the present activity, the steps done and the number of steps; the activity is "" while others are served.
 Hear = Callable[[str, int, int], object]
 
 
 class Asked(NamedTuple):
-    """What was found, and the model as PyTorch prints it."""
+    """A class that was discovered, and the model as PyTorch prints it."""
 
     found: Discovered
     tree: str
 
 
 class Said(NamedTuple):
-    """Why there was nothing, and until when that is said again."""
+    """Why there is no result, and until when that answer is repeated."""
 
     problems: tuple[Problem, ...]
     until: float
 
 
 class _GaveWay(Exception):  # noqa: N818
-    """Another reader waits for parameters, while FLOPs are looked for."""
+    """Another reader waits for parameters while FLOPs are looked for."""
 
 
 def known(model_type: str, cls: str, given: Mapping[str, Any]) -> Asked | None:
-    """What somebody has asked for before, if there was an answer."""
+    """Return the cached result for a class; None if there is none, or a refusal."""
     with suppress(InputError):
         return _held(_key(model_type, cls, given))
     return None
 
 
 def _held(key: tuple[str, str, str]) -> Asked | None:
-    """The same. Raises InputError if it was refused a while ago."""
+    """Return the cached result, or None. Raises InputError if it was refused recently."""
     with _LOCK:
         found = _FOUND.get(key)
     if isinstance(found, Asked):
@@ -82,10 +82,10 @@ def _held(key: tuple[str, str, str]) -> Asked | None:
 
 
 def ask(model_type: str, cls: str, given: Mapping[str, Any], hear: Hear, wanted: Callable[[], object]) -> Asked:
-    """Discover a class. ``wanted`` is called again and again meanwhile, and raises if the reader wants something else.
+    """Discover a class. ``wanted`` is called repeatedly meanwhile, and raises if the reader wants something else.
 
-    One after the other: who waits for the same model as another reader has it when that one does. Raises InputError,
-    and the same again without another try.
+    Readers are served one after the other; those who wait for the same model share the result. Raises InputError, for
+    AGAIN seconds without another try.
     """
     key = _key(model_type, cls, given)
     if held := _held(key):
@@ -105,9 +105,9 @@ def ask(model_type: str, cls: str, given: Mapping[str, Any], hear: Hear, wanted:
 def ask_flops(
     model_type: str, cls: str, given: Mapping[str, Any], asked: Asked, hear: Hear, wanted: Callable[[], object]
 ) -> Asked:
-    """The same with FLOPs, of what is known already. Raises InputError.
+    """Add FLOPs to a class that was discovered. Raises InputError.
 
-    That takes long: whoever asks for parameters meanwhile goes first, and the search begins anew after that.
+    That takes long: readers who ask for parameters meanwhile go first, and the search begins anew after them.
     """
 
     def still() -> None:
@@ -131,7 +131,7 @@ def ask_flops(
 
 @contextmanager
 def _turn(hear: Hear, wanted: Callable[[], object], *, last: bool = False) -> Iterator[None]:
-    """Wait until nobody else has the process; who comes ``last`` also until nobody else waits for it."""
+    """Wait until nobody else has the process; with ``last``, also until nobody else waits for it."""
     until, waits = time.monotonic() + PATIENCE, False
     me = threading.get_ident()
     try:
@@ -170,7 +170,7 @@ def _discover(model_type: str, cls: str, given: Mapping[str, Any], hear: Hear, w
 
 @contextmanager
 def _refusals() -> Iterator[None]:
-    """What the process raises, as InputError; who leaves ends it."""
+    """Turn what the process raises into InputError; stop the process if the reader leaves."""
     try:
         yield
     except (SlowError, Ended):
@@ -195,7 +195,7 @@ def _keep(key: tuple[str, str, str], answer: "Asked | Said") -> None:
 
 
 def too_large() -> InputError:
-    """What is said where memory ends."""
+    """Return the error for a model that needs too much memory."""
     message = N_("To build this model takes more than {size} GB of memory: no formula was found.")
     return wrong(message, size=f"{BYTES / 1e9:.1f}")
 
@@ -205,19 +205,16 @@ def _key(model_type: str, cls: str, given: Mapping[str, Any]) -> tuple[str, str,
 
 
 def discovered(model_type: str, cls: str, given: str) -> tuple[dict[str, Any], str]:
-    """In the process: what is found, as plain data, and the printed model."""
+    """Discover a class, in the process: the result as JSON data, and the printed model."""
     _begin()
     from bertcalc.discover import discover
-    from bertcalc.discover.build import config_class, readable
 
-    with readable(cls):
-        config_class(model_type)
-        found = discover(model_type, cls, json.loads(given), seconds=SECONDS, progress=lambda *said: tell(said))
-        return found.json(), _printed(model_type, cls, found.given)
+    found = discover(model_type, cls, json.loads(given), seconds=SECONDS, progress=lambda *said: tell(said))
+    return found.json(), _printed(model_type, cls, found.given)
 
 
 def computed(json_of: str) -> dict[str, Any]:
-    """In the process: the same with FLOPs, or with why there are none."""
+    """Add FLOPs, or why there are none, to a result in JSON, in the process."""
     _begin()
     from bertcalc.discover import with_flops
 
@@ -226,14 +223,14 @@ def computed(json_of: str) -> dict[str, Any]:
 
 
 def _begin() -> None:
-    """In the process: its limits, and PyTorch, which is no part of the time of a model."""
+    """Set the limits of the process and import PyTorch, which is not part of a model's time."""
     limit_memory()
     tell(("imports", 0, 0))
     import_module("transformers.models.auto.modeling_auto")
 
 
 def limit_memory() -> None:
-    """Nothing is loaded from anywhere, and memory ends."""
+    """Limit the memory of this process, and have it load nothing from the Hub."""
     os.environ["HF_HUB_OFFLINE"] = "1"
     with suppress(ImportError, ValueError, OSError):  # Windows has no limits
         import resource
@@ -243,11 +240,11 @@ def limit_memory() -> None:
 
 
 def _printed(model_type: str, cls: str, given: Mapping[str, Any]) -> str:
-    """What print(model) says, or nothing if it is too long."""
+    """Return the text of print(model); "" if it is too long or the model cannot be built."""
     from bertcalc.discover.build import config_class, made, model_class, quiet
     from bertcalc.discover.fields import configured
 
-    with suppress(Exception), quiet():  # transformers raises whatever it likes
+    with suppress(Exception), quiet():  # transformers raises exceptions of all types
         real = model_class(cls)
         text = str(made(real, configured(config_class(model_type), real, given), inf))
         return text if len(text) <= _LONGEST else ""

@@ -1,4 +1,4 @@
-"""The real class on the meta device, which has shapes and no numbers, with its tensors folded by layer."""
+"""The real class on the meta device, which has shapes but no numbers, with its tensors folded by layer."""
 
 import re
 import warnings
@@ -15,29 +15,24 @@ Shape = tuple[int, ...]
 Folded = dict[str, dict[tuple[int, ...], Shape]]
 
 _MOST_PARTS = 30_000  # no default of transformers has 4,000
-_REASON = 240  # characters of what transformers says
+_REASON = 240  # characters of an error message
 NUMBER = re.compile(r"(?:(?<=\.)|(?<=^)|(?<=expert_))\d+(?=\.|$)")
 
 
-class Refused(InputError):  # noqa: N818 # it is no fault of ours: transformers says no
+class Refused(InputError):  # noqa: N818 # not an error of this program: transformers says no
     """The real class cannot be built with these values, or not within the limits."""
 
     @classmethod
-    def because(cls, message: str, **values: str) -> "Refused":
-        return cls(reason(message, **values))
+    def because(cls, message: str, **values: object) -> "Refused":
+        return cls(Problem.of(message, **values))
 
 
 class Ended(Exception):  # noqa: N818
     """The time is up."""
 
 
-def reason(message: str, **values: str) -> Problem:
-    """Why there is no model, or no formula: a message, and what fills it."""
-    return Problem("", None, message, values)
-
-
 def not_built(error: Exception, line: int = 0) -> Refused:
-    """What transformers raises, which says what it says in one line or another; after a colon, in the next as well."""
+    """Return an exception of transformers as Refused, with one line of its message; after a colon, the next as well."""
     first, *more = [line.strip() for line in str(error).splitlines() if line.strip()][line:] or [""]
     while first.endswith(":") and more:
         first += f" {more.pop(0)}"
@@ -48,7 +43,7 @@ def not_built(error: Exception, line: int = 0) -> Refused:
 
 @contextmanager
 def readable(name: str) -> Iterator[None]:
-    """What nobody has thought of, as Refused: the programs of transformers may raise anything, and even leave."""
+    """Raise unexpected exceptions as Refused: code of transformers may raise anything, even SystemExit."""
     try:
         yield
     except (InputError, Ended, MemoryError):
@@ -91,15 +86,15 @@ def made(cls: Any, config: Any, until: float) -> Any:
             model.tie_weights()
         except (Refused, Ended):
             raise
-        except Exception as error:  # transformers raises whatever it likes
+        except Exception as error:  # transformers raises exceptions of all types
             raise not_built(error) from None
     return model
 
 
 def tensors(cls: Any, config: Any, until: float) -> Folded:
-    """What the class has learned: names with * for numbers, and for each the numbers and the shape.
+    """Return the parameters of the class: folded names with * for numbers, each with its numbers and their shapes.
 
-    A tensor that is tied to another counts once, under the name that PyTorch gives it. Raises as ``made`` does.
+    Tied tensors count once, under the name that PyTorch gives them. Raises as ``made`` does.
     """
     found: Folded = {}
     for name, tensor in made(cls, config, until).named_parameters():
@@ -110,7 +105,7 @@ def tensors(cls: Any, config: Any, until: float) -> Folded:
 
 @contextmanager
 def quiet() -> Iterator[None]:
-    """Without what transformers says of configurations that are no model anybody uses, and without the Hub.
+    """Silence the warnings of transformers about unusual configurations, and keep it off the Hub.
 
     A configuration can name a backbone on the Hub, which transformers would look up there.
     """
@@ -131,7 +126,7 @@ def quiet() -> Iterator[None]:
 
 @contextmanager
 def _limited(until: float) -> Iterator[None]:
-    """Stop a model that has too many modules, or takes too long, while it is built.
+    """Stop building a model that has too many modules, or takes too long.
 
     Parameters count, too: a list of a million plain modules is made before it becomes part of a model.
     """
@@ -141,12 +136,12 @@ def _limited(until: float) -> Iterator[None]:
 
     def count(*_args: Any) -> None:
         nonlocal built
-        if get_ident() != here:  # PyTorch tells of all threads
+        if get_ident() != here:  # hooks are called in all threads
             return
         built += 1
         if built > _MOST_PARTS:
             message = N_("This model has more than {most} modules and tensors: it is not built here.")
-            raise Refused.because(message, most=f"{_MOST_PARTS:,}")
+            raise Refused.because(message, most=_MOST_PARTS)
         if not built % 64 and thread_time() > until:
             raise Ended
 

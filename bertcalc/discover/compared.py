@@ -1,7 +1,7 @@
-"""Models of any class of transformers in a comparison, beside those whose formulas are written down.
+"""Models of any class of transformers in a comparison, beside those of the families.
 
-In a link such a model is the model type, the class, and what is changed: ``llama.LlamaForCausalLM~hidden_size-2048``;
-what a config.json says of it, if there is one, stands there as ``config-`` with its JSON in base64.
+A link has the model type, the class and the changed sizes of such a model: ``llama.LlamaForCausalLM~hidden_size-2048``;
+the fields that a config.json gives, if any, stand there as ``config-`` with their JSON in base64.
 
 >>> from bertcalc.discover.shipped import shipped
 >>> llama = shipped("llama", "LlamaForCausalLM")
@@ -40,11 +40,11 @@ from bertcalc.tree.nn import Component
 from bertcalc.tree.totals import COMPONENTS
 
 _CONFIG = "config-"
-_MOST = 2**62  # a chart takes numbers of 64 bits, and their differences
+_MOST = 2**62  # numbers in a chart, and their differences, have 64 bits
 
 
 class WrittenFound(NamedTuple):
-    """A class of a model type as a link writes it: the sizes that differ, and the JSON of what a config.json says."""
+    """A class of a model type as a link writes it: the sizes that differ, and the JSON of the fields that are given."""
 
     model_type: str
     cls: str
@@ -56,7 +56,7 @@ class WrittenFound(NamedTuple):
         return f"{self.model_type}.{self.cls}"
 
     def fields(self) -> dict[str, Any]:
-        """What is given of its configuration."""
+        """The fields of its configuration that are given."""
         found: dict[str, Any] = json.loads(self.given) if self.given else {}
         return found
 
@@ -66,7 +66,7 @@ class WrittenFound(NamedTuple):
 
 
 class FoundModel(NamedTuple):
-    """A model whose formula was discovered, at these sizes; those that are not said are as they were given."""
+    """A model whose formula was discovered, with some sizes changed."""
 
     found: Discovered
     changes: tuple[tuple[str, int], ...] = ()
@@ -77,25 +77,25 @@ class FoundModel(NamedTuple):
 
     @property
     def kind(self) -> tuple[str, str, str]:
-        """What models of other sizes have in common with it: the class, and what is given of its configuration."""
+        """The model type, the class and the given fields, which models of other sizes have in common."""
         return self.found.model_type, self.found.cls, text_of(self.found.given)
 
     def problem(self) -> Problem | None:
-        """Why there is no such model; None if there is one."""
+        """Why these sizes are refused; None if they are not."""
         return refused(self.found, dict(self.changes)) if self.changes else None
 
     def sizes(self) -> dict[str, int]:
-        """All its sizes, in the names of its configuration."""
+        """All sizes, by the names of its configuration."""
         return self.found.completed(**dict(self.changes))
 
     def values(self) -> dict[str, Any]:
-        """The class and the sizes; a size that all families have has one name, as far as the model has it once."""
+        """The class and the sizes, under BERT's names where one field alone has that meaning."""
         usual = usual_names(self.found)
         return {"architecture": self.architecture, **{usual[name]: size for name, size in self.sizes().items()}}
 
 
 class FoundCase(NamedTuple):
-    """Such a model, and what goes through it."""
+    """A discovered model, with a batch size and a sequence length."""
 
     subject: FoundModel
     batch_size: int = 1
@@ -105,24 +105,24 @@ class FoundCase(NamedTuple):
         return sum(self.components().values())
 
     def components(self) -> dict[Component, int]:
-        """The parameters of each component, which the names of the tensors tell; what has no formula is in no other."""
+        """The parameters of each component, judged by the tensors' names; those without a formula are in the pooler."""
         found, sizes = self.subject.found, self.subject.sizes()
         parts = {component: count(tensors, sizes) for component, tensors in components(found).items()}
         rest = found.parameters - found.explained
         return {**parts, "pooler": parts.get("pooler", 0) + rest} if rest else parts
 
     def flops(self) -> int:
-        """FLOPs of a forward pass. Raises InputError where there is no formula for them, or too many for a chart."""
+        """The FLOPs of a forward pass. Raises InputError if they have no formula, or are too many for a chart."""
         _subject, batch_size, length = self
         sizes = dict(self.subject.changes)
         count = self.subject.found.count_flops(batch_size=batch_size, sequence_length=length, **sizes)
         if count > _MOST:
             message = N_("{name} would take more than {most} FLOPs: choose a smaller batch or a shorter sequence.")
-            raise wrong(message, name=self.subject.architecture, most=f"{_MOST:,}")
+            raise wrong(message, name=self.subject.architecture, most=_MOST)
         return count
 
     def bytes_of_weights(self) -> int:
-        """Bytes of the weights, in the type that models compute in unless something else is chosen."""
+        """The bytes of the weights, in the type of the default precision."""
         return ITEM_BYTES[PRECISIONS[Plan().precision].dtype] * self.parameters()
 
     def component(self, name: Component) -> int:
@@ -130,7 +130,7 @@ class FoundCase(NamedTuple):
         return self.components().get(name, 0)
 
 
-# What is known of such models, by the name of the quantity.
+# The quantities that are known of discovered models, by name.
 _READINGS: Mapping[str, Callable[[FoundCase], int]] = {
     "parameters": FoundCase.parameters,
     **{name: partial(FoundCase.component, name=name) for name in COMPONENTS},
@@ -140,7 +140,7 @@ _READINGS: Mapping[str, Callable[[FoundCase], int]] = {
 
 
 def figure(measure: str, case: Case | FoundCase) -> int:
-    """A quantity of a model of either kind. Raises InputError where there is none."""
+    """A quantity of a model of either kind. Raises InputError if it is not known."""
     if isinstance(case, Case):
         return QUANTITIES[measure].of(case)
     if measure not in _READINGS:
@@ -149,7 +149,7 @@ def figure(measure: str, case: Case | FoundCase) -> int:
 
 
 def known(measure: str, case: Case | FoundCase) -> int | None:
-    """The same; None where there is none."""
+    """A quantity of a model of either kind; None if it is not known."""
     try:
         return figure(measure, case)
     except InputError:
@@ -162,9 +162,9 @@ def components_of(case: Case | FoundCase) -> Mapping[Component, int]:
 
 
 def explain(here: Case | FoundCase, there: Case | FoundCase, measure: str) -> Explanation:
-    """The difference between two models as a sum over their fields, or over their parts if they are of other kinds.
+    """The difference between two models as a sum over their fields, or over their components if the kinds differ.
 
-    Raises InputError where one of both is not known.
+    Raises InputError if the quantity of one of them is not known.
     """
     if isinstance(here, Case) and isinstance(there, Case):
         return explain_fields(here, there, QUANTITIES[measure])
@@ -185,9 +185,9 @@ def explain(here: Case | FoundCase, there: Case | FoundCase, measure: str) -> Ex
 
 
 def _path(here: FoundModel, there: FoundModel) -> Iterator[tuple[tuple[FieldChange, ...], FoundModel]]:
-    """The way from sizes of a class to others: what changes, and the model after it, each of which is possible.
+    """Yield the steps from one model of a class to another: the fields that change, and the model after it.
 
-    Where a field cannot change alone, it changes with the next one with which it can.
+    A field that cannot change alone changes with the next ones, until the model is possible.
     """
     at, target = here, there.sizes()
     waiting: tuple[FieldChange, ...] = ()
@@ -205,7 +205,7 @@ def _path(here: FoundModel, there: FoundModel) -> Iterator[tuple[tuple[FieldChan
 
 
 def read(text: str, present: type[Config] | None = None) -> tuple[list[WrittenModel | WrittenFound], list[Wrong]]:
-    """The models of a comparison, of both kinds, and what is wrong with the rest of its text."""
+    """Return the models of a comparison, of both kinds, and what is wrong with the rest of its text."""
     return read_with(text, partial(_read_item, present=present))
 
 
@@ -217,7 +217,7 @@ def _read_item(text: str, present: type[Config] | None) -> WrittenModel | Writte
 
 
 def _read_found(text: str) -> WrittenFound:
-    """A class with its sizes. Raises InputError; whether there are such sizes is not looked at."""
+    """Read a class with its sizes, without checking that they are possible. Raises InputError."""
     base, *rest = text.split("~")
     model_type, _dot, cls = base.rpartition(".")
     if cls not in types()[model_type]:
@@ -235,5 +235,5 @@ def _read_found(text: str) -> WrittenFound:
 
 
 def text_of(given: Mapping[str, Any]) -> str:
-    """What is given of a configuration, as a link says it."""
+    """The given fields of a configuration as JSON, as a link has them; "" if there are none."""
     return json.dumps(dict(given), separators=(",", ":"), ensure_ascii=False) if given else ""

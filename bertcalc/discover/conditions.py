@@ -1,4 +1,4 @@
-"""What has to hold between the sizes of a model for its formula to hold: the regime, as conditions and as sentences."""
+"""Conditions on the sizes of a model under which its formula holds, the regime, as data and as sentences."""
 
 from collections.abc import Iterator, Mapping, Sequence
 from fractions import Fraction
@@ -8,7 +8,7 @@ from typing import NamedTuple
 from bertcalc.problem import Problem
 from bertcalc.text import N_
 
-# Each sentence with what it needs beside the size.
+# The sentence of each kind of condition.
 SENTENCES = {
     "is": N_("{size} is {other}"),
     "share": N_("{size} is {factor} times {other}"),
@@ -20,11 +20,12 @@ SENTENCES = {
     "less": N_("{size} is less than {other}"),
 }
 
-_COMPARED = {"differs": ne, "at least": ge, "at most": le, "more": gt, "less": lt}
+# The other kinds, as Python has them.
+COMPARED = {"differs": ("!=", ne), "at least": (">=", ge), "at most": ("<=", le), "more": (">", gt), "less": ("<", lt)}
 
 
 class Condition(NamedTuple):
-    """One condition on a field: ``kind`` is a key of SENTENCES, ``other`` a number or another field."""
+    """A condition on a field: ``kind`` is a key of SENTENCES, ``other`` a number or another field."""
 
     kind: str
     field: str
@@ -48,17 +49,17 @@ class Condition(NamedTuple):
             return other != 0 and here % other == 0
         if self.kind in ("is", "share"):
             return here == self.factor * other
-        met: bool = _COMPARED[self.kind](here, other)
+        met: bool = COMPARED[self.kind][1](here, other)
         return met
 
     def problem(self, values: Mapping[str, int]) -> Problem:
-        """What is wrong with values for which it does not hold."""
+        """The problem with values for which it does not hold."""
         here = ", ".join(f"{name} = {values[name]:,}" for name in sorted(self.fields()))
         message = N_("The formula holds where {condition}; here, {here}.")
         return Problem(self.field, values[self.field], message, {"condition": self.sentence(), "here": here})
 
 
-# What is said first where several conditions explain the same.
+# The order of preference where several conditions explain the same.
 _ORDER = ("multiple", "differs", "more", "less", "at least", "at most")
 _DIVISORS = (2, 3, 4, 5, 6, 8, 12, 16, 32, 64, 128)
 
@@ -66,9 +67,9 @@ _DIVISORS = (2, 3, 4, 5, 6, 8, 12, 16, 32, 64, 128)
 def offered(
     values: Mapping[str, int], good: Sequence[Mapping[str, int]], fields: Sequence[str], at: Mapping[str, int]
 ) -> list[Condition]:
-    """Conditions that these values do not meet and that all good ones do, the likeliest first.
+    """Return conditions that these values do not meet and all good ones do, the likeliest first.
 
-    ``at`` is where fields were changed from: one of those that were changed is to blame.
+    ``at`` has the values that fields were changed from: a condition is always on a field that was changed.
     """
     changed = [field for field in fields if values[field] != at[field]]
     found = [
@@ -97,18 +98,9 @@ def _all(
 
 
 def remedy(condition: Condition, values: Mapping[str, int], of: str) -> int | None:
-    """A value for one of the two fields with which the condition is met, or None if there is none near."""
+    """A value near by for the field ``of``, one of the two, with which the condition is met; None if there is none."""
     other = condition.field if of == condition.other else str(condition.other)
     here, there = values[of], values[other]
-    near = (
-        there,
-        there + 1,
-        there - 1,
-        2 * there,
-        3 * there,
-        here + 1,
-        here - 1,
-        *(there // by for by in _DIVISORS),
-        1,
-    )
+    near = [there, there + 1, there - 1, 2 * there, 3 * there, here + 1, here - 1]
+    near += [*(there // by for by in _DIVISORS), 1]
     return next((each for each in near if each >= 0 and condition.holds({**values, of: each})), None)

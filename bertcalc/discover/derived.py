@@ -1,7 +1,7 @@
 """Fields that a configuration class derives from others unless they are given, and that change the model if they are.
 
-Llama's num_key_value_heads is as many as num_attention_heads: a formula of the default knows nothing of it. Once it is
-given, it is a size like the others.
+Llama's num_key_value_heads is num_attention_heads by default, and not in the formula of the default. Once it is given,
+it is a size like the others.
 """
 
 from collections.abc import Mapping
@@ -13,17 +13,17 @@ from bertcalc.discover.lab import Lab
 
 
 def put(given: Mapping[str, Any], path: str, value: int) -> dict[str, Any]:
-    """What is given of a configuration with one field more, which may lie in a configuration inside."""
+    """Return the given fields of a configuration with one more, which may lie in a nested configuration."""
     name, _dot, rest = path.partition(".")
     inside = given.get(name)
     return {**given, name: put(inside if isinstance(inside, dict) else {}, rest, value) if rest else value}
 
 
 def derived(lab: Lab, inside: str = "") -> dict[str, list[str]]:
-    """The derived fields that change the tensors of a class if they are given, each with those that it follows.
+    """Return the derived fields that change the tensors of a class if given, each with the fields that it follows.
 
-    The configuration that the class takes can lie ``inside`` of its type's, under that name. What the class cannot be
-    asked, or not before the time is up, is left out.
+    If the class takes a nested configuration of its type's, ``inside`` is its name. Fields with which the class cannot
+    be built, or that the time does not suffice for, are left out.
     """
     prefix = f"{inside}." if inside else ""
     recipe, found = lab.recipe, dict[str, list[str]]()
@@ -38,7 +38,7 @@ def derived(lab: Lab, inside: str = "") -> dict[str, list[str]]:
                     continue
             except Ended:
                 return found
-            except Exception:  # transformers raises whatever it likes
+            except Exception:  # transformers raises exceptions of all types
                 continue
             found[prefix + field] = leaders
             break

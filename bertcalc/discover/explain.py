@@ -1,4 +1,4 @@
-"""Formulas for as much as can be: where one field defies them, it stays as it is given, and the regime says so."""
+"""Formulas for as many tensors as possible: a field that resists keeps its given value, and the regime says so."""
 
 from collections.abc import Sequence
 
@@ -10,13 +10,13 @@ from bertcalc.discover.regime import Regime, regime
 
 _MOST_HELD = 3
 _MOST_LESSONS = 3
-_LARGEST = 64  # a size is not held: a formula for one hidden size is none
+_LARGEST = 64  # larger ones are not held: a formula for a single hidden size is of no use
 
 
 def explain(lab: Lab, within: Sequence[Condition] | None = None) -> tuple[Lab, Findings, Regime]:
-    """Formulas, where they hold, and the lab with the fields that are held for them.
+    """Return the lab with the fields that have to be held, the formulas, and where they hold.
 
-    If there are conditions ``within`` which others were found, only sizes for which they hold are of interest.
+    ``within`` are the conditions of formulas found before: only sizes that meet them are examined.
     """
     findings = find(lab)
     try:
@@ -25,7 +25,7 @@ def explain(lab: Lab, within: Sequence[Condition] | None = None) -> tuple[Lab, F
                 break
             lab, findings = better
     except Ended:
-        pass  # what was found before is as right as it was
+        pass  # what was found before remains right
     area = regime(lab, findings, within)
     learned: list[Sample] = []
     try:
@@ -43,7 +43,7 @@ def explain(lab: Lab, within: Sequence[Condition] | None = None) -> tuple[Lab, F
 
 
 def _better(lab: Lab, findings: Findings) -> tuple[Lab, Findings] | None:
-    """A lab in which fewer tensors have no formula: sizes divide as those given do, or some fields are not changed."""
+    """Return a lab in which fewer tensors lack a formula, because sizes keep dividing each other or fields are held."""
     suspects = _suspects(lab, findings)
     tight = lab.tight([field for field in suspects if field in lab.loose])
     groups = _holdable(lab, suspects)
@@ -57,7 +57,7 @@ def _better(lab: Lab, findings: Findings) -> tuple[Lab, Findings] | None:
 
 
 def _suspects(lab: Lab, findings: Findings) -> list[str]:
-    """Fields that change a tensor that has no formula."""
+    """The fields that change a tensor without a formula."""
     found: list[str] = []
     for field in lab.free:
         changed = [lab.build({field: value}) for value in lab.choices[field]]
@@ -71,7 +71,7 @@ def _suspects(lab: Lab, findings: Findings) -> list[str]:
 
 
 def _holdable(lab: Lab, fields: list[str]) -> list[list[str]]:
-    """What may be left as it is: entries of lists, which are often no sizes but places, steps of 1, and one field."""
+    """Groups of fields to hold, in order: entries of lists (often positions, not sizes), values of 1, single fields."""
     likely = [field for field in fields if lab.at[field] < _LARGEST or field in lab.lists]
     singles = sorted(likely, key=lambda field: (field not in lab.lists, field not in lab.counts))
     entries = [field for field in likely if field.endswith("]")]

@@ -1,4 +1,4 @@
-"""The whole numbers of a configuration of transformers, in nested configurations and in lists, too, and their change.
+"""The integers of a transformers configuration, also in nested configurations and lists, and how to change them.
 
 A field is named by its path: ``hidden_size``, ``text_config.hidden_size``, ``block_sizes[0]``.
 """
@@ -14,7 +14,7 @@ from typing import Any
 from bertcalc.discover.build import Ended, Refused
 from bertcalc.text import N_
 
-_LONGEST_LIST = 8  # a list of sizes, such as one per stage; a list with one entry for each layer is no list of fields
+_LONGEST_LIST = 8  # a list of sizes, such as one per stage; the entries of a list with one per layer are not fields
 _MOST_LEVELS = 3
 _MOST_FIELDS = 300  # no type of transformers has a hundred
 # Facts about files and programs, not about the model.
@@ -24,9 +24,9 @@ _STEP = re.compile(r"([A-Za-z_]\w*)|\[(\d+)\]")
 
 
 class Recipe:
-    """A configuration as the arguments that differ from what its class does by itself.
+    """A configuration as the arguments that differ from the defaults of its class.
 
-    What the class derives when it is not given, such as head_dim from hidden_size, stays derived when sizes change.
+    What the class derives if it is not given, such as head_dim from hidden_size, is derived when sizes change, too.
     """
 
     def __init__(self, kind: Any, changes: Mapping[str, Any], until: float = inf) -> None:
@@ -35,38 +35,34 @@ class Recipe:
         self.fields = integers(self.config)
         if len(self.fields) > _MOST_FIELDS:
             message = N_("This configuration has more than {most} sizes: its formula is not looked for.")
-            raise Refused.because(message, most=f"{_MOST_FIELDS:,}")
+            raise Refused.because(message, most=_MOST_FIELDS)
         least = minimal(kind, self.config, until)
         self.given = dict(changes) if least is None else least
         self._nested = {name: _as_given(value) for name, value in vars(self.config).items() if is_config(value)}
         self.follows: set[str] = set()  # fields that the class derives from others
-        self.leaders: dict[str, list[str]] = {}  # the others of each, and of what changes with it
+        self.leaders: dict[str, list[str]] = {}  # field -> the fields with which it changes
         self._look_for_followers(until)
 
     def changed(self, values: Mapping[str, Any]) -> Any:
-        """The configuration with other values of some fields. Raises what its class raises."""
+        """Return the configuration with some fields changed. Raises what its class raises."""
         given = deepcopy(self.given)
         for path, value in values.items():
             self._put(given, path, value)
         return self.kind(**given)
 
-    def lists_along(self, field: str) -> list[str]:
-        """The lists of the same configuration that have as many entries as the field says."""
+    def lists_along(self, field: str) -> dict[str, list[Any]]:
+        """The lists of the same configuration that have as many entries as the field says, by path."""
         above = field.rpartition(".")[0]
         prefix = f"{above}." if above else ""
         length = self.fields[field]
-        return [
-            prefix + name
-            for name, value in vars(self.value(above)).items()
+        config = self.config
+        for step in _steps(above):
+            config = config[step] if isinstance(step, int) else getattr(config, step)
+        return {
+            prefix + name: value
+            for name, value in vars(config).items()
             if isinstance(value, list) and len(value) == length > 1 and not name.startswith("_")
-        ]
-
-    def value(self, path: str) -> Any:
-        """What is at a path."""
-        value = self.config
-        for step in _steps(path):
-            value = value[step] if isinstance(step, int) else getattr(value, step)
-        return value
+        }
 
     def _put(self, given: dict[str, Any], path: str, value: Any) -> None:
         steps = _steps(path)
@@ -83,7 +79,7 @@ class Recipe:
         place[steps[-1]] = value
 
     def _look_for_followers(self, until: float) -> None:
-        """What changes when a field is changed: what follows it, unless it follows others itself."""
+        """Change each field: the fields that change with it follow it, unless it follows others itself."""
         for path, value in self.fields.items():
             leads = path not in self.follows
             if thread_time() > until:
@@ -91,7 +87,7 @@ class Recipe:
             for other in (2 * value, value + 1):
                 try:
                     after = integers(self.changed({path: other}))
-                except Exception:  # transformers raises whatever it likes
+                except Exception:  # transformers raises exceptions of all types
                     continue
                 moved = [name for name, here in self.fields.items() if name != path and after.get(name, here) != here]
                 if after.get(path) == other:
@@ -99,11 +95,11 @@ class Recipe:
                         self.leaders.setdefault(name, []).append(path)
                     self.follows |= {*moved} if leads else set()
                 elif leads and value > 0:
-                    self.follows.add(path)  # set by others, whatever is said
+                    self.follows.add(path)  # derived even if it is given
 
 
 def inside(config: Any, cls: Any) -> str:
-    """The name of the configuration in a type's that a class takes, such as the text's; "" if it takes that itself."""
+    """The name of the nested configuration that a class takes, such as the text's; "" if it takes its type's own."""
     if cls.config_class is config:
         return ""
     return next((name for name, inner in config.sub_configs.items() if inner is cls.config_class), "")
@@ -118,20 +114,20 @@ def recipe_of(config: Any, cls: Any, given: Mapping[str, Any], until: float) -> 
 
 
 def configured(config: Any, cls: Any, given: Mapping[str, Any]) -> Any:
-    """The configuration that a class takes: its type's, or as transformers' AutoModel does, the text's in it."""
+    """The configuration that a class takes: its type's own or, as transformers' AutoModel does, the text's in it."""
     here, inner = config(**deepcopy(dict(given))), inside(config, cls)
     return (getattr(here, inner) or cls.config_class()) if inner else here
 
 
 def integers(config: Any) -> dict[str, int]:
-    """Every whole number of a configuration, by its path."""
+    """Every integer of a configuration, by its path."""
     found = dict(_integers(config, "", 0))
     labels = getattr(config, "num_labels", None)
     return found | ({"num_labels": labels} if isinstance(labels, int) else {})
 
 
 def left_open(config: Any) -> list[str]:
-    """The whole numbers that a configuration may have and does not."""
+    """The integer fields of a configuration that are None."""
     kinds: dict[str, Any] = {}
     for above in type(config).__mro__:
         kinds |= vars(above).get("__annotations__", {})
@@ -166,7 +162,7 @@ def _steps(path: str) -> list[str | int]:
 
 
 def minimal(kind: Any, config: Any, until: float = inf) -> dict[str, Any] | None:
-    """The fewest arguments, in their order, with which a class makes the same configuration; None if none do.
+    """The fewest arguments, in order, with which a class makes the same configuration; None if there are none.
 
     Raises Ended when the time is up.
     """
@@ -183,7 +179,7 @@ def minimal(kind: Any, config: Any, until: float = inf) -> dict[str, Any] | None
             given[name] = deepcopy(value)
     except Ended:
         raise
-    except Exception:  # transformers raises whatever it likes
+    except Exception:  # transformers raises exceptions of all types
         return None
     return given
 

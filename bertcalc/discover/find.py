@@ -1,9 +1,8 @@
-"""From experiments to formulas: fit, try on fresh configurations, and fit again with what was wrong."""
+"""From experiments to formulas: fit, test on fresh configurations, and fit again with those that were wrong."""
 
 from collections.abc import Sequence
 from typing import NamedTuple
 
-from bertcalc.discover.build import reason
 from bertcalc.discover.fit import Step
 from bertcalc.discover.lab import Failure, Lab, Sample
 from bertcalc.discover.tables import Kind, Tables, agrees
@@ -15,12 +14,12 @@ FRESH_ALL = 6
 _TOGETHER = 6
 _ROUNDS = 5
 _STEPS = 20
-_NOT_ENOUGH = reason(N_("too few configurations with every field changed could be built"))
-_WRONG = reason(N_("its formula was wrong for another configuration"))
+_NOT_ENOUGH = Problem.of(N_("too few configurations with every field changed could be built"))
+_WRONG = Problem.of(N_("its formula was wrong for another configuration"))
 
 
 class Findings(NamedTuple):
-    """The formulas that are right for every fresh configuration, and why there is none for the others."""
+    """The formulas that are right for every fresh configuration, and why the other tensors have none."""
 
     kinds: dict[str, list[Kind]]
     unexplained: dict[str, Problem]
@@ -29,7 +28,7 @@ class Findings(NamedTuple):
 
 
 def find(lab: Lab, more: Sequence[Sample] = ()) -> Findings:
-    """The formulas of all tensors of a class whose fields were looked at; ``more`` are samples to learn from, too."""
+    """Find the formulas of all tensors of a class after ``lab.look``; ``more`` are further samples to fit."""
     tables = Tables(lab.free)
     for sample in [*_first(lab), *more]:
         tables.add(sample)
@@ -67,7 +66,7 @@ def find(lab: Lab, more: Sequence[Sample] = ()) -> Findings:
 
 
 def _first(lab: Lab) -> list[Sample]:
-    """The given sizes, each field changed alone, and some configurations with all changed."""
+    """Samples at the given sizes, with each field changed alone, and some with all fields changed."""
     alone = [{field: value} for field in lab.free for value in dict.fromkeys(lab.choices[field][:2])]
     alone += [{field: lab.at[field] + 7} for field in lab.free if field in lab.loose]
     found = [lab.base, lab.given, *(lab.build(changes) for changes in alone)]
@@ -76,7 +75,7 @@ def _first(lab: Lab) -> list[Sample]:
 
 
 def _fresh(lab: Lab, known: set[tuple[int, ...]]) -> list[Sample]:
-    """Configurations that no formula has seen: all fields changed, or half of them."""
+    """Samples that no formula was fitted to, with all fields changed, or half of them."""
     found: dict[tuple[int, ...], Sample] = {}
     for turn in range(4 * FRESH):
         everything = len(found) < FRESH_ALL
@@ -91,7 +90,7 @@ def _fresh(lab: Lab, known: set[tuple[int, ...]]) -> list[Sample]:
 
 
 def _steps(lab: Lab, kinds: dict[str, list[Kind]]) -> list[Sample]:
-    """Each value for more than a period of what is rounded, and some for what is a smaller of two."""
+    """Samples around each rounded term, for more than its period, and around each minimum and maximum."""
     fits = {fit for here in kinds.values() for kind in here for fit in (*kind.copies, *kind.shape)}
     found: list[Sample | Failure] = []
     for special in {special for fit in fits for special in fit.specials()}:
@@ -110,5 +109,5 @@ def _key(sample: Sample) -> tuple[int, ...]:
 
 
 def wrong(kinds: dict[str, list[Kind]], sample: Sample) -> list[str]:
-    """The folded names whose tensors are not what the formulas say."""
+    """The folded names whose tensors are not as their formulas say."""
     return [name for name, here in kinds.items() if not agrees(here, sample.tensors[name], sample.values)]

@@ -1,4 +1,4 @@
-"""A formula for a whole number that follows fields, found from samples alone: ``fit`` knows nothing of models.
+"""A formula for an integer that depends on fields, found from samples alone: ``fit`` knows nothing of models.
 
 >>> samples = [{"H": 8, "I": 20}, {"H": 16, "I": 20}, {"H": 8, "I": 40}, {"H": 24, "I": 60}, {"H": 40, "I": 28}]
 >>> str(fit(samples, [2 * each["H"] + each["I"] + 3 for each in samples]).expression)
@@ -17,7 +17,7 @@ import sympy
 Values = Mapping[str, int]
 Number = int | Fraction
 
-# A coefficient such as 355/113 is no part of a model, but a sign that the terms are wrong.
+# A coefficient such as 355/113 is a sign that the terms are wrong.
 _LARGEST_DENOMINATOR = 16
 _PATIENCE = 20_000
 _MOST_PAIRS = 12
@@ -30,22 +30,19 @@ def symbol(field: str) -> Any:
     return sympy.Symbol(field, integer=True, positive=True)
 
 
-# Each of the following has the fields in it, its value for some sizes, and what it is in SymPy.
+# Each of the following classes has its value at some sizes, and its SymPy expression.
 
 
 class Step(NamedTuple):
-    """⌊(factor · field + plus - less) / by⌋, or rounded up; by is a number or another field, less one or none."""
+    """⌊(factor · field + plus - less) / by⌋, or rounded up, to a power; ``less`` is a field or ""."""
 
     field: str
     by: str | int
     up: bool = False
     plus: int = 0
     factor: Fraction = Fraction(1)
-    power: int = 1  # the patches of an image are a square
+    power: int = 1  # the patches of an image form a square
     less: str = ""  # every eighth layer from the fourth on
-
-    def fields(self) -> set[str]:
-        return {field for field in (self.field, self.by, self.less) if isinstance(field, str) and field}
 
     def value(self, values: Values) -> int:
         by = values[self.by] if isinstance(self.by, str) else self.by
@@ -56,19 +53,16 @@ class Step(NamedTuple):
     def expression(self) -> Any:
         by = symbol(self.by) if isinstance(self.by, str) else self.by
         less = symbol(self.less) if self.less else 0
-        inside = (_rational(self.factor) * symbol(self.field) + self.plus - less) / by
+        inside = (sympy.Rational(self.factor) * symbol(self.field) + self.plus - less) / by
         return (sympy.ceiling if self.up else sympy.floor)(inside) ** self.power
 
 
 class Bound(NamedTuple):
-    """The smaller of a field and another field or number, or the larger."""
+    """The minimum of a field and another field or a number, or the maximum."""
 
     field: str
     other: str | int
     larger: bool = False
-
-    def fields(self) -> set[str]:
-        return {self.field} | ({self.other} if isinstance(self.other, str) else set())
 
     def value(self, values: Values) -> int:
         other = values[self.other] if isinstance(self.other, str) else self.other
@@ -86,11 +80,11 @@ class Term(NamedTuple):
     over: tuple[str, ...] = ()
     special: Step | Bound | None = None
 
-    def fields(self) -> set[str]:
-        return {*self.times, *self.over} | (self.special.fields() if self.special else set())
+    def has(self, field: str) -> bool:
+        return field in (*self.times, *self.over, *(self.special or ()))
 
     def value(self, values: Values) -> Number:
-        """Its value, whole or not."""
+        """An int where it is whole, which is much faster, else a fraction."""
         above = prod(values[field] for field in self.times) * (self.special.value(values) if self.special else 1)
         return whole(Fraction(above, prod(values[field] for field in self.over))) if self.over else above
 
@@ -105,31 +99,27 @@ class Fit:
     def __init__(self, terms: Sequence[tuple[Fraction, Term]]) -> None:
         self.terms = tuple((coefficient, term) for coefficient, term in terms if coefficient)
 
-    def fields(self) -> set[str]:
-        return {field for _coefficient, term in self.terms for field in term.fields()}
-
     def value(self, values: Values) -> Fraction:
-        """Its value, which is not whole where a field does not divide as it did in the samples."""
+        """Its value, a fraction where a field does not divide as in the samples."""
         return sum((coefficient * term.value(values) for coefficient, term in self.terms), Fraction())
 
     def specials(self) -> list[Step | Bound]:
-        """Its parts that are rounded, or the smaller or larger of two."""
+        """Its steps and bounds."""
         return [term.special for _coefficient, term in self.terms if term.special]
 
     @cached_property
     def expression(self) -> Any:
-        """In SymPy, with the fields' names as symbols."""
-        return sympy.Add(*(_rational(coefficient) * term.expression() for coefficient, term in self.terms))
+        """Its SymPy expression, with the fields' names as symbols."""
+        return sympy.Add(*(sympy.Rational(coefficient) * term.expression() for coefficient, term in self.terms))
 
 
 def fit(samples: Sequence[Values], numbers: Sequence[int], *, counting: bool = False) -> Fit | None:
-    """The simplest formula that gives each sample its number, or None if there is none among those that are tried.
+    """Return the simplest formula that gives each sample its number, or None if no formula that is tried does.
 
     All samples have the same fields. Best are a first sample, some that differ from it in one field alone, and some
-    that differ in all. Tried are sums of products and quotients; then, with them, one part that is rounded, or the
-    smaller or larger of two: where the numbers say how many tensors there are (``counting``), every third layer of
-    L, else a size that is rounded up to a multiple. A formula is right for the samples; whether it is right for others
-    is for others to see.
+    that differ in all. Sums of products and quotients are tried first, then sums with one term that is rounded, or a
+    minimum or maximum: terms such as every third layer if the numbers say how many tensors there are (``counting``),
+    else sizes rounded up to a multiple. The formula is right for the samples; for other sizes, the caller has to check.
     """
     if len(set(numbers)) == 1:
         return Fit([(Fraction(numbers[0]), Term())])
@@ -137,17 +127,17 @@ def fit(samples: Sequence[Values], numbers: Sequence[int], *, counting: bool = F
     if known and _determined(known, samples, numbers) and (found := _of(known, samples, numbers, counting)):
         return found
     others = [field for field in samples[0] if field not in known]
-    for more in others:  # the larger of two is followed by changes of the other only where that is larger
+    for more in others:  # a maximum follows each of two fields only where that one is the larger
         fields = [*known, more]
         if _determined(fields, samples, numbers):
-            specials = [term for term in _specials(fields, samples, numbers, counting) if more in term.fields()]
+            specials = [term for term in _specials(fields, samples, numbers, counting) if term.has(more)]
             if found := _search(_Table.of(specials, fields, samples), None, numbers, 1, 1):
                 return found
     return None
 
 
 def _of(fields: list[str], samples: Sequence[Values], numbers: Sequence[int], counting: bool) -> Fit | None:
-    """The simplest formula of these fields."""
+    """The simplest formula with these fields."""
     products = _Table.of(_products(fields), fields, samples)
     if found := _search(products, None, numbers, 1, 3):
         return found
@@ -160,7 +150,7 @@ def _of(fields: list[str], samples: Sequence[Values], numbers: Sequence[int], co
 
 
 def _alone(samples: Sequence[Values], numbers: Sequence[int]) -> list[str]:
-    """The fields that change the number when nothing else changes."""
+    """The fields that change the number when they change alone."""
     found: set[str] = set()
     for (one, first), (other, second) in combinations(zip(samples, numbers, strict=True), 2):
         if first != second:
@@ -180,7 +170,7 @@ def _determined(fields: list[str], samples: Sequence[Values], numbers: Sequence[
 
 
 def _products(fields: list[str]) -> list[Term]:
-    """The simplest first."""
+    """Products and quotients of fields, the simplest first."""
     single = [Term((field,)) for field in fields]
     pairs = [Term(pair) for pair in combinations_with_replacement(fields, 2)]
     quotients = [
@@ -191,7 +181,7 @@ def _products(fields: list[str]) -> list[Term]:
 
 
 def _specials(fields: list[str], samples: Sequence[Values], numbers: Sequence[int], counting: bool) -> list[Term]:
-    """Terms with a part that is rounded, or with the smaller or larger of two."""
+    """Terms with a step or a bound."""
     found: list[Step | Bound] = []
     common = gcd(*numbers)
     for field in fields:
@@ -219,11 +209,10 @@ class _Table(NamedTuple):
 
     terms: list[Term]
     columns: list[list[Number]]
-    pairs: dict[str, list[tuple[int, int]]]  # samples that differ in one field alone
+    pairs: dict[str, list[tuple[int, int]]]  # field -> pairs of samples that differ in it alone
 
     @classmethod
     def of(cls, terms: list[Term], fields: list[str], samples: Sequence[Values]) -> "_Table":
-        """With the values for these samples."""
         pairs: dict[str, list[tuple[int, int]]] = {field: [] for field in fields}
         for one, other in combinations(range(len(samples)), 2):
             differ = [field for field in fields if samples[one][field] != samples[other][field]]
@@ -233,8 +222,8 @@ class _Table(NamedTuple):
 
 
 def _search(table: _Table, one: _Table | None, numbers: Sequence[int], least: int, most: int) -> Fit | None:
-    """A sum of at least and at most so many terms; one of them is of the second table if there is one."""
-    patience = iter(range(_PATIENCE))  # a term that is tried takes one
+    """Return a sum of ``least`` to ``most`` terms and a constant, at most one of them from the table ``one``."""
+    patience = iter(range(_PATIENCE))  # each term that is tried takes one
     most = min(most, len(numbers) - 3)  # a formula with as many coefficients as samples fits anything
     try:
         for depth in range(least, most + 1):
@@ -242,7 +231,7 @@ def _search(table: _Table, one: _Table | None, numbers: Sequence[int], least: in
                 return Fit(found)
             if depth == 2 and (found := _two(table, one, numbers, patience)):
                 return Fit(found)
-    except StopIteration:  # the search was long enough
+    except StopIteration:  # out of patience
         pass
     return None
 
@@ -250,7 +239,7 @@ def _search(table: _Table, one: _Table | None, numbers: Sequence[int], least: in
 def _peel(
     table: _Table, special: _Table | None, rest: list[Number], depth: int, patience: Iterator[int]
 ) -> list[tuple[Fraction, Term]] | None:
-    """Take one term away after the other: each explains all that one field changes by itself."""
+    """Take away one term after the other, each of which explains all changes by one field alone."""
     if all(number == rest[0] for number in rest):
         return [(Fraction(rest[0]), Term())]
     if depth == 0:
@@ -287,7 +276,7 @@ def _peel(
 
 
 def _choices(table: _Table, one: _Table | None) -> Iterator[tuple[Term, list[Number], _Table | None]]:
-    """Terms to take away, and what may be taken of the second table after that."""
+    """Yield each term that may be taken away, its column, and the table of specials that is left then."""
     for term, column in zip(table.terms, table.columns, strict=True):
         yield term, column, one
     if one:
@@ -298,7 +287,7 @@ def _choices(table: _Table, one: _Table | None) -> Iterator[tuple[Term, list[Num
 def _two(
     table: _Table, one: _Table | None, numbers: Sequence[int], patience: Iterator[int]
 ) -> list[tuple[Fraction, Term]] | None:
-    """Two terms with the same field, and a constant, by elimination: (2 w + 1) h."""
+    """Find two terms that have a field in common, and a constant, by elimination: (2 w + 1) h."""
     right = [number - numbers[0] for number in numbers]
     rows = range(1, len(numbers))
     those, others = _moved(table), _moved(one) if one else None
@@ -323,18 +312,11 @@ def _two(
 
 
 def _moved(table: _Table) -> list[tuple[Term, list[Number], list[Number]]]:
-    """The terms with what they are more than in the first sample, and what they are."""
-    columns = table.columns
-    return [
-        (term, [value - column[0] for value in column], column)
-        for term, column in zip(table.terms, columns, strict=True)
-    ]
+    """The terms with their differences from the first sample, and their columns."""
+    columns = zip(table.terms, table.columns, strict=True)
+    return [(term, [value - column[0] for value in column], column) for term, column in columns]
 
 
 def whole(number: Fraction) -> Number:
-    """As an int where it is one: that is much faster."""
+    """An int if the number is whole: ints are much faster."""
     return number.numerator if number.denominator == 1 else number
-
-
-def _rational(number: Fraction) -> Any:
-    return sympy.Rational(number.numerator, number.denominator)

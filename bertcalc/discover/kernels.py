@@ -1,7 +1,7 @@
-"""Operations on the meta device: of those that are alike, as in layers that are alike, PyTorch is asked for one.
+"""A cache of operations on the meta device: PyTorch is asked once for those that are alike, as in equal layers.
 
-What a tensor without numbers is after an operation follows from shapes. PyTorch works that out in Python, which takes
-longer than all else in a forward pass.
+The result of an operation on tensors without numbers follows from their shapes. PyTorch works it out in Python, which
+takes longer than the rest of a forward pass.
 """
 
 from collections.abc import Callable, Mapping
@@ -9,13 +9,13 @@ from typing import Any
 
 
 class Kernels:
-    """Gives what PyTorch gives for operations, as far as tensors without numbers can tell."""
+    """Returns what PyTorch returns for operations, as far as tensors without numbers can tell."""
 
     def __init__(self) -> None:
         self._known: dict[Any, Callable[[Any], Any]] = {}
 
     def __call__(self, func: Any, args: Any, kwargs: Mapping[str, Any]) -> Any:
-        """What it returns: new tensors, or the one that is changed where it is."""
+        """Return new tensors, or the first argument where the operation changes that in place."""
         key = (func, _alike(args, func), _alike(tuple(sorted(kwargs.items())), func))
         if key in self._known:
             return self._known[key](args)
@@ -26,10 +26,10 @@ class Kernels:
 
 
 def _alike(given: Any, func: Any) -> Any:
-    """The same for arguments of which an operation makes tensors of the same kind."""
+    """A key that is equal for arguments with which an operation gives tensors of the same shapes and types."""
     import torch
 
-    if isinstance(given, torch.Tensor):  # what follows from numbers is never alike
+    if isinstance(given, torch.Tensor):  # a tensor with numbers equals no other
         return (given.shape, given.stride(), given.dtype) if given.is_meta else object()
     if isinstance(given, list | tuple):
         return tuple(_alike(each, func) for each in given)
@@ -38,7 +38,7 @@ def _alike(given: Any, func: Any) -> Any:
 
 
 def _again(func: Any, result: Any, args: Any, kwargs: Mapping[str, Any]) -> Callable[[Any], Any] | None:
-    """What gives such a result once more; None for a view, and for what has numbers."""
+    """A function that makes such a result again; None for a view, and for a result with numbers."""
     import torch
     from torch.utils._pytree import tree_leaves
 

@@ -1,4 +1,4 @@
-"""Experiments with a real class: which fields matter, sizes that it takes, and what its tensors are then."""
+"""Experiments with a real class: which fields matter, which sizes it takes, and which tensors it has then."""
 
 import re
 from collections.abc import Callable, Mapping, Set
@@ -8,13 +8,13 @@ from random import Random
 from time import thread_time
 from typing import Any, NamedTuple
 
-from bertcalc.discover.build import Ended, Folded, Refused, not_built, reason
+from bertcalc.discover.build import Ended, Folded, Refused, not_built
 from bertcalc.discover.fields import Recipe
 from bertcalc.problem import Problem
 from bertcalc.text import N_
 
 Values = dict[str, int]
-# What is looked at: the tensors of the model of a configuration, or the products of a call of it.
+# Returns the tensors of a configuration's model, or the matrix products of a call of it, until a time is up.
 Measure = Callable[[Any, float], Folded]
 Progress = Callable[[str, int, int], None]
 
@@ -27,16 +27,16 @@ _DEPTH = re.compile("layer|block|depth")
 
 
 class Sample(NamedTuple):
-    """A configuration that was built: the fields' values, and the tensors."""
+    """A configuration that was built: the values of its fields, and its tensors."""
 
     values: Values
     tensors: Folded
 
 
 class Failure(NamedTuple):
-    """A configuration that transformers refuses, or that has other tensors, and why.
+    """A configuration that transformers refuses, or one with tensors of other names or ranks, and why.
 
-    Of other tensors it is said with which ``changes`` there are any.
+    If it was not refused, the reason lacks the value of ``changes``, the fields with which it happened.
     """
 
     values: Values
@@ -48,42 +48,33 @@ class Lab:
     """Builds a class again and again, each configuration once.
 
     ``free`` are the fields that can be changed and matter, ``idle`` those that change no tensor, ``held`` those that
-    cannot be changed with the same tensors as a result; ``links`` are fields that have to be changed with another: a
-    field, the one that it follows, and the ratio.
+    keep their given value, as no other gives the same names of tensors; ``links`` are fields that have to change with
+    another one.
     """
 
-    def __init__(self, recipe: Recipe, measure: Measure, *, until: float, progress: Progress, seed: int = 0) -> None:
+    def __init__(self, recipe: Recipe, measure: Measure, *, until: float, progress: Progress) -> None:
         self.recipe, self.measure, self.until, self.progress = recipe, measure, until, progress
-        self.random = Random(seed)
+        self.random = Random(0)
         self.here = {name: value for name, value in recipe.fields.items() if name not in recipe.follows}
         self.free: list[str] = []
         self.idle: list[str] = []
         self.held: list[str] = []
-        self.links: dict[str, tuple[str, int, int]] = {}  # the field that one follows, and its share as a ratio
-        self.lists: dict[str, list[str]] = {}  # field -> lists that get as long as it says
+        self.links: dict[str, tuple[str, int, int]] = {}  # field -> the field that it follows, and their ratio
+        self.lists: dict[str, dict[str, list[Any]]] = {}  # field -> lists whose length it is, by path
         self.counts: set[str] = set()  # fields that say how many tensors there are
         self.loose: set[str] = set()  # fields that may have any value, as far as is known
         self.choices: dict[str, list[int]] = {}
-        self.fewer: list[str] = []  # fields of which there are fewer than given
-        self._built: dict[tuple[tuple[str, int], ...], Sample | Failure] = {}
-        self.at = dict(self.here)  # where fields are changed from: as given, but for fewer layers
+        self.fewer: list[str] = []  # fields that are less than given, so that building is fast
+        self.built: dict[tuple[tuple[str, int], ...], Sample | Failure] = {}  # all that was tried, by what was changed
+        self.at = dict(self.here)  # the values that fields are changed from: as given, but with fewer layers
         base = self.build({})
         if isinstance(base, Failure):
             raise Refused(base.reason)
         self.base = self.given = base
         self._shrink()
 
-    @property
-    def builds(self) -> int:
-        """How many configurations were tried."""
-        return len(self._built)
-
-    def known(self) -> list[Sample | Failure]:
-        """Everything that was tried."""
-        return list(self._built.values())
-
     def without(self, fields: list[str]) -> "Lab":
-        """The same with fields that stay as they are given."""
+        """Return a lab in which these fields stay as given."""
         twin = copy(self)
         twin.free = [name for name in self.free if name not in fields]
         twin.held = [*self.held, *(field for field in fields if field not in self.held)]
@@ -94,15 +85,15 @@ class Lab:
         return twin
 
     def build(self, changes: Mapping[str, int]) -> Sample | Failure:
-        """A configuration with these values; what is linked follows. Raises Ended when the time is up."""
+        """Build a configuration with these values; linked fields follow. Raises Ended when the time is up."""
         if thread_time() > self.until:
             raise Ended
         changes = {name: self.at[name] for name in self.fewer} | {**changes}
         changes = {name: value for name, value in changes.items() if self.here[name] != value}
         key = tuple(sorted(changes.items()))
-        if key not in self._built:
-            self._built[key] = self._build(changes)
-        return self._built[key]
+        if key not in self.built:
+            self.built[key] = self._build(changes)
+        return self.built[key]
 
     def _build(self, changes: dict[str, int]) -> Sample | Failure:
         numbers = self.here | changes
@@ -111,19 +102,19 @@ class Lab:
             built = self.measure(self.config(changes), self.until)
         except Refused as error:
             return Failure(numbers, error.problem)
-        sample = Sample(numbers, built)
-        return sample if self._alike(built) else Failure(numbers, _difference(self.base.tensors, built), refused=False)
+        if hasattr(self, "base") and _ranks(built) != _ranks(self.base.tensors):
+            return Failure(numbers, _difference(self.base.tensors, built), refused=False)
+        return Sample(numbers, built)
 
     def config(self, changes: Mapping[str, int]) -> Any:
-        """The configuration, or call, when some fields are changed; what is linked follows. Raises Refused."""
+        """The configuration, or call, with some fields changed; linked fields follow. Raises Refused."""
         values: dict[str, Any] = dict(self._linked(changes))
         for name in self.lists.keys() & changes.keys():
-            for path in self.lists[name]:
-                entries = self.recipe.value(path)
+            for path, entries in self.lists[name].items():
                 values[path] = (entries * (changes[name] // len(entries) + 1))[: changes[name]]
         try:
             return self.recipe.changed(values)
-        except Exception as error:  # transformers raises whatever it likes
+        except Exception as error:  # transformers raises exceptions of all types
             raise not_built(error, line=-1) from None
 
     def _linked(self, changes: Mapping[str, int]) -> Values:
@@ -137,7 +128,7 @@ class Lab:
         return values
 
     def _shrink(self) -> None:
-        """Fewer layers, where that leaves all kinds of tensors: models with 12 layers are built sooner than with 61."""
+        """Take fewer layers where that leaves all kinds of tensors: 12 layers are built sooner than 61."""
         for field, value in self.here.items():
             if value < _DEEP or not _DEPTH.search(field):
                 continue
@@ -151,16 +142,13 @@ class Lab:
                 self.fewer.remove(field)
                 self.at[field] = value
 
-    def _alike(self, built: Folded) -> bool:
-        return not hasattr(self, "base") or _ranks(built) == _ranks(self.base.tensors)
-
     def look(self) -> None:
-        """Sort the fields: what changing each one alone does."""
+        """Sort the fields by what changing each one alone does."""
         doubtful: list[str] = []
         for done, field in enumerate(self.here):
             self.progress(field, done, len(self.here))
-            if self.at[field] <= 0:
-                self._look_at_a_mark(field)
+            if self.at[field] <= 0:  # no size but a mark: it is held if it matters
+                (self.idle if self._is_base(self.build({field: 4})) else self.held).append(field)
             elif not self._look_at(field):
                 doubtful.append(field)
         for field in doubtful:
@@ -171,16 +159,11 @@ class Lab:
         for field in self.free:
             self._widen(field)
 
-    def _look_at_a_mark(self, field: str) -> None:
-        """Zero and -1 are no sizes but marks: they stay, and are said if they matter."""
-        changed = self.build({field: 4})
-        if isinstance(changed, Sample) and changed.tensors == self.base.tensors:
-            self.idle.append(field)
-        else:
-            self.held.append(field)
+    def _is_base(self, found: Sample | Failure) -> bool:
+        return isinstance(found, Sample) and found.tensors == self.base.tensors
 
     def _look_at(self, field: str) -> bool:
-        """False if no other value works by itself."""
+        """Sort a field by what other values do; False if no other value works alone."""
         good: list[int] = []
         changes = False
         for value in alternatives(self.at[field]):
@@ -201,7 +184,7 @@ class Lab:
         return True
 
     def _look_for_a_partner(self, field: str) -> None:
-        """A field that works only if a list, or another field, is changed with it."""
+        """Look for a list, or another field, with which this field can change."""
         here = self.at[field]
         self.held.append(field)
         if lists := self.recipe.lists_along(field):
@@ -222,15 +205,15 @@ class Lab:
             del self.links[other]
 
     def _again(self, field: str) -> bool:
-        for key in [key for key in self._built if any(name == field for name, _value in key)]:
-            del self._built[key]
+        for key in [key for key in self.built if any(name == field for name, _value in key)]:
+            del self.built[key]
         if self._look_at(field):
             self.held.remove(field)
             return True
         return False
 
     def _look_at_the_idle(self) -> None:
-        """What changes nothing upwards may do so downwards; what changes nothing alone may do so with others."""
+        """Free the idle fields that do change tensors, when they are halved or together with others."""
         small = {name: max(1, self.at[name] // 2) for name in self.idle if self.at[name] > 1}
         for name in self._guilty(small):
             found = self.build({name: small[name]})
@@ -240,11 +223,10 @@ class Lab:
                 self.choices[name] = [small[name]]
 
     def _guilty(self, changes: Values) -> list[str]:
-        """Those of the changes that do anything, found by halving."""
+        """The changes that have an effect, found by halving."""
         if not changes:
             return []
-        found = self.build(changes)
-        if isinstance(found, Sample) and found.tensors == self.base.tensors:
+        if self._is_base(self.build(changes)):
             return []
         if len(changes) == 1:
             return list(changes)
@@ -255,24 +237,17 @@ class Lab:
         ]
 
     def _widen(self, field: str) -> None:
-        """Whether any value works alone; if not, more that do."""
+        """Check whether any value works alone; if not, look for more values that do."""
         here = self.at[field]
         if all(isinstance(self.build({field: here + more}), Sample) for more in (1, 7)):
             self.loose.add(field)
-        else:
-            self._multiples(field)
-
-    def _multiples(self, field: str) -> None:
-        here = self.at[field]
+            return
         more = [here * above // below for above, below in _RATIOS if here * above % below == 0]
         new = [value for value in more[:8] if value > 0 and value not in (here, *self.choices[field])]
-        self.choices[field] = [
-            *self.choices[field],
-            *(value for value in new if isinstance(self.build({field: value}), Sample)),
-        ]
+        self.choices[field] += [value for value in new if isinstance(self.build({field: value}), Sample)]
 
     def tight(self, fields: list[str]) -> "Lab":
-        """The same, but what these fields divide, or what divides them, stays so: large grow, small shrink."""
+        """Return a lab in which these fields keep their divisors or multiples: large ones grow, small ones shrink."""
         twin = copy(self)
         twin.loose = self.loose - set(fields)
         twin.choices = dict(self.choices)
@@ -301,7 +276,7 @@ class Lab:
         return value
 
     def together(self, fields: list[str], *, fresh: bool = False, tries: int = 30) -> Sample | None:
-        """A configuration in which all of these fields have other values, or None if none was found."""
+        """A sample in which all of these fields have other values, or None if none was found."""
         for _try in range(tries):
             found = self.build({field: self.draw(field, fresh) for field in fields})
             if isinstance(found, Sample):
@@ -310,7 +285,7 @@ class Lab:
 
 
 def alternatives(value: int) -> list[int]:
-    """Other values for a field that are likely to divide, and be divided by, what this value does."""
+    """Other values for a field, likely to divide, and be divided by, the same numbers as this value."""
     if value >= _SMALL:
         return [2 * value, 3 * value, value // 2, value + 1, value - 1]
     return [other for other in (2 * value, value // 2, 3 * value, value + 1, value - 1) if other not in (0, value)]
@@ -332,14 +307,18 @@ def _difference(base: Folded, built: Folded) -> Problem:
     more, less = (_listed(one.keys() - other.keys()) for one, other in ((built, base), (base, built)))
     if more and less:
         message = N_("with {changes}, the model has {more} and lacks {less}, and no condition was found that says when")
-        return reason(message, more=more, less=less)
+        return Problem.of(message, more=more, less=less)
     if more:
-        return reason(N_("with {changes}, the model has {more}, and no condition was found that says when"), more=more)
+        return Problem.of(
+            N_("with {changes}, the model has {more}, and no condition was found that says when"), more=more
+        )
     if less:
         message = N_("with {changes}, the model lacks {less}, and no condition was found that says when")
-        return reason(message, less=less)
+        return Problem.of(message, less=less)
     name = next(name for name, ranks in _ranks(base).items() if ranks != _ranks(built)[name])
-    return reason(N_("with {changes}, {name} is of another kind, and no condition was found that says when"), name=name)
+    return Problem.of(
+        N_("with {changes}, {name} is of another kind, and no condition was found that says when"), name=name
+    )
 
 
 def _listed(names: Set[str]) -> str:

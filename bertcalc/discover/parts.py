@@ -1,9 +1,10 @@
-"""A class that was discovered, in parts: its components, and the modules of its tree, each with its tensors."""
+"""The parts of a discovered class: its components, and the modules of its tree, each with its tensors."""
 
 import re
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from math import prod
+from os.path import commonprefix
 from typing import Any, NamedTuple
 
 import sympy
@@ -12,10 +13,10 @@ from bertcalc.discover.result import Discovered, Tensors, exact
 from bertcalc.text import N_
 from bertcalc.tree.totals import Component
 
-MOST = 12  # parts that are shown beside each other, if they need not be more
+MOST = 12  # parts that are shown beside each other, unless a module has more
 _FEW = 4
 
-# The four colours of the pages. What is in no layer, no embedding and no head is often a last norm.
+# The components in the pages' four colors. "Other parts" are in no layer, embedding or head, often a last norm.
 NAMES: dict[Component, str] = {
     "embeddings": N_("embeddings"),
     "encoder": N_("layers"),
@@ -32,7 +33,7 @@ class Part(NamedTuple):
     """A module, or a single tensor, with all tensors in it; its path has * for numbers."""
 
     path: str
-    name: str  # the path without what all parts beside it begin with
+    name: str  # the path without the prefix of all parts beside it
     component: Component
     tensors: tuple[Tensors, ...]
 
@@ -41,7 +42,7 @@ class Part(NamedTuple):
 
 
 class Group(NamedTuple):
-    """Tensors of which there are equally many copies: how many, and the elements of one of each, as expressions."""
+    """Tensors with equal numbers of copies: that number, and the elements of one copy of each, as expressions."""
 
     copies: Any
     one: Any
@@ -49,25 +50,25 @@ class Group(NamedTuple):
 
 
 def count(tensors: Iterable[Tensors], values: Mapping[str, int]) -> int:
-    """The parameters of tensors with these sizes."""
+    """The number of parameters of tensors at these sizes."""
     return sum(int(prod(exact(each, values) for each in (one.copies, *one.shape))) for one in tensors)
 
 
 def component_of(name: str) -> Component:
-    """The component of a tensor or module, by its name."""
+    """The component of a tensor or module, judged by its name."""
     if "*" in name:
         return "encoder"
     return "head" if _HEAD.search(name) else "embeddings" if _EMBEDDINGS.search(name) else "pooler"
 
 
 def components(found: Discovered) -> dict[Component, tuple[Tensors, ...]]:
-    """The tensors of each component that there is."""
+    """The tensors of each component that has any."""
     by_name = {kind: tuple(one for one in found.tensors if component_of(one.name) == kind) for kind in NAMES}
     return {kind: tensors for kind, tensors in by_name.items() if tensors}
 
 
 def groups(tensors: Sequence[Tensors], values: Mapping[str, int]) -> list[Group]:
-    """Tensors by their number of copies, those with the most parameters first."""
+    """The tensors grouped by their number of copies, the group with the most parameters first."""
     by_copies: dict[Any, list[Tensors]] = {}
     for one in tensors:
         by_copies.setdefault(one.copies, []).append(one)
@@ -79,21 +80,19 @@ def groups(tensors: Sequence[Tensors], values: Mapping[str, int]) -> list[Group]
 
 
 def parts(found: Discovered, path: str = "", most: int = MOST) -> list[Part]:
-    """The parts of the module at a path, the largest first (of the sizes that were given); all of them without one.
+    """The parts of the module at a path, or of the whole model, the largest at the given sizes first.
 
-    Without a path, modules are replaced by what is in them, as long as there are few, to the parts of a layer.
-    Raises KeyError where there is no such module.
+    Without a path, modules are replaced by their parts as long as there are few, down to the parts of a layer.
+    Raises KeyError if there is no such module.
     """
     inside = [one for one in found.tensors if _is_in(one.name, path)]
     if not inside or any(one.name == path for one in inside):
         raise KeyError(path)
     rows = _children(path, inside)
     while path == "" or len(rows) == 1:
-        larger = sorted(
-            (row for row in rows if _may_open(row, rows, whole=path == "")),
-            key=lambda row: -count(rows[row], found.fields),
-        )
-        # All at once, so that a text and a vision model are shown alike; where there are few, the largest.
+        opening = [row for row in rows if _may_open(row, rows, whole=path == "")]
+        larger = sorted(opening, key=lambda row: -count(rows[row], found.fields))
+        # All at once, so that a text and a vision model are shown alike; where there are few, the largest that fits.
         for opened in (larger, *([row] for row in larger if len(rows) < _FEW)):
             more = {name: each for row in opened for name, each in _children(row, rows[row]).items()}
             wider = {row: tensors for row, tensors in rows.items() if row not in opened} | more
@@ -108,7 +107,7 @@ def parts(found: Discovered, path: str = "", most: int = MOST) -> list[Part]:
 
 
 def folded(shown: Sequence[Part], most: int, values: Mapping[str, int]) -> list[Part]:
-    """The parts with the smallest of them as one, where there are more than so many; it opens nothing."""
+    """The parts, of which the smallest are merged if there are more than ``most``; the merged part opens nothing."""
     if len(shown) <= most:
         return list(shown)
     rest = tuple(one for part in shown[most - 1 :] for one in part.tensors)
@@ -116,7 +115,7 @@ def folded(shown: Sequence[Part], most: int, values: Mapping[str, int]) -> list[
 
 
 def openable(found: Discovered) -> list[str]:
-    """The paths of all modules that have more than one part, from the outside to the inside."""
+    """The paths of all modules that have more than one part, outer modules first."""
     paths: dict[str, None] = {}
     for one in found.tensors:
         steps = _steps(one.name)
@@ -136,21 +135,15 @@ def _may_open(row: str, rows: Mapping[str, Sequence[Tensors]], *, whole: bool) -
 
 def _children(path: str, tensors: Iterable[Tensors]) -> dict[str, list[Tensors]]:
     found: dict[str, list[Tensors]] = {}
-    depth = len(_steps(path)) if path else 0
+    depth = len(_steps(path))
     for one in tensors:
         found.setdefault(".".join(_steps(one.name)[: depth + 1]), []).append(one)
     return found
 
 
 def _steps(name: str) -> list[str]:
-    """The steps of a path; a number belongs to what is numbered."""
-    steps: list[str] = []
-    for step in name.split("."):
-        if step == "*" and steps:
-            steps[-1] += ".*"
-        else:
-            steps.append(step)
-    return steps
+    """The steps of a path; a number is part of the step before it."""
+    return re.findall(r"[^.]+(?:\.\*(?=\.|$))*", name)
 
 
 def _is_in(name: str, path: str) -> bool:
@@ -158,9 +151,9 @@ def _is_in(name: str, path: str) -> bool:
 
 
 def _names(paths: Iterable[str]) -> dict[str, str]:
-    """Paths without the steps that all begin with, and without one that most do, around a model's body."""
+    """Paths without their common prefix, and without the name of a model's body beside a head."""
     listed = list(paths)
-    shared = max((at + 1 for at, sign in enumerate(listed[0]) if sign == "." and _all_begin(listed, at + 1)), default=0)
+    shared = commonprefix(listed).rfind(".") + 1  # noqa: RUF071 # of characters, up to the last point
     names = {path: path[shared:] for path in listed}
     [(first, number)] = Counter(name.partition(".")[0] for name in names.values()).most_common(1)
     shorter = {path: name.removeprefix(f"{first}.") for path, name in names.items()}
@@ -174,11 +167,7 @@ def _names(paths: Iterable[str]) -> dict[str, str]:
     return shorter if is_body and not shared else names
 
 
-def _all_begin(paths: Sequence[str], length: int) -> bool:
-    return all(path.startswith(paths[0][:length]) and len(path) > length for path in paths)
-
-
 def _largest(tensors: Sequence[Tensors], values: Mapping[str, int]) -> Component:
-    """The component that most of the parameters belong to."""
+    """The component with the most parameters."""
     sums = {kind: count([one for one in tensors if component_of(one.name) == kind], values) for kind in NAMES}
     return max(sums, key=lambda kind: sums[kind])

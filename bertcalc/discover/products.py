@@ -1,7 +1,7 @@
-"""The matrix products of a forward pass on the meta device, recorded in the form of tensors: names and shapes.
+"""The matrix products of a forward pass on the meta device, recorded like tensors: names and shapes.
 
-A product of m x k numbers by k x n has the shape (m, k, n); a batch of them, or the places of a convolution, come
-first. So the number of multiply-adds is the product of the sides, as the number of parameters is that of a tensor, and
+A product of m x k numbers by k x n has the shape (m, k, n); a batch of them, or the positions of a convolution, come
+first. So the number of multiply-adds is the product of the sides, like the number of parameters of a tensor, and
 formulas are found for both in the same way.
 """
 
@@ -14,7 +14,7 @@ from threading import get_ident
 from time import thread_time
 from typing import Any, NamedTuple
 
-from bertcalc.discover.build import NUMBER, Ended, Folded, Refused, Shape, made, not_built, reason
+from bertcalc.discover.build import NUMBER, Ended, Folded, Refused, Shape, made, not_built
 from bertcalc.discover.fields import Recipe, is_config
 from bertcalc.discover.kernels import Kernels
 from bertcalc.discover.result import Computed
@@ -22,15 +22,15 @@ from bertcalc.problem import InputError, Problem
 from bertcalc.text import N_
 
 BATCH, LENGTH, CHOICES = "batch_size", "sequence_length", "num_choices"
-# Some models look into a mask, which has no numbers on the meta device, and some into what they make without one.
+# Some models read the numbers of a mask, which it lacks on the meta device, and some those of the mask they make.
 MASKS = (("attention_mask", "decoder_attention_mask"), (), ("decoder_attention_mask",), ("attention_mask",))
 _HERE = {BATCH: 3, LENGTH: 48}
 _MOST_PRODUCTS = 100_000
-_COMPARED = 4  # besides the proof of each product's shape, with all that are recorded
+_COMPARED = 4  # whole passes; each product's shape is checked as well when it is recorded
 
 
 class Call(NamedTuple):
-    """A configuration, how many tokens go through the model that it makes, and for which of them masks are given."""
+    """A configuration, the sizes of the input of its model, and the names of the masks in it."""
 
     config: Any
     sizes: Mapping[str, int]
@@ -38,7 +38,7 @@ class Call(NamedTuple):
 
 
 class Calls(Recipe):
-    """A recipe for calls: of a configuration, and with the sizes of what goes through the model."""
+    """A recipe for calls: its fields are those of a configuration and the sizes of the input."""
 
     def __init__(self, recipe: Recipe, cls: Any, masks: tuple[str, ...]) -> None:
         self.recipe, self.masks = recipe, masks
@@ -49,25 +49,22 @@ class Calls(Recipe):
         self.follows = recipe.follows
 
     def changed(self, values: Mapping[str, Any]) -> Call:
-        """The call with other values of some sizes. Raises what the configuration's class raises."""
+        """Return the call with some sizes changed. Raises what the configuration's class raises."""
         sizes = {name: values.get(name, here) for name, here in self.sizes.items()}
         others = {name: each for name, each in values.items() if name not in sizes}
         return Call(self.recipe.changed(others), sizes, self.masks)
 
-    def lists_along(self, field: str) -> list[str]:
-        return [] if field in self.sizes else self.recipe.lists_along(field)
-
-    def value(self, path: str) -> Any:
-        return self.recipe.value(path)
+    def lists_along(self, field: str) -> dict[str, list[Any]]:
+        return {} if field in self.sizes else self.recipe.lists_along(field)
 
 
 def products(cls: Any, call: Call, until: float) -> Folded:
-    """The matrix products of a forward pass: names with * for numbers, and for each the numbers and the shape.
+    """Return the matrix products of a forward pass: names with * for numbers, each with its numbers and their shapes.
 
-    A name says the module, and the line of the program where a module has several products. The last number counts the
-    products of that name in one module. Attention is eager; experts are computed for each token by itself, which is
-    the same number of multiply-adds as sorted by experts, and does not depend on which are chosen. Raises Refused, or
-    Ended when the time is up.
+    A name is that of the module, with the line of code unless the module is PyTorch's own. The last number counts the
+    products of that name in one module. Attention is eager; experts are computed for each token by itself, which takes
+    as many multiply-adds as sorting tokens by experts, and does not depend on the experts that are chosen. Raises
+    Refused, or Ended when the time is up.
     """
     recorder = _recorder(until)
     _forward(cls, call, until, recorder.watching)
@@ -80,7 +77,7 @@ def products(cls: Any, call: Call, until: float) -> Folded:
 
 
 def counted(cls: Any, call: Call, until: float) -> int:
-    """The FLOPs of a forward pass as PyTorch's own FlopCounterMode counts them."""
+    """The FLOPs of a forward pass as PyTorch's FlopCounterMode counts them."""
     from torch.utils.flop_counter import FlopCounterMode
 
     counter = FlopCounterMode(display=False)
@@ -89,7 +86,7 @@ def counted(cls: Any, call: Call, until: float) -> int:
 
 
 def proven(cls: Any, lab: Any, compute: Computed, drawn: Iterable[Mapping[str, int]]) -> Problem | None:
-    """What PyTorch's own FlopCounterMode says against formulas, with sizes that are drawn; nothing if it agrees."""
+    """Compare formulas with PyTorch's FlopCounterMode at drawn sizes; return the problem, or None if they agree."""
     compared = 0
     for values in drawn:
         sizes = lab.build(values).values
@@ -101,15 +98,15 @@ def proven(cls: Any, lab: Any, compute: Computed, drawn: Iterable[Mapping[str, i
             continue
         if there != here:
             message = N_("FlopCounterMode counts {there} where the formula gives {here}")
-            return reason(message, there=f"{there:,}", here=f"{here:,}")
+            return Problem.of(message, there=there, here=here)
         compared += 1
         if compared == _COMPARED:
             return None
-    return reason(N_("too few configurations could be compared with FlopCounterMode"))
+    return Problem.of(N_("too few configurations could be compared with FlopCounterMode"))
 
 
 def _forward(cls: Any, call: Call, until: float, watching: Callable[[Any], AbstractContextManager[Any]]) -> None:
-    """Build the model and run it forward, which is watched."""
+    """Build the model and run it forward, inside of the context manager that ``watching`` makes."""
     import torch
 
     _plain(call.config)
@@ -120,13 +117,13 @@ def _forward(cls: Any, call: Call, until: float, watching: Callable[[Any], Abstr
             model(**given)
     except (Refused, Ended):
         raise
-    except Exception as error:  # transformers raises whatever it likes
+    except Exception as error:  # transformers raises exceptions of all types
         said = not_built(error).problem.values
         raise Refused.because(N_("its forward pass does not run without numbers: {reason}"), **said) from None
 
 
 def _plain(config: Any) -> None:
-    """Say how to compute, for the configurations inside, too."""
+    """Select eager attention, experts for each token, and no key/value cache, also in nested configurations."""
     config._attn_implementation = "eager"
     config._experts_implementation = "batched_mm"
     for each in (config, *filter(is_config, vars(config).values())):
@@ -135,7 +132,7 @@ def _plain(config: Any) -> None:
 
 
 def _inputs(cls: Any, call: Call) -> dict[str, Any]:
-    """Tokens, of which none is padding; a decoder gets as many as its encoder."""
+    """The input, without padding; a decoder gets as many tokens as its encoder."""
     import torch
 
     sizes = (BATCH, CHOICES, LENGTH) if CHOICES in call.sizes else (BATCH, LENGTH)
@@ -151,7 +148,7 @@ def _inputs(cls: Any, call: Call) -> dict[str, Any]:
 
 
 def _recorder(until: float) -> Any:
-    """Made in here, so that this module can be imported without PyTorch."""
+    """Return a recorder; the class is defined here so that this module can be imported without PyTorch."""
     import torch
     from torch.nn.modules import module as hooks
     from torch.utils._python_dispatch import TorchDispatchMode
@@ -160,7 +157,7 @@ def _recorder(until: float) -> Any:
     aten = torch.ops.aten
 
     class Recorder(TorchDispatchMode):  # type: ignore[misc]
-        """Sees every operation, and in which module."""
+        """Records matrix products, with the module that each is in."""
 
         def __init__(self) -> None:
             super().__init__()
@@ -168,21 +165,20 @@ def _recorder(until: float) -> Any:
             self.names: dict[int, str] = {}
             self.inside: list[Any] = []
             self.seen = 0
-            self.types: dict[Any, Any] = {}
             self.kernels = Kernels()
 
         @classmethod
         def _should_skip_dynamo(cls) -> bool:
-            return False  # nothing is compiled, and to say so for each operation takes time
+            return False  # nothing is compiled, and finding that out for each operation takes time
 
         @contextmanager
         def watching(self, model: Any) -> Iterator[None]:
-            """See what is done, and in which module of a model."""
+            """Record all operations, with the modules of this model."""
             self.names = {id(each): name for name, each in model.named_modules()}
             here = get_ident()
 
             def enter(module: Any, _given: Any) -> None:
-                if get_ident() == here:  # PyTorch tells of all threads
+                if get_ident() == here:  # hooks are called in all threads
                     self.inside.append(module)
 
             def leave(_module: Any, _given: Any, _result: Any) -> None:
@@ -196,7 +192,7 @@ def _recorder(until: float) -> Any:
 
         def __torch_dispatch__(self, func: Any, types: Any, args: Any = (), kwargs: Any = None) -> Any:
             del types
-            result = self.result(func, args, kwargs or {})
+            result = self.kernels(func, args, kwargs or {})
             self.seen += 1
             if not self.seen % 64 and thread_time() > until:
                 raise Ended
@@ -209,22 +205,6 @@ def _recorder(until: float) -> Any:
                 raise Refused.because(message)
             return result
 
-        def result(self, func: Any, args: Any, kwargs: Any) -> Any:
-            """What PyTorch gives; of an operation on each number alone, only the type is asked for, and that once."""
-            if torch.Tag.pointwise not in func.tags or func._schema.is_mutable or kwargs:
-                return self.kernels(func, args, kwargs)
-            tensors = [each for each in args if isinstance(each, torch.Tensor)]
-            key = (
-                func,
-                *((each.dtype, each.dim() == 0) if isinstance(each, torch.Tensor) else type(each) for each in args),
-            )
-            if key not in self.types or any(isinstance(each, list) for each in args):
-                result = func(*args)
-                self.types[key] = result.dtype
-                return result
-            shape = torch.broadcast_shapes(*(each.shape for each in tensors))
-            return torch.empty(shape, dtype=self.types[key], device="meta")
-
         def add(self, shape: Shape | None, flops: int, what: str) -> None:
             if shape is None or 2 * prod(shape) != flops:
                 raise Refused.because(N_("it uses {operation}, whose sides are not known here"), operation=what)
@@ -233,10 +213,10 @@ def _recorder(until: float) -> Any:
             shapes = self.found.setdefault((self.names.get(id(module), ""), line), [])
             shapes.append(shape)
             if self.seen > 50 * _MOST_PRODUCTS or len(shapes) > _MOST_PRODUCTS:
-                raise Refused.because(N_("it has more than {most} matrix products"), most=f"{_MOST_PRODUCTS:,}")
+                raise Refused.because(N_("it has more than {most} matrix products"), most=_MOST_PRODUCTS)
 
     def _shape(packet: Any, args: Any, result: Any) -> Shape | None:
-        """The sides of a product; None for an operation that is none of those known here."""
+        """The sides of a product; None for an operation that is not known here."""
         if packet in (aten.addmm, aten.baddbmm):
             args = args[1:]
         if packet in (aten.mm, aten.addmm):
@@ -253,7 +233,7 @@ def _recorder(until: float) -> Any:
 
 
 def _line() -> int:
-    """The line of transformers' program that is running."""
+    """The line of code of transformers that is running."""
     frame = sys._getframe(1)
     while frame.f_back:
         frame = frame.f_back

@@ -1,11 +1,11 @@
-"""Where formulas end: sizes at which the real class is another, or refuses, and the conditions that tell them apart."""
+"""Where formulas end: sizes at which the real class differs or refuses, and the conditions that exclude them."""
 
 from collections.abc import Iterator, Sequence
 from fractions import Fraction
 from itertools import islice, permutations
 from typing import NamedTuple
 
-from bertcalc.discover.build import Ended, reason
+from bertcalc.discover.build import Ended
 from bertcalc.discover.conditions import Condition, offered, remedy
 from bertcalc.discover.find import Findings, wrong
 from bertcalc.discover.lab import Failure, Lab, Sample, Values
@@ -18,23 +18,23 @@ _WILD = 12
 _TRIES = 120
 _MOST_BAD = 40
 _MOST_MORE = 8
-_MOST_FIELDS = 16  # of so many fields, each pair is tried
+_MOST_FIELDS = 16  # fields of which each pair is tried
 _MANY = 40
-_LENGTHS = (100, 333, 1_001, 4_097)  # some models attend otherwise to long texts, or not without numbers
-_WRONG = reason(N_("with {changes}, a formula is wrong, and no condition was found that says when"))
+_LENGTHS = (100, 333, 1_001, 4_097)  # some models attend to long texts in another way, or cannot without numbers
+_WRONG = Problem.of(N_("with {changes}, a formula is wrong, and no condition was found that says when"))
 
 
 class Regime(NamedTuple):
-    """The conditions, how many more configurations agreed, and what is known of sizes that meet them in vain."""
+    """The conditions, the number of further configurations that agreed, and what no condition explains."""
 
     conditions: list[Condition]
     agreed: int
     open: list[Problem]
-    wrong: list[Sample]  # those of them that a better formula may explain
+    wrong: list[Sample]  # configurations that a better formula may explain
 
 
 def regime(lab: Lab, findings: Findings, within: Sequence[Condition] | None = None) -> Regime:
-    """The conditions under which formulas hold, found by going where they may not, as far as others allow it."""
+    """Find the conditions under which formulas hold, by going where they may not, within the conditions ``within``."""
     inspector = _Inspector(lab, findings, within)
     try:
         inspector.singles()
@@ -46,12 +46,12 @@ def regime(lab: Lab, findings: Findings, within: Sequence[Condition] | None = No
                 break
         inspector.learn()
     except Ended:
-        inspector.open.append(reason(N_("the time was up before it was clear where the formula holds")))
+        inspector.open.append(Problem.of(N_("the time was up before it was clear where the formula holds")))
     return Regime(inspector.conditions, inspector.agreed(), inspector.open, inspector.wrong)
 
 
 def drawn(lab: Lab, names: Sequence[str], conditions: Sequence[Condition]) -> Iterator[Values]:
-    """Sizes of any kind that conditions allow, as many as are found."""
+    """Yield random sizes that meet the conditions, as many as are found."""
     at, random = lab.at, lab.random
     for _try in range(_TRIES):
         values = {name: random.randint(max(1, at[name] // 3), 2 * at[name] + 2) for name in names}
@@ -83,20 +83,20 @@ class _Inspector:
         return all(each.holds(found.values) for each in self.conditions)
 
     def agreed(self) -> int:
-        """How many configurations of any sizes inside of the conditions have agreed."""
+        """The number of random configurations that meet the conditions and agreed."""
         return sum(self.inside(sample) and self.agrees(sample) for sample in self._wild)
 
     def agrees(self, found: Sample | Failure) -> bool:
-        """Whether the class takes the values, and the formulas are right for them."""
+        """Whether the class takes the values and the formulas are right for them."""
         if id(found) not in self._judged:
             self._judged[id(found)] = isinstance(found, Sample) and not wrong(self.findings.kinds, found)
         return self._judged[id(found)]
 
     def learn(self) -> None:
-        """A condition for each configuration that is bad and meets all others, the least changed first."""
+        """Find a condition for each bad configuration that meets all others, the least changed first."""
         for _turn in range(_TURNS):
             self.open, self.wrong, before = [], [], len(self.conditions)
-            bad = [found for found in self.lab.known() if self.inside(found) and not self.agrees(found)]
+            bad = [found for found in self.lab.built.values() if self.inside(found) and not self.agrees(found)]
             for found in sorted(bad, key=self._far)[:_MOST_BAD]:
                 if self.inside(found):
                     less = self._less(found)
@@ -107,8 +107,8 @@ class _Inspector:
         self._prune()
 
     def _prune(self) -> None:
-        """Leave conditions away that others imply, as far as anything that was built shows."""
-        bad = [found for found in self.lab.known() if not self.agrees(found)]
+        """Remove conditions that the others imply, as far as anything that was built shows."""
+        bad = [found for found in self.lab.built.values() if not self.agrees(found)]
         for condition in [each for each in self.conditions if each.kind not in ("is", "share")]:
             others = [each for each in self.conditions if each != condition]
             if all(
@@ -121,18 +121,18 @@ class _Inspector:
     def _open(self, found: Sample | Failure) -> None:
         if isinstance(found, Sample):
             self.wrong.append(found)
-        elif found.refused:  # no model, so that no formula is wrong for it
+        elif found.refused:  # there is no model for which a formula could be wrong
             return
         at, why = self.lab.at, _WRONG if isinstance(found, Sample) else found.reason
         changes = ", ".join(f"{field} {value}" for field, value in found.values.items() if value != at[field])
-        self.open.append(reason(why.message, **why.values, changes=changes))
+        self.open.append(Problem.of(why.message, **why.values, changes=changes))
 
     def _far(self, found: Sample | Failure) -> tuple[int, float]:
         ratios = [value / self.lab.at[name] for name, value in self._changed(found.values).items()]
         return len(ratios), sum(max(ratio, 1 / ratio) if ratio > 0 else 99 for ratio in ratios)
 
     def _less(self, found: Sample | Failure) -> Sample | Failure:
-        """The same with as few fields changed as leave it bad."""
+        """A configuration that is as bad with as few fields changed as possible."""
         for name in self.names:
             changes = self._changed(found.values)
             if name in changes and len(changes) > 1:
@@ -142,16 +142,16 @@ class _Inspector:
         return found
 
     def _explain(self, found: Sample | Failure) -> bool:
-        """Add a condition that it does not meet. One between two fields has to be right about the other, too."""
-        good = [each.values for each in self.lab.known() if self.agrees(each) and self.inside(each)]
+        """Add a condition that excludes a bad configuration; False if there is none."""
+        good = [each.values for each in self.lab.built.values() if self.agrees(each) and self.inside(each)]
         refused = isinstance(found, Failure) and found.refused
         conditions = offered(found.values, good, self.names, self.lab.at)
         if refused and self.within is not None:
-            # How a forward pass fails is no bound on a size: heads of an odd size have no halves to rotate.
+            # A forward pass that fails at a size gives no bound: heads of an odd size have no halves to rotate.
             bounds = [each for each in conditions if isinstance(each.other, int) and each.kind.startswith("at ")]
             conditions = [each for each in conditions if each not in bounds or each.field == LENGTH]
         if not refused:
-            # Rather refuse sizes that are right than give a wrong number: a condition that is more than has to be.
+            # A condition may be stricter than necessary: better to refuse right sizes than to give a wrong number.
             known = [self.lab.given.values, self.lab.base.values]
             more = [each for each in offered(found.values, known, self.names, self.lab.at) if each.kind == "multiple"]
             conditions += sorted(more, key=lambda each: sum(not each.holds(values) for values in good))[:_MOST_MORE]
@@ -163,7 +163,7 @@ class _Inspector:
         return {name: values[name] for name in self.names if values[name] != self.lab.at[name]}
 
     def _confirmed(self, condition: Condition, values: Values) -> bool:
-        """Whether with another value of the other field, with which the condition is met, all is well."""
+        """Whether a bad configuration becomes good when one of the condition's two fields changes so that it is met."""
         if isinstance(condition.other, int):
             return True
         changed = self._changed(values)
@@ -175,18 +175,19 @@ class _Inspector:
         return False
 
     def singles(self) -> None:
-        """Each size by itself: odd, and very small."""
+        """Try changes of each size by itself: odd, very small, and large where it is small."""
         at = self.lab.at
         self._all_of([{name: at[name] + 1} for name in self.names])
         for value in (1, 2, 3):
             self._all_of([{name: value} for name in self.names if at[name] > value])
         small = [name for name in self.names if at[name] < _MANY and name not in self.lab.fewer]
-        self._all_of([{name: at[name] * (_MANY // at[name] + 1)} for name in small])  # where nine are all there are
+        # Nine of Zamba2's layers share blocks, and no more.
+        self._all_of([{name: at[name] * (_MANY // at[name] + 1)} for name in small])
         for length in _LENGTHS if LENGTH in self.names else ():
             self._all_of([{LENGTH: length}])
 
     def pairs(self) -> None:
-        """Each size as large as another, and larger than what is larger now."""
+        """Try each size as large as, and larger than, each size that is larger now."""
         at = self.lab.at
         free = [name for name in self.lab.free if "vocab" not in name][:_MOST_FIELDS]
         below = [
@@ -198,7 +199,7 @@ class _Inspector:
             left = list(below)
             while left:
                 self.lab.progress("conditions", len(below) - len(left), len(below))
-                # As many pairs at once as have no field in common.
+                # Pairs that have no field in common are tried together.
                 together: dict[str, str] = {}
                 for one, other in left:
                     if not {one, other} & {*together, *together.values()}:
@@ -207,13 +208,13 @@ class _Inspector:
                 self._all_of([{one: factor * at[other]} for one, other in together.items()])
 
     def wild(self) -> list[Sample | Failure]:
-        """Configurations of any sizes that the conditions allow."""
+        """Build configurations of random sizes that the conditions allow."""
         found = [self.lab.build(values) for values in islice(drawn(self.lab, self.names, self.conditions), _WILD)]
         self._wild += [each for each in found if isinstance(each, Sample)]
         return found
 
     def _all_of(self, changes: list[Values]) -> None:
-        """Build changes of several fields at once, and in halves where the formulas do not agree with all."""
+        """Build with all changes at once, and with halves of them if the formulas are wrong."""
         for condition in self.within or ():
             changes = [each for each in changes if condition.holds({**self.lab.here, **self.lab.at, **each})]
         if not changes:

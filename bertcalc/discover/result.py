@@ -1,6 +1,6 @@
-"""What was found out about a class: formulas, where they hold, and what was tried."""
+"""The result of a discovery: formulas, where they hold, and what was tried."""
 
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from dataclasses import fields as members
 from fractions import Fraction
@@ -11,18 +11,18 @@ from typing import Any, NamedTuple
 import sympy
 from sympy.parsing.sympy_parser import parse_expr
 
-from bertcalc.discover.build import reason
 from bertcalc.discover.conditions import Condition
 from bertcalc.discover.fit import symbol
 from bertcalc.problem import InputError, Problem, wrong
 from bertcalc.text import N_
 
-_NAMES = dict(vars(sympy))  # sympify imports them all anew for each text, which takes ten times as long as to read it
-NOT_ASKED = reason(N_("it was not asked for"))
+_NAMES = dict(vars(sympy))  # sympify imports them all again for each text, which takes ten times as long as parsing
+_FUNCTIONS: dict[Any, Callable[..., Any]] = {sympy.floor: floor, sympy.ceiling: ceil, sympy.Min: min, sympy.Max: max}
+NOT_ASKED = Problem.of(N_("it was not asked for"))
 
 
 class Tensors(NamedTuple):
-    """All tensors of one name, folded, and one shape: how many there are, and the sides, as SymPy expressions."""
+    """All tensors of one folded name and one shape: their number, and the sides, as SymPy expressions."""
 
     name: str
     copies: Any
@@ -30,12 +30,12 @@ class Tensors(NamedTuple):
 
     @property
     def expression(self) -> Any:
-        """How many parameters they have."""
+        """The number of their parameters."""
         return self.copies * sympy.prod(self.shape)
 
 
 class Checked(NamedTuple):
-    """How many configurations that no formula was made from agreed, of how many; in how many all fields differed."""
+    """Configurations that were not used for fitting: how many agreed, of how many; in how many all fields differed."""
 
     agreed: int
     of: int
@@ -46,30 +46,26 @@ class Checked(NamedTuple):
 class Formulas:
     """The formulas of tensors, and where they hold."""
 
-    fields: dict[str, int]  # every size that matters, or that a condition names, with its value here
+    fields: dict[str, int]  # every field that matters, or that a condition names, with its given value
     tensors: tuple[Tensors, ...]
     regime: tuple[Condition, ...]
     checked: Checked
     unexplained: dict[str, Problem]  # folded names, with the reason
 
     @cached_property
-    def _total(self) -> Any:
-        return sympy.expand(sympy.Add(*(each.expression for each in self.tensors)))
-
-    @property
     def total(self) -> Any:
         """The number of parameters as a SymPy expression in Hugging Face's names; None if not all is explained."""
-        return None if self.unexplained else self._total
+        return None if self.unexplained else sympy.expand(sympy.Add(*(each.expression for each in self.tensors)))
 
     @property
     def follows(self) -> dict[str, tuple[str, Fraction]]:
-        """Fields that are always a share of another: the other, and the share."""
+        """Fields that are always a share of another field: that field, and the share."""
         return {each.field: (str(each.other), each.factor) for each in self.regime if each.kind == "share"}
 
     def values(self, **fields: int) -> dict[str, int]:
-        """The sizes here with some replaced; what follows another field follows, if it is not replaced itself.
+        """Return the given sizes with some replaced; a field that follows another does so unless it is replaced itself.
 
-        Raises InputError for what is no field or no size, and outside of the regime.
+        Raises InputError for what is not a field or not a size, and outside of the regime.
         """
         for name, value in fields.items():
             if name not in self.fields:
@@ -83,7 +79,7 @@ class Formulas:
         return values
 
     def completed(self, **fields: int) -> dict[str, int]:
-        """The same without a look at the regime."""
+        """Return the same as ``values``, without any check."""
         values = {**self.fields, **fields}
         for name, (leader, share) in self.follows.items():
             if name not in fields and (share * values[leader]).denominator == 1:
@@ -91,12 +87,12 @@ class Formulas:
         return values
 
     def outside(self, **fields: int) -> list[Condition]:
-        """The conditions that do not hold with these sizes."""
+        """The conditions that these sizes do not meet."""
         values = self.completed(**fields)
         return [condition for condition in self.regime if not condition.holds(values)]
 
     def count(self, **fields: int) -> int:
-        """The number of parameters with other sizes. Raises InputError as ``values`` does, or if there is no total."""
+        """The number of parameters at other sizes. Raises InputError as ``values`` does, or if there is no total."""
         for name, why in self.unexplained.items():
             raise without(name, why)
         values = self.values(**fields)
@@ -122,7 +118,7 @@ class Formulas:
 
 @dataclass(frozen=True)
 class Computed(Formulas):
-    """The matrix products of a forward pass, with the sides of each for the shape.
+    """The matrix products of a forward pass, each with its sides as the shape.
 
     Attention is eager, every token goes through its experts by itself, and a decoder has as many tokens as its encoder.
     """
@@ -130,33 +126,33 @@ class Computed(Formulas):
 
 @dataclass(frozen=True)
 class Discovered(Formulas):
-    """A class of transformers, with what is known of its parameters."""
+    """A class of transformers, with the formulas of its parameters."""
 
     model_type: str
     cls: str
-    given: dict[str, Any]  # what was asked to differ from the configuration's default
-    parameters: int  # of the real class with the sizes here
-    explained: int  # of these, those of tensors with a formula
+    given: dict[str, Any]  # fields that differ from the default configuration
+    parameters: int  # of the real class at the given sizes
+    explained: int  # of these, in tensors with a formula
     builds: int
     seconds: float
     transformers: str  # the version
     compute: Computed | None = None
     no_flops: Problem | None = NOT_ASKED  # why there is no formula for FLOPs
-    # Fields that follow others until they are given, with those, which may be none.
+    # Fields that are derived from others unless given, each with those others, which may be none.
     derived: dict[str, list[str]] = field(default_factory=dict)
 
     @property
     def share(self) -> float:
-        """How much of the parameters is explained."""
+        """The share of the parameters that has a formula."""
         return self.explained / self.parameters if self.parameters else 0.0
 
     @property
     def flops(self) -> Any:
-        """FLOPs of the matrix products of a forward pass as a SymPy expression, or None: ``no_flops`` says why."""
+        """The FLOPs of a forward pass's matrix products as a SymPy expression, or None: ``no_flops`` says why."""
         return None if self.compute is None else 2 * self.compute.total
 
     def count_flops(self, *, batch_size: int, sequence_length: int, **fields: int) -> int:
-        """The FLOPs of a forward pass that PyTorch's FlopCounterMode counts, with other sizes.
+        """The FLOPs of a forward pass at other sizes, as PyTorch's FlopCounterMode counts them.
 
         Raises InputError as ``count`` does.
         """
@@ -165,17 +161,17 @@ class Discovered(Formulas):
         return 2 * self.compute.count(batch_size=batch_size, sequence_length=sequence_length, **fields)
 
     def json(self) -> dict[str, Any]:
-        """As what JSON can say; ``of_json`` reads it."""
+        """JSON data, which ``of_json`` reads."""
         found = self._json() | {"seconds": round(self.seconds, 1)}
         computed = self.compute._json() if self.compute else None
         return found | {"compute": computed, "no_flops": self.no_flops and _plain(self.no_flops)}
 
 
 def of_json(found: Mapping[str, Any]) -> Discovered:
-    """What ``Discovered.json`` has written."""
+    """Read what ``Discovered.json`` has written."""
     read, compute = _read(found, Discovered), found.get("compute")
     if no_flops := found.get("no_flops"):
-        read["no_flops"] = reason(no_flops[0], **no_flops[1])
+        read["no_flops"] = Problem.of(no_flops[0], **no_flops[1])
     return Discovered(**{**read, "compute": compute and Computed(**_read(compute, Computed))})
 
 
@@ -186,8 +182,8 @@ def _read(found: Mapping[str, Any], kind: type) -> dict[str, Any]:
         Tensors(name, texts[copies], tuple(texts[side] for side in shape)) for name, copies, shape in found["tensors"]
     )
     regime = tuple(Condition(kind, field, other, Fraction(factor)) for kind, field, other, factor in found["regime"])
-    rest = {name: found[name] for name in (each.name for each in members(kind)) if name in found}
-    why = {name: reason(message, **values) for name, (message, values) in found["unexplained"].items()}
+    rest = {each.name: found[each.name] for each in members(kind) if each.name in found}
+    why = {name: Problem.of(message, **values) for name, (message, values) in found["unexplained"].items()}
     return {**rest, "tensors": tensors, "regime": regime, "checked": Checked(*found["checked"]), "unexplained": why}
 
 
@@ -196,17 +192,17 @@ def _plain(why: Problem) -> list[Any]:
 
 
 def without(name: str, why: Problem) -> InputError:
-    """That there is no formula for something, and why."""
-    return InputError(reason(N_("There is no formula for {name}:"), name=name), why)
+    """The error that there is no formula for something, and why."""
+    return InputError(Problem.of(N_("There is no formula for {name}:"), name=name), why)
 
 
 def exact(expression: Any, values: Mapping[str, int]) -> Fraction:
-    """The value of an expression that a fit has made, without any rounding but its own."""
+    """The value of an expression that a fit has made, without any rounding but its own floors and ceilings."""
     if expression.is_Rational:
         return Fraction(int(expression.p), int(expression.q))
     if expression.is_Symbol:
         return Fraction(values[expression.name])
-    parts: Iterable[Fraction] = (exact(part, values) for part in expression.args)
+    parts = [exact(part, values) for part in expression.args]
     if expression.is_Add:
         return sum(parts, Fraction())
     if expression.is_Mul:
@@ -214,13 +210,7 @@ def exact(expression: Any, values: Mapping[str, int]) -> Fraction:
     if expression.is_Pow:
         base, power = parts
         return base ** int(power)
-    kinds: dict[Any, Callable[..., Any]] = {
-        sympy.floor: floor,
-        sympy.ceiling: ceil,
-        sympy.Min: lambda *all_: min(all_),
-        sympy.Max: lambda *all_: max(all_),
-    }
-    return Fraction(kinds[expression.func](*parts))
+    return Fraction(_FUNCTIONS[expression.func](*parts))
 
 
 def _product(tensors: Tensors, values: Mapping[str, int]) -> int:

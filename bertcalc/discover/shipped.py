@@ -1,4 +1,4 @@
-"""What was found for the default configurations of the model types, as data: it needs neither PyTorch nor a minute."""
+"""Discoveries for the default configurations of the model types, as data that needs neither PyTorch nor a minute."""
 
 import json
 from collections.abc import Mapping
@@ -17,18 +17,18 @@ def _data() -> Mapping[tuple[str, str], dict[str, Any]]:
 
 
 def by_class(text: str) -> dict[tuple[str, str], dict[str, Any]]:
-    """What a file of this kind says, by model type and class."""
+    """The entries of a file such as found.json, by model type and class."""
     return {(each["model_type"], each["cls"]): each for each in json.loads(text)}
 
 
 def shipped_classes() -> tuple[tuple[str, str], ...]:
-    """The model types and classes that there is something for."""
+    """The model types and classes that have an entry."""
     return tuple(_data())
 
 
 @cache
 def shipped(model_type: str, cls: str) -> Discovered | None:
-    """What was found for a class at its default configuration, or None if it is not among them."""
+    """The discovery of a class at its default configuration, or None if there is no entry."""
     found = _data().get((model_type, cls))
     return None if found is None else of_json(found)
 

@@ -1,6 +1,6 @@
-"""Changing the sizes of a class that was discovered: where a slider stops, and the steps of a person.
+"""Changing the sizes of a discovered class: where a slider stops, and a person's changes with undo and redo.
 
-Every stop lies in the regime. What was typed and does not is said; the last sizes that do stay.
+Every stop lies in the regime. If a typed value does not, the problem is shown and the last possible sizes stay.
 """
 
 import re
@@ -15,8 +15,8 @@ from bertcalc.discover.result import Discovered, exact
 from bertcalc.problem import InputError, Problem, wrong
 from bertcalc.text import N_, shorten
 
-MOST_PARAMETERS = 2**53  # what a browser can say exactly
-_PARTS = 16  # a slider goes up in sixteenths of the size that was given
+MOST_PARAMETERS = 2**53  # larger integers are not exact in a browser
+_PARTS = 16  # a slider moves in sixteenths of the given size
 _FARTHEST = 4
 _SMALL = 64
 _NEAR = 600
@@ -24,7 +24,7 @@ _MOST_STEPS = 200
 
 
 def refused(found: Discovered, sizes: Mapping[str, int]) -> Problem | None:
-    """Why these sizes have no count, or None if they have one."""
+    """Why these sizes are refused; None if they have a count."""
     try:
         return more_than_shown(found.count(**sizes))
     except InputError as error:
@@ -32,16 +32,15 @@ def refused(found: Discovered, sizes: Mapping[str, int]) -> Problem | None:
 
 
 def more_than_shown(total: int) -> Problem | None:
-    """What is wrong with a model that has so many parameters; None if they can be shown."""
+    """The problem with a model of so many parameters; None if they can be shown."""
     if total <= MOST_PARAMETERS:
         return None
     message = N_("That would be {count} parameters: more than {most} are not shown here.")
-    shown = f"{total:.3g}" if total > 10**30 else f"{total:,}"
-    return wrong(message, count=shown, most=f"{MOST_PARAMETERS:,}").problem
+    return Problem.of(message, count=f"{total:.3g}" if total > 10**30 else total, most=MOST_PARAMETERS)
 
 
 def stops(found: Discovered, field: str, sizes: Mapping[str, int]) -> list[int]:
-    """The values of a field that a slider stops at: each is a model, with the other sizes as they are."""
+    """The values at which the slider of a field stops: each is possible with the other sizes unchanged."""
     start, here = found.fields[field], found.completed(**sizes)
     by = lcm(
         *(
@@ -72,14 +71,14 @@ def stops(found: Discovered, field: str, sizes: Mapping[str, int]) -> list[int]:
 
 
 def _is_doubtful(expression: Any) -> bool:
-    """Whether it may be no whole number from 0 with whole sizes from 1: it has a fraction, or a minus."""
+    """Whether its value may be fractional or negative at sizes from 1: it has a fraction, or a minus."""
     return any(not number.is_Integer or number < 0 for number in expression.atoms(sympy.Rational)) or any(
         power.exp.is_negative for power in expression.atoms(sympy.Pow)
     )
 
 
 def nearest(found: Discovered, field: str, value: int, sizes: Mapping[str, int]) -> list[int]:
-    """The nearest values below and above that are possible, if they are near."""
+    """The nearest possible values below and above, if they are near."""
     low = next(
         (one for one in range(value - 1, max(0, value - _NEAR), -1) if _is_possible(found, field, one, sizes)), 0
     )
@@ -92,7 +91,7 @@ def _is_possible(found: Discovered, field: str, value: int, sizes: Mapping[str, 
 
 
 def ranked(found: Discovered) -> list[str]:
-    """The fields that the count depends on, those that change it most first."""
+    """The fields that the count depends on, sorted by their effect."""
     total = count(found.tensors, found.fields)
     used = {name.name for one in found.tensors for name in one.expression.free_symbols}
 
@@ -108,10 +107,10 @@ def ranked(found: Discovered) -> list[str]:
 
 
 class Steps:
-    """The sizes that a person has chosen for one class, with the steps that led there.
+    """The sizes that a person has chosen for one class, with undo and redo.
 
-    ``kept`` are those of the last step, ``present`` those that are shown, also while a slider is held; only what
-    differs from the given sizes is in them. ``attempt`` is what was typed and refused, by its field.
+    ``kept`` are those of the last step, ``present`` those that are shown, which differ while a slider is held; both
+    have only the sizes that differ from the given ones. ``attempt`` is the input that was refused, by its field.
     """
 
     def __init__(self, found: Discovered, sizes: Mapping[str, int]) -> None:
@@ -123,11 +122,11 @@ class Steps:
         self.future: list[dict[str, int]] = []
 
     def values(self) -> dict[str, int]:
-        """All sizes as they are shown."""
+        """All sizes that are shown."""
         return self.found.values(**self.present)
 
     def move(self, field: str, value: int | str, *, final: bool = True) -> None:
-        """Give a field another value; if there is no such model, all stays, and the attempt is kept."""
+        """Give a field another value; if there is no such model, keep the sizes and note the attempt."""
         if field not in self.found.fields:
             return
         self.attempt.pop(field, None)
@@ -143,7 +142,7 @@ class Steps:
         self._step({})
 
     def undo(self) -> None:
-        """One step back; what was refused goes first."""
+        """Take one step back; a refused attempt goes first."""
         if self.attempt:
             self.attempt = {}
         elif self.past:
@@ -151,7 +150,7 @@ class Steps:
             self.kept = self.present = self.past.pop()
 
     def redo(self) -> None:
-        """One step forward again."""
+        """Take one step forward again."""
         if self.future:
             self.past.append(self.kept)
             self.kept = self.present = self.future.pop()
@@ -168,12 +167,12 @@ class Steps:
 
 
 def write(sizes: Mapping[str, int]) -> str:
-    """Sizes as a link says them: n_embd-1600~n_layer-48."""
+    """Sizes as a link has them: n_embd-1600~n_layer-48."""
     return "~".join(f"{field}-{value}" for field, value in sizes.items())
 
 
 def read(text: str) -> dict[str, int]:
-    """The sizes in a link. Raises InputError."""
+    """Read the sizes in a link. Raises InputError."""
     found: dict[str, int] = {}
     for each in filter(None, text.split("~")):
         match = re.fullmatch(r"([A-Za-z][\w.\[\]]{0,119})-([0-9]{1,15})", each, re.ASCII)

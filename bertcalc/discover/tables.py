@@ -1,8 +1,8 @@
-"""What the tensors of many samples of one class have in common: shapes and numbers of copies, as columns to be fitted.
+"""The tensors of many samples of one class as columns to fit: shapes and numbers of copies.
 
-The tensors of a folded name can be of several kinds, each with a shape of its own: every third layer is wider, say. A
-kind is known by the order in which its shape appears first; where two kinds happen to have the same shape in a sample,
-by the layers that show them apart elsewhere.
+The tensors of a folded name can be of several kinds, each with its own shape: every third layer may be wider. Kinds are
+told apart by the order in which their shapes first appear; where two kinds happen to have the same shape in a sample,
+by the layers that have them in other samples.
 """
 
 from collections import Counter
@@ -10,7 +10,7 @@ from collections.abc import Sequence
 from math import prod
 from typing import NamedTuple
 
-from bertcalc.discover.build import Shape, reason
+from bertcalc.discover.build import Shape
 from bertcalc.discover.fit import Fit, Values, fit
 from bertcalc.discover.lab import Sample
 from bertcalc.problem import Problem
@@ -27,7 +27,7 @@ class Kind(NamedTuple):
     shape: tuple[Fit, ...]
 
     def counted(self, values: Values) -> tuple[Shape, int] | None:
-        """The shape, and how many there are; None where that is no whole number or below zero."""
+        """The shape and the number of tensors; None where one is fractional or negative."""
         numbers = [each.value(values) for each in (*self.copies, *self.shape)]
         if any(number < 0 or number.denominator != 1 for number in numbers):
             return None
@@ -36,14 +36,14 @@ class Kind(NamedTuple):
 
 
 class Columns(NamedTuple):
-    """What is known of a kind in each sample, None where it cannot be told."""
+    """The shapes and layers of one kind, by sample; None where they cannot be told."""
 
     shapes: list[Shape | None]
     layers: list[list[tuple[int, ...]] | None]
 
 
 class Tables:
-    """Fits what samples say; a column that was fitted once is not fitted again."""
+    """Fits columns of the samples; each column is fitted once."""
 
     def __init__(self, fields: Sequence[str]) -> None:
         self.fields = list(fields)
@@ -61,17 +61,17 @@ class Tables:
         for columns in _columns([sample.tensors[name] for sample in self.samples]):
             shapes = [shape for shape in columns.shapes if shape is not None]
             if len({len(shape) for shape in shapes}) != 1:
-                return reason(N_("it has more sides in some configurations than in others"))
+                return Problem.of(N_("it has more sides in some configurations than in others"))
             sides: list[Fit] = []
             for side in range(len(shapes[0])):
                 fitted = self._fit([None if shape is None else shape[side] for shape in columns.shapes])
                 if fitted is None:
                     message = N_("no formula that was tried gives side {side} of its shape")
-                    return reason(message, side=f"{side + 1}")
+                    return Problem.of(message, side=side + 1)
                 sides.append(fitted)
             copies = self._copies(columns.layers)
             if copies is None:
-                return reason(N_("no formula that was tried gives how many there are"))
+                return Problem.of(N_("no formula that was tried gives how many there are"))
             found.append(Kind(name, copies, tuple(sides)))
         return found
 
@@ -100,7 +100,7 @@ class Tables:
 
 
 def agrees(kinds: Sequence[Kind], layers: Layers, values: Values) -> bool:
-    """Whether formulas give the shapes that the tensors of a folded name have, each as often."""
+    """Whether formulas give the shapes of the tensors of a folded name, and how often each occurs."""
     counted = [kind.counted(values) for kind in kinds]
     predicted: Counter[Shape] = Counter()
     for each in counted:

@@ -1,6 +1,6 @@
-"""The model types of transformers and their classes, as data: a page offers them before anybody has asked PyTorch.
+"""The model types of transformers and their classes, as data: a page offers them without importing PyTorch.
 
-``python -m bertcalc.discover.types`` writes them down for the installed transformers.
+``python -m bertcalc.discover.types`` writes them for the installed transformers.
 """
 
 import json
@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import Any
 
 FILE = "types.json"
-# Tables of transformers, each with the class of a type for a task, whole models first: an encoder-decoder stands before
+# Tables of transformers, each with the classes of a task by type, whole models first: an encoder-decoder stands before
 # its decoder alone, and BERT as it was trained before BERT as a decoder.
 SEQ2SEQ = ("FOR_SEQ_TO_SEQ_CAUSAL_LM_", "FOR_SPEECH_SEQ_2_SEQ_")
 LANGUAGE = ("FOR_MASKED_LM_", "FOR_CAUSAL_LM_")
@@ -27,7 +27,7 @@ def types() -> Mapping[str, tuple[str, ...]]:
 
 
 def installed(only: Collection[str] = ()) -> dict[str, list[str]]:
-    """The same of the installed transformers; of these types alone, where any are named."""
+    """The same for the installed transformers; for these types alone, if any are named."""
     import transformers
     from transformers.models.auto import modeling_auto as auto
     from transformers.models.auto.configuration_auto import CONFIG_MAPPING_NAMES
@@ -42,7 +42,7 @@ def installed(only: Collection[str] = ()) -> dict[str, list[str]]:
 
 
 def listed(kind: str, *tables: str) -> list[str]:
-    """The classes that tables of the installed transformers have for a model type, in their order."""
+    """The classes of a model type in these tables of the installed transformers, in order."""
     from transformers.models.auto import modeling_auto as auto
 
     found: dict[str, None] = {}
@@ -57,7 +57,7 @@ def main() -> None:
 
 
 def write(found: Mapping[str, Any], path: Path) -> None:
-    """One line for each key, so that a change can be read."""
+    """Write one line for each key, so that a diff is readable."""
     lines = [f"{json.dumps(key)}:{json.dumps(each)}" for key, each in found.items()]
     path.write_text("{\n" + ",\n".join(lines) + "\n}\n", encoding="utf-8")
 

@@ -1,19 +1,20 @@
-"""Expressions in Hugging Face's names, written with letters, as people do: 4H² + 9H; and as Python."""
+"""Expressions in Hugging Face's field names, written with letters, as people do: 4H² + 9H; and as Python."""
 
 import re
 import unicodedata
 from collections import Counter
 from collections.abc import Mapping, Sequence
-from fractions import Fraction
 from typing import Any
 
 import sympy
 
+from bertcalc.discover.conditions import COMPARED, Condition
+from bertcalc.discover.parts import Group, groups
 from bertcalc.discover.result import Discovered, exact
 from bertcalc.fields import EVERY_LETTER
 
 _POWERS = str.maketrans("0123456789", "⁰¹²³⁴⁵⁶⁷⁸⁹")
-# What families call what has a letter on the other pages, by the last step of a field's path.
+# Other names of the fields that have a letter on the other pages; the last step of a path counts.
 _ALSO = {
     "hidden_size": ("n_embd", "d_model", "dim", "emb_dim"),
     "num_hidden_layers": ("n_layer", "n_layers", "num_layers", "depth", "encoder_layers", "decoder_layers"),
@@ -36,9 +37,9 @@ _LETTERS = "ACDEFGHJKLMNPQRTUVWXYZ" + "αβγδεζηθκλμνξπρστφχψ�
 
 
 def letters(found: Discovered) -> dict[str, str]:
-    """A letter for each field: that of the other pages, an initial of its name, another letter in it, or any other."""
-    used = {name: None for one in found.tensors for name in _names(one.expression)}
-    fields = [field for field in found.fields if field in used] + [name for name in found.fields if name not in used]
+    """A letter for each field: that of the other pages, an initial of its name, another letter of it, or any other."""
+    used = {name.name for one in found.tensors for name in one.expression.free_symbols}
+    fields = sorted(found.fields, key=lambda field: field not in used)
     chosen: dict[str, str] = {}
     for field in fields:
         usual = _USUAL.get(field.rpartition(".")[2], "")
@@ -55,7 +56,7 @@ def letters(found: Discovered) -> dict[str, str]:
 
 
 def usual_names(found: Discovered) -> dict[str, str]:
-    """What BERT calls the same fields: hidden_size for n_embd; where two could be meant, both keep their names."""
+    """BERT's names for the fields, such as hidden_size for n_embd; fields that would share a name keep their own."""
     usual = {other: field for field, others in _ALSO.items() for other in others}
     said = {field: usual.get(field, field) for field in found.fields}
     times = Counter(said.values())
@@ -63,20 +64,14 @@ def usual_names(found: Discovered) -> dict[str, str]:
 
 
 def names(found: Discovered) -> dict[str, str]:
-    """The fields in short: the last step of the path, with the configuration that it is in where that is not enough."""
-    last = Counter(field.rpartition(".")[2] for field in found.fields)
-    return {
-        field: field.rpartition(".")[2] if last[field.rpartition(".")[2]] == 1 else field.replace("_config.", " ")
-        for field in found.fields
-    }
-
-
-def _names(expression: Any) -> list[str]:
-    return sorted(each.name for each in expression.free_symbols)
+    """Short names of the fields: the last step of the path, with its configuration where that is not unique."""
+    last = {field: field.rpartition(".")[2] for field in found.fields}
+    times = Counter(last.values())
+    return {field: name if times[name] == 1 else field.replace("_config.", " ") for field, name in last.items()}
 
 
 def text(expression: Any, said: Mapping[str, str], *, product: bool = False) -> str:
-    """An expression with what is said of each field; ``product`` puts a dot between factors: 12 · 768²."""
+    """An expression with the text of each field in ``said``; ``product`` puts a dot between factors: 12 · 768²."""
     if expression.is_Add:
         written = ""
         terms = sorted(expression.as_ordered_terms(), key=_is_negative)  # L − F, not −F + L
@@ -125,7 +120,7 @@ def _bracketed(expression: Any, said: Mapping[str, str], *, product: bool) -> st
 
 
 def numbers(values: Mapping[str, int]) -> dict[str, str]:
-    """What is said of fields to put their values in."""
+    """The values of fields as texts, to be put into an expression."""
     return {name: f"{value:,}" for name, value in values.items()}
 
 
@@ -143,15 +138,12 @@ def _name_in_latex(name: str) -> str:
 
 
 def function(found: Discovered) -> str:
-    """A Python program with one function: the number of parameters, with the sizes here as defaults.
+    """A Python program with one function that counts the parameters, with the given sizes as defaults.
 
-    It has one line for each number of copies, and checks the regime first.
+    It has one line for each number of copies, and asserts the regime first.
     """
-    from bertcalc.discover.parts import groups
-
     names = {field: identifier(field) for field in found.fields}
     arguments = ", ".join(f"{names[field]}={value}" for field, value in found.fields.items())
-    followers = found.follows
     lines = [
         f'"""The parameters of {found.cls} ({found.model_type}), found with bertcalc and transformers '
         f'{found.transformers}."""',
@@ -160,7 +152,7 @@ def function(found: Discovered) -> str:
         f"def parameters({arguments}):",
         *(
             f"    # {names[field]} is {factor} times {names.get(other, other)}"
-            for field, (other, factor) in followers.items()
+            for field, (other, factor) in found.follows.items()
         ),
         *(f"    assert {_condition(each, names)}, {str(each)!r}" for each in found.regime),
         "    return (",
@@ -179,26 +171,23 @@ def function(found: Discovered) -> str:
 
 
 def identifier(field: str) -> str:
-    """A field's path as a name in Python."""
+    """A field's path as a Python identifier."""
     return re.sub(r"\W+", "_", field).strip("_")
 
 
-def _condition(condition: Any, names: Mapping[str, str]) -> str:
+def _condition(condition: Condition, names: Mapping[str, str]) -> str:
     here = names[condition.field]
     other = names[condition.other] if isinstance(condition.other, str) else f"{condition.other}"
     if condition.kind == "multiple":
         return f"{here} % {other} == 0"
     if condition.kind in ("is", "share"):
-        factor = Fraction(condition.factor)
-        left = here if factor.denominator == 1 else f"{factor.denominator} * {here}"
-        right = other if factor.numerator == 1 else f"{factor.numerator} * {other}"
-        return f"{left} == {right}"
-    signs = {"differs": "!=", "at least": ">=", "at most": "<=", "more": ">", "less": "<"}
-    return f"{here} {signs[condition.kind]} {other}"
+        above, below = condition.factor.as_integer_ratio()
+        return f"{here if below == 1 else f'{below} * {here}'} == {other if above == 1 else f'{above} * {other}'}"
+    return f"{here} {COMPARED[condition.kind][0]} {other}"
 
 
 def _python(expression: Any, names: Mapping[str, str], *, tight: bool = False) -> str:
-    """An expression with whole numbers alone: rounding is a division with //."""
+    """An expression as Python with integers alone: rounding is a division with //."""
     if expression.is_Symbol:
         return names[expression.name]
     if expression.is_Integer:
@@ -232,15 +221,15 @@ def _inside(expression: Any, names: Mapping[str, str]) -> str:
     return written if expression.is_Symbol or expression.is_Integer else f"({written})"
 
 
-def _one(group: Any, names: Mapping[str, str]) -> str:
-    """The elements of one copy; each side that is a fraction is a whole number by itself."""
+def _one(group: Group, names: Mapping[str, str]) -> str:
+    """The elements of one copy; sides with fractions are divided one by one, as each is whole by itself."""
     if sympy.fraction(sympy.together(group.one))[1] == 1:
         return _python(group.one, names)
     return " + ".join("*".join(_python(side, names, tight=True) for side in each.shape) for each in group.tensors)
 
 
 def value(expression: Any, values: Mapping[str, int]) -> int:
-    """The whole number that an expression is."""
+    """The value of an expression, which is whole."""
     return int(exact(expression, values))
 
 

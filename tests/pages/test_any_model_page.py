@@ -14,12 +14,11 @@ from torch.utils.flop_counter import FlopCounterMode
 from transformers.initialization import no_init_weights
 
 from bertcalc.discover import asking, build
-from bertcalc.discover.build import reason
 from bertcalc.discover.conditions import Condition
 from bertcalc.discover.result import NOT_ASKED, Checked
 from bertcalc.discover.shipped import shipped, shipped_classes
 from bertcalc.discover.steps import Steps
-from bertcalc.problem import wrong
+from bertcalc.problem import Problem, wrong
 from bertcalc.server.run_queue import RUN_QUEUE
 from pages.ui.any_model.export import formula_latex
 from pages.ui.any_model.formula import formula
@@ -426,7 +425,7 @@ def test_flops_that_are_not_known_are_looked_for() -> None:
 @pytest.mark.parametrize(
     ("no_flops", "language", "why"),
     [
-        (reason("the time was up"), "en", "There is no formula for its FLOPs: the time was up"),
+        (Problem.of("the time was up"), "en", "There is no formula for its FLOPs: the time was up"),
         (NOT_ASKED, "en", None),
     ],
 )
@@ -515,7 +514,7 @@ def test_explain_leads_here_for_a_number_of_another_model() -> None:
 def test_names_of_somebody_elses_fields_are_text(monkeypatch: pytest.MonkeyPatch) -> None:
     found = shipped("gpt2", "GPT2LMHeadModel")
     assert found is not None
-    why = reason("{name}", name="$\\evil$ ![x](//evil)")
+    why = Problem.of("{name}", name="$\\evil$ ![x](//evil)")
     evil = replace(found, unexplained={"[x](//evil)": why}, checked=Checked(0, 0, 0))
     monkeypatch.setattr("pages.ui.any_model.choice.shipped", lambda *_key: evil)
     app = opened(proof="true")

@@ -20,7 +20,7 @@ BRING = Fold("any_bring", N_("Your own config.json, or a name on the Hub"))
 
 
 def show_bring(now: Chosen) -> None:
-    """Draw it, folded; what is wrong stands in it."""
+    """Draw the folded controls, with what is wrong inside."""
     if now.given:
         fields = ", ".join(f"{name} = {_brief(value)}" for name, value in list(now.given.items())[:6])
         st.caption(_("Given: {fields}").format(fields=fields + (" ..." if len(now.given) > 6 else "")))

@@ -1,4 +1,4 @@
-"""The model that the page is about: type, class, what a config.json says of it, and sizes, as the link has them."""
+"""The model of the page, as the link has it: type, class, the given fields of its configuration, and sizes."""
 
 from collections.abc import Callable, Mapping
 from difflib import get_close_matches
@@ -33,17 +33,17 @@ def _check(reader: Callable[[str], object], text: str) -> Reason | None:
     return None
 
 
-_LONGEST = 40  # characters of a name that may be meant
+_LONGEST = 40  # characters of a name that are compared with the options
 
 
 class _Names(Select[str]):
-    """Options that are names in every language: there are hundreds."""
+    """Options that have the same names in every language, and of which there are hundreds."""
 
     def word(self, option: str) -> str:
         return option
 
     def wrong(self, text: str) -> Reason | None:
-        """As of other choices; among so many, only what is really near is looked for."""
+        """Name only an option that is really near, or the default."""
         if text in self.options:
             return None
         near = [*get_close_matches(text[:_LONGEST], self.options, n=1, cutoff=0.7), self.default]
@@ -55,10 +55,10 @@ MODEL_TYPE = _Names("model_type", N_("Model type"), types(), default="llama", la
 
 
 class _Classes(_Names):
-    """The classes of all types, of which a link can mean those of its own type."""
+    """The classes of all types; a link has to name one of its own type."""
 
     def wrong_in(self, link: Mapping[str, str]) -> Reason | None:
-        """A class that the type of the link does not have."""
+        """Check that the link's type has the class."""
         text, said = link[self.name], link.get(MODEL_TYPE.name, "")
         kind = said if said in types() else MODEL_TYPE.default
         if text in types()[kind]:
@@ -75,13 +75,13 @@ MODEL_CLASS = _Classes(
     default=types()[MODEL_TYPE.default][0],
     label_visibility="collapsed",
 )
-# What the link says besides; neither is drawn.
+# Also in the link, but not drawn.
 SIZES = Text("sizes", N_("Sizes"), "", 1_500, check=partial(_check, read))
 FIELDS = Text("fields", N_("Fields of a config.json"), "", 4_000, check=partial(_check, read_fields))
 
 
 class Chosen(NamedTuple):
-    """A class of a type, what is given of its configuration, and what was found, if it is known already."""
+    """A class of a type, the given fields of its configuration, and the discovery, if it is known already."""
 
     model_type: str
     cls: str
@@ -94,20 +94,20 @@ class Chosen(NamedTuple):
 
 
 def classes_of(model_type: str) -> list[str]:
-    """The classes of a type; one that is known without PyTorch comes first."""
+    """The classes of a type; those known without PyTorch come first."""
     known = set(shipped_classes())
     return sorted(types()[model_type], key=lambda cls: (model_type, cls) not in known)
 
 
 def chosen() -> Chosen:
-    """What this session has chosen."""
+    """The model that this session has chosen."""
     kind = MODEL_TYPE.value()
     cls = MODEL_CLASS.value(classes_of(kind))
     return of(kind, cls, _given(kind))
 
 
 def of(model_type: str, cls: str, given: dict[str, Any]) -> Chosen:
-    """A class of a type, with what is known of it already."""
+    """A class of a type, with the discovery, if it is known already."""
     asked = asking.known(model_type, cls, given)
     if asked is None and not given and (found := shipped(model_type, cls)):
         asked = asking.Asked(found, "")
@@ -115,31 +115,31 @@ def of(model_type: str, cls: str, given: dict[str, Any]) -> Chosen:
 
 
 def written(now: Chosen, sizes: Steps | None) -> WrittenFound:
-    """The model as a comparison writes it."""
+    """The model as the link of a comparison writes it."""
     return WrittenFound(now.model_type, now.cls, tuple(sizes.kept.items()) if sizes else (), text_of(now.given))
 
 
 def take(
     model_type: str, cls: str | None, given: Mapping[str, Any], sizes: Mapping[str, int] = MappingProxyType({})
 ) -> None:
-    """Choose all of it, from the next run on."""
+    """Choose a model, with its sizes, from the next run on."""
     fields = text_of(given)
     wanted = {MODEL_TYPE.name: model_type, MODEL_CLASS.name: cls or classes_of(model_type)[0]}
-    st.session_state["repair"] = st.session_state.get("repair", {}) | wanted  # what is drawn cannot be set
+    st.session_state["repair"] = st.session_state.get("repair", {}) | wanted  # a drawn widget cannot be set
     st.session_state["any given"] = (model_type, fields, dict(given))
     st.session_state["any carried"] = dict(sizes)
     st.session_state.pop("any steps", None)
 
 
 def give(field: str, value: int) -> None:
-    """Give a field that follows others a value of its own: then it is a size like them, which keep theirs."""
+    """Give a derived field a value, which makes it a size like the others; those keep theirs."""
     now = chosen()
     held = steps(now)
     take(now.model_type, now.cls, put(now.given, field, value), held.kept if held else {})
 
 
 def _given(kind: str) -> dict[str, Any]:
-    """What a config.json has said, of this type; from the link in the first run, and after Back."""
+    """The fields of a config.json for this type; read from the link in the first run, and after Back."""
     linked = st.query_params.get(FIELDS.name, "")
     held: tuple[str, str, dict[str, Any]] | None = st.session_state.get("any given")
     if held is None or (_is_linked() and held[1] != linked):
@@ -152,13 +152,13 @@ def _given(kind: str) -> dict[str, Any]:
 
 
 def steps(now: Chosen) -> Steps | None:
-    """The sizes of this session; nothing where no formula is known."""
+    """The sizes of this session; None if no formula is known."""
     if now.found is None or now.found.unexplained:
         return None
     held: tuple[object, Steps] | None = st.session_state.get("any steps")
     linked = st.query_params.get(SIZES.name, "")
     key = now.model_type, now.cls, text_of(now.given)
-    # A link is read once: in the first run, where it leads here from another page, and after Back.
+    # A link is read once: in the first run, when it leads here from another page, and after Back.
     told = st.session_state.get("any sizes") != linked and (_is_linked() or "any sizes" not in st.session_state)
     if held is None or held[0] != key or told:
         carried = st.session_state.pop("any carried", {})
@@ -171,12 +171,12 @@ def steps(now: Chosen) -> Steps | None:
 
 
 def _is_linked() -> bool:
-    """Whether it is the link that says what is shown in this run."""
+    """Whether the link says what this run shows."""
     return address.went_back() or (address.is_opened() and MODEL_TYPE.name in st.query_params)
 
 
 def _sizes(found: Discovered, linked: str) -> tuple[dict[str, int], Problem | None]:
-    """The sizes of a link, or none of them where there is no such model."""
+    """The sizes of a link, and what is wrong with them; then there are none."""
     try:
         sizes = read(linked)
     except InputError as error:
@@ -198,10 +198,9 @@ def show_wrong_in_link() -> None:
 
 
 def write_link(now: Chosen, sizes: Steps | None) -> None:
-    """Have the link say it at the end of the run, as a page's choices are said."""
-    fields = text_of(now.given)
+    """Have the link name the fields and sizes at the end of the run, like the page's other choices."""
     drawn = st.session_state["drawn choices"]
-    drawn[FIELDS.name] = fields if fields and len(fields) <= FIELDS.longest else None
+    drawn[FIELDS.name] = None if too_long(now) else text_of(now.given) or None
     kept = st.query_params.get(SIZES.name) if sizes is None else write(sizes.kept)
     drawn[SIZES.name] = kept or None
     if sizes is not None:
@@ -209,12 +208,12 @@ def write_link(now: Chosen, sizes: Steps | None) -> None:
 
 
 def too_long(now: Chosen) -> bool:
-    """Whether the link has no room for what is given."""
+    """Whether the given fields are too long for the link."""
     return len(text_of(now.given)) > FIELDS.longest
 
 
 def state() -> str:
-    """The model in short, for the browser's tab."""
+    """The model in short, for the title of the browser's tab."""
     now = chosen()
     held = steps(now)
     changed = [f"{field} = {value:,}" for field, value in held.kept.items()] if held else []

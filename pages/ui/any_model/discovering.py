@@ -1,4 +1,4 @@
-"""Discovering on the page: what is done now, while others are served; and what was found, proven, or not explained."""
+"""Discovery on the page: its progress, while others are served; and the result: proven, or not explained."""
 
 from collections.abc import Callable
 from functools import partial
@@ -21,7 +21,7 @@ from pages.ui.tables import show_table
 PROOF = Fold("proof", N_("How it was found, and where it holds"))
 MISSING = N_("This needs torch and transformers, which are not installed here.")
 TREE = Fold("printed", N_("As PyTorch prints it"))
-# What the discovery says that it does; anything else is a field that is changed.
+# Activities of the discovery; any other is the name of a field that is changed.
 _DOING = {
     "": N_("Waiting until the model of another reader is done"),
     "imports": N_("Starting PyTorch"),
@@ -32,7 +32,7 @@ _DOING = {
 
 
 def discover(now: Chosen) -> None:
-    """Have it discovered, and draw the page again; or say why there is nothing."""
+    """Discover the model and draw the page again, or show why that is not possible."""
     if not real_model.installed():
         st.info(_(MISSING))
     elif problem := look(now):
@@ -42,7 +42,7 @@ def discover(now: Chosen) -> None:
 
 
 def look(now: Chosen) -> Problem | None:
-    """Have it discovered, with a bar that says how far that is; what is wrong, if nothing is found."""
+    """Discover the model, with a progress bar; return the problem if nothing is found."""
     return _watched(
         _("Looking for the formula of {cls}").format(cls=now.cls),
         _("The real class is built again and again with other sizes, without weights: this takes some seconds."),
@@ -51,7 +51,7 @@ def look(now: Chosen) -> Problem | None:
 
 
 def look_for_flops(now: Chosen) -> Problem | None:
-    """The same for the FLOPs of a class whose parameters are known."""
+    """Look for the FLOPs of a class whose parameters are known, with a progress bar."""
     assert now.asked
     return _watched(
         _("Looking for the FLOPs of {cls}").format(cls=now.cls),
@@ -84,7 +84,7 @@ def _doing(what: str) -> str:
 
 
 def show_verdict(found: Discovered) -> None:
-    """One sentence: how often it was right at other sizes, or how much is not explained."""
+    """Show in one sentence how often the formula was right at other sizes, or how much is not explained."""
     if found.unexplained and found.explained == found.parameters:
         st.warning(
             _("Every parameter has a formula with the sizes here, but it is not clear at which other sizes it holds.")
@@ -101,7 +101,7 @@ def show_verdict(found: Discovered) -> None:
     said = _("✓ Proven on {agreed:,} of {of:,} other sizes of the real class.").format(
         agreed=found.checked.agreed, of=found.checked.of
     )
-    # What is said of a token is of least interest.
+    # Conditions on the ids of tokens are of least interest.
     regime = sorted(found.regime, key=lambda one: any(name.endswith("_id") for name in one.fields()))
     where = [sentence(one.sentence(), str) for one in regime]
     if where and not presenting():
@@ -111,7 +111,7 @@ def show_verdict(found: Discovered) -> None:
 
 
 def show_proof(found: Discovered) -> None:
-    """What was tried, all conditions, and all that has no formula."""
+    """Show what was tried, all conditions, and all tensors without a formula."""
     if found.unexplained:
         show_table(
             {
@@ -147,6 +147,6 @@ def _show_how(found: Discovered) -> None:
 
 
 def show_tree(text: str) -> None:
-    """The printed model, where it was built for this page."""
+    """Show the printed model, if it was built for this page."""
     if text:
         TREE.around(st.code, text, language=None, height=480)

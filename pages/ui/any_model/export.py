@@ -1,4 +1,4 @@
-"""What can be taken from the page: the formula as LaTeX, and as a function in Python."""
+"""The page's files: the formula as LaTeX, and as a function in Python."""
 
 from collections.abc import Mapping
 

@@ -1,4 +1,4 @@
-"""The FLOPs of a forward pass, where they were discovered, too; where not, a button has them looked for."""
+"""The FLOPs of a forward pass, if they were discovered; if not, a button that looks for them."""
 
 from collections.abc import Mapping
 
@@ -20,7 +20,7 @@ _MOST = 1_000_000
 
 
 def show_flops(now: Chosen, sizes: Mapping[str, int]) -> None:
-    """For a batch and a length, or why there are none. The projector has no room for them."""
+    """Show the FLOPs for a batch size and a length, or why there are none; the projector has no room for them."""
     found = now.found
     if found is None or presenting():
         return
@@ -37,7 +37,7 @@ def show_flops(now: Chosen, sizes: Mapping[str, int]) -> None:
 
 
 def _offer(now: Chosen) -> None:
-    """A button that has them looked for."""
+    """Draw a button that looks for the FLOPs."""
     if st.button(
         _("Find the FLOPs of a forward pass"),
         key="any flops",

@@ -1,9 +1,9 @@
-"""The formula of a class that was discovered, drawn as the total's formula of the first page: in colours, with tips."""
+"""The formula of a discovered class, drawn like the formula of the first page: in colors, with tips."""
 
 from collections.abc import Mapping
 from typing import Any
 
-from bertcalc.discover.parts import NAMES, Group, components, groups
+from bertcalc.discover.parts import NAMES, Group, components, count, groups
 from bertcalc.discover.result import Discovered
 from bertcalc.discover.written import letters, names, numbers, shape_numbers, text, value
 from bertcalc.tree.totals import Component
@@ -17,7 +17,7 @@ _NEXT, _PLUS = ["between", "+"], ["sign", "+"]
 
 
 def formula(found: Discovered, values: Mapping[str, int], colors: Mapping[Component, str]) -> dict[str, Any]:
-    """The data of the component: what a screen reader says, lines of parts, and the tips."""
+    """The data of the component: the text for screen readers, lines of parts, and the tips."""
     return _Builder(found, values, colors).data()
 
 
@@ -27,7 +27,7 @@ class _Builder:
         self._letters, self._names = letters(found), names(found)
         self._parts = {kind: groups(tensors, found.fields) for kind, tensors in components(found).items()}
         self._rest = found.parameters - found.explained
-        self._total = sum(self._count(group) for parts in self._parts.values() for group in parts) + self._rest
+        self._total = count(found.tensors, values) + self._rest
         self._tips: Tips = {}
 
     def data(self) -> dict[str, Any]:
@@ -39,7 +39,7 @@ class _Builder:
         return data_of(written, self._total, in_letters, in_numbers, map(self._chip, self._used()), self._tips)
 
     def _without(self) -> list[Part]:
-        """What has no formula: a question mark in the one line, its number in the other."""
+        """The parameters without a formula: a question mark in one line, their number in the other."""
         self._tips["rest"] = [f"{_('without a formula')}: {self._rest:,}", *list(self._found.unexplained)[:_LINES]]
         return [
             {"is": "unit", "parts": [_NEXT, {"is": "part", "key": "rest", "label": shown, "parts": leaves(shown)}]}
@@ -51,14 +51,11 @@ class _Builder:
         used = {name.name for each in shown for name in each.free_symbols}
         return [field for field in self._found.fields if field in used]
 
-    def _count(self, group: Group) -> int:
-        return value(group.copies, self._values) * self._one(group)
-
     def _one(self, group: Group) -> int:
         return value(group.one, self._values)
 
     def _factor(self, group: Group) -> str:
-        """What stands before the bracket; nothing where there is one copy."""
+        """The factor before the bracket; "" if there is one copy."""
         if group.copies == 1:
             return ""
         factor = text(group.copies, self._letters)
@@ -73,17 +70,17 @@ class _Builder:
         return f"{factor}({inside})" if self._has_brackets(group) else factor + inside
 
     def _has_brackets(self, group: Group) -> bool:
-        """Whether there is a bracket around one copy: 3L(4H²), but 3LH."""
+        """Whether one copy has a bracket: 3L(4H²), but 3LH."""
         terms = self._terms(group)
         return bool(self._factor(group)) and (len(terms) > 1 or not terms[0][0].isalpha())
 
     def _of_component(self, kind: Component) -> Part:
-        """A component with letters."""
+        """A component in letters."""
         parts: list[Part] = []
+        sign = [] if kind == next(iter(self._parts)) else [_NEXT]
         for group in self._parts[kind]:
-            first = not parts
-            sign = [] if first and kind == next(iter(self._parts)) else [_NEXT] if first else [_PLUS]
             parts.append(self._bracket(kind, group, sign))
+            sign = [_PLUS]
         return {"is": "term", "key": kind, "color": self._colors[kind], "parts": parts}
 
     def _bracket(self, kind: Component, group: Group, sign: list[list[str]]) -> Part:
@@ -123,17 +120,17 @@ class _Builder:
         ]
 
     def _number(self, kind: Component) -> Part:
-        """A component with numbers: 12 · 7,087,872."""
+        """A component in numbers: 12 · 7,087,872."""
         sums = [(value(group.copies, self._values), self._one(group), group) for group in self._parts[kind]]
         number = " + ".join(
             f"{copies:,} · {one:,}" if self._factor(group) else f"{one:,}" for copies, one, group in sums
         )
-        count = sum(copies * one for copies, one, _group in sums)
+        total = sum(copies * one for copies, one, _group in sums)
         self._tips[kind] = [
-            f"{_(NAMES[kind])}: {count:,}",
+            f"{_(NAMES[kind])}: {total:,}",
             _("{tensors:,} tensors, {share} of the model").format(
                 tensors=sum(copies * len(group.tensors) for copies, _one, group in sums),
-                share=percent(count, self._total),
+                share=percent(total, self._total),
             ),
         ]
         part: Part = {"is": "part", "key": kind, "label": number, "parts": leaves(number)}

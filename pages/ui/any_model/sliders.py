@@ -1,4 +1,4 @@
-"""The sizes of the page's model in the sidebar: sliders for those that change its count most, fields for the others."""
+"""The sizes of the page's model in the sidebar: sliders for those with the largest effect, fields for the others."""
 
 from functools import partial
 from typing import Any
@@ -17,7 +17,7 @@ _MOST = 5
 
 
 def show(page: str) -> None:
-    """Draw them; without a formula nothing can be moved."""
+    """Draw the sliders and fields; without a formula nothing can be moved."""
     now = chosen()
     sizes = steps(now)
     with st.container(key="own-sliders"):
@@ -45,15 +45,16 @@ def show(page: str) -> None:
             if field in sizes.attempt:
                 st.error(_why(sizes, field))
         for field, leaders in derived.items():
+            key = f"derived {now.model_type} {now.cls} {field}"
             st.number_input(
                 field,
                 1,
                 MOST,
                 None,
-                key=f"derived {now.model_type} {now.cls} {field}",
+                key=key,
                 placeholder=_("follows {fields}").format(fields=listed(leaders)) if leaders else _("follows others"),
                 on_change=_given,
-                args=(f"derived {now.model_type} {now.cls} {field}", field),
+                args=(key, field),
                 help=_("By itself it follows from other fields. With a value of its own it becomes a size like them."),
             )
 
@@ -102,7 +103,7 @@ def _repairs(sizes: Steps, field: str) -> list[int]:
 
 
 def _take(sizes: Steps, event: dict[str, Any]) -> None:
-    """Handle an event of the browser, which need not be honest."""
+    """Handle an event of the browser, which may send anything."""
     match event:
         case {"do": "move", "field": str(field), "value": int(value), "final": bool(final)}:
             sizes.move(field, value, final=final)

@@ -23,12 +23,12 @@ from pages.ui.tables import shape_text
 from pages.ui.theme import INK, appearance, colors
 
 _WHOLE = ""
-_LONG, _FEW, _SOME = 8, 3, 7  # fields of a long formula; bars on the projector with it, and with others
+_LONG, _FEW, _SOME = 8, 3, 7  # fields of a long formula; bars on the projector beside it, and beside others
 
 
 class _Paths(Select[str]):
     def wrong(self, text: str) -> Reason | None:
-        """Nothing: what the present model does not have is the whole of it."""
+        """Accept any path: the whole model is shown if it does not have it."""
         return None
 
 
@@ -37,7 +37,7 @@ TENSORS = Fold("any_tensors", N_("Tensors: name, copies, shape in fields and in 
 
 
 def show_parts(found: Discovered, values: Mapping[str, int]) -> None:
-    """A bar for each part; a click opens it, or the control beside it does."""
+    """Draw a bar for each part, which opens by a click, or by the control above."""
     paths = [_WHOLE, *openable(found)]
     opened = OPEN.value(paths)
     shown = parts(found, opened)
@@ -56,7 +56,7 @@ def show_parts(found: Discovered, values: Mapping[str, int]) -> None:
 
 
 def _formula(found: Discovered, shown: list[Part], values: Mapping[str, int]) -> str:
-    """The parameters of what is opened: letters = number."""
+    """The parameters of the opened module: letters = number."""
     from sympy import Add, expand, factor_terms
 
     expression = factor_terms(expand(Add(*(one.expression for part in shown for one in part.tensors))))
@@ -91,7 +91,7 @@ def _draw(found: Discovered, shown: list[Part], values: Mapping[str, int], opene
 
 
 def show_tensors(found: Discovered, values: Mapping[str, int]) -> None:
-    """Every tensor, folded, in a table that opens; the export has it in any case."""
+    """Show every tensor in a folded table; the export has the table in any case."""
     columns, title = tensor_columns(found, values), _("The tensors of the model")
     details = TENSORS.unfolded()
     names = {
@@ -136,6 +136,6 @@ def tensor_columns(found: Discovered, values: Mapping[str, int]) -> Columns:
 
 
 def _shape(tensors: Tensors) -> str:
-    """A shape in the names of the fields: vocab_size × n_embd."""
+    """A shape in the fields' names: vocab_size × n_embd."""
     plain = {name.name: name.name for side in tensors.shape for name in side.free_symbols}
     return " × ".join(text(side, plain, product=True) for side in tensors.shape)

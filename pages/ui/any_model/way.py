@@ -1,4 +1,4 @@
-"""The way to the page from others, which have no formula of their own for a model."""
+"""Links to the page from others, which have no formula of their own for a model."""
 
 from collections.abc import Mapping
 from typing import Any
@@ -19,7 +19,7 @@ _MOST = 3
 
 
 def show_way(model_type: str, cls: str | None = None, fields: Mapping[str, Any] | None = None) -> None:
-    """A link to the page with a model type, a class and fields, as far as a link has room for them."""
+    """Show a link to the page with a model type, a class and fields, as far as a link has room for them."""
     if model_type not in types():
         return
     one = WrittenFound(model_type, cls or classes_of(model_type)[0], given=_within(dict(fields or {})))
@@ -32,7 +32,7 @@ def show_way(model_type: str, cls: str | None = None, fields: Mapping[str, Any] 
 
 
 def show_way_to_compare(one: WrittenFound) -> None:
-    """A link to the comparison of a model with the one that all are compared with."""
+    """Show a link that compares a model with the default preset."""
     st.page_link(
         "compare.py",
         label=_("Compare it with {preset} →").format(preset=DEFAULT_PRESET),
@@ -42,7 +42,7 @@ def show_way_to_compare(one: WrittenFound) -> None:
 
 
 def link_of(one: WrittenFound) -> dict[str, str]:
-    """What the link of the page says of a model."""
+    """The query parameters of the page's link for a model."""
     said = {
         MODEL_TYPE.name: one.model_type,
         MODEL_CLASS.name: one.cls,
@@ -53,14 +53,14 @@ def link_of(one: WrittenFound) -> dict[str, str]:
 
 
 def _within(given: dict[str, Any]) -> str:
-    """What is given, as far as a link has room for it."""
+    """The given fields as JSON, without lists and nested fields if the link has no room for all."""
     if len(text_of(given)) > FIELDS.longest:
         given = {name: value for name, value in given.items() if not isinstance(value, list | dict)}
     return text_of(given)
 
 
 def show_way_of_config(text: str) -> None:
-    """The same for a config.json, if it is one."""
+    """Show the link for the text of a config.json, if it is one."""
     try:
         given: Given = read(text)
     except InputError:
@@ -69,6 +69,6 @@ def show_way_of_config(text: str) -> None:
 
 
 def show_way_of_count(low: int, high: int) -> None:
-    """The same for the models that have a number of parameters, with their default sizes."""
+    """Show links for the models with a number of parameters in a range, at their default sizes."""
     for model_type, cls in with_count(low, high)[:_MOST]:
         show_way(model_type, cls)
