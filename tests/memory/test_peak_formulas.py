@@ -1,5 +1,6 @@
 """The peak in letters against the simulation with numbers, and what fits against the real model."""
 
+import re
 from dataclasses import replace
 from typing import Any
 
@@ -199,7 +200,7 @@ def test_training_never_needs_less_than_inference(
     try:
         training = peak_bytes(case.subject, plan, batch, length)
     except ValueError as error:
-        if "there is nothing to train" not in str(error):
+        if not re.search("there is nothing to train|no forward pass is possible", str(error)):
             raise
         return
     inference = peak_bytes(case.subject, Inference(), batch, length)
