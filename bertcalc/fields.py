@@ -216,14 +216,12 @@ OWN_FIELDS: dict[str, Field] = {
     ),
     "embd_pdrop": Field(N_("Share of numbers that training sets to 0 after the embeddings."), *_PROBABILITY),
     "choice_token": _one_of(
-        N_(
-            "Which token GPT2DoubleHeadsModel chooses by: one that it is told (cls_index), the first, the last, or all."
-        ),
+        N_("Which token a choice is scored by: one that the model is told (cls_index), the first, the last, or all."),
         N_("cls_index, first, last or mean"),
         CHOICE_TOKENS,
     ),
     "choice_activation": Field(
-        N_("The activation after the scores of GPT2DoubleHeadsModel's choices, if there is one."),
+        N_("The activation after the scores of the choices, if there is one."),
         N_("the name of an activation in transformers, or None"),
         lambda value: value is None or (isinstance(value, str) and value in ACTIVATIONS),
     ),
