@@ -20,7 +20,7 @@ from bertcalc.families import CLASSES, FAMILIES, bert, build, class_of, output_n
 from bertcalc.families.complete import lacks
 from bertcalc.family import Family, Hidden, Model
 from bertcalc.formula import component_formulas, symbolic_steps
-from bertcalc.forward.lessons import lesson
+from bertcalc.forward.lessons import lesson, questions
 from bertcalc.forward.outputs import Call, inputs, outputs, run, taking_all
 from bertcalc.forward.trace import Sizes, Trace
 from bertcalc.forward.walk import walk
@@ -220,6 +220,21 @@ def test_what_the_module_of_the_embeddings_holds_does_not_depend_on_its_name(kno
         ]
 
     assert held(replace(known, body=body)) == held(known)
+
+
+@pytest.mark.parametrize(("kind", "bias"), [("MadeUpRMSNorm", False), ("LayerNorm", False), ("LayerNorm", True)])
+def test_a_question_about_beta_is_asked_where_there_is_one(known: Family, kind: str, bias: bool) -> None:
+    def head(t: Trace, c: BertConfig, hidden: Hidden) -> None:
+        x = t.norm("own_norm", hidden.states, 1e-6, kind=kind, bias=bias)
+        t.output("logits", t.linear("decoder", x, c.vocab_size, role="decoder", bias=bias))
+
+    config = known.config.default()
+    model = Model(known, known.classes[1]._replace(head=head), config, False).declare()
+    norm, decoder = walk(model.run(Sizes(1, 4)))[-2:]
+    assert ("beta" in "".join(asked.question for asked in questions(norm, config))) == bias
+    assert ("no beta" in lesson(norm).text) == (not bias)
+    decoder = decoder._replace(key="language model.decoder")
+    assert ("the bias" in "".join(asked.answer for asked in questions(decoder, config))) == bias
 
 
 def broken(head: Callable[[Trace, Config, Hidden], None], **changes: object) -> Family:
