@@ -98,7 +98,8 @@ def _multiple_choice(t: Trace, c: RobertaConfig, hidden: Hidden) -> None:
 
 POSITIONS = {
     "position_ids": N_(
-        "The position of each token; by default counted from the one after padding's number, which padding itself has."
+        "The position of each token; by default, padding tokens have their own token number as position, and the "
+        "others count on from there."
     )
 }
 _CHOICES = ("input_ids", "token_type_ids", "attention_mask", "labels", "position_ids", "inputs_embeds")
