@@ -368,4 +368,5 @@ FAMILY = Family(
         },
     ),
     recomputes=("full",),  # its attention core is not a function that could be recomputed separately
+    peaks=True,
 )

@@ -121,7 +121,9 @@ def family(
         cls("multiple-choice", _multiple_choice, pooler=True)._replace(inputs=_CHOICES),
     )
     body, found = partial(_body, kind), presets(config, published)
-    return Family(name, "roberta", config, body, classes, found, head_first, like_bert=True, meanings=POSITIONS)
+    return Family(
+        name, "roberta", config, body, classes, found, head_first, peaks=True, like_bert=True, meanings=POSITIONS
+    )
 
 
 # The position table has two rows more than there are positions, which are counted from the row after padding.
