@@ -212,12 +212,12 @@ def amount(text: str, unit: Unit | None = None, names: Mapping[str, int] | None 
         match = _WITH_UNIT.fullmatch(plain)
         if match is None or not _SIGNS.search(plain):
             raise (error if _SIGNS.search(plain) else not_typed) from error
+        value = evaluate(match[1], names)
         try:
-            factor = typed(f"1 {match[2]}", unit).value
+            value *= typed(f"1 {match[2]}", unit).value
         except InputError as unknown:  # what is quoted is the whole text, in which that 1 is not
             problem = unknown.problem
             raise InputError(problem._replace(values=problem.values | {"text": shorten(text)})) from None
-        value = evaluate(match[1], names) * factor
     if value < 0:
         raise wrong(N_('"{text}" is negative, and a count cannot be.'), text=shorten(text))
     if value > LARGEST:

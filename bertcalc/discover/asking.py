@@ -208,9 +208,12 @@ def discovered(model_type: str, cls: str, given: str) -> tuple[dict[str, Any], s
     """Discover a class, in the process: the result as JSON data, and the printed model."""
     _begin()
     from bertcalc.discover import discover
+    from bertcalc.discover.build import config_class, readable
 
-    found = discover(model_type, cls, json.loads(given), seconds=SECONDS, progress=lambda *said: tell(said))
-    return found.json(), _printed(model_type, cls, found.given)
+    with readable(cls):  # also for what comes before and after the search: an exception would end the process
+        config_class(model_type)  # refused before its configuration is read
+        found = discover(model_type, cls, json.loads(given), seconds=SECONDS, progress=lambda *said: tell(said))
+        return found.json(), _printed(model_type, cls, found.given)
 
 
 def computed(json_of: str) -> dict[str, Any]:
