@@ -41,6 +41,12 @@ def test_a_link_can_switch_off_the_pooler_of_a_class_that_has_no_such_option() -
     open_app("explain.py", architecture="BertForMaskedLM", add_pooling_layer="false", number="110,000,123")
 
 
+def test_an_empty_field_is_no_wrong_number() -> None:
+    app = open_app("explain.py")
+    app.text_input(key="number").set_value("  ").run()
+    assert not (app.error or app.table or app.exception)
+
+
 def test_what_rounds_to_110_million() -> None:
     rows = cells(open_app("explain.py"))
     assert ["109,514,298", "`BertForMaskedLM` · decoder tied  \n`BertLMHeadModel` · decoder tied"] in rows

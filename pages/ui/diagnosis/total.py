@@ -53,6 +53,8 @@ POSSIBLE = Fold("possible", N_("Several mistakes together could lead to it as we
 def show_total(subject: Subject) -> None:
     """Ask for a number, and explain it."""
     text = _choose_number(subject)
+    if not text.strip():
+        return
     try:
         number = amount(text, names=letters(subject.config))
     except InputError as error:
