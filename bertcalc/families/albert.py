@@ -134,4 +134,5 @@ FAMILY = Family(
         },
     ),
     recomputes=("selective",),  # transformers does not checkpoint its layers
+    peaks=True,
 )

@@ -360,4 +360,5 @@ FAMILY = Family(
     ),
     _PRESETS,
     like_bert=True,
+    peaks=True,
 )

@@ -142,4 +142,5 @@ FAMILY = Family(
         },
     ),
     like_bert=True,
+    peaks=True,
 )
