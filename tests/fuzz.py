@@ -39,7 +39,7 @@ from bertcalc.config_json import write as write_config
 from bertcalc.diagnosis import terms
 from bertcalc.diagnosis.diagnose import diagnose
 from bertcalc.diagnosis.known import Known
-from bertcalc.discover import asking, steps
+from bertcalc.discover import discovery_worker, steps
 from bertcalc.discover.given import read as read_pasted
 from bertcalc.discover.shipped import shipped
 from bertcalc.discover.types import types
@@ -200,7 +200,7 @@ def read_discovery(text: str) -> bool:
     try:
         given = read_pasted(text)
         cls = given.cls or types()[given.model_type][0]
-        asking.ask(given.model_type, cls, given.fields, lambda *_said: None, wanted)
+        discovery_worker.ask(given.model_type, cls, given.fields, lambda *_said: None, wanted)
     except InputError as error:
         show(error.problem)
         return False

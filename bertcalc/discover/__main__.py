@@ -23,8 +23,8 @@ from time import thread_time
 from typing import Any, NamedTuple, NoReturn
 
 from bertcalc.discover import discover, with_flops
-from bertcalc.discover.asking import limit_memory, too_large
 from bertcalc.discover.build import Ended, Refused
+from bertcalc.discover.discovery_worker import limit_memory, too_large
 from bertcalc.discover.result import NOT_ASKED, Discovered, of_json
 from bertcalc.discover.shipped import by_class
 from bertcalc.discover.types import BASE, LANGUAGE, SEQ2SEQ, installed, listed

@@ -1,7 +1,7 @@
 """Read a model's config.json and the headers of its safetensors files from the Hugging Face Hub, never the weights.
 
 huggingface_hub knows the address of the Hub (``HF_ENDPOINT``) and whether requests are allowed (``HF_HUB_OFFLINE``),
-holds the connection and validates names. It is imported inside the functions, which run in another process: asking.py
+holds the connection and validates names. It is imported inside the functions, which run in another process: hub_workers.py
 ends that process when it takes too long, so there is no overall timeout here. All requests are anonymous: visitors must
 not see what only the owner of the server may see.
 
