@@ -20,7 +20,7 @@ from typing import Any, NamedTuple
 from bertcalc.discover.build import Ended, Refused
 from bertcalc.discover.given import structure
 from bertcalc.discover.result import NOT_ASKED, Discovered, of_json
-from bertcalc.discover.steps import more_than_shown
+from bertcalc.discover.size_steps import more_than_shown
 from bertcalc.problem import InputError, Problem, wrong
 from bertcalc.text import N_
 from bertcalc.worker import LOOK, SlowError, StoppedError, Worker, tell
@@ -242,7 +242,7 @@ def limit_memory() -> None:
 def _printed(model_type: str, cls: str, given: Mapping[str, Any]) -> str:
     """Return the text of print(model); "" if it is too long or the model cannot be built."""
     from bertcalc.discover.build import config_class, made, model_class, quiet
-    from bertcalc.discover.fields import configured
+    from bertcalc.discover.recipe import configured
 
     with suppress(Exception), quiet():  # transformers raises exceptions of all types
         real = model_class(cls)

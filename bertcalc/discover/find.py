@@ -3,9 +3,9 @@
 from collections.abc import Sequence
 from typing import NamedTuple
 
-from bertcalc.discover.fit import Step
+from bertcalc.discover.fitted_columns import Kind, Tables, agrees
 from bertcalc.discover.lab import Failure, Lab, Sample
-from bertcalc.discover.tables import Kind, Tables, agrees
+from bertcalc.discover.polynomial_fit import Step
 from bertcalc.problem import Problem
 from bertcalc.text import N_
 

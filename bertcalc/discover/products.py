@@ -15,8 +15,8 @@ from time import thread_time
 from typing import Any, NamedTuple
 
 from bertcalc.discover.build import NUMBER, Ended, Folded, Refused, Shape, made, not_built
-from bertcalc.discover.fields import Recipe, is_config
 from bertcalc.discover.kernels import Kernels
+from bertcalc.discover.recipe import Recipe, is_config
 from bertcalc.discover.result import Computed
 from bertcalc.problem import InputError, Problem
 from bertcalc.text import N_

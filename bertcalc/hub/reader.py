@@ -1,9 +1,9 @@
 """Read a model's config.json and the headers of its safetensors files from the Hugging Face Hub, never the weights.
 
 huggingface_hub knows the address of the Hub (``HF_ENDPOINT``) and whether requests are allowed (``HF_HUB_OFFLINE``),
-holds the connection and validates names. It is imported inside the functions, which run in another process: hub_workers.py
-ends that process when it takes too long, so there is no overall timeout here. All requests are anonymous: visitors must
-not see what only the owner of the server may see.
+holds the connection and validates names. It is imported inside the functions, which run in another process:
+hub_workers.py ends that process when it takes too long, so there is no overall timeout here. All requests are
+anonymous: visitors must not see what only the owner of the server may see.
 
 The requests are our own, because huggingface_hub 2.4 (``parse_safetensors_file_metadata``) downloads whatever a server
 sends, takes headers of 25 MB, follows redirects to any host, and accepts truncated files and duplicate keys:

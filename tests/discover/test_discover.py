@@ -17,11 +17,11 @@ from transformers.initialization import no_init_weights
 
 from bertcalc.discover import Discovered, discover
 from bertcalc.discover.build import Ended, Refused
-from bertcalc.discover.fields import Recipe
-from bertcalc.discover.fit import Fit, Term
+from bertcalc.discover.fitted_columns import Tables
+from bertcalc.discover.polynomial_fit import Fit, Term
+from bertcalc.discover.recipe import Recipe
 from bertcalc.discover.result import of_json
 from bertcalc.discover.shipped import shipped, shipped_classes
-from bertcalc.discover.tables import Tables
 from bertcalc.problem import InputError, Problem
 from tests.discover.real import real
 from tests.examples import examples, sampled

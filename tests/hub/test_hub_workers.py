@@ -133,8 +133,8 @@ def test_a_process_that_is_stopped_is_said(hub: Server) -> None:
 
 def test_a_server_that_ends_waits_for_nobody(hub: Server) -> None:
     program = (
-        "import sys, threading; from bertcalc.hub import hub_workers;"
-        "threading.Thread(target=hub_workers.PLACES[0].run, args=(hub_workers.reader.find, 'some/headers'), daemon=True).start();"
+        "import sys, threading; from bertcalc.hub.hub_workers import PLACES, reader;"
+        "threading.Thread(target=PLACES[0].run, args=(reader.find, 'some/headers'), daemon=True).start();"
         "sys.stdin.read()"
     )
     with subprocess.Popen([sys.executable, "-c", program], cwd=ROOT, stdin=subprocess.PIPE) as server:

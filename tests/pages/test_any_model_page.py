@@ -17,7 +17,7 @@ from bertcalc.discover import build, discovery_worker
 from bertcalc.discover.conditions import Condition
 from bertcalc.discover.result import NOT_ASKED, Checked
 from bertcalc.discover.shipped import shipped, shipped_classes
-from bertcalc.discover.steps import Steps
+from bertcalc.discover.size_steps import Steps
 from bertcalc.problem import Problem, wrong
 from bertcalc.server.run_queue import RUN_QUEUE
 from pages.ui.any_model.export import formula_latex

@@ -14,7 +14,7 @@ from bertcalc.discover.derived import put
 from bertcalc.discover.given import read_fields
 from bertcalc.discover.result import Discovered
 from bertcalc.discover.shipped import shipped, shipped_classes
-from bertcalc.discover.steps import Steps, read, refused, write
+from bertcalc.discover.size_steps import Steps, read, refused, write
 from bertcalc.discover.types import types
 from bertcalc.problem import InputError, Problem
 from bertcalc.text import N_
