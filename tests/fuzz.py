@@ -58,7 +58,7 @@ from bertcalc.typed import Unit, typed
 from pages.ui import link
 from pages.ui.compare.comparison import VIEW
 from pages.ui.controls import CONTROLS, Decimal, Fold, Number, Select, Switch, Text
-from pages.ui.diagnosis.terms import EXAMPLES
+from pages.ui.diagnosis.terms_view import EXAMPLES
 from pages.ui.export.cells import plain
 from tests.checkpoints.checkpoints import read_file
 from tests.export.test_formats import check_name

@@ -20,8 +20,8 @@ from bertcalc.discover.shipped import shipped, shipped_classes
 from bertcalc.discover.size_steps import Steps
 from bertcalc.problem import Problem, wrong
 from bertcalc.server.run_queue import RUN_QUEUE
+from pages.ui.any_model.discovered_formula import formula
 from pages.ui.any_model.export import formula_latex
-from pages.ui.any_model.formula import formula
 from pages.ui.any_model.tensors import tensor_columns
 from pages.ui.export.cells import table_of
 from pages.ui.i18n import catalogue

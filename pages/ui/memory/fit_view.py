@@ -12,7 +12,7 @@ from pages.ui.formulas import aligned
 from pages.ui.i18n import _, in_a_row
 from pages.ui.memory.peak_view import NOT_COUNTED, loop
 from pages.ui.memory.run import Run
-from pages.ui.memory.stack import Stack, show_bar
+from pages.ui.memory.stack_bar import Stack, show_bar
 from pages.ui.metrics import show_metrics
 from pages.ui.numbers import percent, size
 from pages.ui.present import presenting

@@ -10,7 +10,7 @@ from bertcalc.tree.totals import Component
 from pages.ui.i18n import _
 from pages.ui.numbers import percent, unbroken
 from pages.ui.tables import shape_text
-from pages.ui.total_formula.parts import Part, Tips, data_of, leaves
+from pages.ui.total_formula.formula_parts import Part, Tips, data_of, leaves
 
 _LINES = 7  # of a tip
 _NEXT, _PLUS = ["between", "+"], ["sign", "+"]
