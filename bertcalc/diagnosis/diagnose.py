@@ -93,7 +93,7 @@ class Match(NamedTuple):
     models: tuple[Known, ...]
 
 
-class Own(NamedTuple):
+class OwnPart(NamedTuple):
     """A part, module or tensor of the model, in one layer or in several, with the number's count of parameters."""
 
     reading: Reading
@@ -138,7 +138,7 @@ class Diagnosis(NamedTuple):
     """
 
     matches: tuple[Match, ...] = ()
-    own: tuple[Own, ...] = ()
+    own: tuple[OwnPart, ...] = ()
     elsewhere: tuple[Elsewhere, ...] = ()
     slips: tuple[Slip, ...] = ()
     miscounted: tuple[Miscounted, ...] = ()
@@ -313,13 +313,13 @@ def _halved(meanings: Sequence[Reading], config: Config) -> Iterator[Elsewhere]:
                 return
 
 
-def _own(model: Known, meanings: Sequence[Reading]) -> tuple[Own, ...]:
+def _own(model: Known, meanings: Sequence[Reading]) -> tuple[OwnPart, ...]:
     """The parts of the model with this count, in the first reading that fits; in other units only exact numbers."""
     for reading in meanings:
         if not reading.rounded and reading.key not in KNOWN_ONLY and (reading.exact or reading.key == "parameters"):
             low, high = reading.bounds
             if found := [one for count, one in _own_counts(model.subject) if low <= count <= high]:
-                return tuple(Own(reading, one) for one in found)
+                return tuple(OwnPart(reading, one) for one in found)
     return ()
 
 

@@ -36,7 +36,7 @@ _LONGEST = 60_000  # characters of a printed tree
 
 WORKER = Worker(SECONDS + STARTING, nice=10)
 atexit.register(WORKER.kill)
-_FOUND: OrderedDict[tuple[str, str, str], "Asked | Said"] = OrderedDict()
+_FOUND: OrderedDict[tuple[str, str, str], "Asked | Refusal"] = OrderedDict()
 _LOCK = threading.Lock()
 _TURN = threading.Lock()  # held for the reader whose model is discovered
 _WAITING: set[int] = set()  # threads that wait to ask for parameters
@@ -52,7 +52,7 @@ class Asked(NamedTuple):
     tree: str
 
 
-class Said(NamedTuple):
+class Refusal(NamedTuple):
     """Why there is no result, and until when that answer is repeated."""
 
     problems: tuple[Problem, ...]
@@ -96,7 +96,7 @@ def ask(model_type: str, cls: str, given: Mapping[str, Any], hear: Hear, wanted:
         try:
             asked = _discover(model_type, cls, given, hear, wanted)
         except InputError as error:
-            _keep(key, Said(error.problems, time.monotonic() + AGAIN))
+            _keep(key, Refusal(error.problems, time.monotonic() + AGAIN))
             raise
         _keep(key, asked)
         return asked
@@ -187,7 +187,7 @@ def _refusals() -> Iterator[None]:
         raise
 
 
-def _keep(key: tuple[str, str, str], answer: "Asked | Said") -> None:
+def _keep(key: tuple[str, str, str], answer: "Asked | Refusal") -> None:
     with _LOCK:
         _FOUND[key] = answer
         while len(_FOUND) > _KEPT:

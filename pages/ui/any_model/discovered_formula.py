@@ -18,10 +18,10 @@ _NEXT, _PLUS = ["between", "+"], ["sign", "+"]
 
 def formula(found: Discovered, values: Mapping[str, int], colors: Mapping[Component, str]) -> dict[str, Any]:
     """The data of the component: the text for screen readers, lines of parts, and the tips."""
-    return _Builder(found, values, colors).data()
+    return _DiscoveredBuilder(found, values, colors).data()
 
 
-class _Builder:
+class _DiscoveredBuilder:
     def __init__(self, found: Discovered, values: Mapping[str, int], colors: Mapping[Component, str]) -> None:
         self._found, self._values, self._colors = found, values, colors
         self._letters, self._names = letters(found), names(found)

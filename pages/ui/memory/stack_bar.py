@@ -38,7 +38,7 @@ COLORS: dict[str, dict[Area, str]] = {
 _FREE = {"light": "#dfe3ea", "dark": "#363d4a"}  # the part of a device's memory that is kept free
 
 
-class Stack(NamedTuple):
+class DeviceUse(NamedTuple):
     """The used parts of a device's memory with their formulas, and the preset's parts."""
 
     parts: Mapping[Area, int]
@@ -47,7 +47,7 @@ class Stack(NamedTuple):
     device: Device
 
 
-def show_bar(choice: Choice, stack: Stack) -> None:
+def show_bar(choice: Choice, stack: DeviceUse) -> None:
     """Show the parts as one stacked bar with marks at the preset's total and at the limit, and a legend below."""
     now, was, device = sum(stack.parts.values()), sum(stack.before.values()), stack.device
     end = kept("fit", (choice.preset, choice.architecture, device), max(was, device.num_bytes), now)
@@ -66,7 +66,7 @@ def show_bar(choice: Choice, stack: Stack) -> None:
         st.caption(text.format(preset=choice.preset, size=size(was), difference=signed(now - was, size)))
 
 
-def bar_frame(stack: Stack, preset: str, end: int) -> Columns:
+def bar_frame(stack: DeviceUse, preset: str, end: int) -> Columns:
     """The data of the bar: a row for each part, for each mark ("limit" and "was"), and for the end of the axis.
 
     The memory that is kept free is at the end of the device, below the parts if these overlap it.
