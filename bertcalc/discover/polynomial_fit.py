@@ -74,7 +74,7 @@ class Bound(NamedTuple):
 
 
 class FittedTerm(NamedTuple):
-    """A product of fields, divided by others, times a step or a bound."""
+    """A product of fields, divided by others, times a rounded quotient or a bound."""
 
     times: tuple[str, ...] = ()
     over: tuple[str, ...] = ()
@@ -104,7 +104,7 @@ class Fit:
         return sum((coefficient * term.value(values) for coefficient, term in self.terms), Fraction())
 
     def specials(self) -> list[Rounding | Bound]:
-        """Its steps and bounds."""
+        """Its rounded quotients and bounds."""
         return [term.special for _coefficient, term in self.terms if term.special]
 
     @cached_property
@@ -181,7 +181,7 @@ def _products(fields: list[str]) -> list[FittedTerm]:
 
 
 def _specials(fields: list[str], samples: Sequence[Values], numbers: Sequence[int], counting: bool) -> list[FittedTerm]:
-    """Terms with a step or a bound."""
+    """Terms with a rounded quotient or a bound."""
     found: list[Rounding | Bound] = []
     common = gcd(*numbers)
     for field in fields:

@@ -67,7 +67,14 @@ class ReportFormulas(NamedTuple):
 
 
 def report(
-    case: Case, formulas: ReportFormulas, evidence: Verification, *, name: str, url: str, language: str, _: Translate
+    case: Case,
+    formulas: ReportFormulas,
+    verification: Verification,
+    *,
+    name: str,
+    url: str,
+    language: str,
+    _: Translate,
 ) -> Report:
     """The report of a model and its batch; ``name`` says which preset it is or started from, ``url`` is its link."""
     architecture, model = case.subject.architecture, case.subject.model()
@@ -104,7 +111,7 @@ def report(
                 ).format(sizes=sizes),
                 _costs(case, _),
             ),
-            (Heading(_("Proof")), evidence.verdict, *((evidence.checks,) if evidence.checks else ())),
+            (Heading(_("Proof")), verification.verdict, *((verification.checks,) if verification.checks else ())),
         ),
         _("This program builds the model with transformers and checks the count."),
         Program(snippet(case.subject)),

@@ -172,11 +172,11 @@ def peak(subject: Subject, how: Plan | Inference, batch_size: int, sequence_leng
         masters = formulas["optimizer states"].expression if "optimizer states" in formulas else 0
         written = write(masters + state_expression(how.precision, how.optimizer))
         formulas = {**formulas, "optimizer states": written}
-    pieces = (
+    alive = (
         LiveTensor(_unfolded(where, symbolic, subject), products.sum(terms), one) for where, terms, one in temporaries
     )
     where = _unfolded(most.where, symbolic, subject)
-    return Peak(most.phase, where, areas, formulas, tuple(pieces), expression)
+    return Peak(most.phase, where, areas, formulas, tuple(alive), expression)
 
 
 def growths(

@@ -106,11 +106,17 @@ def _report(choice: Choice, batch: Batch, place: Origin, _: Translate) -> Report
     words = _("{architecture} from {preset}, with fields changed") if changed else _("{architecture} of {preset}")
     name = words.format(architecture=choice.architecture, preset=choice.preset)
     return report(
-        Case(subject, *batch), formulas, _evidence(subject, _), name=name, url=place.url, language=place.language, _=_
+        Case(subject, *batch),
+        formulas,
+        _verification(subject, _),
+        name=name,
+        url=place.url,
+        language=place.language,
+        _=_,
     )
 
 
-def _evidence(subject: Subject, _: Translate) -> Verification:
+def _verification(subject: Subject, _: Translate) -> Verification:
     """The verdict of the comparison with the real model, which is built for the report."""
     if not real_model.installed():
         return Verification(_("Not compared with the real model, as torch and transformers are not installed here."))
