@@ -131,17 +131,17 @@ def fit(samples: Sequence[Values], numbers: Sequence[int], *, counting: bool = F
         fields = [*known, more]
         if _determined(fields, samples, numbers):
             specials = [term for term in _specials(fields, samples, numbers, counting) if term.has(more)]
-            if found := _search(_Table.of(specials, fields, samples), None, numbers, 1, 1):
+            if found := _search(_TermValues.of(specials, fields, samples), None, numbers, 1, 1):
                 return found
     return None
 
 
 def _of(fields: list[str], samples: Sequence[Values], numbers: Sequence[int], counting: bool) -> Fit | None:
     """The simplest formula with these fields."""
-    products = _Table.of(_products(fields), fields, samples)
+    products = _TermValues.of(_products(fields), fields, samples)
     if found := _search(products, None, numbers, 1, 3):
         return found
-    specials = _Table.of(_specials(fields, samples, numbers, counting), fields, samples)
+    specials = _TermValues.of(_specials(fields, samples, numbers, counting), fields, samples)
     return (
         _search(specials, None, numbers, 1, 1)
         or _search(products, specials, numbers, 2, 3)
@@ -206,7 +206,7 @@ def _specials(fields: list[str], samples: Sequence[Values], numbers: Sequence[in
     ]
 
 
-class _Table(NamedTuple):
+class _TermValues(NamedTuple):
     """Terms with their values for all samples."""
 
     terms: list[FittedTerm]
@@ -214,7 +214,7 @@ class _Table(NamedTuple):
     pairs: dict[str, list[tuple[int, int]]]  # field -> pairs of samples that differ in it alone
 
     @classmethod
-    def of(cls, terms: list[FittedTerm], fields: list[str], samples: Sequence[Values]) -> "_Table":
+    def of(cls, terms: list[FittedTerm], fields: list[str], samples: Sequence[Values]) -> "_TermValues":
         pairs: dict[str, list[tuple[int, int]]] = {field: [] for field in fields}
         for one, other in combinations(range(len(samples)), 2):
             differ = [field for field in fields if samples[one][field] != samples[other][field]]
@@ -223,7 +223,7 @@ class _Table(NamedTuple):
         return cls(terms, [[term.value(values) for values in samples] for term in terms], pairs)
 
 
-def _search(table: _Table, one: _Table | None, numbers: Sequence[int], least: int, most: int) -> Fit | None:
+def _search(table: _TermValues, one: _TermValues | None, numbers: Sequence[int], least: int, most: int) -> Fit | None:
     """Return a sum of ``least`` to ``most`` terms and a constant, at most one of them from the table ``one``."""
     patience = iter(range(_PATIENCE))  # each term that is tried takes one
     most = min(most, len(numbers) - 3)  # a formula with as many coefficients as samples fits anything
@@ -239,7 +239,7 @@ def _search(table: _Table, one: _Table | None, numbers: Sequence[int], least: in
 
 
 def _peel(
-    table: _Table, special: _Table | None, rest: list[Number], depth: int, patience: Iterator[int]
+    table: _TermValues, special: _TermValues | None, rest: list[Number], depth: int, patience: Iterator[int]
 ) -> list[tuple[Fraction, FittedTerm]] | None:
     """Take away one term after the other, each of which explains all changes by one field alone."""
     if all(number == rest[0] for number in rest):
@@ -277,7 +277,9 @@ def _peel(
     return None
 
 
-def _choices(table: _Table, one: _Table | None) -> Iterator[tuple[FittedTerm, list[Number], _Table | None]]:
+def _choices(
+    table: _TermValues, one: _TermValues | None
+) -> Iterator[tuple[FittedTerm, list[Number], _TermValues | None]]:
     """Yield each term that may be taken away, its column, and the table of specials that is left then."""
     for term, column in zip(table.terms, table.columns, strict=True):
         yield term, column, one
@@ -287,7 +289,7 @@ def _choices(table: _Table, one: _Table | None) -> Iterator[tuple[FittedTerm, li
 
 
 def _two(
-    table: _Table, one: _Table | None, numbers: Sequence[int], patience: Iterator[int]
+    table: _TermValues, one: _TermValues | None, numbers: Sequence[int], patience: Iterator[int]
 ) -> list[tuple[Fraction, FittedTerm]] | None:
     """Find two terms that have a field in common, and a constant, by elimination: (2 w + 1) h."""
     right = [number - numbers[0] for number in numbers]
@@ -313,7 +315,7 @@ def _two(
     return None
 
 
-def _moved(table: _Table) -> list[tuple[FittedTerm, list[Number], list[Number]]]:
+def _moved(table: _TermValues) -> list[tuple[FittedTerm, list[Number], list[Number]]]:
     """The terms with their differences from the first sample, and their columns."""
     columns = zip(table.terms, table.columns, strict=True)
     return [(term, [value - column[0] for value in column], column) for term, column in columns]

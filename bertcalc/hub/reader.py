@@ -78,20 +78,20 @@ def compared(repo_id: str) -> tuple[Described, Matching]:
 
 def find(repo_id: str) -> Found:
     """Read config.json and the headers of the safetensors files of a public model. Raises InputError."""
-    return Found(read_config(config_text(repo_id)), _Model(repo_id).tensors())
+    return Found(read_config(config_text(repo_id)), _Requests(repo_id).tensors())
 
 
 def config_text(repo_id: str) -> str:
     """The text of a public model's config.json. Raises InputError."""
     if problem := check_name(repo_id):
         raise InputError(problem)
-    config = _Model(repo_id).get("config.json", LARGEST + 1)
+    config = _Requests(repo_id).get("config.json", LARGEST + 1)
     if config is None:
         raise wrong(N_("{name} has no config.json."), name=repo_id)
     return text_of(config.data)
 
 
-class _Model:
+class _Requests:
     """Requests for the files of one model; all headers together have at most LARGEST_HEADER bytes."""
 
     def __init__(self, repo_id: str) -> None:

@@ -53,7 +53,7 @@ _Item = TypeVar("_Item")
 _Designs = Callable[[int, int], Callable[[int], int]]  # heads and intermediate_size -> layers -> bytes
 
 
-class _Fold(NamedTuple):
+class _LeftOut(NamedTuple):
     """Layers that the symbolic run leaves out: ``more`` of them, after the one with the number ``layer``."""
 
     layer: int
@@ -61,7 +61,7 @@ class _Fold(NamedTuple):
 
 
 # A symbolic model with few layers, how it is run, symbolic batch_size and sequence_length, and the layers left out.
-_Symbolic = tuple[Subject, Plan | Inference, Any, Any, tuple[_Fold, ...]]
+_Symbolic = tuple[Subject, Plan | Inference, Any, Any, tuple[_LeftOut, ...]]
 
 
 class Products(dict[Monomial, Any]):
@@ -342,7 +342,7 @@ def _symbolic(subject: Subject, how: Plan | Inference, batch_size: int, sequence
     for count, letter in ((frozen, frozen), (config.num_hidden_layers - frozen, _LAYERS - frozen)):
         many = count > ALONE
         if many:
-            folds.append(_Fold(layers + 1, letter - ALONE))
+            folds.append(_LeftOut(layers + 1, letter - ALONE))
         layers += ALONE if many else count
         if isinstance(how, Plan) and letter is frozen:
             how = how._replace(freezing=replace(how.freezing, layers=layers))
@@ -360,7 +360,7 @@ _changes = lru_cache(maxsize=64)(changes_of)
 
 @lru_cache(maxsize=1024)
 def _moments(
-    subject: Subject, how: Plan | Inference, batch: Any, length: Any, folds: tuple[_Fold, ...]
+    subject: Subject, how: Plan | Inference, batch: Any, length: Any, folds: tuple[_LeftOut, ...]
 ) -> tuple[SymbolicMoment, ...]:
     tops = _tops(_changes(subject, how, batch, length), folds)
     before: Terms = {}
@@ -382,7 +382,7 @@ def _covers(more: Terms, less: Terms) -> bool:
     return all(more.get(one, 0) >= less.get(one, 0) for one in {**more, **less})
 
 
-def _tops(changes: Sequence[Change], folds: Sequence[_Fold]) -> Iterator[SymbolicMoment]:
+def _tops(changes: Sequence[Change], folds: Sequence[_LeftOut]) -> Iterator[SymbolicMoment]:
     """The local maxima of the step: each moment after which something is released.
 
     The changes of the layers that were left out are added where they would come: those of one layer, times the number
@@ -409,7 +409,7 @@ def _tops(changes: Sequence[Change], folds: Sequence[_Fold]) -> Iterator[Symboli
         yield _moment(changes, len(changes) - 1, areas)
 
 
-def _left_out(changes: Sequence[Change], folds: Sequence[_Fold]) -> Mapping[int, list[tuple[Change, Any]]]:
+def _left_out(changes: Sequence[Change], folds: Sequence[_LeftOut]) -> Mapping[int, list[tuple[Change, Any]]]:
     """The changes of the layers that are left out, by the index of the change before which they come, and their number.
 
     In each phase these are the changes from the first one of a layer to the first one of the next layer, forward or
@@ -479,7 +479,7 @@ def _written(symbolic: _Symbolic, at: int) -> tuple[Mapping[Area, Formula], list
     return areas, pieces, _expression(moment.live)
 
 
-def _temporaries(changes: Sequence[Change], folds: Sequence[_Fold], at: int) -> Iterator[tuple[str, Terms]]:
+def _temporaries(changes: Sequence[Change], folds: Sequence[_LeftOut], at: int) -> Iterator[tuple[str, Terms]]:
     """The temporary tensors that are alive at a moment: the bytes of each step, or of one step in all layers."""
     left_out = _left_out(changes, folds)
     made_for: dict[int, str] = {}
