@@ -49,8 +49,8 @@ DISCOVERED = {
 }
 # The messages that a reader may get instead of a formula.
 REFUSALS = (
-    "The models of other readers are being looked at: try again in a moment.",
-    "It takes longer than {seconds} seconds to build this model often enough: no formula was found.",
+    "Other readers' models are being examined: try again in a moment.",
+    "Building this model often enough takes longer than {seconds} seconds: no formula was found.",
 )
 
 

@@ -374,8 +374,27 @@ def problems(kind: type[Config], values: Mapping[str, Any]) -> Iterator[Problem]
 
 @cache
 def _checks(kind: type[Config]) -> tuple[tuple[str, Any, Callable[[Any], bool]], ...]:
-    """The name, default and check of each field of a configuration class."""
+    """The name, default and check of each field of a configuration class. Raises ValueError if it is incomplete."""
+    if lacking := [*undeclared_fields(kind)]:
+        raise ValueError("\n".join(lacking))
     return tuple((field.name, field.default, known(kind.shared_name(field.name)).is_right) for field in fields(kind))
+
+
+# Every family has these, under its own names or the shared ones: the checks and the readings ask for them.
+_NEEDED = (
+    *("vocab_size", "hidden_size", "num_hidden_layers", "num_attention_heads", "intermediate_size", "hidden_act"),
+    *("max_position_embeddings", "pad_token_id", "tie_word_embeddings", "num_labels"),
+)
+
+
+def undeclared_fields(kind: type[Config]) -> Iterator[str]:
+    """A sentence for each field that a configuration class lacks, or that nothing describes."""
+    for field in fields(kind):
+        if kind.shared_name(field.name) not in EVERY_FIELD:
+            yield f"{kind.__name__}.{field.name}: nothing says what it means and may be (FIELDS)."
+    for name in _NEEDED:
+        if not kind.has(name):
+            yield f"{kind.__name__}: it has no {name}, which every family has."
 
 
 def check_field(kind: type[Config], field: str, value: Any) -> Problem | None:

@@ -158,7 +158,7 @@ _LOADS: Mapping[str, Callable[[Any], bool]] = {
 
 def _without_count(kind: type[Config], values: dict[str, Any]) -> Iterator[Problem]:
     """Replace such values (see _LOADS) by valid ones in ``values``, and yield a remark on each."""
-    message = N_("{field} {value} is not kept: nothing is counted by it, and {default} stands in its place.")
+    message = N_("{field} {value} is not kept: no count depends on it, and {default} is used instead.")
     for field, loads in _LOADS.items():
         name = kind.own_name(field)
         if name in values and not known(field).is_right(values[name]) and loads(values[name]):

@@ -122,7 +122,8 @@ class Family:
     registered before the body, so that its tensors come first.
 
     Three fields say what is supported; the rest is refused with a message. ``peaks``: peak memory, which depends on
-    what the forward methods keep alive (bertcalc/memory/peak.py). ``like_bert``: explanations by the formulas of other
+    what the real forward methods keep alive, and is given once measured runs agree (bertcalc/memory/peak.py,
+    tests/memory/test_peak.py). ``like_bert``: explanations by the formulas of other
     tools, which assume BERT's layers (bertcalc/diagnosis/tools.py). ``recomputes``: kinds of gradient checkpointing.
 
     With ``cross_cache``, the cache of layers with cross attention has room for an encoder's keys and values even if no
@@ -138,7 +139,7 @@ class Family:
     classes: tuple[Class, ...]
     presets: Mapping[str, Preset]
     head_first: bool = False
-    peaks: bool = True
+    peaks: bool = False
     like_bert: bool = False
     recomputes: tuple[str, ...] = ("selective", "full")
     cross_cache: bool = False

@@ -155,14 +155,12 @@ OWN_FIELDS: dict[str, Field] = {
     "embedding_size": _size(
         N_("Numbers for each token in the embeddings, before they are mapped to hidden_size."), "E", 65_536
     ),
-    "task_type_vocab_size": _size(
-        N_("Tasks that a text can be for: rows of the task table, where there is one."), "K", 1_000_000
-    ),
+    "task_type_vocab_size": _size(N_("Number of tasks: rows of the task table, where there is one."), "K", 1_000_000),
     "use_task_id": Field(N_("Whether there is a task table, whose row is added to each token."), *_BOOL),
     "num_hidden_groups": Field(N_("Groups of layers that share their tensors."), *_ONE),
     "inner_group_num": Field(N_("Layers in each group."), *_ONE),
     "relative_attention_num_buckets": _size(
-        N_("Distances that are told apart, near ones one by one: rows of the table of relative positions."),
+        N_("Distance buckets, one for each near distance: rows of the table of relative positions."),
         "R",
         1_000_000,
         low=32,  # transformers sorts distances into 32 buckets, whatever this field says
@@ -173,9 +171,9 @@ OWN_FIELDS: dict[str, Field] = {
         N_("first or last"),
         SUMMARY_TYPES,
     ),
-    "summary_use_proj": Field(N_("Whether multiple choice has a dense layer over that token."), *_BOOL),
+    "summary_use_proj": Field(N_("Whether multiple choice has a dense layer over the token of each choice."), *_BOOL),
     "summary_activation": Field(N_("The activation after that dense layer."), *_ACTIVATION),
-    "summary_last_dropout": Field(N_("Dropout after that, before the scores of the choices."), *_PROBABILITY),
+    "summary_last_dropout": Field(N_("Dropout after the activation, before the scores of the choices."), *_PROBABILITY),
     "relative_attention": Field(N_("Whether scores depend on how far apart two tokens are."), *_BOOL),
     "max_relative_positions": Field(
         N_("The distance from which on all are alike; -1 means max_position_embeddings. No tensor depends on it."),
@@ -183,7 +181,7 @@ OWN_FIELDS: dict[str, Field] = {
         is_int,
     ),
     "position_buckets": _size(
-        N_("Distances in each direction that are told apart: the table of relative embeddings has twice as many rows."),
+        N_("Distance buckets in each direction: the table of relative embeddings has twice as many rows."),
         "D",
         1_000_000,
         low=2,  # transformers divides by half of it
@@ -196,13 +194,13 @@ OWN_FIELDS: dict[str, Field] = {
         *_BOOL,
     ),
     "pos_att_type": Field(
-        N_("What scores depend on besides: on a token and how far away the other is (c2p), and the other way (p2c)."),
+        N_("What else scores depend on: content to position (c2p) and position to content (p2c)."),
         N_("p2c|c2p or None"),
         lambda value: value is None or _is_both(value),
         choices=("p2c|c2p", None),
     ),
     "conv_kernel_size": Field(
-        N_("Tokens side by side that a convolution beside the first layer sees at once; 0 means that there is none."),
+        N_("Width in tokens of a convolution beside the first layer; 0 means that there is none."),
         N_("0, or an odd number from 1 to 99"),
         lambda value: is_int(value) and (value == 0 or (0 < value < 100 and value % 2 == 1)),
     ),
@@ -217,7 +215,8 @@ OWN_FIELDS: dict[str, Field] = {
     "embd_pdrop": Field(N_("Share of numbers that training sets to 0 after the embeddings."), *_PROBABILITY),
     "choice_token": _one_of(
         N_(
-            "Which token GPT2DoubleHeadsModel chooses by: one that it is told (cls_index), the first, the last, or all."
+            "The token by which GPT2DoubleHeadsModel judges a choice: a given one (cls_index), the first, the last, or "
+            "the mean."
         ),
         N_("cls_index, first, last or mean"),
         CHOICE_TOKENS,
@@ -227,8 +226,10 @@ OWN_FIELDS: dict[str, Field] = {
         N_("the name of an activation in transformers, or None"),
         lambda value: value is None or (isinstance(value, str) and value in ACTIVATIONS),
     ),
-    "summary_proj_to_labels": Field(N_("Whether that dense layer gives a score for each choice."), *_TRUE),
-    "summary_first_dropout": Field(N_("Dropout before that dense layer."), *_PROBABILITY),
+    "summary_proj_to_labels": Field(
+        N_("Whether the dense layer of multiple choice gives a score for each choice."), *_TRUE
+    ),
+    "summary_first_dropout": Field(N_("Dropout before the dense layer that scores the choices."), *_PROBABILITY),
     "scale_attn_weights": Field(N_("Whether scores are divided by the square root of the head size."), *_BOOL),
     "scale_attn_by_inverse_layer_idx": Field(N_("Whether the scores of layer i are divided by i + 1 as well."), *_BOOL),
     "reorder_and_upcast_attn": Field(N_("Whether scores are computed in float32 in another order."), *_FALSE),
@@ -238,7 +239,7 @@ OWN_FIELDS: dict[str, Field] = {
         N_("Dropout before the classifier of sequence classification and multiple choice."), *_PROBABILITY
     ),
     "initializer_cutoff_factor": Field(
-        N_("So many standard deviations from 0 the weights before training are cut off."), *_POSITIVE
+        N_("Standard deviations from 0 beyond which the initial weights are cut off."), *_POSITIVE
     ),
     "norm_bias": Field(N_("Whether LayerNorms have a bias (beta) beside their weight (gamma)."), *_BOOL),
     "attention_bias": Field(N_("Whether the dense layers of the attention have biases."), *_BOOL),
@@ -260,19 +261,22 @@ OWN_FIELDS: dict[str, Field] = {
         CLASSIFIER_POOLINGS,
     ),
     "score_pooling": _one_of(
-        N_("What a classifier takes: the first token (bos), the mean of all, or all, for the mean of scores (late)."),
+        N_(
+            "What a classifier reads: the first token (bos), the mean of all tokens (mean), or each token, with the "
+            "scores averaged (late)."
+        ),
         N_("bos, mean or late"),
         SCORE_POOLINGS,
     ),
     "num_key_value_heads": Field(
-        N_("Heads of keys and values, each for several heads of queries; None means as many as these."),
+        N_("Key and value heads, each shared by several query heads; None means as many as query heads."),
         N_("a whole number from 1, or None"),
         lambda value: value is None or (is_int(value) and value >= 1),
         "G",
     ),
     "pretraining_tp": Field(N_("In how many parts the matrices were cut in training."), *_ONE),
     "mask_token_id": Field(
-        N_("The token that stands for a hidden one."),
+        N_("The token that replaces a masked one."),
         N_("a token number below 10,000,000"),
         lambda value: is_int(value) and 0 <= value < _MOST_TOKENS,
     ),
@@ -282,7 +286,9 @@ OWN_FIELDS: dict[str, Field] = {
         N_("Whether the masked-LM head runs only where there is a label, if labels are given."), *_BOOL
     ),
     "sparse_pred_ignore_index": Field(
-        N_("The label that stands for none, for that."), N_("a whole number"), lambda value: is_int(value)
+        N_("With sparse_prediction, the label that means “no label”."),
+        N_("a whole number"),
+        lambda value: is_int(value),
     ),
 }
 DIMENSIONS: dict[str, tuple[int, int]] = {

@@ -12,8 +12,9 @@ DEFAULT_PRESET = next(iter(PRESETS))
 
 
 def without_owner(name: str) -> str:
-    """A model's name on the Hub without its owner: deberta-v3-base for microsoft/deberta-v3-base."""
-    return name.rpartition("/")[2]
+    """A model's name on the Hub without its owner, spelled like its preset: ModernBERT-base for x/modernbert-base."""
+    plain = name.rpartition("/")[2]
+    return next((preset for preset in PRESETS if preset.lower() == plain.lower()), plain)
 
 
 class PublishedCount(NamedTuple):

@@ -47,7 +47,7 @@ def _why(error: json.JSONDecodeError) -> str:
 
 HABITS = {
     ("//", "/*", "#"): N_("JSON has no comments"),
-    ("'", "“", "”", "‘"): N_("names and texts stand in straight double quotes"),
+    ("'", "“", "”", "‘"): N_("names and strings must be in straight double quotes"),
     ("True", "False", "None"): N_("it is written true, false or null"),
     ("}", "]"): N_("no comma may stand before a closing bracket"),
 }

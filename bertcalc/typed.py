@@ -131,7 +131,7 @@ def typed(text: str, unit: Unit | None = None) -> Typed:
 
 
 def _not_whole(text: str, unit: Unit | None) -> InputError:
-    message = N_('"{text}" is not a whole number, and a count is one: write it like {examples}.')
+    message = N_('"{text}" is not a whole number, as a count must be: write it like {examples}.')
     return wrong(message, text=shorten(text), examples=_EXAMPLES[unit])
 
 
@@ -212,14 +212,14 @@ def amount(text: str, unit: Unit | None = None, names: Mapping[str, int] | None 
         match = _WITH_UNIT.fullmatch(plain)
         if match is None or not _SIGNS.search(plain):
             raise (error if _SIGNS.search(plain) else not_typed) from error
+        value = evaluate(match[1], names)
         try:
-            factor = typed(f"1 {match[2]}", unit).value
+            value *= typed(f"1 {match[2]}", unit).value
         except InputError as unknown:  # what is quoted is the whole text, in which that 1 is not
             problem = unknown.problem
             raise InputError(problem._replace(values=problem.values | {"text": shorten(text)})) from None
-        value = evaluate(match[1], names) * factor
     if value < 0:
-        raise wrong(N_('"{text}" is less than nothing, and a count never is.'), text=shorten(text))
+        raise wrong(N_('"{text}" is negative, and a count cannot be.'), text=shorten(text))
     if value > LARGEST:
         raise wrong(_TOO_LARGE, text=shorten(text))
     if value.denominator != 1:

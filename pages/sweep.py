@@ -47,7 +47,7 @@ if len(sweep.dimensions) == 1:
         ),
     )
     if swept.measure in PEAKS:
-        st.caption(_("The formula is that of the moment of the peak now; further away another moment can be the peak."))
+        st.caption(_("This is the formula of the step where memory peaks now; at other sizes another step can peak."))
     if sweep.following and len(values) < growth_view.FEW:
         said = _("Only multiples of {unit} are possible here, because the sizes that follow must be whole numbers.")
         st.caption(said.format(unit=f"{sweep.unit(field):,}"))
@@ -78,7 +78,7 @@ else:
         ),
     )
     if not sweep.grows:
-        st.caption(_("No lines: with relative positions more heads have shorter distances, and the figures can fall."))
+        st.caption(_("No lines: with relative positions, more heads mean narrower tables, and the figures can fall."))
     said = _("Click to use the model at that point{along}.").format(along=map_view.along(sweep))
     if published(sweep.dimensions):
         said = in_a_row([said, _("Published models can differ in fields other than these two.")])

@@ -45,7 +45,9 @@ st.latex(colored_equation("N &= ", terms, latex_number(tool.count(config))))
 st.caption("  \n".join([*map(_, tool.notes), _("Source: {source}").format(source=escaped(tool.source))]))
 
 if not like_bert:
-    said = _("These formulas are for layers like BERT's: how they lead to {architecture} is not said line by line.")
+    said = _(
+        "These formulas are for layers like BERT's: for {architecture}, the difference is not explained line by line."
+    )
     st.info(said.format(architecture=architecture))
 elif not presenting():
     # Reasons that add nothing for this model, such as I = 4 H, are listed, too.

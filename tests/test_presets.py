@@ -7,7 +7,7 @@ import pytest
 
 from bertcalc import BertConfig, build
 from bertcalc.families import CLASSES, FAMILIES
-from bertcalc.presets import DEFAULT_PRESET, PRESETS, PUBLISHED, PublishedCount
+from bertcalc.presets import DEFAULT_PRESET, PRESETS, PUBLISHED, PublishedCount, without_owner
 from bertcalc.tree.totals import totals_by_component
 from tests.oracle import Case, facts
 
@@ -88,3 +88,9 @@ def test_a_count_of_a_real_class_comes_out_and_what_was_published_of_it_is_on_ve
 )
 def test_the_models_that_are_not_of_110_or_340_million(name: str, total: int) -> None:
     assert build(PRESETS[name].config).num_parameters() == total
+
+
+def test_a_preset_is_found_however_its_name_is_written() -> None:
+    assert without_owner("answerdotai/ModernBERT-base") == without_owner("modernbert-BASE") == "ModernBERT-base"
+    assert without_owner("nobody/nothing") == "nothing"
+    assert len({name.lower() for name in PRESETS}) == len(PRESETS)

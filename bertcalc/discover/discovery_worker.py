@@ -154,7 +154,7 @@ def _turn(hear: Hear, wanted: Callable[[], object], *, last: bool = False) -> It
 
 
 def _others() -> InputError:
-    return wrong(N_("The models of other readers are being looked at: try again in a moment."))
+    return wrong(N_("Other readers' models are being examined: try again in a moment."))
 
 
 def _discover(model_type: str, cls: str, given: Mapping[str, Any], hear: Hear, wanted: Callable[[], object]) -> Asked:
@@ -174,7 +174,7 @@ def _refusals() -> Iterator[None]:
     try:
         yield
     except (SlowError, Ended):
-        message = N_("It takes longer than {seconds} seconds to build this model often enough: no formula was found.")
+        message = N_("Building this model often enough takes longer than {seconds} seconds: no formula was found.")
         raise wrong(message, seconds=f"{SECONDS:.0f}") from None
     except (StoppedError, MemoryError):
         raise too_large() from None
@@ -196,7 +196,7 @@ def _keep(key: tuple[str, str, str], answer: "Asked | Refusal") -> None:
 
 def too_large() -> InputError:
     """Return the error for a model that needs too much memory."""
-    message = N_("To build this model takes more than {size} GB of memory: no formula was found.")
+    message = N_("Building this model takes more than {size} GB of memory: no formula was found.")
     return wrong(message, size=f"{BYTES / 1e9:.1f}")
 
 
@@ -208,9 +208,12 @@ def discovered(model_type: str, cls: str, given: str) -> tuple[dict[str, Any], s
     """Discover a class, in the process: the result as JSON data, and the printed model."""
     _begin()
     from bertcalc.discover import discover
+    from bertcalc.discover.build import config_class, readable
 
-    found = discover(model_type, cls, json.loads(given), seconds=SECONDS, progress=lambda *said: tell(said))
-    return found.json(), _printed(model_type, cls, found.given)
+    with readable(cls):  # also for what comes before and after the search: an exception would end the process
+        config_class(model_type)  # refused before its configuration is read
+        found = discover(model_type, cls, json.loads(given), seconds=SECONDS, progress=lambda *said: tell(said))
+        return found.json(), _printed(model_type, cls, found.given)
 
 
 def computed(json_of: str) -> dict[str, Any]:

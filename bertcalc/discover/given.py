@@ -67,7 +67,9 @@ def read(text: str) -> Given:
         remarks.append(Problem.of(message, "architectures", named, value=shorten(", ".join(named))))
     if left:
         keys = ", ".join(map(shorten, left[:_NAMED])) + (" ..." if left[_NAMED:] else "")
-        remarks.append(Problem(left[0], None, N_("Left out, as they are no names of fields: {keys}."), {"keys": keys}))
+        remarks.append(
+            Problem(left[0], None, N_("Left out because they are not names of fields: {keys}."), {"keys": keys})
+        )
     return Given(kind, known[0] if known else None, fields, tuple(remarks))
 
 

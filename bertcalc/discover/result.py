@@ -69,7 +69,7 @@ class Formulas:
         """
         for name, value in fields.items():
             if name not in self.fields:
-                message = N_("{size} is no size that matters here: {known} are.")
+                message = N_("{size} is not one of the sizes that matter here: {known}.")
                 raise wrong(message, name, value, size=name, known=", ".join(self.fields))
             if isinstance(value, bool) or not isinstance(value, int) or (value < 1 and value != self.fields[name]):
                 raise wrong(N_("{size} has to be a whole number from 1."), name, value, size=name)
@@ -216,5 +216,5 @@ def exact(expression: Any, values: Mapping[str, int]) -> Fraction:
 def _product(tensors: Tensors, values: Mapping[str, int]) -> int:
     numbers = [exact(each, values) for each in (tensors.copies, *tensors.shape)]
     if any(number.denominator != 1 or number < 0 for number in numbers):
-        raise wrong(N_("With these sizes, a side of {name} would be no whole number."), name=tensors.name)
+        raise wrong(N_("With these sizes, a dimension of {name} would not be a whole number."), name=tensors.name)
     return int(prod(numbers))

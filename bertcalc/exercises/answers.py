@@ -151,5 +151,5 @@ def _fields(right: frozenset[str], chosen: frozenset[str]) -> Verdict:
     if wrong := sorted(chosen - right):
         said.append(Sentence(N_("No effect here: {fields}."), {"fields": ", ".join(wrong)}))
     if missing := right - chosen:
-        said.append(Sentence(N_("Others that do: {number}."), {"number": f"{len(missing)}"}))
+        said.append(Sentence(N_("Fields you missed: {number}."), {"number": f"{len(missing)}"}))
     return Verdict("wrong" if said else "right", tuple(said))

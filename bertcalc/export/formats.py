@@ -126,7 +126,7 @@ def _markdown_code(text: str) -> str:
 
 
 def _html(text: str) -> str:
-    return escape(text).replace("\n", "<br>").replace(" × ", "&nbsp;×&nbsp;")
+    return escape(text).replace("\n", "<br>").replace(" × ", " ×&nbsp;")
 
 
 def _html_code(text: str) -> str:

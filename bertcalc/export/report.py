@@ -106,7 +106,7 @@ def report(
         Beside(
             (
                 _(
-                    "For {sizes}, in float32, trained with AdamW. "
+                    "{sizes}; in float32, trained with AdamW. "
                     "FLOPs are those of matrix products, as PyTorch counts them."
                 ).format(sizes=sizes),
                 _costs(case, _),

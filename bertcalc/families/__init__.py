@@ -1,5 +1,6 @@
 """The registered families, and ``build``. A new family is one file here, and its name in ``_NAMES`` below."""
 
+from collections.abc import Collection, Iterable, Iterator
 from importlib import import_module
 
 from bertcalc.config import Config
@@ -17,18 +18,38 @@ _OUTPUTS: dict[str, tuple[str, ...]] = {}
 
 def register(family: Family) -> None:
     """Register a family and its classes. Raises ValueError with everything that is missing if it is incomplete."""
-    found = [*missing(family)]
-    ran = [*in_every_way(family)] if not found else []
-    found += [sentence for model, steps in ran for sentence in lacks(model, steps)]
-    if found:
-        raise ValueError("\n".join(dict.fromkeys(found)))
+    _raise([*_taken(family), *missing(family)])
+    ran = [*in_every_way(family)]
+    outputs: dict[str, tuple[str, ...]] = {}
+    for model, steps in ran:
+        returned = tuple(step.output for step in steps if step.output)
+        if outputs.setdefault(model.cls.name, returned) != returned:
+            raise ValueError(f"{model.cls.name}: its outputs are not the same in every configuration.")
+    _raise(sentence for model, steps in ran for sentence in lacks(model, steps))
     FAMILIES[family.name] = _OF_CONFIG[family.config] = family
     PRESETS.update(family.presets)
     SHARED.update({own: shared for shared, own in family.config.attribute_map.items()})
     for cls in family.classes:
         CLASSES[cls.name] = family
         _DECLARED[cls.name] = cls
-    _OUTPUTS.update({model.cls.name: tuple(step.output for step in steps if step.output) for model, steps in ran})
+    _OUTPUTS.update(outputs)
+
+
+def _raise(found: Iterable[str]) -> None:
+    if sentences := dict.fromkeys(found):
+        raise ValueError("\n".join(sentences))
+
+
+def _taken(family: Family) -> Iterator[str]:
+    """A sentence for each name that is another family's already."""
+    if other := _OF_CONFIG.get(family.config):
+        yield f"{family.name}: {family.config.__name__} is the configuration of {other.name} already."
+    own = {"family": [family.name], "class": [cls.name for cls in family.classes], "preset": [*family.presets]}
+    known: dict[str, Collection[str]] = {"family": FAMILIES, "class": CLASSES, "preset": PRESETS}
+    for kind, names in own.items():
+        for name in names:
+            if name in known[kind]:
+                yield f"{family.name}: there is a {kind} {name} already."
 
 
 def family_of(config: Config) -> Family:

@@ -132,4 +132,5 @@ FAMILY = Family(
         },
     ),
     recomputes=("selective",),  # transformers does not checkpoint its layers
+    peaks=True,
 )

@@ -357,4 +357,5 @@ FAMILY = Family(
     ),
     _PRESETS,
     like_bert=True,
+    peaks=True,
 )

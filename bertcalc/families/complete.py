@@ -1,50 +1,72 @@
 """The checks of a family at registration, so that nothing is found missing later or silently counts as zero."""
 
-from collections.abc import Iterator
+from collections import Counter
+from collections.abc import Iterator, Mapping
 from dataclasses import fields
+from typing import get_args
 
-from bertcalc.family import Family, Model
-from bertcalc.fields import EVERY_FIELD, known
+from bertcalc.config import undeclared_fields
+from bertcalc.family import Family, Model, Task
+from bertcalc.fields import known
 from bertcalc.forward.lessons import has_lesson
 from bertcalc.forward.meanings import MEANINGS
 from bertcalc.forward.trace import Sizes, Step
 from bertcalc.forward.walk import stop_of
 from bertcalc.memory.saved import KNOWN_OPERATIONS
 from bertcalc.tree.names import PART_NAMES, TENSOR_NAMES, meaning
+from bertcalc.tree.nn import Linear, Shape
 from bertcalc.tree.totals import PARTS, part_of
 
 
 def missing(family: Family) -> Iterator[str]:
     """A sentence for each thing that a family lacks, found without running its classes."""
+    undeclared = [*undeclared_fields(family.config)]
+    yield from undeclared or _wrong_defaults(family)
     if not family.presets:
         yield f"{family.name}: no preset, so that nobody can choose it."
-    for field in fields(family.config):
-        shared = family.config.shared_name(field.name)
-        if shared not in EVERY_FIELD:
-            yield f"{family.config.__name__}.{field.name}: nothing says what it means and may be (FIELDS)."
-        elif not known(shared).is_right(default := getattr(family.config.default(), field.name)):
-            yield f"{family.config.__name__}.{field.name}: it cannot be {default!r}, which is its default."
+    for name, preset in family.presets.items():
+        if type(preset.config) is not family.config:
+            yield f"{family.name}: the preset {name} has a configuration of another family."
+    if not family.classes or family.base.task != "base":
+        yield f"{family.name}: its first class must be that of the body, with the task base."
+    if not family.prefix and len(family.classes) > 1:
+        yield f"{family.name}: no prefix, so that a class with a head has no name for the body."
+    for name, times in Counter(cls.name for cls in family.classes).items():
+        if times > 1:
+            yield f"{name}: it is declared {times} times."
+    for cls in family.classes:
+        if cls.task not in get_args(Task):
+            yield f"{cls.name}: {cls.task!r} is no task (Task)."
+        for name in cls.laid_out:
+            if name not in cls.inputs:
+                yield f"{cls.name}: {name} is laid out, but is none of its inputs."
 
 
 def in_every_way(family: Family) -> Iterator[tuple[Model, list[Step]]]:
-    """Each class with every optional part, and the steps of one run.
+    """Each class in its default configuration and with every optional part, and the steps of a run of each.
 
-    The body comes first in two further ways: in its default configuration, and in the fullest one without an encoder's
-    output.
+    The body runs once more in the fullest configuration, without an encoder's output.
+    Raises ValueError if a program cannot run.
     """
-    base, fullest = family.base, family.fullest()
-    ways = [(base, family.config.default(), Sizes()), (base, fullest, Sizes())]
+    default, fullest = family.config.default(), family.fullest()
+    ways = [(family.base, fullest, Sizes())]
+    ways += [(cls, default, Sizes()) for cls in family.classes]
     ways += [(cls, fullest, Sizes(encoder_sequence_length=1)) for cls in family.classes]
     for cls, config, sizes in ways:
-        model = Model(family, cls, config, cls.pooler).declare()
-        yield model, model.run(sizes)
+        try:
+            model = Model(family, cls, config, cls.pooler).declare()
+            steps = model.run(sizes)
+        except Exception as error:
+            raise ValueError(f"{cls.name}: its program cannot run: {error!r}") from error
+        yield model, steps
 
 
 def lacks(model: Model, steps: list[Step]) -> Iterator[str]:
     """A sentence for each thing that is not declared for a model or its steps."""
     cls = model.cls
     used = {tensor.name for step in steps for tensor in step.tensors}
-    for tensor in model.tensors():
+    tensors = [*model.tensors()]
+    for tensor in tensors:
         if tensor.name not in used:
             yield f"{cls.name}: no step uses {tensor.name}, nor says that it is not run."
         part = PARTS.get(part_of(tensor.place))
@@ -54,15 +76,41 @@ def lacks(model: Model, steps: list[Step]) -> Iterator[str]:
             yield f"{cls.name}: {tensor.name} is in {tensor.place.component}, {part}: it has no name (PART_NAMES)."
         if meaning(tensor.place) not in TENSOR_NAMES:
             yield f"{cls.name}: {tensor.name} is {', '.join(meaning(tensor.place))}: it has no name (TENSOR_NAMES)."
+    yield from _wrong_ties(model, {tensor.name: tensor.shape for tensor in tensors})
     for name, key in map(stop_of, steps):
         if not has_lesson(key):
             yield f"{cls.name}: nothing is said at {name} ({key}): it has no lesson."
     for step in steps:
         if step.operation not in KNOWN_OPERATIONS:
             yield f"{cls.name}: nothing says what autograd keeps of {step.name} ({step.operation})."
+    for step in steps:
+        if step.operation == "input" and step.name not in cls.inputs:
+            yield f"{cls.name}: its program reads {step.name}, which is none of its inputs."
     returned = [step.output for step in steps if step.output]
     if not returned:
         yield f"{cls.name}: it returns nothing: say what with t.output(name, value)."
+    for name, times in Counter(returned).items():
+        if times > 1:
+            yield f"{cls.name}: {times} of its outputs are called {name}."
     for name in (*returned, *cls.inputs):
         if name not in MEANINGS:
             yield f"{cls.name}: nothing says what {name} means (MEANINGS)."
+
+
+def _wrong_ties(model: Model, shapes: Mapping[str, Shape]) -> Iterator[str]:
+    """A sentence for each tensor that is tied to none, or to one of another shape, which would silently not count."""
+    for path, module, _copies in model.modules():
+        for last, owner in module.tied.items():
+            if owner not in shapes:
+                yield f"{model.cls.name}: {path}.{last} is tied to {owner}, and there is no such tensor."
+            elif isinstance(module, Linear) and shapes[owner] != module.shapes[last]:
+                said = f"{path}.{last} of shape {module.shapes[last]} is tied to {owner} of shape {shapes[owner]}."
+                yield f"{model.cls.name}: {said}"
+
+
+def _wrong_defaults(family: Family) -> Iterator[str]:
+    """A sentence for each default that its field cannot have."""
+    for field in fields(family.config):
+        shared = family.config.shared_name(field.name)
+        if not known(shared).is_right(default := getattr(family.config.default(), field.name)):
+            yield f"{family.config.__name__}.{field.name}: it cannot be {default!r}, which is its default."

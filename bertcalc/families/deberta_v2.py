@@ -114,7 +114,9 @@ class DebertaV2Config(Disentangled):
             ways_out = ({"norm_rel_ebd": "none"}, {"relative_attention": True, "pos_att_type": BOTH})
             yield Problem.of(message, "norm_rel_ebd", values["norm_rel_ebd"], *ways_out)
         if values["conv_kernel_size"] and values["hidden_size"] == 1:
-            message = N_("A convolution of a single unit is not counted here: hidden_size 2 or conv_kernel_size 0 is.")
+            message = N_(
+                "A convolution of a single unit is not counted here: set hidden_size to 2 or conv_kernel_size to 0."
+            )
             yield Problem.of(message, "hidden_size", 1, {"hidden_size": 2}, {"conv_kernel_size": 0})
 
     @property
@@ -366,4 +368,5 @@ FAMILY = Family(
         },
     ),
     recomputes=("full",),  # its attention core is not a function that could be recomputed separately
+    peaks=True,
 )

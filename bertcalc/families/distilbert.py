@@ -141,4 +141,5 @@ FAMILY = Family(
         },
     ),
     like_bert=True,
+    peaks=True,
 )

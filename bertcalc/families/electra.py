@@ -116,4 +116,5 @@ FAMILY = Family(
             "google/electra-base-generator": {"embedding_size": 768},
         },
     ),
+    peaks=True,
 )

@@ -63,4 +63,5 @@ FAMILY = Family(
         _class("multiple-choice", bert.multiple_choice, pooler=True, laid_out=("task_type_ids",)),
     ),
     presets(ErnieConfig, {"nghuyong/ernie-3.0-base-zh": _SIZES}),
+    peaks=True,
 )

@@ -205,4 +205,5 @@ FAMILY = Family(
         _class("token-classification", _token_classification),
     ),
     presets(EuroBertConfig, {"EuroBERT/EuroBERT-210m": {}, "EuroBERT/EuroBERT-610m": _LARGER}),
+    peaks=True,
 )

@@ -258,4 +258,5 @@ FAMILY = Family(
     cross_cache=True,
     buffers=(".attn.bias", ".attn.masked_bias"),
     meanings={"token_type_ids": N_("More tokens, whose vectors are added to those of input_ids; none by default.")},
+    peaks=True,
 )

@@ -251,4 +251,5 @@ FAMILY = Family(
             "jhu-clsp/mmBERT-small": {"hidden_size": 384, "num_attention_heads": 6, **_GEMMA},
         },
     ),
+    peaks=True,
 )

@@ -106,4 +106,5 @@ FAMILY = Family(
     presets(MPNetConfig, {"microsoft/mpnet-base": _SIZES, "sentence-transformers/all-mpnet-base-v2": _SIZES}),
     recomputes=(),
     meanings=roberta.POSITIONS,
+    peaks=True,
 )

@@ -116,4 +116,5 @@ FAMILY = Family(
         _class("token-classification", bert.token_classification),
     ),
     presets(NomicBertConfig, {"nomic-ai/nomic-embed-text-v1.5": {}}),
+    peaks=True,
 )

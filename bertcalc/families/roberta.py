@@ -98,7 +98,8 @@ def _multiple_choice(t: Trace, c: RobertaConfig, hidden: Hidden) -> None:
 
 POSITIONS = {
     "position_ids": N_(
-        "The position of each token; by default counted from the one after padding's number, which padding itself has."
+        "The position of each token; by default, padding tokens have their own token number as position, and the "
+        "others count on from there."
     )
 }
 _CHOICES = ("input_ids", "token_type_ids", "attention_mask", "labels", "position_ids", "inputs_embeds")
@@ -120,7 +121,9 @@ def family(
         cls("multiple-choice", _multiple_choice, pooler=True)._replace(inputs=_CHOICES),
     )
     body, found = partial(_body, kind), presets(config, published)
-    return Family(name, "roberta", config, body, classes, found, head_first, like_bert=True, meanings=POSITIONS)
+    return Family(
+        name, "roberta", config, body, classes, found, head_first, peaks=True, like_bert=True, meanings=POSITIONS
+    )
 
 
 # The position table has two rows more than there are positions, which are counted from the row after padding.

@@ -223,8 +223,8 @@ def in_pairs(config: Config) -> Problem | None:
         return None
     near = max(1, hidden_size // (2 * heads)) * 2 * heads
     message = N_(
-        "Rotary positions turn pairs of numbers, and a head of {size} numbers does not consist of pairs: "
-        "no forward pass is possible. {field} {near} would work."
+        "Rotary positions rotate pairs of numbers, and a head of {size} numbers cannot be split into pairs: no forward "
+        "pass is possible. {field} {near} would work."
     )
     shown = {"size": hidden_size // heads, "field": config.own_name("hidden_size"), "near": near}
     return Problem.of(message, "hidden_size", hidden_size, {"hidden_size": near}, **shown)

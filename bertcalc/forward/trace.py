@@ -625,6 +625,8 @@ class Trace:
         module.place = place = self._roles[role]
         children = self._module.children
         again = name in children
+        if again and children[name].parameters != module.parameters:
+            raise ValueError(f"{name} is declared twice, with other tensors.")
         children[name] = module
         if self.steps is None:
             return x if shape is x.shape else Value(name, shape)

@@ -82,7 +82,7 @@ def korthikanti(subject: Subject, plan: Plan, batch_size: int, sequence_length: 
 _REASONS: tuple[tuple[str, tuple[str, ...], tuple[str, ...]], ...] = (
     (N_("Korthikanti et al. 2022"), (), ()),
     (N_("mean and deviation of each LayerNorm, in float32"), (), ()),
-    (N_("layers that are made otherwise than BERT's"), (), ()),
+    (N_("layers that are built differently from BERT's"), (), ()),
     (N_("intermediate_size is not 4 H"), ("intermediate_size",), ()),
     (N_("another activation than gelu"), ("hidden_act",), ()),
     (N_("no dropout, or all of it"), ("hidden_dropout_prob", "attention_probs_dropout_prob"), ()),

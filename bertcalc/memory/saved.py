@@ -84,7 +84,7 @@ def check_recompute(model: Model, recompute: Recompute) -> None:
     """Raise InputError if a model does not support ``recompute``: some layers have no checkpoints in transformers."""
     possible = ("none", *model.family.recomputes)
     if recompute not in possible:
-        message = N_("{architecture} cannot be trained with recompute {value}: of it only {possible} is counted.")
+        message = N_("{architecture} cannot be trained with recompute {value}: only {possible} is counted for it.")
         shown = {"architecture": model.cls.name, "value": recompute, "possible": ", ".join(possible)}
         raise InputError(Problem("recompute", recompute, message, shown, ({"recompute": "none"},)))
 

@@ -261,6 +261,7 @@ class Linear(Module):
         self.parameters = {name: shapes[name] for name in shapes if name not in tied} if tied else shapes
         self.in_features = in_features
         self.out_features = out_features
+        self.shapes = shapes  # of all that it uses, tied or its own
         self.tied = tied
 
     @property

@@ -42,7 +42,7 @@ def sorry() -> Iterator[None]:
         said = _("PyTorch gave no answer within {seconds:.0f} s. Try again in a moment.")
         st.error(said.format(seconds=WORKER.limit))
     except StoppedError:
-        st.error(_("The process that asks PyTorch was stopped, perhaps for want of memory. Try again."))
+        st.error(_("The process that runs PyTorch was stopped, perhaps for lack of memory. Try again."))
     except NotImplementedError as missing:
         said = _("The installed transformers has no {architecture}: there is nothing to compare with.")
         st.error(said.format(architecture=missing))

@@ -166,6 +166,8 @@ _CROWDED = """() => {
             }
         }
     }
+    const charts = [...document.querySelectorAll('[data-testid=stVegaLiteChart] svg.marks')];
+    if (charts.some((one) => getComputedStyle(one).overflow !== 'visible')) found.push('a chart cuts its words');
     const picture = ':is(.st-key-lecture-place, [class*=st-key-picture])';
     const areas = [...document.querySelectorAll(`${picture} .mark-rect path`)]
         .map((one) => one.getBoundingClientRect());

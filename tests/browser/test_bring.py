@@ -126,7 +126,7 @@ def test_a_pickle_is_refused_and_a_file_of_any_size_is_read_and_its_weights_are_
         button.click()
     chooser.value.set_files(cut)
     expect(page.get_by_text("its header announces 437,928,960 bytes of data, and 37,928,960 are there")).to_be_visible()
-    expect(page.get_by_text("every tensor is there with its shape, and no other")).to_be_visible()
+    expect(page.get_by_text("it has every tensor, in the right shape, and no other")).to_be_visible()
 
 
 def test_offline_is_said(look: Look) -> None:

@@ -93,13 +93,17 @@ def test_a_model_of_the_hub_is_read_on_request(page: Page, own: tuple[str, int],
     page.keyboard.press("Enter")
     page.wait_for_url("**repo_id=some**sharded**")
     button.click()
-    expect(page.get_by_text("is BertForSequenceClassification: every tensor is there")).to_be_visible()
+    expect(
+        page.get_by_text("is BertForSequenceClassification: it has every tensor, in the right shape")
+    ).to_be_visible()
     page.get_by_role("textbox", name="Name on the Hub").fill("some/nothing")
     page.keyboard.press("Enter")
     page.wait_for_url("**repo_id=some**nothing**")
     button.click()
     expect(page.get_by_text("some/nothing is not on the Hub, or it is not public.")).to_be_visible()
-    expect(page.get_by_text("is BertForSequenceClassification: every tensor is there")).to_be_visible()
+    expect(
+        page.get_by_text("is BertForSequenceClassification: it has every tensor, in the right shape")
+    ).to_be_visible()
 
 
 def test_who_closes_the_page_makes_room_for_others(page: Page, own: tuple[str, int], hub: Server) -> None:

@@ -169,7 +169,7 @@ WRONG: dict[str, tuple[bytes, str]] = {
     "an empty header": (file_of(b""), "does not begin with {"),
     "a list": (file_of(b"[]"), "does not begin with {"),
     "a space first": (file_of(b" {}"), "does not begin with {"),
-    "not JSON": (file_of(b"{'a': 1}"), "not JSON: line 1, column 2: names and texts stand in"),
+    "not JSON": (file_of(b"{'a': 1}"), "not JSON: line 1, column 2: names and strings must be in"),
     "not UTF-8": (file_of(b'{"\xff": 1}'), "not UTF-8"),
     "NaN": (file_of(b'{"a": NaN}'), "NaN is not a number"),
     "a huge number": (file_of(b'{"a": %s}' % (b"9" * 5000)), "too many digits"),

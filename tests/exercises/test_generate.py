@@ -441,7 +441,7 @@ def test_what_is_said_to_wrong_fields() -> None:
     verdict = check(field, ["pad_token_id"])
     assert [said.message.format(**said.values) for said in verdict.said] == [
         "No effect here: pad_token_id.",
-        "Others that do: 1.",
+        "Fields you missed: 1.",
     ]
 
 

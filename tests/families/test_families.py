@@ -5,8 +5,9 @@ import json
 import subprocess
 import sys
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass, replace
+from dataclasses import MISSING, dataclass, fields, replace
 from pathlib import Path
+from typing import Any, cast
 
 import pytest
 
@@ -187,6 +188,113 @@ class WrongConfig(BertConfig):
 def test_a_default_that_cannot_be_is_said_when_a_family_is_made_known() -> None:
     with pytest.raises(ValueError, match=r"WrongConfig\.hidden_act: it cannot be 'wave'"):
         register(made_up(config=WrongConfig))
+
+
+@dataclass(frozen=True)
+class MoreConfig(BertConfig):
+    """A field that nothing describes."""
+
+    num_experts: int = 8
+
+
+@dataclass(frozen=True)
+class LessConfig(Config):
+    """Sizes are missing."""
+
+    vocab_size: int = 100
+    num_labels: int = 2
+
+
+def test_a_field_that_nothing_describes_and_one_that_is_missing_are_said() -> None:
+    described = r"MoreConfig\.num_experts: nothing says what it means and may be \(FIELDS\)"
+    with pytest.raises(ValueError, match=described):
+        register(made_up(config=MoreConfig))
+    with pytest.raises(ValueError, match=described):
+        MoreConfig()
+    with pytest.raises(ValueError, match="LessConfig: it has no hidden_size, which every family has"):
+        register(made_up(config=LessConfig, presets={}))
+
+
+def test_what_is_tied_to_nothing_or_to_another_shape_is_said() -> None:
+    def tied_to(owner: str) -> Callable[[Trace, Config, Hidden], None]:
+        def head(t: Trace, c: Config, hidden: Hidden) -> None:
+            tied = {"weight": owner}
+            t.output("logits", t.linear("last", hidden.states, c.vocab_size, role="classifier", tied=tied))
+
+        return head
+
+    with pytest.raises(ValueError, match=r"last\.weight is tied to bert\.nowhere\.weight, and there is no such tensor"):
+        register(broken(tied_to("bert.nowhere.weight")))
+    with pytest.raises(ValueError, match=r"last\.weight of shape \(30522, 768\) is tied to .* of shape \(512, 768\)"):
+        register(broken(tied_to("bert.embeddings.position_embeddings.weight")))
+
+
+def test_a_head_is_looked_at_with_tied_tensors_as_well_as_without() -> None:
+    def nameless(t: Trace, c: Config, hidden: Hidden) -> None:
+        role = "mystery" if c.tie_word_embeddings else "classifier"
+        t.output("logits", t.linear("last", hidden.states, 3, role=role))
+
+    def changing(t: Trace, c: Config, hidden: Hidden) -> None:
+        x = t.linear("last", hidden.states, 3, role="classifier")
+        t.output("logits" if c.tie_word_embeddings else "prediction_logits", x)
+
+    with pytest.raises(ValueError, match="'mystery', which is in no part"):
+        register(broken(nameless))
+    with pytest.raises(ValueError, match="its outputs are not the same in every configuration"):
+        register(broken(changing))
+
+
+def test_a_program_that_cannot_run_or_declares_one_name_twice_is_said() -> None:
+    def twice(t: Trace, c: Config, hidden: Hidden) -> None:
+        t.output("logits", t.linear("last", t.linear("last", hidden.states, 400, role="dense"), 3, role="classifier"))
+
+    def waving(t: Trace, c: Config, hidden: Hidden) -> None:
+        t.output("logits", t.activation("last", hidden.states, "wave"))
+
+    for head, said in ((twice, "last is declared twice, with other tensors"), (waving, "its program cannot run")):
+        with pytest.raises(ValueError, match=f"MadeUpForTokenClassification: .*{said}"):
+            register(broken(head))
+
+
+def test_a_name_that_is_taken_is_said_and_nothing_is_overwritten() -> None:
+    before = {**FAMILIES}, {**CLASSES}, {**families.PRESETS}
+    base, cls = made_up().classes
+    for changes, said in (
+        ({"name": "bert"}, "there is a family bert already"),
+        ({"classes": (base, cls._replace(name="BertForTokenClassification"))}, "there is a class Bert.* already"),
+        (
+            {"presets": {"bert-base-uncased": made_up().presets["made-up-base"]}},
+            "there is a preset bert-base-.* already",
+        ),
+        ({"config": BertConfig}, "BertConfig is the configuration of bert already"),
+    ):
+        with pytest.raises(ValueError, match=said):
+            register(made_up(**changes))
+    assert before == ({**FAMILIES}, {**CLASSES}, {**families.PRESETS})
+
+
+def test_what_contradicts_itself_in_a_declaration_is_said() -> None:
+    base, cls = made_up().classes
+    unread = tuple(name for name in cls.inputs if name != "token_type_ids")
+    for changes, said in (
+        ({"classes": ()}, "its first class must be that of the body"),
+        ({"classes": (cls, base)}, "its first class must be that of the body"),
+        ({"classes": (base, cls, cls)}, "it is declared 2 times"),
+        ({"classes": (base, cls._replace(task=cast(Any, "to-sing")))}, "'to-sing' is no task"),
+        ({"classes": (base, cls._replace(laid_out=("input_id",)))}, "input_id is laid out, but is none of its inputs"),
+        ({"classes": (base, cls._replace(inputs=unread))}, "its program reads token_type_ids, which is none of its"),
+        ({"prefix": ""}, "no prefix"),
+        ({"presets": {"sung": FAMILIES["bert"].presets["bert-base-uncased"]}}, "a configuration of another family"),
+    ):
+        with pytest.raises(ValueError, match=said):
+            register(made_up(**changes))
+
+
+def test_a_new_family_has_no_peaks_until_somebody_has_measured_them() -> None:
+    needed = {field.name for field in fields(Family) if field.default is MISSING and field.default_factory is MISSING}
+    family = Family(**{name: getattr(made_up(), name) for name in needed})
+    assert not family.peaks
+    assert not family.like_bert
 
 
 @pytest.mark.parametrize("architecture", CLASSES)

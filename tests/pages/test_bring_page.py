@@ -142,7 +142,7 @@ def test_a_preset_is_recognized() -> None:
 
 WRONG = [
     ('{"a": [1', "This is not JSON: line 1, column 9: Expecting ',' delimiter."),
-    ("{'a': 1}", "This is not JSON: line 1, column 2: names and texts stand in straight double quotes."),
+    ("{'a': 1}", "This is not JSON: line 1, column 2: names and strings must be in straight double quotes."),
     ("[]", "A config.json is a JSON object: { } with fields inside."),
     (
         '{"model_type": "t5"}',
@@ -206,7 +206,7 @@ def test_the_text_is_still_there_after_another_view() -> None:
 
 def test_a_chosen_file_is_compared_and_taken(models: Path) -> None:
     app = bring_files((models / "some" / "published" / "model.safetensors").read_bytes())
-    assert "every tensor is there with its shape; anything else is only copies or buffers" in app.success[0].value
+    assert "it has every tensor, in the right shape; anything else is only copies or buffers" in app.success[0].value
     count = real("BertForPreTraining", SMALL)
     assert metrics(app) == {
         "Tensors": "47",
@@ -295,7 +295,7 @@ def test_a_model_of_the_hub_is_read_on_request_only(hub: Server, models: Path) -
 
 def test_without_a_class_in_the_config_the_tensors_tell(hub: Server) -> None:
     app = ask(open_app("bring.py", bring="hub", repo_id="some/unnamed"))
-    assert "is BertForSequenceClassification: every tensor is there" in app.success[0].value
+    assert "is BertForSequenceClassification: it has every tensor, in the right shape" in app.success[0].value
 
 
 def test_a_checkpoint_that_does_not_fit_its_config(hub: Server, models: Path, other_vocabulary: None) -> None:
@@ -365,7 +365,7 @@ def test_all_files_of_a_model_are_read_together(models: Path) -> None:
     files = [(path.name, path.read_bytes()) for path in sorted(folder.iterdir())]
     assert {name.partition(".")[2] for name, _data in files} == {"json", "safetensors", "safetensors.index.json"}
     app = choose(open_app("bring.py", bring="file"), "weights_files", *files)
-    assert "is BertForSequenceClassification: every tensor is there" in app.success[0].value
+    assert "is BertForSequenceClassification: it has every tensor, in the right shape" in app.success[0].value
     without = [file for file in files if "00002-of" not in file[0]]
     app = choose(app, "weights_files", *without)
     assert "which was not chosen: choose all files together." in errors(app)[0]

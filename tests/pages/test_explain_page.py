@@ -41,6 +41,13 @@ def test_a_link_can_switch_off_the_pooler_of_a_class_that_has_no_such_option() -
     open_app("explain.py", architecture="BertForMaskedLM", add_pooling_layer="false", number="110,000,123")
 
 
+def test_an_empty_field_is_no_wrong_number() -> None:
+    app = open_app("explain.py")
+    app.text_input(key="number").set_value("  ").run()
+    assert not (app.error or app.table)
+    assert not app.exception
+
+
 def test_what_rounds_to_110_million() -> None:
     rows = cells(open_app("explain.py"))
     assert ["109,514,298", "`BertForMaskedLM` · decoder tied  \n`BertLMHeadModel` · decoder tied"] in rows
@@ -57,7 +64,7 @@ def test_a_published_total_is_recognised(published: Any) -> None:
 
 def test_a_miscount_is_said_with_its_formula_and_comes_out() -> None:
     app = open_app("explain.py", number="109,089,024")  # without the 512 positions of 768
-    assert app.info[0].value.startswith("One miscount explains it exactly. Of the numbers near it, one in ")
+    assert app.info[0].value.startswith("One miscount explains it exactly. Among nearby numbers, one in ")
     rows = cells(app)
     assert rows[0][2] == "109,482,240"
     assert rows[1] == ["the position embeddings are left out", r"$- H P = - 768 \cdot 512$", "−393,216"]
@@ -209,14 +216,14 @@ def test_a_weak_explanation_is_said_to_be_a_hint_and_several_mistakes_are_folded
 def test_a_rounded_number_with_a_miscount_is_said_before_another_models_count() -> None:
     app = open_app("explain.py", number="470.3M", preset="xlm-roberta-base", architecture="XLMRobertaForMaskedLM")
     said, elsewhere = [info.value for info in app.info]
-    assert said.startswith("Counted like this it rounds to your number. Of the numbers near it, one in")
+    assert said.startswith("Counted like this it rounds to your number. Among nearby numbers, one in")
     assert "LaBSE" in elsewhere
     assert [row[-1] for row in cells(app)][-2:] == ["470,296,722", "**470,300,000**"]
 
 
 def test_a_slip_is_said_first() -> None:
     app = open_app("explain.py", number="109,482,241")
-    assert app.info[0].value.startswith("Probably a slip of the keyboard")
+    assert app.info[0].value.startswith("Probably a typo")
     assert "109,482,240 (`BertModel` · with pooler)" in app.info[0].value
 
 

@@ -112,7 +112,7 @@ def test_what_freezing_and_adding_up_save_is_said() -> None:
     thawed, frozen = (peak_bytes(case.subject, plan, 1, 128) for plan in (Plan(), Plan(freezing=freezing)))
     assert any(f"saves {size(thawed - frozen)} of {size(thawed)}" in str(one.value) for one in app.markdown)
     app = memory("training", accumulate="4", batch_size="8", architecture="BertForMaskedLM")
-    [said] = [str(one.value) for one in app.markdown if "their gradients added up" in str(one.value)]
+    [said] = [str(one.value) for one in app.markdown if "Accumulating the gradients" in str(one.value)]
     subject = Subject(BertConfig(), "BertForMaskedLM")
     assert size(peak_bytes(subject, Plan(accumulate=True), 8, 128)) in said
     assert size(peak_bytes(subject, Plan(), 32, 128)) in said
@@ -381,6 +381,6 @@ def test_a_class_that_cannot_pad_takes_one_sequence() -> None:
 @pytest.mark.parametrize("view", ["fit", "training", "inference"])
 def test_heads_that_rotary_positions_cannot_turn_get_a_sentence(view: str) -> None:
     app = memory(view, preset="ModernBERT-base", num_attention_heads="768")
-    assert "does not consist of pairs" in " ".join(str(said.value) for said in (*app.error, *app.warning))
+    assert "cannot be split into pairs" in " ".join(str(said.value) for said in (*app.error, *app.warning))
     assert not app.exception
     assert not app.metric

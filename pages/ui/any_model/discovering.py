@@ -27,7 +27,7 @@ _DOING = {
     "imports": N_("Starting PyTorch"),
     "formulas": N_("Fitting formulas"),
     "fresh configurations": N_("Building the class at sizes that no formula has seen"),
-    "conditions": N_("Looking for sizes at which the formula ends"),
+    "conditions": N_("Looking for sizes at which the formula fails"),
 }
 
 
@@ -142,7 +142,7 @@ def _show_how(found: Discovered) -> None:
         )
     )
     if found.regime:
-        st.markdown(_("It holds where all of this is so; other sizes are refused here:"))
+        st.markdown(_("It holds where all of these conditions are met; other sizes are refused here:"))
         st.markdown("\n".join(f"- {code(sentence(one.sentence(), str))}" for one in found.regime))
     else:
         st.markdown(_("No sizes were met at which it does not hold."))

@@ -31,7 +31,7 @@ def show_bring(now: Chosen) -> None:
             args=(now.model_type, now.cls, {}),
         )
         if too_long(now):
-            st.caption(_("It is too long for the link: who opens that sees the type's default."))
+            st.caption(_("It is too long for the link: whoever opens the link sees the type's default."))
     BRING.around(_show_ways)
 
 

@@ -55,7 +55,7 @@ def show(page: str) -> None:
                 placeholder=_("follows {fields}").format(fields=listed(leaders)) if leaders else _("follows others"),
                 on_change=_given,
                 args=(key, field),
-                help=_("By itself it follows from other fields. With a value of its own it becomes a size like them."),
+                help=_("By default, other fields determine it. If you give it a value, it becomes a size like them."),
             )
 
 

@@ -98,11 +98,13 @@ def _show_verdict(brought: Brought) -> None:
     found = brought.comparison
     names = {"name": code(brought.name), "architecture": _described(found.subject)}
     if found.agrees:
-        said = _("By its header, {name} is {architecture}: every tensor is there with its shape, and no others.")
+        said = _(
+            "According to its header, {name} is {architecture}: it has every tensor, in the right shape, and no others."
+        )
         if found.groups.keys() & {"tied", "buffer"}:
             said = _(
-                "By its header, {name} is {architecture}: every tensor is there with its shape; anything else is "
-                "only copies or buffers."
+                "According to its header, {name} is {architecture}: it has every tensor, in the right shape; anything "
+                "else is only copies or buffers."
             )
         st.success(said.format(**names), icon=":material/check_circle:")
     elif found.complete:

@@ -38,9 +38,8 @@ def show_limits(models: Mapping[WrittenFound, FoundModel], measure: str) -> None
     if not models:
         return
     message = _(
-        "Of {models} the parameters are known, the bytes of the weights and, where they were discovered, too, the"
-        " FLOPs of a forward pass; – stands where memory or training would be. Layers and heads are told by the"
-        " names of tensors."
+        "For {models}, only the parameters, the bytes of the weights and, where discovered, the FLOPs of a forward "
+        "pass are known; memory and training show –. Layers and heads are read off the names of tensors."
     )
     st.caption(message.format(models=listed(dict.fromkeys(model.architecture for model in models.values()))))
     for item, model in models.items():

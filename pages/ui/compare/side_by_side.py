@@ -169,8 +169,8 @@ def show_scatter(comparison: Comparison) -> None:
     )
     st.caption(
         _(
-            "Every preset without a head; diamonds are the models of the comparison. A point whose name has no room "
-            "says it under the pointer. Both axes are logarithmic."
+            "Every preset without a head; diamonds are the models of the comparison. Where there is no room for a "
+            "name, hover over the point to see it. Both axes are logarithmic."
         )
     )
     if len(presets) < len(PRESETS):

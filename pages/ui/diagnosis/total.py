@@ -53,6 +53,8 @@ POSSIBLE = Fold("possible", N_("Several mistakes together could lead to it as we
 def show_total(subject: Subject) -> None:
     """Ask for a number, and explain it."""
     text = _choose_number(subject)
+    if not text.strip():
+        return
     try:
         number = amount(text, names=letters(subject.config))
     except InputError as error:
@@ -237,10 +239,10 @@ def _strength(found: Diagnosis) -> str:
     assert found.evidence
     one_in = found.evidence.one_in
     if found.confident:
-        return _("Of the numbers near it, one in {count:,} would be explained as simply.").format(count=one_in)
+        return _("Among nearby numbers, one in {count:,} could be explained just as simply.").format(count=one_in)
     if found.miscounted[0].reading.exact is None:
         return _("A rounded number leaves room for other mistakes: take it as a hint.")
-    said = _("Of the numbers near it, one in {count:,} would be explained as simply: take it as a hint.")
+    said = _("Among nearby numbers, one in {count:,} could be explained just as simply: take it as a hint.")
     return said.format(count=one_in)
 
 
@@ -269,7 +271,7 @@ def _show_what_tells_them_apart(equals: Sequence[Miscounted]) -> None:
         columns[_("by explanation {number}").format(number=number_of + 1)] = [
             f"{amounts[number_of]:,}" for _part, amounts in rows
         ]
-    st.markdown(_("**What tells them apart**"))
+    st.markdown(_("**How to tell them apart**"))
     show_table(columns, _("The terms in which the explanations differ"))
 
 
@@ -279,9 +281,9 @@ def _show_slips(present: Known, slips: Sequence[Slip], number: Typed) -> None:
         return
     counts = listed([_slip(present.subject, slip) for slip in slips])
     if any(slip.meant == present.total or abs(slip.meant - number.value) == 1 for slip in slips):
-        said = _("Probably a slip of the keyboard: it is a digit away from a known count, {counts}.")
+        said = _("Probably a typo: it is one digit away from a known count, {counts}.")
     else:
-        said = _("Perhaps a slip of the keyboard: it is a digit away from a known count, {counts}.")
+        said = _("Perhaps a typo: it is one digit away from a known count, {counts}.")
     st.info(said.format(counts=counts), icon=":material/keyboard:")
 
 
@@ -354,7 +356,7 @@ def _show_elsewhere(found: Sequence[Elsewhere]) -> None:
         said = _("Exactly a part of another published model: {part} of {preset}")
         st.success(said.format(preset=first.preset, part=_part_of(first)), icon=icon)
     if first.reading.key != "parameters":
-        st.caption(_("This is so if it means {meaning}.").format(meaning=_(READINGS[first.reading.key][0])))
+        st.caption(_("This holds if the number means {meaning}.").format(meaning=_(READINGS[first.reading.key][0])))
     _offer(presets)
 
 

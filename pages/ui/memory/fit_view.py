@@ -51,7 +51,8 @@ def show_fit(run: Run, how: Plan | Inference, device: Device, answer: DeltaGener
     sizes = {"memory": size(device.num_bytes), "free": size(device.kept_free)}
     said = said.format(device=device.name, mebibytes=device.num_bytes // 2**20, **sizes)
     lines = _(
-        "Each line is the formula of the moment that reaches the limit first; a smaller batch can peak at another."
+        "Each line is the formula of the step that reaches the limit first; with a smaller batch, memory can peak at "
+        "another step."
     )
     which = loop(run, how, total) if isinstance(how, Plan) else ""
     st.caption(in_a_row([said, lines, which, _(NOT_COUNTED)]))
@@ -65,7 +66,7 @@ def _runs(run: Run, how: Plan | Inference, device: Device) -> str:
     """A sentence with the largest batch that leaves room for what a GPU needs besides tensors."""
     batch = _largest_batch(run, how, device.for_tensors)
     said = _(
-        "That counts tensors. A run on a GPU needs up to {gaps} % more, with PyTorch's expandable segments: the "
+        "This counts tensors only. With PyTorch's expandable segments, a run on a GPU needs up to {gaps} % more: the "
         "largest batch of {length:,} tokens is then **{number}**."
     )
     return said.format(gaps=GAPS, length=run.batch.sequence_length, number=_number(batch.number))

@@ -38,11 +38,11 @@ PHASES: dict[Phase, str] = {
 }
 # Measured in benchmarks/gpu_memory.md.
 NOT_COUNTED = N_(
-    "Every tensor that is alive is counted, to the byte. What a GPU needs beside them is not: its driver and the CUDA "
-    "context (1,165 MiB on an H100), the workspaces of cuBLAS (66 MiB) and the blocks of PyTorch's allocator. Measured "
-    "there with bert-base and bert-large, tensors took 0 to 2 % more in float32, 0 to 9 % in bfloat16, and never less. "
-    "Training ran with 1 to 5 % more than the peak where PYTORCH_ALLOC_CONF was expandable_segments:True, and needed 2 "
-    "to 29 % more where it was not set."
+    "Every live tensor is counted, to the byte. What else a GPU needs is not: its driver and the CUDA context (1,165 "
+    "MiB on an H100), the workspaces of cuBLAS (66 MiB) and the blocks of PyTorch's allocator. Measured there with "
+    "bert-base and bert-large, tensors took 0 to 2 % more in float32, 0 to 9 % in bfloat16, and never less. Training "
+    "needed 1 to 5 % more than the peak with PYTORCH_ALLOC_CONF=expandable_segments:True, and 2 to 29 % more without "
+    "it."
 )
 
 
@@ -112,10 +112,10 @@ def _figures(run: Run, how: Plan | Inference, found: Peak, before: int) -> dict[
 def loop(run: Run, plan: Plan, needed: int) -> str:
     """A sentence on which training loop is counted, and one on the peak of a loop that keeps all outputs."""
     kept_too = peak_bytes(run.subject, plan._replace(keep_outputs=True), *run.batch)
-    said = _("The loop has the loss alone, as that of transformers' Trainer.")
+    said = _("The training loop keeps only the loss, like that of transformers' Trainer.")
     if kept_too == needed:
         return said
-    more = _("One that keeps all outputs in a variable until the next step needs {size} at the peak.")
+    more = _("A loop that keeps all outputs in a variable until the next step needs {size} at the peak.")
     return in_a_row([said, more.format(size=size(kept_too))])
 
 
@@ -125,8 +125,8 @@ def _savings(run: Run, plan: Plan) -> Iterator[str]:
     if run.batches > 1 and not most_sequences(run.subject):
         found = of_adding_up(case, run.batches)
         said = _(
-            "**{batches:,} batches of {batch_size:,}**, their gradients added up, need {needed} at the peak; one batch "
-            "with all of them needs {whole}. The FLOPs are the same."
+            "Accumulating the gradients of **{batches:,} batches of {batch_size:,}** needs {needed} at the peak; one "
+            "batch of all the sequences needs {whole}. The FLOPs are the same."
         )
         sizes = {"needed": size(found.num_bytes), "whole": size(found.whole_bytes)}
         yield said.format(batches=run.batches, batch_size=run.batch.batch_size, **sizes)
@@ -142,7 +142,7 @@ def _savings(run: Run, plan: Plan) -> Iterator[str]:
         if plan.recompute != "none":
             said = _(
                 "It saves {flops} of {all_flops} in a step ({flops_share}): the forward pass is computed as before, "
-                "gradients flow back to the first tensor that is trained, and only there is anything run again."
+                "gradients flow back to the first tensor that is trained, and only this part is recomputed."
             )
         flops, all_flops = (scaled(count, "FLOPs") for count in (found.saved_flops, found.whole_flops))
         share = percent(found.saved_flops, found.whole_flops)

@@ -85,7 +85,7 @@ DEVICE_MEMORY = Select[str](
 )
 DEVICE_GIB = Number("device_gib", N_("Memory in GiB"), 16, width=105)
 KEEP_FREE = Decimal("kept_free", N_("Kept free, GiB"), KEPT_FREE, step=0.5, width=120)
-ACCUMULATE = Number("accumulate", N_("Batches added up for a step"), 1)
+ACCUMULATE = Number("accumulate", N_("Gradient accumulation steps"), 1)
 _MORE: tuple[Control[Any], ...] = (ACCUMULATE, FUSED_DROPOUT, FREEZE_LAYERS, TRAINED, FREEZE_EMBEDDINGS)
 _LARGEST_GIB = 1_000_000
 

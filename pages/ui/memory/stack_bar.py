@@ -100,7 +100,7 @@ def legend(look: str) -> Any:
     return alt.Legend(
         orient="bottom",
         direction="horizontal",
-        columns=alt.ExprRef("max(1, floor(width / 142))"),
+        columns=alt.ExprRef("max(1, floor(width / 132))"),
         symbolType="square",
         symbolSize=150,
         symbolStrokeColor=INK[look],
