@@ -44,7 +44,8 @@ def test_a_link_can_switch_off_the_pooler_of_a_class_that_has_no_such_option() -
 def test_an_empty_field_is_no_wrong_number() -> None:
     app = open_app("explain.py")
     app.text_input(key="number").set_value("  ").run()
-    assert not (app.error or app.table)
+    assert not app.error
+    assert not app.table
     assert not app.exception
 
 
