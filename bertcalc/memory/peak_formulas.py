@@ -530,8 +530,10 @@ def _counts(symbolic: _Symbolic) -> dict[Any, Any]:
         whole = model(frozen + _LAYERS)
         trained = (how.freezing.trained(tensor, whole.first_layer(tensor.name)) for tensor in whole.tensors())
         counts["trained_parameters"] = sum(tensor.num_parameters() for tensor in trained), trained_layers
+    # A size of 1 has no letter in the symbolic run: the single token type of RoBERTa.
+    ones = {SYMBOLS[size]: 1 for size in SIZES if size != "num_hidden_layers" and getattr(subject.config, size, 0) == 1}
     return {
-        COUNT_SYMBOLS[name]: sympy.expand(exact(count).subs(_LAYERS, layers))
+        COUNT_SYMBOLS[name]: sympy.expand(exact(count).subs({_LAYERS: layers, **ones}, simultaneous=True))
         for name, (count, layers) in counts.items()
         if count
     }

@@ -11,6 +11,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from bertcalc import BertConfig, GPT2Config, columns
+from bertcalc.families import family_of
 from bertcalc.fields import POSITION_EMBEDDING_TYPES
 from bertcalc.formula import ALL_SYMBOLS, COUNT_SYMBOLS
 from bertcalc.memory.fit import most
@@ -19,6 +20,7 @@ from bertcalc.memory.peak import changes_of
 from bertcalc.memory.peak import peak as simulated
 from bertcalc.memory.peak_formulas import growths, most_sequences, peak, peak_bytes, peak_of_designs
 from bertcalc.memory.plan import ALONE, RECOMPUTE, Inference, Plan
+from bertcalc.presets import PRESETS
 from bertcalc.problem import InputError
 from bertcalc.subject import Subject
 from bertcalc.tree.freezing import TRAIN, Freezing
@@ -239,3 +241,9 @@ def test_layers_that_are_frozen_and_run_again_keep_nothing() -> None:
 def test_the_layer_of_the_peak_has_its_own_number() -> None:
     classes = Subject(BertConfig(), "BertForSequenceClassification")
     assert peak(classes, Plan(), 32, 128).where == "encoder.layer.11.output.dense"
+
+
+@pytest.mark.parametrize("preset", ["bert-base-uncased", "roberta-base", "deberta-v3-base", "gte-multilingual-base"])
+def test_weights_are_four_bytes_a_parameter_also_where_a_size_is_1(preset: str) -> None:
+    subject = Subject(PRESETS[preset].config, family_of(PRESETS[preset].config).base.name)
+    assert peak(subject, Plan(), 8, 128).formulas["weights"].latex() == "4 N"
