@@ -80,6 +80,8 @@ class Config(metaclass=_WithSharedNames):
     undeclared: ClassVar[tuple[str, ...]] = ()  # fields that transformers reads but does not declare
     turns_pairs: ClassVar[bool] = False  # whether positions are rotary: pairs of a head's numbers are rotated
     heads_of: ClassVar[int] = 1  # the size of a head must be a multiple of this
+    chunks: ClassVar[bool] = False  # whether the feed-forward can process a sequence in chunks
+    stores_masks: ClassVar[bool] = False  # whether files of older releases have the causal mask of each layer
     most: ClassVar[Mapping[str, Any]] = {}  # values that switch on every optional part that only this family has
     # The fields other than sizes that determine the structure of a model; what only ``print`` shows does not count.
     shaping: ClassVar[tuple[str, ...]] = (

@@ -34,8 +34,6 @@ _SIZES = (
     *("max_position_embeddings", "type_vocab_size"),
 )
 _CHUNK = "chunk_size_feed_forward"
-# The families whose feed-forward can process a sequence in chunks.
-CHUNKED = ("bert", "roberta", "xlm-roberta", "camembert", "distilbert", "albert", "electra", "ernie")
 _NAMED = 8  # at most as many unused keys are named
 
 
@@ -120,7 +118,7 @@ def read(text: str) -> Described:
     architecture, remarks = _architecture(names, family)
     remarks += kept
     chunk: Any = given.get(_CHUNK)
-    if is_int(chunk) and chunk > 0 and family.name in CHUNKED:
+    if is_int(chunk) and chunk > 0 and kind.chunks:
         message = N_("{field} {value}: the real forward pass fails for sequences whose length is no multiple of it.")
         remarks.append(Problem.of(message, _CHUNK, chunk, field=_CHUNK, value=chunk))
         given = {key: value for key, value in given.items() if key != _CHUNK}

@@ -214,15 +214,12 @@ OWN_FIELDS: dict[str, Field] = {
     ),
     "embd_pdrop": Field(N_("Share of numbers that training sets to 0 after the embeddings."), *_PROBABILITY),
     "choice_token": _one_of(
-        N_(
-            "The token by which GPT2DoubleHeadsModel judges a choice: a given one (cls_index), the first, the last, or "
-            "the mean."
-        ),
+        N_("The token by which a choice is judged: a given one (cls_index), the first, the last, or the mean."),
         N_("cls_index, first, last or mean"),
         CHOICE_TOKENS,
     ),
     "choice_activation": Field(
-        N_("The activation after the scores of GPT2DoubleHeadsModel's choices, if there is one."),
+        N_("The activation after the scores of the choices, if there is one."),
         N_("the name of an activation in transformers, or None"),
         lambda value: value is None or (isinstance(value, str) and value in ACTIVATIONS),
     ),

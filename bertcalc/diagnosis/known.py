@@ -157,7 +157,7 @@ def known_counts(config: Config) -> Iterator[Known]:
                     found = Known(subject, model.num_parameters())
                     if tied == config.tie_word_embeddings or found.has_decoder:
                         yield found
-                        if ".attn.bias" in family.buffers:  # GPT-2's masks
+                        if config.stores_masks:
                             masks = config.num_hidden_layers * config.max_position_embeddings**2
                             yield found._replace(buffers=masks, convention="masks")
                         elif any("position_ids" in module.buffers for _path, module, _copies in model.modules()):

@@ -4,7 +4,7 @@ Hugging Face's modeling_albert.py as a program.
 """
 
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, ClassVar
 
 from bertcalc.families import bert
 from bertcalc.families.usual import BASE, EncoderConfig, Named, presets
@@ -30,6 +30,8 @@ class AlbertConfig(EncoderConfig):
     classifier_dropout_prob: float = 0.1
     bos_token_id: int | None = 2
     eos_token_id: int | None = 3
+
+    chunks: ClassVar = True
 
     @property
     def head_dropout(self) -> float:

@@ -8,6 +8,7 @@ from collections.abc import Callable
 from contextlib import nullcontext
 from dataclasses import dataclass
 from functools import partial
+from typing import ClassVar
 
 from bertcalc.config import Config
 from bertcalc.families.usual import CACHE, ENCODER, DecoderConfig, Named
@@ -27,6 +28,8 @@ class BertConfig(DecoderConfig):
     """
 
     position_embedding_type: PositionEmbeddingType = "absolute"
+
+    chunks: ClassVar = True
 
 
 def _body(t: Trace, c: BertConfig, pooler: bool) -> Hidden:

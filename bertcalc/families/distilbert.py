@@ -37,6 +37,7 @@ class DistilBertConfig(Config):
     tie_word_embeddings: bool = True
     num_labels: int = 2
 
+    chunks: ClassVar = True
     attribute_map: ClassVar = {
         "hidden_size": "dim",
         "num_attention_heads": "n_heads",

@@ -26,6 +26,7 @@ class ElectraConfig(DecoderConfig):
     summary_activation: str = "gelu"
     summary_last_dropout: float = 0.1
 
+    chunks: ClassVar = True
     shaping: ClassVar = (*Config.shaping, "summary_use_proj", "summary_activation", "summary_last_dropout")
 
     @property

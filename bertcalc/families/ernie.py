@@ -21,6 +21,7 @@ class ErnieConfig(DecoderConfig):
     task_type_vocab_size: int = 3
     use_task_id: bool = False
 
+    chunks: ClassVar = True
     shaping: ClassVar = (*Config.shaping, "use_task_id")
 
 

@@ -52,6 +52,7 @@ class GPT2Config(Config):
     tie_word_embeddings: bool = True
     num_labels: int = 2
 
+    stores_masks: ClassVar = True
     attribute_map: ClassVar = {
         "hidden_size": "n_embd",
         "max_position_embeddings": "n_positions",

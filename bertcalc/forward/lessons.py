@@ -12,7 +12,7 @@ from bertcalc.config import Config
 from bertcalc.forward.walk import Stop
 from bertcalc.tree.nn import Norm
 
-_Condition = Callable[[Config], bool]
+_Condition = Callable[[Stop, Config], bool]
 
 
 class Lesson(NamedTuple):
@@ -23,7 +23,7 @@ class Lesson(NamedTuple):
 
 
 class Question(NamedTuple):
-    """A question for the stops whose keys end with one of ``keys``, under conditions on the configuration."""
+    """A question for the stops whose keys end with one of ``keys``, under conditions on them."""
 
     keys: tuple[str, ...]
     question: str
@@ -69,22 +69,26 @@ def questions(stop: Stop, config: Config) -> Iterator[Question]:
     for question in _QUESTIONS:
         if not stop.key.endswith(question.keys):
             continue
-        if all(holds(config) for holds in question.when) and not any(holds(config) for holds in question.unless):
+        if all(holds(stop, config) for holds in question.when) and not any(
+            holds(stop, config) for holds in question.unless
+        ):
             yield question
 
 
-# The conditions of questions. The decoder of the language model has a bias, but never in GPT-2, and in EuroBERT only if
-# the feed-forward has one.
+def _has_bias(stop: Stop, _config: Config) -> bool:
+    """Whether a bias is learned at the stop, such as beta."""
+    return any(tensor.name.rpartition(".")[2] == "bias" for tensor in stop.tensors)
+
+
+# The conditions of questions, on a stop and the configuration.
 _CONDITIONS: Mapping[str, _Condition] = {
-    "padding": lambda config: config.pad_token_id is not None,
-    "absolute positions": lambda config: config.position_embedding_type == "absolute",
-    "beta": lambda config: not config.has("rms_norm_eps") and bool(vars(config).get("norm_bias", True)),
-    "local attention": lambda config: config.has("local_attention"),
-    "several heads": lambda config: config.num_attention_heads > 1,
-    "tied": lambda config: config.tie_word_embeddings,
-    "decoder bias": lambda config: (
-        not config.is_always_causal and (not config.has("rms_norm_eps") or bool(vars(config)["mlp_bias"]))
-    ),
+    "padding": lambda _stop, config: config.pad_token_id is not None,
+    "absolute positions": lambda _stop, config: config.position_embedding_type == "absolute",
+    "beta": _has_bias,
+    "local attention": lambda _stop, config: config.has("local_attention"),
+    "several heads": lambda _stop, config: config.num_attention_heads > 1,
+    "tied": lambda _stop, config: config.tie_word_embeddings,
+    "decoder bias": _has_bias,
 }
 _TEXTS = tomllib.loads(Path(__file__).with_suffix(".toml").read_text(encoding="utf-8"))
 

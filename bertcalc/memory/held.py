@@ -88,6 +88,8 @@ def held_until(steps: Sequence[Step], transformers_version: int, *, pooler: bool
     heads = ("head",) if pooler else ("head", "pooler")
     body = max(at for at, step in enumerate(steps) if step.place.component not in heads)
     set_anew = _set_anew(steps)
+    # The module that looks up the words, if it is not the body that does.
+    embeddings = [module for step in steps if step.place.role == "word" for module in _modules(step.name)[-1:]]
 
     def hold(value: Value, at: int) -> None:
         until[value.name] = max(until.get(value.name, 0), at)
@@ -138,7 +140,7 @@ def held_until(steps: Sequence[Step], transformers_version: int, *, pooler: bool
         if at == body or (component == "encoder" and steps[at + 1].place.component != "encoder"):
             hold(step.gives, end)  # outputs of the body
     until |= dict.fromkeys(MASKS, body)
-    until |= dict.fromkeys(IDS, last_in.get("embeddings", body))
+    until |= dict.fromkeys(IDS, max((last_in[module] for module in embeddings), default=body))
     if numbers_positions(steps):
         until["positions"] = body
     found: list[list[str]] = [[] for _step in range(end + 1)]

@@ -12,12 +12,20 @@ _PREFIXES = ("", "k", "M", "G", "T", "P", "E", "Z", "Y")
 SUFFIXES = {"parameters": "", "FLOPs": "FLOPs", "MACs": "MACs", "bytes": "B"}  # of short figures, by their unit
 
 
-def percent(part: int, whole: int) -> str:
-    """A share with one decimal; never 0.0 % for a part above 0, never 100.0 % for less than the whole."""
-    share = 100 * part / whole
-    if part and share < 0.05:
-        return percentage("<0.1")
-    return percentage(">99.9" if part != whole and 99.95 <= share <= 100 else f"{share:.1f}")
+def percent(part: int, whole: int, decimals: int = 1) -> str:
+    """A share; never 0 % for a part above 0, never 100 % for less than the whole."""
+    share, least = 100 * part / whole, 10**-decimals
+    if part and share < least / 2:
+        return percentage(f"<{least:.{decimals}f}")
+    nearly = part != whole and 100 - least / 2 <= share <= 100
+    return percentage(f">{100 - least:.{decimals}f}" if nearly else f"{share:.{decimals}f}")
+
+
+def ratio(count: int, first: int) -> str:
+    """How many times as large: 3.06 ×, 0.31 ×; three digits below a tenth, 0.00282 ×, so that it never reads 0."""
+    times = Fraction(count, first)
+    decimals = 2 - math.floor(math.log10(abs(times))) if times and abs(times) < Fraction(1, 10) else 2
+    return f"{float(times):,.{decimals}f} ×"
 
 
 def signed_percent(share: Fraction) -> str:

@@ -14,7 +14,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from torch.utils.flop_counter import FlopCounterMode
 
-from bertcalc import AlbertConfig, BertConfig, build, forward_flops, training_flops
+from bertcalc import AlbertConfig, BertConfig, DebertaV2Config, build, forward_flops, training_flops
 from bertcalc.compute.flops import (
     ELEMENT_COSTS,
     PYTORCH,
@@ -138,6 +138,18 @@ def test_freezing_and_recomputing_cost_what_pytorch_counts(
             torch.autograd.backward([output.sum() for output in found])
     ours = training_flops(case.ours(), **sizes(call), freezing=freezing, recompute=recompute)
     assert ours == counter.get_total_flops()
+
+
+@pytest.mark.parametrize("kernel_size", [1, 3])
+def test_a_convolution_costs_what_pytorch_counts(kernel_size: int) -> None:
+    config = DebertaV2Config(
+        vocab_size=11, hidden_size=8, num_hidden_layers=3, num_attention_heads=2, conv_kernel_size=kernel_size
+    )
+    case, call = Case(config, "DebertaV2Model"), Call(2, 9)
+    modules, forward, both = real_flops(case, call)
+    (row,) = (row for row in by_name(steps_of(case, call)) if row.name == "encoder.conv.conv")
+    assert row.cost == modules["encoder.conv.conv"] == 2 * 2 * 9 * 8 * 8 * kernel_size
+    assert (forward_flops(case.ours(), 2, 9), training_flops(case.ours(), 2, 9)) == (forward, both)
 
 
 def test_what_a_family_cannot_run_again_is_refused() -> None:

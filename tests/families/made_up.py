@@ -39,17 +39,63 @@ def lacks(*_asked: object, **_named: object) -> NoReturn:
     raise NotImplementedError(MADE_UP)
 
 
+def shown(total: int, flops: int) -> dict[str, tuple[str, dict[str, str]]]:
+    """For each page, by its address, what only its body says of the made-up model, and the view that says it.
+
+    Sidebar, title and link name the class and its preset whatever the page does.
+    """
+    return {
+        "": (f"Parameters in {MADE_UP}", {}),
+        "layers": (f"So far 0 of {total:,}", {}),
+        "structure": (f"{MADE_UP}(</code>", {}),
+        "outputs": ("1 × 128 × 3", {}),
+        "configuration": (f"counting {MADE_UP} again", {}),
+        "compute": (f"{flops:,}", {}),
+        "memory": (f"{4 * total:,}", {"memory": "weights"}),
+        "compare": (f"{MADE_UP} instead of MadeUpModel", {}),
+        "sweep": (f"{total:,} → ", {}),
+        "design": (f"candidates ({MADE_UP}, ", {}),
+        "bring": (f"{total:,}", {}),  # of its config.json, which is pasted there
+        "any_model": ("Model type", {}),  # of whatever has no family: nothing on it is about the made-up one
+        "verify": (f"has no {MADE_UP}: ", {}),
+        "explain": (f"**{total:,}**", {}),
+        "tools": (f"{MADE_UP} has {total:,} parameters", {}),
+        "lecture": (f"Parameters in {MADE_UP}", {"screen": "whole-model"}),
+        "exercises": (f"How many does {MADE_UP} have?", {}),
+    }
+
+
 def main() -> None:
-    """Print for each page, by its address, whether it comes up with the made-up class and names it."""
+    """Print for each page, by its address, whether it says of the made-up model what only its body says.
+
+    First with its body, then without it.
+    """
     register(made_up())  # before the controls are declared, which know all names of classes and presets
+    from streamlit import Page
+
+    from bertcalc import build, forward_flops
+    from bertcalc.config_json import write
+    from bertcalc.subject import Subject
     from bertcalc.worker import WORKER
     from pages.ui.navigation import PAGES
     from tests.pages.apptest import open_app, texts
     from tests.pages.places import said
 
     WORKER.listen = lacks  # type: ignore[method-assign]  # nothing has to import PyTorch to say so
-    found = {}
-    for page in PAGES:
-        app = open_app(page and f"{page}.py", preset="made-up-base", architecture=MADE_UP)
-        found[page] = any(MADE_UP in text for _place, text in said(app)) and not texts(app)
-    print(json.dumps(found))
+    config = MadeUpConfig.default()
+    model = build(config, MADE_UP)
+    only = shown(model.num_parameters(), forward_flops(model, 1, 128))
+
+    def nothing(self: Page) -> None:
+        """A page whose program is cut."""
+
+    def says(page: str) -> bool:
+        wanted, view = only[page]
+        app = open_app(page and f"{page}.py", preset="made-up-base", architecture=MADE_UP, **view)
+        for area in app.text_area if page == "bring" else ():
+            area.set_value(write(Subject(config, MADE_UP))).run()
+        return any(wanted in text.replace("\N{NO-BREAK SPACE}", " ") for _place, text in said(app)) and not texts(app)
+
+    print(json.dumps({page: says(page) for page in PAGES}))
+    Page.run = nothing  # type: ignore[method-assign]
+    print(json.dumps({page: says(page) for page in PAGES}))

@@ -7,7 +7,9 @@ import torch
 import transformers
 from torch.utils.flop_counter import FlopCounterMode
 
+from bertcalc.forward.stack import in_layers, stack
 from bertcalc.forward.trace import Sizes, Step, Trace, Value
+from bertcalc.forward.walk import walk
 from bertcalc.tree.nn import Conv1D, Module, Norm
 
 SMALL = {"vocab_size": 50, "pad_token_id": 0}
@@ -198,6 +200,96 @@ def test_a_transposed_weight_is_gpt2s() -> None:
     ours, real = Conv1D(3, 7), Real(7, 3)
     assert str(ours) == str(real)
     assert dict(ours.named_parameters()) == {name: tuple(tensor.shape) for name, tensor in real.named_parameters()}
+
+
+class Layer(torch.nn.Module):  # type: ignore[misc]  # torch publishes no types
+    """A layer of a single product."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.dense = torch.nn.Linear(6, 6)
+
+
+class Convolved(torch.nn.Module):  # type: ignore[misc]  # torch publishes no types
+    """Layers that are all alike, and a convolution over three tokens that runs after the first."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.word = torch.nn.Embedding(11, 6)
+        self.layers = torch.nn.ModuleList([Layer() for _layer in range(4)])
+        self.conv = torch.nn.Conv1d(6, 6, 3, padding=1)
+
+    def forward(self, ids: torch.Tensor) -> torch.Tensor:
+        x = self.layers[0].dense(self.word(ids))
+        x = self.conv(x.mT).mT
+        for layer in self.layers[1:]:
+            x = layer.dense(x)
+        return x
+
+
+def convolved(t: Trace, c: Any) -> None:
+    with t.ordered("word", "layers", "conv"):
+        x = t.embedding("word", t.inputs("input_ids")[0], 11, 6, role="word")
+        with t.repeat("layers", 1, "Layer", start=0):
+            x = t.linear("dense", x, 6, role="dense")
+        batch, length, width = x.shape
+        x = t.step("channels", "copy", x, shape=(batch, width, length))
+        x = t.convolution("conv", x, 3, role="convolution")
+        x = t.step("tokens", "copy", x, shape=(batch, length, width))
+        with t.repeat("layers", 3, "Layer", start=1, alike=True):
+            t.output("last_hidden_state", t.linear("dense", x, 6, role="dense"))
+
+
+def test_a_convolution_between_layers_that_are_alike() -> None:
+    ours, steps = traced(convolved, None, "Convolved")
+    real = Convolved()
+    assert str(ours) == str(real)
+    assert list(ours.named_parameters()) == [(name, tuple(one.shape)) for name, one in real.named_parameters()]
+    with FlopCounterMode(display=False) as counter:
+        real(torch.zeros((2, 9), dtype=torch.long))
+    flops = {name: sum(found.values()) for name, found in counter.get_flop_counts().items()}
+    found = {step.name: 2 * step.multiply_adds() for step in steps if step.multiply_adds()}
+    assert found["conv"] == flops["Convolved.conv"]
+    assert found["layers.0.dense"] == found["layers.*.dense"] == flops["Convolved.layers.2.dense"]
+    assert sum(2 * step.runs * step.multiply_adds() for step in steps) == flops["Global"]
+    assert [(group.start, group.copies) for group in stack(steps).groups] == [(0, 1), (1, 3)]
+    tensors = [(tensor.name, tensor.copies) for step in steps for tensor in step.tensors if "layers" in tensor.name]
+    assert tensors == [
+        *(("layers.0.dense.weight", 1), ("layers.0.dense.bias", 1)),
+        *(("layers.*.dense.weight", 3), ("layers.*.dense.bias", 3)),
+    ]
+
+
+def rotated(t: Trace, c: Any) -> None:
+    """Three kinds of angles, which layers take in turn, after a first layer that takes the first."""
+    x = t.embedding("word", t.inputs("input_ids")[0], 11, 6, role="word")
+    kinds = [t.angles("rotary", "Rotary", x, 6) for _kind in range(2)]
+    for start, copies, angles in ((0, 1, kinds[:1]), (1, 5, (kinds[0], kinds[1], kinds[1]))):
+        with t.repeat("layers", copies, "Layer", start=start):
+            x = t.linear("dense", t.rotate("rotated", x, angles), 6, role="dense")
+    t.output("last_hidden_state", x)
+
+
+def test_layers_take_angles_in_turn() -> None:
+    ours, steps = traced(rotated, None, "Rotated")
+    assert str(ours).count("Rotary()") == 1  # one module, which is called twice
+    assert dict(ours.children["rotary"].buffers) == {
+        "rotary.inv_freq": ((6,), False),
+        "rotary_again.inv_freq": ((6,), False),
+    }
+    given = [step.gives for step in steps if step.operation == "angles"]
+    assert [value.name for value in given] == ["rotary", "rotary_again"]
+    assert [value.shape for value in given] == [(2, 1, 9, 6)] * 2
+    first, others = (step for step in steps if step.operation == "rotate")
+    assert [value.name for value in first.takes] == ["word", "rotary"]
+    assert first.turns == ()
+    assert [value.name for value in others.turns] == ["rotary", "rotary_again", "rotary_again"]
+    taken = [in_layers(others, [layer]).takes[1].name for layer in range(1, 6)]
+    assert taken == ["rotary_again", "rotary_again", "rotary", "rotary_again", "rotary_again"]
+    assert [value.name for value in in_layers(others, None).takes[1:]] == ["rotary", "rotary_again"]
+    assert [value.name for value in in_layers(others, [3]).takes[1:]] == ["rotary"]
+    opened = [next(stop for stop in walk(steps, layer) if stop.name.endswith("rotated")) for layer in (0, 1, 3)]
+    assert [stop.takes[-1].name for stop in opened] == ["rotary", "rotary_again", "rotary"]
 
 
 def test_what_is_not_run_is_counted_and_said() -> None:

@@ -318,6 +318,12 @@ def test_bars_are_as_long_as_their_components_together() -> None:
     assert list(pieces["inside"]) == ["embeddings", "encoder", "", "", "", ""]  # as far as there is room
 
 
+def test_a_bar_that_is_much_shorter_than_the_first_has_a_ratio() -> None:
+    app = open_app("compare.py", compare="bars", models="gpt2-xl bert_uncased_L-2_H-128_A-2")
+    labels = chart_rows(app, "The models side by side as bars")["label"].dropna()
+    assert list(labels) == ["1,557,611,200", "4,385,920  ·  0.00282 ×"]
+
+
 def points(compared: int) -> pd.DataFrame:
     presets = [(name, preset.config) for name, preset in PRESETS.items()]
     found = [
@@ -398,6 +404,15 @@ def test_numbers_at_a_glance_are_written_by_one_formatter() -> None:
     labels = [label for column, head, label in columns if head is False and column in (0, 2)]
     assert len(labels) == 4
     assert all(re.fullmatch(r"[0-9.]+M", label) for label in labels), labels
+
+
+def test_a_small_share_at_a_glance_is_not_nothing() -> None:
+    app = open_app(
+        "compare.py", compare="glance", models="bert-base-uncased~vocab_size-100~max_position_embeddings-100"
+    )
+    [chart] = [one for one in app.session_state["shown"] if "link" in one.data]
+    columns = zip(chart.data["column"], chart.data["head"], chart.data["label"], strict=True)
+    assert [label for column, head, label in columns if head is False and column == 1] == ["156.7k · <1 %"]
 
 
 def test_a_click_on_a_row_opens_its_model() -> None:

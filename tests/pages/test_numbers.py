@@ -5,7 +5,7 @@ from fractions import Fraction
 import pytest
 from streamlit.testing.v1 import AppTest
 
-from pages.ui.numbers import percent, signed_percent, size
+from pages.ui.numbers import percent, ratio, signed_percent, size
 from tests.markdown import read
 
 
@@ -36,6 +36,35 @@ def test_sizes_name_both_units(count: int, text: str) -> None:
 )
 def test_a_share_that_is_neither_nothing_nor_all_does_not_read_so(part: int, whole: int, text: str) -> None:
     assert percent(part, whole) == text
+
+
+@pytest.mark.parametrize(
+    ("part", "whole", "text"),
+    [
+        *((23_837_184, 109_482_240, "22 %"), (1_536, 109_482_240, "<1 %"), (4, 1_000, "<1 %"), (6, 1_000, "1 %")),
+        *((109_480_704, 109_482_240, ">99 %"), (1, 1, "100 %"), (0, 1, "0 %"), (3, 2, "150 %")),
+    ],
+)
+def test_a_share_without_decimals_is_as_honest(part: int, whole: int, text: str) -> None:
+    assert percent(part, whole, decimals=0) == text
+
+
+@pytest.mark.parametrize(
+    ("count", "first", "text"),
+    [
+        (4_385_920, 1_557_611_200, "0.00282 ×"),  # bert_uncased_L-2_H-128_A-2, gpt2-xl
+        (1_557_611_200, 4_385_920, "355.14 ×"),
+        *(
+            (335_141_888, 109_482_240, "3.06 ×"),
+            (1, 10, "0.10 ×"),
+            (99, 1_000, "0.0990 ×"),
+            (1, 10**9, "0.00000000100 ×"),
+        ),
+        *((5, 5, "1.00 ×"), (0, 5, "0.00 ×"), (123_456_789, 1_000, "123,456.79 ×")),
+    ],
+)
+def test_a_ratio_never_reads_nothing(count: int, first: int, text: str) -> None:
+    assert ratio(count, first) == text
 
 
 @pytest.mark.parametrize(

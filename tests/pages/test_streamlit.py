@@ -33,6 +33,25 @@ def test_style_sheets_and_scripts_know_streamlits_elements_by_their_names() -> N
     assert sorted(name for name in wanted if not re.search(rf"""{name}(?<=["'`]{name})\b""", streamlits)) == []
 
 
+def test_style_sheets_and_scripts_know_streamlits_states_by_their_attributes() -> None:
+    """By data-collapsed and the like in style sheets, and by dataset in scripts."""
+    wanted, made = set[str](), set[str]()
+    for path in (ROOT / "pages").rglob("*"):
+        if path.suffix in (".css", ".js", ".py"):
+            source = path.read_text(encoding="utf-8")
+            wanted |= {name[1] for name in re.finditer(r"\[(data-[a-z-]+)", source)}
+            used = {*re.findall(r"dataset\.(\w+)", source)}
+            for names in re.findall(r"\{([^{}]*)\} = [^;]*\bdataset\b", source):
+                used |= {name.strip() for name in names.split(",")}
+            wanted |= {f"data-{re.sub('[A-Z]', lambda letter: f'-{letter[0].lower()}', name)}" for name in used}
+            made |= {f"data-{name}" for name in re.findall(r"dataset\.(\w+) = ", source)}  # by our own scripts
+    assert {"data-collapsed", "data-selected", "data-test-script-state"} <= wanted - made
+    streamlits = "".join(path.read_text(encoding="utf-8") for path in SCRIPTS.glob("*.js"))
+    assert (
+        sorted(name for name in wanted - made if not re.search(rf"""{name}(?<=["'`]{name})["'`]""", streamlits)) == []
+    )
+
+
 def test_a_page_that_is_kept_can_be_copied_for_each_run() -> None:
     """st.navigation marks the page that may run; nothing else of a page changes, or is shared by its copies."""
     navigation._page.cache_clear()

@@ -17,7 +17,7 @@ from pages.ui.compare.comparison import GLANCE, Compared, Comparison
 from pages.ui.compare.glance_chart import OTHER, Cell, ModelRow, glance_bars, glance_frame
 from pages.ui.export.shown import draw_chart
 from pages.ui.i18n import _
-from pages.ui.numbers import percent, percentage, short, size
+from pages.ui.numbers import percent, short, size
 from pages.ui.present import presenting
 from pages.ui.sidebar import Choice
 from pages.ui.tables import show_rows
@@ -75,7 +75,7 @@ def cells_of(comparison: Comparison, one: Compared) -> list[Cell]:
     count, embeddings, flops, memory = (comparison.known(one, name) for name in GLANCE)
     parts, batch = comparison.components(one), comparison.batch
     whole, part, unknown = sum(parts.values()), embeddings or 0, Cell({}, "–", "–")
-    label = f"{short(part, 'parameters')} · {percentage(f'{100 * part / whole:.0f}')}"
+    label = f"{short(part, 'parameters')} · {percent(part, whole, decimals=0)}"
     each = (flops or 0) / (batch.batch_size * batch.sequence_length)
     return [
         Cell(parts, short(whole, "parameters"), f"{count:,}"),

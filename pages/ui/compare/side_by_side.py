@@ -23,7 +23,7 @@ from pages.ui.compare.comparison import FIGURES, Compared, Comparison
 from pages.ui.compare.scatter_chart import ModelPoint, points_frame, scatter
 from pages.ui.export.shown import draw_chart
 from pages.ui.i18n import _
-from pages.ui.numbers import figure, scaled, unbroken
+from pages.ui.numbers import figure, ratio, scaled, unbroken
 from pages.ui.piece_bars import Piece, PieceBar, draw_pieces
 from pages.ui.quantity_words import title_of
 from pages.ui.tables import shape_text, show_table
@@ -148,7 +148,7 @@ def _label(comparison: Comparison, count: int, first: int) -> str:
     """A figure, and its ratio to the first one, unless that is 0."""
     unit = comparison.quantity.unit
     short = scaled(count, unit) if unit == "FLOPs" else figure(count, unit)
-    return f"{short}  ·  {count / first:,.2f} ×" if first else short
+    return f"{short}  ·  {ratio(count, first)}" if first else short
 
 
 def show_scatter(comparison: Comparison) -> None:
