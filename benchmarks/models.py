@@ -7,7 +7,7 @@ from typing import Protocol
 
 from bertcalc.discover.result import Discovered
 from bertcalc.discover.shipped import shipped
-from bertcalc.discover.steps import write
+from bertcalc.discover.size_steps import write
 from bertcalc.presets import DEFAULT_PRESET
 from bertcalc.track import ChosenModel
 

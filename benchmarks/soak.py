@@ -28,7 +28,7 @@ from benchmarks.load import FORGOTTEN, Server, Session, connection, row
 from benchmarks.models import ANY_MODEL, LAYERS, Model, OfAnyModel, OfSidebar, formula_of
 from bertcalc.config import ConfigError
 from bertcalc.discover.shipped import shipped_classes
-from bertcalc.discover.steps import ranked, stops
+from bertcalc.discover.size_steps import ranked, stops
 from bertcalc.presets import PRESETS
 from bertcalc.worker import IDLE
 from pages.ui.i18n import catalogue

@@ -48,7 +48,7 @@ def all_or_none(compared: Any) -> bool:
     return bool(compared.all())
 
 
-class _Kind(type):
+class _WithSharedNames(type):
     """The metaclass of configurations: they accept a field under its shared name as well."""
 
     def __call__(cls, *args: Any, **given: Any) -> Any:
@@ -66,7 +66,7 @@ class _Shared:
 
 
 @dataclass(frozen=True)
-class Config(metaclass=_Kind):
+class Config(metaclass=_WithSharedNames):
     """The base of the families' configurations, which add their defaults and checks.
 
     A field's shared name is the one that most families use. If a family has its own name for a field,

@@ -3,9 +3,9 @@
 import streamlit as st
 
 from bertcalc.discover.parts import NAMES, components, count
-from pages.ui.any_model import bring, choice, discovering, flops, tensors
+from pages.ui.any_model import choice, discovering, flops_view, own_config, tensors
+from pages.ui.any_model.discovered_formula import formula
 from pages.ui.any_model.export import offer
-from pages.ui.any_model.formula import formula
 from pages.ui.any_model.way import show_way_to_compare
 from pages.ui.i18n import _
 from pages.ui.metrics import show_metric, show_total
@@ -38,12 +38,12 @@ else:
     draw_formula(formula(found, values, colors()))
     discovering.show_verdict(found)
     tensors.show_parts(found, values)
-    flops.show_flops(now, sizes.present if sizes else {})
+    flops_view.show_flops(now, sizes.present if sizes else {})
     if not presenting():
         tensors.show_tensors(found, values)
         discovering.show_proof(found)
         discovering.show_tree(now.asked.tree)
         show_way_to_compare(choice.written(now, sizes))
 if not presenting():
-    bring.show_bring(now)
+    own_config.show_bring(now)
 choice.write_link(now, sizes)

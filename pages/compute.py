@@ -2,7 +2,7 @@
 
 import streamlit as st
 
-from pages.ui.compute import forward, lengths, plan, rules
+from pages.ui.compute import forward, lengths, rules, training_run
 from pages.ui.compute.count import VIEW, choose_count, show_convention
 from pages.ui.compute.length_chart import part_colors
 from pages.ui.present import presenting, row
@@ -30,7 +30,7 @@ elif view == "conventions":
     if not presenting():
         rules.show_element_costs(count.steps)
 else:
-    training = plan.choose_plan(count)
-    plan.show_plan(training)
+    training = training_run.choose_plan(count)
+    training_run.show_plan(training)
     if not presenting():
-        plan.show_runs(training, count.convention)
+        training_run.show_runs(training, count.convention)

@@ -2,15 +2,15 @@
 
 import streamlit as st
 
-from pages.ui import sheet
+from pages.ui import sheet_view
 from pages.ui.i18n import _
 from pages.ui.sidebar import choice as current_choice
 
-chosen = sheet.choose_sheet(current_choice().subject)
-at = sheet.choose_exercise(chosen)
-sheet.show_exercise(chosen, at)
-sheet.offer_downloads(chosen)
-sheet.put_on_paper(chosen)
+chosen = sheet_view.choose_sheet(current_choice().subject)
+at = sheet_view.choose_exercise(chosen)
+sheet_view.show_exercise(chosen, at)
+sheet_view.offer_downloads(chosen)
+sheet_view.put_on_paper(chosen)
 st.caption(
     _(
         "Each exercise has its own model, whatever the sidebar shows. This link opens the same sheet "

@@ -6,7 +6,7 @@ from bertcalc.formula import symbolic_steps
 from bertcalc.forward.outputs import attends, inputs, num_tensors, outputs, run, taking_all, total_bytes
 from bertcalc.forward.transformers4 import differences
 from pages.ui import tables
-from pages.ui.call import choose_call
+from pages.ui.call_controls import choose_call
 from pages.ui.i18n import _
 from pages.ui.numbers import size
 from pages.ui.present import presenting

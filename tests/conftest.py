@@ -10,7 +10,7 @@ import pytest
 from hypothesis import settings
 from streamlit.components.v2 import manifest_scanner
 
-from bertcalc.discover import asking
+from bertcalc.discover import discovery_worker
 from bertcalc.worker import WORKER
 
 gc.disable()  # while everything is imported and collected: a quarter of that time; see pytest_collection_finish
@@ -46,9 +46,9 @@ def _pytorch_here() -> Iterator[None]:
 
 @pytest.fixture
 def discovering_here(monkeypatch: pytest.MonkeyPatch) -> None:
-    """A class is discovered in this process, likewise; the other one is in tests/discover/test_asking.py."""
-    monkeypatch.setattr(asking.WORKER, "listen", _here)
-    monkeypatch.setattr(asking, "limit_memory", lambda: None)
+    """A class is discovered in this process, likewise; the other one is in tests/discover/test_discovery_worker.py."""
+    monkeypatch.setattr(discovery_worker.WORKER, "listen", _here)
+    monkeypatch.setattr(discovery_worker, "limit_memory", lambda: None)
 
 
 def _here(_hear: object, function: Callable[..., Any], *given: Any, **named: Any) -> Any:

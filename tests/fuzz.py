@@ -39,7 +39,7 @@ from bertcalc.config_json import write as write_config
 from bertcalc.diagnosis import terms
 from bertcalc.diagnosis.diagnose import diagnose
 from bertcalc.diagnosis.known import Known
-from bertcalc.discover import asking, steps
+from bertcalc.discover import discovery_worker, size_steps
 from bertcalc.discover.given import read as read_pasted
 from bertcalc.discover.shipped import shipped
 from bertcalc.discover.types import types
@@ -58,7 +58,7 @@ from bertcalc.typed import Unit, typed
 from pages.ui import link
 from pages.ui.compare.comparison import VIEW
 from pages.ui.controls import CONTROLS, Decimal, Fold, Number, Select, Switch, Text
-from pages.ui.diagnosis.terms import EXAMPLES
+from pages.ui.diagnosis.terms_view import EXAMPLES
 from pages.ui.export.cells import plain
 from tests.checkpoints.checkpoints import read_file
 from tests.export.test_formats import check_name
@@ -200,7 +200,7 @@ def read_discovery(text: str) -> bool:
     try:
         given = read_pasted(text)
         cls = given.cls or types()[given.model_type][0]
-        asking.ask(given.model_type, cls, given.fields, lambda *_said: None, wanted)
+        discovery_worker.ask(given.model_type, cls, given.fields, lambda *_said: None, wanted)
     except InputError as error:
         show(error.problem)
         return False
@@ -217,23 +217,23 @@ def read_sizes(text: str) -> bool:
     found = shipped(kind, cls)
     assert found is not None
     try:
-        sizes = steps.read(said)
+        sizes = size_steps.read(said)
     except InputError as error:
         show(error.problem)
         return False
-    problem = steps.refused(found, sizes)
+    problem = size_steps.refused(found, sizes)
     if problem is None:
-        assert 0 < found.count(**sizes) <= steps.MOST_PARAMETERS
+        assert 0 < found.count(**sizes) <= size_steps.MOST_PARAMETERS
     else:
         show(problem)
-    moved = steps.Steps(found, {} if problem else sizes)
+    moved = size_steps.Steps(found, {} if problem else sizes)
     for field, value in list(sizes.items())[:3]:
         moved.move(field, value)
         if field in moved.attempt:
-            assert all(0 < one < 10**16 for one in steps.nearest(found, field, value, moved.kept))
+            assert all(0 < one < 10**16 for one in size_steps.nearest(found, field, value, moved.kept))
         elif field in found.fields:
             assert moved.values()[field] == value
-            assert value in steps.stops(found, field, moved.kept)
+            assert value in size_steps.stops(found, field, moved.kept)
     return problem is None
 
 
@@ -661,7 +661,7 @@ KINDS: dict[str, Kind] = {
             "n_layer-48~n_embd-1600~n_head-25",
             "vocab_size-21128",
             "text_config.hidden_size-8~block_sizes[0]-3",
-            *(f"{name} {steps.write(_sizes_of(name))}" for name in _SIZED),
+            *(f"{name} {size_steps.write(_sizes_of(name))}" for name in _SIZED),
         ),
         ("~", "-", "n_embd-", "n_head-0", "0", "9999", "[0]", ".", *(f"{name} " for name in _SIZED)),
     ),

@@ -4,6 +4,7 @@ import ast
 import json
 import subprocess
 import sys
+from collections import defaultdict
 from pathlib import Path
 from pkgutil import walk_packages
 
@@ -99,6 +100,19 @@ def test_every_module_of_the_pages_uses_streamlit() -> None:
 
 # pyarrow's tables are what Streamlit's are made of.
 WITHOUT_STREAMLIT = ["pages.ui.columns"]
+
+
+def test_a_module_or_class_has_a_name_of_its_own() -> None:
+    """Packages aside, and pages, whose files are addresses: one can have the name of the room that it shows."""
+    modules, classes = defaultdict(list), defaultdict(list)
+    for path in (path for folder in ("bertcalc", "pages") for path in (ROOT / folder).rglob("*.py")):
+        where = str(path.relative_to(ROOT))
+        if path.parent != ROOT / "pages" and path.stem not in ("__init__", "__main__"):
+            modules[path.stem].append(where)
+        for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
+            if isinstance(node, ast.ClassDef):
+                classes[node.name.lstrip("_")].append(where)
+    assert [found for found in (*modules.values(), *classes.values()) if len(found) > 1] == []
 
 
 def imported(path: Path) -> set[str]:

@@ -144,8 +144,8 @@ def test_the_server_never_imports_what_the_worker_needs() -> None:
         "app = open_app('compute.py', num_hidden_layers='1', pytorch='true');"
         "assert len(app.success) == 1;"
         "from bertcalc import BertConfig; from bertcalc.subject import Subject;"
-        "from pages.ui.export.files import _evidence;"
-        "found = _evidence(Subject(BertConfig()), str);"
+        "from pages.ui.export.files import _verification;"
+        "found = _verification(Subject(BertConfig()), str);"
         "assert '109,482,240' in found.verdict;"
         "print(sorted({'torch', 'transformers'} & set(sys.modules)))"
     )

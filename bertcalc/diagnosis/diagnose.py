@@ -93,7 +93,7 @@ class Match(NamedTuple):
     models: tuple[Known, ...]
 
 
-class Own(NamedTuple):
+class OwnPart(NamedTuple):
     """A part, module or tensor of the model, in one layer or in several, with the number's count of parameters."""
 
     reading: Reading
@@ -138,7 +138,7 @@ class Diagnosis(NamedTuple):
     """
 
     matches: tuple[Match, ...] = ()
-    own: tuple[Own, ...] = ()
+    own: tuple[OwnPart, ...] = ()
     elsewhere: tuple[Elsewhere, ...] = ()
     slips: tuple[Slip, ...] = ()
     miscounted: tuple[Miscounted, ...] = ()
@@ -313,13 +313,13 @@ def _halved(meanings: Sequence[Reading], config: Config) -> Iterator[Elsewhere]:
                 return
 
 
-def _own(model: Known, meanings: Sequence[Reading]) -> tuple[Own, ...]:
+def _own(model: Known, meanings: Sequence[Reading]) -> tuple[OwnPart, ...]:
     """The parts of the model with this count, in the first reading that fits; in other units only exact numbers."""
     for reading in meanings:
         if not reading.rounded and reading.key not in KNOWN_ONLY and (reading.exact or reading.key == "parameters"):
             low, high = reading.bounds
             if found := [one for count, one in _own_counts(model.subject) if low <= count <= high]:
-                return tuple(Own(reading, one) for one in found)
+                return tuple(OwnPart(reading, one) for one in found)
     return ()
 
 
@@ -344,7 +344,7 @@ def _tensors(subject: Subject) -> tuple[Tensor, ...]:
     return counted(subject.model())
 
 
-class _Place(NamedTuple):
+class _Assumption(NamedTuple):
     """A model and a reading in which explanations are searched, with the bits that this assumption costs."""
 
     reading: Reading
@@ -389,14 +389,14 @@ def _is_hint(found: Miscounted) -> bool:
     return found.bits <= (_HABIT if found.habit else _MOST_THERE if found.ideas > 1 else _BESIDE_COUNT)
 
 
-def _explained(model: Known, meanings: Sequence[Reading]) -> tuple[list[_Place], list[Miscounted]]:
+def _explained(model: Known, meanings: Sequence[Reading]) -> tuple[list[_Assumption], list[Miscounted]]:
     """The places where explanations of a number are searched, and the explanations, the likeliest first.
 
     Other classes and other models' sizes are searched only if the model itself gives no common explanation.
     """
     first = meanings[0]
     places = [
-        _Place(reading, model, 0.0 if reading is first else _OTHER_UNITS, _search(model.subject, reading is first))
+        _Assumption(reading, model, 0.0 if reading is first else _OTHER_UNITS, _search(model.subject, reading is first))
         for reading in meanings
         if reading.key not in KNOWN_ONLY and (reading.exact or (reading is first and _rarest(reading)))
     ]
@@ -405,7 +405,7 @@ def _explained(model: Known, meanings: Sequence[Reading]) -> tuple[list[_Place],
     if _rarest(first) and not (rough and found) and _least(found) > _ANOTHER_CLASS:
         whole = model.subject._replace(add_pooling_layer=True)  # leaving the pooler out is a miscount
         others = [
-            _Place(first, other, _ANOTHER_CLASS, _search(other.subject, False))
+            _Assumption(first, other, _ANOTHER_CLASS, _search(other.subject, False))
             for other in every_count(model.subject.config, known_counts)
             if not other.buffers and other.subject._replace(add_pooling_layer=True) != whole
         ]
@@ -520,7 +520,7 @@ def _search(subject: Subject, whole: bool) -> Search:
     return search(_tensors(subject), MiscountSizes.of(subject.config), bits)
 
 
-def _found(places: Iterable[_Place]) -> Iterator[Miscounted]:
+def _found(places: Iterable[_Assumption]) -> Iterator[Miscounted]:
     for place in places:
         most = _rarest(place.reading) - place.bits
         for count in place.search.near(*place.reading.bounds, most):
@@ -560,7 +560,7 @@ def _told_apart_in(found: Sequence[Miscounted]) -> list[Miscounted]:
     return [one for _names, one in kept]
 
 
-def _miscount(place: _Place, way: Way) -> Miscounted:
+def _miscount(place: _Assumption, way: Way) -> Miscounted:
     subject = place.model.subject
     explanation = causes(_tensors(subject), MiscountSizes.of(subject.config), way.miscounts)
     return Miscounted(place.reading, place.model, explanation, way.habit, way.bits + place.bits, way.ideas)

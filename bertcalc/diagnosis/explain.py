@@ -111,7 +111,7 @@ _State = tuple[int, ...]  # for each tensor, the number that stands for what is 
 _NOTHING = Way(0.0, ())
 
 
-class _Counted:
+class _TensorCounts:
     """Numbers for everything that can be counted in place of one tensor, so that a miscount maps numbers to numbers."""
 
     def __init__(self, sizes: MiscountSizes) -> None:
@@ -156,7 +156,7 @@ class _Counted:
         return sum([totals[one] for one in state])
 
 
-_alike = lru_cache(maxsize=8)(_Counted)  # the classes of a configuration have most tensors in common
+_alike = lru_cache(maxsize=8)(_TensorCounts)  # the classes of a configuration have most tensors in common
 
 
 class Search:

@@ -18,12 +18,12 @@ from typing import Any
 
 import sympy
 
-from bertcalc.discover import build, derived, explain, products
+from bertcalc.discover import build, derived, held_fields, products
 from bertcalc.discover.build import Ended, Refused
-from bertcalc.discover.fields import Recipe, inside, recipe_of
 from bertcalc.discover.find import Findings
 from bertcalc.discover.given import completions, structure
 from bertcalc.discover.lab import Lab, Progress
+from bertcalc.discover.recipe import Recipe, inside, recipe_of
 from bertcalc.discover.regime import Regime, drawn
 from bertcalc.discover.result import Checked, Computed, Discovered, Tensors
 from bertcalc.discover.types import BASE, listed
@@ -119,7 +119,7 @@ def _summary(lab: Lab, kind: str, name: str, given: dict[str, Any], start: float
     import transformers
 
     lab.look()
-    lab, findings, area = explain.explain(lab)
+    lab, findings, area = held_fields.explain(lab)
     formulas = _formulas(lab, findings, area)
     sizes = {each: sum(map(prod, shapes.values())) for each, shapes in lab.given.tensors.items()}
     return Discovered(
@@ -143,7 +143,7 @@ def _computed(
         lab = caller(recipe, cls, until, progress)
         lab.counts |= {each.name for tensors in found.tensors for each in tensors.copies.free_symbols}
         lab.look()
-        lab, findings, area = explain.explain(lab, found.regime)
+        lab, findings, area = held_fields.explain(lab, found.regime)
         formulas = _formulas(lab, findings, area)
         if formulas["unexplained"]:
             name, why = next(iter(formulas["unexplained"].items()))

@@ -23,8 +23,8 @@ from time import thread_time
 from typing import Any, NamedTuple, NoReturn
 
 from bertcalc.discover import discover, with_flops
-from bertcalc.discover.asking import limit_memory, too_large
 from bertcalc.discover.build import Ended, Refused
+from bertcalc.discover.discovery_worker import limit_memory, too_large
 from bertcalc.discover.result import NOT_ASKED, Discovered, of_json
 from bertcalc.discover.shipped import by_class
 from bertcalc.discover.types import BASE, LANGUAGE, SEQ2SEQ, installed, listed
@@ -50,7 +50,7 @@ was given {seconds} s.
 """
 
 
-class Row(NamedTuple):
+class ClassOutcome(NamedTuple):
     """The outcome for a class: found, regime (found, but some fields have to keep their value), partly or not built."""
 
     model_type: str
@@ -153,7 +153,9 @@ def is_in(kind: str, group: str) -> bool:
         return False
 
 
-def in_a_process(kind: str, cls: str, seconds: int, *, flops: bool = False, known: dict[str, Any] | None = None) -> Row:
+def in_a_process(
+    kind: str, cls: str, seconds: int, *, flops: bool = False, known: dict[str, Any] | None = None
+) -> ClassOutcome:
     """Discover a class in a process of its own, which is killed if it does not stop by itself.
 
     If ``known`` is given, look only for its FLOPs.
@@ -165,7 +167,7 @@ def in_a_process(kind: str, cls: str, seconds: int, *, flops: bool = False, know
     process = context.Process(target=_work, args=(there, kind, cls, seconds, flops, known), daemon=True)
     process.start()
     there.close()
-    row = Row(kind, cls, "not built", f"over {seconds} s", seconds, None)
+    row = ClassOutcome(kind, cls, "not built", f"over {seconds} s", seconds, None)
     try:
         if here.poll(_PATIENCE * seconds + 10):
             row = here.recv()
@@ -188,7 +190,9 @@ def _work(pipe: Any, kind: str, cls: str, seconds: int, flops: bool, known: dict
     pipe.send(row_of(kind, cls, seconds, flops=flops, known=known))
 
 
-def row_of(kind: str, cls: str, seconds: float, *, flops: bool = False, known: dict[str, Any] | None = None) -> Row:
+def row_of(
+    kind: str, cls: str, seconds: float, *, flops: bool = False, known: dict[str, Any] | None = None
+) -> ClassOutcome:
     """Discover a class and return its row."""
     start = thread_time()
     try:
@@ -196,15 +200,15 @@ def row_of(kind: str, cls: str, seconds: float, *, flops: bool = False, known: d
         if flops:
             found = with_flops(found, seconds=seconds)
     except Refused as error:
-        return Row(kind, cls, "not built", _cell(str(error)), 0, None)
+        return ClassOutcome(kind, cls, "not built", _cell(str(error)), 0, None)
     except MemoryError:
-        return Row(kind, cls, "not built", str(too_large()), 0, None)
+        return ClassOutcome(kind, cls, "not built", str(too_large()), 0, None)
     except Ended:
-        return Row(kind, cls, "not built", f"over {seconds} s", seconds, None)
+        return ClassOutcome(kind, cls, "not built", f"over {seconds} s", seconds, None)
     return row_for(found, thread_time() - start)
 
 
-def row_for(found: Discovered, seconds: float = 0) -> Row:
+def row_for(found: Discovered, seconds: float = 0) -> ClassOutcome:
     """Return the row of a class that was discovered."""
     if found.unexplained:
         first, reason = next(iter(found.unexplained.items()))
@@ -217,18 +221,18 @@ def row_for(found: Discovered, seconds: float = 0) -> Row:
         remark = f"with {', '.join(f'{name} = {value}' for name, value in found.given.items())}; {remark}".strip("; ")
     flops = "yes" if found.compute else "" if found.no_flops == NOT_ASKED else str(found.no_flops)
     kind, cls = found.model_type, found.cls
-    return Row(kind, cls, outcome, _cell(remark), seconds or found.seconds, found.json(), _cell(flops))
+    return ClassOutcome(kind, cls, outcome, _cell(remark), seconds or found.seconds, found.json(), _cell(flops))
 
 
 def _cell(text: str) -> str:
     return " ".join(text.replace("|", "/").split())[:300]
 
 
-def line(row: Row) -> str:
+def line(row: ClassOutcome) -> str:
     return f"| {row.model_type} | {row.cls} | {row.outcome} | {row.remark} | {row.flops} | {row.seconds:.1f} |"
 
 
-def summary(rows: list[Row]) -> str:
+def summary(rows: list[ClassOutcome]) -> str:
     """Return the number of classes with each outcome, and the time they took."""
     outcomes = [row.outcome for row in rows]
     counts = ", ".join(f"{outcome} {outcomes.count(outcome)}" for outcome in dict.fromkeys(sorted(outcomes)))
@@ -241,7 +245,7 @@ def summary(rows: list[Row]) -> str:
     )
 
 
-def report(rows: list[Row], seconds: int, groups: Sequence[str] = ()) -> str:
+def report(rows: list[ClassOutcome], seconds: int, groups: Sequence[str] = ()) -> str:
     """Return the table, below its summary."""
     import transformers
 
@@ -272,13 +276,13 @@ def read(path: Path | None) -> dict[tuple[str, str], dict[str, Any]]:
         raise wrong("{path} is no file that this command has written.", path=shorten(str(path))) from None
 
 
-def read_refused(path: Path | None) -> dict[tuple[str, str], Row]:
+def read_refused(path: Path | None) -> dict[tuple[str, str], ClassOutcome]:
     """Return the "not built" rows of an earlier report. Raises InputError if the file cannot be written."""
     _check(path)
     text = path.read_text(encoding="utf-8") if path else ""
     rows = [[cell.strip() for cell in row.split("|")[1:-1]] for row in text.splitlines() if "| not built |" in row]
     return {
-        (kind, cls): Row(kind, cls, outcome, remark, float(seconds), None)
+        (kind, cls): ClassOutcome(kind, cls, outcome, remark, float(seconds), None)
         for kind, cls, outcome, remark, _flops, seconds in rows
     }
 

@@ -22,8 +22,8 @@ from bertcalc.config import Config, Problem
 from bertcalc.discover.given import read_fields
 from bertcalc.discover.parts import components, count
 from bertcalc.discover.result import Discovered
-from bertcalc.discover.steps import read as read_sizes
-from bertcalc.discover.steps import refused
+from bertcalc.discover.size_steps import read as read_sizes
+from bertcalc.discover.size_steps import refused
 from bertcalc.discover.types import types
 from bertcalc.discover.written import usual_names
 from bertcalc.explore import quantities

@@ -8,8 +8,8 @@ from collections.abc import Mapping
 from typing import Any
 
 from bertcalc.discover.build import Ended
-from bertcalc.discover.fields import left_open
 from bertcalc.discover.lab import Lab
+from bertcalc.discover.recipe import left_open
 
 
 def put(given: Mapping[str, Any], path: str, value: int) -> dict[str, Any]:

@@ -3,9 +3,9 @@
 from collections.abc import Sequence
 from typing import NamedTuple
 
-from bertcalc.discover.fit import Step
+from bertcalc.discover.fitted_columns import Kind, Tables, agrees
 from bertcalc.discover.lab import Failure, Lab, Sample
-from bertcalc.discover.tables import Kind, Tables, agrees
+from bertcalc.discover.polynomial_fit import Rounding
 from bertcalc.problem import Problem
 from bertcalc.text import N_
 
@@ -94,7 +94,7 @@ def _steps(lab: Lab, kinds: dict[str, list[Kind]]) -> list[Sample]:
     fits = {fit for here in kinds.values() for kind in here for fit in (*kind.copies, *kind.shape)}
     found: list[Sample | Failure] = []
     for special in {special for fit in fits for special in fit.specials()}:
-        by = special.by if isinstance(special, Step) else 2
+        by = special.by if isinstance(special, Rounding) else 2
         steps = 2 * (by if isinstance(by, int) else lab.at[by]) + 1
         step = max(1, steps // _STEPS) | 1
         found += [lab.build({special.field: lab.at[special.field] + more}) for more in range(1, steps, step)]

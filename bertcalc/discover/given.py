@@ -9,7 +9,7 @@ from collections.abc import Iterator, Mapping
 from typing import Any, NamedTuple
 
 from bertcalc.config_json import read_object
-from bertcalc.discover.fields import left_open
+from bertcalc.discover.recipe import left_open
 from bertcalc.discover.types import types
 from bertcalc.problem import Problem, wrong
 from bertcalc.text import N_, shorten

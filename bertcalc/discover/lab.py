@@ -9,7 +9,7 @@ from time import thread_time
 from typing import Any, NamedTuple
 
 from bertcalc.discover.build import Ended, Folded, Refused, not_built
-from bertcalc.discover.fields import Recipe
+from bertcalc.discover.recipe import Recipe
 from bertcalc.problem import Problem
 from bertcalc.text import N_
 

@@ -15,8 +15,8 @@ from time import thread_time
 from typing import Any, NamedTuple
 
 from bertcalc.discover.build import NUMBER, Ended, Folded, Refused, Shape, made, not_built
-from bertcalc.discover.fields import Recipe, is_config
 from bertcalc.discover.kernels import Kernels
+from bertcalc.discover.recipe import Recipe, is_config
 from bertcalc.discover.result import Computed
 from bertcalc.problem import InputError, Problem
 from bertcalc.text import N_
@@ -29,7 +29,7 @@ _MOST_PRODUCTS = 100_000
 _COMPARED = 4  # whole passes; each product's shape is checked as well when it is recorded
 
 
-class Call(NamedTuple):
+class RecordedCall(NamedTuple):
     """A configuration, the sizes of the input of its model, and the names of the masks in it."""
 
     config: Any
@@ -48,17 +48,17 @@ class Calls(Recipe):
         self.fields = self.sizes | recipe.fields
         self.follows = recipe.follows
 
-    def changed(self, values: Mapping[str, Any]) -> Call:
+    def changed(self, values: Mapping[str, Any]) -> RecordedCall:
         """Return the call with some sizes changed. Raises what the configuration's class raises."""
         sizes = {name: values.get(name, here) for name, here in self.sizes.items()}
         others = {name: each for name, each in values.items() if name not in sizes}
-        return Call(self.recipe.changed(others), sizes, self.masks)
+        return RecordedCall(self.recipe.changed(others), sizes, self.masks)
 
     def lists_along(self, field: str) -> dict[str, list[Any]]:
         return {} if field in self.sizes else self.recipe.lists_along(field)
 
 
-def products(cls: Any, call: Call, until: float) -> Folded:
+def products(cls: Any, call: RecordedCall, until: float) -> Folded:
     """Return the matrix products of a forward pass: names with * for numbers, each with its numbers and their shapes.
 
     A name is that of the module, with the line of code unless the module is PyTorch's own. The last number counts the
@@ -76,7 +76,7 @@ def products(cls: Any, call: Call, until: float) -> Folded:
     return found
 
 
-def counted(cls: Any, call: Call, until: float) -> int:
+def counted(cls: Any, call: RecordedCall, until: float) -> int:
     """The FLOPs of a forward pass as PyTorch's FlopCounterMode counts them."""
     from torch.utils.flop_counter import FlopCounterMode
 
@@ -105,7 +105,9 @@ def proven(cls: Any, lab: Any, compute: Computed, drawn: Iterable[Mapping[str, i
     return Problem.of(N_("too few configurations could be compared with FlopCounterMode"))
 
 
-def _forward(cls: Any, call: Call, until: float, watching: Callable[[Any], AbstractContextManager[Any]]) -> None:
+def _forward(
+    cls: Any, call: RecordedCall, until: float, watching: Callable[[Any], AbstractContextManager[Any]]
+) -> None:
     """Build the model and run it forward, inside of the context manager that ``watching`` makes."""
     import torch
 
@@ -131,7 +133,7 @@ def _plain(config: Any) -> None:
             each.use_cache = False
 
 
-def _inputs(cls: Any, call: Call) -> dict[str, Any]:
+def _inputs(cls: Any, call: RecordedCall) -> dict[str, Any]:
     """The input, without padding; a decoder gets as many tokens as its encoder."""
     import torch
 

@@ -12,7 +12,7 @@ import sympy
 from sympy.parsing.sympy_parser import parse_expr
 
 from bertcalc.discover.conditions import Condition
-from bertcalc.discover.fit import symbol
+from bertcalc.discover.polynomial_fit import symbol
 from bertcalc.problem import InputError, Problem, wrong
 from bertcalc.text import N_
 

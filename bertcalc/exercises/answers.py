@@ -19,7 +19,7 @@ from bertcalc.arithmetic import LONGEST, evaluate
 from bertcalc.diagnosis.explain import explain_tensors
 from bertcalc.diagnosis.known import Reading, readings
 from bertcalc.diagnosis.miscounts import MISCOUNTS, MiscountSizes, total
-from bertcalc.exercises.questions import Exercise, Said
+from bertcalc.exercises.questions import Exercise, Sentence
 from bertcalc.problem import InputError, wrong
 from bertcalc.text import N_, shorten
 from bertcalc.tree.nn import Shape
@@ -36,8 +36,8 @@ class Verdict(NamedTuple):
     """The state of an answer, remarks on it, and the explanations of a wrong one, each a tuple of miscounts."""
 
     state: State
-    said: tuple[Said, ...] = ()
-    because: tuple[tuple[Said, ...], ...] = ()
+    said: tuple[Sentence, ...] = ()
+    because: tuple[tuple[Sentence, ...], ...] = ()
 
     @property
     def counts(self) -> bool:
@@ -55,7 +55,7 @@ def check(exercise: Exercise, answer: str | Collection[str], names: Mapping[str,
             return _shape(right, list(_read_shapes(text, names or {})))
         return _number(exercise, right, text, amount(text, exercise.unit, names))
     except InputError as error:
-        return Verdict("unreadable", (Said(error.problem.message, error.problem.values),))
+        return Verdict("unreadable", (Sentence(error.problem.message, error.problem.values),))
 
 
 def _number(exercise: Exercise, right: int, text: str, read: Typed) -> Verdict:
@@ -69,12 +69,12 @@ def _number(exercise: Exercise, right: int, text: str, read: Typed) -> Verdict:
         return Verdict("wrong", () if because else (_TOO_SMALL if read.value < right else _TOO_LARGE,), because)
     if _is_rough(read, right):
         rough = N_('"{text}" could be many numbers: type at least two significant digits.')
-        return Verdict("unreadable", (Said(rough, {"text": shorten(text)}),))
+        return Verdict("unreadable", (Sentence(rough, {"text": shorten(text)}),))
     return _exactly(right)
 
 
 def _exactly(right: int) -> Verdict:
-    return Verdict("rounded", (Said(N_("The exact value is {right}."), {"right": f"{right:,}"}),))
+    return Verdict("rounded", (Sentence(N_("The exact value is {right}."), {"right": f"{right:,}"}),))
 
 
 def _is_rough(read: Typed | Reading, right: int) -> bool:
@@ -86,12 +86,12 @@ def _with_zeros_unknown(read: Typed) -> Reading:
     return [reading for reading in readings(read) if reading.key == "parameters"][-1]
 
 
-_TOO_SMALL, _TOO_LARGE = Said(N_("It is too small.")), Said(N_("It is too large."))
+_TOO_SMALL, _TOO_LARGE = Sentence(N_("It is too small.")), Sentence(N_("It is too large."))
 
 
-def _because(exercise: Exercise, right: int, read: Typed) -> list[tuple[Said, ...]]:
+def _because(exercise: Exercise, right: int, read: Typed) -> list[tuple[Sentence, ...]]:
     """Explanations of a wrong number: the exercise's own mistakes, then the fewest miscounts that lead to it."""
-    found: list[tuple[Said, ...]] = [(mistake.said,) for mistake in exercise.mistakes if read.means(mistake.amount)]
+    found: list[tuple[Sentence, ...]] = [(mistake.said,) for mistake in exercise.mistakes if read.means(mistake.amount)]
     if tensors := exercise.explained():
         sizes = MiscountSizes.of(exercise.config)
         single = {total(miscount.make(tensors, sizes)) for miscount in MISCOUNTS.values()} - {right}
@@ -109,8 +109,8 @@ def _because(exercise: Exercise, right: int, read: Typed) -> list[tuple[Said, ..
     return [one for number, one in enumerate(found) if one not in found[:number]][:_MOST_TOLD]
 
 
-def _said(miscount: str) -> Said:
-    return Said(MISCOUNTS[miscount].said, MISCOUNTS[miscount].values)
+def _said(miscount: str) -> Sentence:
+    return Sentence(MISCOUNTS[miscount].said, MISCOUNTS[miscount].values)
 
 
 def _read_shapes(text: str, names: Mapping[str, int]) -> Iterator[list[Fraction]]:
@@ -134,12 +134,12 @@ def _shape(right: Shape, readings: Sequence[Sequence[Fraction]]) -> Verdict:
         return Verdict("right")
     nearest = max(readings, key=lambda reading: (len(reading) == len(right), _agreeing(right, reading)))
     if sorted(nearest) == sorted(right):
-        return Verdict("wrong", (Said(N_("The dimensions are right, but in the wrong order.")),))
+        return Verdict("wrong", (Sentence(N_("The dimensions are right, but in the wrong order.")),))
     if len(nearest) != len(right):
         values = {"right": f"{len(right)}", "typed": f"{len(nearest)}"}
-        return Verdict("wrong", (Said(N_("It has {right} dimensions, not {typed}."), values),))
+        return Verdict("wrong", (Sentence(N_("It has {right} dimensions, not {typed}."), values),))
     values = {"agreeing": f"{_agreeing(right, nearest)}", "sides": f"{len(right)}"}
-    return Verdict("wrong", (Said(N_("Correct dimensions: {agreeing} of {sides}."), values),))
+    return Verdict("wrong", (Sentence(N_("Correct dimensions: {agreeing} of {sides}."), values),))
 
 
 def _agreeing(right: Shape, reading: Sequence[Fraction]) -> int:
@@ -149,7 +149,7 @@ def _agreeing(right: Shape, reading: Sequence[Fraction]) -> int:
 def _fields(right: frozenset[str], chosen: frozenset[str]) -> Verdict:
     said = []
     if wrong := sorted(chosen - right):
-        said.append(Said(N_("No effect here: {fields}."), {"fields": ", ".join(wrong)}))
+        said.append(Sentence(N_("No effect here: {fields}."), {"fields": ", ".join(wrong)}))
     if missing := right - chosen:
-        said.append(Said(N_("Fields you missed: {number}."), {"number": f"{len(missing)}"}))
+        said.append(Sentence(N_("Fields you missed: {number}."), {"number": f"{len(missing)}"}))
     return Verdict("wrong" if said else "right", tuple(said))

@@ -16,7 +16,7 @@ from bertcalc.diagnosis.miscounts import MISCOUNTS, counted, total
 from bertcalc.effects import effect
 from bertcalc.exercises import draw
 from bertcalc.exercises.draw import Level
-from bertcalc.exercises.questions import Exercise, Kind, Memory, Mistake, Said, asked, by_place, shown
+from bertcalc.exercises.questions import Exercise, Kind, Mistake, Sentence, TrainingMemory, asked, by_place, shown
 from bertcalc.families import FAMILIES
 from bertcalc.family import Family, Task
 from bertcalc.forward.steps import Step
@@ -122,7 +122,7 @@ def _paths(subject: Subject, meanings: Iterable[str]) -> dict[str, str]:
 def _tensor(random: Random, level: Level, family: Family) -> Exercise:
     subject = _subject(random, level, family)
     tensor = random.choice([tensor for tensor in subject.model().tensors() if len(tensor.shape) == 2])
-    question = Said(N_("How many numbers are in the tensor `{name}`?"), {"name": shown(tensor.name, subject)})
+    question = Sentence(N_("How many numbers are in the tensor `{name}`?"), {"name": shown(tensor.name, subject)})
     return _count("tensor", subject, question, tensor.name)
 
 
@@ -130,35 +130,35 @@ def _shape(random: Random, level: Level, family: Family) -> Exercise:
     subject = _subject(random, level, family)
     matrices = [tensor for tensor in subject.model().tensors() if len(set(tensor.shape)) == 2]
     tensor = random.choice(matrices)
-    question = Said(N_("What is the shape of the tensor `{name}`?"), {"name": shown(tensor.name, subject)})
+    question = Sentence(N_("What is the shape of the tensor `{name}`?"), {"name": shown(tensor.name, subject)})
     return Exercise("shape", subject, question, tensor.shape, path=tensor.name)
 
 
 def _layer(random: Random, level: Level, family: Family) -> Exercise:
     subject = _subject(random, level, family)
     path = random.choice(tuple(_paths(subject, _PARTS[level]).values()))
-    question = Said(
+    question = Sentence(
         N_("How many parameters are in `{name}`, with everything inside it?"), {"name": shown(path, subject)}
     )
     return _count("layer", subject, question, path)
 
 
 def _model(random: Random, level: Level, family: Family) -> Exercise:
-    question = Said(N_("How many parameters does {architecture} have?"), {"architecture": family.base.name})
+    question = Sentence(N_("How many parameters does {architecture} have?"), {"architecture": family.base.name})
     return _count("model", _subject(random, level, family), question)
 
 
 def _architecture(random: Random, level: Level, family: Family) -> Exercise:
     subject = _subject(random, level, family, random.choice(_classes(level, family)))
     known = subject._replace(architecture=family.base.name).model().num_parameters()
-    question = Said(
+    question = Sentence(
         N_("{base} has {parameters} parameters with these sizes. How many does {architecture} have?"),
         {"base": family.base.name, "parameters": f"{known:,}", "architecture": subject.architecture},
     )
     return _count("architecture", subject, question)
 
 
-def _count(kind: Kind, subject: Subject, question: Said, path: str = "") -> Exercise:
+def _count(kind: Kind, subject: Subject, question: Sentence, path: str = "") -> Exercise:
     """An exercise that asks for a number of elements: of the whole model, or of one copy of what is at a path."""
     model = subject.model()
     empty = Exercise(kind, subject, question, 0, "parameters", path=path)
@@ -172,8 +172,8 @@ def _count(kind: Kind, subject: Subject, question: Said, path: str = "") -> Exer
     return empty._replace(right=right, tensors=tensors, mistakes=_others(right, mistakes))
 
 
-_EVERYWHERE = Said(N_("all layers are counted, but one is asked for"))
-_WITH_BIAS = Said(N_("the bias is counted as well, but it is a tensor of its own"))
+_EVERYWHERE = Sentence(N_("all layers are counted, but one is asked for"))
+_WITH_BIAS = Sentence(N_("the bias is counted as well, but it is a tensor of its own"))
 
 
 def _others(right: int, mistakes: Iterable[Mistake]) -> tuple[Mistake, ...]:
@@ -186,7 +186,7 @@ def _step(random: Random, level: Level, family: Family) -> Exercise:
     call = draw.call(random, level, subject.config)
     steps = {step.name: step for step in subject.model().run(Sizes(*call))}
     meaning, path = random.choice(tuple(_paths(subject, _STEPS).items()))
-    question = Said(
+    question = Sentence(
         N_("What is the shape of {what} (`{name}`)?"), {"what": _STEPS[meaning], "name": shown(path, subject)}
     )
     return Exercise("step", subject, question, steps[path].gives.shape, call=call, path=path)
@@ -196,7 +196,7 @@ def _flops(random: Random, level: Level, family: Family) -> Exercise:
     subject = _subject(random, level, family)
     call = draw.call(random, level, subject.config)
     meaning, path = random.choice(tuple(_paths(subject, _PRODUCTS[level]).items()))
-    question = Said(
+    question = Sentence(
         N_("How many FLOPs does a forward pass take for {what}? Only matrix products count, 2 for each multiply-add."),
         {"what": _PRODUCTS[level][meaning]},
     )
@@ -211,19 +211,19 @@ def _flops_mistakes(subject: Subject, call: tuple[int, int], path: str) -> Itera
     no_square = [step for step in steps if part_of(step) != "scores and context"]
     single = subject._replace(config=replace(subject.config, num_hidden_layers=1))
     yield Mistake(
-        Said(N_("each multiply-add is counted once, but it is two operations: a product and a sum")),
+        Sentence(N_("each multiply-add is counted once, but it is two operations: a product and a sum")),
         _cost(steps, path, Convention("MACs")),
     )
     yield Mistake(
-        Said(N_("one sequence is counted, and there are {batch_size}"), {"batch_size": f"{call[0]:,}"}),
+        Sentence(N_("one sequence is counted, and there are {batch_size}"), {"batch_size": f"{call[0]:,}"}),
         _cost(subject.model().run(Sizes(1, call[1])), path),
     )
-    yield Mistake(Said(N_("one token is counted")), _cost(subject.model().run(Sizes(1, 1)), path))
-    yield Mistake(Said(N_("scores and context are left out")), _cost(no_square, path))
+    yield Mistake(Sentence(N_("one token is counted")), _cost(subject.model().run(Sizes(1, 1)), path))
+    yield Mistake(Sentence(N_("scores and context are left out")), _cost(no_square, path))
     if "*" in path:
         yield Mistake(_EVERYWHERE, layers * _cost(steps, path))
     elif not path:
-        yield Mistake(Said(N_("a single layer is counted")), _cost(single.model().run(Sizes(*call)), path))
+        yield Mistake(Sentence(N_("a single layer is counted")), _cost(single.model().run(Sizes(*call)), path))
 
 
 def _cost(steps: Iterable[Step], path: str, convention: Convention = PYTORCH) -> int:
@@ -237,15 +237,15 @@ def _memory(random: Random, level: Level, family: Family) -> Exercise:
     values = {"base": family.base.name, "parameters": f"{count:,}"}
     if random.choice((True, False)):
         precision = random.choice(_WEIGHT_PRECISIONS)
-        memory = Memory(count, precision, "sgd", ("weights",))
-        question = Said(
+        memory = TrainingMemory(count, precision, "sgd", ("weights",))
+        question = Sentence(
             N_("{base} has {parameters} parameters with these sizes. How many bytes do its weights take in {dtype}?"),
             values | {"dtype": PRECISIONS[precision].dtype},
         )
     else:
         optimizer = random.choice(tuple(_OPTIMIZERS))
-        memory = Memory(count, "fp32", optimizer, ("weights", "gradients", "optimizer states"))
-        question = Said(
+        memory = TrainingMemory(count, "fp32", optimizer, ("weights", "gradients", "optimizer states"))
+        question = Sentence(
             N_(
                 "{base} has {parameters} parameters with these sizes. How many bytes do its weights, its gradients "
                 "and the states of {optimizer} take in float32?"
@@ -260,25 +260,27 @@ def _memory(random: Random, level: Level, family: Family) -> Exercise:
 _WEIGHT_PRECISIONS: tuple[Precision, ...] = ("fp32", "mixed-18")  # they compute in float32 and in bfloat16
 
 
-def _memory_mistakes(memory: Memory) -> Iterator[Mistake]:
+def _memory_mistakes(memory: TrainingMemory) -> Iterator[Mistake]:
     sizes = memory.num_bytes()
     right = sum(sizes.values())
-    yield Mistake(Said(N_("the parameters are counted, not the bytes of each")), memory.parameters)
-    yield Mistake(Said(N_("bits are counted, not bytes")), 8 * right)
+    yield Mistake(Sentence(N_("the parameters are counted, not the bytes of each")), memory.parameters)
+    yield Mistake(Sentence(N_("bits are counted, not bytes")), 8 * right)
     if len(sizes) > 1:
-        yield Mistake(Said(N_("only the weights are counted")), sizes["weights"])
+        yield Mistake(Sentence(N_("only the weights are counted")), sizes["weights"])
         for part, size in sizes.items():
-            yield Mistake(Said(N_("the {part} are left out"), {"part": part}), right - size)
+            yield Mistake(Sentence(N_("the {part} are left out"), {"part": part}), right - size)
         for optimizer, name in _OPTIMIZERS.items():
             others = memory._replace(optimizer=optimizer).num_bytes()
             yield Mistake(
-                Said(N_("the optimizer is assumed to be {optimizer}"), {"optimizer": name}), sum(others.values())
+                Sentence(N_("the optimizer is assumed to be {optimizer}"), {"optimizer": name}), sum(others.values())
             )
     else:
         for precision in _WEIGHT_PRECISIONS:
             other = memory._replace(precision=precision).num_bytes()
             dtype = PRECISIONS[precision].dtype
-            yield Mistake(Said(N_("the numbers are assumed to be in {dtype}"), {"dtype": dtype}), sum(other.values()))
+            yield Mistake(
+                Sentence(N_("the numbers are assumed to be in {dtype}"), {"dtype": dtype}), sum(other.values())
+            )
 
 
 def _field(random: Random, level: Level, family: Family) -> Exercise:
@@ -292,7 +294,7 @@ def _field(random: Random, level: Level, family: Family) -> Exercise:
     some = random.sample(sorted(changing), number)
     others = random.sample(sorted(set(fields) - changing), _OPTIONS - number)
     options = tuple(field for field in fields if field in {*some, *others})
-    question = Said(_ASKED[of], {"architecture": architecture})
+    question = Sentence(_ASKED[of], {"architecture": architecture})
     return Exercise("field", subject, question, frozenset(some), of, call, options=options)
 
 
@@ -310,7 +312,7 @@ def change(of: Unit, field: str, subject: Subject, call: tuple[int, int]) -> int
 
 def _error(random: Random, level: Level, family: Family) -> Exercise:
     subject = _subject(random, level, family)
-    question = Said(
+    question = Sentence(
         N_("One line in this count of {architecture} is wrong. What should that number be?"),
         {"architecture": family.base.name},
     )
@@ -322,8 +324,8 @@ def _error(random: Random, level: Level, family: Family) -> Exercise:
     flawed = flawless._replace(miscount=miscount, place=place)
     right = by_place(flawed.tensors, subject)
     mistakes = [
-        Mistake(Said(N_("the line is left unchanged")), by_place(flawed.miscounted(), subject)[place]),
-        *(Mistake(Said(N_("a different line is taken, which is right")), amount) for amount in right.values()),
+        Mistake(Sentence(N_("the line is left unchanged")), by_place(flawed.miscounted(), subject)[place]),
+        *(Mistake(Sentence(N_("a different line is taken, which is right")), amount) for amount in right.values()),
     ]
     return flawed._replace(right=right[place], mistakes=_others(right[place], mistakes))
 

@@ -31,7 +31,7 @@ TITLES: Mapping[Kind, str] = {
 }
 
 
-class Said(NamedTuple):
+class Sentence(NamedTuple):
     """An English sentence with placeholders, and their values: names, numbers, or English to be translated."""
 
     message: str
@@ -41,11 +41,11 @@ class Said(NamedTuple):
 class Mistake(NamedTuple):
     """A wrong number that somebody may arrive at, and the reason, without a full stop."""
 
-    said: Said
+    said: Sentence
     amount: int
 
 
-class Memory(NamedTuple):
+class TrainingMemory(NamedTuple):
     """The memory for some parts of what training a number of parameters needs."""
 
     parameters: int
@@ -63,7 +63,7 @@ class Exercise(NamedTuple):
 
     kind: Kind
     subject: Subject
-    question: Said
+    question: Sentence
     right: int | Shape | frozenset[str]  # a number, a shape, or the fields of ``options`` that change something
     unit: Unit | None = None  # of a number
     call: tuple[int, int] | None = None  # batch_size and sequence_length, for an exercise about a forward pass
@@ -73,7 +73,7 @@ class Exercise(NamedTuple):
     options: tuple[str, ...] = ()  # fields to choose from
     miscount: str = ""  # in the worked count
     place: tuple[str, str] | None = None  # the component and the part with the miscount
-    memory: Memory | None = None
+    memory: TrainingMemory | None = None
 
     @property
     def config(self) -> Config:

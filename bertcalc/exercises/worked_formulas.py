@@ -17,7 +17,7 @@ from bertcalc.compute.flops import PYTORCH
 from bertcalc.diagnosis.cause_formulas import SYMBOLIC_SIZES
 from bertcalc.diagnosis.miscounts import MISCOUNTS, MiscountSizes, counted
 from bertcalc.exercises.generate import change
-from bertcalc.exercises.questions import Exercise, Memory, asked, by_place
+from bertcalc.exercises.questions import Exercise, TrainingMemory, asked, by_place
 from bertcalc.formula import (
     Formula,
     component_formulas,
@@ -122,7 +122,7 @@ def _shape(exercise: Exercise) -> WorkedLine:
     return WorkedLine((N_("shape"),), shape_letters(shapes[exercise.path]).replace("×", r"\times"), "", sides)
 
 
-def _memory(memory: Memory) -> Iterator[WorkedLine]:
+def _memory(memory: TrainingMemory) -> Iterator[WorkedLine]:
     rules = parts(_PARAMETERS, StateSizes(elements=_PARAMETERS), memory.precision, memory.optimizer)
     found = memory.num_bytes()
     for part, count in found.items():
@@ -131,7 +131,7 @@ def _memory(memory: Memory) -> Iterator[WorkedLine]:
         yield _bytes(_TOGETHER, sum(rules[part] for part in found), memory, sum(found.values()))
 
 
-def _bytes(label: tuple[str, ...], rule: Any, memory: Memory, count: int) -> WorkedLine:
+def _bytes(label: tuple[str, ...], rule: Any, memory: TrainingMemory, count: int) -> WorkedLine:
     numbers = sympy.latex(rule, symbol_names={_PARAMETERS: latex_number(memory.parameters)}, mul_symbol="dot")
     return WorkedLine(label, sympy.latex(rule), numbers, latex_number(count))
 

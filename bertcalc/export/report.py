@@ -52,14 +52,14 @@ class Report(NamedTuple):
     blocks: tuple[Block, ...]
 
 
-class Evidence(NamedTuple):
+class Verification(NamedTuple):
     """The verdict of the comparison with the real model, and the single comparisons if it was built."""
 
     verdict: str
     checks: Table | None = None
 
 
-class Formulas(NamedTuple):
+class ReportFormulas(NamedTuple):
     """The formulas; they come from the caller because they need SymPy (see bertcalc.export.formula_tables)."""
 
     components: Table
@@ -67,7 +67,14 @@ class Formulas(NamedTuple):
 
 
 def report(
-    case: Case, formulas: Formulas, evidence: Evidence, *, name: str, url: str, language: str, _: Translate
+    case: Case,
+    formulas: ReportFormulas,
+    verification: Verification,
+    *,
+    name: str,
+    url: str,
+    language: str,
+    _: Translate,
 ) -> Report:
     """The report of a model and its batch; ``name`` says which preset it is or started from, ``url`` is its link."""
     architecture, model = case.subject.architecture, case.subject.model()
@@ -104,7 +111,7 @@ def report(
                 ).format(sizes=sizes),
                 _costs(case, _),
             ),
-            (Heading(_("Proof")), evidence.verdict, *((evidence.checks,) if evidence.checks else ())),
+            (Heading(_("Proof")), verification.verdict, *((verification.checks,) if verification.checks else ())),
         ),
         _("This program builds the model with transformers and checks the count."),
         Program(snippet(case.subject)),

@@ -32,7 +32,7 @@ class Call(NamedTuple):
     label: int = 0
 
 
-class Tensors(NamedTuple):
+class TensorCopies(NamedTuple):
     """A number of tensors of one shape."""
 
     copies: int
@@ -49,7 +49,7 @@ class Entry(NamedTuple):
 
     name: str
     dtype: DType
-    tensors: tuple[Tensors, ...]
+    tensors: tuple[TensorCopies, ...]
     container: Container = ""
     given: bool = True
     position: int | None = None

@@ -16,7 +16,7 @@ from bertcalc.forward import transformers4
 from bertcalc.forward.call import Call as Call
 from bertcalc.forward.call import Container
 from bertcalc.forward.call import Entry as Entry
-from bertcalc.forward.call import Tensors as Tensors
+from bertcalc.forward.call import TensorCopies as TensorCopies
 from bertcalc.forward.call import attends as attends
 from bertcalc.forward.call import caches as caches
 from bertcalc.forward.meanings import UNUSED
@@ -72,7 +72,7 @@ def inputs(subject: Subject, call: Call, steps: Sequence[Step]) -> list[Entry]:
         else:
             shape = shapes.get(name, ids)
             decimal = name in _DECIMAL or (regression and name in cls.targets)
-            tensors = (Tensors(1, shape),) if shape else ()
+            tensors = (TensorCopies(1, shape),) if shape else ()
             entries.append(Entry(name, "float32" if decimal else "int64", tensors, given=name in given))
     meanings = {**{name: UNUSED[name] for name in UNUSED.keys() - _used(subject)}, **family_of(config).meanings}
     return [entry._replace(said=meanings.get(entry.name, "")) for entry in entries]
@@ -128,12 +128,12 @@ def outputs(subject: Subject, call: Call, steps: Sequence[Step]) -> list[Entry]:
     whole = version.whole_tuples and not call.return_dict
     body = [name for name in _OF_BODY if cls.caches and name not in cls.withholds] if not whole else _OF_BODY
     losses = {"loss": bool(cls.targets), "mc_loss": "mc_labels" in cls.targets} if call.labels else {}
-    entries = [Entry(name, "float32", (Tensors(1, ()),)) for name, there in losses.items() if there]
+    entries = [Entry(name, "float32", (TensorCopies(1, ()),)) for name, there in losses.items() if there]
     for name in output_names(subject.architecture):
         if name in given:
             shape = given[name].gives.shape
             flat = cls.flattens_regression and call.labels and subject.config.num_labels == 1
-            entries.append(Entry(name, "float32", (Tensors(1, shape[:-1] if flat else shape),)))
+            entries.append(Entry(name, "float32", (TensorCopies(1, shape[:-1] if flat else shape),)))
         elif whole or ("return_dict" in cls.inputs and not call.return_dict):  # such a class builds the tuple itself
             entries.append(Entry(name, "float32", ()))
     cached = "past_key_values" in body and caches(subject, call)
@@ -144,7 +144,11 @@ def outputs(subject: Subject, call: Call, steps: Sequence[Step]) -> list[Entry]:
         shape = layers.groups[-1].steps[-1].gives.shape
         # In GPT-2, the last of them has the choices on an axis of their own again.
         last = next((step.gives.shape for step in layers.after if step.place.role == "choices_apart"), None)
-        states_of = (Tensors(layers.length, shape), Tensors(1, last)) if last else (Tensors(layers.length + 1, shape),)
+        states_of = (
+            (TensorCopies(layers.length, shape), TensorCopies(1, last))
+            if last
+            else (TensorCopies(layers.length + 1, shape),)
+        )
         states = Entry("hidden_states", "float32", states_of, "tuple")
         first = version.states_first and call.return_dict and cls.task == "base"
         extras = [states, *extras] if first else [*extras, states]
@@ -184,7 +188,7 @@ def _cache(steps: Sequence[Step], cross: bool, alone: Container) -> Entry:
     found = _by_key(steps)
     kinds = ("attention", "cross-attention") if cross else ("attention",)
     halves = [[found[f"{kind}.{half}_heads"] for half in ("key", "value")] for kind in kinds]
-    tensors = tuple(Tensors(key.runs + value.runs, key.gives.shape) for key, value in halves)
+    tensors = tuple(TensorCopies(key.runs + value.runs, key.gives.shape) for key, value in halves)
     return Entry("past_key_values", "float32", tensors, "EncoderDecoderCache" if cross else alone)
 
 
@@ -197,7 +201,7 @@ def _container(subject: Subject) -> Container:
 def _attentions(name: str, steps: Sequence[Step], kind: str) -> Entry:
     weights = [step for step in steps if step.key == f"{kind}.weights_dropout"]
     runs = sum(step.runs for step in weights)
-    return Entry(name, "float32", (Tensors(runs, weights[0].gives.shape),) if weights else (), "tuple")
+    return Entry(name, "float32", (TensorCopies(runs, weights[0].gives.shape),) if weights else (), "tuple")
 
 
 def unpadded(cls: Class, config: Config, batch_size: int) -> Problem | None:

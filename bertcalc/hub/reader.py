@@ -1,9 +1,9 @@
 """Read a model's config.json and the headers of its safetensors files from the Hugging Face Hub, never the weights.
 
 huggingface_hub knows the address of the Hub (``HF_ENDPOINT``) and whether requests are allowed (``HF_HUB_OFFLINE``),
-holds the connection and validates names. It is imported inside the functions, which run in another process: asking.py
-ends that process when it takes too long, so there is no overall timeout here. All requests are anonymous: visitors must
-not see what only the owner of the server may see.
+holds the connection and validates names. It is imported inside the functions, which run in another process:
+hub_workers.py ends that process when it takes too long, so there is no overall timeout here. All requests are
+anonymous: visitors must not see what only the owner of the server may see.
 
 The requests are our own, because huggingface_hub 2.4 (``parse_safetensors_file_metadata``) downloads whatever a server
 sends, takes headers of 25 MB, follows redirects to any host, and accepts truncated files and duplicate keys:
@@ -78,20 +78,20 @@ def compared(repo_id: str) -> tuple[Described, Matching]:
 
 def find(repo_id: str) -> Found:
     """Read config.json and the headers of the safetensors files of a public model. Raises InputError."""
-    return Found(read_config(config_text(repo_id)), _Model(repo_id).tensors())
+    return Found(read_config(config_text(repo_id)), _Requests(repo_id).tensors())
 
 
 def config_text(repo_id: str) -> str:
     """The text of a public model's config.json. Raises InputError."""
     if problem := check_name(repo_id):
         raise InputError(problem)
-    config = _Model(repo_id).get("config.json", LARGEST + 1)
+    config = _Requests(repo_id).get("config.json", LARGEST + 1)
     if config is None:
         raise wrong(N_("{name} has no config.json."), name=repo_id)
     return text_of(config.data)
 
 
-class _Model:
+class _Requests:
     """Requests for the files of one model; all headers together have at most LARGEST_HEADER bytes."""
 
     def __init__(self, repo_id: str) -> None:

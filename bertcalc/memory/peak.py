@@ -19,7 +19,7 @@ from bertcalc.memory.plan import Attention, Inference, Plan
 from bertcalc.memory.saved import check_recompute
 from bertcalc.memory.simulated_optimizer import Optimizing
 from bertcalc.memory.simulated_pass import Pass
-from bertcalc.memory.tape import AREAS, Area, Change, Phase, Tensor
+from bertcalc.memory.tape import AREAS, Area, Change, Phase, SimulatedTensor
 from bertcalc.problem import InputError, Problem, wrong
 from bertcalc.subject import Subject
 from bertcalc.text import N_
@@ -190,8 +190,8 @@ def changes_in(model: Model, how: Plan | Inference, sizes: Sizes, *, padded: boo
 
 def _train(step: Pass, plan: Plan) -> list[Change]:
     optimizer = Optimizing(step)
-    outputs: list[Tensor] = []
-    loss: Tensor
+    outputs: list[SimulatedTensor] = []
+    loss: SimulatedTensor
     for number in range(2):  # from the second step on there are optimizer states, and the outputs of the step before
         step.memory.changes = [change._replace(phase="before") for change in alive(step.memory.changes)]
         returned = step.forward()

@@ -53,7 +53,7 @@ _Item = TypeVar("_Item")
 _Designs = Callable[[int, int], Callable[[int], int]]  # heads and intermediate_size -> layers -> bytes
 
 
-class _Fold(NamedTuple):
+class _LeftOut(NamedTuple):
     """Layers that the symbolic run leaves out: ``more`` of them, after the one with the number ``layer``."""
 
     layer: int
@@ -61,7 +61,7 @@ class _Fold(NamedTuple):
 
 
 # A symbolic model with few layers, how it is run, symbolic batch_size and sequence_length, and the layers left out.
-_Symbolic = tuple[Subject, Plan | Inference, Any, Any, tuple[_Fold, ...]]
+_Symbolic = tuple[Subject, Plan | Inference, Any, Any, tuple[_LeftOut, ...]]
 
 
 class Products(dict[Monomial, Any]):
@@ -86,7 +86,7 @@ class Products(dict[Monomial, Any]):
         return total
 
 
-class Moment(NamedTuple):
+class SymbolicMoment(NamedTuple):
     """A moment of a step, with the bytes of each area, and of all, as polynomials of the sizes."""
 
     phase: Phase
@@ -97,7 +97,7 @@ class Moment(NamedTuple):
     since: Terms  # ``live`` minus that of the moment before, which has only a few terms
 
 
-class Piece(NamedTuple):
+class LiveTensor(NamedTuple):
     """A tensor that is alive, or its copies in all layers: the step that it belongs to, its bytes, their formula."""
 
     where: str
@@ -112,7 +112,7 @@ class Peak(NamedTuple):
     where: str  # a step of the forward pass, "loss", or the name of a parameter
     areas: dict[Area, int]
     formulas: Mapping[Area, Formula]
-    temporaries: tuple[Piece, ...]
+    temporaries: tuple[LiveTensor, ...]
     expression: Any  # of all bytes, a sympy.Expr
 
     @property
@@ -172,9 +172,11 @@ def peak(subject: Subject, how: Plan | Inference, batch_size: int, sequence_leng
         masters = formulas["optimizer states"].expression if "optimizer states" in formulas else 0
         written = write(masters + state_expression(how.precision, how.optimizer))
         formulas = {**formulas, "optimizer states": written}
-    pieces = (Piece(_unfolded(where, symbolic, subject), products.sum(terms), one) for where, terms, one in temporaries)
+    alive = (
+        LiveTensor(_unfolded(where, symbolic, subject), products.sum(terms), one) for where, terms, one in temporaries
+    )
     where = _unfolded(most.where, symbolic, subject)
-    return Peak(most.phase, where, areas, formulas, tuple(pieces), expression)
+    return Peak(most.phase, where, areas, formulas, tuple(alive), expression)
 
 
 def growths(
@@ -305,7 +307,9 @@ def _sizes(subject: Subject, batch_size: Any, sequence_length: Any) -> list[Any]
     return [*(getattr(subject.config, name, 1) for name in _NAMES[:-2]), batch_size, sequence_length]
 
 
-def moments(subject: Subject, how: Plan | Inference, batch_size: int, sequence_length: int) -> tuple[Moment, ...]:
+def moments(
+    subject: Subject, how: Plan | Inference, batch_size: int, sequence_length: int
+) -> tuple[SymbolicMoment, ...]:
     """The moments that can be the peak of a model of this structure, in the order of the step.
 
     Raises InputError as peak.py does.
@@ -338,7 +342,7 @@ def _symbolic(subject: Subject, how: Plan | Inference, batch_size: int, sequence
     for count, letter in ((frozen, frozen), (config.num_hidden_layers - frozen, _LAYERS - frozen)):
         many = count > ALONE
         if many:
-            folds.append(_Fold(layers + 1, letter - ALONE))
+            folds.append(_LeftOut(layers + 1, letter - ALONE))
         layers += ALONE if many else count
         if isinstance(how, Plan) and letter is frozen:
             how = how._replace(freezing=replace(how.freezing, layers=layers))
@@ -356,8 +360,8 @@ _changes = lru_cache(maxsize=64)(changes_of)
 
 @lru_cache(maxsize=1024)
 def _moments(
-    subject: Subject, how: Plan | Inference, batch: Any, length: Any, folds: tuple[_Fold, ...]
-) -> tuple[Moment, ...]:
+    subject: Subject, how: Plan | Inference, batch: Any, length: Any, folds: tuple[_LeftOut, ...]
+) -> tuple[SymbolicMoment, ...]:
     tops = _tops(_changes(subject, how, batch, length), folds)
     before: Terms = {}
     found = []
@@ -378,7 +382,7 @@ def _covers(more: Terms, less: Terms) -> bool:
     return all(more.get(one, 0) >= less.get(one, 0) for one in {**more, **less})
 
 
-def _tops(changes: Sequence[Change], folds: Sequence[_Fold]) -> Iterator[Moment]:
+def _tops(changes: Sequence[Change], folds: Sequence[_LeftOut]) -> Iterator[SymbolicMoment]:
     """The local maxima of the step: each moment after which something is released.
 
     The changes of the layers that were left out are added where they would come: those of one layer, times the number
@@ -405,7 +409,7 @@ def _tops(changes: Sequence[Change], folds: Sequence[_Fold]) -> Iterator[Moment]
         yield _moment(changes, len(changes) - 1, areas)
 
 
-def _left_out(changes: Sequence[Change], folds: Sequence[_Fold]) -> Mapping[int, list[tuple[Change, Any]]]:
+def _left_out(changes: Sequence[Change], folds: Sequence[_LeftOut]) -> Mapping[int, list[tuple[Change, Any]]]:
     """The changes of the layers that are left out, by the index of the change before which they come, and their number.
 
     In each phase these are the changes from the first one of a layer to the first one of the next layer, forward or
@@ -439,12 +443,12 @@ def _apply(areas: Mapping[Area, Counter[Monomial]], change: Change, times: Any) 
             areas[change.moved_from][monomial] -= count
 
 
-def _moment(changes: Sequence[Change], at: int, areas: Mapping[Area, Counter[Monomial]]) -> Moment:
+def _moment(changes: Sequence[Change], at: int, areas: Mapping[Area, Counter[Monomial]]) -> SymbolicMoment:
     found = {area: {one: count for one, count in terms.items() if count} for area, terms in areas.items()}
     live: Counter[Monomial] = Counter()
     for terms in found.values():
         live.update(terms)
-    return Moment(changes[at].phase, changes[at].where, found, live, at, live)
+    return SymbolicMoment(changes[at].phase, changes[at].where, found, live, at, live)
 
 
 @lru_cache(maxsize=65536)
@@ -475,7 +479,7 @@ def _written(symbolic: _Symbolic, at: int) -> tuple[Mapping[Area, Formula], list
     return areas, pieces, _expression(moment.live)
 
 
-def _temporaries(changes: Sequence[Change], folds: Sequence[_Fold], at: int) -> Iterator[tuple[str, Terms]]:
+def _temporaries(changes: Sequence[Change], folds: Sequence[_LeftOut], at: int) -> Iterator[tuple[str, Terms]]:
     """The temporary tensors that are alive at a moment: the bytes of each step, or of one step in all layers."""
     left_out = _left_out(changes, folds)
     made_for: dict[int, str] = {}

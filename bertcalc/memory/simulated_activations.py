@@ -6,11 +6,13 @@ Each has the operations of the original in their order, because the lifetime of 
 from collections.abc import Callable, Sequence
 
 from bertcalc.activations import INPUT, OUTPUT
-from bertcalc.memory.tape import BOOL, Gradients, Tape, Tensor
+from bertcalc.memory.tape import BOOL, Gradients, SimulatedTensor, Tape
 from bertcalc.tree.nn import Activation
 
 
-def simulate_activation(tape: Tape, module: Activation, x: Tensor, learned: Sequence[Tensor]) -> Tensor:
+def simulate_activation(
+    tape: Tape, module: Activation, x: SimulatedTensor, learned: Sequence[SimulatedTensor]
+) -> SimulatedTensor:
     """Run an activation, chosen by what it keeps and by the kind that ``print`` shows."""
     if module.kept in (INPUT, OUTPUT) and not learned:  # a single kernel
         return tape.kernel(x, "input" if module.kept == INPUT else "output")
@@ -19,24 +21,24 @@ def simulate_activation(tape: Tape, module: Activation, x: Tensor, learned: Sequ
     raise NotImplementedError(f"Nothing says what {module.kind} allocates.")
 
 
-def _gelu_new(t: Tape, x: Tensor) -> Tensor:
+def _gelu_new(t: Tape, x: SimulatedTensor) -> SimulatedTensor:
     """Also gelu_accurate and gelu_python_tanh."""
     return t.multiply(t.scale(x), t.shift(t.function("tanh", t.scale(t.add(x, t.scale(t.function("pow", x)))))))
 
 
-def _gelu_fast(t: Tape, x: Tensor) -> Tensor:
+def _gelu_fast(t: Tape, x: SimulatedTensor) -> SimulatedTensor:
     return t.multiply(
         t.scale(x), t.shift(t.function("tanh", t.multiply(t.scale(x), t.shift(t.multiply(t.scale(x), x)))))
     )
 
 
-def _laplace(t: Tape, x: Tensor) -> Tensor:
+def _laplace(t: Tape, x: SimulatedTensor) -> SimulatedTensor:
     x = t.scale(t.shift(x))
     return t.scale(t.shift(t.function("erf", x)))
 
 
-def _xielu(t: Tape, x: Tensor, alpha_p: Tensor, alpha_n: Tensor) -> Tensor:
-    beta = Tensor(alpha_p.storage, (), (), alpha_p.item)  # any storage of one element will do
+def _xielu(t: Tape, x: SimulatedTensor, alpha_p: SimulatedTensor, alpha_n: SimulatedTensor) -> SimulatedTensor:
+    beta = SimulatedTensor(alpha_p.storage, (), (), alpha_p.item)  # any storage of one element will do
     alpha_p = t.function("softplus", alpha_p)
     alpha_n = t.add(beta, t.function("softplus", alpha_n))
     return _where(
@@ -47,7 +49,7 @@ def _xielu(t: Tape, x: Tensor, alpha_p: Tensor, alpha_n: Tensor) -> Tensor:
     )
 
 
-_WRITTEN_OUT: dict[str, Callable[..., Tensor]] = {
+_WRITTEN_OUT: dict[str, Callable[..., SimulatedTensor]] = {
     "AccurateGELUActivation": _gelu_new,
     "ClippedGELUActivation": lambda t, x: _clamp(t, t.function("gelu", x)),
     "FastGELUActivation": _gelu_fast,
@@ -67,12 +69,12 @@ _WRITTEN_OUT: dict[str, Callable[..., Tensor]] = {
 # Operations whose backward pass makes temporary tensors. The named ones are alive until a C++ expression ends.
 
 
-def _prelu(t: Tape, x: Tensor, slope: Tensor) -> Tensor:
+def _prelu(t: Tape, x: SimulatedTensor, slope: SimulatedTensor) -> SimulatedTensor:
     return t.record((x, slope), t.like(x), (x, slope), lambda grad, *kept: (t.like(grad), t.like(grad)))
 
 
-def _clamp(t: Tape, x: Tensor) -> Tensor:
-    def rule(grad: Tensor, x: Tensor) -> Gradients:
+def _clamp(t: Tape, x: SimulatedTensor) -> SimulatedTensor:
+    def rule(grad: SimulatedTensor, x: SimulatedTensor) -> Gradients:
         zero = t.new((), grad.item)
         above, below = t.new(x.shape, BOOL), t.new(x.shape, BOOL)
         result = t.like(grad)
@@ -82,10 +84,10 @@ def _clamp(t: Tape, x: Tensor) -> Tensor:
     return t.record((x,), t.like(x), (x,), rule)
 
 
-def _minimum(t: Tape, x: Tensor) -> Tensor:
+def _minimum(t: Tape, x: SimulatedTensor) -> SimulatedTensor:
     """The minimum of a tensor and a buffer with one element."""
 
-    def rule(grad: Tensor, x: Tensor) -> Gradients:
+    def rule(grad: SimulatedTensor, x: SimulatedTensor) -> Gradients:
         half, equal = t.like(grad), t.new(x.shape, BOOL)
         chosen = t.like(half)
         greater = t.new(x.shape, BOOL)
@@ -95,8 +97,8 @@ def _minimum(t: Tape, x: Tensor) -> Tensor:
     return t.record((x,), t.like(x), (x,), rule)
 
 
-def _where(t: Tape, condition: Tensor, x: Tensor, y: Tensor) -> Tensor:
-    def masked(grad: Tensor) -> Tensor:
+def _where(t: Tape, condition: SimulatedTensor, x: SimulatedTensor, y: SimulatedTensor) -> SimulatedTensor:
+    def masked(grad: SimulatedTensor) -> SimulatedTensor:
         return t.like(grad, t.new((), grad.item))
 
     return t.record((x, y), t.like(x), (condition,), lambda grad, condition: (masked(grad), masked(grad)))

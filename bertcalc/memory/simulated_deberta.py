@@ -8,7 +8,7 @@ from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING
 
 from bertcalc.forward.steps import Step
-from bertcalc.memory.tape import BOOL, FLOAT32, INT64, Tape, Tensor, is_contiguous
+from bertcalc.memory.tape import BOOL, FLOAT32, INT64, SimulatedTensor, Tape, is_contiguous
 
 if TYPE_CHECKING:  # simulated_pass imports this module
     from bertcalc.memory.simulated_pass import Pass
@@ -30,7 +30,9 @@ def together(steps: Sequence[Step]) -> dict[str, dict[str, Step]]:
     return found
 
 
-def attention(run: "Pass", steps: Steps, hidden_states: Tensor, rel_embeddings: Tensor | None) -> Tensor:
+def attention(
+    run: "Pass", steps: Steps, hidden_states: SimulatedTensor, rel_embeddings: SimulatedTensor | None
+) -> SimulatedTensor:
     """DisentangledSelfAttention.forward, with the steps of our program by role."""
     tape, item = run.tape, hidden_states.item
     batch, heads, length, size = steps["query_heads"].gives.shape
@@ -59,7 +61,9 @@ def attention(run: "Pass", steps: Steps, hidden_states: Tensor, rel_embeddings: 
     return tape.view(context_layer, (batch, length, heads * size))
 
 
-def _bias(run: "Pass", steps: Steps, query_layer: Tensor, key_layer: Tensor, rel_embeddings: Tensor) -> Tensor:
+def _bias(
+    run: "Pass", steps: Steps, query_layer: SimulatedTensor, key_layer: SimulatedTensor, rel_embeddings: SimulatedTensor
+) -> SimulatedTensor:
     """disentangled_attention_bias with both c2p and p2c in pos_att_type, in any order."""
     tape, item = run.tape, query_layer.item
     batch, heads, _rows, size = steps["pos_key_heads"].gives.shape
@@ -68,7 +72,7 @@ def _bias(run: "Pass", steps: Steps, query_layer: Tensor, key_layer: Tensor, rel
     for_step(run, steps["one_batch"])
     rel_embeddings = tape.unsqueeze(tape.same(rel_embeddings), 0)
 
-    def positions(name: str) -> Tensor:
+    def positions(name: str) -> SimulatedTensor:
         own = steps.get(f"position {name}")
         y = _heads(tape, run.call(own or steps[f"{name} again"], rel_embeddings), heads, size)
         return tape.repeat(y, batch)
@@ -102,31 +106,35 @@ def for_step(run: "Pass", step: Step) -> None:
     run.tape.memory.where = step.name
 
 
-def _heads(tape: Tape, x: Tensor, heads: int, size: int) -> Tensor:
+def _heads(tape: Tape, x: SimulatedTensor, heads: int, size: int) -> SimulatedTensor:
     """transpose_for_scores: one axis for the heads of all sequences."""
     batch, length, _width = x.shape
     x = tape.view(x, (batch, length, heads, size))
     return tape.view(tape.contiguous(tape.permute(x, (0, 2, 1, 3))), (batch * heads, length, size))
 
 
-def scaled_size_sqrt(tape: Tape) -> Tensor:
+def scaled_size_sqrt(tape: Tape) -> SimulatedTensor:
     """scaled_size_sqrt: the square root of a product of two scalars."""
     return tape.like(tape.like(tape.new(())))
 
 
-def for_each(positions: Tensor, scores: Tensor) -> Tensor:
+def for_each(positions: SimulatedTensor, scores: SimulatedTensor) -> SimulatedTensor:
     """The positions expanded to all heads of all sequences."""
     length = positions.shape[-1]
     heads = scores.shape[:-2]
     strides = *(0 for _axis in heads), length, 1
-    return Tensor(positions.storage, (*heads, length, length), strides, INT64, is_view=True)
+    return SimulatedTensor(positions.storage, (*heads, length, length), strides, INT64, is_view=True)
 
 
-def convolution(run: "Pass", steps: Steps, hidden_states: Tensor, residual_states: Tensor) -> Tensor:
+def convolution(
+    run: "Pass", steps: Steps, hidden_states: SimulatedTensor, residual_states: SimulatedTensor
+) -> SimulatedTensor:
     """ConvLayer.forward."""
     tape, input_mask = run.tape, run.values["ones"]
     for_step(run, steps["convolution"])
-    base: Tensor | None = run.call(steps["convolution"], tape.contiguous(tape.permute(hidden_states, (0, 2, 1))))
+    base: SimulatedTensor | None = run.call(
+        steps["convolution"], tape.contiguous(tape.permute(hidden_states, (0, 2, 1)))
+    )
     assert base
     out = tape.permute(base, (0, 2, 1))
     if not is_contiguous(out):  # unless there is a single token
@@ -145,17 +153,17 @@ def convolution(run: "Pass", steps: Steps, hidden_states: Tensor, residual_state
     return tape.multiply(output, input_mask)
 
 
-def loss(tape: Tape, logits: Tensor, labels: Tensor) -> Tensor:
+def loss(tape: Tape, logits: SimulatedTensor, labels: SimulatedTensor) -> SimulatedTensor:
     """The classification loss over the sequences that have a label: here all of them."""
     label_index = tape.made((*labels.shape, len(labels.shape)), INT64, tape.new(labels.shape, BOOL))
-    rows = Tensor(label_index.storage, logits.shape, (1, 0), INT64, is_view=True)
+    rows = SimulatedTensor(label_index.storage, logits.shape, (1, 0), INT64, is_view=True)
     labeled_logits = tape.gather(logits, rows)
     del rows
     labels = tape.like(labels)
     return tape.cross_entropy(tape.to(labeled_logits, FLOAT32), labels)
 
 
-def relative_positions(tape: Tape, length: int) -> Tensor:
+def relative_positions(tape: Tape, length: int) -> SimulatedTensor:
     """build_relative_position: the bucket of the distance between each pair of tokens."""
     q_ids = tape.new((length,), INT64)
     k_ids = tape.new((length,), INT64)
@@ -165,11 +173,11 @@ def relative_positions(tape: Tape, length: int) -> Tensor:
     return tape.view(rel_pos_ids, (1, length, length))
 
 
-def _log_buckets(tape: Tape, relative_pos: Tensor) -> Tensor:
+def _log_buckets(tape: Tape, relative_pos: SimulatedTensor) -> SimulatedTensor:
     """make_log_bucket_position: a bucket for each small distance, logarithmic buckets for large ones."""
     shape = relative_pos.shape
 
-    def made(item: int, *of: Tensor) -> Tensor:
+    def made(item: int, *of: SimulatedTensor) -> SimulatedTensor:
         return tape.made(shape, item, *of)
 
     sign = made(INT64)

@@ -9,13 +9,15 @@ from typing import TYPE_CHECKING
 from bertcalc.forward.steps import Step
 from bertcalc.memory.simulated_deberta import Steps, for_each, for_step, scaled_size_sqrt
 from bertcalc.memory.simulated_layers import quotient
-from bertcalc.memory.tape import BOOL, INT64, Tape, Tensor
+from bertcalc.memory.tape import BOOL, INT64, SimulatedTensor, Tape
 
 if TYPE_CHECKING:  # simulated_pass imports this module
     from bertcalc.memory.simulated_pass import Pass
 
 
-def attention(run: "Pass", steps: Steps, hidden_states: Tensor, rel_embeddings: Tensor | None) -> Tensor:
+def attention(
+    run: "Pass", steps: Steps, hidden_states: SimulatedTensor, rel_embeddings: SimulatedTensor | None
+) -> SimulatedTensor:
     """DisentangledSelfAttention.forward, with the steps of our program by role."""
     tape, item = run.tape, hidden_states.item
     batch, heads, length, size = steps["query_heads"].gives.shape
@@ -50,7 +52,9 @@ def attention(run: "Pass", steps: Steps, hidden_states: Tensor, rel_embeddings: 
     return tape.view(context_layer, (batch, length, heads * size))
 
 
-def _bias(run: "Pass", steps: Steps, query_layer: Tensor, key_layer: Tensor, rel_embeddings: Tensor) -> Tensor:
+def _bias(
+    run: "Pass", steps: Steps, query_layer: SimulatedTensor, key_layer: SimulatedTensor, rel_embeddings: SimulatedTensor
+) -> SimulatedTensor:
     """disentangled_att_bias."""
     tape = run.tape
     heads = query_layer.shape[1]
@@ -82,25 +86,27 @@ def _bias(run: "Pass", steps: Steps, query_layer: Tensor, key_layer: Tensor, rel
     return tape.add(score, p2c_att, in_place=True)
 
 
-def _heads(tape: Tape, x: Tensor, heads: int) -> Tensor:
+def _heads(tape: Tape, x: SimulatedTensor, heads: int) -> SimulatedTensor:
     """transpose_for_scores."""
     batch, length, width = x.shape
     return tape.permute(tape.view(x, (batch, length, heads, quotient(width, heads))), (0, 2, 1, 3))
 
 
-def _bias_of_heads(run: "Pass", step: Step, heads: int) -> Tensor:
+def _bias_of_heads(run: "Pass", step: Step, heads: int) -> SimulatedTensor:
     """The learned bias of the query or the value, with the axes of heads."""
     bias = run.tape.unsqueeze(run.tape.unsqueeze(run.parameters[step.tensors[0].name], 0), 0)
     return _heads(run.tape, bias, heads)
 
 
-def _near(tape: Tape, rel_embeddings: Tensor, shape: tuple[int, ...], _start: Tensor, _end: Tensor) -> Tensor:
+def _near(
+    tape: Tape, rel_embeddings: SimulatedTensor, shape: tuple[int, ...], _start: SimulatedTensor, _end: SimulatedTensor
+) -> SimulatedTensor:
     """The rows for the distances that occur; slicing all rows gives a view that changes nothing."""
     near = tape.same(rel_embeddings) if rel_embeddings.shape == shape else tape.narrow(rel_embeddings, shape)
     return tape.unsqueeze(near, 0)
 
 
-def relative_positions(tape: Tape, length: int) -> Tensor:
+def relative_positions(tape: Tape, length: int) -> SimulatedTensor:
     """build_relative_position: the distance between each pair of tokens."""
     q_ids = tape.new((length,), INT64)
     k_ids = tape.new((length,), INT64)

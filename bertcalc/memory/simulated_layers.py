@@ -5,10 +5,12 @@ Each function has the operations and variables of transformers 5.23 in their ord
 
 from typing import Any
 
-from bertcalc.memory.tape import FLOAT32, Tape, Tensor
+from bertcalc.memory.tape import FLOAT32, SimulatedTensor, Tape
 
 
-def angles(tape: Tape, positions: Tensor, frequencies: Tensor, head_size: int, item: int) -> tuple[Tensor, Tensor]:
+def angles(
+    tape: Tape, positions: SimulatedTensor, frequencies: SimulatedTensor, head_size: int, item: int
+) -> tuple[SimulatedTensor, SimulatedTensor]:
     """The cosine and sine for each position, computed in float32 and without gradients."""
     length = positions.shape[1]
     together = _products(tape, positions, frequencies), tape.new((1, length, head_size))
@@ -19,21 +21,23 @@ def angles(tape: Tape, positions: Tensor, frequencies: Tensor, head_size: int, i
     return found
 
 
-def _products(tape: Tape, positions: Tensor, frequencies: Tensor) -> Tensor:
+def _products(tape: Tape, positions: SimulatedTensor, frequencies: SimulatedTensor) -> SimulatedTensor:
     """The products of positions and frequencies, which are half the elements of the angles."""
     numbers = tape.new(positions.shape)
     same = tape.new(frequencies.shape, FLOAT32 // 2) if frequencies.item != FLOAT32 else None
     return tape.made((*positions.shape, *frequencies.shape), FLOAT32 // 2, numbers, *((same,) if same else ()))
 
 
-def rotated(tape: Tape, x: Tensor, cosine: Tensor, sine: Tensor, *, wide: bool) -> Tensor:
+def rotated(
+    tape: Tape, x: SimulatedTensor, cosine: SimulatedTensor, sine: SimulatedTensor, *, wide: bool
+) -> SimulatedTensor:
     """A query or key rotated by the angles, if ``wide`` in float32."""
     item = FLOAT32 if wide else x.item
     cosine, sine = tape.unsqueeze(cosine, 1), tape.unsqueeze(sine, 1)
     return tape.add(tape.multiply(tape.to(x, item), cosine), tape.multiply(_half_turned(tape, tape.to(x, item)), sine))
 
 
-def _half_turned(tape: Tape, x: Tensor) -> Tensor:
+def _half_turned(tape: Tape, x: SimulatedTensor) -> SimulatedTensor:
     *sides, size = x.shape
     half = (*sides, quotient(size, 2))
     first, second = tape.narrow(x, half), tape.narrow(x, half)
@@ -45,14 +49,14 @@ def quotient(whole: Any, part: Any) -> Any:
     return whole // part if isinstance(whole, int) else whole / part
 
 
-def repeated(tape: Tape, x: Tensor, heads: int) -> Tensor:
+def repeated(tape: Tape, x: SimulatedTensor, heads: int) -> SimulatedTensor:
     """Keys or values that several heads share, repeated for each of them (grouped-query attention)."""
     batch, groups, length, size = x.shape
     wide = tape.expand(tape.unsqueeze(x, 2), (batch, groups, quotient(heads, groups), length, size))
     return tape.reshape(wide, (batch, heads, length, size))
 
 
-def layer_norm(tape: Tape, x: Tensor, weight: Tensor, bias: Tensor) -> Tensor:
+def layer_norm(tape: Tape, x: SimulatedTensor, weight: SimulatedTensor, bias: SimulatedTensor) -> SimulatedTensor:
     """DebertaLayerNorm: torch's LayerNorm, written out in float32."""
     item, last = x.item, len(x.shape) - 1
     x = tape.to(x, FLOAT32)
@@ -63,7 +67,7 @@ def layer_norm(tape: Tape, x: Tensor, weight: Tensor, bias: Tensor) -> Tensor:
     return tape.add(tape.multiply(weight, x), bias)
 
 
-def rms_norm(tape: Tape, x: Tensor, weight: Tensor) -> Tensor:
+def rms_norm(tape: Tape, x: SimulatedTensor, weight: SimulatedTensor) -> SimulatedTensor:
     """RMSNorm: each row divided by the root of its mean square, which is computed in float32."""
     item = x.item
     x = tape.to(x, FLOAT32)

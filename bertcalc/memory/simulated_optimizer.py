@@ -7,7 +7,7 @@ from collections.abc import Iterable, Iterator
 
 from bertcalc.memory.optimizers import OPTIMIZERS, PRECISIONS, Optimizer, sizes
 from bertcalc.memory.simulated_pass import Pass
-from bertcalc.memory.tape import FLOAT32, Tape, Tensor
+from bertcalc.memory.tape import FLOAT32, SimulatedTensor, Tape
 from bertcalc.tree import nn
 from bertcalc.tree.nn import Shape
 
@@ -19,8 +19,8 @@ class Optimizing:
         self._step = step
         self._optimizer = step.plan.optimizer
         self._rule = PRECISIONS[step.plan.precision]
-        self._masters: dict[str, Tensor] = {}
-        self._states: list[Tensor] = []
+        self._masters: dict[str, SimulatedTensor] = {}
+        self._states: list[SimulatedTensor] = []
         for name, parameter in step.parameters.items():
             if parameter.node and self._rule.master:
                 step.memory.where = name
@@ -44,7 +44,7 @@ class Optimizing:
             _update(tape, self._optimizer, [tensor])
             del gradient
 
-    def _each(self, tensors: Iterable[tuple[str, Tensor]]) -> Iterator[Tensor]:
+    def _each(self, tensors: Iterable[tuple[str, SimulatedTensor]]) -> Iterator[SimulatedTensor]:
         for self._step.memory.where, tensor in tensors:
             yield tensor
 
@@ -56,7 +56,7 @@ class Optimizing:
                     parameter.node.grad = None
 
 
-def _states(optimizer: Optimizer, tensor: Tensor) -> list[tuple[Shape, int]]:
+def _states(optimizer: Optimizer, tensor: SimulatedTensor) -> list[tuple[Shape, int]]:
     """The shapes of a tensor's states, and the bytes of their elements."""
     steps = ((), FLOAT32)  # a counter, which PyTorch keeps on the CPU
     average = (tensor.shape, tensor.item)
@@ -82,13 +82,13 @@ def _sums(shape: Shape) -> tuple[Shape, Shape]:
     return (*stack, rows, 1), (*stack, 1, columns)
 
 
-def _update(tape: Tape, optimizer: Optimizer, tensors: Iterable[Tensor]) -> None:
+def _update(tape: Tape, optimizer: Optimizer, tensors: Iterable[SimulatedTensor]) -> None:
     """Run the optimizer's loop over tensors.
 
     A key of ``held`` is a variable of PyTorch's loop: it holds its value until it is overwritten. The other optimizers
     work in place: bitsandbytes has one kernel for each tensor, which is not measured.
     """
-    held: dict[str, Tensor] = {}
+    held: dict[str, SimulatedTensor] = {}
     for tensor in tensors:
         if optimizer == "adamw":
             held["denominator"] = tape.like(tape.like(tensor))  # a square root, divided

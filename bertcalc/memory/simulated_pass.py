@@ -14,7 +14,7 @@ from bertcalc.memory.optimizers import ITEM_BYTES, PRECISIONS
 from bertcalc.memory.plan import Inference, Plan
 from bertcalc.memory.saved import fuse_attention, recomputed_in
 from bertcalc.memory.simulated_activations import simulate_activation
-from bertcalc.memory.tape import BOOL, FLOAT32, INT32, INT64, Memory, Region, Tape, Tensor
+from bertcalc.memory.tape import BOOL, FLOAT32, INT32, INT64, Memory, Region, SimulatedTensor, Tape
 from bertcalc.problem import InputError, Problem
 from bertcalc.text import N_
 from bertcalc.tree.nn import Activation, Conv1D, Convolution, Dropout, Embedding, Linear, Norm, Shape, split_layer
@@ -88,12 +88,12 @@ class Pass:
             for step in self.steps
             if step.place.role == "position"
         )
-        self.parameters: dict[str, Tensor] = {}
-        self.buffers: dict[str, Tensor] = {}
-        self.batch: dict[str, Tensor] = {}  # held by the caller
-        self.values: dict[str, Tensor] = {}  # the variables, by the names of our steps
-        self.cache: list[Tensor] = []
-        self.pieces: list[Tensor] = []  # of a value that is split, which are not yet in variables
+        self.parameters: dict[str, SimulatedTensor] = {}
+        self.buffers: dict[str, SimulatedTensor] = {}
+        self.batch: dict[str, SimulatedTensor] = {}  # held by the caller
+        self.values: dict[str, SimulatedTensor] = {}  # the variables, by the names of our steps
+        self.cache: list[SimulatedTensor] = []
+        self.pieces: list[SimulatedTensor] = []  # of a value that is split, which are not yet in variables
 
     def begin(self) -> None:
         """Allocate what is there before the first step: buffers, parameters and the batch."""
@@ -129,7 +129,7 @@ class Pass:
         *first, length = self.batch["input_ids"].shape
         return prod(first), length
 
-    def _label(self, name: str) -> Tensor:
+    def _label(self, name: str) -> SimulatedTensor:
         cls = self.model.cls
         shape: tuple[int, ...] = (self.batch_size,)
         if cls.per_token and name == "labels":
@@ -137,10 +137,10 @@ class Pass:
         regression = cls.task == "sequence-classification" and self.model.config.num_labels == 1
         return self.tape.new(shape, FLOAT32 if regression else INT64, "buffers and batch")
 
-    def trained(self) -> dict[str, Tensor]:
+    def trained(self) -> dict[str, SimulatedTensor]:
         return {name: tensor for name, tensor in self.parameters.items() if tensor.node and tensor.node.grad}
 
-    def forward(self) -> list[Tensor]:
+    def forward(self) -> list[SimulatedTensor]:
         """Run the forward pass and return what the model returns: the loss first, if the class has one."""
         self.memory.phase = "forward"
         in_encoder = any("masks" in step.asides for step in self.steps)  # the body makes the masks earlier
@@ -207,7 +207,7 @@ class Pass:
 
         return Region(again)
 
-    def loss(self, returned: list[Tensor]) -> Tensor:
+    def loss(self, returned: list[SimulatedTensor]) -> SimulatedTensor:
         """The tensor that is minimized: the class's loss, the sum of its two, or of all outputs if it has none."""
         tape = self.tape
         if self.model.cls.task == "double-heads":
@@ -228,7 +228,7 @@ class Pass:
         if step.place.role == "value_heads" and self._caches() and not self._cached_apart:
             self._fill_cache(step)
 
-    def _given(self, step: Step) -> Tensor | None:
+    def _given(self, step: Step) -> SimulatedTensor | None:
         """Run a step by its operation and role; None if these are the token types, and the caller has given none."""
         tape, values, shape = self.tape, self.values, step.gives.shape
         if step.operation == "mean":
@@ -314,7 +314,7 @@ class Pass:
                 return tape.contiguous(tape.expand(heads_first, shape))
         raise NotImplementedError(f"Nothing says what {step.name} ({step.operation}) allocates.")
 
-    def call(self, step: Step, x: Tensor) -> Tensor:
+    def call(self, step: Step, x: SimulatedTensor) -> SimulatedTensor:
         tape, module = self.tape, step.module
         self.memory.where = step.name
         match module:
@@ -337,17 +337,17 @@ class Pass:
             return tape.add(tape.linear(x, weight, None), bias)
         return tape.linear(x, weight, bias, transposed=not isinstance(module, Conv1D))
 
-    def _tensor(self, step: Step, last: str) -> Tensor:
+    def _tensor(self, step: Step, last: str) -> SimulatedTensor:
         found = self._learned(step, last)
         assert found
         return found
 
-    def _learned(self, step: Step, last: str) -> Tensor | None:
+    def _learned(self, step: Step, last: str) -> SimulatedTensor | None:
         if step.module and (name := step.module.tied.get(last)):
             return self.parameters[name]
         return next((self.parameters[one.name] for one in step.tensors if one.name.rpartition(".")[2] == last), None)
 
-    def _looked_up(self, step: Step, role: str) -> Tensor:
+    def _looked_up(self, step: Step, role: str) -> SimulatedTensor:
         """The ids for a table; all but those of words are made by the model, if the caller gives none."""
         tape, values = self.tape, self.values
         if role == "distance":
@@ -376,7 +376,7 @@ class Pass:
         shape = (*self.values["ones"].shape, self.model.config.hidden_size)
         self.values["no_positions"] = self.tape.new(shape, self.width)
 
-    def _all_together(self, steps: Mapping[str, Step]) -> Tensor:
+    def _all_together(self, steps: Mapping[str, Step]) -> SimulatedTensor:
         """Run a whole module of DeBERTa, whose steps share variables."""
         values = self.values
         if "convolution" in steps:
@@ -388,7 +388,7 @@ class Pass:
         attention = first_deberta.attention if fused else deberta.attention
         return attention(self, steps, x, distances)
 
-    def _number_tokens(self, ids: Tensor) -> None:
+    def _number_tokens(self, ids: SimulatedTensor) -> None:
         """Make position ids and token type ids."""
         tape = self.tape
         positions, batch = self.buffers["position_ids"], ids.shape
@@ -397,7 +397,7 @@ class Pass:
         if self._counts_from_padding:
             positions = _positions_after_padding(tape, ids, cached=self.model.family.base.caches)
         else:
-            positions = Tensor(positions.storage, (1, batch[1]), positions.strides, INT64, is_view=True)
+            positions = SimulatedTensor(positions.storage, (1, batch[1]), positions.strides, INT64, is_view=True)
         self.values["positions"] = positions
         if not self._has_types:
             return
@@ -407,9 +407,9 @@ class Pass:
             types = self.buffers["token_type_ids"]
         else:
             types = tape.new(positions.shape, INT64)
-        self.values["types"] = Tensor(types.storage, batch, types.strides, INT64, is_view=True)
+        self.values["types"] = SimulatedTensor(types.storage, batch, types.strides, INT64, is_view=True)
 
-    def _rotated(self, step: Step, role: str, x: Tensor, cosine: Tensor) -> Tensor:
+    def _rotated(self, step: Step, role: str, x: SimulatedTensor, cosine: SimulatedTensor) -> SimulatedTensor:
         """The rotated query or key; if they are computed in float32, both are cast back once the key is there."""
         found = layers.rotated(self.tape, x, cosine, self.values[sine_of(step.takes[1].name)], wide=step.wide)
         if role == "key_rotated" and step.wide:
@@ -419,7 +419,7 @@ class Pass:
             return self.tape.to(found, x.item)
         return found
 
-    def _mean(self, step: Step) -> Tensor:
+    def _mean(self, step: Step) -> SimulatedTensor:
         """The mean of the vectors of a sequence's tokens, without padding."""
         tape = self.tape
         x = self.values[step.takes[0].name]
@@ -442,7 +442,9 @@ class Pass:
             del self.values[step.takes[0].name], x
         return tape.divide(sums, tape.new((sums.shape[0], 1), INT64), in_place=True)
 
-    def _attention(self, step: Step, query: Tensor, key: Tensor, value: Tensor) -> Tensor:
+    def _attention(
+        self, step: Step, query: SimulatedTensor, key: SimulatedTensor, value: SimulatedTensor
+    ) -> SimulatedTensor:
         """The fused attention core, which makes its own additive mask from the boolean one."""
         tape = self.tape
         mask = None
@@ -454,7 +456,7 @@ class Pass:
                 value = layers.repeated(tape, value, query.shape[1])
         return tape.flash_attention(query, key, value, mask)
 
-    def _cut(self, step: Step, x: Tensor) -> list[Tensor]:
+    def _cut(self, step: Step, x: SimulatedTensor) -> list[SimulatedTensor]:
         """The pieces of the last axis; with ``by_heads`` they are split into heads already."""
         parts = x.shape[-1] // step.gives.shape[-1]
         if not step.by_heads:
@@ -463,7 +465,7 @@ class Pass:
         wide = self.tape.view(x, (*x.shape[:-1], parts, heads, step.gives.shape[-1] // heads))
         return self.tape.unbind(wide, len(wide.shape) - 3)
 
-    def _first_token(self, x: Tensor) -> Tensor:
+    def _first_token(self, x: SimulatedTensor) -> SimulatedTensor:
         """The first token of each sequence that is no padding; without a mask its index is one number for all."""
         tape, rows = self.tape, x.shape[:1]
         self.values["rows"] = tape.new(rows, INT64)
@@ -495,7 +497,7 @@ class Pass:
             positions = self.tape.shift(positions)
         self.values["positions"] = self.tape.unsqueeze(positions, 0)
 
-    def _last_token(self, scores: Tensor) -> Tensor:
+    def _last_token(self, scores: SimulatedTensor) -> SimulatedTensor:
         """The scores of the last token of each sequence that is no padding."""
         tape, ids = self.tape, self.batch["input_ids"]
         if self.model.config.pad_token_id is None:
@@ -514,7 +516,7 @@ class Pass:
             ends = self.tape.made((shape[0], 2, *shape[2:]), INT64, self.tape.new((2,), INT64))
             self.tape.made((), BOOL, ends, self.tape.new(ends.shape, BOOL))
 
-    def _distances(self, step: Step) -> Tensor:
+    def _distances(self, step: Step) -> SimulatedTensor:
         """The indices of the distance embeddings, as transformers 4 computes them."""
         tape, path = self.tape, step.name.rpartition(".")[0]
         queries, keys = step.takes[0].shape
@@ -522,7 +524,7 @@ class Pass:
         self.values |= {f"{path}.{name}": tensor for name, tensor in zip(DISTANCES, made, strict=True)}
         return tape.like(tape.like(made[2]))
 
-    def _buckets(self, square: tuple[int, ...]) -> Tensor:
+    def _buckets(self, square: tuple[int, ...]) -> SimulatedTensor:
         """The bucket of the distance between each pair of tokens, as MPNet computes it."""
         tape = self.tape
         rows, columns = (tape.new(square[:1], INT64) for _axis in range(2))
@@ -568,7 +570,7 @@ class Pass:
             self.values["encoder_ones"] = tape.new(self.batch[_ENCODED].shape[:2], FLOAT32)
             self.values["encoder_attention_mask"] = self._inverted(self.values["encoder_ones"])
 
-    def _causal(self, given: Tensor) -> Tensor:
+    def _causal(self, given: SimulatedTensor) -> SimulatedTensor:
         """The causal mask of transformers 4: get_extended_attention_mask in its modeling_utils.py."""
         tape, (batch, length) = self.tape, given.shape
         square = (batch, length, length)
@@ -578,12 +580,14 @@ class Pass:
         del allowed
         return tape.made((batch, 1, length, length), given.item, numbers, causal)
 
-    def _inverted(self, seen: Tensor) -> Tensor:
+    def _inverted(self, seen: SimulatedTensor) -> SimulatedTensor:
         """The additive mask: (1 - seen) times the smallest number."""
         seen = self.tape.to(seen, self.width)
         if len(seen.shape) == 2:  # the same for every query
             batch, length = seen.shape
-            seen = Tensor(seen.storage, (batch, 1, 1, length), (length, length, length, 1), seen.item, is_view=True)
+            seen = SimulatedTensor(
+                seen.storage, (batch, 1, 1, length), (length, length, length, 1), seen.item, is_view=True
+            )
         hidden = self.tape.like(seen)
         return self.tape.like(hidden)
 
@@ -605,7 +609,7 @@ class Pass:
             return step.takes[-1].name
         return "window_mask" if step.name.rpartition(".")[0] in self._windowed else "attention_mask"
 
-    def _mask(self, *, window: bool = False) -> Tensor:
+    def _mask(self, *, window: bool = False) -> SimulatedTensor:
         """The mask of transformers' masking_utils: additive, or boolean with fused attention."""
         tape = self.tape
         batch, length = self._sides
@@ -620,12 +624,12 @@ class Pass:
             return allowed
         return self._in_numbers((batch, 1, length, length), allowed, *((padding,) if padding else ()))
 
-    def _in_numbers(self, shape: Shape, *of: Tensor) -> Tensor:
+    def _in_numbers(self, shape: Shape, *of: SimulatedTensor) -> SimulatedTensor:
         """An additive mask made from a boolean one: 0 or the smallest number."""
         zero, least = self.tape.new((), self.width), self.tape.new((), self.width)
         return self.tape.made(shape, self.width, zero, least, *of)
 
-    def _allowed(self, batch: int, length: int, window: bool) -> Tensor:
+    def _allowed(self, batch: int, length: int, window: bool) -> SimulatedTensor:
         """The boolean mask: which tokens each token may see."""
         tape, row = self.tape, (length,)
         rows, heads = tape.new((batch,), INT64), tape.new((1,), INT64)
@@ -643,7 +647,7 @@ class Pass:
         del rows, heads, queries, keys
         return allowed
 
-    def _losses(self, logits: list[Tensor]) -> list[Tensor]:
+    def _losses(self, logits: list[SimulatedTensor]) -> list[SimulatedTensor]:
         """The loss in a list; GPT2DoubleHeadsModel has two, for the words and for the choices."""
         if self.model.cls.task != "double-heads":
             return [self._loss(logits)]
@@ -657,7 +661,7 @@ class Pass:
         shift_labels = tape.contiguous(tape.narrow(labels, (*first, length - 1)))
         return [self._classified(shift_logits, shift_labels), of_choices]
 
-    def _loss(self, logits: list[Tensor]) -> Tensor:
+    def _loss(self, logits: list[SimulatedTensor]) -> SimulatedTensor:
         """The loss as the class computes it."""
         tape, cls, batch = self.tape, self.model.cls, self.batch
         if cls.widens_scores or cls.task == "causal-lm":
@@ -676,7 +680,7 @@ class Pass:
             case "causal-lm":
                 labels = batch["labels"]
                 padded = tape.new((labels.shape[0], labels.shape[1] + 1), INT64)
-                rows = Tensor(padded.storage, labels.shape, padded.strides, INT64, is_view=True)
+                rows = SimulatedTensor(padded.storage, labels.shape, padded.strides, INT64, is_view=True)
                 return self._classified(logits[0], tape.contiguous(rows))
             case "pretraining":
                 words = self._classified(logits[0], batch["labels"])
@@ -692,12 +696,12 @@ class Pass:
                 return tape.scale(tape.add(starts, ends))
         raise NotImplementedError(f"Nothing says what the loss of {cls.name} allocates.")
 
-    def _classified(self, logits: Tensor, labels: Tensor) -> Tensor:
+    def _classified(self, logits: SimulatedTensor, labels: SimulatedTensor) -> SimulatedTensor:
         rows = self.tape.view(logits, (prod(logits.shape[:-1]), logits.shape[-1]))
         return self.tape.cross_entropy(rows, labels)
 
 
-def _positions_after_padding(tape: Tape, ids: Tensor, *, cached: bool) -> Tensor:
+def _positions_after_padding(tape: Tape, ids: SimulatedTensor, *, cached: bool) -> SimulatedTensor:
     """Position ids as in fairseq's make_positions, with int32 in between; a body with a cache adds its length."""
     mask = tape.made(ids.shape, INT32, tape.new(ids.shape, BOOL))
     counted = tape.made(ids.shape, INT32, tape.new(ids.shape, INT64))
@@ -707,7 +711,7 @@ def _positions_after_padding(tape: Tape, ids: Tensor, *, cached: bool) -> Tensor
     return tape.shift(tape.new(counted.shape, INT64))
 
 
-def _bucket(tape: Tape, distances: Tensor) -> Tensor:
+def _bucket(tape: Tape, distances: SimulatedTensor) -> SimulatedTensor:
     """T5's relative_position_bucket: logarithmic buckets for large distances, computed in float32."""
     shape, like = distances.shape, tape.like
     n = like(distances)
@@ -730,7 +734,7 @@ def _windowed(steps: Sequence[Step]) -> set[str]:
     }
 
 
-def _in_window(tape: Tape, square: tuple[int, ...]) -> Tensor:
+def _in_window(tape: Tape, square: tuple[int, ...]) -> SimulatedTensor:
     """The boolean mask of a window: tokens that are near each other, and not before the first one."""
     one = tape.new((), BOOL)
     near = tape.made(square, BOOL, tape.like(tape.new(square, INT64)))

@@ -70,7 +70,7 @@ class Storage:
         self.memory.change(self.area, -self.num_bytes, self.number)
 
 
-class Tensor:
+class SimulatedTensor:
     """A view of a storage.
 
     ``node`` is its grad_fn, if it has one; ``output`` is the number of this tensor among the node's outputs.
@@ -92,12 +92,12 @@ class Tensor:
     def __del__(self) -> None:
         self.storage.holders -= 1
 
-    def detached(self) -> "Tensor":
+    def detached(self) -> "SimulatedTensor":
         """The tensor without its grad_fn, as autograd keeps it."""
-        return Tensor(self.storage, self.shape, self.strides, self.item, is_view=self.is_view)
+        return SimulatedTensor(self.storage, self.shape, self.strides, self.item, is_view=self.is_view)
 
 
-Gradients = Sequence[Tensor | None]
+Gradients = Sequence[SimulatedTensor | None]
 Rule = Callable[..., Gradients]  # from the gradients of the outputs, and the kept tensors
 
 
@@ -111,10 +111,10 @@ class Node:
         self.where = where
         self.edges: list[tuple[Node, int] | None] = []
         self.shapes: list[tuple[Shape, int]] = []  # shapes of the inputs, with the bytes of an element
-        self.kept: tuple[Tensor, ...] = ()
+        self.kept: tuple[SimulatedTensor, ...] = ()
         self.rule: Rule | None = None  # None for a leaf
         self.outputs = 1
-        self.grad: Tensor | None = None  # of a leaf
+        self.grad: SimulatedTensor | None = None  # of a leaf
         self.region: Region | None = None  # the checkpoint that recomputes what is to be kept
 
 
@@ -171,15 +171,15 @@ class Tape:
 
     # Making tensors.
 
-    def new(self, shape: Shape, item: int = 4, area: Area = "temporaries") -> Tensor:
+    def new(self, shape: Shape, item: int = 4, area: Area = "temporaries") -> SimulatedTensor:
         """A tensor with a storage of its own."""
-        return Tensor(Storage(self.memory, prod(shape) * item, area), shape, contiguous_strides(shape), item)
+        return SimulatedTensor(Storage(self.memory, prod(shape) * item, area), shape, contiguous_strides(shape), item)
 
-    def made(self, shape: Shape, item: int, *_of: Tensor) -> Tensor:
+    def made(self, shape: Shape, item: int, *_of: SimulatedTensor) -> SimulatedTensor:
         """A new tensor without a gradient, made from others, which are alive until it exists."""
         return self.new(shape, item)
 
-    def leaf(self, name: str, shape: Shape, item: int = 4, *, trained: bool = True) -> Tensor:
+    def leaf(self, name: str, shape: Shape, item: int = 4, *, trained: bool = True) -> SimulatedTensor:
         """A parameter, trained or frozen."""
         tensor = self.new(shape, item, "weights")
         if trained:
@@ -187,13 +187,17 @@ class Tape:
             tensor.node = Node(_LEAF + self._made, name)
         return tensor
 
-    def like(self, tensor: Tensor, *_of: Tensor) -> Tensor:
+    def like(self, tensor: SimulatedTensor, *_of: SimulatedTensor) -> SimulatedTensor:
         """A new tensor of the same shape, made from that tensor and others."""
         return self.new(tensor.shape, tensor.item)
 
     def record(
-        self, given: Sequence[Tensor], made: Tensor, kept: Sequence[Tensor] = (), rule: Rule | None = None
-    ) -> Tensor:
+        self,
+        given: Sequence[SimulatedTensor],
+        made: SimulatedTensor,
+        kept: Sequence[SimulatedTensor] = (),
+        rule: Rule | None = None,
+    ) -> SimulatedTensor:
         """Add an operation to the autograd graph: its inputs, its output, the tensors that it keeps, its backward rule.
 
         Without a rule, the backward pass makes a new gradient for each input that needs one.
@@ -202,7 +206,11 @@ class Tape:
         return made
 
     def record_all(
-        self, given: Sequence[Tensor], made: Sequence[Tensor], kept: Sequence[Tensor] = (), rule: Rule | None = None
+        self,
+        given: Sequence[SimulatedTensor],
+        made: Sequence[SimulatedTensor],
+        kept: Sequence[SimulatedTensor] = (),
+        rule: Rule | None = None,
     ) -> None:
         """``record`` for an operation with several outputs."""
         if not self.grad or all(tensor.node is None for tensor in given):
@@ -224,17 +232,17 @@ class Tape:
         if kept and self._again:
             self._fill(self._again, kept)
 
-    def _new_gradients(self, given: Sequence[Tensor]) -> Rule:
+    def _new_gradients(self, given: Sequence[SimulatedTensor]) -> Rule:
         needed = [(tensor.shape, tensor.item) if tensor.node else None for tensor in given]
         return lambda *_grad_and_kept: [self.new(*size) if size else None for size in needed]
 
-    def _kept(self, tensors: Sequence[Tensor]) -> tuple[Tensor, ...]:
+    def _kept(self, tensors: Sequence[SimulatedTensor]) -> tuple[SimulatedTensor, ...]:
         for tensor in tensors:
             if tensor.storage.area == "temporaries":
                 tensor.storage.move("kept activations")
         return tuple(tensor.detached() for tensor in tensors)
 
-    def _fill(self, region: Region, kept: Sequence[Tensor]) -> None:
+    def _fill(self, region: Region, kept: Sequence[SimulatedTensor]) -> None:
         """Give the next node of a region its kept tensors; after the last one, stop the recomputation."""
         if node := region.nodes[region.filled]():
             node.kept = self._kept(kept)
@@ -242,7 +250,7 @@ class Tape:
         if region.filled == len(region.nodes):
             raise _EnoughError
 
-    def _factors(self, x: Tensor, y: Tensor) -> tuple[bool, bool, list[Tensor]]:
+    def _factors(self, x: SimulatedTensor, y: SimulatedTensor) -> tuple[bool, bool, list[SimulatedTensor]]:
         """Whether each factor of a product needs a gradient, and what is kept for that, which is the other factor.
 
         An operation asks this before it runs, because a recomputation may stop before it.
@@ -256,85 +264,85 @@ class Tape:
     # Views.
 
     def _view(
-        self, x: Tensor, shape: Shape, strides: Shape, rule: Rule | None = None, *, is_view: bool = True
-    ) -> Tensor:
-        return self.record((x,), Tensor(x.storage, shape, strides, x.item, is_view=is_view), (), rule)
+        self, x: SimulatedTensor, shape: Shape, strides: Shape, rule: Rule | None = None, *, is_view: bool = True
+    ) -> SimulatedTensor:
+        return self.record((x,), SimulatedTensor(x.storage, shape, strides, x.item, is_view=is_view), (), rule)
 
-    def view(self, x: Tensor, shape: Shape, *, is_view: bool = True) -> Tensor:
+    def view(self, x: SimulatedTensor, shape: Shape, *, is_view: bool = True) -> SimulatedTensor:
         strides = view_strides(x.shape, x.strides, shape)
         assert strides is not None
         before = x.shape
         return self._view(x, shape, strides, lambda grad: (self.reshape(grad, before),), is_view=is_view)
 
-    def unsafe_view(self, x: Tensor, shape: Shape) -> Tensor:
+    def unsafe_view(self, x: SimulatedTensor, shape: Shape) -> SimulatedTensor:
         """A view that PyTorch does not treat as one."""
         return self.view(x, shape, is_view=x.is_view)
 
-    def transpose(self, x: Tensor, one: int, other: int) -> Tensor:
+    def transpose(self, x: SimulatedTensor, one: int, other: int) -> SimulatedTensor:
         order = list(range(len(x.shape)))
         order[one], order[other] = order[other], order[one]
         return self.permute(x, order)
 
-    def permute(self, x: Tensor, order: Sequence[int]) -> Tensor:
+    def permute(self, x: SimulatedTensor, order: Sequence[int]) -> SimulatedTensor:
         shape, strides = (tuple(sides[axis] for axis in order) for sides in (x.shape, x.strides))
         back = [order.index(axis) for axis in range(len(order))]
         return self._view(x, shape, strides, lambda grad: (self.permute(grad, back),))
 
-    def unsqueeze(self, x: Tensor, axis: int) -> Tensor:
+    def unsqueeze(self, x: SimulatedTensor, axis: int) -> SimulatedTensor:
         """A view with one more axis of size 1."""
         shape, strides = ((*sides[:axis], 1, *sides[axis:]) for sides in (x.shape, x.strides))
         return self._view(x, shape, strides, lambda grad: (self.squeeze(grad, axis),))
 
-    def squeeze(self, x: Tensor, axis: int = -1) -> Tensor:
+    def squeeze(self, x: SimulatedTensor, axis: int = -1) -> SimulatedTensor:
         """A view without an axis of size 1."""
         axis %= len(x.shape)
         shape = x.shape
 
-        def rule(grad: Tensor) -> Gradients:
+        def rule(grad: SimulatedTensor) -> Gradients:
             at = (*grad.strides[:axis], 1, *grad.strides[axis:])
-            return (Tensor(grad.storage, shape, at, grad.item, is_view=True),)
+            return (SimulatedTensor(grad.storage, shape, at, grad.item, is_view=True),)
 
         return self._view(x, *_without(x, axis), rule)
 
-    def expand(self, x: Tensor, shape: Shape) -> Tensor:
+    def expand(self, x: SimulatedTensor, shape: Shape) -> SimulatedTensor:
         """A view with axes of size 1 repeated; the gradient is summed over them."""
         strides = tuple(0 if b != a else stride for a, b, stride in zip(x.shape, shape, x.strides, strict=True))
         return self._view(x, shape, strides, _passed)
 
-    def same(self, x: Tensor) -> Tensor:
+    def same(self, x: SimulatedTensor) -> SimulatedTensor:
         """A view that changes nothing."""
         return self.expand(x, x.shape)
 
-    def narrow(self, x: Tensor, shape: Shape) -> Tensor:
+    def narrow(self, x: SimulatedTensor, shape: Shape) -> SimulatedTensor:
         """A part of a tensor; its gradient is padded with zeros to the whole shape."""
         return self._view(x, shape, x.strides)
 
-    def select(self, x: Tensor) -> Tensor:
+    def select(self, x: SimulatedTensor) -> SimulatedTensor:
         return self._view(x, *_without(x, 1))
 
-    def unbind(self, x: Tensor, axis: int) -> list[Tensor]:
+    def unbind(self, x: SimulatedTensor, axis: int) -> list[SimulatedTensor]:
         """The slices along an axis, without that axis."""
         return self._cut(x, x.shape[axis], *_without(x, axis))
 
-    def split(self, x: Tensor, parts: int) -> list[Tensor]:
+    def split(self, x: SimulatedTensor, parts: int) -> list[SimulatedTensor]:
         """Equal parts of the last axis."""
         return self._cut(x, parts, (*x.shape[:-1], x.shape[-1] // parts), x.strides)
 
-    def _cut(self, x: Tensor, parts: int, part: Shape, strides: Shape) -> list[Tensor]:
+    def _cut(self, x: SimulatedTensor, parts: int, part: Shape, strides: Shape) -> list[SimulatedTensor]:
         """Parts of a tensor; their gradients are joined, with zeros for parts without one."""
         shape, item = x.shape, x.item
 
-        def rule(*grads: Tensor | None) -> Gradients:
+        def rule(*grads: SimulatedTensor | None) -> Gradients:
             zeros = [self.new(part, item) for grad in grads if grad is None]
             whole = self.new(shape, item)
             del zeros
             return (whole,)
 
-        found = [Tensor(x.storage, part, strides, item, is_view=True) for _part in range(parts)]
+        found = [SimulatedTensor(x.storage, part, strides, item, is_view=True) for _part in range(parts)]
         self.record_all((x,), found, (), rule)
         return found
 
-    def reshape(self, x: Tensor, shape: Shape) -> Tensor:
+    def reshape(self, x: SimulatedTensor, shape: Shape) -> SimulatedTensor:
         """A view if the strides allow one, else a copy."""
         if view_strides(x.shape, x.strides, shape) is not None:
             return self.view(x, shape)
@@ -342,49 +350,51 @@ class Tape:
 
     # Copies.
 
-    def clone(self, x: Tensor) -> Tensor:
+    def clone(self, x: SimulatedTensor) -> SimulatedTensor:
         """A contiguous copy."""
         return self.record((x,), self.like(x), (), _passed)
 
-    def contiguous(self, x: Tensor) -> Tensor:
+    def contiguous(self, x: SimulatedTensor) -> SimulatedTensor:
         """The tensor itself if it is contiguous, else a copy."""
         return x if is_contiguous(x) else self.clone(x)
 
-    def to(self, x: Tensor, item: int) -> Tensor:
+    def to(self, x: SimulatedTensor, item: int) -> SimulatedTensor:
         """A cast to elements of ``item`` bytes; ``_run`` casts the gradient back."""
         return x if x.item == item else self.record((x,), self._in_bytes(x, item), (), _passed)
 
-    def cat_with_nothing(self, x: Tensor) -> Tensor:
+    def cat_with_nothing(self, x: SimulatedTensor) -> SimulatedTensor:
         """The copy that an empty key/value cache makes of its first tokens."""
         return self.record((x,), self.like(x), (), lambda grad: (self.same(grad),))
 
-    def cat(self, x: Tensor, y: Tensor) -> Tensor:
+    def cat(self, x: SimulatedTensor, y: SimulatedTensor) -> SimulatedTensor:
         """Concatenate along the last axis."""
         shapes = x.shape, y.shape
 
-        def rule(grad: Tensor) -> Gradients:
-            return [Tensor(grad.storage, shape, grad.strides, grad.item, is_view=True) for shape in shapes]
+        def rule(grad: SimulatedTensor) -> Gradients:
+            return [SimulatedTensor(grad.storage, shape, grad.strides, grad.item, is_view=True) for shape in shapes]
 
         return self.record((x, y), self.new((*x.shape[:-1], x.shape[-1] + y.shape[-1]), x.item), (), rule)
 
-    def repeat(self, x: Tensor, times: int) -> Tensor:
+    def repeat(self, x: SimulatedTensor, times: int) -> SimulatedTensor:
         """``times`` copies along the first axis: a new tensor even if that is 1."""
         shape = x.shape
         once = isinstance(times, int) and times == 1
         rule = (lambda grad: (self.reshape(grad, shape),)) if once else None
         return self.record((x,), self.new((times * shape[0], *shape[1:]), x.item), (), rule)
 
-    def index(self, x: Tensor, at: Sequence[Tensor]) -> Tensor:
+    def index(self, x: SimulatedTensor, at: Sequence[SimulatedTensor]) -> SimulatedTensor:
         """The rows of a tensor at indices of its first axes."""
         return self.record((x,), self.new((*at[0].shape, *x.shape[len(at) :]), x.item), at)
 
-    def gather(self, x: Tensor, at: Tensor) -> Tensor:
+    def gather(self, x: SimulatedTensor, at: SimulatedTensor) -> SimulatedTensor:
         """The elements of each row at the given indices."""
         return self.record((x,), self.new(at.shape, x.item), (x, at))
 
     # Products.
 
-    def linear(self, x: Tensor, weight: Tensor, bias: Tensor | None, *, transposed: bool = True) -> Tensor:
+    def linear(
+        self, x: SimulatedTensor, weight: SimulatedTensor, bias: SimulatedTensor | None, *, transposed: bool = True
+    ) -> SimulatedTensor:
         """x W^T + b; if not ``transposed``, x W + b."""
         shape = x.shape
         flat = (prod(shape[:-1]), shape[-1])
@@ -398,11 +408,13 @@ class Tape:
             return y
         return (self.view if bias else self.unsafe_view)(y, (*shape[:-1], factor.shape[1]))
 
-    def _mm(self, x: Tensor, weight: Tensor, bias: Tensor | None, transposed: bool) -> Tensor:
+    def _mm(
+        self, x: SimulatedTensor, weight: SimulatedTensor, bias: SimulatedTensor | None, transposed: bool
+    ) -> SimulatedTensor:
         of_x, of_weight, kept = self._factors(x, weight)
         y = self.new((x.shape[0], weight.shape[1]), x.item)
 
-        def rule(grad: Tensor, *kept: Tensor) -> Gradients:
+        def rule(grad: SimulatedTensor, *kept: SimulatedTensor) -> Gradients:
             grad_x = self.new((grad.shape[0], kept[0].shape[0]), grad.item) if of_x else None
             grad_weight = None
             if of_weight and transposed:  # its gradient is laid out as it is
@@ -414,7 +426,7 @@ class Tape:
 
         return self.record((*((bias,) if bias else ()), x, weight), y, kept, rule)
 
-    def matmul(self, x: Tensor, y: Tensor) -> Tensor:
+    def matmul(self, x: SimulatedTensor, y: SimulatedTensor) -> SimulatedTensor:
         """The matrix products of two tensors of shape (batch, heads, rows, columns)."""
         batch, heads, rows, columns = x.shape
         left = self.reshape(self.same(x), (batch * heads, rows, columns))
@@ -423,12 +435,12 @@ class Tape:
         )
         return self.unsafe_view(self.bmm(left, right), (batch, heads, rows, y.shape[-1]))
 
-    def bmm(self, x: Tensor, y: Tensor) -> Tensor:
+    def bmm(self, x: SimulatedTensor, y: SimulatedTensor) -> SimulatedTensor:
         """The matrix products of two tensors of shape (batch, rows, columns)."""
         _of_x, _of_y, kept = self._factors(x, y)
         return self.record((x, y), self.new((*x.shape[:2], y.shape[2]), x.item), kept)
 
-    def einsum(self, equation: str, x: Tensor, y: Tensor) -> Tensor:
+    def einsum(self, equation: str, x: SimulatedTensor, y: SimulatedTensor) -> SimulatedTensor:
         """torch.einsum of two tensors, summed over the one letter that is not in the output: PyTorch makes it a bmm."""
         (of_x, of_y), out = equation.partition("->")[0].split(","), equation.partition("->")[2]
         (summed,) = set(of_x) & set(of_y) - set(out)
@@ -454,7 +466,7 @@ class Tape:
         laid_out = self.view(product, tuple(sizes))
         return self.view(self.permute(laid_out, [order.index(axis) for axis in range(last + 1)]), shape)
 
-    def _with_axes(self, x: Tensor, names: str, wanted: str) -> Tensor:
+    def _with_axes(self, x: SimulatedTensor, names: str, wanted: str) -> SimulatedTensor:
         """A view with the axes in the wanted order, of size 1 where they are missing."""
         for name in wanted:
             if name not in names:
@@ -462,59 +474,61 @@ class Tape:
                 x = self.unsqueeze(x, len(x.shape))
         return self.permute(x, [names.index(name) for name in wanted])
 
-    def flash_attention(self, query: Tensor, key: Tensor, value: Tensor, mask: Tensor | None) -> Tensor:
+    def flash_attention(
+        self, query: SimulatedTensor, key: SimulatedTensor, value: SimulatedTensor, mask: SimulatedTensor | None
+    ) -> SimulatedTensor:
         """The attention core in one kernel, which never makes the scores; its output is laid out for merging the heads.
 
         For the backward pass it keeps its inputs, its output and one float32 for each row of scores.
         """
 
-        def laid_out(x: Tensor) -> Tensor:
+        def laid_out(x: SimulatedTensor) -> SimulatedTensor:
             batch, heads, rows, size = x.shape
             one, row, head, number = contiguous_strides((batch, rows, heads, size))
-            return Tensor(self.like(x).storage, x.shape, (one, head, row, number), x.item)
+            return SimulatedTensor(self.like(x).storage, x.shape, (one, head, row, number), x.item)
 
         output = laid_out(query)
         sums = self.new(query.shape[:3])
         kept = (query, key, value, output, sums, *((mask,) if mask else ()))
         return self.record((query, key, value), output, kept, lambda grad, *kept: tuple(map(laid_out, kept[:3])))
 
-    def convolution(self, x: Tensor, weight: Tensor, bias: Tensor) -> Tensor:
+    def convolution(self, x: SimulatedTensor, weight: SimulatedTensor, bias: SimulatedTensor) -> SimulatedTensor:
         """A convolution over the last axis, whose length stays the same."""
         return self.record((x, weight, bias), self.like(x), (x, weight))
 
     # Elementwise.
 
-    def function(self, name: str, x: Tensor) -> Tensor:
+    def function(self, name: str, x: SimulatedTensor) -> SimulatedTensor:
         """An elementwise function of FUNCTIONS, by its name in PyTorch."""
         return self.kernel(x, *FUNCTIONS[name])
 
-    def kernel(self, x: Tensor, keep: Keep, backward: int = 1) -> Tensor:
+    def kernel(self, x: SimulatedTensor, keep: Keep, backward: int = 1) -> SimulatedTensor:
         """An elementwise function, by what it keeps and how many tensors its backward pass makes: see FUNCTIONS."""
         y = self.like(x)
 
-        def rule(grad: Tensor, *_kept: Tensor) -> Gradients:
+        def rule(grad: SimulatedTensor, *_kept: SimulatedTensor) -> Gradients:
             made = [grad, *(self.like(grad) for _time in range(backward))]
             return (made[-1],)
 
         return self.record((x,), y, {"nothing": (), "input": (x,), "output": (y,)}[keep], rule)
 
-    def shift(self, x: Tensor) -> Tensor:
+    def shift(self, x: SimulatedTensor) -> SimulatedTensor:
         """Add or subtract a Python number."""
         return self.function("add", x)
 
-    def scale(self, x: Tensor) -> Tensor:
+    def scale(self, x: SimulatedTensor) -> SimulatedTensor:
         """Multiply or divide by a Python number."""
         return self.function("mul", x)
 
-    def softmax(self, x: Tensor) -> Tensor:
+    def softmax(self, x: SimulatedTensor) -> SimulatedTensor:
         """Softmax along the last axis; log-softmax takes the same memory."""
         return self.function("softmax", x)
 
-    def masked(self, x: Tensor, mask: Tensor, *, in_place: bool = False) -> Tensor:
+    def masked(self, x: SimulatedTensor, mask: SimulatedTensor, *, in_place: bool = False) -> SimulatedTensor:
         """masked_fill; a product with a mask that has no gradient takes the same memory."""
         return self.record((x,), x if in_place else self.like(x), (mask,))
 
-    def dropout(self, x: Tensor, p: float, *, fused: bool = False) -> Tensor:
+    def dropout(self, x: SimulatedTensor, p: float, *, fused: bool = False) -> SimulatedTensor:
         """Dropout: a product with a mask, with a single 0 if p is 1; a fused kernel's mask has one byte an element."""
         if p == 0:
             return x
@@ -522,48 +536,48 @@ class Tape:
             return self.multiply(x, self.new((), x.item) if p == 1 else self.like(x))
         return self.record((x,), self.like(x), (self.new(x.shape, BOOL),))
 
-    def _each(self, x: Tensor, y: Tensor) -> Tensor:
+    def _each(self, x: SimulatedTensor, y: SimulatedTensor) -> SimulatedTensor:
         """The output of an elementwise operation of two tensors, with the strides that PyTorch gives it."""
         shape = broadcast(x.shape, y.shape)
         made = self.new(shape, common_item(x, y))
         made.strides = iterated_strides(shape, [x, y])
         return made
 
-    def add(self, x: Tensor, y: Tensor, *, in_place: bool = False) -> Tensor:
+    def add(self, x: SimulatedTensor, y: SimulatedTensor, *, in_place: bool = False) -> SimulatedTensor:
         """A sum, which passes its gradient on to both terms."""
         total = x if in_place else self._each(x, y)
         return self.record((x, y), total, (), lambda grad: (grad, grad.detached()))
 
-    def subtract(self, x: Tensor, y: Tensor) -> Tensor:
+    def subtract(self, x: SimulatedTensor, y: SimulatedTensor) -> SimulatedTensor:
         needed = y.node is not None
         return self.record((x, y), self._each(x, y), (), lambda grad: (grad, self.like(grad) if needed else None))
 
-    def multiply(self, x: Tensor, y: Tensor) -> Tensor:
+    def multiply(self, x: SimulatedTensor, y: SimulatedTensor) -> SimulatedTensor:
         """The elementwise product: the gradient of each factor needs the other one."""
         of_x, of_y, kept = self._factors(x, y)
 
-        def rule(grad: Tensor, *kept: Tensor) -> Gradients:
+        def rule(grad: SimulatedTensor, *kept: SimulatedTensor) -> Gradients:
             grad_y = self._each(grad, kept[-1]) if of_y else None
             return self._each(grad, kept[0]) if of_x else None, grad_y
 
         return self.record((x, y), self._each(x, y), kept, rule)
 
-    def divide(self, x: Tensor, y: Tensor, *, in_place: bool = False) -> Tensor:
+    def divide(self, x: SimulatedTensor, y: SimulatedTensor, *, in_place: bool = False) -> SimulatedTensor:
         """Divide by a tensor without a gradient."""
         quotient = x if in_place else self._in_bytes(x, x.item)
         return self.record((x,), quotient, (y,), lambda grad, y: (self._in_bytes(grad, grad.item),))
 
-    def quotient(self, x: Tensor, y: Tensor) -> Tensor:
+    def quotient(self, x: SimulatedTensor, y: SimulatedTensor) -> SimulatedTensor:
         """Divide by a tensor to which a gradient can flow."""
         of_x, of_y = x.node is not None, y.node is not None
 
-        def rule(grad: Tensor, *kept: Tensor) -> Gradients:
+        def rule(grad: SimulatedTensor, *kept: SimulatedTensor) -> Gradients:
             grad_y = self._of_divisor(grad, *kept) if of_y else None
             return self._each(grad, kept[-1]) if of_x else None, grad_y
 
         return self.record((x, y), self._each(x, y), (*((x,) if of_y else ()), y), rule)
 
-    def _of_divisor(self, grad: Tensor, x: Tensor, y: Tensor) -> Tensor:
+    def _of_divisor(self, grad: SimulatedTensor, x: SimulatedTensor, y: SimulatedTensor) -> SimulatedTensor:
         once = self._each(x, y)
         twice = self._each(once, y)
         negative = self._in_bytes(grad, grad.item)
@@ -571,13 +585,13 @@ class Tape:
         del once, twice, negative  # in C++ they live until the end of the function
         return found
 
-    def changed_in_view(self, base: Tensor, x: Tensor, by: Tensor) -> Tensor:
+    def changed_in_view(self, base: SimulatedTensor, x: SimulatedTensor, by: SimulatedTensor) -> SimulatedTensor:
         """Fill or divide ``x`` in place, a view of all elements of ``base``, by a tensor without a gradient.
 
         The backward pass copies the gradient of the base and sets the part of the view, which is all of it.
         """
 
-        def rule(grad: Tensor, _by: Tensor) -> Gradients:
+        def rule(grad: SimulatedTensor, _by: SimulatedTensor) -> Gradients:
             whole = self.like(grad)
             part = self.like(grad)
             filled = self.like(part)
@@ -589,43 +603,43 @@ class Tape:
 
     # Rows.
 
-    def layer_norm(self, x: Tensor, weight: Tensor, bias: Tensor | None) -> Tensor:
+    def layer_norm(self, x: SimulatedTensor, weight: SimulatedTensor, bias: SimulatedTensor | None) -> SimulatedTensor:
         """LayerNorm; the backward pass needs the mean and 1 / standard deviation of each row."""
         y, mean, rstd = self.like(x), self.new(x.shape[:-1]), self.new(x.shape[:-1])
         return self.record((x, weight, *((bias,) if bias else ())), y, (x, mean, rstd, weight))
 
-    def mean(self, x: Tensor, axis: int) -> Tensor:
+    def mean(self, x: SimulatedTensor, axis: int) -> SimulatedTensor:
         """The mean along an axis, which stays with size 1."""
         return self.record((x,), self.new((*x.shape[:axis], 1, *x.shape[axis + 1 :]), x.item))
 
-    def sum_along(self, x: Tensor, axis: int) -> Tensor:
+    def sum_along(self, x: SimulatedTensor, axis: int) -> SimulatedTensor:
         """The sum along an axis, which is removed."""
         made, shape = self.new(_without(x, axis)[0], x.item), x.shape
         return self.record((x,), made, (), lambda grad: (self.expand(self.unsqueeze(grad, axis), shape),))
 
-    def sum(self, x: Tensor) -> Tensor:
+    def sum(self, x: SimulatedTensor) -> SimulatedTensor:
         shape = x.shape
 
-        def rule(grad: Tensor) -> Gradients:
-            return (Tensor(grad.storage, shape, (0,) * len(shape), grad.item, is_view=True),)
+        def rule(grad: SimulatedTensor) -> Gradients:
+            return (SimulatedTensor(grad.storage, shape, (0,) * len(shape), grad.item, is_view=True),)
 
         return self.record((x,), self.new((), x.item), (), rule)
 
-    def cross_entropy(self, scores: Tensor, labels: Tensor) -> Tensor:
+    def cross_entropy(self, scores: SimulatedTensor, labels: SimulatedTensor) -> SimulatedTensor:
         """The mean of -log softmax at the labels."""
         logs = self.softmax(scores)
         loss, weight = self.new((), logs.item), self.new((), logs.item)
         return self.record((logs,), loss, (logs, labels, weight))
 
-    def binary_cross_entropy(self, scores: Tensor, labels: Tensor) -> Tensor:
+    def binary_cross_entropy(self, scores: SimulatedTensor, labels: SimulatedTensor) -> SimulatedTensor:
         """The mean of -log sigmoid, for labels of 0 and 1."""
 
-        def rule(grad: Tensor, scores: Tensor, labels: Tensor) -> Gradients:
+        def rule(grad: SimulatedTensor, scores: SimulatedTensor, labels: SimulatedTensor) -> Gradients:
             return (self.like(self._each(self.like(scores), labels)),)  # (sigmoid - label) * grad
 
         return self.record((scores,), self.new((), common_item(scores, labels)), (scores, labels), rule)
 
-    def mean_squared_error(self, scores: Tensor, labels: Tensor) -> Tensor:
+    def mean_squared_error(self, scores: SimulatedTensor, labels: SimulatedTensor) -> SimulatedTensor:
         """The mean of (score - label)^2."""
         item = common_item(scores, labels)
         loss, shape = self.new((), item), scores.shape
@@ -633,7 +647,7 @@ class Tape:
 
     # Backward.
 
-    def backward(self, loss: Tensor) -> None:
+    def backward(self, loss: SimulatedTensor) -> None:
         """Compute the gradients of all leaves in the order of PyTorch's engine: the node made last runs first."""
         assert loss.node
         grad, self.grad = self.grad, False
@@ -648,7 +662,7 @@ class Tape:
                         found.append(edge[0])
         seen.clear()
         root = self.like(loss)  # held by Tensor.backward until it returns
-        buffers: dict[Node, list[Tensor | None]] = {loss.node: [root]}
+        buffers: dict[Node, list[SimulatedTensor | None]] = {loss.node: [root]}
         ready = [(-loss.node.number, loss.node)]
         while ready:
             node = heappop(ready)[1]
@@ -668,7 +682,7 @@ class Tape:
                 del gradient  # PyTorch's engine has no such variable
         self.grad = grad
 
-    def _run(self, node: Node, given: list[Tensor | None]) -> list[Tensor | None]:
+    def _run(self, node: Node, given: list[SimulatedTensor | None]) -> list[SimulatedTensor | None]:
         """Return the gradients of an operation's inputs, and release what it kept."""
         if node.rule is None:
             (gradient,) = given
@@ -698,7 +712,7 @@ class Tape:
             region.again()
         self.grad, self._again = False, None
 
-    def _summed(self, gradient: Tensor | None, shape: Shape) -> Tensor | None:
+    def _summed(self, gradient: SimulatedTensor | None, shape: Shape) -> SimulatedTensor | None:
         """The gradient summed over the axes along which the operation broadcast its input."""
         if gradient is None or gradient.shape == shape:
             return gradient
@@ -706,17 +720,17 @@ class Tape:
         total.is_view = len(shape) < len(gradient.shape)
         return total
 
-    def _cast(self, gradient: Tensor | None, item: int) -> Tensor | None:
+    def _cast(self, gradient: SimulatedTensor | None, item: int) -> SimulatedTensor | None:
         if gradient is None or gradient.item == item:
             return gradient
         return self._in_bytes(gradient, item)
 
-    def _in_bytes(self, x: Tensor, item: int) -> Tensor:
+    def _in_bytes(self, x: SimulatedTensor, item: int) -> SimulatedTensor:
         copy = self.new(x.shape, item)
         copy.strides = iterated_strides(x.shape, [x])
         return copy
 
-    def _accumulated(self, before: Tensor | None, gradient: Tensor) -> Tensor:
+    def _accumulated(self, before: SimulatedTensor | None, gradient: SimulatedTensor) -> SimulatedTensor:
         """The sum of two gradients, in the storage of the first if nothing else holds that."""
         if before is None:
             return gradient
@@ -725,12 +739,12 @@ class Tape:
         return self._each(before, gradient)
 
 
-def _passed(grad: Tensor) -> Gradients:
+def _passed(grad: SimulatedTensor) -> Gradients:
     """Pass the gradient on unchanged."""
     return (grad,)
 
 
-def _without(x: Tensor, axis: int) -> tuple[Shape, Shape]:
+def _without(x: SimulatedTensor, axis: int) -> tuple[Shape, Shape]:
     """The shape and strides without an axis."""
     shape, strides = (sides[:axis] + sides[axis + 1 :] for sides in (x.shape, x.strides))
     return shape, strides
@@ -748,7 +762,7 @@ def contiguous_strides(shape: Shape) -> Shape:
     return tuple(reversed(strides)) if shape else ()
 
 
-def is_contiguous(tensor: Tensor) -> bool:
+def is_contiguous(tensor: SimulatedTensor) -> bool:
     """Whether a tensor is contiguous; the stride of an axis of size 1 does not matter."""
     if 0 in tensor.shape:
         return True
@@ -761,7 +775,7 @@ def is_contiguous(tensor: Tensor) -> bool:
     return True
 
 
-def iterated_strides(shape: Shape, tensors: Sequence[Tensor]) -> Shape:
+def iterated_strides(shape: Shape, tensors: Sequence[SimulatedTensor]) -> Shape:
     """The strides of the output of an elementwise operation (TensorIterator's reorder_dimensions).
 
     The axes are ordered as in the memory of the first tensor, except for those along which it is broadcast.
@@ -806,7 +820,7 @@ def _is_more(one: Any, other: Any) -> bool:
     return bool((one / other).is_integer)
 
 
-def common_item(x: Tensor, y: Tensor) -> int:
+def common_item(x: SimulatedTensor, y: SimulatedTensor) -> int:
     """The bytes of an element that two tensors are promoted to; a scalar does not count beside a tensor with axes."""
     if bool(x.shape) != bool(y.shape):
         return x.item if x.shape else y.item

@@ -26,7 +26,7 @@ _STEPS = {"hidden_dropout_prob": 0.05, "attention_probs_dropout_prob": 0.05, "la
 _FOLDED = ("add_pooling_layer", *NUMBERS, *SWITCHES, *OPTIONS, *DECIMALS)
 
 
-class _Preset(Select[str]):
+class _PresetSelect(Select[str]):
     """The preset, which a link can also name by its repository: microsoft/deberta-v3-base."""
 
     def wrong(self, text: str) -> Reason | None:
@@ -48,7 +48,7 @@ def _declare() -> None:
         if kind := kinds.get(type(default)):
             kind(name, name, default)
         else:
-            (_Preset if name == "preset" else Select)(name, name, options[name], default=default)
+            (_PresetSelect if name == "preset" else Select)(name, name, options[name], default=default)
 
 
 _declare()

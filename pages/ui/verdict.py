@@ -7,7 +7,7 @@ from bertcalc.proof.real_model import available_bytes, buildable, needed_bytes, 
 from bertcalc.proof.tensor_proof import Proof, prove
 from bertcalc.subject import Subject
 from bertcalc.text import N_, Translate
-from pages.ui.call import last_call, written
+from pages.ui.call_controls import last_call, written
 from pages.ui.controls import Fold
 from pages.ui.i18n import _, listed
 from pages.ui.numbers import size

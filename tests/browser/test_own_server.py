@@ -10,7 +10,7 @@ from urllib.parse import urlsplit
 import pytest
 from playwright.sync_api import Frame, Page, Request, expect
 
-from bertcalc.hub.asking import PLACES
+from bertcalc.hub.hub_workers import PLACES
 from tests.browser.launch import running_server
 from tests.browser.look import expect_query, number, open_page, query, ready, settled, slider, total
 from tests.browser.test_bring import nothing_is_cut, shown

@@ -9,7 +9,7 @@ import sympy
 from bertcalc.discover import __main__ as command
 from bertcalc.discover import discover
 from bertcalc.discover.__main__ import (
-    Row,
+    ClassOutcome,
     chosen,
     in_a_process,
     is_in,
@@ -136,10 +136,10 @@ def test_what_is_known_makes_the_same_row() -> None:
 
 def test_the_report_counts() -> None:
     rows = [
-        Row("bert", "A", "found", "", 2, {}, "yes"),
-        Row("gpt2", "B", "regime", "", 4, {"": 0}),
-        Row("t5", "C", "partly", "", 9, {"": 0}, "it takes too long"),
-        Row("vit", "D", "found", "", 1, {"": 0}),
+        ClassOutcome("bert", "A", "found", "", 2, {}, "yes"),
+        ClassOutcome("gpt2", "B", "regime", "", 4, {"": 0}),
+        ClassOutcome("t5", "C", "partly", "", 9, {"": 0}, "it takes too long"),
+        ClassOutcome("vit", "D", "found", "", 1, {"": 0}),
     ]
     assert summary(rows[:3]) == (
         "3 types: found 1, partly 1, regime 1; 67 % have a whole formula. "

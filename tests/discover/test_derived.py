@@ -8,8 +8,8 @@ import transformers
 
 from bertcalc.discover import build
 from bertcalc.discover.derived import derived, put
-from bertcalc.discover.fields import recipe_of
 from bertcalc.discover.lab import Lab
+from bertcalc.discover.recipe import recipe_of
 from bertcalc.discover.shipped import shipped
 from tests.discover.real import real
 

@@ -17,11 +17,11 @@ from transformers.initialization import no_init_weights
 
 from bertcalc.discover import Discovered, discover
 from bertcalc.discover.build import Ended, Refused
-from bertcalc.discover.fields import Recipe
-from bertcalc.discover.fit import Fit, Term
+from bertcalc.discover.fitted_columns import Tables
+from bertcalc.discover.polynomial_fit import Fit, FittedTerm
+from bertcalc.discover.recipe import Recipe
 from bertcalc.discover.result import of_json
 from bertcalc.discover.shipped import shipped, shipped_classes
-from bertcalc.discover.tables import Tables
 from bertcalc.problem import InputError, Problem
 from tests.discover.real import real
 from tests.examples import examples, sampled
@@ -173,7 +173,7 @@ def test_a_formula_that_is_wrong_for_other_sizes_is_not_shown() -> None:
         if name != "wte.weight" or isinstance(found, Problem):
             return found
         number = tables.samples[0].tensors[name][()][0]
-        return [found[0]._replace(shape=(Fit([(Fraction(number), Term())]), found[0].shape[1]))]
+        return [found[0]._replace(shape=(Fit([(Fraction(number), FittedTerm())]), found[0].shape[1]))]
 
     with patch.object(Tables, "kinds", mistaken):
         found = discover("gpt2", "GPT2Model")

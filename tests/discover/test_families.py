@@ -9,9 +9,9 @@ import sympy
 from bertcalc.compute.flop_formulas import letters
 from bertcalc.compute.flops import total
 from bertcalc.discover import build, caller, discover
-from bertcalc.discover.fields import Recipe
 from bertcalc.discover.find import find
-from bertcalc.discover.fit import symbol
+from bertcalc.discover.polynomial_fit import symbol
+from bertcalc.discover.recipe import Recipe
 from bertcalc.families import CLASSES
 from bertcalc.formula import CALL_SYMBOLS, SYMBOLS, exact, formula
 from bertcalc.subject import Subject

@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 import transformers
 
-from bertcalc.discover import asking, build, discover
+from bertcalc.discover import build, discover, discovery_worker
 from bertcalc.discover.__main__ import row_of
 from bertcalc.discover.build import Refused, not_built
 from tests.examples import sampled
@@ -45,12 +45,12 @@ def test_whatever_a_configuration_raises_is_said(
     monkeypatch: pytest.MonkeyPatch, error: BaseException, place: tuple[str, int]
 ) -> None:
     where, after = place
-    monkeypatch.setattr(asking, "limit_memory", lambda: None)
+    monkeypatch.setattr(discovery_worker, "limit_memory", lambda: None)
     monkeypatch.setattr(build, "config_class", lambda _kind: odd(error, where, after))
     row = row_of("gpt2", "GPT2Model", 60)
     assert row.outcome in ("found", "regime", "partly") or re.search(f"{type(error).__name__}|KeyError", row.remark)
     with contextlib.suppress(Refused):
-        asking.discovered("gpt2", "GPT2Model", "{}")
+        discovery_worker.discovered("gpt2", "GPT2Model", "{}")
 
 
 def test_a_class_that_leaves_or_is_in_a_broken_file_is_said(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -10,11 +10,11 @@ import transformers
 from hypothesis import given
 from hypothesis import strategies as st
 
-from bertcalc.discover.fit import symbol
 from bertcalc.discover.parts import component_of, components, count, folded, groups, openable, parts
+from bertcalc.discover.polynomial_fit import symbol
 from bertcalc.discover.result import Checked, Discovered, Tensors, exact
 from bertcalc.discover.shipped import shipped, shipped_classes
-from bertcalc.discover.steps import MOST_PARAMETERS, Steps, more_than_shown, nearest, read, refused, stops, write
+from bertcalc.discover.size_steps import MOST_PARAMETERS, Steps, more_than_shown, nearest, read, refused, stops, write
 from bertcalc.discover.types import installed, types
 from bertcalc.discover.written import function, identifier, latex, letters, text
 from bertcalc.problem import InputError

@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 from torch.utils.flop_counter import FlopCounterMode
 from transformers.initialization import no_init_weights
 
-from bertcalc.discover import Discovered, discover, explain, products
+from bertcalc.discover import Discovered, discover, held_fields, products
 from bertcalc.discover.result import NOT_ASKED, of_json
 from bertcalc.discover.shipped import shipped
 from bertcalc.problem import InputError
@@ -33,13 +33,13 @@ EXPLAINED: dict[str, Any] = {}  # what was found of the products of each class
 
 @cache
 def found_for(model_type: str, cls: str) -> Discovered:
-    found = explain.explain
+    found = held_fields.explain
 
     def keep(*given: Any) -> Any:
         EXPLAINED[cls] = found(*given)
         return EXPLAINED[cls]
 
-    with patch.object(explain, "explain", keep):
+    with patch.object(held_fields, "explain", keep):
         return discover(model_type, cls, FEW_LAYERS.get(model_type), flops=True, seconds=600)
 
 
@@ -132,7 +132,7 @@ def test_they_are_found_only_where_they_are_asked_for() -> None:
 def test_a_formula_that_pytorch_contradicts_is_not_shown() -> None:
     """The formulas are those that were found before: to find them again takes long."""
     assert found_for("bert", "BertModel").flops is not None
-    counted, found_anew = products.counted, explain.explain
+    counted, found_anew = products.counted, held_fields.explain
 
     def more(*arguments: Any) -> int:
         return counted(*arguments) + 1
@@ -140,7 +140,7 @@ def test_a_formula_that_pytorch_contradicts_is_not_shown() -> None:
     def kept(lab: Any, within: Any = None) -> Any:
         return found_anew(lab) if within is None else EXPLAINED["BertModel"]
 
-    with patch.object(products, "counted", more), patch.object(explain, "explain", kept):
+    with patch.object(products, "counted", more), patch.object(held_fields, "explain", kept):
         found = discover("bert", "BertModel", flops=True, seconds=600)
     assert found.flops is None
     assert "FlopCounterMode counts" in str(found.no_flops)

@@ -19,7 +19,7 @@ from bertcalc.diagnosis.miscounts import MISCOUNTS, MiscountSizes, total
 from bertcalc.exercises.answers import Verdict, check
 from bertcalc.exercises.draw import LEVELS, Level
 from bertcalc.exercises.generate import KINDS, LARGEST_SEED, exercise, sheet
-from bertcalc.exercises.questions import Exercise, Kind, Said, shown
+from bertcalc.exercises.questions import Exercise, Kind, Sentence, shown
 from bertcalc.exercises.worked_formulas import WorkedLine, worked, worked_wrong
 from bertcalc.formula import CALL_LETTERS
 from bertcalc.forward.outputs import Call
@@ -326,7 +326,7 @@ def test_zeros_at_the_end_of_a_rounded_answer_are_not_known() -> None:
     """110M counts as 1.1e8 does; a number that is written out means itself."""
     subject = Subject(BertConfig())
     tensors = tuple(subject.model().tensors())
-    model = Exercise("model", subject, Said(""), 109_482_240, "parameters", tensors=tensors)
+    model = Exercise("model", subject, Sentence(""), 109_482_240, "parameters", tensors=tensors)
     assert check(model, "110M") == check(model, "1.1e8")
     assert check(model, "110M").state == "rounded"
     assert check(model, "110,000,000").state == check(model, "100M").state == check(model, "111M").state == "wrong"

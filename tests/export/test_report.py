@@ -10,7 +10,7 @@ import pytest
 from bertcalc import ARCHITECTURES, BertConfig, Config
 from bertcalc.explore.quantities import QUANTITIES, Case
 from bertcalc.export.formula_tables import component_table, flops_formula
-from bertcalc.export.report import Evidence, Formulas, Report, html, markdown, report
+from bertcalc.export.report import Report, ReportFormulas, Verification, html, markdown, report
 from bertcalc.export.table import Table
 from bertcalc.subject import Subject
 from tests.examples import sampled
@@ -25,8 +25,8 @@ def report_of(config: Config, architecture: str) -> Report:
     checks = Table("", ("Compared", "ours", "theirs"), (("Tensors", "199", "199"),))
     return report(
         Case(subject, 2, 64),
-        Formulas(component_table(subject, str), flops_formula(subject, 2, 64)),
-        Evidence("The real model agrees & all is well.", checks),
+        ReportFormulas(component_table(subject, str), flops_formula(subject, 2, 64)),
+        Verification("The real model agrees & all is well.", checks),
         name="<b>my</b> model",
         url=LINK,
         language="en",

@@ -7,7 +7,7 @@ from pathlib import Path
 import huggingface_hub
 import pytest
 
-from bertcalc.hub.asking import PLACES
+from bertcalc.hub.hub_workers import PLACES
 from tests.checkpoints.checkpoints import as_google_published, change_config, save
 from tests.hub.hub_server import Server, serving
 

@@ -65,7 +65,7 @@ def test_a_server_that_knows_no_ranges_is_left_as_soon_as_there_is_enough(hub: S
 
 def test_a_renamed_model_is_followed_on_the_hub(hub: Server) -> None:
     hub.answers["some/renamed"] = Answer(307, {"Location": "/some/published/resolve/main/config.json"})
-    model = client._Model("some/renamed")
+    model = client._Requests("some/renamed")
     body = model.get("config.json", 10**6)
     assert body is not None
     assert json.loads(body.data)["model_type"] == "bert"
@@ -123,7 +123,7 @@ def test_what_huggingface_hub_lacks(hub: Server, models: Path) -> None:
     (folder / "model.safetensors").write_bytes(len(header).to_bytes(8, "little") + header + bytes(large))
     hub.ranges = False
     with pytest.raises(InputError, match="a appears twice"):
-        client._Model("some/loose").tensors()
+        client._Requests("some/loose").tensors()
     assert hub.sent < large
     library = huggingface_hub.HfApi(hub.url, token=False)
     assert library.parse_safetensors_file_metadata("some/loose", "model.safetensors").tensors.keys() == {"a"}
@@ -132,7 +132,7 @@ def test_what_huggingface_hub_lacks(hub: Server, models: Path) -> None:
         time.sleep(0.01)
     assert hub.sent > large
     with pytest.raises(InputError, match="the data, which has"):
-        client._Model("some/cut").tensors()
+        client._Requests("some/cut").tensors()
     assert library.parse_safetensors_file_metadata("some/cut", "model.safetensors").tensors
     assert huggingface_hub.constants.SAFETENSORS_MAX_HEADER_LENGTH > LARGEST_HEADER
 
@@ -168,7 +168,7 @@ def test_of_a_body_without_an_end_little_is_read(hub: Server) -> None:
 
 
 def test_the_headers_of_all_shards_together_are_not_too_long(hub: Server) -> None:
-    model = client._Model("some/sharded")
+    model = client._Requests("some/sharded")
     model.left = 1_000
     with pytest.raises(InputError, match="headers of these files have more than 4,000,000 bytes together"):
         model.tensors()

@@ -13,15 +13,15 @@ from streamlit.testing.v1 import AppTest
 from torch.utils.flop_counter import FlopCounterMode
 from transformers.initialization import no_init_weights
 
-from bertcalc.discover import asking, build
+from bertcalc.discover import build, discovery_worker
 from bertcalc.discover.conditions import Condition
 from bertcalc.discover.result import NOT_ASKED, Checked
 from bertcalc.discover.shipped import shipped, shipped_classes
-from bertcalc.discover.steps import Steps
+from bertcalc.discover.size_steps import Steps
 from bertcalc.problem import Problem, wrong
 from bertcalc.server.run_queue import RUN_QUEUE
+from pages.ui.any_model.discovered_formula import formula
 from pages.ui.any_model.export import formula_latex
-from pages.ui.any_model.formula import formula
 from pages.ui.any_model.tensors import tensor_columns
 from pages.ui.export.cells import table_of
 from pages.ui.i18n import catalogue
@@ -347,7 +347,7 @@ def test_progress_says_what_is_done(language: str, monkeypatch: pytest.MonkeyPat
         def empty(self) -> None:
             """Nothing is left."""
 
-    monkeypatch.setattr(asking, "ask", ask)
+    monkeypatch.setattr(discovery_worker, "ask", ask)
     monkeypatch.setattr("streamlit.progress", lambda _share, text: Bar().progress(0, text) or Bar())
     opened(fields='{"n_embd": 24, "n_head": 2}', lang=language)
     translate = catalogue(language).gettext

@@ -10,7 +10,7 @@ from bertcalc.exercises import sheet as documents
 from bertcalc.exercises.draw import LEVELS
 from bertcalc.exercises.generate import KINDS, exercise, sheet
 from pages.ui.i18n import LANGUAGES, catalogue
-from pages.ui.sheet import NUMBERS, ChosenSheet, _fill, printable
+from pages.ui.sheet_view import NUMBERS, ChosenSheet, _fill, printable
 from tests.exercises.test_sheet import check_latex
 from tests.pages.apptest import open_app, texts
 

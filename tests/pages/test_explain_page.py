@@ -16,7 +16,7 @@ from bertcalc.memory.plan import Plan
 from bertcalc.presets import PRESETS, PUBLISHED
 from bertcalc.subject import Subject
 from bertcalc.typed import typed
-from pages.ui.diagnosis.terms import EXAMPLES, TERMS
+from pages.ui.diagnosis.terms_view import EXAMPLES, TERMS
 from pages.ui.diagnosis.total import numbers_to_try
 from tests.examples import examples, sampled
 from tests.markdown import read

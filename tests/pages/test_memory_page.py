@@ -22,7 +22,7 @@ from bertcalc.presets import PRESETS
 from bertcalc.problem import Problem
 from bertcalc.subject import Subject
 from bertcalc.tree.freezing import Freezing
-from pages.ui.memory.stack import AREA_WORDS, COLORS
+from pages.ui.memory.stack_bar import AREA_WORDS, COLORS
 from pages.ui.numbers import scaled, size
 from tests.compute.test_flops import real_flops
 from tests.examples import sampled

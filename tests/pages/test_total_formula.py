@@ -11,7 +11,7 @@ from bertcalc import ARCHITECTURES, AlbertConfig, BertConfig, Config
 from bertcalc.config import POSITION_EMBEDDING_TYPES
 from bertcalc.subject import Subject
 from pages.ui.theme import COLORS
-from pages.ui.total_formula.parts import leaves, total_formula
+from pages.ui.total_formula.formula_parts import leaves, total_formula
 from tests.oracle import Case
 from tests.strategies import cases
 

@@ -7,7 +7,7 @@ import pytest
 import torch
 
 from bertcalc import ARCHITECTURES, BertConfig
-from bertcalc.forward.outputs import Call, Entry, Tensors, possible
+from bertcalc.forward.outputs import Call, Entry, TensorCopies, possible
 from bertcalc.proof import output_proof
 from bertcalc.subject import Subject
 from pages.ui import verdict
@@ -25,8 +25,8 @@ CROSS = BertConfig(
 ALL = Call(3, 4, 5, 7, output_hidden_states=True, output_attentions=True)
 RETURNED = {"logits": torch.zeros(2, 3), "hidden_states": (torch.zeros(2, 4), torch.zeros(2, 4))}
 ENTRIES = [
-    Entry("logits", "float32", (Tensors(1, (2, 3)),)),
-    Entry("hidden_states", "float32", (Tensors(2, (2, 4)),), "tuple"),
+    Entry("logits", "float32", (TensorCopies(1, (2, 3)),)),
+    Entry("hidden_states", "float32", (TensorCopies(2, (2, 4)),), "tuple"),
 ]
 
 
@@ -47,8 +47,8 @@ def test_equal_outputs_agree() -> None:
     [
         ([ENTRIES[0]._replace(name="loss"), ENTRIES[1]], [False, True]),
         ([ENTRIES[0]._replace(dtype="int64"), ENTRIES[1]], [False, True]),
-        ([ENTRIES[0]._replace(tensors=(Tensors(1, (3, 2)),)), ENTRIES[1]], [False, True]),
-        ([ENTRIES[0], ENTRIES[1]._replace(tensors=(Tensors(3, (2, 4)),))], [True, False]),
+        ([ENTRIES[0]._replace(tensors=(TensorCopies(1, (3, 2)),)), ENTRIES[1]], [False, True]),
+        ([ENTRIES[0], ENTRIES[1]._replace(tensors=(TensorCopies(3, (2, 4)),))], [True, False]),
         ([ENTRIES[0], ENTRIES[1]._replace(container="DynamicCache")], [True, False]),
         (ENTRIES[:1], [True, False]),
         ([*ENTRIES, ENTRIES[0]], [True, True, False]),

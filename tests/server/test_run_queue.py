@@ -11,7 +11,7 @@ import pytest
 from streamlit.testing.v1 import AppTest
 
 from bertcalc import BertConfig
-from bertcalc.hub import asking
+from bertcalc.hub import hub_workers
 from bertcalc.proof import tensor_proof
 from bertcalc.server import run_queue
 from bertcalc.server.run_queue import RunQueue
@@ -245,7 +245,7 @@ def test_who_waits_for_another_process_lets_others_pass(room: ModuleType, monkey
     taken: list[bool] = []
     monkeypatch.setattr(room, "RUN_QUEUE", line)
     monkeypatch.setattr(WORKER, "run", lambda *_: taken.append(line.taken))
-    monkeypatch.setattr(asking, "ask", lambda *_: taken.append(line.taken))
+    monkeypatch.setattr(hub_workers, "ask", lambda *_: taken.append(line.taken))
     with line.enter({}):
         oracle.run(int) if room is oracle else bring.ask_hub("a/b")
         assert line.taken

@@ -8,13 +8,13 @@ from typing import Any, NamedTuple
 
 import streamlit as st
 
-from bertcalc.discover import asking
+from bertcalc.discover import discovery_worker
 from bertcalc.discover.compared import WrittenFound, text_of
 from bertcalc.discover.derived import put
 from bertcalc.discover.given import read_fields
 from bertcalc.discover.result import Discovered
 from bertcalc.discover.shipped import shipped, shipped_classes
-from bertcalc.discover.steps import Steps, read, refused, write
+from bertcalc.discover.size_steps import Steps, read, refused, write
 from bertcalc.discover.types import types
 from bertcalc.problem import InputError, Problem
 from bertcalc.text import N_
@@ -86,7 +86,7 @@ class Chosen(NamedTuple):
     model_type: str
     cls: str
     given: dict[str, Any]
-    asked: asking.Asked | None
+    asked: discovery_worker.Asked | None
 
     @property
     def found(self) -> Discovered | None:
@@ -108,9 +108,9 @@ def chosen() -> Chosen:
 
 def of(model_type: str, cls: str, given: dict[str, Any]) -> Chosen:
     """A class of a type, with the discovery, if it is known already."""
-    asked = asking.known(model_type, cls, given)
+    asked = discovery_worker.known(model_type, cls, given)
     if asked is None and not given and (found := shipped(model_type, cls)):
-        asked = asking.Asked(found, "")
+        asked = discovery_worker.Asked(found, "")
     return Chosen(model_type, cls, given, asked)
 
 

@@ -5,7 +5,7 @@ from functools import partial
 
 import streamlit as st
 
-from bertcalc.discover import asking
+from bertcalc.discover import discovery_worker
 from bertcalc.discover.result import Discovered
 from bertcalc.problem import InputError, Problem
 from bertcalc.proof import real_model
@@ -46,7 +46,7 @@ def look(now: Chosen) -> Problem | None:
     return _watched(
         _("Looking for the formula of {cls}").format(cls=now.cls),
         _("The real class is built again and again with other sizes, without weights: this takes some seconds."),
-        partial(asking.ask, now.model_type, now.cls, now.given),
+        partial(discovery_worker.ask, now.model_type, now.cls, now.given),
     )
 
 
@@ -56,11 +56,13 @@ def look_for_flops(now: Chosen) -> Problem | None:
     return _watched(
         _("Looking for the FLOPs of {cls}").format(cls=now.cls),
         _("The real class is run again and again with other sizes, without numbers: this takes up to a minute."),
-        partial(asking.ask_flops, now.model_type, now.cls, now.given, now.asked),
+        partial(discovery_worker.ask_flops, now.model_type, now.cls, now.given, now.asked),
     )
 
 
-def _watched(title: str, why: str, ask: Callable[[asking.Hear, Callable[[], object]], object]) -> Problem | None:
+def _watched(
+    title: str, why: str, ask: Callable[[discovery_worker.Hear, Callable[[], object]], object]
+) -> Problem | None:
     bar = st.progress(0.0, title)
     note = st.empty()
     note.caption(why)

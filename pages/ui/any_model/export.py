@@ -5,7 +5,7 @@ from collections.abc import Mapping
 from bertcalc.discover.parts import NAMES, components, groups
 from bertcalc.discover.result import Discovered
 from bertcalc.discover.written import function, latex
-from pages.ui.export.shown import File, Own
+from pages.ui.export.shown import File, OwnExport
 from pages.ui.export.shown import offer as note
 from pages.ui.i18n import _
 
@@ -17,7 +17,7 @@ def offer(found: Discovered, values: Mapping[str, int]) -> None:
         File(_("Formula, LaTeX"), f"{stem}-formula.tex", "text/x-tex", lambda: formula_latex(found).encode()),
         File(_("Formula, Python"), f"{stem}-parameters.py", "text/x-python", lambda: function(found).encode()),
     )
-    note(Own(stem, () if found.unexplained else files))
+    note(OwnExport(stem, () if found.unexplained else files))
 
 
 def formula_latex(found: Discovered) -> str:

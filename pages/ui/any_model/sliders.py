@@ -6,7 +6,7 @@ from typing import Any
 import streamlit as st
 
 from bertcalc.discover.given import MOST
-from bertcalc.discover.steps import Steps, nearest, refused, stops
+from bertcalc.discover.size_steps import Steps, nearest, refused, stops
 from bertcalc.discover.written import letters, names
 from pages.ui import panel
 from pages.ui.any_model.choice import chosen, give, steps

@@ -8,7 +8,7 @@ import streamlit as st
 from bertcalc.discover.compared import WrittenFound, text_of
 from bertcalc.discover.given import Given, read
 from bertcalc.discover.shipped import with_count
-from bertcalc.discover.steps import write
+from bertcalc.discover.size_steps import write
 from bertcalc.discover.types import types
 from bertcalc.presets import DEFAULT_PRESET
 from bertcalc.problem import InputError

@@ -13,7 +13,7 @@ from bertcalc.checkpoints.checkpoint import Matching, compare, subject_of_shapes
 from bertcalc.checkpoints.chosen import INDEX_SUFFIX, SUFFIX, chosen, weights_of
 from bertcalc.checkpoints.safetensors import LARGEST_HEADER
 from bertcalc.config_json import LARGEST, Described, read, text_of
-from bertcalc.hub import asking, reader
+from bertcalc.hub import hub_workers, reader
 from bertcalc.problem import InputError, Problem
 from bertcalc.server.run_queue import RUN_QUEUE
 from bertcalc.subject import Subject
@@ -111,14 +111,14 @@ def _other_config(repo_id: str, problems: Sequence[Problem]) -> str:
     with suppress(InputError):
         if any(problem.field in ("model_type", "architectures") for problem in problems):
             with st.spinner(_("Asking the Hub ...")), RUN_QUEUE.pause():
-                return asking.ask_config(repo_id, wanted)
+                return hub_workers.ask_config(repo_id, wanted)
     return ""
 
 
 def ask_hub(repo_id: str) -> tuple[Described, Matching]:
     """Read a model from the Hub; other runs go on meanwhile. Raises InputError."""
     with RUN_QUEUE.pause():
-        return asking.ask(repo_id, wanted)
+        return hub_workers.ask(repo_id, wanted)
 
 
 def show_file() -> None:

@@ -14,7 +14,7 @@ from pages.ui.any_model.choice import PAGE
 from pages.ui.any_model.way import link_of
 from pages.ui.batch import Batch
 from pages.ui.compare.comparison import GLANCE, Compared, Comparison
-from pages.ui.compare.glance_chart import OTHER, Cell, Row, glance_bars, glance_frame
+from pages.ui.compare.glance_chart import OTHER, Cell, ModelRow, glance_bars, glance_frame
 from pages.ui.export.shown import draw_chart
 from pages.ui.i18n import _
 from pages.ui.numbers import percent, short, size
@@ -52,7 +52,7 @@ def in_order(comparison: Comparison) -> list[Compared]:
 def draw_models(comparison: Comparison, choice: Choice | None = None) -> None:
     """Draw the chart; on a phone with the chosen quantity only. If ``choice`` is given, a click opens a model."""
     rows = [
-        Row(_named(one), _link(one, choice) if choice else "", cells_of(comparison, one))
+        ModelRow(_named(one), _link(one, choice) if choice else "", cells_of(comparison, one))
         for one in in_order(comparison)
     ]
     shown = GLANCE.index(comparison.measure)

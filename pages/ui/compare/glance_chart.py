@@ -29,7 +29,7 @@ class Cell(NamedTuple):
         return sum(self.pieces.values())
 
 
-class Row(NamedTuple):
+class ModelRow(NamedTuple):
     """A model: its name with its family, the link that opens it, and a figure for each column."""
 
     name: str
@@ -37,7 +37,7 @@ class Row(NamedTuple):
     cells: Sequence[Cell]
 
 
-def glance_frame(titles: Sequence[str], rows: Sequence[Row]) -> Columns:
+def glance_frame(titles: Sequence[str], rows: Sequence[ModelRow]) -> Columns:
     """The data of the chart; the titles are a row above those of the models."""
     found: list[dict[str, Any]] = [
         {"row": "", "order": -1, "column": at, "end": float(at), "label": title, "head": True}

@@ -12,7 +12,7 @@ from bertcalc.forward.steps import Step
 from bertcalc.subject import Subject
 from bertcalc.text import N_
 from pages.ui.batch import choose_batch
-from pages.ui.call import ENCODER_SEQUENCE_LENGTH, NUM_CHOICES
+from pages.ui.call_controls import ENCODER_SEQUENCE_LENGTH, NUM_CHOICES
 from pages.ui.controls import Select, show_problem, view
 from pages.ui.i18n import _
 from pages.ui.sidebar import Choice

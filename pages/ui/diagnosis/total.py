@@ -10,7 +10,7 @@ import streamlit as st
 from bertcalc.arithmetic import LONGEST
 from bertcalc.config import letters
 from bertcalc.diagnosis.cause_formulas import count_formula
-from bertcalc.diagnosis.diagnose import Diagnosis, Elsewhere, Match, Miscounted, Own, diagnose, told_apart
+from bertcalc.diagnosis.diagnose import Diagnosis, Elsewhere, Match, Miscounted, OwnPart, diagnose, told_apart
 from bertcalc.diagnosis.known import (
     HAND_COUNTS,
     PUBLISHED_CONFIGS,
@@ -179,7 +179,7 @@ def _show_hand_count(subject: Subject, hand: HandCount, miscounted: Miscounted, 
         st.button(_("Use {preset}").format(preset=hand.preset), on_click=take_preset, args=(hand.preset,))
 
 
-def _show_own(subject: Subject, found: Sequence[Own]) -> None:
+def _show_own(subject: Subject, found: Sequence[OwnPart]) -> None:
     """Show the parts of the present model with this count, with formulas."""
     reading = found[0].reading
     layers = subject.config.num_hidden_layers

@@ -10,7 +10,7 @@ from bertcalc import config_json
 from bertcalc.explore.quantities import Case
 from bertcalc.export.formats import csv_text, latex_text, markdown_text
 from bertcalc.export.formula_tables import component_table, flops_formula
-from bertcalc.export.report import Evidence, Formulas, Report, html, markdown, report
+from bertcalc.export.report import Report, ReportFormulas, Verification, html, markdown, report
 from bertcalc.export.snippet import snippet
 from bertcalc.export.table import Table
 from bertcalc.proof import real_model, tensor_proof
@@ -101,24 +101,30 @@ def _config(appearance: str) -> dict[str, Any]:
 
 def _report(choice: Choice, batch: Batch, place: Origin, _: Translate) -> Report:
     subject = choice.subject
-    formulas = Formulas(component_table(subject, _), flops_formula(subject, *batch))
+    formulas = ReportFormulas(component_table(subject, _), flops_formula(subject, *batch))
     changed = choice != preset_of(choice)
     words = _("{architecture} from {preset}, with fields changed") if changed else _("{architecture} of {preset}")
     name = words.format(architecture=choice.architecture, preset=choice.preset)
     return report(
-        Case(subject, *batch), formulas, _evidence(subject, _), name=name, url=place.url, language=place.language, _=_
+        Case(subject, *batch),
+        formulas,
+        _verification(subject, _),
+        name=name,
+        url=place.url,
+        language=place.language,
+        _=_,
     )
 
 
-def _evidence(subject: Subject, _: Translate) -> Evidence:
+def _verification(subject: Subject, _: Translate) -> Verification:
     """The verdict of the comparison with the real model, which is built for the report."""
     if not real_model.installed():
-        return Evidence(_("Not compared with the real model, as torch and transformers are not installed here."))
+        return Verification(_("Not compared with the real model, as torch and transformers are not installed here."))
     compared = real_model.buildable(subject)
     try:
         result = answer(tensor_proof.prove, compared)
     except (SlowError, StoppedError, MemoryError):
-        return Evidence(_("Not compared with the real model, as PyTorch gave no answer."))
+        return Verification(_("Not compared with the real model, as PyTorch gave no answer."))
     versions = _(", ").join(f"{name} {version}" for name, version in result.versions.items())
     verdict = f"{in_words(subject, result, _)} ({versions})"
     if compared != subject:
@@ -136,7 +142,7 @@ def _evidence(subject: Subject, _: Translate) -> Evidence:
         if check.name not in kinds or not check.agrees
     )
     columns = (_("Compared"), "bertcalc", "transformers", _("Verdict"))
-    return Evidence(verdict, Table(_("What was compared, and the verdicts"), columns, rows))
+    return Verification(verdict, Table(_("What was compared, and the verdicts"), columns, rows))
 
 
 def stem_of(choice: Choice) -> str:

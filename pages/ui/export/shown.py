@@ -33,7 +33,7 @@ class File(NamedTuple):
     make: Callable[[], bytes]
 
 
-class Own(NamedTuple):
+class OwnExport(NamedTuple):
     """The export of a page with its own model instead of the session's: the beginning of file names, and files."""
 
     stem: str
@@ -46,14 +46,14 @@ def begin() -> None:
     st.session_state["own files"] = None
 
 
-def offer(own: Own) -> None:
+def offer(own: OwnExport) -> None:
     """Set the export of a page with its own model."""
     st.session_state["own files"] = own
 
 
-def own() -> Own | None:
+def own() -> OwnExport | None:
     """The export of the page's own model, if it has one."""
-    found: Own | None = st.session_state.get("own files")
+    found: OwnExport | None = st.session_state.get("own files")
     return found
 
 

@@ -33,7 +33,7 @@ from pages.ui.compare.glance import draw_models
 from pages.ui.compute.count import Count
 from pages.ui.compute.forward import show_figures, show_parts
 from pages.ui.diagnosis.cause_words import describe
-from pages.ui.diagnosis.terms import show_in_short
+from pages.ui.diagnosis.terms_view import show_in_short
 from pages.ui.formulas import node_formula
 from pages.ui.i18n import _
 from pages.ui.metrics import show_metric

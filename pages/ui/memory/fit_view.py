@@ -12,7 +12,7 @@ from pages.ui.formulas import aligned
 from pages.ui.i18n import _, in_a_row
 from pages.ui.memory.peak_view import NOT_COUNTED, loop
 from pages.ui.memory.run import Run
-from pages.ui.memory.stack import Stack, show_bar
+from pages.ui.memory.stack_bar import DeviceUse, show_bar
 from pages.ui.metrics import show_metrics
 from pages.ui.numbers import percent, size
 from pages.ui.present import presenting
@@ -42,7 +42,7 @@ def show_fit(run: Run, how: Plan | Inference, device: Device, answer: DeltaGener
     start = run.of_preset()
     before = peak(start.subject, how, *start.batch).areas if start else {}
     formulas = {area: plain(formula.expression) for area, formula in found.formulas.items()}
-    show_bar(run.choice, Stack(found.areas, before, formulas, device))
+    show_bar(run.choice, DeviceUse(found.areas, before, formulas, device))
     if presenting():
         st.latex(aligned([_solved("S", length, device)]))
         return

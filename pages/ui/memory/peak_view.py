@@ -20,7 +20,7 @@ from pages.ui.controls import Fold
 from pages.ui.export.shown import draw_chart
 from pages.ui.i18n import _, in_a_row
 from pages.ui.memory.run import Run
-from pages.ui.memory.stack import AREA_WORDS
+from pages.ui.memory.stack_bar import AREA_WORDS
 from pages.ui.memory.step_chart import step_areas, step_frame
 from pages.ui.metrics import show_metrics
 from pages.ui.numbers import percent, scaled, signed, size, unbroken

@@ -10,7 +10,7 @@ from bertcalc.memory.peak import Moment
 from bertcalc.memory.tape import AREAS, Area, Phase
 from pages.ui.charts import FONT, SMALL, Spec, colored, figures_axis, having, inside, spec_of, tooltip
 from pages.ui.columns import Columns, number, of_rows
-from pages.ui.memory.stack import COLORS, legend
+from pages.ui.memory.stack_bar import COLORS, legend
 from pages.ui.numbers import size
 from pages.ui.theme import INK
 

@@ -1,4 +1,4 @@
-// Draw the parts of parts.py, and show the tip of the term or letter that is pointed at, tapped or focused.
+// Draw the parts of formula_parts.py, and show the tip of the term or letter that is pointed at, tapped or focused.
 
 const drawn = new WeakMap();
 

@@ -5,7 +5,7 @@ from typing import Any
 from bertcalc.subject import Subject
 from pages.ui.component import component
 from pages.ui.theme import colors
-from pages.ui.total_formula.parts import total_formula
+from pages.ui.total_formula.formula_parts import total_formula
 
 _component = component("total_formula", "dom.js", "total_formula/formula.css", "total_formula/formula.js")
 
@@ -15,5 +15,5 @@ def show_total_formula(subject: Subject) -> None:
 
 
 def draw_formula(data: dict[str, Any]) -> None:
-    """Draw a formula from its parts (see parts.py)."""
+    """Draw a formula from its parts (see formula_parts.py)."""
     _component(data=data, key="total-formula")

@@ -11,8 +11,8 @@ from math import prod
 from typing import NamedTuple
 
 from bertcalc.discover.build import Shape
-from bertcalc.discover.fit import Fit, Values, fit
 from bertcalc.discover.lab import Sample
+from bertcalc.discover.polynomial_fit import Fit, Values, fit
 from bertcalc.problem import Problem
 from bertcalc.text import N_
 

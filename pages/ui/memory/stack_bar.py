@@ -38,7 +38,7 @@ COLORS: dict[str, dict[Area, str]] = {
 _FREE = {"light": "#dfe3ea", "dark": "#363d4a"}  # the part of a device's memory that is kept free
 
 
-class Stack(NamedTuple):
+class DeviceUse(NamedTuple):
     """The used parts of a device's memory with their formulas, and the preset's parts."""
 
     parts: Mapping[Area, int]
@@ -47,16 +47,16 @@ class Stack(NamedTuple):
     device: Device
 
 
-def show_bar(choice: Choice, stack: Stack) -> None:
+def show_bar(choice: Choice, use: DeviceUse) -> None:
     """Show the parts as one stacked bar with marks at the preset's total and at the limit, and a legend below."""
-    now, was, device = sum(stack.parts.values()), sum(stack.before.values()), stack.device
+    now, was, device = sum(use.parts.values()), sum(use.before.values()), use.device
     end = kept("fit", (choice.preset, choice.architecture, device), max(was, device.num_bytes), now)
     words = (_("Bytes"), _("Size"), _("Share"), _("Formula"))
-    inks = [(_(AREA_WORDS[area]), COLORS[appearance()][area]) for area, count in stack.parts.items() if count]
+    inks = [(_(AREA_WORDS[area]), COLORS[appearance()][area]) for area, count in use.parts.items() if count]
     if device.kept_free:
         inks.append((_("kept free"), _FREE[appearance()]))
     draw_chart(
-        bar_frame(stack, choice.preset, end),
+        bar_frame(use, choice.preset, end),
         stacked_bar(appearance(), words, tuple(inks)),
         numbers={"name": _("Part"), "bytes": _("Bytes"), "share": _("Share"), "formula": _("Formula")},
         alt=_("The parts in proportion"),
@@ -66,23 +66,23 @@ def show_bar(choice: Choice, stack: Stack) -> None:
         st.caption(text.format(preset=choice.preset, size=size(was), difference=signed(now - was, size)))
 
 
-def bar_frame(stack: Stack, preset: str, end: int) -> Columns:
+def bar_frame(use: DeviceUse, preset: str, end: int) -> Columns:
     """The data of the bar: a row for each part, for each mark ("limit" and "was"), and for the end of the axis.
 
     The memory that is kept free is at the end of the device, below the parts if these overlap it.
     """
     rows: list[dict[str, Any]] = []
-    whole, at, device = sum(stack.parts.values()), 0, stack.device
-    for part, count in stack.parts.items():
+    whole, at, device = sum(use.parts.values()), 0, use.device
+    for part, count in use.parts.items():
         if count:
             name, share = _(AREA_WORDS[part]), percent(count, whole)
             rows.append(
                 {"part": part, "name": name, "bytes": number(count), "start": float(at), "end": float(at + count)}
-                | {"exact": f"{count:,}", "size": size(count), "share": share, "formula": stack.formulas.get(part, "")}
+                | {"exact": f"{count:,}", "size": size(count), "share": share, "formula": use.formulas.get(part, "")}
                 | {"label": f"{name} {share}", "width": ems(f"{name} {share}")}
             )
         at += count
-    was = sum(stack.before.values())
+    was = sum(use.before.values())
     marks = (("limit", _("Usable memory"), device.usable), ("was", preset, was if was != whole else 0))
     rows += [
         {mark: float(count), "name": name, "exact": f"{count:,}", "size": size(count)}

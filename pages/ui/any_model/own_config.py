@@ -6,7 +6,7 @@ import streamlit as st
 
 from bertcalc.config_json import LARGEST
 from bertcalc.discover.given import read
-from bertcalc.hub import asking, reader
+from bertcalc.hub import hub_workers, reader
 from bertcalc.problem import InputError
 from bertcalc.server.run_queue import RUN_QUEUE
 from bertcalc.text import N_
@@ -73,7 +73,7 @@ def _take_hub() -> None:
     """Ask the Hub for a config.json; other runs go on meanwhile."""
     try:
         with st.spinner(_("Asking the Hub ...")), RUN_QUEUE.pause():
-            text = asking.ask_config(st.session_state["any repo"].strip(), wanted)
+            text = hub_workers.ask_config(st.session_state["any repo"].strip(), wanted)
     except InputError as error:
         st.session_state["any problems"] = error.problems
     else:

@@ -11,7 +11,7 @@ from bertcalc.exercises import generate
 from bertcalc.exercises import sheet as documents
 from bertcalc.exercises.answers import Verdict, check
 from bertcalc.exercises.draw import LEVELS, Level
-from bertcalc.exercises.questions import TITLES, Exercise, Said
+from bertcalc.exercises.questions import TITLES, Exercise, Sentence
 from bertcalc.exercises.sheet import Sheet, WrittenExercise
 from bertcalc.exercises.worked_formulas import WorkedLine, worked, worked_wrong
 from bertcalc.families import FAMILIES, family_of
@@ -210,7 +210,7 @@ def _show_verdict(verdict: Verdict) -> None:
         st.error(in_a_row([_("**Not yet.**"), *said]), icon=":material/close:")
 
 
-def _fill(_: Translate, said: Said, *, plain: bool = False) -> str:
+def _fill(_: Translate, said: Sentence, *, plain: bool = False) -> str:
     """Translate a sentence and fill in its values, which with ``plain`` are somebody's text, not Markdown."""
     values = {name: _(value) if value else value for name, value in said.values.items()}
     if plain:

@@ -20,7 +20,7 @@ from typing import Any, NamedTuple
 from bertcalc.discover.build import Ended, Refused
 from bertcalc.discover.given import structure
 from bertcalc.discover.result import NOT_ASKED, Discovered, of_json
-from bertcalc.discover.steps import more_than_shown
+from bertcalc.discover.size_steps import more_than_shown
 from bertcalc.problem import InputError, Problem, wrong
 from bertcalc.text import N_
 from bertcalc.worker import LOOK, SlowError, StoppedError, Worker, tell
@@ -36,7 +36,7 @@ _LONGEST = 60_000  # characters of a printed tree
 
 WORKER = Worker(SECONDS + STARTING, nice=10)
 atexit.register(WORKER.kill)
-_FOUND: OrderedDict[tuple[str, str, str], "Asked | Said"] = OrderedDict()
+_FOUND: OrderedDict[tuple[str, str, str], "Asked | Refusal"] = OrderedDict()
 _LOCK = threading.Lock()
 _TURN = threading.Lock()  # held for the reader whose model is discovered
 _WAITING: set[int] = set()  # threads that wait to ask for parameters
@@ -52,7 +52,7 @@ class Asked(NamedTuple):
     tree: str
 
 
-class Said(NamedTuple):
+class Refusal(NamedTuple):
     """Why there is no result, and until when that answer is repeated."""
 
     problems: tuple[Problem, ...]
@@ -96,7 +96,7 @@ def ask(model_type: str, cls: str, given: Mapping[str, Any], hear: Hear, wanted:
         try:
             asked = _discover(model_type, cls, given, hear, wanted)
         except InputError as error:
-            _keep(key, Said(error.problems, time.monotonic() + AGAIN))
+            _keep(key, Refusal(error.problems, time.monotonic() + AGAIN))
             raise
         _keep(key, asked)
         return asked
@@ -187,7 +187,7 @@ def _refusals() -> Iterator[None]:
         raise
 
 
-def _keep(key: tuple[str, str, str], answer: "Asked | Said") -> None:
+def _keep(key: tuple[str, str, str], answer: "Asked | Refusal") -> None:
     with _LOCK:
         _FOUND[key] = answer
         while len(_FOUND) > _KEPT:
@@ -245,7 +245,7 @@ def limit_memory() -> None:
 def _printed(model_type: str, cls: str, given: Mapping[str, Any]) -> str:
     """Return the text of print(model); "" if it is too long or the model cannot be built."""
     from bertcalc.discover.build import config_class, made, model_class, quiet
-    from bertcalc.discover.fields import configured
+    from bertcalc.discover.recipe import configured
 
     with suppress(Exception), quiet():  # transformers raises exceptions of all types
         real = model_class(cls)

@@ -9,7 +9,7 @@ from typing import Any
 
 import pytest
 
-from bertcalc.discover import asking
+from bertcalc.discover import discovery_worker
 from bertcalc.discover.build import Refused
 from bertcalc.discover.result import NOT_ASKED
 from bertcalc.discover.shipped import shipped
@@ -21,13 +21,13 @@ def nobody() -> None:
     """A reader who stays."""
 
 
-def ask(model_type: str, cls: str, **given: Any) -> asking.Asked:
-    return asking.ask(model_type, cls, given, lambda *_said: None, nobody)
+def ask(model_type: str, cls: str, **given: Any) -> discovery_worker.Asked:
+    return discovery_worker.ask(model_type, cls, given, lambda *_said: None, nobody)
 
 
 def test_it_says_what_it_does_and_finds_what_is_shipped() -> None:
     heard: list[tuple[str, int, int]] = []
-    asked = asking.ask("gpt2", "GPT2LMHeadModel", {}, lambda *said: heard.append(said), nobody)
+    asked = discovery_worker.ask("gpt2", "GPT2LMHeadModel", {}, lambda *said: heard.append(said), nobody)
     there = shipped("gpt2", "GPT2LMHeadModel")
     assert there is not None
     assert (asked.found.total, asked.found.parameters) == (there.total, there.parameters)
@@ -35,8 +35,8 @@ def test_it_says_what_it_does_and_finds_what_is_shipped() -> None:
     assert heard[0] == ("imports", 0, 0)
     assert {"n_embd", "formulas", "fresh configurations", "conditions"} <= {what for what, _done, _of in heard}
     assert all(0 <= done <= of for _what, done, of in heard)
-    assert asking.known("gpt2", "GPT2LMHeadModel", {}) is asked
-    assert asking.known("gpt2", "GPT2LMHeadModel", {"n_layer": 3}) is None
+    assert discovery_worker.known("gpt2", "GPT2LMHeadModel", {}) is asked
+    assert discovery_worker.known("gpt2", "GPT2LMHeadModel", {"n_layer": 3}) is None
 
 
 @pytest.mark.parametrize(
@@ -65,29 +65,29 @@ def test_flops_are_found_for_what_is_known_and_kept() -> None:
     asked = ask("gpt2", "GPT2Model", **given)
     assert asked.found.compute is None
 
-    def look() -> asking.Asked:
-        return asking.ask_flops("gpt2", "GPT2Model", given, asked, lambda *_said: None, nobody)
+    def look() -> discovery_worker.Asked:
+        return discovery_worker.ask_flops("gpt2", "GPT2Model", given, asked, lambda *_said: None, nobody)
 
     there = look()
     assert there.found.compute is not None
     assert (there.tree, there.found.total) == (asked.tree, asked.found.total)
-    assert asking.known("gpt2", "GPT2Model", given) is there is look()
+    assert discovery_worker.known("gpt2", "GPT2Model", given) is there is look()
 
 
 def test_who_waits_for_the_same_has_it_with_the_first_and_may_leave(monkeypatch: pytest.MonkeyPatch) -> None:
     class Left(BaseException):
         """As Streamlit ends a run."""
 
-    began, discovered = threading.Event(), asking._discover
+    began, discovered = threading.Event(), discovery_worker._discover
     calls: list[str] = []
 
-    def discover(model_type: str, *rest: Any) -> asking.Asked:
+    def discover(model_type: str, *rest: Any) -> discovery_worker.Asked:
         calls.append(model_type)
         began.set()
         time.sleep(0.5)
         return discovered(model_type, *rest)
 
-    monkeypatch.setattr(asking, "_discover", discover)
+    monkeypatch.setattr(discovery_worker, "_discover", discover)
     with ThreadPoolExecutor() as pool:
         first, second = (pool.submit(ask, "gpt2", "GPT2Model", n_layer=5) for _reader in range(2))
         began.wait()
@@ -97,12 +97,12 @@ def test_who_waits_for_the_same_has_it_with_the_first_and_may_leave(monkeypatch:
             raise Left
 
         with pytest.raises(Left):
-            asking.ask("llama", "LlamaModel", {}, lambda what, *_more: heard.append(what), leave)
+            discovery_worker.ask("llama", "LlamaModel", {}, lambda what, *_more: heard.append(what), leave)
         assert heard == [""]  # that it waits
         assert first.result() is second.result()
     assert calls == ["gpt2"]
-    monkeypatch.setattr(asking, "PATIENCE", 0.0)
-    with asking._TURN, pytest.raises(InputError, match="Other readers'"):
+    monkeypatch.setattr(discovery_worker, "PATIENCE", 0.0)
+    with discovery_worker._TURN, pytest.raises(InputError, match="Other readers'"):
         ask("llama", "LlamaModel")
 
 
@@ -122,7 +122,7 @@ def counted(monkeypatch: pytest.MonkeyPatch, result: Any) -> list[Any]:
             raise result
         return result(function) if callable(result) else result
 
-    monkeypatch.setattr(asking.WORKER, "listen", listen)
+    monkeypatch.setattr(discovery_worker.WORKER, "listen", listen)
     return calls
 
 
@@ -132,12 +132,12 @@ def test_what_was_refused_is_refused_again_at_once(monkeypatch: pytest.MonkeyPat
         case = ("gpt2", "GPT2Model", {"n_layer": 3, "n_inner": number})
         first, second = (refusal(*case) for _time in range(2))
         assert first == second
-        assert calls == [asking.discovered]
-        assert asking.known(*case) is None
+        assert calls == [discovery_worker.discovered]
+        assert discovery_worker.known(*case) is None
 
 
 def test_after_a_while_it_is_tried_again(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(asking, "AGAIN", 0.0)
+    monkeypatch.setattr(discovery_worker, "AGAIN", 0.0)
     calls = counted(monkeypatch, SlowError())
     for _time in range(2):
         refusal("gpt2", "GPT2Model", {"n_layer": 3, "n_inner": 98})
@@ -146,8 +146,8 @@ def test_after_a_while_it_is_tried_again(monkeypatch: pytest.MonkeyPatch) -> Non
 
 def test_that_others_are_served_is_no_refusal(monkeypatch: pytest.MonkeyPatch) -> None:
     case = ("gpt2", "GPT2Model", {"n_layer": 3, "n_inner": 99})
-    with asking._TURN, monkeypatch.context() as impatient:
-        impatient.setattr(asking, "PATIENCE", 0.0)
+    with discovery_worker._TURN, monkeypatch.context() as impatient:
+        impatient.setattr(discovery_worker, "PATIENCE", 0.0)
         assert "Other readers'" in refusal(*case)
     calls = counted(monkeypatch, SlowError())
     assert "no formula was found" in refusal(*case)
@@ -157,29 +157,29 @@ def test_that_others_are_served_is_no_refusal(monkeypatch: pytest.MonkeyPatch) -
 def test_flops_give_way_to_who_asks_for_parameters(monkeypatch: pytest.MonkeyPatch) -> None:
     found = shipped("gpt2", "GPT2LMHeadModel")
     assert found is not None
-    began, asked = threading.Event(), asking.Asked(replace(found, compute=None, no_flops=NOT_ASKED), "")
+    began, asked = threading.Event(), discovery_worker.Asked(replace(found, compute=None, no_flops=NOT_ASKED), "")
     stopped: list[bool] = []
 
     def answer(function: Any) -> Any:
-        if function is asking.discovered:
+        if function is discovery_worker.discovered:
             return found.json(), ""
         if not stopped:  # the first search takes forever
             began.set()
             while True:
-                asking.WORKER.wanted()
+                discovery_worker.WORKER.wanted()
                 time.sleep(0.01)
         return found.json()
 
-    monkeypatch.setattr(asking.WORKER, "stop", lambda: stopped.append(True))
+    monkeypatch.setattr(discovery_worker.WORKER, "stop", lambda: stopped.append(True))
     calls = counted(monkeypatch, answer)
     case: tuple[str, str, dict[str, Any]] = ("gpt2", "GPT2LMHeadModel", {"n_inner": 3})
     with ThreadPoolExecutor() as pool:
-        flops = pool.submit(asking.ask_flops, *case, asked, lambda *_said: None, nobody)
+        flops = pool.submit(discovery_worker.ask_flops, *case, asked, lambda *_said: None, nobody)
         assert began.wait(9)
         assert ask("gpt2", "GPT2LMHeadModel", n_inner=4).found == found
         assert flops.result().found.compute == found.compute
-    assert calls == [asking.computed, asking.discovered, asking.computed]
-    assert (stopped, asking._WAITING) == ([True], set())
+    assert calls == [discovery_worker.computed, discovery_worker.discovered, discovery_worker.computed]
+    assert (stopped, discovery_worker._WAITING) == ([True], set())
 
 
 def test_flops_that_gave_way_too_often_say_so(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -187,25 +187,25 @@ def test_flops_that_gave_way_too_often_say_so(monkeypatch: pytest.MonkeyPatch) -
     assert found is not None
 
     def interrupted(_function: Any) -> Any:
-        asking._WAITING.add(0)
+        discovery_worker._WAITING.add(0)
         try:
-            asking.WORKER.wanted()
+            discovery_worker.WORKER.wanted()
         finally:
-            asking._WAITING.discard(0)
+            discovery_worker._WAITING.discard(0)
 
-    monkeypatch.setattr(asking.WORKER, "stop", lambda: None)
+    monkeypatch.setattr(discovery_worker.WORKER, "stop", lambda: None)
     calls = counted(monkeypatch, interrupted)
-    asked = asking.Asked(replace(found, compute=None, no_flops=NOT_ASKED), "")
+    asked = discovery_worker.Asked(replace(found, compute=None, no_flops=NOT_ASKED), "")
     with pytest.raises(InputError, match="Other readers'"):
-        asking.ask_flops("gpt2", "GPT2LMHeadModel", {"n_inner": 5}, asked, lambda *_said: None, nobody)
+        discovery_worker.ask_flops("gpt2", "GPT2LMHeadModel", {"n_inner": 5}, asked, lambda *_said: None, nobody)
     assert len(calls) == 3
 
 
 def test_the_process_is_offline_and_has_little_memory() -> None:
     ask("gpt2", "GPT2Model", n_layer=2)
-    assert asking.WORKER.run(os.getenv, "HF_HUB_OFFLINE") == "1"
+    assert discovery_worker.WORKER.run(os.getenv, "HF_HUB_OFFLINE") == "1"
     with pytest.raises(MemoryError):
-        asking.WORKER.run(bytearray, 2 * asking.BYTES)
+        discovery_worker.WORKER.run(bytearray, 2 * discovery_worker.BYTES)
 
 
 # The last of all: the process ends, and takes seconds to start again.
@@ -217,11 +217,11 @@ def test_a_reader_who_leaves_ends_it() -> None:
         raise Left
 
     ask("gpt2", "GPT2Model", n_layer=2)
-    before = asking.WORKER._process
+    before = discovery_worker.WORKER._process
     assert before is not None
     heard: list[str] = []
     with pytest.raises(Left):
-        asking.ask(
+        discovery_worker.ask(
             "deepseek_v3", "DeepseekV3Model", {"num_hidden_layers": 9}, lambda what, *_more: heard.append(what), leave
         )
     assert "conditions" not in heard  # which is looked for at the end
@@ -229,6 +229,6 @@ def test_a_reader_who_leaves_ends_it() -> None:
 
 
 def test_it_takes_no_longer_than_its_time(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(asking.WORKER, "limit", 0.5)
+    monkeypatch.setattr(discovery_worker.WORKER, "limit", 0.5)
     with pytest.raises(InputError, match="no formula was found"):
         ask("swin", "SwinModel", depths=[1000] * 4)

@@ -14,7 +14,7 @@ from pathlib import Path
 
 import pytest
 
-from bertcalc.hub import asking
+from bertcalc.hub import hub_workers
 from bertcalc.problem import InputError
 from tests.hub.hub_server import Server, slow_body, slow_headers
 from tests.pages.apptest import ROOT
@@ -35,13 +35,13 @@ def patient(hub: Server) -> None:
 
 
 def limit(monkeypatch: pytest.MonkeyPatch, seconds: float) -> None:
-    for place in asking.PLACES:
+    for place in hub_workers.PLACES:
         monkeypatch.setattr(place, "limit", seconds)
 
 
 def said(name: str) -> str:
     with pytest.raises(InputError) as caught:
-        asking.ask(name, stay)
+        hub_workers.ask(name, stay)
     return str(caught.value)
 
 
@@ -56,12 +56,12 @@ def both_taken() -> Iterator[Callable[[], None]]:
 
     def read() -> None:
         with pytest.raises(OtherError):
-            asking.ask("some/headers", leave)
+            hub_workers.ask("some/headers", leave)
 
-    threads = [threading.Thread(target=read) for _place in asking.PLACES]
+    threads = [threading.Thread(target=read) for _place in hub_workers.PLACES]
     for thread in threads:
         thread.start()
-    while not asking._FREE.empty():
+    while not hub_workers._FREE.empty():
         time.sleep(0.02)
     yield told.set
     told.set()
@@ -70,7 +70,7 @@ def both_taken() -> Iterator[Callable[[], None]]:
 
 
 def test_what_is_found_is_read_elsewhere(hub: Server) -> None:
-    reading, comparison = asking.ask("some/published", stay)
+    reading, comparison = hub_workers.ask("some/published", stay)
     assert reading.architecture == comparison.subject.architecture == "BertForMaskedLM"
     assert comparison.complete
     assert said("some/nothing") == "some/nothing is not on the Hub, or it is not public."
@@ -87,11 +87,11 @@ def test_who_sends_slowly_is_given_up_in_time(name: str, monkeypatch: pytest.Mon
 def test_a_third_reader_is_told_that_others_read_and_reads_when_they_have_done(
     both_taken: Callable[[], None], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(asking, "PATIENCE", 0.2)
+    monkeypatch.setattr(hub_workers, "PATIENCE", 0.2)
     assert said("some/published") == "Others are reading from the Hub right now: try again in a moment."
     both_taken()
-    monkeypatch.setattr(asking, "PATIENCE", 20)
-    assert asking.ask("some/published", stay)[1].complete
+    monkeypatch.setattr(hub_workers, "PATIENCE", 20)
+    assert hub_workers.ask("some/published", stay)[1].complete
 
 
 def test_who_leaves_makes_room_at_once(hub: Server) -> None:
@@ -102,9 +102,9 @@ def test_who_leaves_makes_room_at_once(hub: Server) -> None:
     for _leaving in range(3):
         left = len(hub.asked)
         with pytest.raises(OtherError):
-            asking.ask("some/headers", leave)
+            hub_workers.ask("some/headers", leave)
     began = time.monotonic()
-    assert asking.ask("some/published", stay)[1].complete
+    assert hub_workers.ask("some/published", stay)[1].complete
     assert time.monotonic() - began < 10
 
 
@@ -113,14 +113,14 @@ def test_who_leaves_the_line_takes_no_place(both_taken: object) -> None:
         raise OtherError
 
     with pytest.raises(OtherError):
-        asking.ask("some/published", leave)
+        hub_workers.ask("some/published", leave)
 
 
 def test_a_process_that_is_stopped_is_said(hub: Server) -> None:
     def stop() -> None:
         while not hub.asked:
             time.sleep(0.02)
-        (process,) = (place._process for place in asking.PLACES if place._process)
+        (process,) = (place._process for place in hub_workers.PLACES if place._process)
         os.kill(process.pid, signal.SIGKILL)
 
     with ExitStack() as ends:
@@ -128,13 +128,13 @@ def test_a_process_that_is_stopped_is_said(hub: Server) -> None:
         thread.start()
         ends.callback(thread.join)
         assert said("some/headers") == "The process that reads from the Hub was stopped: try again."
-    assert asking.ask("some/published", stay)[1].complete
+    assert hub_workers.ask("some/published", stay)[1].complete
 
 
 def test_a_server_that_ends_waits_for_nobody(hub: Server) -> None:
     program = (
-        "import sys, threading; from bertcalc.hub import asking;"
-        "threading.Thread(target=asking.PLACES[0].run, args=(asking.reader.find, 'some/headers'), daemon=True).start();"
+        "import sys, threading; from bertcalc.hub.hub_workers import PLACES, reader;"
+        "threading.Thread(target=PLACES[0].run, args=(reader.find, 'some/headers'), daemon=True).start();"
         "sys.stdin.read()"
     )
     with subprocess.Popen([sys.executable, "-c", program], cwd=ROOT, stdin=subprocess.PIPE) as server:
@@ -152,6 +152,6 @@ def test_little_comes_back_of_many_tensors(models: Path) -> None:
     empty = {"dtype": "F32", "shape": [0], "data_offsets": [0, 0]}
     header = json.dumps({f"{one}": empty for one in range(50_000)}).encode()
     (folder / "model.safetensors").write_bytes(len(header).to_bytes(8, "little") + header)
-    found = asking.ask("some/many", stay)
+    found = hub_workers.ask("some/many", stay)
     assert found[1].groups["other"].tensors == 50_000
     assert len(pickle.dumps(found)) < 20_000

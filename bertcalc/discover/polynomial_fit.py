@@ -33,7 +33,7 @@ def symbol(field: str) -> Any:
 # Each of the following classes has its value at some sizes, and its SymPy expression.
 
 
-class Step(NamedTuple):
+class Rounding(NamedTuple):
     """⌊(factor · field + plus - less) / by⌋, or rounded up, to a power; ``less`` is a field or ""."""
 
     field: str
@@ -73,12 +73,12 @@ class Bound(NamedTuple):
         return (sympy.Max if self.larger else sympy.Min)(symbol(self.field), other)
 
 
-class Term(NamedTuple):
-    """A product of fields, divided by others, times a step or a bound."""
+class FittedTerm(NamedTuple):
+    """A product of fields, divided by others, times a rounded quotient or a bound."""
 
     times: tuple[str, ...] = ()
     over: tuple[str, ...] = ()
-    special: Step | Bound | None = None
+    special: Rounding | Bound | None = None
 
     def has(self, field: str) -> bool:
         return field in (*self.times, *self.over, *(self.special or ()))
@@ -96,15 +96,15 @@ class Term(NamedTuple):
 class Fit:
     """A sum of terms, each with its coefficient; the constant is the term without fields."""
 
-    def __init__(self, terms: Sequence[tuple[Fraction, Term]]) -> None:
+    def __init__(self, terms: Sequence[tuple[Fraction, FittedTerm]]) -> None:
         self.terms = tuple((coefficient, term) for coefficient, term in terms if coefficient)
 
     def value(self, values: Values) -> Fraction:
         """Its value, a fraction where a field does not divide as in the samples."""
         return sum((coefficient * term.value(values) for coefficient, term in self.terms), Fraction())
 
-    def specials(self) -> list[Step | Bound]:
-        """Its steps and bounds."""
+    def specials(self) -> list[Rounding | Bound]:
+        """Its rounded quotients and bounds."""
         return [term.special for _coefficient, term in self.terms if term.special]
 
     @cached_property
@@ -122,7 +122,7 @@ def fit(samples: Sequence[Values], numbers: Sequence[int], *, counting: bool = F
     else sizes rounded up to a multiple. The formula is right for the samples; for other sizes, the caller has to check.
     """
     if len(set(numbers)) == 1:
-        return Fit([(Fraction(numbers[0]), Term())])
+        return Fit([(Fraction(numbers[0]), FittedTerm())])
     known = _alone(samples, numbers)
     if known and _determined(known, samples, numbers) and (found := _of(known, samples, numbers, counting)):
         return found
@@ -131,17 +131,17 @@ def fit(samples: Sequence[Values], numbers: Sequence[int], *, counting: bool = F
         fields = [*known, more]
         if _determined(fields, samples, numbers):
             specials = [term for term in _specials(fields, samples, numbers, counting) if term.has(more)]
-            if found := _search(_Table.of(specials, fields, samples), None, numbers, 1, 1):
+            if found := _search(_TermValues.of(specials, fields, samples), None, numbers, 1, 1):
                 return found
     return None
 
 
 def _of(fields: list[str], samples: Sequence[Values], numbers: Sequence[int], counting: bool) -> Fit | None:
     """The simplest formula with these fields."""
-    products = _Table.of(_products(fields), fields, samples)
+    products = _TermValues.of(_products(fields), fields, samples)
     if found := _search(products, None, numbers, 1, 3):
         return found
-    specials = _Table.of(_specials(fields, samples, numbers, counting), fields, samples)
+    specials = _TermValues.of(_specials(fields, samples, numbers, counting), fields, samples)
     return (
         _search(specials, None, numbers, 1, 1)
         or _search(products, specials, numbers, 2, 3)
@@ -169,50 +169,52 @@ def _determined(fields: list[str], samples: Sequence[Values], numbers: Sequence[
     )
 
 
-def _products(fields: list[str]) -> list[Term]:
+def _products(fields: list[str]) -> list[FittedTerm]:
     """Products and quotients of fields, the simplest first."""
-    single = [Term((field,)) for field in fields]
-    pairs = [Term(pair) for pair in combinations_with_replacement(fields, 2)]
+    single = [FittedTerm((field,)) for field in fields]
+    pairs = [FittedTerm(pair) for pair in combinations_with_replacement(fields, 2)]
     quotients = [
-        Term(term.times, (field,)) for term in [*pairs, *single] for field in fields if field not in term.times
+        FittedTerm(term.times, (field,)) for term in [*pairs, *single] for field in fields if field not in term.times
     ]
     threes = [*combinations(fields, 3), *((one, one, other) for one, other in permutations(fields, 2))]
-    return [*single, *pairs, *quotients, *map(Term, threes)]
+    return [*single, *pairs, *quotients, *map(FittedTerm, threes)]
 
 
-def _specials(fields: list[str], samples: Sequence[Values], numbers: Sequence[int], counting: bool) -> list[Term]:
-    """Terms with a step or a bound."""
-    found: list[Step | Bound] = []
+def _specials(fields: list[str], samples: Sequence[Values], numbers: Sequence[int], counting: bool) -> list[FittedTerm]:
+    """Terms with a rounded quotient or a bound."""
+    found: list[Rounding | Bound] = []
     common = gcd(*numbers)
     for field in fields:
         others = [other for other in fields if other != field]
-        found += [Step(field, other, up) for other in others for up in (False, True)]
+        found += [Rounding(field, other, up) for other in others for up in (False, True)]
         found += [Bound(field, other, larger) for other in others for larger in (False, True) if field < other]
         found += [Bound(field, max(numbers)), Bound(field, min(numbers), True)]
         if counting:
-            found += [Step(field, other, plus=plus) for other in others for plus in (-1, 1)]
-            found += [Step(field, by, up=True, less=less) for by, less in permutations(others, 2)]
-            found += [Step(field, period, plus=plus) for period in _PERIODS for plus in range(period)]
+            found += [Rounding(field, other, plus=plus) for other in others for plus in (-1, 1)]
+            found += [Rounding(field, by, up=True, less=less) for by, less in permutations(others, 2)]
+            found += [Rounding(field, period, plus=plus) for period in _PERIODS for plus in range(period)]
             continue
-        found += [Step(field, other, power=2) for other in others]
+        found += [Rounding(field, other, power=2) for other in others]
         largest, number = max((values[field], number) for values, number in zip(samples, numbers, strict=True))
         ratios = {Fraction(1), *(Fraction(number, largest).limit_denominator(bound) for bound in (8, 64))} - {0}
-        found += [Step(field, 1, up, 0, ratio) for ratio in ratios - {Fraction(1)} for up in (False, True)]
+        found += [Rounding(field, 1, up, 0, ratio) for ratio in ratios - {Fraction(1)} for up in (False, True)]
         steps = sorted({step for step in (*_MULTIPLES, common) if step > 1 and common % step == 0}, reverse=True)
-        found += [Step(field, step, True, 0, ratio) for step in steps for ratio in ratios]
-    alone = [Term(special=special) for special in found]
-    return alone + [Term((field,), special=special) for special in found for field in fields if field != special.field]
+        found += [Rounding(field, step, True, 0, ratio) for step in steps for ratio in ratios]
+    alone = [FittedTerm(special=special) for special in found]
+    return alone + [
+        FittedTerm((field,), special=special) for special in found for field in fields if field != special.field
+    ]
 
 
-class _Table(NamedTuple):
+class _TermValues(NamedTuple):
     """Terms with their values for all samples."""
 
-    terms: list[Term]
+    terms: list[FittedTerm]
     columns: list[list[Number]]
     pairs: dict[str, list[tuple[int, int]]]  # field -> pairs of samples that differ in it alone
 
     @classmethod
-    def of(cls, terms: list[Term], fields: list[str], samples: Sequence[Values]) -> "_Table":
+    def of(cls, terms: list[FittedTerm], fields: list[str], samples: Sequence[Values]) -> "_TermValues":
         pairs: dict[str, list[tuple[int, int]]] = {field: [] for field in fields}
         for one, other in combinations(range(len(samples)), 2):
             differ = [field for field in fields if samples[one][field] != samples[other][field]]
@@ -221,7 +223,7 @@ class _Table(NamedTuple):
         return cls(terms, [[term.value(values) for values in samples] for term in terms], pairs)
 
 
-def _search(table: _Table, one: _Table | None, numbers: Sequence[int], least: int, most: int) -> Fit | None:
+def _search(table: _TermValues, one: _TermValues | None, numbers: Sequence[int], least: int, most: int) -> Fit | None:
     """Return a sum of ``least`` to ``most`` terms and a constant, at most one of them from the table ``one``."""
     patience = iter(range(_PATIENCE))  # each term that is tried takes one
     most = min(most, len(numbers) - 3)  # a formula with as many coefficients as samples fits anything
@@ -237,11 +239,11 @@ def _search(table: _Table, one: _Table | None, numbers: Sequence[int], least: in
 
 
 def _peel(
-    table: _Table, special: _Table | None, rest: list[Number], depth: int, patience: Iterator[int]
-) -> list[tuple[Fraction, Term]] | None:
+    table: _TermValues, special: _TermValues | None, rest: list[Number], depth: int, patience: Iterator[int]
+) -> list[tuple[Fraction, FittedTerm]] | None:
     """Take away one term after the other, each of which explains all changes by one field alone."""
     if all(number == rest[0] for number in rest):
-        return [(Fraction(rest[0]), Term())]
+        return [(Fraction(rest[0]), FittedTerm())]
     if depth == 0:
         return None
     for pairs in table.pairs.values():
@@ -265,7 +267,7 @@ def _peel(
                 constant = rest[0] - factor * column[0]
                 # The last samples have all fields changed: they tell most.
                 if all(number - factor * value == constant for number, value in zip(reversed(rest), reversed(column))):  # noqa: B905
-                    return [(coefficient, term), (Fraction(constant), Term())]
+                    return [(coefficient, term), (Fraction(constant), FittedTerm())]
                 continue
             less = [number - factor * value for number, value in zip(rest, column, strict=True)]
             if (more := _peel(table, left, less, depth - 1, patience)) is not None:
@@ -275,7 +277,9 @@ def _peel(
     return None
 
 
-def _choices(table: _Table, one: _Table | None) -> Iterator[tuple[Term, list[Number], _Table | None]]:
+def _choices(
+    table: _TermValues, one: _TermValues | None
+) -> Iterator[tuple[FittedTerm, list[Number], _TermValues | None]]:
     """Yield each term that may be taken away, its column, and the table of specials that is left then."""
     for term, column in zip(table.terms, table.columns, strict=True):
         yield term, column, one
@@ -285,8 +289,8 @@ def _choices(table: _Table, one: _Table | None) -> Iterator[tuple[Term, list[Num
 
 
 def _two(
-    table: _Table, one: _Table | None, numbers: Sequence[int], patience: Iterator[int]
-) -> list[tuple[Fraction, Term]] | None:
+    table: _TermValues, one: _TermValues | None, numbers: Sequence[int], patience: Iterator[int]
+) -> list[tuple[Fraction, FittedTerm]] | None:
     """Find two terms that have a field in common, and a constant, by elimination: (2 w + 1) h."""
     right = [number - numbers[0] for number in numbers]
     rows = range(1, len(numbers))
@@ -307,11 +311,11 @@ def _two(
         if a.denominator > _LARGEST_DENOMINATOR:
             continue
         if all(right[each] == a * left[each] + b * other[each] for each in rows):
-            return [(a, first), (b, second), (numbers[0] - a * column[0] - b * column2[0], Term())]
+            return [(a, first), (b, second), (numbers[0] - a * column[0] - b * column2[0], FittedTerm())]
     return None
 
 
-def _moved(table: _Table) -> list[tuple[Term, list[Number], list[Number]]]:
+def _moved(table: _TermValues) -> list[tuple[FittedTerm, list[Number], list[Number]]]:
     """The terms with their differences from the first sample, and their columns."""
     columns = zip(table.terms, table.columns, strict=True)
     return [(term, [value - column[0] for value in column], column) for term, column in columns]

@@ -10,7 +10,7 @@ from bertcalc.tree.totals import Component
 from pages.ui.i18n import _
 from pages.ui.numbers import percent, unbroken
 from pages.ui.tables import shape_text
-from pages.ui.total_formula.parts import Part, Tips, data_of, leaves
+from pages.ui.total_formula.formula_parts import Part, Tips, data_of, leaves
 
 _LINES = 7  # of a tip
 _NEXT, _PLUS = ["between", "+"], ["sign", "+"]
@@ -18,10 +18,10 @@ _NEXT, _PLUS = ["between", "+"], ["sign", "+"]
 
 def formula(found: Discovered, values: Mapping[str, int], colors: Mapping[Component, str]) -> dict[str, Any]:
     """The data of the component: the text for screen readers, lines of parts, and the tips."""
-    return _Builder(found, values, colors).data()
+    return _DiscoveredBuilder(found, values, colors).data()
 
 
-class _Builder:
+class _DiscoveredBuilder:
     def __init__(self, found: Discovered, values: Mapping[str, int], colors: Mapping[Component, str]) -> None:
         self._found, self._values, self._colors = found, values, colors
         self._letters, self._names = letters(found), names(found)

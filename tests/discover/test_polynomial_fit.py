@@ -11,7 +11,7 @@ import sympy
 from hypothesis import given
 from hypothesis import strategies as st
 
-from bertcalc.discover.fit import Fit, fit, symbol
+from bertcalc.discover.polynomial_fit import Fit, fit, symbol
 from bertcalc.discover.result import exact
 
 FIELDS = ("a", "b", "c", "d")

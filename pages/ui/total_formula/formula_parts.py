@@ -30,7 +30,7 @@ _PLUS, _NEXT, _EQUALS = ["sign", "+"], ["between", "+"], ["between", "="]
 
 def total_formula(subject: Subject, colors: Mapping[Component, str]) -> dict[str, Any]:
     """The data of the component for a model whose program is known."""
-    return _Builder(subject, colors).data()
+    return _TotalBuilder(subject, colors).data()
 
 
 def leaves(text: str) -> list[Part]:
@@ -56,7 +56,7 @@ def data_of(
     }
 
 
-class _Builder:
+class _TotalBuilder:
     """Makes the parts and tips of the formula in one pass over its terms."""
 
     def __init__(self, subject: Subject, colors: Mapping[Component, str]) -> None:
