@@ -52,9 +52,8 @@ SAID = {
     *(("bertcalc/discover/parts.py", name) for name in ("predictions", "qa_outputs", "wte", "wpe")),  # of any model
     ("bertcalc/diagnosis/tools.py", "ffn"),  # quoted from another tool
     *(("bertcalc/diagnosis/layer_parts.toml", name) for name in ("ffn", "mlp")),  # words that people type
-    *(
-        ("pages/ui/diagnosis/terms_view.py", f"{name}_embeddings") for name in ("word", "position", "token_type")
-    ),  # typed
+    # Typed by people, in examples.
+    *(("pages/ui/diagnosis/terms_view.py", f"{name}_embeddings") for name in ("word", "position", "token_type")),
 }
 
 
