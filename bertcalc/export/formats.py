@@ -125,8 +125,11 @@ def _markdown_code(text: str) -> str:
     return code(text).replace(r"\|", r"\x7c").replace("|", r"\|")
 
 
+_SHAPE = re.compile(r"[0-9,]+(?: × [0-9,]+)+")
+
+
 def _html(text: str) -> str:
-    return escape(text).replace("\n", "<br>").replace(" × ", " ×&nbsp;")
+    return _SHAPE.sub(r'<span class="shape">\g<0></span>', escape(text).replace("\n", "<br>"))
 
 
 def _html_code(text: str) -> str:
