@@ -70,6 +70,7 @@ $(VENV)/dev: requirements.txt requirements-lite.txt requirements-dev.txt constra
 $(VENV4)/done: tests/requirements-transformers4.txt tests/constraints-transformers4.txt
 	$(PYTHON) -m venv $(VENV4)
 	$(VENV4)/bin/python -m pip install -q --no-compile -r tests/requirements-transformers4.txt
+	$(VENV4)/bin/python -c "from transformers.models.bert import modeling_bert"  # compiles it, as above
 	touch $@
 
 # Chinese is looked at, too: without a font of its own, every character is the same box, of another width. Other systems
