@@ -102,7 +102,7 @@ class Sweep(NamedTuple):
         elif field == "sequence_length" and "max_position_embeddings" not in self.dimensions:
             high = self.config.longest
         elif field == "num_attention_heads" and "hidden_size" not in self.dimensions:
-            high = self.config.hidden_size
+            high = self.config.hidden_size // self.config.heads_of  # a head of rotary positions has pairs of numbers
         elif field == "hidden_size" and "intermediate_size" in self.following:
             high = min(high, int(DIMENSIONS["intermediate_size"][1] / self.ratio))
         return max(low, self.unit(field)), high // self.unit(field) * self.unit(field)
