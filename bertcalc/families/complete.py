@@ -83,7 +83,6 @@ def lacks(model: Model, steps: list[Step]) -> Iterator[str]:
     for step in steps:
         if step.operation not in KNOWN_OPERATIONS:
             yield f"{cls.name}: nothing says what autograd keeps of {step.name} ({step.operation})."
-    for step in steps:
         if step.operation == "input" and step.name not in cls.inputs:
             yield f"{cls.name}: its program reads {step.name}, which is none of its inputs."
     returned = [step.output for step in steps if step.output]

@@ -96,13 +96,16 @@ def scatter(appearance: str, parameters: str, flops: str) -> Spec:
         shape=alt.condition(compared, alt.value("diamond"), alt.value("circle")),
         tooltip=said,
     )
-    names = {"x": alt.X("x:Q", scale=scale), "y": alt.Y("y:Q", scale=scale), "tooltip": said}
+    names = {"x": alt.X("x:Q", scale=scale), "y": alt.Y("y:Q", scale=scale)}
     texts = [
         having(column)
         .transform_filter(f"{sign}{compared}")
         .mark_text(fontSize=_NAME, color=ink, text=shown, fontWeight=weight)
-        .encode(**names)
-        for column, shown in (("label", either("''", "datum.label")), ("brief", either("datum.brief", "''")))
+        .encode(**names, **tip)
+        for column, shown, tip in (
+            ("label", either("''", "datum.label"), {"tooltip": said}),
+            ("brief", either("datum.brief", "''"), {}),  # whose rows have no name and no figures for a tooltip
+        )
         for sign, weight in (("", "bold"), ("!", "normal"))
     ]
     return spec_of(alt.layer(corners, *leaders, points, *texts), _AREA.bottom + _AXIS)
