@@ -196,7 +196,7 @@ def _room_for_labels(
 
 
 _LETTER = (0.01, 0.035)  # the width of a letter as a fraction of the chart's: on a screen, on a phone
-_LABEL_HEIGHT = 0.04
+_LABEL_HEIGHT = 0.06  # likewise, of the chart that is lowest, on the projector
 
 
 @lru_cache(maxsize=256)
