@@ -7,7 +7,6 @@
 
 import re
 from collections.abc import Callable, Mapping
-from fractions import Fraction
 from functools import lru_cache, wraps
 from math import prod
 from typing import Any, NamedTuple, TypeVar, cast
@@ -15,6 +14,7 @@ from typing import Any, NamedTuple, TypeVar, cast
 import sympy
 
 from bertcalc.config import Config, sizes_of, unchecked
+from bertcalc.digits import latex_number
 from bertcalc.family import Model
 from bertcalc.fields import EVERY_LETTER
 from bertcalc.forward.steps import Step
@@ -112,17 +112,6 @@ class Bracket(NamedTuple):
     def braced(self) -> bool:
         """Whether the terms need brackets around them."""
         return bool(self.factor) and len(self.terms) > 1
-
-
-def latex_number(number: int) -> str:
-    """An integer as LaTeX with thousands separators: 109{,}482{,}240."""
-    return f"{number:,}".replace(",", "{,}")
-
-
-def latex_fraction(number: Fraction) -> str:
-    """A fraction as LaTeX, or its integer if it is whole."""
-    whole = latex_number(number.numerator)
-    return whole if number.denominator == 1 else rf"\frac{{{whole}}}{{{latex_number(number.denominator)}}}"
 
 
 _OfSubject = TypeVar("_OfSubject", bound=Callable[..., Any])

@@ -7,11 +7,11 @@ import streamlit as st
 from bertcalc.diagnosis.cause_formulas import tool_formulas
 from bertcalc.diagnosis.miscounts import MiscountSizes
 from bertcalc.diagnosis.tools import TOOLS, corrections, padded_vocab_size, tool_counts
-from bertcalc.formula import latex_number
+from bertcalc.digits import latex_number, signed_count
 from pages.ui.diagnosis.cause_words import miscount_in_words
 from pages.ui.formulas import colored_equation
 from pages.ui.i18n import _
-from pages.ui.numbers import signed_count, signed_percent, unbroken
+from pages.ui.numbers import signed_percent, unbroken
 from pages.ui.present import presenting
 from pages.ui.sidebar import choice as current_choice
 from pages.ui.tables import show_rows, show_table

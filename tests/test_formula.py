@@ -10,6 +10,7 @@ from hypothesis import example, given
 from bertcalc import ARCHITECTURES, BertConfig, Config, NomicBertConfig, build
 from bertcalc.config import POSITION_EMBEDDING_TYPES, sizes_of
 from bertcalc.config import letters as letters_of
+from bertcalc.digits import latex_number
 from bertcalc.families import family_of
 from bertcalc.formula import (
     SYMBOLS,
@@ -18,7 +19,6 @@ from bertcalc.formula import (
     component_terms,
     filled,
     formula,
-    latex_number,
     symbolic_model,
     tensor_formulas,
 )

@@ -11,7 +11,8 @@ from bertcalc.compute.chips import seconds
 from bertcalc.compute.conventions import PublishedRule, RuleSizes
 from bertcalc.compute.flops import PYTORCH, Convention, Part, at_masked, by_name, by_part, tokens, total
 from bertcalc.config import Config
-from bertcalc.formula import ALL_SYMBOLS, SYMBOLS, Formula, exact, latex_number, plain, symbolic_steps, write
+from bertcalc.digits import brief, latex_number, latex_scientific
+from bertcalc.formula import ALL_SYMBOLS, SYMBOLS, Formula, exact, plain, symbolic_steps, write
 from bertcalc.forward.steps import Step
 from bertcalc.subject import Subject
 
@@ -64,17 +65,9 @@ def time_formula(flops: Fraction, peak: int, utilisation: Fraction, devices: int
     """LaTeX for the training time in seconds, with letters (F, R, u, n) and with numbers."""
     symbols = sympy.symbols("F R u n", positive=True)
     expression = seconds(*symbols)
-    numbers = (scientific(flops), scientific(Fraction(peak)), f"{float(utilisation):g}", latex_number(devices))
+    numbers = (latex_scientific(flops), latex_scientific(Fraction(peak)), brief(utilisation), latex_number(devices))
     names = dict(zip(symbols, numbers, strict=True))
     return sympy.latex(expression), sympy.latex(expression, symbol_names=names, mul_symbol="dot")
-
-
-def scientific(number: Fraction) -> str:
-    """A number in LaTeX with four digits, 2.901 \\times 10^{19}; below a million without the power of ten."""
-    if number < 10**6:
-        return f"{float(number):.4g}" if number < 1000 else latex_number(round(number))
-    digits, _e, power = f"{float(number):.3e}".partition("e")
-    return rf"{digits} \times 10^{{{int(power)}}}"
 
 
 def value(formula: Formula, config: Config, **sizes: int) -> Fraction:

@@ -16,6 +16,7 @@ from bertcalc.config import Config, Problem, letters
 from bertcalc.diagnosis.explain import MOST_MISCOUNTS, Explanation, causes, ways
 from bertcalc.diagnosis.layer_parts import PARTS, USUAL, Counted, parts_of
 from bertcalc.diagnosis.miscounts import MiscountSizes, counted, total
+from bertcalc.digits import brief
 from bertcalc.family import Model
 from bertcalc.problem import InputError
 from bertcalc.text import N_
@@ -175,7 +176,7 @@ def _is_calculation(text: str, names: dict[str, int]) -> bool:
 
 def written_value(value: Fraction) -> str:
     """The value of a line with thousands separators, to six digits if it is not whole."""
-    return f"{int(value):,}" if value.denominator == 1 else f"{float(value):,g}"
+    return f"{int(value):,}" if value.denominator == 1 else brief(value)
 
 
 def _verdict(

@@ -22,6 +22,7 @@ from statistics import median
 from time import thread_time
 from typing import Any, NamedTuple, NoReturn
 
+from bertcalc.digits import fixed, share
 from bertcalc.discover import discover, with_flops
 from bertcalc.discover.build import Ended, Refused
 from bertcalc.discover.discovery_worker import limit_memory, too_large
@@ -213,7 +214,8 @@ def row_for(found: Discovered, seconds: float = 0) -> ClassOutcome:
     if found.unexplained:
         first, reason = next(iter(found.unexplained.items()))
         outcome = "partly"
-        remark = f"{100 * found.share:.1f} %; {len(found.unexplained)} without, such as {first}: {reason}"
+        explained = share(found.explained, found.parameters or 1)
+        remark = f"{explained} %; {len(found.unexplained)} without, such as {first}: {reason}"
     else:
         outcome = "regime" if any(each.kind == "is" for each in found.regime) else "found"
         remark = "; ".join(map(str, found.regime))
@@ -229,7 +231,7 @@ def _cell(text: str) -> str:
 
 
 def line(row: ClassOutcome) -> str:
-    return f"| {row.model_type} | {row.cls} | {row.outcome} | {row.remark} | {row.flops} | {row.seconds:.1f} |"
+    return f"| {row.model_type} | {row.cls} | {row.outcome} | {row.remark} | {row.flops} | {fixed(row.seconds)} |"
 
 
 def summary(rows: list[ClassOutcome]) -> str:
@@ -240,8 +242,9 @@ def summary(rows: list[ClassOutcome]) -> str:
     whole = outcomes.count("found") + outcomes.count("regime")
     flops = f" FLOPs have a formula for {sum(row.flops == 'yes' for row in rows)}."
     return (
-        f"{len(rows)} types: {counts}; {100 * whole / max(1, len(rows)):.0f} % have a whole formula. "
-        f"Median {median(times):.1f} s, longest {max(times):.1f} s.{flops if any(row.flops for row in rows) else ''}"
+        f"{len(rows)} types: {counts}; {share(whole, max(1, len(rows)), 0)} % have a whole formula. "
+        f"Median {fixed(median(times))} s, longest {fixed(max(times))} s."
+        f"{flops if any(row.flops for row in rows) else ''}"
     )
 
 

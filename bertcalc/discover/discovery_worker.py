@@ -17,6 +17,7 @@ from importlib import import_module
 from math import inf
 from typing import Any, NamedTuple
 
+from bertcalc.digits import fixed
 from bertcalc.discover.build import Ended, Refused
 from bertcalc.discover.given import structure
 from bertcalc.discover.result import NOT_ASKED, Discovered, of_json
@@ -175,7 +176,7 @@ def _refusals() -> Iterator[None]:
         yield
     except (SlowError, Ended):
         message = N_("Building this model often enough takes longer than {seconds} seconds: no formula was found.")
-        raise wrong(message, seconds=f"{SECONDS:.0f}") from None
+        raise wrong(message, seconds=fixed(SECONDS, 0)) from None
     except (StoppedError, MemoryError):
         raise too_large() from None
     except Refused as error:
@@ -197,7 +198,7 @@ def _keep(key: tuple[str, str, str], answer: "Asked | Refusal") -> None:
 def too_large() -> InputError:
     """Return the error for a model that needs too much memory."""
     message = N_("Building this model takes more than {size} GB of memory: no formula was found.")
-    return wrong(message, size=f"{BYTES / 1e9:.1f}")
+    return wrong(message, size=fixed(BYTES / 1e9))
 
 
 def _key(model_type: str, cls: str, given: Mapping[str, Any]) -> tuple[str, str, str]:

@@ -10,6 +10,7 @@ from typing import Any
 
 import sympy
 
+from bertcalc.digits import scientific
 from bertcalc.discover.parts import count
 from bertcalc.discover.result import Discovered, exact
 from bertcalc.problem import InputError, Problem, wrong
@@ -36,7 +37,7 @@ def more_than_shown(total: int) -> Problem | None:
     if total <= MOST_PARAMETERS:
         return None
     message = N_("That would be {count} parameters: more than {most} are not shown here.")
-    return Problem.of(message, count=f"{total:.3g}" if total > 10**30 else total, most=MOST_PARAMETERS)
+    return Problem.of(message, count=scientific(total) if total > 10**30 else total, most=MOST_PARAMETERS)
 
 
 def stops(found: Discovered, field: str, sizes: Mapping[str, int]) -> list[int]:

@@ -16,6 +16,7 @@ from bertcalc.compute.flop_formulas import letters, name_formulas
 from bertcalc.compute.flops import PYTORCH
 from bertcalc.diagnosis.cause_formulas import SYMBOLIC_SIZES
 from bertcalc.diagnosis.miscounts import MISCOUNTS, MiscountSizes, counted
+from bertcalc.digits import latex_number
 from bertcalc.exercises.generate import change
 from bertcalc.exercises.questions import Exercise, TrainingMemory, asked, by_place
 from bertcalc.formula import (
@@ -23,7 +24,6 @@ from bertcalc.formula import (
     component_formulas,
     exact,
     formula,
-    latex_number,
     shape_letters,
     symbolic_model,
     symbolic_steps,

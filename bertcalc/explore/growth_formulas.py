@@ -17,9 +17,10 @@ from typing import Any, NamedTuple
 import sympy
 
 from bertcalc.compute.flop_formulas import value
+from bertcalc.digits import latex_fraction
 from bertcalc.explore.quantities import PEAKS, QUANTITIES, Case
 from bertcalc.explore.sweep import LAID_OUT, Sweep
-from bertcalc.formula import ALL_SYMBOLS, SYMBOLS, Formula, exact, latex_fraction, write
+from bertcalc.formula import ALL_SYMBOLS, SYMBOLS, Formula, exact, write
 from bertcalc.forward.steps import BATCH
 from bertcalc.memory.peak_formulas import peak
 

@@ -9,6 +9,7 @@ from collections.abc import Callable, Mapping
 from html import escape
 from io import StringIO
 
+from bertcalc.digits import brief
 from bertcalc.export.table import Cell, Code, Math, Table
 from bertcalc.text import code, visible
 
@@ -84,7 +85,7 @@ def _written(
 
 
 def _number(number: int | float) -> str:
-    return f"{number:,}" if isinstance(number, int) else f"{number:,.6g}"
+    return f"{number:,}" if isinstance(number, int) else brief(number)
 
 
 def _numeric(table: Table, column: int) -> bool:

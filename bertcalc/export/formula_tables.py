@@ -6,6 +6,7 @@ from sympy.printing.mathml import mathml
 
 from bertcalc.compute.flop_formulas import letters, name_formulas
 from bertcalc.compute.flops import PYTORCH
+from bertcalc.digits import rounded
 from bertcalc.export.table import Cell, Math, Table
 from bertcalc.formula import CALL_LETTERS, FIELDS, Formula, component_formulas, tensor_formulas
 from bertcalc.subject import Subject
@@ -73,5 +74,5 @@ def both(formula: Formula, subject: Subject, **sizes: int) -> tuple[Math, Math]:
 
 def _percent(part: int, whole: int) -> float:
     """A share in percent, to three digits: 21.8, 0.0014; 100 only for the whole."""
-    share = float(f"{100 * part / whole:.3g}")
+    share = rounded(100 * part / whole)
     return min(share, 99.9) if part < whole else share

@@ -13,6 +13,7 @@ from typing import TypeVar
 
 from bertcalc.checkpoints.checkpoint import Matching
 from bertcalc.config_json import Described
+from bertcalc.digits import fixed
 from bertcalc.hub import reader
 from bertcalc.problem import InputError, wrong
 from bertcalc.text import N_
@@ -52,7 +53,7 @@ def _run(function: Callable[[str], Answer], repo_id: str, wanted: Callable[[], o
             raise
         except SlowError:
             message = N_("The Hub takes longer than {seconds} seconds: try again later.")
-            raise wrong(message, seconds=f"{worker.limit:.0f}") from None
+            raise wrong(message, seconds=fixed(worker.limit, 0)) from None
         except StoppedError:
             raise wrong(N_("The process that reads from the Hub was stopped: try again.")) from None
         except BaseException:

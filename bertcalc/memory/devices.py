@@ -3,6 +3,7 @@
 from typing import NamedTuple
 
 from bertcalc.config import Problem
+from bertcalc.digits import brief, fixed
 from bertcalc.text import N_
 
 _MIB, _GIB = 2**20, 2**30
@@ -56,5 +57,5 @@ def kept_free(device: Device, gibibytes: float) -> Device | Problem:
     if 0 <= gibibytes < device.num_bytes / _GIB:
         return device._replace(kept_free=round(gibibytes * _GIB))
     message = N_("{field} {value} is not possible: it must be from 0 to less than the {high} GiB of the device.")
-    values = {"field": "kept_free", "value": f"{gibibytes:g}", "high": f"{device.num_bytes / _GIB:.2f}"}
+    values = {"field": "kept_free", "value": brief(gibibytes), "high": fixed(device.num_bytes / _GIB, 2)}
     return Problem("kept_free", gibibytes, message, values, ({"kept_free": 0.0},))

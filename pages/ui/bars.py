@@ -12,6 +12,7 @@ import altair as alt
 import streamlit as st
 
 from bertcalc import build
+from bertcalc.digits import figure, signed
 from bertcalc.families import CLASSES
 from bertcalc.family import Model
 from bertcalc.formula import piece_formulas
@@ -38,7 +39,7 @@ from pages.ui.controls import Select, set_values
 from pages.ui.export.shown import draw_chart
 from pages.ui.i18n import _
 from pages.ui.model import linked
-from pages.ui.numbers import ems, figure, percent, short, signed
+from pages.ui.numbers import ems, percent, short
 from pages.ui.present import presenting
 from pages.ui.scale import kept
 from pages.ui.sidebar import Choice

@@ -21,12 +21,12 @@ from streamlit.delta_generator import DeltaGenerator
 from streamlit.errors import StreamlitAPIException
 
 from bertcalc.config import Problem, check_whole_number
+from bertcalc.digits import MINUS
 from bertcalc.fields import FIELDS, OWN_FIELDS
 from bertcalc.text import N_, literal, written
 from bertcalc.track import NAMES
 from pages.ui import address, model
 from pages.ui.i18n import _
-from pages.ui.numbers import MINUS
 
 P = ParamSpec("P")
 Value = TypeVar("Value")
@@ -82,7 +82,10 @@ class Control(Generic[Value]):
 
 
 class Number(Control[Whole]):
-    """A field for a whole number; its letter in the formulas, if it has one, stands behind the label."""
+    """A field for a whole number; its letter in the formulas, if it has one, stands behind the label.
+
+    The number has no thousands separators: Streamlit 1.67 writes it with sprintf.js, which has none.
+    """
 
     def __init__(self, name: str, label: str, default: Whole, *, letter: str = "", **look: Any) -> None:
         super().__init__(name, label, default, step=1, **look)

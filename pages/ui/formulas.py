@@ -4,7 +4,8 @@ import re
 from collections.abc import Sequence
 
 from bertcalc import Config
-from bertcalc.formula import Bracket, Formula, component_terms, filled, formula, latex_number
+from bertcalc.digits import latex_number
+from bertcalc.formula import Bracket, Formula, component_terms, filled, formula
 from bertcalc.forward.walk import Stop
 from bertcalc.subject import Subject
 from bertcalc.tree.nn import split_layer

@@ -5,8 +5,9 @@ from typing import Any
 
 import streamlit as st
 
+from bertcalc.digits import signed_count
 from pages.ui.i18n import _
-from pages.ui.numbers import metric_width, signed_count, text_width
+from pages.ui.numbers import metric_width, text_width
 
 
 def show_metric(label: str, value: str, below: str, *, least: int, **look: Any) -> None:

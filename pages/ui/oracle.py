@@ -6,6 +6,7 @@ from typing import Any, ParamSpec, TypeVar
 
 import streamlit as st
 
+from bertcalc.digits import fixed
 from bertcalc.forward.outputs import Call, problems
 from bertcalc.problem import InputError
 from bertcalc.proof import real_model
@@ -39,8 +40,8 @@ def sorry() -> Iterator[None]:
     except InputError as error:
         show_problem(error.problem)
     except SlowError:
-        said = _("PyTorch gave no answer within {seconds:.0f} s. Try again in a moment.")
-        st.error(said.format(seconds=WORKER.limit))
+        said = _("PyTorch gave no answer within {seconds} s. Try again in a moment.")
+        st.error(said.format(seconds=fixed(WORKER.limit, 0)))
     except StoppedError:
         st.error(_("The process that runs PyTorch was stopped, perhaps for lack of memory. Try again."))
     except NotImplementedError as missing:

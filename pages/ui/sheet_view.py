@@ -7,6 +7,7 @@ from typing import NamedTuple
 
 import streamlit as st
 
+from bertcalc.digits import latex_number
 from bertcalc.exercises import generate
 from bertcalc.exercises import sheet as documents
 from bertcalc.exercises.answers import Verdict, check
@@ -16,7 +17,7 @@ from bertcalc.exercises.sheet import Sheet, WrittenExercise
 from bertcalc.exercises.worked_formulas import WorkedLine, worked, worked_wrong
 from bertcalc.families import FAMILIES, family_of
 from bertcalc.fields import EVERY_LETTER
-from bertcalc.formula import CALL_LETTERS, latex_number
+from bertcalc.formula import CALL_LETTERS
 from bertcalc.subject import Subject
 from bertcalc.text import N_, Translate, literal
 from bertcalc.track import FIELDS

@@ -10,6 +10,7 @@ import streamlit as st
 
 from bertcalc import Config, Module
 from bertcalc.config import allowed
+from bertcalc.digits import fixed, signed_count, size
 from bertcalc.effects import Effect
 from bertcalc.fields import EVERY_LETTER, known
 from bertcalc.formula import count_formulas, shape_letters, tensor_formulas
@@ -29,7 +30,7 @@ from pages.ui.controls import Fold, Switch
 from pages.ui.export.shown import Shown, draw_frame, note
 from pages.ui.formulas import count_formula
 from pages.ui.i18n import _, in_a_row
-from pages.ui.numbers import percent, signed_count, size, unbroken
+from pages.ui.numbers import percent, unbroken
 from pages.ui.present import presenting
 
 TENSORS = Fold("tensors", N_("Tensors: name, shape, formula, count, share"))
@@ -89,8 +90,8 @@ def show_differences(differences: Sequence[Difference]) -> None:
 
 
 def show_run(run: RealRun) -> None:
-    said = _("It ran in {seconds:.1f} s: {parameters:,} parameters in {weights}.")
-    st.success(said.format(seconds=run.seconds, parameters=run.parameters, weights=size(run.weight_bytes)))
+    said = _("It ran in {seconds} s: {parameters:,} parameters in {weights}.")
+    st.success(said.format(seconds=fixed(run.seconds), parameters=run.parameters, weights=size(run.weight_bytes)))
     rows = [(name, shape_text(shape)) for name, shape in run.outputs]
     show_rows((_("Output"), _("Shape")), rows, _("The outputs of the forward pass"))
 

@@ -2,6 +2,7 @@
 
 import streamlit as st
 
+from bertcalc.digits import fixed, size
 from bertcalc.proof.output_proof import prove as prove_forward
 from bertcalc.proof.real_model import available_bytes, buildable, needed_bytes, not_checked, run_forward
 from bertcalc.proof.tensor_proof import Proof, prove
@@ -10,7 +11,6 @@ from bertcalc.text import N_, Translate
 from pages.ui.call_controls import last_call, written
 from pages.ui.controls import Fold
 from pages.ui.i18n import _, listed
-from pages.ui.numbers import size
 from pages.ui.oracle import ask, run, runs, show_agreement, sorry
 from pages.ui.tables import show_comparisons, show_differences, show_run
 
@@ -31,9 +31,9 @@ def show_verdict(subject: Subject) -> Proof:
     show_agreement(result.agrees, in_words(subject, result, _))
     if not result.agrees:
         show_differences(result.differences)
-    said = _("Built without weights in {build:,.0f} ms, compared in {compare:,.0f} ms, with {versions}.")
+    said = _("Built without weights in {build} ms, compared in {compare} ms, with {versions}.")
     versions = listed(f"{name} {version}" for name, version in result.versions.items())
-    st.caption(said.format(build=result.build_ms, compare=result.compare_ms, versions=versions))
+    st.caption(said.format(build=fixed(result.build_ms, 0), compare=fixed(result.compare_ms, 0), versions=versions))
     return result
 
 

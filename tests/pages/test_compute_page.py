@@ -5,12 +5,12 @@ from streamlit.testing.v1 import AppTest
 
 from bertcalc import ARCHITECTURES, BertConfig
 from bertcalc.compute.conventions import RULES
+from bertcalc.digits import duration, scaled
 from bertcalc.forward.outputs import Call
 from bertcalc.proof.flop_proof import compare, prove
 from bertcalc.subject import Subject
 from pages.ui.compute.count import VIEW
 from pages.ui.compute.length_chart import part_colors
-from pages.ui.numbers import duration, scaled
 from pages.ui.theme import BACKGROUND, COLORS
 from tests.compute.test_flops import real_flops
 from tests.oracle import Case

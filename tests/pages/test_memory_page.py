@@ -12,6 +12,7 @@ import pytest
 from streamlit.testing.v1 import AppTest
 
 from bertcalc import ARCHITECTURES, BertConfig
+from bertcalc.digits import scaled, size
 from bertcalc.explore.models import subject_of_preset
 from bertcalc.forward.outputs import Call
 from bertcalc.memory.devices import DEVICES
@@ -23,7 +24,6 @@ from bertcalc.problem import Problem
 from bertcalc.subject import Subject
 from bertcalc.tree.freezing import Freezing
 from pages.ui.memory.stack_bar import AREA_WORDS, COLORS
-from pages.ui.numbers import scaled, size
 from tests.compute.test_flops import real_flops
 from tests.examples import sampled
 from tests.memory.test_saved import seen_bytes

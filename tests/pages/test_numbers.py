@@ -1,27 +1,12 @@
-"""Numbers as people read them."""
+"""Numbers as people read them in a language."""
 
 from fractions import Fraction
 
 import pytest
 from streamlit.testing.v1 import AppTest
 
-from pages.ui.numbers import percent, ratio, signed_percent, size
+from pages.ui.numbers import percent, signed_percent
 from tests.markdown import read
-
-
-@pytest.mark.parametrize(
-    ("count", "text"),
-    [
-        (999, "999 B"),
-        (1_024, "1.0 kB (1.0 KiB)"),
-        (999_949, "999.9 kB (976.5 KiB)"),
-        (437_928_960, "437.9 MB (417.6 MiB)"),
-        (999_999_999, "1,000.0 MB (953.7 MiB)"),
-        (1_340_567_552, "1.3 GB (1.2 GiB)"),
-    ],
-)
-def test_sizes_name_both_units(count: int, text: str) -> None:
-    assert size(count) == text
 
 
 @pytest.mark.parametrize(
@@ -47,24 +32,6 @@ def test_a_share_that_is_neither_nothing_nor_all_does_not_read_so(part: int, who
 )
 def test_a_share_without_decimals_is_as_honest(part: int, whole: int, text: str) -> None:
     assert percent(part, whole, decimals=0) == text
-
-
-@pytest.mark.parametrize(
-    ("count", "first", "text"),
-    [
-        (4_385_920, 1_557_611_200, "0.00282 ×"),  # bert_uncased_L-2_H-128_A-2, gpt2-xl
-        (1_557_611_200, 4_385_920, "355.14 ×"),
-        *(
-            (335_141_888, 109_482_240, "3.06 ×"),
-            (1, 10, "0.10 ×"),
-            (99, 1_000, "0.0990 ×"),
-            (1, 10**9, "0.00000000100 ×"),
-        ),
-        *((5, 5, "1.00 ×"), (0, 5, "0.00 ×"), (123_456_789, 1_000, "123,456.79 ×")),
-    ],
-)
-def test_a_ratio_never_reads_nothing(count: int, first: int, text: str) -> None:
-    assert ratio(count, first) == text
 
 
 @pytest.mark.parametrize(

@@ -5,11 +5,11 @@ from types import SimpleNamespace
 import pytest
 
 from bertcalc import ARCHITECTURES, BertConfig
+from bertcalc.digits import signed_count
 from bertcalc.presets import PUBLISHED
 from bertcalc.proof import real_model, tensor_proof
 from bertcalc.subject import Subject
 from pages.ui import oracle, verdict
-from pages.ui.numbers import signed_count
 from tests.pages.apptest import open_app
 
 

@@ -5,6 +5,7 @@ from functools import partial
 
 import streamlit as st
 
+from bertcalc.digits import fixed
 from bertcalc.discover import discovery_worker
 from bertcalc.discover.result import Discovered
 from bertcalc.problem import InputError, Problem
@@ -128,13 +129,13 @@ def show_proof(found: Discovered) -> None:
 def _show_how(found: Discovered) -> None:
     st.markdown(
         _(
-            "The real class was built {builds:,} times without weights, in {seconds:.1f} s, with transformers"
+            "The real class was built {builds:,} times without weights, in {seconds} s, with transformers"
             " {version}: each field was changed alone, then several and all of them together. The formulas were"
             " made from some of these models, and then compared with {of:,} others, tensor by tensor: {agreed:,}"
             " agreed, {all:,} of which had every field changed at once."
         ).format(
             builds=found.builds,
-            seconds=found.seconds,
+            seconds=fixed(found.seconds),
             version=found.transformers,
             of=found.checked.of,
             agreed=found.checked.agreed,

@@ -4,6 +4,7 @@ from collections.abc import Mapping
 
 import streamlit as st
 
+from bertcalc.digits import scaled
 from bertcalc.discover.result import NOT_ASKED, Discovered
 from bertcalc.problem import InputError
 from bertcalc.proof import real_model
@@ -13,7 +14,6 @@ from pages.ui.batch import BATCH_SIZE, SEQUENCE_LENGTH
 from pages.ui.controls import sentence, show_problem
 from pages.ui.i18n import _
 from pages.ui.metrics import show_metric
-from pages.ui.numbers import scaled
 from pages.ui.present import presenting
 
 _MOST = 1_000_000

@@ -5,6 +5,7 @@ from typing import Any
 import streamlit as st
 
 from bertcalc.config_json import LARGEST
+from bertcalc.digits import MINUS
 from bertcalc.discover.given import read
 from bertcalc.hub import hub_workers, reader
 from bertcalc.problem import InputError
@@ -13,7 +14,6 @@ from bertcalc.text import N_
 from pages.ui.any_model.choice import Chosen, take, too_long
 from pages.ui.controls import Fold, sentence
 from pages.ui.i18n import _
-from pages.ui.numbers import MINUS
 from pages.ui.oracle import wanted
 
 BRING = Fold("any_bring", N_("Your own config.json, or a name on the Hub"))

@@ -5,10 +5,10 @@ from functools import partial
 
 import streamlit as st
 
+from bertcalc.digits import latex_number
 from bertcalc.discover.parts import Part, count, folded, openable, parts
 from bertcalc.discover.result import Discovered, Tensors
 from bertcalc.discover.written import latex, letters, shape_numbers, text, value
-from bertcalc.formula import latex_number
 from bertcalc.text import N_
 from pages.ui.any_model.choice import PAGE
 from pages.ui.bars import Bars, draw_bars, open_clicked

@@ -7,6 +7,7 @@ import streamlit as st
 from bertcalc.checkpoints.checkpoint import Group, Matched, Matching, Members, classes_of
 from bertcalc.checkpoints.chosen import CutOff
 from bertcalc.config import Config
+from bertcalc.digits import signed_count
 from bertcalc.explore.models import WrittenModel, item_of, subject_of_preset, values_of
 from bertcalc.fields import is_int
 from bertcalc.subject import Subject
@@ -14,7 +15,7 @@ from bertcalc.text import N_, code, shorten, written
 from bertcalc.track import DECIMALS, FIELDS
 from pages.ui.i18n import _, listed
 from pages.ui.model import take_preset
-from pages.ui.numbers import metric_width, signed_count
+from pages.ui.numbers import metric_width
 from pages.ui.tables import show_rows
 
 _WORDS: dict[Group, str] = {

@@ -4,6 +4,7 @@ from urllib.parse import urlencode
 
 import streamlit as st
 
+from bertcalc.digits import fixed, size
 from bertcalc.discover.compared import FoundModel, WrittenFound
 from bertcalc.explore.models import PRESENT
 from bertcalc.families import family_of
@@ -17,7 +18,7 @@ from pages.ui.compare.comparison import GLANCE, Compared, Comparison
 from pages.ui.compare.glance_chart import OTHER, Cell, ModelRow, glance_bars, glance_frame
 from pages.ui.export.shown import draw_chart
 from pages.ui.i18n import _
-from pages.ui.numbers import percent, short, size
+from pages.ui.numbers import percent, short
 from pages.ui.present import presenting
 from pages.ui.sidebar import Choice
 from pages.ui.tables import show_rows
@@ -81,7 +82,7 @@ def cells_of(comparison: Comparison, one: Compared) -> list[Cell]:
         Cell(parts, short(whole, "parameters"), f"{count:,}"),
         Cell({"embeddings": part}, label, f"{part:,} ({percent(part, whole)})"),
         # Abbreviated like the parameters beside them, although these are FLOPs, as the title says.
-        unknown if flops is None else Cell({OTHER: flops}, short(each, "parameters"), f"{each:,.0f}"),
+        unknown if flops is None else Cell({OTHER: flops}, short(each, "parameters"), fixed(each, 0)),
         unknown if memory is None else Cell({OTHER: memory}, short(memory, "bytes"), size(memory)),
     ]
 

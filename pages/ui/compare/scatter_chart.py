@@ -75,7 +75,8 @@ def scatter(appearance: str, parameters: str, flops: str) -> Spec:
     ink = INK[appearance]
     scale = alt.Scale(type="log", nice=False)
     axis = alt.Axis(format="~s", gridOpacity=0.35, tickCount=6, **axis_look(appearance))
-    x = alt.X("parameters:Q", title=parameters, scale=scale, axis=axis)
+    billions = alt.Axis(labelExpr="replace(datum.label, 'G', 'B')", **axis.to_dict())  # 1B parameters, 1G FLOPs
+    x = alt.X("parameters:Q", title=parameters, scale=scale, axis=billions)
     y = alt.Y("flops:Q", title=flops, scale=scale, axis=axis)
     palette = COLORS[appearance]
     compared = "datum.compared"

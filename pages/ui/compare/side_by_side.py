@@ -7,6 +7,7 @@ from itertools import accumulate, pairwise
 
 import streamlit as st
 
+from bertcalc.digits import figure, multiple, scaled
 from bertcalc.discover.compared import FoundModel
 from bertcalc.explore.compare import Explanation, differing, shapes
 from bertcalc.explore.models import FIELDS, subject_of_preset, values_of
@@ -23,7 +24,7 @@ from pages.ui.compare.comparison import FIGURES, Compared, Comparison
 from pages.ui.compare.scatter_chart import ModelPoint, points_frame, scatter
 from pages.ui.export.shown import draw_chart
 from pages.ui.i18n import _
-from pages.ui.numbers import figure, ratio, scaled, unbroken
+from pages.ui.numbers import unbroken
 from pages.ui.piece_bars import Piece, PieceBar, draw_pieces
 from pages.ui.quantity_words import title_of
 from pages.ui.tables import shape_text, show_table
@@ -148,7 +149,7 @@ def _label(comparison: Comparison, count: int, first: int) -> str:
     """A figure, and its ratio to the first one, unless that is 0."""
     unit = comparison.quantity.unit
     short = scaled(count, unit) if unit == "FLOPs" else figure(count, unit)
-    return f"{short}  ·  {ratio(count, first)}" if first else short
+    return f"{short}  ·  {multiple(count, first)} ×" if first else short
 
 
 def show_scatter(comparison: Comparison) -> None:

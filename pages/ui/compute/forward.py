@@ -6,7 +6,7 @@ import streamlit as st
 
 from bertcalc.compute.flop_formulas import name_formulas, part_formulas, plain_formulas
 from bertcalc.compute.flops import Part, by_name, by_part, tokens, total
-from bertcalc.formula import latex_number
+from bertcalc.digits import latex_number, scaled
 from bertcalc.forward.outputs import possible
 from bertcalc.proof.flop_proof import FlopProof, prove
 from bertcalc.text import N_
@@ -18,7 +18,7 @@ from pages.ui.controls import Fold, Switch
 from pages.ui.formulas import colored_equation
 from pages.ui.i18n import _
 from pages.ui.metrics import show_metric
-from pages.ui.numbers import percent, scaled
+from pages.ui.numbers import percent
 from pages.ui.oracle import ask, runs, show_agreement
 from pages.ui.tables import show_rows
 from pages.ui.theme import appearance

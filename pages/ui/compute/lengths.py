@@ -6,7 +6,8 @@ import streamlit as st
 
 from bertcalc.compute.flop_formulas import crossover, value
 from bertcalc.compute.flops import PARTS, Part
-from bertcalc.formula import Formula, latex_number
+from bertcalc.digits import fixed, latex
+from bertcalc.formula import Formula
 from bertcalc.text import N_
 from pages.ui.batch import SEQUENCE_LENGTH
 from pages.ui.compute.count import Count, part_costs
@@ -23,7 +24,7 @@ _OVERTAKEN: dict[tuple[Part, ...], str] = {
 
 def _crossing_formula(count: Count, formula: Formula, length: Fraction) -> str:
     """LaTeX for the length of a crossing: letters, numbers, result."""
-    result = latex_number(length.numerator) if length.denominator == 1 else f"{float(length):,.1f}".replace(",", "{,}")
+    result = latex(fixed(length, 0 if length.denominator == 1 else 1))
     return "S = " + " = ".join(dict.fromkeys([*count.written(formula), result]))
 
 
@@ -50,7 +51,7 @@ def show_lengths(count: Count, look: str) -> None:
         part_costs(count.choice.subject, call._replace(sequence_length=length), count.convention) for length in lengths
     ]
     names = {part: _(part) for part in PARTS}
-    shown = [(length, f"{text} {length:,.0f}") for length, text in marks if length <= longest]
+    shown = [(length, f"{text} {fixed(length, 0)}") for length, text in marks if length <= longest]
     draw_chart(
         length_frame(lengths, costs, names, shown),
         lower(length_areas(look, _("Share")), 270),

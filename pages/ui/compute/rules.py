@@ -7,6 +7,7 @@ import streamlit as st
 from bertcalc.compute.conventions import PUBLISHED, RULES
 from bertcalc.compute.flop_formulas import letters, rule_formulas
 from bertcalc.compute.flops import ELEMENT_COSTS, PYTORCH, tokens, total
+from bertcalc.digits import brief
 from bertcalc.forward.outputs import attends, run
 from bertcalc.forward.steps import Step
 from bertcalc.text import N_
@@ -48,7 +49,7 @@ def show_rules(count: Count, look: str) -> None:
     for one in PUBLISHED:
         if one.rule == chosen:
             sizes = {"preset": one.preset, "batch": one.batch_size, "length": one.sequence_length}
-            figures = {"figure": f"{one.figure:,}", "unit": one.unit, "ours": f"{float(one.ours()):,.6g}"}
+            figures = {"figure": f"{one.figure:,}", "unit": one.unit, "ours": brief(one.ours())}
             said.append(published.format(**sizes, **figures))
     st.caption("  \n".join(said))
 

@@ -6,15 +6,16 @@ from typing import Any, NamedTuple
 import streamlit as st
 
 from bertcalc.compute.chips import DEVICES, PRECISIONS, RUNS, Chip, Precision, seconds
-from bertcalc.compute.flop_formulas import scientific, time_formula
+from bertcalc.compute.flop_formulas import time_formula
 from bertcalc.compute.flops import Convention, tokens, total
 from bertcalc.config import Problem
+from bertcalc.digits import brief, duration, fixed, latex_scientific, scaled
 from bertcalc.text import N_
 from pages.ui.compute.count import Count
 from pages.ui.controls import Decimal, Number, Select, show_problem
 from pages.ui.i18n import _
 from pages.ui.metrics import show_metric
-from pages.ui.numbers import duration, percentage, scaled
+from pages.ui.numbers import percentage
 from pages.ui.tables import show_rows
 
 BUDGET = Select[str]("budget", N_("Budget in"), words={"steps": N_("Steps"), "tokens": N_("Tokens")}, width=95)
@@ -100,25 +101,25 @@ def _hourly(found: list[Problem]) -> float:
         return number
     message = N_("{field} {value} is not possible: it must be from 0 to {high}.")
     nearest = 0.0 if number < 0 else _MOST_EXPENSIVE
-    values = {"field": PRICE.name, "value": f"{number:g}", "high": f"{_MOST_EXPENSIVE:,.0f}"}
+    values = {"field": PRICE.name, "value": brief(number), "high": brief(_MOST_EXPENSIVE)}
     found.append(Problem(PRICE.name, number, message, values, ({PRICE.name: nearest},)))
     return nearest
 
 
 def show_plan(plan: TrainingRun) -> None:
     """Show FLOPs, time and price of a training run, and the formula of the time."""
-    hours = f"{plan.device_hours:,.1f} h × {plan.hourly:g} USD"
+    hours = f"{fixed(plan.device_hours)} h × {brief(plan.hourly)} USD"
     figures = {
         _("Training, FLOPs"): (scaled(plan.flops, "FLOPs"), f"{round(plan.flops):,}"),
-        _("Time"): (duration(plan.duration), f"{round(plan.duration):,} s"),
-        _("Price"): (f"{plan.price:,.2f} USD", hours),
+        _("Time"): (duration(plan.duration), f"{fixed(plan.duration, 0)} s"),
+        _("Price"): (f"{fixed(plan.price, 2)} USD", hours),
     }
     with st.container(horizontal=True):
         for label, (figure, exact) in figures.items():
             show_metric(label, figure, exact, least=230)
     peak = plan.device.peak[plan.precision]
     formula, numbers = time_formula(plan.flops, peak, plan.utilisation, plan.devices)
-    st.latex(rf"t = {formula} = {numbers} = {scientific(plan.duration)}\ \text{{s}}")
+    st.latex(rf"t = {formula} = {numbers} = {latex_scientific(plan.duration)}\ \text{{s}}")
     said = _(
         "F: FLOPs, as stated above. n: devices. R: peak for dense matrix products, {peak}; memory"
         " bandwidth {bandwidth}. u: utilisation, the fraction of the peak that is reached. "
@@ -140,7 +141,7 @@ def show_runs(plan: TrainingRun, convention: Convention) -> None:
             scaled(run.flops(convention), "FLOPs"),
             duration(run.hours * 3600),
             duration(run.seconds(convention, plan.utilisation)),
-            percentage(f"{100 * float(run.utilisation(convention)):.1f}"),
+            percentage(fixed(100 * run.utilisation(convention))),
             said.format(remark=_(run.remark), source=run.source),
         )
         for run in RUNS

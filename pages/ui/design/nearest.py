@@ -8,6 +8,7 @@ from typing import Any, NamedTuple
 import streamlit as st
 
 from bertcalc.config import Config, Problem
+from bertcalc.digits import fixed, signed_count, size
 from bertcalc.explore.design import HEAD_SIZES, MULTIPLES, RATIOS, Budget, Constraints, Design, Result, search
 from bertcalc.explore.quantities import QUANTITIES, Case
 from bertcalc.memory.plan import Plan
@@ -21,7 +22,7 @@ from pages.ui.design.nearest_chart import designs_frame, near_budget
 from pages.ui.export.shown import draw_chart
 from pages.ui.i18n import _, in_a_row, listed
 from pages.ui.memory.run import TRAINING_DTYPE
-from pages.ui.numbers import counted, short, signed_count, signed_percent, size, unbroken
+from pages.ui.numbers import counted, short, signed_percent, unbroken
 from pages.ui.present import presenting
 from pages.ui.quantity_words import reason, title_of
 from pages.ui.sidebar import Choice
@@ -201,7 +202,7 @@ def _columns(question: BudgetQuestion, designs: tuple[Design, ...], config: Conf
         names.pop(budget.quantity): [f"**{one.value:,}**" for one in designs],
         _("Difference"): [signed_count(distance) for distance in distances],
         "%": [_share(distance, budget.amount) for distance in distances],
-        "$H/L$": [f"{float(one.shape):,.1f}" for one in designs],
+        "$H/L$": [fixed(one.shape) for one in designs],
     }
     cases = [question.case.replace(**one.fields) for one in designs]
     for quantity, name in names.items():

@@ -7,7 +7,7 @@ from bertcalc.diagnosis.known import CONVENTIONS, Known, Mix
 from bertcalc.diagnosis.layer_parts import PARTS, Counted
 from bertcalc.diagnosis.miscounts import MiscountSizes
 from bertcalc.diagnosis.tools import REASONS
-from bertcalc.formula import latex_number
+from bertcalc.digits import latex_number
 from bertcalc.text import code
 from pages.ui.i18n import _, listed
 

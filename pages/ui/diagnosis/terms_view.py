@@ -8,6 +8,7 @@ import streamlit as st
 from bertcalc.diagnosis import terms
 from bertcalc.diagnosis.known import Known
 from bertcalc.diagnosis.terms import Gap, LineVerdict, TermsReport
+from bertcalc.digits import signed_count
 from bertcalc.families import family_of
 from bertcalc.presets import PRESETS
 from bertcalc.subject import Subject
@@ -16,7 +17,6 @@ from pages.ui.controls import Reason, Text, sentence, set_values, show_problem
 from pages.ui.diagnosis.cause_words import causes, describe, part_in_layers
 from pages.ui.i18n import _, listed
 from pages.ui.model import take_preset
-from pages.ui.numbers import signed_count
 from pages.ui.present import presenting
 from pages.ui.tables import show_rows
 

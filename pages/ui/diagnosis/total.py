@@ -24,9 +24,9 @@ from bertcalc.diagnosis.known import (
 from bertcalc.diagnosis.miscounts import HABITS, MISCOUNTS, MiscountSizes, counted, total
 from bertcalc.diagnosis.slips import Slip
 from bertcalc.diagnosis.tools import tool_counts
+from bertcalc.digits import fixed, latex_fraction, scientific, signed_count, size
 from bertcalc.explore.quantities import PEAKS, QUANTITIES, Case
 from bertcalc.families import build
-from bertcalc.formula import latex_fraction
 from bertcalc.forward.steps import batch_problems
 from bertcalc.presets import PRESETS
 from bertcalc.problem import InputError
@@ -39,7 +39,6 @@ from pages.ui.controls import Fold, Text, sentence, set_values, view
 from pages.ui.diagnosis.cause_words import causes, describe, own_count
 from pages.ui.i18n import _, in_a_row, listed
 from pages.ui.model import take_preset
-from pages.ui.numbers import signed_count, size
 from pages.ui.present import presenting
 from pages.ui.tables import show_rows, show_table
 
@@ -135,8 +134,8 @@ def numbers_to_try(subject: Subject) -> list[str]:
     count = model.num_parameters()
     wrong = total(MISCOUNTS["LayerNorm"].make(counted(model), MiscountSizes.of(subject.config)))
     hands = [hand.parameters for hand in HAND_COUNTS if type(PRESETS[hand.preset].config) is type(subject.config)]
-    rounded = f"{count / 10**6:,.{int(count < 10**7)}f}M"
-    return [rounded, f"{count:.1e}".replace("e+0", "e"), f"{count / 250_000:,.1f} MB", f"{(hands or [wrong])[0]:,}"]
+    rounded = f"{fixed(count / 10**6, int(count < 10**7))}M"
+    return [rounded, scientific(count, 2), f"{fixed(count / 250_000)} MB", f"{(hands or [wrong])[0]:,}"]
 
 
 def _show_matches(subject: Subject, matches: Sequence[Match]) -> None:
@@ -161,7 +160,7 @@ def _meaning(reading: Reading) -> str:
     said = _(READINGS[reading.key][0])
     if reading.exact is not None:
         return _("Exactly a known count, as {meaning}:").format(meaning=said)
-    bounds = {"meaning": said, "low": f"{float(reading.low):,.0f}", "high": f"{float(reading.high):,.0f}"}
+    bounds = {"meaning": said, "low": fixed(reading.low, 0), "high": fixed(reading.high, 0)}
     if reading.rounded:
         return _("If the trailing zeros are not significant, as {meaning}: {low} to {high}").format(**bounds)
     return _("Every count that rounds to it, as {meaning}: {low} to {high}").format(**bounds)
@@ -324,7 +323,7 @@ def _last_rows(miscounted: Miscounted, number: Typed) -> list[tuple[str, str, st
     if miscounted.reading.key != "parameters" or miscounted.reading.exact is None:
         rows.append((_("in parameters"), "", f"{wrong:,}"))
     if miscounted.reading.key != "parameters":
-        rows.append((_(meaning), rf"$\div\ {latex_fraction(factor)}$", f"{float(wrong / factor):,.0f}"))
+        rows.append((_(meaning), rf"$\div\ {latex_fraction(factor)}$", fixed(wrong / factor, 0)))
     return [*rows, (_("**your number**"), "", f"**{int(number.value):,}**")]
 
 
@@ -405,7 +404,7 @@ def _show_nothing(subject: Subject, number: Typed, text: str) -> None:
         rows = [
             (
                 listed([_(READINGS[one.key][0]), *([zeros] if one.rounded else [])]),
-                f"{float(one.low):,.0f} – {float(one.high):,.0f}",
+                f"{fixed(one.low, 0)} – {fixed(one.high, 0)}",
             )
             for one in readings(number)
         ]

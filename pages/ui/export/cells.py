@@ -2,9 +2,9 @@
 
 import re
 
+from bertcalc.digits import MINUS
 from bertcalc.export.table import Cell, Code, Math, Part, Table
 from pages.ui.export.shown import Shown
-from pages.ui.numbers import MINUS
 
 # The Markdown that the pages use: code, formulas, escaped characters, icons, colors and sizes, emphasis, line breaks.
 _MARKS = re.compile(

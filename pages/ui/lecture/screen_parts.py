@@ -9,11 +9,12 @@ from bertcalc import build
 from bertcalc.compute.flops import PYTORCH
 from bertcalc.config import LETTERS
 from bertcalc.diagnosis.known import known_counts, readings
+from bertcalc.digits import latex_number
 from bertcalc.discover.compared import explain
 from bertcalc.explore.compare import WELL_KNOWN
 from bertcalc.explore.models import WrittenModel, item_of
 from bertcalc.families import CLASSES
-from bertcalc.formula import latex_number, shape_letters, symbolic_model
+from bertcalc.formula import shape_letters, symbolic_model
 from bertcalc.forward.outputs import Call, possible, run
 from bertcalc.forward.steps import Step
 from bertcalc.forward.walk import walk

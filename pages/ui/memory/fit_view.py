@@ -3,7 +3,8 @@
 import streamlit as st
 from streamlit.delta_generator import DeltaGenerator
 
-from bertcalc.formula import latex_number, plain
+from bertcalc.digits import latex_number, size
+from bertcalc.formula import plain
 from bertcalc.memory.devices import GAPS, Device
 from bertcalc.memory.fit import Most, Polynomial, most
 from bertcalc.memory.peak_formulas import growths, most_sequences, peak
@@ -14,7 +15,7 @@ from pages.ui.memory.peak_view import NOT_COUNTED, loop
 from pages.ui.memory.run import Run
 from pages.ui.memory.stack_bar import DeviceUse, show_bar
 from pages.ui.metrics import show_metrics
-from pages.ui.numbers import percent, size
+from pages.ui.numbers import percent
 from pages.ui.present import presenting
 
 

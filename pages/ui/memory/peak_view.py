@@ -4,6 +4,7 @@ from collections.abc import Iterator
 
 import streamlit as st
 
+from bertcalc.digits import fixed, scaled, signed, size
 from bertcalc.explore.quantities import Case
 from bertcalc.explore.savings import of_adding_up, of_freezing
 from bertcalc.family import Model
@@ -23,7 +24,7 @@ from pages.ui.memory.run import Run
 from pages.ui.memory.stack_bar import AREA_WORDS
 from pages.ui.memory.step_chart import step_areas, step_frame
 from pages.ui.metrics import show_metrics
-from pages.ui.numbers import percent, scaled, signed, size, unbroken
+from pages.ui.numbers import percent, unbroken
 from pages.ui.present import lower, presenting
 from pages.ui.scale import kept
 from pages.ui.tables import show_rows
@@ -105,7 +106,7 @@ def _figures(run: Run, how: Plan | Inference, found: Peak, before: int) -> dict[
     model = run.choice.model()
     trained = sizes(map(how.freezing.trained, model.tensors()))
     steady = sum(optimizers.parts(model.num_parameters(), trained, how.precision, how.optimizer).values())
-    each = _("{bytes:.2f} bytes a parameter").format(bytes=steady / model.num_parameters())
+    each = _("{bytes} bytes a parameter").format(bytes=fixed(steady / model.num_parameters(), 2))
     return {_("Peak of a training step"): peak, _("Weights, gradients, optimizer"): (each, size(steady))}
 
 

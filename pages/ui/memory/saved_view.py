@@ -4,7 +4,8 @@ from collections.abc import Mapping, Sequence
 
 import streamlit as st
 
-from bertcalc.formula import latex_number, shape_letters
+from bertcalc.digits import latex_number, signed_count, size
+from bertcalc.formula import shape_letters
 from bertcalc.forward.outputs import Call
 from bertcalc.memory import footprint
 from bertcalc.memory.byte_formulas import kept_formulas, korthikanti_formulas
@@ -21,7 +22,7 @@ from pages.ui.formulas import colored_equation
 from pages.ui.i18n import _
 from pages.ui.memory.run import Run
 from pages.ui.metrics import show_metrics
-from pages.ui.numbers import counted, signed_count, size
+from pages.ui.numbers import counted
 from pages.ui.oracle import ask, runs, show_agreement
 from pages.ui.tables import shape_text, show_rows
 from pages.ui.theme import colors

@@ -7,6 +7,7 @@ from typing import Any, NamedTuple
 import altair as alt
 import streamlit as st
 
+from bertcalc.digits import signed, size
 from bertcalc.memory.devices import Device
 from bertcalc.memory.tape import Area
 from bertcalc.text import N_
@@ -14,7 +15,7 @@ from pages.ui.charts import FONT, Spec, colored, figures_axis, having, spec_of, 
 from pages.ui.columns import Columns, number, of_rows
 from pages.ui.export.shown import draw_chart
 from pages.ui.i18n import _
-from pages.ui.numbers import ems, percent, signed, size
+from pages.ui.numbers import ems, percent
 from pages.ui.scale import kept
 from pages.ui.sidebar import Choice
 from pages.ui.theme import BACKGROUND, INK, appearance

@@ -6,12 +6,12 @@ from typing import Any
 
 import altair as alt
 
+from bertcalc.digits import size
 from bertcalc.memory.peak import Moment
 from bertcalc.memory.tape import AREAS, Area, Phase
 from pages.ui.charts import FONT, SMALL, Spec, colored, figures_axis, having, inside, spec_of, tooltip
 from pages.ui.columns import Columns, number, of_rows
 from pages.ui.memory.stack_bar import COLORS, legend
-from pages.ui.numbers import size
 from pages.ui.theme import INK
 
 _NAMED = 0.1  # of the peak: an area that is thinner than this has no room for its name

@@ -4,12 +4,12 @@ from fractions import Fraction
 
 import streamlit as st
 
-from bertcalc.formula import latex_number
+from bertcalc.digits import fixed, latex_number, size
 from bertcalc.memory.footprint import WEIGHT_BITS, WRITE_UP, Checkpoint, checkpoint_bytes, weight_bytes
 from bertcalc.text import N_
 from pages.ui.i18n import _
 from pages.ui.metrics import show_metrics
-from pages.ui.numbers import size, unbroken
+from pages.ui.numbers import unbroken
 from pages.ui.present import presenting
 from pages.ui.sidebar import Choice
 from pages.ui.tables import show_rows
@@ -29,7 +29,7 @@ def show_weights(choice: Choice) -> None:
     for dtype, bits in WEIGHT_BITS.items():
         total, factor = weight_bytes(count, bits), _factor(bits)
         formula = rf"${factor} N = {factor} \cdot {latex_number(count)}$"
-        rows.append((dtype, formula, f"{total:,}", f"{total / 10**6:,.1f} MB", f"{total / 2**20:,.1f} MiB"))
+        rows.append((dtype, formula, f"{total:,}", f"{fixed(total / 10**6)} MB", f"{fixed(total / 2**20)} MiB"))
     titles = (_("Numbers"), _("Formula"), _("Bytes"), "MB", "MiB")
     show_rows(titles, rows, _("Weights by the type of their numbers"))
     if presenting():
@@ -41,7 +41,7 @@ def show_weights(choice: Choice) -> None:
         _(
             'A write-up counts {count} parameters, divides by 1,024 · 1,024, and calls the result "{mebi} MB". It is '
             "{mebi} mebi-parameters: in float32 these parameters take {size}."
-        ).format(count=f"{WRITE_UP:,}", mebi=f"{WRITE_UP / 2**20:.1f}", size=size(weight_bytes(WRITE_UP, 32)))
+        ).format(count=f"{WRITE_UP:,}", mebi=fixed(WRITE_UP / 2**20), size=size(weight_bytes(WRITE_UP, 32)))
     )
 
 

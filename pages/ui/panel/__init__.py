@@ -11,6 +11,7 @@ from typing import Any
 import streamlit as st
 
 from bertcalc.config import LETTERS, Problem
+from bertcalc.digits import brief
 from bertcalc.fields import EVERY_LETTER, MEANINGS
 from bertcalc.moves import SLIDERS, Locks, stops
 from bertcalc.presets import PRESETS
@@ -147,7 +148,7 @@ def _lock(steps: Track, field: str) -> dict[str, Any] | None:
     else:
         return None
     sizes = {"size": config.attention_head_size, "heads": config.num_attention_heads}
-    values = {**sizes, "multiple": f"{config.intermediate_size / config.hidden_size:.3g}"}
+    values = {**sizes, "multiple": brief(config.intermediate_size / config.hidden_size, 3)}
     return {"name": name, "closed": closed, "label": label.format(**values), "title": keep if closed else follow}
 
 

@@ -1,12 +1,13 @@
 """The Sweep page along one dimension: growth as a formula, in words and as a table."""
 
+from bertcalc.digits import figure as exactly
+from bertcalc.digits import fixed, multiple
 from bertcalc.explore.growth_formulas import Growth, growth, local_exponent
 from bertcalc.explore.quantities import QUANTITIES
 from bertcalc.text import N_
 from pages.ui.controls import Fold, label_of
 from pages.ui.formulas import aligned, colored_sum
 from pages.ui.i18n import _
-from pages.ui.numbers import figure as exactly
 from pages.ui.numbers import unbroken
 from pages.ui.sweep.swept import LETTER_OF, Swept
 from pages.ui.tables import show_rows
@@ -48,7 +49,7 @@ def in_words(swept: Swept, found: Growth, figures: dict[int, int]) -> str:
     if doubled and figure:
         [(twice, more)] = doubled
         text = _("Doubled to {twice}: {figure} → {more}, **{times}**.")
-        times = unbroken(f"× {more / figure:.2f}")
+        times = unbroken(f"× {multiple(more, figure)}")
         before = exactly(figure, swept.quantity.unit)
         written = {"figure": before, "more": swept.number(more), "times": times}
         sentences.append(text.format(twice=f"{twice:,}", **written))
@@ -68,7 +69,8 @@ def _order(swept: Swept, found: Growth) -> str:
     if exponent == found.order:
         return f"{said}."
     text = _("{order}; near {value} like {power}.")
-    return text.format(order=said, value=f"{now:,}", power=f"${letter}^{{{float(exponent):.2f}}}$")
+    power = fixed(exponent, 2, unlike=round(exponent))  # no whole number, unless it is one
+    return text.format(order=said, value=f"{now:,}", power=f"${letter}^{{{power}}}$")
 
 
 def _notation(letter: str, order: int) -> str:

@@ -8,10 +8,11 @@ import numpy as np
 import streamlit as st
 
 from bertcalc.config import Problem, check_whole_number
+from bertcalc.digits import latex_number, size
 from bertcalc.explore.quantities import QUANTITIES, Case, Quantity
 from bertcalc.explore.sweep import SWEPT, Sweep, Ties, sweepable
 from bertcalc.fields import EVERY_LETTER
-from bertcalc.formula import CALL_LETTERS, latex_number
+from bertcalc.formula import CALL_LETTERS
 from bertcalc.forward.steps import BATCH
 from bertcalc.moves import SLIDERS
 from bertcalc.text import N_
@@ -19,7 +20,7 @@ from pages.ui.batch import BATCH_SIZE, SEQUENCE_LENGTH, choose_batch
 from pages.ui.controls import Number, Select, Switch, set_values, show_problem, view
 from pages.ui.i18n import _
 from pages.ui.model import linked
-from pages.ui.numbers import counted, size
+from pages.ui.numbers import counted
 from pages.ui.quantity_words import QUANTITY_NAMES
 from pages.ui.sidebar import Choice
 
@@ -144,9 +145,10 @@ def _choose_ties(sweep: Sweep) -> Ties:
 def followed(sweep: Sweep, field: str) -> str:
     """LaTeX for a size that follows H: H/64, 4H."""
     if field == "num_attention_heads":
-        return f"H/{sweep.config.attention_head_size:,}".replace(",", "{,}")
+        return f"H/{latex_number(sweep.config.attention_head_size)}"
     numerator, denominator = sweep.ratio.as_integer_ratio()
-    return f"{'' if numerator == 1 else latex_number(numerator)}H" + (f"/{denominator}" if denominator > 1 else "")
+    below = f"/{latex_number(denominator)}" if denominator > 1 else ""
+    return f"{'' if numerator == 1 else latex_number(numerator)}H{below}"
 
 
 def _draw_axis(axis: str, case: Case) -> tuple[str, tuple[int, int]]:
@@ -155,7 +157,7 @@ def _draw_axis(axis: str, case: Case) -> tuple[str, tuple[int, int]]:
     # Another dimension starts with its own default range.
     field = AXES[axis].show(sweepable(case.subject.config), on_change=set_values, args=(dict.fromkeys(names),))
     usual = _usual(field, Sweep(case, (field,)).present(field))
-    said = [control.show(placeholder=f"{end}") for control, end in zip(ENDS[axis], usual, strict=True)]
+    said = [control.show(placeholder=f"{end:,}") for control, end in zip(ENDS[axis], usual, strict=True)]
     low, high = (end if one is None else one for one, end in zip(said, usual, strict=True))
     return field, (low, high)
 
