@@ -29,7 +29,7 @@ def fixed(number: Fraction | float, places: int = 1, *, unlike: int = 0) -> str:
     exact = Fraction(number)
     distance = abs(exact - unlike)
     if 0 < distance <= Fraction(1, 2 * 10**places):
-        places = -math.floor(math.log10(distance))
+        places = -powers(distance, 1)[1]
         if not unlike and places > _MOST_PLACES:
             return scientific(exact, 1)
     units = round(abs(exact) * 10**places)

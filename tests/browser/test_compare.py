@@ -81,6 +81,14 @@ def test_charts_of_many_models_need_no_scrolling(look: Look, view: str) -> None:
     assert bottom(chart) <= 720
 
 
+def test_billions_of_parameters_and_giga_of_flops_have_letters_of_their_own(look: Look) -> None:
+    chart = look("compare?compare=scatter").get_by_test_id("stVegaLiteChart")
+    axes = chart.locator(".role-axis-label")
+    expect(axes.get_by_text("1B", exact=True)).to_have_count(1)
+    expect(axes.get_by_text("10G", exact=True)).to_have_count(1)
+    expect(axes.get_by_text("1G", exact=True)).to_have_count(1)
+
+
 def test_the_bars_keep_their_order_when_another_pair_is_chosen(look: Look) -> None:
     page = look(f"compare?models={PAIRS['heads'].models}")
     names = page.get_by_test_id("stVegaLiteChart").locator(".role-axis-label text")

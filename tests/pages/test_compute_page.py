@@ -1,5 +1,7 @@
 """The Compute page: what it shows is what PyTorch and the literature say, and what cannot be is explained."""
 
+import re
+
 import pytest
 from streamlit.testing.v1 import AppTest
 
@@ -147,6 +149,13 @@ def test_a_format_that_a_device_does_not_have_is_explained() -> None:
     [remedy] = [button for button in app.button if button.label == "Precision = 16-bit"]
     remedy.click().run()
     assert not app.error
+
+
+def test_a_short_run_takes_some_time_and_costs_something() -> None:
+    app = open_app("compute.py", compute="time", steps="1", devices="1", utilisation="100", device="H100", price="0.01")
+    figures = {one.label: (one.value, one.delta) for one in app.metric}
+    said = [*figures["Time"], *figures["Price"]]
+    assert [text for text in said if re.match(r"0(\.0*)? ", text)] == []
 
 
 def test_a_negative_price_is_explained() -> None:

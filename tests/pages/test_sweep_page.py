@@ -52,6 +52,15 @@ def test_doubling_the_layers_is_said_with_the_real_counts() -> None:
     assert f"Doubled to 24: {number(real())} → {number(real(num_hidden_layers=24))} parameters" in words
 
 
+def test_a_small_growth_does_not_read_as_none() -> None:
+    words = said(open_app("sweep.py", architecture="BertForSequenceClassification", x="num_labels", measure="weights"))
+    assert "near 2 like $C^{0.00001}$" in words  # two labels are 1,538 parameters of 109 million
+    assert "**×\N{NO-BREAK SPACE}1.00001**" in words
+    none = said(open_app("sweep.py", x="sequence_length", x_to="50", measure="weights"))
+    assert "Does not depend on" in none
+    assert "**×\N{NO-BREAK SPACE}1.00**" in none
+
+
 def test_what_goes_along_can_stay() -> None:
     app = open_app("sweep.py", tie_intermediate="false")
     alone = real(hidden_size=1536, num_attention_heads=24)
@@ -241,6 +250,7 @@ def test_the_usual_ranges_hold_every_slider() -> None:
 def test_the_present_model_is_always_within_the_usual_range() -> None:
     app = open_app("sweep.py", x="num_hidden_layers", num_hidden_layers="150")
     assert app.number_input(key="x_to").placeholder == "192"
+    assert open_app("sweep.py").number_input(key="x_to").placeholder == "2,048"
 
 
 def test_a_map_has_a_row_for_each_thing_to_see() -> None:
