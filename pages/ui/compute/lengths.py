@@ -4,15 +4,16 @@ from fractions import Fraction
 
 import streamlit as st
 
+from bertcalc.charts.length_chart import length_areas, length_frame
 from bertcalc.compute.flop_formulas import crossover, value
 from bertcalc.compute.flops import PARTS, Part
 from bertcalc.formula import Formula, latex_number
 from bertcalc.text import N_
 from pages.ui.batch import SEQUENCE_LENGTH
 from pages.ui.compute.count import Count, part_costs
-from pages.ui.compute.length_chart import length_areas, length_frame
 from pages.ui.export.shown import draw_chart
 from pages.ui.i18n import _
+from pages.ui.numbers import percent
 from pages.ui.present import lower
 
 _OVERTAKEN: dict[tuple[Part, ...], str] = {
@@ -52,7 +53,7 @@ def show_lengths(count: Count, look: str) -> None:
     names = {part: _(part) for part in PARTS}
     shown = [(length, f"{text} {length:,.0f}") for length, text in marks if length <= longest]
     draw_chart(
-        length_frame(lengths, costs, names, shown),
+        length_frame(lengths, costs, names, shown, percent),
         lower(length_areas(look, _("Share")), 270),
         numbers={"length": SEQUENCE_LENGTH.title, "name": _("Part"), "share": _("Share")},
         alt=_("Share of each part over the sequence length"),
