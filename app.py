@@ -19,9 +19,10 @@ from bertcalc.server.assets import Assets
 from bertcalc.server.connections import guard
 from bertcalc.server.gate import Gate
 from bertcalc.server.headers import SecurityHeaders
+from bertcalc.server.preview import Preview
 from bertcalc.server.sessions import end_callbacks, leave_quietly, share_lock
 from pages.ui.i18n import translator
-from pages.ui.preview import Preview
+from pages.ui.navigation import about
 
 
 def say_sorry(error: Exception) -> bool:
@@ -75,6 +76,6 @@ leave_quietly()
 app = st.App(
     "pages/main.py",
     on_script_error=say_sorry,
-    middleware=[Middleware(SecurityHeaders), Middleware(Gate), Middleware(Preview), Middleware(Assets)],
+    middleware=[Middleware(SecurityHeaders), Middleware(Gate), Middleware(Preview, about), Middleware(Assets)],
     lifespan=lifespan,
 )
