@@ -5,10 +5,12 @@ The script that draws the app is pages/main.py. It is not this file because a sc
 page (streamlit/streamlit#8860).
 """
 
+import gc
 import logging
 import threading
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
+from importlib import import_module
 
 import streamlit as st
 from starlette.middleware import Middleware
@@ -17,10 +19,10 @@ from bertcalc.server.assets import Assets
 from bertcalc.server.connections import guard
 from bertcalc.server.gate import Gate
 from bertcalc.server.headers import SecurityHeaders
+from bertcalc.server.preview import Preview
 from bertcalc.server.sessions import end_callbacks, leave_quietly, share_lock
 from pages.ui.i18n import translator
-from pages.ui.preview import Preview
-from pages.ui.warm import warm_up
+from pages.ui.navigation import about
 
 
 def say_sorry(error: Exception) -> bool:
@@ -34,6 +36,30 @@ def say_sorry(error: Exception) -> bool:
         )
     )
     return True
+
+
+def warm_up() -> None:
+    """Fill the caches of the first page, and keep the objects out of garbage collection.
+
+    SymPy, Altair and pandas make half a million objects that stay. With many readers, scanning them took 250 ms every
+    few seconds.
+    """
+    from bertcalc.charts.bar_charts import proportional_bar, ranked_bars
+    from bertcalc.charts.colors import COLORS
+    from bertcalc.charts.columns import sent
+    from bertcalc.formula import component_terms
+    from bertcalc.track import ChosenModel
+    from pages.ui.bars import words
+
+    subject = ChosenModel().subject()
+    component_terms(subject)
+    for appearance in COLORS:
+        proportional_bar(appearance, words("parameters", str))
+        ranked_bars(appearance, 8, "parameters", words("parameters", str))
+    sent({"parameters": [subject.model().num_parameters()]})
+    import_module("pages.ui.link")  # it imports most other modules
+    gc.collect()
+    gc.freeze()
 
 
 @asynccontextmanager
@@ -50,6 +76,6 @@ leave_quietly()
 app = st.App(
     "pages/main.py",
     on_script_error=say_sorry,
-    middleware=[Middleware(SecurityHeaders), Middleware(Gate), Middleware(Preview), Middleware(Assets)],
+    middleware=[Middleware(SecurityHeaders), Middleware(Gate), Middleware(Preview, about), Middleware(Assets)],
     lifespan=lifespan,
 )

@@ -2,9 +2,9 @@
 
 import streamlit as st
 
+from bertcalc.charts.length_chart import part_colors
 from pages.ui.compute import forward, lengths, rules, training_run
 from pages.ui.compute.count import VIEW, choose_count, show_convention
-from pages.ui.compute.length_chart import part_colors
 from pages.ui.present import presenting, row
 from pages.ui.sidebar import choice as current_choice
 from pages.ui.theme import appearance

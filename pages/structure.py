@@ -2,15 +2,16 @@
 
 import streamlit as st
 
+from bertcalc.charts.bar_charts import Piece, PieceBar
 from bertcalc.tree.difference import differences
 from bertcalc.tree.totals import totals_by_component
 from pages.ui import tables
+from pages.ui.bars import draw_pieces
 from pages.ui.frozen import choose_freezing
 from pages.ui.i18n import _
 from pages.ui.metrics import show_metric
 from pages.ui.model import track
 from pages.ui.numbers import percent
-from pages.ui.piece_bars import Piece, PieceBar, draw_pieces
 from pages.ui.present import presenting
 from pages.ui.sidebar import choice as current_choice
 from pages.ui.tree import BESIDE, COUNTS, VIEW, signs_of, tree_html

@@ -4,6 +4,7 @@ from functools import partial
 
 import streamlit as st
 
+from bertcalc.charts.sweep_charts import LOW, LOW_MAP, Curve, Mark, curves, curves_frame, equal_values, map_frame
 from bertcalc.explore.growth_formulas import growth
 from bertcalc.explore.quantities import PEAKS, QUANTITIES
 from bertcalc.explore.sweep import published
@@ -15,7 +16,6 @@ from pages.ui.present import lower, presenting
 from pages.ui.quantity_words import title_of
 from pages.ui.sidebar import choice as current_choice
 from pages.ui.sweep import growth_view, map_view
-from pages.ui.sweep.sweep_charts import LOW, LOW_MAP, Curve, Mark, curves, curves_frame, equal_values, map_frame
 from pages.ui.sweep.swept import LETTER_OF, array, choose
 from pages.ui.theme import appearance
 

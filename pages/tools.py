@@ -4,6 +4,7 @@ from fractions import Fraction
 
 import streamlit as st
 
+from bertcalc.charts.colors import INK
 from bertcalc.diagnosis.cause_formulas import tool_formulas
 from bertcalc.diagnosis.miscounts import MiscountSizes
 from bertcalc.diagnosis.tools import TOOLS, corrections, padded_vocab_size, tool_counts
@@ -15,7 +16,7 @@ from pages.ui.numbers import signed_percent, unbroken
 from pages.ui.present import presenting
 from pages.ui.sidebar import choice as current_choice
 from pages.ui.tables import show_rows, show_table
-from pages.ui.theme import INK, appearance
+from pages.ui.theme import appearance
 from pages.ui.tool_counts import TOOL, escaped, main_reason
 
 subject = current_choice().subject

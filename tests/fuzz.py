@@ -46,6 +46,7 @@ from bertcalc.discover.types import types
 from bertcalc.exercises import answers
 from bertcalc.exercises.generate import sheet
 from bertcalc.explore import models
+from bertcalc.export.cells import plain
 from bertcalc.export.table import Code, Math
 from bertcalc.families import FAMILIES
 from bertcalc.family import Family
@@ -59,7 +60,6 @@ from pages.ui import link
 from pages.ui.compare.comparison import VIEW
 from pages.ui.controls import CONTROLS, Decimal, Fold, Number, Select, Switch, Text
 from pages.ui.diagnosis.terms_view import EXAMPLES
-from pages.ui.export.cells import plain
 from tests.checkpoints.checkpoints import read_file
 from tests.export.test_formats import check_name
 from tests.markdown import read

@@ -5,6 +5,7 @@ import json
 import subprocess
 import sys
 from collections import defaultdict
+from collections.abc import Iterator, Mapping
 from pathlib import Path
 from pkgutil import walk_packages
 
@@ -19,6 +20,7 @@ ROOMS = {
     "bertcalc.proof": {"psutil", "torch", "transformers"},
     "bertcalc.discover": {"huggingface_hub", "sympy", "torch", "transformers"},
     "bertcalc.hub": {"huggingface_hub", "httpx2"},
+    "bertcalc.charts": {"altair", "pandas", "pyarrow", "vl_convert"},
     "bertcalc.server": {"h11", "starlette", "streamlit", "uvicorn", "websockets"},
 }
 LOADED = {"bertcalc.proof": {"psutil"}, "bertcalc.discover": {"sympy", "mpmath"}}
@@ -53,7 +55,8 @@ def room_of(module: str) -> str:
     return ".".join(module.split(".")[:2])
 
 
-IMPORTED = [module for module in MODULES if room_of(module) != "bertcalc.server"]
+# What Altair and Streamlit's server import themselves is theirs.
+IMPORTED = [module for module in MODULES if room_of(module) not in ("bertcalc.charts", "bertcalc.server")]
 
 
 def sympy_of(module: str) -> set[str]:
@@ -87,19 +90,68 @@ def test_no_import_statement_names_anything_else(module: str) -> None:
 
 
 def test_every_module_of_the_pages_uses_streamlit() -> None:
-    """Itself, or by another module of the pages; what does not belongs into a room of bertcalc."""
-    modules = {
-        ".".join(path.relative_to(ROOT).with_suffix("").parts).removesuffix(".__init__"): imported(path)
-        for path in (ROOT / "pages").rglob("*.py")
+    """Itself, or by what it takes of another module; what does not belongs into a room of bertcalc."""
+    paths = {path.relative_to(ROOT).with_suffix("").parts: path for path in (ROOT / "pages").rglob("*.py")}
+    sources = {".".join(name).removesuffix(".__init__"): path.read_text("utf-8") for name, path in paths.items()}
+    assert without_streamlit(sources) == []
+
+
+def test_a_constant_of_a_module_that_uses_streamlit_is_no_use_of_it() -> None:
+    sources = {
+        "pages.theme": "import streamlit as st\nINK = 1\ndef draw(): st.write(INK)\nclass Row:\n ink: st.Page",
+        "pages.words": "from pages import theme\ndef say(draw): draw()\ndef show(): theme.draw()",
+        "pages.drawn": "from pages.words import show\nSHOWN = show()",
+        "pages.control": "from pages.drawn import SHOWN\nSHOWN.again()",
+        "pages.constant": "from pages.theme import INK\nINK + 1",
+        "pages.hint": "from pages.theme import draw\ndef ask(draw, other: draw) -> draw: draw()",
+        "pages.pure": "from pages.theme import Row\nfrom pages.words import say\nsay(Row)",
     }
-    found = {"streamlit"}
-    while more := {name for name, named in modules.items() if named & found} - found:
+    assert without_streamlit(sources) == ["pages.constant", "pages.hint", "pages.pure"]
+
+
+def without_streamlit(sources: Mapping[str, str]) -> list[str]:
+    """The modules with neither Streamlit nor any function, class or value of the others whose definition has it."""
+    trees = {module: ast.parse(source) for module, source in sources.items()}
+    using: dict[str, set[str]] = {}
+    of_modules: dict[str, set[str]] = {}
+    for module, tree in trees.items():
+        defined = {name: node for node in tree.body for name in defined_by(node)}
+        known = {name: f"{module}.{name}" for name in defined} | dict(names_imported(tree))
+        using |= {f"{module}.{name}": set(used(node, known)) for name, node in defined.items()}
+        of_modules[module] = set(used(tree, known))
+    found = {name for names in of_modules.values() for name in names if name.partition(".")[0] == "streamlit"}
+    while more := {name for name, names in using.items() if names & found} - found:
         found |= more
-    assert sorted(modules.keys() - found) == WITHOUT_STREAMLIT
+    return sorted(module for module, names in of_modules.items() if not names & found)
 
 
-# pyarrow's tables are what Streamlit's are made of.
-WITHOUT_STREAMLIT = ["pages.ui.columns"]
+def defined_by(node: ast.stmt) -> list[str]:
+    """The names that a statement of a module defines."""
+    match node:
+        case ast.FunctionDef() | ast.ClassDef():
+            return [node.name]
+        case ast.Assign(targets=targets):
+            return [each.id for target in targets for each in ast.walk(target) if isinstance(each, ast.Name)]
+        case ast.AnnAssign(target=ast.Name(name)):
+            return [name]
+    return []
+
+
+def used(node: ast.AST, known: Mapping[str, str]) -> Iterator[str]:
+    """What a piece of syntax uses of what is known by a name: annotations are no use, and parameters hide names."""
+    match node:
+        case ast.Name(name) if name in known:
+            yield known[name]
+        case ast.Attribute(ast.Name(name), attribute) if name in known:
+            yield from (known[name], f"{known[name]}.{attribute}")
+        case ast.FunctionDef() | ast.Lambda():
+            hidden = {each.arg for each in ast.walk(node.args) if isinstance(each, ast.arg)}
+            known = {name: full for name, full in known.items() if name not in hidden}
+    for field, inside in ast.iter_fields(node):
+        if field not in ("annotation", "returns"):
+            for each in inside if isinstance(inside, list) else [inside]:
+                if isinstance(each, ast.AST):
+                    yield from used(each, known)
 
 
 def test_a_module_or_class_has_a_name_of_its_own() -> None:
@@ -117,12 +169,16 @@ def test_a_module_or_class_has_a_name_of_its_own() -> None:
 
 def imported(path: Path) -> set[str]:
     """All that a file imports, inside of functions, too: modules, and what is taken of them."""
-    named: set[str] = set()
-    for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
+    named = [full.split(".") for _name, full in names_imported(ast.parse(path.read_text(encoding="utf-8")))]
+    return {".".join(parts[:length]) for parts in named for length in range(1, len(parts) + 1)}
+
+
+def names_imported(tree: ast.Module) -> Iterator[tuple[str, str]]:
+    """The names that a module has from others, each with its full name."""
+    for node in ast.walk(tree):
         if isinstance(node, ast.Import):
-            named |= {alias.name for alias in node.names}
+            yield from ((alias.asname or alias.name, alias.name) for alias in node.names)
         elif isinstance(node, ast.ImportFrom):
             assert node.module is not None
             assert node.level == 0
-            named |= {node.module, *(f"{node.module}.{alias.name}" for alias in node.names)}
-    return named | {name.partition(".")[0] for name in named}
+            yield from ((alias.asname or alias.name, f"{node.module}.{alias.name}") for alias in node.names)

@@ -8,9 +8,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from bertcalc.export.cells import plain
 from bertcalc.export.table import Code, Math
 from bertcalc.text import code, literal, shorten, visible
-from pages.ui.export.cells import plain
 from tests.markdown import read
 from tests.payloads import PAYLOADS
 

@@ -1,17 +1,16 @@
-"""Bar charts of a model's parts: a bar for each, compared with the preset; and one bar divided into the parts.
-
-Each chart is built with Altair once for an appearance and a language; after that only data is sent.
-"""
+"""Bar charts of a model's parts: a bar for each, compared with the preset; and one bar divided into the parts."""
 
 from collections.abc import Callable, Hashable, Mapping, Sequence
-from functools import lru_cache, partial
+from functools import partial
 from itertools import accumulate
 from typing import Any, NamedTuple
 
-import altair as alt
 import streamlit as st
 
 from bertcalc import build
+from bertcalc.charts.bar_charts import PieceBar, piece_bars, pieces_frame, proportional_bar, ranked_bars
+from bertcalc.charts.columns import Columns
+from bertcalc.charts.labels import ems
 from bertcalc.digits import figure, signed
 from bertcalc.families import CLASSES
 from bertcalc.family import Model
@@ -21,35 +20,17 @@ from bertcalc.subject import Subject
 from bertcalc.text import N_, Translate
 from bertcalc.tree.names import PART_NAMES, norm_kind
 from bertcalc.tree.totals import breakdown, openable
-from pages.ui.charts import (
-    FONT,
-    NARROW,
-    SMALL,
-    Spec,
-    either,
-    figures_axis,
-    having,
-    in_order,
-    names_axis,
-    spec_of,
-    tooltip,
-)
-from pages.ui.columns import Columns
 from pages.ui.controls import Select, set_values
 from pages.ui.export.shown import draw_chart
 from pages.ui.i18n import _
 from pages.ui.model import linked
-from pages.ui.numbers import ems, percent, short
+from pages.ui.numbers import percent, short
 from pages.ui.present import presenting
 from pages.ui.scale import kept
 from pages.ui.sidebar import Choice
-from pages.ui.theme import BACKGROUND, INK, appearance, colors
+from pages.ui.theme import appearance, colors
 
-_MANY = 9  # more bars than this are drawn closer, so that the chart still ends on the first screen
 _LINE = 24  # ems in a line on a phone: numbers whose digits do not fit are abbreviated
-_ROOM = 250  # pixels right of the axis, for the label of a bar that is as long as the axis
-_GAP = 7
-_AXIS = 24  # pixels of the chart's height that the axis takes
 
 _UNITS = {"parameters": N_("Parameters"), "FLOPs": "FLOPs", "MACs": "MACs", "bytes": N_("Bytes")}
 
@@ -254,90 +235,14 @@ def _said(bars: Bars) -> dict[str, Sequence[Any]]:
     }
 
 
-@lru_cache
-def ranked_bars(appearance: str, count: int, unit: str, words: tuple[str, ...], *, low: bool = False) -> Spec:
-    """One horizontal bar for each of ``count`` parts, in their order, with its label at its end; ``low`` saves height.
-
-    A bar is solid up to the preset's figure, which has a mark; what was added is lighter, what was removed is a dashed
-    outline.
-    """
-    few, ink = count <= _MANY, INK[appearance]
-    step, font, thin = ((18, FONT, 4) if low else (22, FONT, 6)) if few else (14 if low else 17, SMALL, 3)
-
-    label = f"{NARROW} ? '' : datum.label"
-    axis = names_axis(appearance, font, labelExpr=label, labelLimit=300, labelFlush=False)
-    scale = alt.Scale(nice=False, zero=True, range=[0, either("width - 12", f"width - min({_ROOM}, 0.36 * width)")])
-
-    def x(field: str, **look: Any) -> Any:
-        return alt.X(f"{field}:Q", title=None, stack=None, **look)
-
-    chart = having("name")
-    color, edge = alt.Color("color:N", scale=None), alt.Stroke("color:N", scale=None)
-    place = {"size": either(thin, 0.7 * step), "yOffset": either((step - thin - 1) / 2, 0)}
-    first = x("solid", scale=scale, axis=figures_axis(appearance, unit, tickCount=either(3, 6)))
-    solid = chart.mark_bar(**place).encode(x=first, color=color)
-    # aria=False: a layer that is empty would be a picture without a name to a screen reader.
-    added = (
-        chart.transform_filter("datum.end > datum.solid")
-        .mark_bar(**place, fillOpacity=0.3, strokeWidth=1.5, aria=False)
-        .encode(x=x("solid"), x2="end:Q", color=color, stroke=edge)
-    )
-    missing = (
-        chart.transform_filter("datum.mark > datum.end")
-        .mark_bar(**place, fillOpacity=0, strokeWidth=1.5, strokeDash=[4, 3], aria=False)
-        .encode(x=x("end"), x2="mark:Q", stroke=edge)
-    )
-    marks = (
-        chart.transform_filter("isValid(datum.mark)")
-        .mark_tick(color=ink, thickness=2.5, size=either(thin + 4, step - 2), yOffset=place["yOffset"], aria=False)
-        .encode(x=x("mark"))
-    )
-    # A label stands to the right of its bar, further left if it would be cut off; on a phone, in a line above the bar.
-    needed = f"scale('x', datum.far) + {font} * (datum.label_width + datum.more_width) + {4 * _GAP}"
-    behind = f"{_GAP} + min(0, width - ({needed}))"
-    over = "-scale('x', datum.far)"
-
-    def text(narrow: str, wide: str, **look: Any) -> Any:
-        shift = "" if narrow == "brief" else f" + {_GAP} + {{}} * datum.{{}}_width"
-        dx = either(over + shift.format(SMALL, "brief"), behind + shift.format(font, "label"))
-        said = {"text": either(f"datum.{narrow}", f"datum.{wide}"), "fontSize": either(SMALL, font)}
-        return chart.mark_text(align="left", dx=dx, dy=either((14 - step) / 2, 0), **said, **look).encode(x=x("far"))
-
-    # Each text twice, first as an outline in the background colour: a label on top of its bar stays readable.
-    paper = {"color": BACKGROUND[appearance], "stroke": BACKGROUND[appearance], "strokeWidth": either(0, 4)}
-    texts = (
-        text("brief", "label", **paper),
-        text("brief", "label", color=ink),
-        text("more_brief", "more", fontWeight="bold", **paper),
-        text("more_brief", "more", fontWeight="bold").encode(color=color),
-    )
-    # Two invisible layers: one sets the end of the axis, the other takes clicks and tooltips anywhere in a bar's row.
-    end = chart.mark_tick(opacity=0).encode(x=x("limit"))
-    chosen = alt.selection_point(name="bar", fields=["path"], on="click", empty=False)
-    rows = (
-        chart.mark_bar(opacity=0, cursor="pointer")
-        .encode(x=alt.value(0), x2=alt.value("width"), tooltip=_tooltip(words))
-        .add_params(chosen)
-    )
-    layers = alt.layer(solid, added, missing, marks, *texts, end, rows).encode(y=in_order("name", axis))
-    return spec_of(layers, step * count + _AXIS)
-
-
-@lru_cache
-def proportional_bar(appearance: str, words: tuple[str, ...]) -> Spec:
-    paper, said = BACKGROUND[appearance], _tooltip(words)
-    x = alt.X("start:Q", axis=None, scale=alt.Scale(nice=False))
-    room = "scale('x', datum.end) - scale('x', datum.start)"
-    pieces = alt.Chart().mark_rect(stroke=paper, strokeWidth=1)
-    pieces = pieces.encode(x=x, x2="end:Q", color=alt.Color("color:N", scale=None), tooltip=said)
-    labels = (
-        alt.Chart()
-        .transform_calculate(middle="(datum.start + datum.end) / 2")
-        .mark_text(fontSize=FONT, text=alt.ExprRef(f"{room} > {FONT} * datum.width + {_GAP} ? datum.name : ''"))
-        .encode(x=alt.X("middle:Q", axis=None), color=alt.value(paper), tooltip=said)
-    )
-    return spec_of(alt.layer(pieces, labels), 34)
-
-
-def _tooltip(words: Sequence[str]) -> list[Any]:
-    return tooltip("name", **dict(zip(("exact", "share", "formula", "was"), words, strict=True)))
+def draw_pieces(
+    bars: Sequence[PieceBar],
+    step: int,
+    *,
+    numbers: Mapping[str, str],
+    alt: str,
+    legend: Mapping[str, str] | None = None,
+) -> None:
+    """Draw the bars, each ``step`` pixels high, with a legend of these kinds of pieces."""
+    named = tuple((legend or {}).items())
+    draw_chart(pieces_frame(bars, step), piece_bars(appearance(), step, len(bars), named), numbers=numbers, alt=alt)

@@ -7,7 +7,7 @@ from typing import NamedTuple
 import streamlit as st
 
 from bertcalc.text import N_
-from pages.ui.i18n import _
+from pages.ui.i18n import LANGUAGES, _, catalogue
 
 
 class PageEntry(NamedTuple):
@@ -122,6 +122,19 @@ SECTIONS: dict[str, dict[str, PageEntry]] = {
     },
 }
 PAGES = {path: entry for entries in SECTIONS.values() for path, entry in entries.items()}
+
+# README.md begins with the heading of the first page and this sentence.
+DESCRIPTION = N_(
+    "Every number as a formula, the formula with the numbers in it, and the proof that the real Hugging Face model "
+    "agrees, to the last tensor."
+)
+
+
+def about(path: str, language: str) -> tuple[str, str, str] | None:
+    """For previews of links: the language, the heading of the page, and what it is for; None if there is no page."""
+    language = language if language in LANGUAGES else LANGUAGES[0]
+    entry, translate = PAGES.get(path), catalogue(language).gettext
+    return entry and (language, translate(entry.heading), translate(entry.line or DESCRIPTION))
 
 
 def navigation() -> st.Page:

@@ -3,10 +3,9 @@
 from fractions import Fraction
 from unicodedata import east_asian_width
 
+from bertcalc.charts.labels import SUFFIXES
 from bertcalc.digits import MINUS, scaled, share, significant
 from pages.ui.i18n import _
-
-SUFFIXES = {"parameters": "", "FLOPs": "FLOPs", "MACs": "MACs", "bytes": "B"}  # of short figures, by their unit
 
 
 def percent(part: int, whole: int, decimals: int = 1) -> str:
@@ -33,14 +32,6 @@ def metric_width(least: int, value: str, delta: str) -> int:
 def text_width(text: str) -> int:
     """The width of a text in Latin letters: a Chinese character is as wide as two."""
     return sum(2 if east_asian_width(sign) in "WF" else 1 for sign in text)
-
-
-def ems(text: str) -> float:
-    """The approximate width of a text in ems: a chart in the browser cannot measure it."""
-    return sum(_EMS.get(sign) or (1 if east_asian_width(sign) in "WF" else 0.52) for sign in text)
-
-
-_EMS = dict.fromkeys(" ,.·()iljI", 0.25) | dict.fromkeys("%Mm", 0.83)
 
 
 def unbroken(text: str) -> str:

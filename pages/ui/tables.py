@@ -9,9 +9,11 @@ from math import prod
 import streamlit as st
 
 from bertcalc import Config, Module
+from bertcalc.charts.columns import Columns, sent
 from bertcalc.config import allowed
 from bertcalc.digits import fixed, signed_count, size
 from bertcalc.effects import Effect
+from bertcalc.export.cells import Shown
 from bertcalc.fields import EVERY_LETTER, known
 from bertcalc.formula import count_formulas, shape_letters, tensor_formulas
 from bertcalc.forward.outputs import Entry
@@ -25,9 +27,8 @@ from bertcalc.tree.difference import ModuleChange
 from bertcalc.tree.inventory import inventory, named
 from bertcalc.tree.nn import Shape
 from bertcalc.tree.totals import Component, shares
-from pages.ui.columns import Columns, sent
 from pages.ui.controls import Fold, Switch
-from pages.ui.export.shown import Shown, draw_frame, note
+from pages.ui.export.shown import draw_frame, note
 from pages.ui.formulas import count_formula
 from pages.ui.i18n import _, in_a_row
 from pages.ui.numbers import percent, unbroken

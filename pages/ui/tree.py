@@ -4,6 +4,7 @@ from collections.abc import Mapping, Sequence
 from html import escape
 from types import MappingProxyType
 
+from bertcalc.charts.colors import BACKGROUND
 from bertcalc.families import CLASSES
 from bertcalc.family import Model
 from bertcalc.text import N_
@@ -12,7 +13,7 @@ from bertcalc.tree.nn import PrintedLine, split_layer
 from bertcalc.tree.totals import component_at
 from pages.ui.controls import Select, Switch, view
 from pages.ui.i18n import _, listed
-from pages.ui.theme import BACKGROUND, appearance, colors
+from pages.ui.theme import appearance, colors
 
 VIEW = view(
     "view", {"tree": N_("Tree"), "parts": N_("Module types"), "notebook": N_("Tensors"), "freezing": N_("Freezing")}

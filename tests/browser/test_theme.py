@@ -6,7 +6,7 @@ from typing import Literal
 import pytest
 from playwright.sync_api import Locator, Page, expect
 
-from pages.ui.theme import BACKGROUND, COLORS
+from bertcalc.charts.colors import BACKGROUND, COLORS
 from tests.browser.conftest import Look, Open
 from tests.browser.look import ready, slider, total, total_formula
 

@@ -4,9 +4,11 @@ import json
 from pathlib import Path
 from typing import Any
 
+import pandas as pd
 from streamlit.testing.v1 import AppTest
 
 from bertcalc import Config
+from bertcalc.export.cells import Shown
 
 ROOT = Path(__file__).parents[2]
 
@@ -31,6 +33,11 @@ def move(app: AppTest, **sizes: int) -> None:
     for field, value in sizes.items():
         app.session_state["track"].move(field, value)
         app.run()
+
+
+def frame_of(one: Shown) -> pd.DataFrame:
+    """The data of a table or a chart; with dtype object, integers stay integers if some are missing."""
+    return pd.DataFrame(one.data, dtype=object)
 
 
 def present(app: AppTest) -> Config:

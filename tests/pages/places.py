@@ -13,7 +13,6 @@ from streamlit.testing.v1 import AppTest
 
 from bertcalc import BertConfig, build
 from bertcalc.export.table import Cell, Code
-from pages.ui.export.cells import table_of
 from tests.checkpoints.test_safetensors import file_of, tensor
 from tests.markdown import read
 from tests.pages.apptest import open_app
@@ -200,7 +199,7 @@ def check(app: AppTest) -> int:
             assert all(map(harmless, found.words)), (where, text)
             assert found.made <= {"strong_open", "strong_close"}, (where, text)
     for one in app.session_state["shown"]:
-        table = table_of(one)
+        table = one.table()
         cells = [part for cell in chain(table.columns, *table.rows) for part in parts(cell)]
         assert all(harmless(f"{part}") for part in cells if not isinstance(part, Code)), cells
     return count

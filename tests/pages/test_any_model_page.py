@@ -13,6 +13,7 @@ from streamlit.testing.v1 import AppTest
 from torch.utils.flop_counter import FlopCounterMode
 from transformers.initialization import no_init_weights
 
+from bertcalc.charts.colors import COLORS
 from bertcalc.discover import build, discovery_worker
 from bertcalc.discover.conditions import Condition
 from bertcalc.discover.result import NOT_ASKED, Checked
@@ -23,14 +24,12 @@ from bertcalc.server.run_queue import RUN_QUEUE
 from pages.ui.any_model.discovered_formula import formula
 from pages.ui.any_model.export import formula_latex
 from pages.ui.any_model.tensors import tensor_columns
-from pages.ui.export.cells import table_of
 from pages.ui.i18n import catalogue
 from pages.ui.oracle import wanted
-from pages.ui.theme import COLORS
 from tests.discover.real import real
 from tests.examples import sampled
 from tests.markdown import read
-from tests.pages.apptest import component, open_app, texts, total, total_formula
+from tests.pages.apptest import component, frame_of, open_app, texts, total, total_formula
 
 pytestmark = pytest.mark.usefixtures("discovering_here")
 transformers.logging.set_verbosity(transformers.logging.CRITICAL)
@@ -86,7 +85,7 @@ def test_the_total_is_the_real_classes(model_type: str, cls: str) -> None:
     [bars] = [one for one in app.session_state["shown"] if one.spec]
     assert sum(bars.data["figure"]) == there
     [tensors] = [one for one in app.session_state["shown"] if not one.spec]
-    assert sum(tensors.frame["Parameters"]) == there
+    assert sum(frame_of(tensors)["Parameters"]) == there
     assert "✓ Proven on" in said(app)
 
 
@@ -374,7 +373,7 @@ def test_the_export_has_this_model_and_not_the_sidebars() -> None:
     assert r"\mathtt{n\_embd}" in latex
     assert "n_layer=12" in python
     for one in app.session_state["shown"]:
-        assert table_of(one).rows
+        assert one.table().rows
 
 
 @pytest.mark.parametrize("language", ["en", "zh"])

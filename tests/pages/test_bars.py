@@ -9,6 +9,8 @@ from hypothesis import given
 from streamlit.testing.v1 import AppTest
 
 from bertcalc import build
+from bertcalc.charts.bar_charts import ranked_bars
+from bertcalc.charts.columns import Columns
 from bertcalc.compute.flop_formulas import letters, plain_formulas
 from bertcalc.compute.flops import PYTORCH, by_part
 from bertcalc.config import letters as letters_of
@@ -17,8 +19,7 @@ from bertcalc.formula import piece_formulas
 from bertcalc.forward.trace import Sizes
 from bertcalc.tree.names import PART_NAMES
 from bertcalc.tree.totals import breakdown, openable, place_of
-from pages.ui.bars import Bars, bars_frame, proportions_frame, ranked_bars
-from pages.ui.columns import Columns
+from pages.ui.bars import Bars, bars_frame, proportions_frame
 from tests.oracle import Case
 from tests.pages.apptest import move, open_app
 from tests.pages.test_take import PAGES, noted

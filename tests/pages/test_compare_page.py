@@ -9,15 +9,12 @@ from urllib.parse import parse_qsl
 import pandas as pd
 import pytest
 import torch
-from hypothesis import given
-from hypothesis import strategies as st
 from streamlit.testing.v1 import AppTest
 from transformers import LlamaConfig, LlamaForCausalLM, T5Config, T5EncoderModel
 
 from bertcalc import ARCHITECTURES, BertConfig, Config, build, forward_flops
 from bertcalc.discover.result import NOT_ASKED
 from bertcalc.discover.shipped import shipped
-from bertcalc.explore.chart_labels import Box, place
 from bertcalc.explore.compare import PAIRS, WELL_KNOWN
 from bertcalc.explore.models import LONGEST, MOST, subject_of_preset
 from bertcalc.explore.quantities import QUANTITIES
@@ -25,10 +22,9 @@ from bertcalc.explore.quantities import Case as Quantified
 from bertcalc.presets import PRESETS
 from bertcalc.problem import InputError, Problem
 from pages.ui.compare.comparison import VIEW
-from pages.ui.compare.scatter_chart import _AREA, ModelPoint, points_frame
 from tests.examples import sampled
 from tests.oracle import Case
-from tests.pages.apptest import move, open_app, texts
+from tests.pages.apptest import frame_of, move, open_app, texts
 
 WIDE = "bert-base-uncased~num_hidden_layers-39~num_attention_heads-6~hidden_size-384~intermediate_size-1664"
 
@@ -277,8 +273,7 @@ def test_names_tell_models_apart() -> None:
 
 def chart_rows(app: AppTest, title: str) -> pd.DataFrame:
     [chart] = [one for one in app.session_state["shown"] if one.title == title]
-    frame: pd.DataFrame = chart.frame
-    return frame
+    return frame_of(chart)
 
 
 def test_bars_of_a_difference_begin_where_the_last_one_ends() -> None:
@@ -322,34 +317,6 @@ def test_a_bar_that_is_much_shorter_than_the_first_has_a_ratio() -> None:
     app = open_app("compare.py", compare="bars", models="gpt2-xl bert_uncased_L-2_H-128_A-2")
     labels = chart_rows(app, "The models side by side as bars")["label"].dropna()
     assert list(labels) == ["1,557,611,200", "4,385,920  ·  0.00282 ×"]
-
-
-def points(compared: int) -> pd.DataFrame:
-    presets = [(name, preset.config) for name, preset in PRESETS.items()]
-    found = [
-        ModelPoint(name, count := build(config).num_parameters(), 2 * count * config.num_hidden_layers, False)
-        for name, config in presets
-    ]
-    mine = [point._replace(name=f"my {point.name}", compared=True) for point in found[:compared]]
-    return pd.DataFrame(points_frame([*mine, *found]))
-
-
-@pytest.mark.parametrize("compared", [1, 12])
-def test_every_preset_is_a_point_with_a_name_that_covers_no_other(compared: int) -> None:
-    drawn = points(compared)
-    on_a_phone, frame = drawn["brief"].dropna(), drawn[drawn["name"].notna()]
-    names = {name for text in frame["name"] for name in text.split(" = ")}
-    assert set(PRESETS) <= names
-    assert frame["compared"].sum() == compared
-    shown = frame.set_index("name")
-    assert (
-        shown.loc["bert-large-cased" if compared == 1 else "my bert-large-cased = bert-large-cased", "tip"]
-        == "333,579,264"
-    )
-    assert frame[frame["compared"]]["label"].notna().sum() >= max(1, compared - 1)  # they get their places first
-    assert 15 < frame["label"].notna().sum() < len(frame)  # the others say it under the pointer
-    assert 5 < len(on_a_phone) < frame["label"].notna().sum()
-    assert on_a_phone.iloc[0].startswith("my " if compared == 12 else "my bert-base-uncased")
 
 
 def glance(app: AppTest) -> pd.DataFrame:
@@ -532,20 +499,3 @@ def test_without_pytorch_what_is_not_shipped_is_left_out(monkeypatch: pytest.Mon
     monkeypatch.setattr("bertcalc.proof.real_model.installed", lambda: False)
     app = open_app("compare.py", models="bert-base-uncased t5.T5ForTokenClassification")
     assert ["needs torch and transformers" in one.value for one in app.text] == [True]
-
-
-def test_names_are_placed_beside_each_other() -> None:
-    at = [(100.0, 100.0), (104.0, 100.0), (108.0, 102.0), (104.0, 96.0), (20.0, 190.0)]
-    assert None not in place(at, [60.0] * 5, 14, Box(0, 0, 300, 200))
-
-
-@given(st.lists(st.tuples(st.floats(0, 780), st.floats(0, 320)), max_size=60))
-def test_a_name_has_room_or_is_left_out(at: list[tuple[float, float]]) -> None:
-    found = place(at, [80.0] * len(at), 14, _AREA)
-    assert len(found) == len(at)
-    boxes = [box for box in found if box]
-    for index, box in enumerate(boxes):
-        assert round(box.right - box.left) == 80
-        assert box.within(_AREA)
-        assert not any(box.overlaps(other) for other in boxes[:index])
-        assert not any(box.left < x < box.right and box.top < y < box.bottom for x, y in at)

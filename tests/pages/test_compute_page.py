@@ -12,12 +12,9 @@ from bertcalc.forward.outputs import Call
 from bertcalc.proof.flop_proof import compare, prove
 from bertcalc.subject import Subject
 from pages.ui.compute.count import VIEW
-from pages.ui.compute.length_chart import part_colors
-from pages.ui.theme import BACKGROUND, COLORS
 from tests.compute.test_flops import real_flops
 from tests.oracle import Case
 from tests.pages.apptest import open_app, texts
-from tests.pages.test_theme import luminance
 
 
 def figures(app: AppTest) -> list[str]:
@@ -204,11 +201,3 @@ def test_numbers_have_units_of_their_size() -> None:
         "48.0 h",
         "30.0 d",
     ]
-
-
-@pytest.mark.parametrize("appearance", COLORS)
-def test_terms_and_names_in_areas_have_contrast(appearance: str) -> None:
-    paper = luminance(BACKGROUND[appearance])
-    for color in part_colors(appearance).values():
-        ink = luminance(color)
-        assert (max(paper, ink) + 0.05) / (min(paper, ink) + 0.05) >= 4.5

@@ -3,9 +3,7 @@
 import json
 import re
 from dataclasses import replace
-from itertools import combinations, product
-from math import cbrt, dist
-from operator import mul
+from itertools import product
 from unittest.mock import patch
 
 import pytest
@@ -23,7 +21,7 @@ from bertcalc.presets import PRESETS
 from bertcalc.problem import Problem
 from bertcalc.subject import Subject
 from bertcalc.tree.freezing import Freezing
-from pages.ui.memory.stack_bar import AREA_WORDS, COLORS
+from pages.ui.memory.stack_bar import AREA_WORDS
 from tests.compute.test_flops import real_flops
 from tests.examples import sampled
 from tests.memory.test_saved import seen_bytes
@@ -255,42 +253,6 @@ def test_not_one_token_is_said() -> None:
     app = memory("fit", preset="bert-large-uncased", device_memory="GiB", device_gib="4")
     assert "**Not even one token**" in str(app.error[0].value)
     assert app.metric[0].value == "none"
-
-
-@pytest.mark.parametrize("look", ["light", "dark"])
-def test_parts_that_stand_beside_each_other_differ_to_colour_blind_eyes_too(look: str) -> None:
-    """Machado et al. 2009, severity 1, and CIE76 in Lab; about 2 is just noticeable."""
-    inks = {area: linear(ink) for area, ink in COLORS[look].items()}
-    for one, other in combinations(inks, 2):
-        for eyes in EYES:
-            seen = [lab([sum(map(mul, row, inks[part])) for row in eyes]) for part in (one, other)]
-            assert dist(*seen) > 15, (one, other)
-
-
-def linear(ink: str) -> list[float]:
-    shares = [int(ink[at : at + 2], 16) / 255 for at in (1, 3, 5)]
-    return [share / 12.92 if share <= 0.04045 else ((share + 0.055) / 1.055) ** 2.4 for share in shares]
-
-
-def lab(light: list[float]) -> list[float]:
-    """sRGB light, D65, as lightness and two opposed colours."""
-    x, y, z = (
-        cbrt(max(0, sum(map(mul, row, light))))
-        for row in (
-            (0.4339, 0.3762, 0.1899),
-            (0.2127, 0.7152, 0.0722),
-            (0.0178, 0.1095, 0.8727),
-        )
-    )
-    return [116 * y - 16, 500 * (x - y), 200 * (y - z)]
-
-
-EYES = (
-    ((1, 0, 0), (0, 1, 0), (0, 0, 1)),
-    ((0.152286, 1.052583, -0.204868), (0.114503, 0.786281, 0.099216), (-0.003882, -0.048116, 1.051998)),
-    ((0.367322, 0.860646, -0.227968), (0.280085, 0.672501, 0.047413), (-0.01182, 0.04294, 0.968881)),
-    ((1.255528, -0.076749, -0.178779), (-0.078411, 0.930809, 0.147602), (0.004733, 0.691367, 0.3039)),
-)
 
 
 def test_every_part_of_the_bar_is_named_under_it() -> None:

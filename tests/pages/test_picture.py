@@ -4,9 +4,10 @@ import pandas as pd
 import pytest
 
 from bertcalc import ARCHITECTURES, BertConfig, Config, build
+from bertcalc.charts.walk_picture import picture
 from bertcalc.forward.trace import Sizes
 from bertcalc.forward.walk import AFTER, BEFORE, Stop, walk
-from pages.ui.walk.picture import picture, picture_frame
+from pages.ui.walk.picture import picture_frame
 
 
 def drawn(config: Config, architecture: str = "BertModel", layer: int = 0) -> tuple[list[Stop], pd.DataFrame, int]:

@@ -9,18 +9,17 @@ import pytest
 from streamlit.testing.v1 import AppTest
 
 from bertcalc import BertConfig, Config, build
+from bertcalc.charts.blocks import svg
 from bertcalc.explore.quantities import QUANTITIES, Case
+from bertcalc.export.cells import Shown
 from bertcalc.export.formats import csv_text
-from bertcalc.export.table import Code, Math
 from bertcalc.proof import real_model
 from bertcalc.subject import Subject
 from pages.ui.batch import Batch
-from pages.ui.columns import Columns
-from pages.ui.export.cells import plain, table_of
-from pages.ui.export.files import Origin, model_files, stem_of, svg, table_files
-from pages.ui.export.shown import File, Shown
+from pages.ui.export.files import Origin, model_files, stem_of, table_files
+from pages.ui.export.shown import File
 from pages.ui.sidebar import Choice
-from tests.pages.apptest import open_app, total
+from tests.pages.apptest import frame_of, open_app, total
 
 PAGES = [
     ("", {"tensors": "true"}),
@@ -73,7 +72,7 @@ def test_every_page_offers_what_it_shows(page: str, link: dict[str, str]) -> Non
     app = open_app(page, **link)
     before = downloads(app)  # a page can have some of its own
     found = noted(app)
-    tables = [one.frame for one in found if not one.spec]
+    tables = [frame_of(one) for one in found if not one.spec]
     charts = [one for one in found if one.spec]
     on_page = [element.value for element in (*app.table, *app.dataframe)]
     assert len(tables) == len(on_page)
@@ -81,17 +80,17 @@ def test_every_page_offers_what_it_shows(page: str, link: dict[str, str]) -> Non
         assert frame.to_numpy().tolist() in [one.to_numpy().tolist() for one in tables]
     assert len(charts) == len(app.get("vega_lite_chart"))
     for one in found:
-        again = pd.read_csv(StringIO(csv_text(table_of(one))), keep_default_na=False)
+        again = pd.read_csv(StringIO(csv_text(one.table())), keep_default_na=False)
         if one.numbers is None:
-            assert len(again) == len(one.frame)
+            assert len(again) == len(frame_of(one))
         else:  # a reader's names, and nothing of how it is drawn
             assert list(again.columns) == list(one.numbers.values())
-            assert 0 < len(again) <= len(one.frame)
+            assert 0 < len(again) <= len(frame_of(one))
             assert not set(again.columns) & {"x", "y", "name", "label", "figure", "start", "end", "kind", "room"}
     for chart in charts:
-        drawn = svg(chart, "light")
+        drawn = svg(chart.spec or {}, chart.data, "light")
         assert drawn.startswith("<svg")
-        columns = [chart.frame[name] for name in ("name", "label", "short", "text", "side") if name in chart.frame]
+        columns = [chart.data[name] for name in ("name", "label", "short", "text", "side") if name in chart.data]
         texts = {escape(text) for column in columns for text in column if isinstance(text, str)} - {""}
         assert any(f">{text}<" in drawn for text in texts)
     opened(app)
@@ -121,9 +120,9 @@ def test_the_numbers_of_the_page_are_those_of_the_model() -> None:
     assert total(app) == f"{model.num_parameters():,}"
     bars, tensors = noted(app)
     for one in (bars, tensors):
-        frame = pd.read_csv(StringIO(csv_text(table_of(one))))
+        frame = pd.read_csv(StringIO(csv_text(one.table())))
         assert frame["Parameters"].sum() == model.num_parameters()
-    assert list(table_of(tensors).columns) == ["Name", "Copies", "Shape", "Formula", "Parameters", "Share"]
+    assert list(tensors.table().columns) == ["Name", "Copies", "Shape", "Formula", "Parameters", "Share"]
 
 
 def test_a_task_with_a_cross_attention_that_nothing_is_given_to_has_its_walk() -> None:
@@ -131,25 +130,7 @@ def test_a_task_with_a_cross_attention_that_nothing_is_given_to_has_its_walk() -
     app = open_app("layers.py", rows="true", **link)
     [walk] = [one for one in noted(app) if one.title == "The whole forward pass"]
     config = BertConfig(is_decoder=True, add_cross_attention=True)
-    assert walk.frame["So far"].iloc[-1] == f"{build(config, link['architecture']).num_parameters():,}"
-
-
-@pytest.mark.parametrize(
-    ("text", "cell"),
-    [
-        ("**109,482,240**", "109,482,240"),
-        ("`encoder.layer.*`  \n`pooler`", (Code("encoder.layer.*"), "\n", Code("pooler"))),
-        ("**vocab_size** $V$: *rows*", ("vocab_size ", Math("V"), ": rows")),
-        ("$4 N$", Math("4 N")),
-        (r"a\_b \* c", "a_b * c"),
-        ("1\N{NO-BREAK SPACE}×\N{NO-BREAK SPACE}2", "1 × 2"),
-        ("5 * 3", "5 * 3"),
-        (":material/check: :small[so]", " so"),
-        ("", ""),
-    ],
-)
-def test_what_is_taken_of_markdown_is_what_a_reader_sees(text: str, cell: object) -> None:
-    assert plain(text) == cell
+    assert frame_of(walk)["So far"].iloc[-1] == f"{build(config, link['architecture']).num_parameters():,}"
 
 
 def test_files_say_what_they_are_and_nothing_is_made_before_it_is_asked_for() -> None:
@@ -190,14 +171,6 @@ def test_the_report_says_what_was_not_compared(monkeypatch: pytest.MonkeyPatch) 
     assert "agrees" not in told
 
 
-def test_counts_of_a_chart_have_all_their_digits() -> None:
-    drawn: Columns = {"name": ["a\nb", "b", None], "cost": [7247757312.0, 0.5, None], "room": [1.0, 1.0, 2.0]}
-    table = table_of(Shown("costs", drawn, spec={"mark": "bar"}, numbers={"name": "Part", "cost": "FLOPs"}))
-    assert table.columns == ("Part", "FLOPs")
-    assert table.rows == (("a b", 7_247_757_312), ("b", 0.5))
-    assert isinstance(table.rows[0][1], int)
-
-
 @pytest.mark.parametrize(
     ("config", "architecture", "said"),
     [
@@ -215,7 +188,7 @@ def test_the_report_says_what_else_it_takes(config: Config, architecture: str, s
 def chart_of(page: str, **link: str) -> pd.DataFrame:
     """What is taken of the first chart of a page."""
     [chart, *_others] = [one for one in noted(open_app(page, **link)) if one.spec]
-    return pd.read_csv(StringIO(csv_text(table_of(chart))))
+    return pd.read_csv(StringIO(csv_text(chart.table())))
 
 
 def test_the_chart_of_designs_keeps_what_it_says_of_them() -> None:

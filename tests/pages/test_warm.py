@@ -7,7 +7,7 @@ from tests.pages.apptest import ROOT
 
 PROGRAM = """
 import gc, sys
-from pages.ui.warm import warm_up
+from app import warm_up
 warm_up()
 ready = set(sys.modules)
 from tests.pages.apptest import open_app

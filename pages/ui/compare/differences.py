@@ -6,11 +6,13 @@ from itertools import accumulate, pairwise
 
 import streamlit as st
 
+from bertcalc.charts.bar_charts import Piece, PieceBar
 from bertcalc.digits import latex_number, scaled, size
 from bertcalc.discover.compared import explain
 from bertcalc.explore.compare import Attribution, Explanation, PartChange
 from bertcalc.problem import InputError
 from bertcalc.text import written
+from pages.ui.bars import draw_pieces
 from pages.ui.compare.compare_words import relative, signed
 from pages.ui.compare.comparison import Comparison, explained
 from pages.ui.controls import show_problem
@@ -18,7 +20,6 @@ from pages.ui.formulas import aligned
 from pages.ui.i18n import _, listed
 from pages.ui.metrics import show_metric
 from pages.ui.numbers import text_width
-from pages.ui.piece_bars import Piece, PieceBar, draw_pieces
 from pages.ui.present import presenting
 from pages.ui.quantity_words import title_of
 from pages.ui.tables import show_rows

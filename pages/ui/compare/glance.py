@@ -4,6 +4,7 @@ from urllib.parse import urlencode
 
 import streamlit as st
 
+from bertcalc.charts.compare_charts import OTHER, Cell, ModelRow, glance_bars, glance_frame
 from bertcalc.digits import fixed, size
 from bertcalc.discover.compared import FoundModel, WrittenFound
 from bertcalc.explore.models import PRESENT
@@ -15,7 +16,6 @@ from pages.ui.any_model.choice import PAGE
 from pages.ui.any_model.way import link_of
 from pages.ui.batch import Batch
 from pages.ui.compare.comparison import GLANCE, Compared, Comparison
-from pages.ui.compare.glance_chart import OTHER, Cell, ModelRow, glance_bars, glance_frame
 from pages.ui.export.shown import draw_chart
 from pages.ui.i18n import _
 from pages.ui.numbers import percent, short

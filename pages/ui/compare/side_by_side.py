@@ -7,6 +7,8 @@ from itertools import accumulate, pairwise
 
 import streamlit as st
 
+from bertcalc.charts.bar_charts import Piece, PieceBar
+from bertcalc.charts.compare_charts import ModelPoint, points_frame, scatter
 from bertcalc.digits import figure, multiple, scaled
 from bertcalc.discover.compared import FoundModel
 from bertcalc.explore.compare import Explanation, differing, shapes
@@ -18,14 +20,13 @@ from bertcalc.subject import Subject
 from bertcalc.text import written
 from bertcalc.tree.nn import split_layer
 from bertcalc.tree.totals import COMPONENTS
+from pages.ui.bars import draw_pieces
 from pages.ui.batch import Batch
 from pages.ui.compare.compare_words import relative, signed
 from pages.ui.compare.comparison import FIGURES, Compared, Comparison
-from pages.ui.compare.scatter_chart import ModelPoint, points_frame, scatter
 from pages.ui.export.shown import draw_chart
 from pages.ui.i18n import _
 from pages.ui.numbers import unbroken
-from pages.ui.piece_bars import Piece, PieceBar, draw_pieces
 from pages.ui.quantity_words import title_of
 from pages.ui.tables import shape_text, show_table
 from pages.ui.theme import appearance

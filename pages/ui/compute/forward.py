@@ -4,6 +4,7 @@ from fractions import Fraction
 
 import streamlit as st
 
+from bertcalc.charts.length_chart import part_colors
 from bertcalc.compute.flop_formulas import name_formulas, part_formulas, plain_formulas
 from bertcalc.compute.flops import Part, by_name, by_part, tokens, total
 from bertcalc.digits import latex_number, scaled
@@ -13,7 +14,6 @@ from bertcalc.text import N_
 from bertcalc.tree.nn import split_layer
 from pages.ui.bars import Bars, draw_bars, preset_of
 from pages.ui.compute.count import Count, part_costs
-from pages.ui.compute.length_chart import part_colors
 from pages.ui.controls import Fold, Switch
 from pages.ui.formulas import colored_equation
 from pages.ui.i18n import _

@@ -4,6 +4,7 @@ from fractions import Fraction
 
 import streamlit as st
 
+from bertcalc.charts.length_chart import length_areas, length_frame
 from bertcalc.compute.flop_formulas import crossover, value
 from bertcalc.compute.flops import PARTS, Part
 from bertcalc.digits import fixed, latex
@@ -11,9 +12,9 @@ from bertcalc.formula import Formula
 from bertcalc.text import N_
 from pages.ui.batch import SEQUENCE_LENGTH
 from pages.ui.compute.count import Count, part_costs
-from pages.ui.compute.length_chart import length_areas, length_frame
 from pages.ui.export.shown import draw_chart
 from pages.ui.i18n import _
+from pages.ui.numbers import percent
 from pages.ui.present import lower
 
 _OVERTAKEN: dict[tuple[Part, ...], str] = {
@@ -53,7 +54,7 @@ def show_lengths(count: Count, look: str) -> None:
     names = {part: _(part) for part in PARTS}
     shown = [(length, f"{text} {fixed(length, 0)}") for length, text in marks if length <= longest]
     draw_chart(
-        length_frame(lengths, costs, names, shown),
+        length_frame(lengths, costs, names, shown, percent),
         lower(length_areas(look, _("Share")), 270),
         numbers={"length": SEQUENCE_LENGTH.title, "name": _("Part"), "share": _("Share")},
         alt=_("Share of each part over the sequence length"),

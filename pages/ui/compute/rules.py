@@ -4,6 +4,7 @@ from collections.abc import Iterable
 
 import streamlit as st
 
+from bertcalc.charts.colors import INK
 from bertcalc.compute.conventions import PUBLISHED, RULES
 from bertcalc.compute.flop_formulas import letters, rule_formulas
 from bertcalc.compute.flops import ELEMENT_COSTS, PYTORCH, tokens, total
@@ -17,7 +18,6 @@ from pages.ui.formulas import aligned, colored_sum
 from pages.ui.i18n import _, listed
 from pages.ui.numbers import signed_percent
 from pages.ui.tables import show_rows
-from pages.ui.theme import INK
 
 RULE = Select("rule", N_("Convention"), RULES, row=True, label_visibility="collapsed")
 

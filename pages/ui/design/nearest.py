@@ -7,6 +7,7 @@ from typing import Any, NamedTuple
 
 import streamlit as st
 
+from bertcalc.charts.nearest_chart import designs_frame, near_budget
 from bertcalc.config import Config, Problem
 from bertcalc.digits import fixed, signed_count, size
 from bertcalc.explore.design import HEAD_SIZES, MULTIPLES, RATIOS, Budget, Constraints, Design, Result, search
@@ -18,7 +19,6 @@ from bertcalc.text import N_
 from bertcalc.typed import LONGEST, Typed, typed
 from pages.ui.batch import choose_batch
 from pages.ui.controls import Fold, Number, Reason, Select, Switch, Text, change, show_problem
-from pages.ui.design.nearest_chart import designs_frame, near_budget
 from pages.ui.export.shown import draw_chart
 from pages.ui.i18n import _, in_a_row, listed
 from pages.ui.memory.run import TRAINING_DTYPE

@@ -6,15 +6,15 @@ from urllib.parse import urlencode, urlsplit
 
 import streamlit as st
 
+from bertcalc.charts.columns import sent
+from bertcalc.export.cells import Shown
 from bertcalc.export.formula_tables import component_table, tensor_table
 from bertcalc.export.table import Table
 from bertcalc.text import distinct
 from pages.ui.batch import present_batch
-from pages.ui.columns import sent
 from pages.ui.controls import set_values
-from pages.ui.export.cells import table_of
 from pages.ui.export.files import Origin, chart_file, model_files, stem_of, table_files
-from pages.ui.export.shown import File, Shown, own, shown
+from pages.ui.export.shown import File, own, shown
 from pages.ui.i18n import _, translator
 from pages.ui.sidebar import Choice
 from pages.ui.theme import appearance
@@ -47,7 +47,7 @@ def things(choice: Choice) -> dict[str, tuple[Callable[[], Table], Shown | None]
     found: dict[str, tuple[Callable[[], Table], Shown | None]] = {}
     for one, title in zip(shown(), distinct([one.title for one in shown()]), strict=True):
         kind = _("Chart: {title}") if one.spec else _("Table: {title}")
-        found[kind.format(title=title)] = partial(table_of, one), one if one.spec else None
+        found[kind.format(title=title)] = one.table, one if one.spec else None
     if own():
         return found
     tables: dict[str, Callable[[], Table]] = {

@@ -1,13 +1,14 @@
 """The files that can be exported. Each is made only when it is downloaded."""
 
-import json
 import re
 from collections.abc import Callable
 from functools import partial
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 from bertcalc import config_json
+from bertcalc.charts.blocks import svg
 from bertcalc.explore.quantities import Case
+from bertcalc.export.cells import Shown
 from bertcalc.export.formats import csv_text, latex_text, markdown_text
 from bertcalc.export.formula_tables import component_table, flops_formula
 from bertcalc.export.report import Report, ReportFormulas, Verification, html, markdown, report
@@ -19,10 +20,9 @@ from bertcalc.text import Translate
 from bertcalc.worker import SlowError, StoppedError
 from pages.ui.bars import preset_of
 from pages.ui.batch import Batch
-from pages.ui.export.shown import File, Shown
+from pages.ui.export.shown import File
 from pages.ui.oracle import answer
 from pages.ui.sidebar import Choice
-from pages.ui.theme import BACKGROUND, INK
 from pages.ui.verdict import in_words
 
 
@@ -60,43 +60,8 @@ def table_files(stem: str, title: str, make: Callable[[], Table]) -> list[File]:
 
 
 def chart_file(stem: str, chart: Shown, title: str, appearance: str) -> File:
-    return File("SVG", f"{stem}-{_slug(title)}.svg", "image/svg+xml", lambda: svg(chart, appearance).encode())
-
-
-_WIDTH = 900  # pixels, as on a lecture screen beside the sidebar
-# Altair's name for the data of a chart without data; Streamlit also puts the data there.
-_NAME = "empty"
-
-
-def svg(chart: Shown, appearance: str) -> str:
-    """A chart with its data as SVG, in the colors of the page.
-
-    Vega-Lite itself draws it on the server (vl-convert), without access to the network.
-    """
-    import vl_convert  # 65 MB, and half a second for the first chart
-
-    rows = json.loads(chart.frame.to_json(orient="records"))
-    spec = {**(chart.spec or {}), "data": {"name": _NAME}, "datasets": {_NAME: rows}}
-    if spec.get("width") == "container":
-        spec["width"] = _WIDTH
-    spec["padding"] = 8
-    spec["config"] = {**_config(appearance), **spec.get("config", {}), "view": {"stroke": None}}
-    drawn: str = vl_convert.vegalite_to_svg(spec, allowed_base_urls=[])
-    return drawn
-
-
-def _config(appearance: str) -> dict[str, Any]:
-    """The defaults of Streamlit's theme for charts."""
-    ink = INK[appearance]
-    words = {"labelColor": ink, "titleColor": ink, "labelFontSize": 13, "titleFontSize": 13}
-    lines = {"gridColor": f"{ink}22", "domain": False, "ticks": False, "labelPadding": 8, "titleFontWeight": "normal"}
-    return {
-        "background": BACKGROUND[appearance],
-        "font": "Source Sans, Arial, sans-serif",
-        "axis": words | lines,
-        "legend": words,
-        "text": {"color": ink},
-    }
+    drawn = partial(svg, chart.spec or {}, chart.data, appearance)
+    return File("SVG", f"{stem}-{_slug(title)}.svg", "image/svg+xml", lambda: drawn().encode())
 
 
 def _report(choice: Choice, batch: Batch, place: Origin, _: Translate) -> Report:

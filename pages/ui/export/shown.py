@@ -3,25 +3,10 @@
 from collections.abc import Callable, Mapping
 from typing import Any, NamedTuple
 
-import pandas as pd
 import streamlit as st
 
-from pages.ui.columns import Columns, sent
-
-
-class Shown(NamedTuple):
-    """A table or a chart: its alternative text and its data."""
-
-    title: str
-    data: Columns
-    marked: bool = False  # the texts in it are Markdown
-    spec: Mapping[str, Any] | None = None  # of a chart, in Vega-Lite
-    numbers: Mapping[str, str] | None = None  # of a chart: the columns to export, with their titles
-
-    @property
-    def frame(self) -> pd.DataFrame:
-        """The data for export; with dtype object, integers stay integers if some are missing."""
-        return pd.DataFrame(self.data, dtype=object)
+from bertcalc.charts.columns import Columns, sent
+from bertcalc.export.cells import Shown
 
 
 class File(NamedTuple):

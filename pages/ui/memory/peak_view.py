@@ -4,6 +4,7 @@ from collections.abc import Iterator
 
 import streamlit as st
 
+from bertcalc.charts.memory_charts import step_areas, step_frame
 from bertcalc.digits import fixed, scaled, signed, size
 from bertcalc.explore.quantities import Case
 from bertcalc.explore.savings import of_adding_up, of_freezing
@@ -22,7 +23,6 @@ from pages.ui.export.shown import draw_chart
 from pages.ui.i18n import _, in_a_row
 from pages.ui.memory.run import Run
 from pages.ui.memory.stack_bar import AREA_WORDS
-from pages.ui.memory.step_chart import step_areas, step_frame
 from pages.ui.metrics import show_metrics
 from pages.ui.numbers import percent, unbroken
 from pages.ui.present import lower, presenting
@@ -62,7 +62,7 @@ def show_peak(run: Run, how: Plan | Inference) -> None:
     moments = moments_of_step(run.subject, how, *run.batch)
     said = [moment._replace(where=_step_words(model, moment.where)) for moment in moments]
     draw_chart(
-        step_frame(said, names, phases, (run.choice.preset, before), end),
+        step_frame(said, names, phases, (run.choice.preset, before), end, size),
         lower(step_areas(appearance(), tuple(names.values()), _("Step")), 190),
         numbers={"at": _("Operation"), "name": _("Area"), "bytes": _("Bytes"), "where": _("Step")},
         alt=_("What is alive over the step: at most {size}").format(size=size(found.num_bytes)),

@@ -1,5 +1,6 @@
 """The Sweep page along one dimension: growth as a formula, in words and as a table."""
 
+from bertcalc.charts.colors import COLORS, INK
 from bertcalc.digits import figure as exactly
 from bertcalc.digits import fixed, multiple
 from bertcalc.explore.growth_formulas import Growth, growth, local_exponent
@@ -11,7 +12,6 @@ from pages.ui.i18n import _
 from pages.ui.numbers import unbroken
 from pages.ui.sweep.swept import LETTER_OF, Swept
 from pages.ui.tables import show_rows
-from pages.ui.theme import COLORS, INK
 
 GROWTHS = Fold("growths", N_("Each quantity: formula and growth"))
 _FUNCTIONS = {"parameters": "N", "FLOPs": "F", "bytes": "M"}

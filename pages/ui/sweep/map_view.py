@@ -6,11 +6,11 @@ from typing import NamedTuple
 
 import streamlit as st
 
+from bertcalc.charts.sweep_charts import MapPoint
 from bertcalc.explore.sweep import Sweep, around, levels, line, published
 from pages.ui.controls import change
 from pages.ui.i18n import _, listed
 from pages.ui.model import take_preset
-from pages.ui.sweep.sweep_charts import MapPoint
 from pages.ui.sweep.swept import LETTER_OF, Swept, array, followed
 
 _FINE = 316  # values of each dimension from which the lines are computed: 100,000 models

@@ -6,10 +6,11 @@ from typing import Any
 
 import altair as alt
 
+from bertcalc.charts.blocks import Spec, axis_look, colored, spec_of, whole_number
+from bertcalc.charts.colors import COLORS, INK
+from bertcalc.charts.columns import Columns
+from bertcalc.charts.labels import FONT, SMALL
 from bertcalc.explore.design import Budget, Design
-from pages.ui.charts import FONT, SMALL, Spec, axis_look, colored, spec_of, whole_number
-from pages.ui.columns import Columns
-from pages.ui.theme import COLORS, INK
 
 
 def designs_frame(

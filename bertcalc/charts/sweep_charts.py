@@ -9,11 +9,11 @@ from typing import Any, Literal, NamedTuple
 
 import altair as alt
 
+from bertcalc.charts.blocks import Spec, axis_look, either, having, json_of, short_expression, whole_number
+from bertcalc.charts.colors import BACKGROUND, COLORS, INK
+from bertcalc.charts.columns import Columns, of_rows
+from bertcalc.charts.labels import FONT, SMALL, ems
 from bertcalc.explore.quantities import Unit
-from pages.ui.charts import FONT, SMALL, Spec, axis_look, either, having, json_of, short_expression, whole_number
-from pages.ui.columns import Columns, of_rows
-from pages.ui.numbers import ems
-from pages.ui.theme import BACKGROUND, COLORS, INK
 
 _HEIGHT, _MAP_HEIGHT = 270, 340
 LOW, LOW_MAP = 220, 280  # on the projector
@@ -33,8 +33,6 @@ _SIDES: tuple[tuple[Literal["left", "right"], int, str], ...] = (
     ("left", 8, "min(8, width - scale('x', datum.x) - 14 * datum.mark_width)"),
     ("right", -10, "max(-10, 14 * datum.mark_width - scale('x', datum.x))"),
 )
-
-
 Lines = Sequence[tuple[str, Sequence[tuple[float, float]]]]  # contour lines: the level as text, and the places
 
 

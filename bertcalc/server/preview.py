@@ -2,6 +2,7 @@
 
 import gzip
 import posixpath
+from collections.abc import Callable
 from functools import lru_cache
 from html import escape
 from urllib.parse import parse_qs
@@ -9,29 +10,26 @@ from urllib.parse import parse_qs
 from starlette.datastructures import Headers, MutableHeaders
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
-from bertcalc.text import N_
-from pages.ui.i18n import LANGUAGES, catalogue
-from pages.ui.navigation import PAGES
-
-# README.md begins with the heading of the first page and this sentence.
-DESCRIPTION = N_(
-    "Every number as a formula, the formula with the numbers in it, and the proof that the real Hugging Face model "
-    "agrees, to the last tensor."
-)
 # Headers that ask for other bytes than the whole page: Streamlit would apply them to its own page, not to ours.
 _OF_BYTES = (b"accept-encoding", b"range", b"if-range", b"if-none-match", b"if-modified-since")
 
 
 class Preview:
-    """Middleware that writes a page's title and description into the HTML that Streamlit serves for all pages."""
+    """Middleware that writes a page's title and description into the HTML that Streamlit serves for all pages.
 
-    def __init__(self, app: ASGIApp) -> None:
-        self._app = app
+    ``about`` tells them by the page's address and the language that a link asks for, with the language of the answer.
+    """
+
+    def __init__(self, app: ASGIApp, about: Callable[[str, str], tuple[str, str, str] | None]) -> None:
+        self._app, self._about = app, about
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         """Answer a request for a page; leave all others to Streamlit."""
-        path = posixpath.basename(scope.get("path", ""))
-        if scope["type"] != "http" or scope["method"] not in ("GET", "HEAD") or path not in PAGES:
+        said = None
+        if scope["type"] == "http" and scope["method"] in ("GET", "HEAD"):
+            asked = parse_qs(scope["query_string"].decode("latin-1")).get("lang", [""])[0]
+            said = self._about(posixpath.basename(scope.get("path", "")), asked)
+        if not said:
             await self._app(scope, receive, send)
             return
         body = b""
@@ -48,9 +46,8 @@ class Preview:
         await self._app({**scope, "method": "GET", "headers": headers}, receive, note)
         answer = MutableHeaders(scope=start)
         if start["status"] == 200:
-            language = parse_qs(scope["query_string"].decode("latin-1")).get("lang", [LANGUAGES[0]])[0]
             zipped = "gzip" in Headers(scope=scope).get("accept-encoding", "")
-            body = _page(body, path, language if language in LANGUAGES else LANGUAGES[0], zipped)
+            body = _page(body, *said, zipped)
             answer["content-length"] = f"{len(body)}"
             answer.add_vary_header("Accept-Encoding")
             if zipped:
@@ -60,11 +57,9 @@ class Preview:
         await send({"type": "http.response.body", "body": b"" if scope["method"] == "HEAD" else body})
 
 
-@lru_cache(maxsize=4 * len(PAGES))
-def _page(html: bytes, path: str, language: str, zipped: bool) -> bytes:
-    translate = catalogue(language).gettext
-    title = f"{translate(PAGES[path].heading)} · bertcalc"
-    description = translate(PAGES[path].line or DESCRIPTION)
+@lru_cache(maxsize=128)
+def _page(html: bytes, language: str, heading: str, description: str, zipped: bool) -> bytes:
+    title = f"{heading} · bertcalc"
     tags = [
         f"<title>{escape(title)}</title>",
         f'<meta name="description" content="{escape(description)}" />',

@@ -1,10 +1,11 @@
-"""Converting the tables of a page, which contain Markdown, for export."""
+"""Converting the tables of a page, which contain Markdown, and the data of its charts for export."""
 
 import re
+from collections.abc import Mapping, Sequence
+from typing import Any, NamedTuple
 
 from bertcalc.digits import MINUS
 from bertcalc.export.table import Cell, Code, Math, Part, Table
-from pages.ui.export.shown import Shown
 
 # The Markdown that the pages use: code, formulas, escaped characters, icons, colors and sizes, emphasis, line breaks.
 _MARKS = re.compile(
@@ -18,18 +19,30 @@ _MARKS = re.compile(
 )
 
 
-def table_of(shown: Shown) -> Table:
-    """The contents of a table, or the data behind a chart."""
-    frame = shown.frame
-    if shown.numbers:
-        frame = frame[[*shown.numbers]].dropna().rename(columns=shown.numbers)
-    rows = [tuple(_cell(value, shown.marked) for value in row) for row in frame.itertuples(index=False, name=None)]
-    names = [_text(plain(str(name))) if shown.marked else str(name) for name in frame.columns]
-    return Table(shown.title, tuple(names), tuple(rows))
+class Shown(NamedTuple):
+    """A table or a chart of a page: its alternative text and its data."""
+
+    title: str
+    data: Mapping[str, Sequence[Any]]
+    marked: bool = False  # the texts in it are Markdown
+    spec: Mapping[str, Any] | None = None  # of a chart, in Vega-Lite
+    numbers: Mapping[str, str] | None = None  # of a chart: the columns to export, with their titles
+
+    def table(self) -> Table:
+        """The data for export: all of a table, or the numbers of a chart, whose other rows only say how it is drawn."""
+        titles = self.numbers or {name: _text(plain(name)) if self.marked else name for name in self.data}
+        rows = zip(*(self.data[name] for name in titles), strict=True)
+        taken = (row for row in rows if not self.numbers or not any(map(_missing, row)))
+        cells = (tuple(_cell(value, self.marked) for value in row) for row in taken)
+        return Table(self.title, tuple(titles.values()), tuple(cells))
+
+
+def _missing(value: object) -> bool:
+    return value is None or value != value
 
 
 def _cell(value: object, marked: bool) -> Cell:
-    if value is None or value != value:
+    if _missing(value):
         return ""
     if hasattr(value, "item"):  # a NumPy scalar
         value = value.item()

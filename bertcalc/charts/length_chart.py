@@ -1,15 +1,15 @@
 """The chart of each part's share of compute over the sequence length, and the colors of the parts."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from functools import lru_cache
 
 import altair as alt
 
+from bertcalc.charts.blocks import Spec, axis_look, colored, having, inside, spec_of, tooltip, whole_number
+from bertcalc.charts.colors import COLORS, INK
+from bertcalc.charts.columns import Columns, of_rows
+from bertcalc.charts.labels import FONT, SMALL, ems
 from bertcalc.compute.flops import PARTS, Part
-from pages.ui.charts import FONT, SMALL, Spec, axis_look, colored, having, inside, spec_of, tooltip, whole_number
-from pages.ui.columns import Columns, of_rows
-from pages.ui.numbers import ems, percent
-from pages.ui.theme import COLORS, INK
 
 # Colors for the parts of the encoder, based on Okabe and Ito's; the other parts are components and have theirs.
 _ENCODER = {
@@ -30,6 +30,7 @@ def length_frame(
     costs: Sequence[Mapping[Part, int]],
     names: Mapping[Part, str],
     marks: Sequence[tuple[float, str]],
+    percent: Callable[[int, int], str],
 ) -> Columns:
     """The data of the chart: rows for each part at each length, for each label, and for each mark."""
     areas = []

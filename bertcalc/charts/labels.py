@@ -1,8 +1,20 @@
-"""Placing names beside the points of a chart without overlaps."""
+"""What is written on charts: how wide it is, and where names have room beside points without overlaps."""
 
 from collections.abc import Iterator, Sequence
 from math import cos, pi, sin
 from typing import NamedTuple
+from unicodedata import east_asian_width
+
+FONT, SMALL = 15, 13  # font sizes of a chart's labels, and of its axes
+SUFFIXES = {"parameters": "", "FLOPs": "FLOPs", "MACs": "MACs", "bytes": "B"}  # of short figures, by their unit
+
+
+def ems(text: str) -> float:
+    """The approximate width of a text in ems: a chart in the browser cannot measure it."""
+    return sum(_EMS.get(sign) or (1 if east_asian_width(sign) in "WF" else 0.52) for sign in text)
+
+
+_EMS = dict.fromkeys(" ,.·()iljI", 0.25) | dict.fromkeys("%Mm", 0.83)
 
 
 class Box(NamedTuple):
@@ -21,10 +33,8 @@ class Box(NamedTuple):
 
     def within(self, other: "Box") -> bool:
         return (
-            self.left >= other.left
-            and self.right <= other.right
-            and self.top >= other.top
-            and self.bottom <= other.bottom
+            other.left <= self.left <= self.right <= other.right
+            and other.top <= self.top <= self.bottom <= other.bottom
         )
 
     def nearest(self, x: float, y: float) -> tuple[float, float]:

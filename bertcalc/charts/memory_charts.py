@@ -1,24 +1,88 @@
-"""The chart of a step: the memory that is alive after each operation, by area."""
+"""Charts of the Memory page: one stacked bar, and the memory that is alive after each operation of a step, by area."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from functools import lru_cache
 from typing import Any
 
 import altair as alt
 
-from bertcalc.digits import size
+from bertcalc.charts.blocks import Spec, colored, figures_axis, having, inside, spec_of, tooltip
+from bertcalc.charts.colors import BACKGROUND, INK
+from bertcalc.charts.columns import Columns, number, of_rows
+from bertcalc.charts.labels import FONT, SMALL
 from bertcalc.memory.peak import Moment
 from bertcalc.memory.tape import AREAS, Area, Phase
-from pages.ui.charts import FONT, SMALL, Spec, colored, figures_axis, having, inside, spec_of, tooltip
-from pages.ui.columns import Columns, number, of_rows
-from pages.ui.memory.stack_bar import COLORS, legend
-from pages.ui.theme import INK
 
+# Neighbors differ in lightness, too: a test simulates color blindness.
+AREA_COLORS: dict[str, dict[Area, str]] = {
+    look: dict(zip(AREAS, inks, strict=True))
+    for look, inks in {
+        "light": ("#0066ff", "#5a3795", "#007f3f", "#4e1d01", "#b14f88", "#1d262d"),
+        "dark": ("#1e77fe", "#c3a3ff", "#7effbb", "#f4794d", "#fbb5e9", "#797f86"),
+    }.items()
+}
+FREE = {"light": "#dfe3ea", "dark": "#363d4a"}  # the part of a device's memory that is kept free
 _NAMED = 0.1  # of the peak: an area that is thinner than this has no room for its name
 
 
+def legend(look: str) -> Any:
+    """The legend below a chart, with as many columns as there is room for."""
+    return alt.Legend(
+        orient="bottom",
+        direction="horizontal",
+        columns=alt.ExprRef("max(1, floor(width / 132))"),
+        symbolType="square",
+        symbolSize=150,
+        symbolStrokeColor=INK[look],
+        symbolStrokeWidth=0.5,
+        labelFontSize=FONT,
+        labelColor=INK[look],
+        labelLimit=0,
+        title=None,
+        offset=4,
+    )
+
+
+@lru_cache
+def stacked_bar(look: str, words: tuple[str, ...], inks: tuple[tuple[str, str], ...]) -> Spec:
+    """The parts of memory as one stacked bar, with a line at the limit and a thin one at the preset's total.
+
+    ``inks``: the names of the parts with their colors.
+    """
+    paper, ink = BACKGROUND[look], INK[look]
+    scale = alt.Scale(nice=False, zero=True)
+    said = tooltip("name", **dict(zip(("exact", "size", "share", "formula"), words, strict=True)))
+    color = colored("name", dict(inks), legend=legend(look))
+
+    def x(field: str) -> Any:
+        return alt.X(f"{field}:Q", scale=scale, axis=figures_axis(look, "bytes", tickCount=6))
+
+    free = having("free").mark_rect().encode(x=x("start"), x2="end:Q", color=color, tooltip=said[:3])
+    parts = having("part")
+    pieces = parts.mark_rect(stroke=paper, strokeWidth=2).encode(x=x("start"), x2="end:Q", color=color, tooltip=said)
+    room = "scale('x', datum.end) - scale('x', datum.start)"
+    labels = (
+        parts.transform_calculate(middle="(datum.start + datum.end) / 2")
+        .mark_text(fontSize=FONT, text=alt.ExprRef(f"{room} > {FONT} * datum.width + 6 ? datum.label : ''"))
+        .encode(x=x("middle"), color=alt.value(paper), tooltip=said)
+    )
+    marks = [
+        having(mark).mark_rule(color=ink, strokeWidth=stroke, aria=False).encode(x=x(mark), tooltip=said[:3])
+        for mark, stroke in (("was", 2), ("limit", 4))
+    ]
+    end = having("axis").mark_rule(opacity=0, aria=False).encode(x=x("axis"))
+    # With "fit-x" the bar keeps its height, however many lines the legend takes.
+    grown = alt.AutoSizeParams(type="fit-x", contains="padding")
+    return spec_of(alt.layer(free, pieces, labels, *marks, end), 32, autosize=grown)
+
+
 def step_frame(
-    moments: Sequence[Moment], names: Mapping[Area, str], phases: Mapping[Phase, str], preset: tuple[str, int], end: int
+    moments: Sequence[Moment],
+    names: Mapping[Area, str],
+    phases: Mapping[Phase, str],
+    preset: tuple[str, int],
+    end: int,
+    size: Callable[[int], str],
 ) -> Columns:
     """The data: a row for each area at each moment, for each name that has room, for each phase, and for the peak.
 
@@ -59,7 +123,7 @@ def step_frame(
 def step_areas(look: str, names: tuple[str, ...], step: str) -> Spec:
     """The areas stacked, the phases above them, and a mark at the peak."""
     ink = INK[look]
-    inks = {name: COLORS[look][area] for name, area in zip(names, AREAS, strict=True)}
+    inks = {name: AREA_COLORS[look][area] for name, area in zip(names, AREAS, strict=True)}
     x = alt.X("at:Q", title=None, axis=None, scale=alt.Scale(nice=False))
     y = alt.Y("start:Q", axis=figures_axis(look, "bytes", tickCount=4), scale=alt.Scale(zero=True))
     color = colored("area", inks, legend=legend(look))

@@ -1,0 +1,208 @@
+"""Bars of a model's parts, compared with the preset; one bar divided into the parts; and bars made of pieces."""
+
+from collections.abc import Mapping, Sequence
+from functools import lru_cache
+from textwrap import wrap
+from typing import Any, NamedTuple
+
+import altair as alt
+
+from bertcalc.charts.blocks import Spec, colored, either, figures_axis, having, in_order, names_axis, spec_of, tooltip
+from bertcalc.charts.colors import BACKGROUND, COLORS, INK, NEUTRAL
+from bertcalc.charts.columns import Columns, of_rows
+from bertcalc.charts.labels import FONT, SMALL, ems
+from bertcalc.explore.quantities import QUANTITIES
+
+_MANY = 9  # more bars than this are drawn closer, so that the chart still ends on the first screen
+_ROOM = 250  # pixels right of the axis, for the label of a bar that is as long as the axis
+_GAP = 7
+_AXIS = 24  # pixels of the chart's height that the axis takes
+_LEGEND = 40  # pixels
+_LINE = 34  # letters of a name in one line
+_TWO_LINES = 30  # pixels of a bar with room for two lines
+_WIDTH = 600  # pixels that bars and labels have at least, except on phones
+# Quantities have a colour that no component has.
+_KINDS = {
+    look: {
+        **dict.fromkeys(QUANTITIES, NEUTRAL[look]),
+        **colors,
+        "more": colors["embeddings"],
+        "fewer": colors["encoder"],
+        "together": INK[look],
+    }
+    for look, colors in COLORS.items()
+}
+
+
+@lru_cache
+def ranked_bars(appearance: str, count: int, unit: str, words: tuple[str, ...], *, low: bool = False) -> Spec:
+    """One horizontal bar for each of ``count`` parts, in their order, with its label at its end; ``low`` saves height.
+
+    A bar is solid up to the preset's figure, which has a mark; what was added is lighter, what was removed is a dashed
+    outline.
+    """
+    few, ink = count <= _MANY, INK[appearance]
+    step, font, thin = ((18, FONT, 4) if low else (22, FONT, 6)) if few else (14 if low else 17, SMALL, 3)
+    axis = names_axis(appearance, font, labelLimit=300, labelFlush=False)
+    scale = alt.Scale(nice=False, zero=True, range=[0, either("width - 12", f"width - min({_ROOM}, 0.36 * width)")])
+
+    def x(field: str, **look: Any) -> Any:
+        return alt.X(f"{field}:Q", title=None, stack=None, **look)
+
+    chart = having("name")
+    color, edge = alt.Color("color:N", scale=None), alt.Stroke("color:N", scale=None)
+    place = {"size": either(thin, 0.7 * step), "yOffset": either((step - thin - 1) / 2, 0)}
+    first = x("solid", scale=scale, axis=figures_axis(appearance, unit, tickCount=either(3, 6)))
+    solid = chart.mark_bar(**place).encode(x=first, color=color)
+    # aria=False: a layer that is empty would be a picture without a name to a screen reader.
+    added = (
+        chart.transform_filter("datum.end > datum.solid")
+        .mark_bar(**place, fillOpacity=0.3, strokeWidth=1.5, aria=False)
+        .encode(x=x("solid"), x2="end:Q", color=color, stroke=edge)
+    )
+    missing = (
+        chart.transform_filter("datum.mark > datum.end")
+        .mark_bar(**place, fillOpacity=0, strokeWidth=1.5, strokeDash=[4, 3], aria=False)
+        .encode(x=x("end"), x2="mark:Q", stroke=edge)
+    )
+    marks = (
+        chart.transform_filter("isValid(datum.mark)")
+        .mark_tick(color=ink, thickness=2.5, size=either(thin + 4, step - 2), yOffset=place["yOffset"], aria=False)
+        .encode(x=x("mark"))
+    )
+    # A label stands to the right of its bar, further left if it would be cut off; on a phone, in a line above the bar.
+    needed = f"scale('x', datum.far) + {font} * (datum.label_width + datum.more_width) + {4 * _GAP}"
+    behind = f"{_GAP} + min(0, width - ({needed}))"
+    over = "-scale('x', datum.far)"
+
+    def text(narrow: str, wide: str, **look: Any) -> Any:
+        shift = "" if narrow == "brief" else f" + {_GAP} + {{}} * datum.{{}}_width"
+        dx = either(over + shift.format(SMALL, "brief"), behind + shift.format(font, "label"))
+        said = {"text": either(f"datum.{narrow}", f"datum.{wide}"), "fontSize": either(SMALL, font)}
+        return chart.mark_text(align="left", dx=dx, dy=either((14 - step) / 2, 0), **said, **look).encode(x=x("far"))
+
+    # Each text twice, first as an outline in the background colour: a label on top of its bar stays readable.
+    paper = {"color": BACKGROUND[appearance], "stroke": BACKGROUND[appearance], "strokeWidth": either(0, 4)}
+    texts = (
+        text("brief", "label", **paper),
+        text("brief", "label", color=ink),
+        text("more_brief", "more", fontWeight="bold", **paper),
+        text("more_brief", "more", fontWeight="bold").encode(color=color),
+    )
+    # Two invisible layers: one sets the end of the axis, the other takes clicks and tooltips anywhere in a bar's row.
+    end = chart.mark_tick(opacity=0).encode(x=x("limit"))
+    chosen = alt.selection_point(name="bar", fields=["path"], on="click", empty=False)
+    rows = (
+        chart.mark_bar(opacity=0, cursor="pointer")
+        .encode(x=alt.value(0), x2=alt.value("width"), tooltip=_tooltip(words))
+        .add_params(chosen)
+    )
+    layers = alt.layer(solid, added, missing, marks, *texts, end, rows).encode(y=in_order("name", axis))
+    return spec_of(layers, step * count + _AXIS)
+
+
+@lru_cache
+def proportional_bar(appearance: str, words: tuple[str, ...]) -> Spec:
+    paper, said = BACKGROUND[appearance], _tooltip(words)
+    x = alt.X("start:Q", axis=None, scale=alt.Scale(nice=False))
+    room = "scale('x', datum.end) - scale('x', datum.start)"
+    pieces = alt.Chart().mark_rect(stroke=paper, strokeWidth=1)
+    pieces = pieces.encode(x=x, x2="end:Q", color=alt.Color("color:N", scale=None), tooltip=said)
+    labels = (
+        alt.Chart()
+        .transform_calculate(middle="(datum.start + datum.end) / 2")
+        .mark_text(fontSize=FONT, text=alt.ExprRef(f"{room} > {FONT} * datum.width + {_GAP} ? datum.name : ''"))
+        .encode(x=alt.X("middle:Q", axis=None), color=alt.value(paper), tooltip=said)
+    )
+    return spec_of(alt.layer(pieces, labels), 34)
+
+
+def _tooltip(words: Sequence[str]) -> list[Any]:
+    return tooltip("name", **dict(zip(("exact", "share", "formula", "was"), words, strict=True)))
+
+
+class Piece(NamedTuple):
+    """A piece of a bar: its kind, which decides its colour, its ends, and a name, written inside if there is room.
+
+    A piece that is not ``filled`` is an outline. ``figures`` are for export.
+    """
+
+    kind: str
+    start: int
+    end: int
+    name: str = ""
+    filled: bool = True
+    figures: Mapping[str, object] = {}
+
+
+class PieceBar(NamedTuple):
+    """A bar: its name, its pieces, the label at its end, and figures of the whole bar for export."""
+
+    name: str
+    pieces: Sequence[Piece]
+    label: str
+    figures: Mapping[str, object] = {}
+
+
+def pieces_frame(bars: Sequence[PieceBar], step: int) -> Columns:
+    """The data of the chart: a row for each piece, and one for the end of each bar."""
+    ends = [0, *(end for bar in bars for piece in bar.pieces for end in (piece.start, piece.end))]
+    least, most = min(ends), max(ends)
+    # The longest label takes this share of the width.
+    share = min(0.6, (FONT * max(ems(bar.label) for bar in bars) + 12) / _WIDTH)
+    room = most + ((most - least) or 1) * share / (1 - share)
+    rows: list[dict[str, object]] = []
+    for order, bar in enumerate(bars):
+        name = "\n".join(wrap(bar.name, _LINE if step >= _TWO_LINES else 2 * _LINE))
+        whole = {"name": name, "order": order}
+        for kind, start, end, said, filled, figures in bar.pieces:
+            place = {"kind": kind, "start": float(start), "end": float(end), "middle": (start + end) / 2}
+            inside = said if end - start > (most - least) * 0.013 * (len(said) + 1) else ""
+            tip = f"{said} {end - start:,}" if said else bar.label
+            rows.append({**whole, **place, "inside": inside, "filled": filled, "tip": tip, **figures})
+        at = float(max((end for piece in bar.pieces for end in (piece.start, piece.end)), default=0))
+        rows.append({**whole, "at": at, "room": room, "label": bar.label, **bar.figures})
+    return of_rows(rows)
+
+
+@lru_cache
+def piece_bars(look: str, step: int, count: int, named: tuple[tuple[str, str], ...]) -> Spec:
+    """``count`` bars from top to bottom; on a phone the name of each stands before its label, over the bar."""
+    paper, ink, font = BACKGROUND[look], INK[look], FONT if step >= _TWO_LINES else SMALL
+    axis = names_axis(look, font, "split(datum.label, '\\n')", labelLimit=330, labelBaseline="middle", domain=False)
+    legend = None
+    if named:
+        called = ", ".join(f"'{kind}': '{name}'" for kind, name in named)
+        legend = alt.Legend(
+            orient="top",
+            title=None,
+            values=[kind for kind, _name in named],
+            labelExpr=f"({{{called}}})[datum.label]",
+            labelColor=ink,
+            labelFontSize=FONT,
+            symbolType="square",
+            symbolSize=180,
+        )
+    pieces, ends = having("kind"), having("label")
+    x = alt.X("start:Q", axis=None, scale=alt.Scale(nice=False, zero=True))
+    look_of: dict[str, Any] = {"size": either(6, min(0.65 * step, 48)), "yOffset": either(8, 0)}
+    place: dict[str, Any] = {"x": x, "x2": "end:Q", "tooltip": tooltip("name", "tip")}
+    filled = pieces.transform_filter("datum.filled").mark_bar(stroke=paper, strokeWidth=1, **look_of)
+    filled = filled.encode(**place, color=colored("kind", _KINDS[look], legend=legend))
+    # aria=False: a layer that is empty would be a picture without a name to a screen reader.
+    outlined = pieces.transform_filter("!datum.filled && datum.end > datum.start")
+    outlined = outlined.mark_bar(fillOpacity=0, strokeWidth=2, strokeDash=[5, 3], aria=False, **look_of)
+    outlined = outlined.encode(**place, stroke=colored("kind", _KINDS[look], channel="Stroke"))
+    inside = pieces.mark_text(fontSize=FONT - 1, color=paper, text=either("''", "datum.inside"))
+    inside = inside.encode(x="middle:Q", tooltip=place["tooltip"])
+    labels = ends.mark_text(
+        align="left",
+        dx=either("-scale('x', datum.at)", 8),
+        dy=either(-6, 0),
+        text=either("replace(datum.name, /\\n/g, ' ') + ' · ' + datum.label", "datum.label"),
+        fontSize=either(SMALL, FONT),
+        color=ink,
+    ).encode(x="at:Q", tooltip=tooltip("name", "label"))
+    room = ends.mark_bar(opacity=0).encode(x=alt.X("room:Q", axis=None, stack=None))
+    layers = alt.layer(room, filled, outlined, inside, labels).encode(y=in_order("name", axis))
+    return spec_of(layers, step * count + (_LEGEND if named else 0))

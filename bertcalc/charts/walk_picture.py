@@ -1,0 +1,55 @@
+"""The picture of the walk through a model: a box for each stop, the layer in a frame, the heads as slices."""
+
+from functools import lru_cache, partial
+from typing import Any
+
+import altair as alt
+
+from bertcalc.charts.blocks import Spec, colored, spec_of, tooltip
+from bertcalc.charts.colors import BACKGROUND, COLORS, INK
+
+_HEIGHT, _LOW = 484, 402  # pixels on the page, and on the projector, whose type is larger
+
+
+@lru_cache
+def picture(look: str, rows: int, *, low: bool = False) -> Spec:
+    """The specification of a picture with so many rows, for the data of ``picture_frame``; ``low`` saves height."""
+    ink, paper = INK[look], BACKGROUND[look]
+    x = alt.X("x:Q", axis=None, scale=alt.Scale(domain=[0, 1], nice=False))
+    y = alt.Y("y:Q", axis=None, scale=alt.Scale(domain=[rows, 0], nice=False))
+    here = alt.selection_point(name="box", fields=["step"], on="click", empty=False)
+    color = partial(colored, "component", COLORS[look])
+
+    def shapes(mark: str) -> Any:
+        return alt.Chart().transform_filter(f"datum.mark == '{mark}'").encode(x=x, y=y)
+
+    frame = shapes("frame").mark_rect(fill=None, stroke=ink, strokeWidth=1.5, cornerRadius=6).encode(x2="x2", y2="y2")
+    arcs = shapes("arc").mark_rule(color=ink, strokeWidth=1.5).encode(x2="x2", y2="y2")
+    filled = {"fill": color(channel="Fill"), "fillOpacity": alt.FillOpacity("weight:Q", scale=None)}
+    boxes = shapes("box").mark_rect(cornerRadius=4, cursor="pointer", strokeWidth=1.2).add_params(here)
+    said = tooltip("what", "step")
+    boxes = boxes.encode(x2="x2", y2="y2", stroke=color(channel="Stroke"), tooltip=said, **filled)
+    slices = (
+        alt.Chart()
+        .transform_filter("datum.heads > 0")
+        .transform_calculate(head="sequence(datum.heads)", width="(datum.x2 - datum.x) / datum.heads")
+        .transform_flatten(["head"])
+        .transform_calculate(
+            start="datum.x + (datum.head + 0.15) * datum.width",
+            end="datum.x + (datum.head + 0.85) * datum.width",
+            top="datum.y2 - 0.2",
+        )
+        .mark_rect(fill=ink, fillOpacity=0.6)
+        .encode(x=alt.X("start:Q", axis=None), x2="end", y=alt.Y("top:Q", axis=None), y2="y2")
+    )
+    texts = (
+        alt.Chart()
+        .transform_filter("datum.label != ''")
+        .transform_calculate(
+            middle="(datum.x + datum.x2) / 2", line="(datum.y + datum.y2) / 2 - (datum.heads > 0 ? 0.1 : 0)"
+        )
+        .mark_text(fontSize=13)
+        .encode(x=alt.X("middle:Q", axis=None), y=alt.Y("line:Q", axis=None), text="label:N")
+        .encode(color=alt.condition("datum.weight == 1", alt.value(paper), alt.value(ink)))
+    )
+    return spec_of(alt.layer(frame, arcs, boxes, slices, texts), _LOW if low else _HEIGHT)

@@ -1,0 +1,36 @@
+"""What is taken of a page's tables and charts is what a reader sees."""
+
+import pytest
+
+from bertcalc.export.cells import Shown, plain
+from bertcalc.export.table import Code, Math
+
+
+@pytest.mark.parametrize(
+    ("text", "cell"),
+    [
+        ("**109,482,240**", "109,482,240"),
+        ("`encoder.layer.*`  \n`pooler`", (Code("encoder.layer.*"), "\n", Code("pooler"))),
+        ("**vocab_size** $V$: *rows*", ("vocab_size ", Math("V"), ": rows")),
+        ("$4 N$", Math("4 N")),
+        (r"a\_b \* c", "a_b * c"),
+        ("1\N{NO-BREAK SPACE}×\N{NO-BREAK SPACE}2", "1 × 2"),
+        ("5 * 3", "5 * 3"),
+        (":material/check: :small[so]", " so"),
+        ("", ""),
+    ],
+)
+def test_what_is_taken_of_markdown_is_what_a_reader_sees(text: str, cell: object) -> None:
+    assert plain(text) == cell
+
+
+def test_counts_of_a_chart_have_all_their_digits() -> None:
+    drawn: dict[str, list[object]] = {
+        "name": ["a\nb", "b", None],
+        "cost": [7247757312.0, 0.5, None],
+        "room": [1.0, 1.0, 2.0],
+    }
+    table = Shown("costs", drawn, numbers={"name": "Part", "cost": "FLOPs"}).table()
+    assert table.columns == ("Part", "FLOPs")
+    assert table.rows == (("a b", 7_247_757_312), ("b", 0.5))
+    assert isinstance(table.rows[0][1], int)
