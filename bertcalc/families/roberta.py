@@ -122,7 +122,11 @@ def family(
     )
     body, found = partial(_body, kind), presets(config, published)
     return Family(
-        name, "roberta", config, body, classes, found, head_first, peaks=True, like_bert=True, meanings=POSITIONS
+        *(name, "roberta", config, body, classes, found, head_first),
+        peaks=True,
+        like_bert=True,
+        meanings=POSITIONS,
+        simulation="bertcalc.families.roberta_step",
     )
 
 

@@ -5,7 +5,8 @@ variables (Trace.variable). Models with relative positions are those of transfor
 method and every layer returns its attention weights.
 """
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
+from typing import NamedTuple
 
 from bertcalc.forward.stack import stack
 from bertcalc.forward.steps import Step, Value
@@ -13,11 +14,6 @@ from bertcalc.forward.walk import numbered
 from bertcalc.tree.nn import split_layer
 
 HEADS = ("query_heads", "key_heads", "value_heads")
-DISTANCES = ("positions_of_queries", "positions_of_keys", "distances")  # variables of transformers 4's attention
-# Variables of the embeddings module: the ids for the tables besides that of words, and DeBERTa's two others.
-IDS = ("positions", "types", "tasks", "no_positions", "mask")
-BUCKETS = ("rows", "columns", "distances", "buckets")  # the variables with which distances are computed
-MASKS = ("attention_mask", "window_mask", "encoder_attention_mask", "ones", "encoder_ones", "no_types", "relative_pos")
 # The roles of the steps after which the variables of heads are overwritten: a pair (query and key, key and value) is
 # assigned at once, when the second one is computed.
 _ANEW = {
@@ -67,8 +63,18 @@ def _in_order(steps: Sequence[Step]) -> list[Step]:
     return found
 
 
-def held_until(steps: Sequence[Step], transformers_version: int, *, pooler: bool) -> list[list[str]]:
-    """For each step the names of the values that no variable holds after it; ``pooler``: whether the body has one.
+class Held(NamedTuple):
+    """When variables are gone: by step, the values that none holds after it; the last step of each module.
+
+    The module "" is the body.
+    """
+
+    after: Sequence[list[str]]
+    returns: Mapping[str, int]
+
+
+def held_until(steps: Sequence[Step], transformers_version: int, *, pooler: bool) -> Held:
+    """How long each value is held; ``pooler``: whether the body has one.
 
     A module's argument is held while the module runs, by the frame that called it. A variable of a forward method is
     held until it is overwritten or the method returns.
@@ -88,8 +94,6 @@ def held_until(steps: Sequence[Step], transformers_version: int, *, pooler: bool
     heads = ("head",) if pooler else ("head", "pooler")
     body = max(at for at, step in enumerate(steps) if step.place.component not in heads)
     set_anew = _set_anew(steps)
-    # The module that looks up the words, if it is not the body that does.
-    embeddings = [module for step in steps if step.place.role == "word" for module in _modules(step.name)[-1:]]
 
     def hold(value: Value, at: int) -> None:
         until[value.name] = max(until.get(value.name, 0), at)
@@ -98,8 +102,9 @@ def held_until(steps: Sequence[Step], transformers_version: int, *, pooler: bool
         hold(step.gives, at)
         inner = _modules(step.name)
         for value in step.takes:
-            outer = set(_modules(steps[made[value.name]].name)) if value.name in made else set()
-            hold(value, max([at, *(last_in[module] for module in inner if module not in outer)]))
+            if value.name in made:  # otherwise Pass.hold says how long
+                outer = _modules(steps[made[value.name]].name)
+                hold(value, max([at, *(last_in[module] for module in inner if module not in outer)]))
         role, component = step.place.role, step.place.component
         if step.variable:
             frame = step.variable[0]
@@ -127,36 +132,21 @@ def held_until(steps: Sequence[Step], transformers_version: int, *, pooler: bool
             layer = split_layer(step.name)[0]
             later = [name for name in contexts[contexts.index(step.name) + 1 :] if split_layer(name)[0] == layer]
             hold(step.takes[0], last_in[_inside(later[0], layer) if later else layer])
-        if role == "distance":
-            until |= {f"{inner[-1]}.{name}": last_in[inner[-1]] for name in DISTANCES}
-        elif role == "chosen_token":
-            until |= {"cls_index": last_in[inner[-1]]}
-        elif role == "position_bias":
-            until |= dict.fromkeys(BUCKETS, at)
         if step.output:
             hold(step.gives, end)
         if component == "embeddings" and steps[at + 1].place.component != "embeddings" and not step.variable:
             hold(step.gives, body)
         if at == body or (component == "encoder" and steps[at + 1].place.component != "encoder"):
             hold(step.gives, end)  # outputs of the body
-    until |= dict.fromkeys(MASKS, body)
-    until |= dict.fromkeys(IDS, max((last_in[module] for module in embeddings), default=body))
-    if numbers_positions(steps):
-        until["positions"] = body
     found: list[list[str]] = [[] for _step in range(end + 1)]
     for name, at in until.items():
         found[at].append(name)
-    return found
+    return Held(found, last_in | {"": body})
 
 
 def sine_of(angles: str) -> str:
     """The name of the sine that belongs to rotary angles; the cosine has the name of the angles."""
     return f"{angles} (sine)"
-
-
-def numbers_positions(steps: Sequence[Step]) -> bool:
-    """Whether the body computes the position ids itself, instead of its embeddings module."""
-    return any(aside.startswith("positions") for step in steps for aside in step.asides)
 
 
 def _set_anew(steps: Sequence[Step]) -> dict[int, int]:

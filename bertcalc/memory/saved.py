@@ -202,9 +202,9 @@ def fuse_attention(steps: Sequence[Step]) -> list[Step]:
 
 
 def can_fuse(steps: Iterable[Step]) -> bool:
-    """Whether there is a fused kernel for the attention: there is none where distances change the scores."""
-    apart = ("distance", "relative position", "key_scaled", "query_scaled")
-    return not any(step.place.role in apart for step in steps)
+    """Whether there is a fused kernel for the attention: it scales the scores and adds a mask, and nothing else."""
+    more = {step.place.role for step in steps if step.core and step.operation in ("add", "divide", "fill")}
+    return more <= {"mask"}
 
 
 def is_view(step: Step) -> bool:
