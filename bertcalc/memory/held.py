@@ -1,8 +1,7 @@
 """The lifetime of the Python variables in transformers' forward methods: which value each holds, and until when.
 
 Read off transformers 5.23. This module has what all families have in common; the program of a family declares its own
-variables (Trace.variable). Models with relative positions are those of transformers 4.57, where attention is a single
-method and every layer returns its attention weights.
+variables (Trace.variable), and those that hold no value of a step are held by whatever makes them (Pass.hold).
 """
 
 from collections.abc import Mapping, Sequence
@@ -22,7 +21,6 @@ _ANEW = {
     "value_heads": ("value_cached",),
 }
 _HEADS_ANEW = ("query_rotated", "key_rotated", "key_cached", "value_cached")
-_VARIABLES_OF_4 = ("mask", "query_distances", "key_distances")
 
 
 def unfolded(steps: Sequence[Step]) -> list[Step]:
@@ -73,7 +71,7 @@ class Held(NamedTuple):
     returns: Mapping[str, int]
 
 
-def held_until(steps: Sequence[Step], transformers_version: int, *, pooler: bool) -> Held:
+def held_until(steps: Sequence[Step], *, pooler: bool) -> Held:
     """How long each value is held; ``pooler``: whether the body has one.
 
     A module's argument is held while the module runs, by the frame that called it. A variable of a forward method is
@@ -86,10 +84,9 @@ def held_until(steps: Sequence[Step], transformers_version: int, *, pooler: bool
         made[step.gives.name] = at
         for module in _modules(step.name):
             last_in[module] = at
-    variables = (*HEADS, *_HEADS_ANEW, *(_VARIABLES_OF_4 if transformers_version == 4 else ()))
+    variables = (*HEADS, *_HEADS_ANEW)
     roles = {(step.name.rpartition(".")[0], step.place.role): at for at, step in enumerate(steps)}
     contexts = [step.name for step in steps if step.place.role == "context"]
-    layers = list(dict.fromkeys(layer for step in steps if (layer := split_layer(step.name)[0])))
     end = len(steps)  # when the model's forward method returns
     heads = ("head",) if pooler else ("head", "pooler")
     body = max(at for at, step in enumerate(steps) if step.place.component not in heads)
@@ -120,12 +117,6 @@ def held_until(steps: Sequence[Step], transformers_version: int, *, pooler: bool
             hold(step.gives, min([*anew, last_in[inner[-1]]]))
         elif role in ("key_repeated", "value_repeated"):  # by the function for the attention core
             hold(step.gives, roles[inner[-1], "merge_heads"])
-        elif role == "context" and transformers_version == 4:
-            # BertLayer returns the attention weights, and BertEncoder holds its outputs until the next layer returns.
-            after = layers[layers.index(split_layer(step.name)[0]) :][1:2]
-            hold(step.takes[0], last_in[after[0] if after else inner[0]])
-        elif role == "merge_heads" and transformers_version == 4:
-            hold(step.gives, last_in[inner[-2]])
         elif role == "context" and len(step.takes) == 2 and not steps[made[step.takes[0].name]].variable:
             # Eager attention returns its weights: the layer assigns them to _ and holds them until it returns, or
             # until its cross-attention does.

@@ -1,6 +1,7 @@
 """What only some forward methods do, besides the operations that the steps of a program name.
 
-Each family says it in a module of its own (``Family.simulation``), which is imported when memory is simulated.
+A family, or a version of transformers, says it in a module of its own (``simulation``), which is imported when memory
+is simulated.
 """
 
 from collections.abc import Callable, Mapping
@@ -10,6 +11,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 from bertcalc.family import Model, Task
 from bertcalc.forward.steps import Step
 from bertcalc.memory.tape import SimulatedTensor
+from bertcalc.transformers4.version import version_of
 
 if TYPE_CHECKING:  # simulated_pass imports this module
     from bertcalc.memory.simulated_pass import Pass
@@ -36,7 +38,7 @@ class Own(NamedTuple):
 
 
 def own_of(model: Model) -> Own:
-    """What only the forward methods of a model's family do."""
-    name = model.family.simulation
+    """What only the forward methods of a model do."""
+    name = version_of(model.config).simulation or model.family.simulation
     found: Own = import_module(name).OWN if name else Own()
     return found

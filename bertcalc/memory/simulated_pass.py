@@ -16,7 +16,7 @@ from bertcalc.memory.simulated_activations import simulate_activation
 from bertcalc.memory.tape import BOOL, FLOAT32, INT64, Memory, Region, SimulatedTensor, Tape
 from bertcalc.tree.nn import Activation, Conv1D, Convolution, Dropout, Linear, Norm, Shape, split_layer
 
-_ENCODED = "encoder_hidden_states"
+ENCODED = "encoder_hidden_states"
 # The variables that hold the ids for the tables; the word ids have the name of the input.
 _IDS = {"word": "", "token type": "types", "position": "positions"}
 
@@ -34,12 +34,11 @@ class Pass:
         self.plan = plan = how if isinstance(how, Plan) else Plan(attention=how.attention)
         self.width = ITEM_BYTES[PRECISIONS[how.precision].dtype if isinstance(how, Plan) else how.dtype]
         self.padded = padded
-        self._version = model.config.transformers_version
         self.own = own = own_of(model)
         self.memory = Memory()
         self.tape = Tape(self.memory, grad=training)
         steps = model.run(sizes._replace(cached=self._caches()))
-        if plan.attention == "fused" and self._version == 5:
+        if plan.attention == "fused":
             steps = fuse_attention(steps)
         self._fused = not any(step.place.role == "softmax" for step in steps)
         self.steps = unfolded(steps)
@@ -47,7 +46,7 @@ class Pass:
         # The fused kernel is causal without a mask.
         self._masks = padded or (model.config.is_decoder and not self._fused)
         self.batch_size = sizes.batch_size
-        self.held = held_until(self.steps, self._version, pooler=model.cls.pooler)
+        self.held = held_until(self.steps, pooler=model.cls.pooler)
         self._regions = [recomputed_in(step, plan.recompute if training else "none") for step in self.steps]
         self._windowed = _windowed(self.steps)
         self._whole = _whole(self.steps, own)
@@ -99,8 +98,8 @@ class Pass:
                     if there:
                         self.batch[name] = tape.new(step.gives.shape, INT64, "buffers and batch")
             for value in step.takes:
-                if value.name == _ENCODED and _ENCODED not in self.batch:
-                    self.batch[_ENCODED] = tape.new(value.shape, self.width, "buffers and batch")
+                if value.name == ENCODED and ENCODED not in self.batch:
+                    self.batch[ENCODED] = tape.new(value.shape, self.width, "buffers and batch")
         if self.training:
             for name in self.model.cls.targets:
                 self.batch[name] = self._label(name)
@@ -126,8 +125,8 @@ class Pass:
         """Run the forward pass and return what the model returns: the loss first, if the class has one."""
         self.memory.phase = "forward"
         in_encoder = any("masks" in step.asides for step in self.steps)  # the body makes the masks earlier
-        if _ENCODED in self.batch:
-            self.values[_ENCODED] = self.batch[_ENCODED]
+        if ENCODED in self.batch:
+            self.values[ENCODED] = self.batch[ENCODED]
         for at, step in enumerate(self.steps):
             self.memory.where = step.name
             asides = step.asides
@@ -260,10 +259,6 @@ class Pass:
                 return self._attention(step, *taken)
             case "matmul", "scores":
                 return tape.matmul(taken[0], tape.transpose(taken[1], 2, 3))
-            case "matmul", "query_distances":
-                return tape.einsum("bhld,lrd->bhlr", *taken)
-            case "matmul", "key_distances":
-                return tape.einsum("bhrd,lrd->bhlr", *taken)
             case "matmul", _:
                 return tape.matmul(*taken)
             case "add", "mask":
@@ -332,8 +327,6 @@ class Pass:
 
     def _looked_up(self, step: Step, role: str) -> SimulatedTensor:
         """The ids for a table; all but those of words are made by the model, if the caller gives none."""
-        if role == "distance":
-            return self._distances(step)
         if role not in _IDS:
             return self._other_ids(step)
         if self._own_positions and role == "token type":
@@ -355,21 +348,12 @@ class Pass:
 
     def _number_tokens(self, step: Step) -> None:
         """Make position ids and token type ids."""
-        batch, length = step.takes[0].shape
-        if self._version == 4:
-            self.look_for_padding((batch, length))
-        own = self.own.ids.get("position")
-        positions = own(self, step) if own else _rows(self.buffers["position_ids"], (1, length))
-        self.hold(step.within, {"positions": positions})
-        if not self._has_types:
-            return
-        if self.padded:
-            types = self.batch["token_type_ids"]
-        elif self._version == 4:
-            types = self.buffers["token_type_ids"]
-        else:
-            types = self.tape.new(positions.shape, INT64)
-        self.hold(step.within, {"types": _rows(types, (batch, length))})
+        ids = self.own.ids
+        self.hold(step.within, {"positions": ids.get("position", usual_positions)(self, step)})
+        if self._has_types:
+            types = ids.get("token type", _types)(self, step)
+            rows = SimulatedTensor(types.storage, step.takes[0].shape, types.strides, INT64, is_view=True)
+            self.hold(step.within, {"types": rows})
 
     def _rotated(self, step: Step, role: str, x: SimulatedTensor, cosine: SimulatedTensor) -> SimulatedTensor:
         """The rotated query or key; if they are computed in float32, both are cast back once the key is there."""
@@ -457,18 +441,7 @@ class Pass:
             ends = self.tape.made((shape[0], 2, *shape[2:]), INT64, self.tape.new((2,), INT64))
             self.tape.made((), BOOL, ends, self.tape.new(ends.shape, BOOL))
 
-    def _distances(self, step: Step) -> SimulatedTensor:
-        """The indices of the distance embeddings, as transformers 4 computes them."""
-        tape, path = self.tape, step.within
-        queries, keys = step.takes[0].shape
-        made = [tape.new(shape, INT64) for shape in ((queries,), (keys,), (queries, keys))]
-        self.hold(path, {f"{path}.{number}": tensor for number, tensor in enumerate(made)})
-        return tape.like(tape.like(made[2]))
-
     def make_masks(self, _step: Step) -> None:
-        if self._version == 4:
-            self._make_masks_of_4()
-            return
         if self._own_positions and self.model.config.is_decoder and not self.padded and not self._caches():
             self._look_for_starts()
         if self._masks:
@@ -479,41 +452,6 @@ class Pass:
             self.hold("", {"window_mask": self._mask(window=True)})
         elif self.given_mask and self.model.config.window is not None:
             self._find_no_padding()
-
-    def _make_masks_of_4(self) -> None:
-        """Make the masks of transformers 4, with or without padding, and that for the cross-attention."""
-        tape, decoder = self.tape, self.model.config.is_decoder
-        batch, length = self.sides
-        if self.padded:
-            given = self.tape.view(self.batch["attention_mask"], (batch, length))
-        else:
-            given = tape.new((batch, length), FLOAT32)
-            self.hold("", {"ones": given})
-        self.hold("", {"attention_mask": self._inverted(self._causal(given) if decoder else given)})
-        if decoder and _ENCODED in self.batch:
-            ones = tape.new(self.batch[_ENCODED].shape[:2], FLOAT32)
-            self.hold("", {"encoder_ones": ones, "encoder_attention_mask": self._inverted(ones)})
-
-    def _causal(self, given: SimulatedTensor) -> SimulatedTensor:
-        """The causal mask of transformers 4: get_extended_attention_mask in its modeling_utils.py."""
-        tape, (batch, length) = self.tape, given.shape
-        square = (batch, length, length)
-        numbers = tape.new((length,), INT64)
-        allowed = tape.made(square, BOOL, tape.new(square, INT64))
-        causal = tape.made(square, given.item, allowed)
-        del allowed
-        return tape.made((batch, 1, length, length), given.item, numbers, causal)
-
-    def _inverted(self, seen: SimulatedTensor) -> SimulatedTensor:
-        """The additive mask: (1 - seen) times the smallest number."""
-        seen = self.tape.to(seen, self.width)
-        if len(seen.shape) == 2:  # the same for every query
-            batch, length = seen.shape
-            seen = SimulatedTensor(
-                seen.storage, (batch, 1, 1, length), (length, length, length, 1), seen.item, is_view=True
-            )
-        hidden = self.tape.like(seen)
-        return self.tape.like(hidden)
 
     def _look_for_starts(self) -> None:
         """Look for packed sequences, as transformers does if a decoder's mask gets position ids."""
@@ -617,9 +555,14 @@ def _whole(steps: Sequence[Step], own: Own) -> dict[str, tuple[Callable[[Pass, S
     return {module: (run, inside[module]) for module, run in runs.items()}
 
 
-def _rows(ids: SimulatedTensor, shape: Shape) -> SimulatedTensor:
-    """The first ids of each row of a table of ids."""
-    return SimulatedTensor(ids.storage, shape, ids.strides, INT64, is_view=True)
+def usual_positions(run: Pass, step: Step) -> SimulatedTensor:
+    """Position ids from the buffer of the embeddings."""
+    ids = run.buffers["position_ids"]
+    return SimulatedTensor(ids.storage, (1, step.takes[0].shape[1]), ids.strides, INT64, is_view=True)
+
+
+def _types(run: Pass, _step: Step) -> SimulatedTensor:
+    return run.batch.get("token_type_ids") or run.tape.new(run.values["positions"].shape, INT64)
 
 
 def _windowed(steps: Sequence[Step]) -> set[str]:
