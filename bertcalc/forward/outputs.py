@@ -1,7 +1,7 @@
 """The inputs and outputs of a model: the forward methods of Hugging Face's classes.
 
-Every shape is read from the steps of a run: with integers they are numbers, with symbols letters. If only
-transformers 4 can build the configuration, its forward methods are described, otherwise those of 5.
+Every shape is read from the steps of a run: with integers they are numbers, with symbols letters. The forward methods
+are those of the version of transformers that builds the configuration.
 """
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence

@@ -4,7 +4,6 @@ from collections.abc import Iterator, Mapping
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from bertcalc.activations import ACTIVATIONS
 from bertcalc.config import Config, Problem
 from bertcalc.text import N_
 from bertcalc.tree.nn import Shape
@@ -20,16 +19,18 @@ RELATIVE_BOTH_WAYS = {"position_embedding_type": "relative_key_query"}
 class Version(NamedTuple):
     """A major version of transformers: its pip requirement, its configurations, forward methods and memory.
 
-    ``lacks`` are fields that its configurations do not have, ``need_weights`` the activations that cannot be built on
-    the meta device. With ``distances``, these are learned, in tables as wide as a head, and no positions are added to
-    the embeddings. ``cache`` is the container of keys and values without cross attention. With ``whole_tuples``, a
-    tuple has everything that the body returns, and None for a missing pooler. With ``states_first``, the body returns
-    hidden_states before past_key_values. With ``empty_attentions``, only the eager attention returns its weights.
+    ``lacks`` are fields that its configurations do not have, ``unknown`` activations that it does not have,
+    ``need_weights`` those that cannot be built on the meta device. With ``distances``, these are learned, in tables as
+    wide as a head, and no positions are added to the embeddings. ``cache`` is the container of keys and values without
+    cross attention. With ``whole_tuples``, a tuple has everything that the body returns, and None for a missing pooler.
+    With ``states_first``, the body returns hidden_states before past_key_values. With ``empty_attentions``, only the
+    eager attention returns its weights.
     ``simulation`` is the module that says what only its forward methods allocate (bertcalc/memory/own.py).
     """
 
     requirement: str = "transformers>=5"
     lacks: tuple[str, ...] = tuple(RELATIVE)
+    unknown: tuple[str, ...] = ()
     need_weights: tuple[str, ...] = ()
     distances: bool = False
     cache: "Container" = "DynamicCache"
@@ -48,6 +49,7 @@ FIVE = Version()
 FOUR = Version(
     requirement="transformers<5",
     lacks=(),
+    unknown=("hardswish", "sqrtsoftplus"),
     need_weights=("xielu",),  # its constructor reads the value of a tensor, which a meta tensor lacks
     distances=True,
     cache="EncoderDecoderCache",
@@ -71,7 +73,7 @@ def absolute(config: Config) -> Config:
 def unknown_activation(values: Mapping[str, Any]) -> Iterator[Problem]:
     """The problem of relative positions with an activation that only transformers 5 has."""
     kind, hidden_act = values["position_embedding_type"], values["hidden_act"]
-    if kind != "absolute" and not ACTIVATIONS[hidden_act].in_transformers_4:
+    if kind != "absolute" and hidden_act in FOUR.unknown:
         message = N_(
             "hidden_act {value} came with transformers 5, which has no position_embedding_type {kind}: use "
             "hidden_act gelu, or position_embedding_type absolute."
