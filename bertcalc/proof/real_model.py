@@ -2,6 +2,7 @@
 
 import importlib.util
 from collections.abc import Callable
+from dataclasses import replace
 from functools import cache, wraps
 from pathlib import Path
 from time import perf_counter
@@ -12,7 +13,7 @@ import psutil
 from bertcalc import Module
 from bertcalc.forward.outputs import needs_mask
 from bertcalc.subject import Subject
-from bertcalc.transformers4.version import FIVE, absolute
+from bertcalc.transformers4.version import ABSOLUTE, FIVE
 from bertcalc.tree.nn import Shape
 
 FORWARD_TOKENS = 8
@@ -35,7 +36,7 @@ def installed() -> bool:
 
 def buildable(subject: Subject) -> Subject:
     """The model as transformers 5 can build it."""
-    return subject._replace(config=absolute(subject.config))
+    return subject._replace(config=replace(subject.config, **ABSOLUTE))
 
 
 def not_checked(subject: Subject) -> int:

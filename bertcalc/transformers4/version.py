@@ -1,7 +1,6 @@
 """The version of transformers that builds a model, and what is different in it."""
 
 from collections.abc import Iterator, Mapping
-from dataclasses import replace
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from bertcalc.config import Config, Problem
@@ -63,11 +62,6 @@ FOUR = Version(
 
 def version_of(config: Config) -> Version:
     return FIVE if config.position_embedding_type == "absolute" else FOUR
-
-
-def absolute(config: Config) -> Config:
-    """The configuration with absolute positions, so that transformers 5 can build the model."""
-    return replace(config, **ABSOLUTE)
 
 
 def unknown_activation(values: Mapping[str, Any]) -> Iterator[Problem]:
