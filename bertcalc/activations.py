@@ -31,11 +31,9 @@ class ActivationFacts(NamedTuple):
     kept: Kept
     extra: str = ""
     parameters: tuple[tuple[str, tuple[int, ...]], ...] = ()
-    in_transformers_4: bool = True
 
 
 # Read off transformers 5.23 (transformers/activations.py); a test compares every entry with it.
-# in_transformers_4 was read off 4.57.
 ACTIVATIONS: dict[str, ActivationFacts] = {
     "gelu": ActivationFacts("GELUActivation", INPUT),
     "gelu_10": ActivationFacts("ClippedGELUActivation", Kept(input=True, more=1)),
@@ -45,7 +43,7 @@ ACTIVATIONS: dict[str, ActivationFacts] = {
     "gelu_pytorch_tanh": ActivationFacts("GELUTanh", INPUT),
     "gelu_python_tanh": ActivationFacts("GELUTanh", Kept(input=True, more=3)),
     "gelu_accurate": ActivationFacts("AccurateGELUActivation", Kept(input=True, more=3)),
-    "hardswish": ActivationFacts("Hardswish", INPUT, in_transformers_4=False),
+    "hardswish": ActivationFacts("Hardswish", INPUT),
     "laplace": ActivationFacts("LaplaceActivation", Kept(more=1)),
     "leaky_relu": ActivationFacts("LeakyReLU", INPUT, "negative_slope=0.01"),
     "linear": ActivationFacts("LinearActivation", Kept()),
@@ -56,7 +54,7 @@ ACTIVATIONS: dict[str, ActivationFacts] = {
     "relu6": ActivationFacts("ReLU6", INPUT),
     "sigmoid": ActivationFacts("Sigmoid", OUTPUT),
     "silu": ActivationFacts("SiLUActivation", INPUT),
-    "sqrtsoftplus": ActivationFacts("SqrtSoftplusActivation", Kept(input=True, output=True), in_transformers_4=False),
+    "sqrtsoftplus": ActivationFacts("SqrtSoftplusActivation", Kept(input=True, output=True)),
     "swish": ActivationFacts("SiLU", INPUT),
     "tanh": ActivationFacts("Tanh", OUTPUT),
     # These two have parameters: a slope, and two exponents.

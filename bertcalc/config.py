@@ -11,9 +11,8 @@ import math
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, fields
 from functools import cache
-from typing import TYPE_CHECKING, Any, ClassVar, Literal, Self, TypeVar
+from typing import TYPE_CHECKING, Any, ClassVar, Self, TypeVar
 
-from bertcalc.activations import ACTIVATIONS
 from bertcalc.fields import DIMENSIONS as DIMENSIONS
 from bertcalc.fields import (
     EVERY_FIELD,
@@ -176,14 +175,6 @@ class Config(metaclass=_WithSharedNames):
         pad, vocab_size = values["pad_token_id"], values["vocab_size"]
         if pad is not None and pad >= vocab_size:
             yield _not_in_vocabulary(pad, vocab_size)
-        kind, hidden_act = values["position_embedding_type"], values["hidden_act"]
-        if kind != "absolute" and not ACTIVATIONS[hidden_act].in_transformers_4:
-            message = N_(
-                "hidden_act {value} came with transformers 5, which has no position_embedding_type {kind}: use "
-                "hidden_act gelu, or position_embedding_type absolute."
-            )
-            remedies = {"hidden_act": "gelu"}, {"position_embedding_type": "absolute"}
-            yield Problem.of(message, "hidden_act", hidden_act, *remedies, value=hidden_act, kind=kind)
         if values["add_cross_attention"] and not values["is_decoder"]:
             message = N_(
                 "add_cross_attention True needs a decoder: set is_decoder to True, or add_cross_attention to False."
@@ -229,7 +220,7 @@ class Config(metaclass=_WithSharedNames):
     @property
     def ones_matter(self) -> bool:
         """Whether a single sequence, head or token changes which tensors autograd saves."""
-        return self.position_embedding_type != "absolute" or self.turns_pairs
+        return self.turns_pairs
 
     @property
     def window(self) -> int | None:
@@ -264,11 +255,6 @@ class Config(metaclass=_WithSharedNames):
     def attention_head_size(self) -> int:
         """Hidden units per head; exact, because the number of heads divides the hidden size."""
         return self.hidden_size // self.num_attention_heads
-
-    @property
-    def transformers_version(self) -> Literal[4, 5]:
-        """The major version of transformers whose classes are modeled: 4 if only 4 can build the model."""
-        return 5 if self.position_embedding_type == "absolute" else 4
 
 
 @cache

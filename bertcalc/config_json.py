@@ -24,6 +24,7 @@ from bertcalc.problem import InputError, Problem, wrong
 from bertcalc.strict_json import decode, read_json
 from bertcalc.subject import Subject
 from bertcalc.text import N_, shorten
+from bertcalc.transformers4.version import FIVE, version_of
 
 LARGEST = 1_000_000  # characters; real files have less than 2,000, with a thousand labels 60,000
 # Keys that are known but are not fields of the configuration. label2id says nothing that id2label does not.
@@ -48,13 +49,11 @@ class Described(NamedTuple):
 def write(subject: Subject) -> str:
     """The text of a config.json that transformers loads as this model.
 
-    transformers 5 has only absolute positions and no field for them. A configuration cannot say whether the body has a
-    pooler.
+    A configuration cannot say whether the body has a pooler.
     """
     config = subject.config
-    given = {"architectures": [subject.architecture], "model_type": family_of(config).name, **vars(config)}
-    if config.position_embedding_type == "absolute":
-        given.pop("position_embedding_type", None)
+    fields = version_of(config).fields(config)
+    given = {"architectures": [subject.architecture], "model_type": family_of(config).name, **fields}
     return json.dumps(given, indent=2, sort_keys=True) + "\n"
 
 
@@ -96,7 +95,7 @@ def read(text: str) -> Described:
         family = known[0] if known else next(iter(FAMILIES.values()))
     kind = family.config
     own = {**vars(kind.default())}
-    read_fields = {*own, *map(kind.shared_name, own), "position_embedding_type"}
+    read_fields = {*own, *map(kind.shared_name, own), *FIVE.lacks}
     if given and not given.keys() & {*read_fields, *_OTHERS}:
         message = N_("This is not a model's config.json: it has {keys}, but neither model_type nor a size.")
         raise wrong(message, keys=_named(given))
@@ -150,7 +149,7 @@ _LOADS: Mapping[str, Callable[[Any], bool]] = {
     "initializer_range": lambda value: isinstance(value, float) and value >= 0,
     "layer_norm_eps": lambda value: isinstance(value, float),
     "pretraining_tp": is_int,
-    "position_embedding_type": lambda value: value is None,
+    **{field: lambda value: value is None for field in FIVE.lacks},
 }
 
 
@@ -176,7 +175,7 @@ _ZEROS = ("num_hidden_layers", "type_vocab_size", "max_position_embeddings", "in
 # Fields for which transformers accepts values that are not counted here.
 _OTHERWISE = (
     *("num_hidden_groups", "inner_group_num", "summary_proj_to_labels"),
-    *("reorder_and_upcast_attn", "position_embedding_type"),
+    *("reorder_and_upcast_attn", *FIVE.lacks),
 )
 
 

@@ -129,7 +129,8 @@ class Family:
     With ``cross_cache``, the cache of layers with cross attention has room for an encoder's keys and values even if no
     encoder output is given. ``buffers`` are name suffixes of tensors in checkpoints that are not parameters. ``remote``
     are the model types of repositories with the same models and code of their own. ``meanings`` describe inputs that
-    mean something else than in other families (bertcalc/forward/meanings.py).
+    mean something else than in other families (bertcalc/forward/meanings.py). ``simulation`` is the module that says
+    what only its forward methods allocate (bertcalc/memory/own.py), if there is anything.
     """
 
     name: str  # Hugging Face's model_type
@@ -146,6 +147,7 @@ class Family:
     buffers: tuple[str, ...] = ()
     remote: tuple[str, ...] = ()
     meanings: Mapping[str, str] = field(default_factory=dict)
+    simulation: str = ""
 
     @property
     def base(self) -> Class:

@@ -5,7 +5,7 @@ import streamlit as st
 from bertcalc.digits import size
 from bertcalc.formula import symbolic_steps
 from bertcalc.forward.outputs import attends, inputs, num_tensors, outputs, run, taking_all, total_bytes
-from bertcalc.forward.transformers4 import differences
+from bertcalc.transformers4.between_versions import differences
 from pages.ui import tables
 from pages.ui.call_controls import choose_call
 from pages.ui.i18n import _

@@ -34,12 +34,13 @@ from bertcalc.forward.outputs import Call
 from bertcalc.moves import Locks
 from bertcalc.presets import PRESETS
 from bertcalc.track import FIELDS, ChosenModel
+from bertcalc.transformers4.version import FOUR
 from tests.oracle import Case
 
 architectures = st.sampled_from(list(CLASSES))
 _PROBABILITIES = st.floats(0, 1) | st.sampled_from([0, 1])
 _POSITIVE_FLOATS = st.floats(0, 1, exclude_min=True)
-ACTIVATIONS_OF_4 = [name for name, facts in ACTIVATIONS.items() if facts.in_transformers_4]
+ACTIVATIONS_OF_4 = [name for name in ACTIVATIONS if name not in FOUR.unknown]
 _ABSOLUTE: tuple[PositionEmbeddingType, ...] = ("absolute",)
 # What a field can be, by its shared name; what depends on another field is drawn in ``configs``.
 _VALUES: dict[str, st.SearchStrategy[Any]] = {

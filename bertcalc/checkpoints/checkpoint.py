@@ -28,6 +28,7 @@ from bertcalc.presets import PRESETS
 from bertcalc.problem import InputError, wrong
 from bertcalc.subject import Subject
 from bertcalc.text import N_, shorten
+from bertcalc.transformers4.version import RELATIVE, told_by_distances
 from bertcalc.tree.nn import Shape
 from bertcalc.tree.totals import summed
 
@@ -299,7 +300,7 @@ def subject_of_shapes(tensors: Sequence[StoredTensor]) -> tuple[Subject, tuple[s
     kind = family.config
     shapes = {plain_name(name, family): entry.shape for name, entry in zip(names_inside, tensors, strict=True)}
     # With relative positions and cross attention, so that every tensor that shows a field has a name.
-    full = family.fullest(position_embedding_type="relative_key")
+    full = family.fullest(**RELATIVE)
     body = [tensor._replace(name=tensor.name.replace("*", "0")) for tensor in build(full).tensors()]
     there = {one: shapes[one.name] for one in body if len(shapes.get(one.name, ())) == len(one.shape)}
     roles = {one.place.role: shape[0] for one, shape in there.items() if one.place.block != "cross-attention"}
@@ -324,9 +325,8 @@ def subject_of_shapes(tensors: Sequence[StoredTensor]) -> tuple[Subject, tuple[s
     if "task_type_vocab_size" in sizes:
         values["use_task_id"] = True
     if distance := next((shape for one, shape in there.items() if one.place.role == "distance"), None):
-        values["position_embedding_type"] = "relative_key"
-        values["num_attention_heads"] = values["hidden_size"] // max(1, distance[1])
-        unknown = ("position_embedding_type",)
+        values |= told_by_distances(values["hidden_size"], distance)
+        unknown = tuple(RELATIVE)
     if any(one.place.block == "cross-attention" for one in there):
         values["is_decoder"] = values["add_cross_attention"] = True
     for activation in (name for name, facts in ACTIVATIONS.items() if facts.parameters):

@@ -24,7 +24,7 @@ from bertcalc.presets import PRESETS
 
 # The fields that can be swept, with their limits.
 SWEPT: dict[str, tuple[int, int]] = {**DIMENSIONS, **OWN_DIMENSIONS, **dict.fromkeys(BATCH, (1, LARGEST))}
-# With relative positions, a size of 1 in one of these changes what is saved: a copy for a new memory layout is skipped.
+# Where ones matter, a 1 in one of these changes what is saved: a copy for a new memory layout is skipped.
 LAID_OUT = ("batch_size", "num_attention_heads", "sequence_length")
 _RELATED = ({"hidden_size", "num_attention_heads"}, {"max_position_embeddings", "sequence_length"})
 _INT64 = 2**63 - 1

@@ -1,7 +1,7 @@
 """A Python program that rebuilds a model with transformers and checks our count."""
 
-from bertcalc.forward.transformers4 import version_of
 from bertcalc.subject import Subject
+from bertcalc.transformers4.version import version_of
 
 _PROGRAM = '''\
 """{architecture} with {total:,} parameters in {tensors:,} tensors, rebuilt and counted.

@@ -4,11 +4,11 @@ This is the only place where the structure of BERT is defined. Tensors, totals, 
 FLOPs and memory are derived from it.
 """
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import nullcontext
 from dataclasses import dataclass
 from functools import partial
-from typing import ClassVar
+from typing import Any, ClassVar
 
 from bertcalc.config import Config
 from bertcalc.families.usual import CACHE, ENCODER, DecoderConfig, Named
@@ -16,7 +16,9 @@ from bertcalc.families.usual import TOKENS as TOKENS
 from bertcalc.family import LANGUAGE_MODEL, Family, Hidden, Preset, Source, model_card
 from bertcalc.fields import PositionEmbeddingType
 from bertcalc.forward.trace import Trace, Value
+from bertcalc.problem import Problem
 from bertcalc.text import N_
+from bertcalc.transformers4.version import unknown_activation
 
 
 @dataclass(frozen=True)
@@ -30,6 +32,16 @@ class BertConfig(DecoderConfig):
     position_embedding_type: PositionEmbeddingType = "absolute"
 
     chunks: ClassVar = True
+
+    @classmethod
+    def relations(cls, values: Mapping[str, Any]) -> Iterator[Problem]:
+        yield from super().relations(values)
+        yield from unknown_activation(values)
+
+    @property
+    def ones_matter(self) -> bool:
+        """Products with distances need no copy of their inputs if there is a single sequence, head or token."""
+        return self.position_embedding_type != "absolute"
 
 
 def _body(t: Trace, c: BertConfig, pooler: bool) -> Hidden:
@@ -119,13 +131,11 @@ def feed_forward(t: Trace, c: Config, x: Value, kind: str, norm: str = "LayerNor
 
 def _attention(t: Trace, c: Config, x: Value, seen: Value, kind: str, *, cross: bool = False) -> Value:
     """All heads at once: they divide the hidden units, so their number does not change the count."""
-    if c.transformers_version == 4:
-        kind_of_self = f"{kind}SdpaSelfAttention"  # the default of transformers 4, for both attentions
-    else:
-        kind_of_self = f"{kind}CrossAttention" if cross else f"{kind}SelfAttention"
+    in_4 = c.position_embedding_type != "absolute"
+    which = "SdpaSelf" if in_4 else "Cross" if cross else "Self"  # Sdpa is the default of transformers 4, for both
     heads, size = c.num_attention_heads, c.attention_head_size
-    relative = c.position_embedding_type != "absolute" and not cross
-    with t.attention("self", kind_of_self, heads, size, order=_SELF if relative else ()):
+    relative = in_4 and not cross
+    with t.attention("self", f"{kind}{which}Attention", heads, size, order=_SELF if relative else ()):
         y = t.attend(
             t.linear("query", x, c.hidden_size, role="query"),
             t.linear("key", seen, c.hidden_size, role="key"),
@@ -133,7 +143,9 @@ def _attention(t: Trace, c: Config, x: Value, seen: Value, kind: str, *, cross: 
             dropout=c.attention_probs_dropout_prob,
             distances=partial(_distances, t, c) if relative else None,
             mask="encoder_attention_mask" if cross else "attention_mask",
+            written_out=in_4,
         )
+    y = t.variable("self_outputs", y) if in_4 else y
     block = "cross-attention" if cross else "attention"
     with t.module("output", f"{kind}SelfOutput", block=block, order=_ADD_AND_NORM):
         return _add_and_norm(t, c, y, x, role="output")
@@ -153,10 +165,12 @@ def _distances(t: Trace, c: Config, scores: Value, query: Value, key: Value) -> 
     # One row for each distance from -(P-1) to P-1, shared by the heads of a layer (Shaw et al. 2018).
     rows, size = 2 * c.max_position_embeddings - 1, c.attention_head_size
     looked_up = t.embedding("distance_embedding", pairs, rows, size, role="distance")
-    products = [t.step("query_distances", "matmul", query, looked_up, shape=scores.shape)]
+    product = t.step("query_distances", "matmul", query, looked_up, shape=scores.shape)
+    products = [t.variable("relative_position_scores_query", product)]
     if c.position_embedding_type == "relative_key_query":
         shape = (*scores.shape[:2], queries, *scores.shape[3:])
-        products.append(t.step("key_distances", "matmul", key, looked_up, shape=shape))
+        product = t.step("key_distances", "matmul", key, looked_up, shape=shape)
+        products.append(t.variable("relative_position_scores_key", product))
     return t.add("add_distances", scores, *products)
 
 
@@ -189,7 +203,7 @@ def _predictions(kind: str, t: Trace, c: Config, x: Value, prefix: str = "", nor
     tied = {}
     if c.tie_word_embeddings:
         tied["weight"] = f"{prefix or kind.lower()}.embeddings.word_embeddings.weight"
-    if c.tie_word_embeddings or c.transformers_version == 4:
+    if c.tie_word_embeddings or c.position_embedding_type != "absolute":
         # If untied, the head and its decoder have separate biases in transformers 5, but one shared bias in 4.
         tied["bias"] = "cls.predictions.bias"
     with t.module("predictions", f"{kind}LMPredictionHead", block=LANGUAGE_MODEL):

@@ -157,4 +157,5 @@ FAMILY = Family(
     presets(DebertaConfig, {"microsoft/deberta-base": _SAID, "microsoft/deberta-large": LARGE | _SAID}),
     recomputes=("full",),  # its attention core is not a function that could be recomputed separately
     peaks=True,
+    simulation="bertcalc.families.deberta_step",
 )

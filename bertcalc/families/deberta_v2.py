@@ -369,4 +369,5 @@ FAMILY = Family(
     ),
     recomputes=("full",),  # its attention core is not a function that could be recomputed separately
     peaks=True,
+    simulation="bertcalc.families.deberta_v2_step",
 )

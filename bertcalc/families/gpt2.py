@@ -260,4 +260,5 @@ FAMILY = Family(
     buffers=(".attn.bias", ".attn.masked_bias"),
     meanings={"token_type_ids": N_("More tokens, whose vectors are added to those of input_ids; none by default.")},
     peaks=True,
+    simulation="bertcalc.families.gpt2_step",
 )

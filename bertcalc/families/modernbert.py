@@ -252,4 +252,5 @@ FAMILY = Family(
         },
     ),
     peaks=True,
+    simulation="bertcalc.families.modernbert_step",
 )

@@ -107,4 +107,5 @@ FAMILY = Family(
     recomputes=(),
     meanings=roberta.POSITIONS,
     peaks=True,
+    simulation="bertcalc.families.mpnet_step",
 )

@@ -16,6 +16,7 @@ from bertcalc.family import LANGUAGE_MODEL, Family, Hidden
 from bertcalc.forward.trace import Trace
 from bertcalc.problem import Problem
 from bertcalc.text import N_
+from bertcalc.transformers4.version import only_absolute
 
 
 @dataclass(frozen=True)
@@ -31,10 +32,7 @@ class RobertaConfig(bert.BertConfig):
     def relations(cls, values: Mapping[str, Any]) -> Iterator[Problem]:
         yield from super().relations(values)
         pad, positions = values["pad_token_id"], values["max_position_embeddings"]
-        if values["position_embedding_type"] != "absolute":
-            message = N_("{config} knows absolute positions only: set position_embedding_type to absolute.")
-            field, remedy = "position_embedding_type", {"position_embedding_type": "absolute"}
-            yield Problem.of(message, field, values[field], remedy, config=cls.__name__)
+        yield from only_absolute(cls, values)
         if pad is None:
             message = N_("{config} needs a pad_token_id: positions are counted from the one after it.")
             yield Problem.of(message, "pad_token_id", None, {"pad_token_id": 1}, config=cls.__name__)
@@ -122,7 +120,11 @@ def family(
     )
     body, found = partial(_body, kind), presets(config, published)
     return Family(
-        name, "roberta", config, body, classes, found, head_first, peaks=True, like_bert=True, meanings=POSITIONS
+        *(name, "roberta", config, body, classes, found, head_first),
+        peaks=True,
+        like_bert=True,
+        meanings=POSITIONS,
+        simulation="bertcalc.families.roberta_step",
     )
 
 

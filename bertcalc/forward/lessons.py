@@ -10,6 +10,7 @@ from typing import Any, NamedTuple
 
 from bertcalc.config import Config
 from bertcalc.forward.walk import Stop
+from bertcalc.transformers4.version import version_of
 from bertcalc.tree.nn import Norm
 
 _Condition = Callable[[Stop, Config], bool]
@@ -83,7 +84,7 @@ def _has_bias(stop: Stop, _config: Config) -> bool:
 # The conditions of questions, on a stop and the configuration.
 _CONDITIONS: Mapping[str, _Condition] = {
     "padding": lambda _stop, config: config.pad_token_id is not None,
-    "absolute positions": lambda _stop, config: config.position_embedding_type == "absolute",
+    "absolute positions": lambda _stop, config: not version_of(config).distances,
     "beta": _has_bias,
     "local attention": lambda _stop, config: config.has("local_attention"),
     "several heads": lambda _stop, config: config.num_attention_heads > 1,

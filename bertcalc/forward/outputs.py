@@ -1,7 +1,7 @@
 """The inputs and outputs of a model: the forward methods of Hugging Face's classes.
 
-Every shape is read from the steps of a run: with integers they are numbers, with symbols letters. If only
-transformers 4 can build the configuration, its forward methods are described, otherwise those of 5.
+Every shape is read from the steps of a run: with integers they are numbers, with symbols letters. The forward methods
+are those of the version of transformers that builds the configuration.
 """
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
@@ -12,7 +12,6 @@ from typing import Any
 from bertcalc.config import Config, Problem, check_whole_number
 from bertcalc.families import family_of, output_names
 from bertcalc.family import Class, Model
-from bertcalc.forward import transformers4
 from bertcalc.forward.call import Call as Call
 from bertcalc.forward.call import Container
 from bertcalc.forward.call import Entry as Entry
@@ -25,6 +24,8 @@ from bertcalc.forward.steps import LARGEST, Step
 from bertcalc.forward.trace import Sizes
 from bertcalc.subject import Subject
 from bertcalc.text import N_
+from bertcalc.transformers4 import between_versions
+from bertcalc.transformers4.version import version_of
 from bertcalc.tree.nn import Shape
 
 IGNORED = -100  # the label that PyTorch's cross entropy ignores
@@ -59,10 +60,9 @@ def inputs(subject: Subject, call: Call, steps: Sequence[Step]) -> list[Entry]:
         "return_dict": not call.return_dict,
     }
     shapes = _input_shapes(cls, ids, found)
-    version = transformers4.version_of(config)
     regression = cls.task == "sequence-classification" and config.num_labels == 1
     entries = []
-    for name in version.inputs(cls.inputs):
+    for name in between_versions.inputs(version_of(config), cls.inputs):
         if name in flags:
             entries.append(Entry(name, "bool", (), given=flags[name]))
         elif name == "logits_to_keep":
@@ -122,7 +122,7 @@ def _input_shapes(cls: Class, ids: Shape, found: Mapping[str, Step]) -> dict[str
 
 def outputs(subject: Subject, call: Call, steps: Sequence[Step]) -> list[Entry]:
     """The outputs of the forward method, in order; ``steps`` are those of ``run``, or the same with symbols."""
-    cls, version = subject.cls, transformers4.version_of(subject.config)
+    cls, version = subject.cls, version_of(subject.config)
     given = {step.output: step for step in steps if step.output}
     crossed = attends(subject, call)
     whole = version.whole_tuples and not call.return_dict
@@ -195,7 +195,7 @@ def _cache(steps: Sequence[Step], cross: bool, alone: Container) -> Entry:
 def _container(subject: Subject) -> Container:
     """The container of keys and values if there are none of an encoder."""
     crosses = family_of(subject.config).cross_cache and subject.config.add_cross_attention
-    return "EncoderDecoderCache" if crosses else transformers4.version_of(subject.config).cache
+    return "EncoderDecoderCache" if crosses else version_of(subject.config).cache
 
 
 def _attentions(name: str, steps: Sequence[Step], kind: str) -> Entry:
@@ -264,7 +264,7 @@ def problems(subject: Subject, call: Call) -> Iterator[Problem]:
         )
         remedies: tuple[dict[str, Any], ...] = ({"add_cross_attention": True}, {"encoder_sequence_length": None})
         yield Problem.of(message, "encoder_sequence_length", length, *remedies)
-    yield from transformers4.problems(subject, call)
+    yield from between_versions.problems(subject, call)
     if call.labels and _classifies(subject):
         high = _answers(subject, call) - 1
         if not 0 <= call.label <= high and call.label != IGNORED:
@@ -296,7 +296,7 @@ def remarks(subject: Subject, call: Call) -> Iterator[Problem]:
         not_given = N_("Without encoder_hidden_states the cross attention is left out.")
         not_taken = N_("This class does not take encoder_hidden_states: its cross attention is left out.")
         yield Problem.of(not_given if cls.sees_encoder else not_taken, "add_cross_attention")
-    if call.output_attentions and config.transformers_version == 5:
+    if call.output_attentions and version_of(config).empty_attentions:
         message = N_(
             'This is what a model with attn_implementation="eager" returns; with the default, transformers 5 returns '
             "empty tuples of attentions."

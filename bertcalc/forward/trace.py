@@ -61,7 +61,6 @@ Operation = Literal[
     "view",
     "copy",
 ]
-Aside = Literal["padding", "ones", "positions", "no positions", "positions for layers", "masks"]
 
 
 class _Roles(dict[str, Place]):
@@ -117,7 +116,7 @@ class Step(NamedTuple):
     turns: tuple[Value, ...] = ()
     wide: bool = False
     again: bool = False
-    asides: tuple[Aside, ...] = ()
+    asides: tuple[str, ...] = ()
     by_heads: bool = False
 
     @property
@@ -125,6 +124,11 @@ class Step(NamedTuple):
         """The meaning of the step as text: attention.query, whatever the names of the modules."""
         component, block, role = self.place
         return f"{block or component}.{role}"
+
+    @property
+    def within(self) -> str:
+        """The module whose forward method runs it; "" for the body's or the class's own."""
+        return self.name.rpartition(".")[0]
 
     @property
     def shared(self) -> bool:
@@ -587,12 +591,12 @@ class Trace:
         self._say(value, variable=(f"{self._path}.".removeprefix(self._base).removesuffix("."), name))
         return value
 
-    def aside(self, value: Value, *done: Aside) -> Value:
+    def aside(self, value: Value, *done: str) -> Value:
         """Record what the body's forward method does before the step that gives the value, for memory/.
 
-        It checks for padding to warn about, creates a mask of ones, position ids (possibly passed to all layers) or
-        zeros instead of them, or the attention masks. By default, position ids are in a buffer of the embeddings, and
-        masks are created in front of the encoder.
+        It checks for "padding" to warn about, creates position ids ("positions", or "positions for layers" if it hands
+        them to all layers) or the attention "masks", or does what only the family's own simulation knows. By default,
+        position ids are in a buffer of the embeddings, and masks are created in front of the encoder.
         """
         self._say(value, asides=done)
         return value

@@ -12,6 +12,7 @@ from bertcalc.memory.plan import Plan
 from bertcalc.memory.saved import Saved, saved_activations, total_bytes
 from bertcalc.subject import Subject
 from bertcalc.text import N_
+from bertcalc.transformers4.version import ABSOLUTE
 from bertcalc.tree.freezing import Freezing
 
 # Bits of one weight; the scales that int8 and 4-bit formats add are left out.
@@ -62,9 +63,9 @@ def korthikanti(subject: Subject, plan: Plan, batch_size: int, sequence_length: 
         hidden_act="gelu",
         hidden_dropout_prob=0.1,
         attention_probs_dropout_prob=0.1,
-        position_embedding_type="absolute",
         is_decoder=False,
         add_cross_attention=False,
+        **ABSOLUTE,
     )
     how = plan._replace(precision="mixed-16", attention="eager", fused_dropout=True, freezing=Freezing())
     bert = next(iter(FAMILIES.values()))
@@ -86,7 +87,7 @@ _REASONS: tuple[tuple[str, tuple[str, ...], tuple[str, ...]], ...] = (
     (N_("intermediate_size is not 4 H"), ("intermediate_size",), ()),
     (N_("another activation than gelu"), ("hidden_act",), ()),
     (N_("no dropout, or all of it"), ("hidden_dropout_prob", "attention_probs_dropout_prob"), ()),
-    (N_("relative positions"), ("position_embedding_type",), ()),
+    (N_("relative positions"), tuple(ABSOLUTE), ()),
     (N_("cross attention"), ("is_decoder", "add_cross_attention"), ()),
     (N_("fused attention"), (), ("attention",)),
     (N_("float32 instead of 16 bits"), (), ("precision",)),

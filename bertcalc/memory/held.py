@@ -1,11 +1,11 @@
 """The lifetime of the Python variables in transformers' forward methods: which value each holds, and until when.
 
 Read off transformers 5.23. This module has what all families have in common; the program of a family declares its own
-variables (Trace.variable). Models with relative positions are those of transformers 4.57, where attention is a single
-method and every layer returns its attention weights.
+variables (Trace.variable), and those that hold no value of a step are held by whatever makes them (Pass.hold).
 """
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
+from typing import NamedTuple
 
 from bertcalc.forward.stack import stack
 from bertcalc.forward.steps import Step, Value
@@ -13,11 +13,6 @@ from bertcalc.forward.walk import numbered
 from bertcalc.tree.nn import split_layer
 
 HEADS = ("query_heads", "key_heads", "value_heads")
-DISTANCES = ("positions_of_queries", "positions_of_keys", "distances")  # variables of transformers 4's attention
-# Variables of the embeddings module: the ids for the tables besides that of words, and DeBERTa's two others.
-IDS = ("positions", "types", "tasks", "no_positions", "mask")
-BUCKETS = ("rows", "columns", "distances", "buckets")  # the variables with which distances are computed
-MASKS = ("attention_mask", "window_mask", "encoder_attention_mask", "ones", "encoder_ones", "no_types", "relative_pos")
 # The roles of the steps after which the variables of heads are overwritten: a pair (query and key, key and value) is
 # assigned at once, when the second one is computed.
 _ANEW = {
@@ -26,7 +21,6 @@ _ANEW = {
     "value_heads": ("value_cached",),
 }
 _HEADS_ANEW = ("query_rotated", "key_rotated", "key_cached", "value_cached")
-_VARIABLES_OF_4 = ("mask", "query_distances", "key_distances")
 
 
 def unfolded(steps: Sequence[Step]) -> list[Step]:
@@ -67,8 +61,18 @@ def _in_order(steps: Sequence[Step]) -> list[Step]:
     return found
 
 
-def held_until(steps: Sequence[Step], transformers_version: int, *, pooler: bool) -> list[list[str]]:
-    """For each step the names of the values that no variable holds after it; ``pooler``: whether the body has one.
+class Held(NamedTuple):
+    """When variables are gone: by step, the values that none holds after it; the last step of each module.
+
+    The module "" is the body.
+    """
+
+    after: Sequence[list[str]]
+    returns: Mapping[str, int]
+
+
+def held_until(steps: Sequence[Step], *, pooler: bool) -> Held:
+    """How long each value is held; ``pooler``: whether the body has one.
 
     A module's argument is held while the module runs, by the frame that called it. A variable of a forward method is
     held until it is overwritten or the method returns.
@@ -80,16 +84,13 @@ def held_until(steps: Sequence[Step], transformers_version: int, *, pooler: bool
         made[step.gives.name] = at
         for module in _modules(step.name):
             last_in[module] = at
-    variables = (*HEADS, *_HEADS_ANEW, *(_VARIABLES_OF_4 if transformers_version == 4 else ()))
+    variables = (*HEADS, *_HEADS_ANEW)
     roles = {(step.name.rpartition(".")[0], step.place.role): at for at, step in enumerate(steps)}
     contexts = [step.name for step in steps if step.place.role == "context"]
-    layers = list(dict.fromkeys(layer for step in steps if (layer := split_layer(step.name)[0])))
     end = len(steps)  # when the model's forward method returns
     heads = ("head",) if pooler else ("head", "pooler")
     body = max(at for at, step in enumerate(steps) if step.place.component not in heads)
     set_anew = _set_anew(steps)
-    # The module that looks up the words, if it is not the body that does.
-    embeddings = [module for step in steps if step.place.role == "word" for module in _modules(step.name)[-1:]]
 
     def hold(value: Value, at: int) -> None:
         until[value.name] = max(until.get(value.name, 0), at)
@@ -98,8 +99,9 @@ def held_until(steps: Sequence[Step], transformers_version: int, *, pooler: bool
         hold(step.gives, at)
         inner = _modules(step.name)
         for value in step.takes:
-            outer = set(_modules(steps[made[value.name]].name)) if value.name in made else set()
-            hold(value, max([at, *(last_in[module] for module in inner if module not in outer)]))
+            if value.name in made:  # otherwise Pass.hold says how long
+                outer = _modules(steps[made[value.name]].name)
+                hold(value, max([at, *(last_in[module] for module in inner if module not in outer)]))
         role, component = step.place.role, step.place.component
         if step.variable:
             frame = step.variable[0]
@@ -115,48 +117,27 @@ def held_until(steps: Sequence[Step], transformers_version: int, *, pooler: bool
             hold(step.gives, min([*anew, last_in[inner[-1]]]))
         elif role in ("key_repeated", "value_repeated"):  # by the function for the attention core
             hold(step.gives, roles[inner[-1], "merge_heads"])
-        elif role == "context" and transformers_version == 4:
-            # BertLayer returns the attention weights, and BertEncoder holds its outputs until the next layer returns.
-            after = layers[layers.index(split_layer(step.name)[0]) :][1:2]
-            hold(step.takes[0], last_in[after[0] if after else inner[0]])
-        elif role == "merge_heads" and transformers_version == 4:
-            hold(step.gives, last_in[inner[-2]])
         elif role == "context" and len(step.takes) == 2 and not steps[made[step.takes[0].name]].variable:
             # Eager attention returns its weights: the layer assigns them to _ and holds them until it returns, or
             # until its cross-attention does.
             layer = split_layer(step.name)[0]
             later = [name for name in contexts[contexts.index(step.name) + 1 :] if split_layer(name)[0] == layer]
             hold(step.takes[0], last_in[_inside(later[0], layer) if later else layer])
-        if role == "distance":
-            until |= {f"{inner[-1]}.{name}": last_in[inner[-1]] for name in DISTANCES}
-        elif role == "chosen_token":
-            until |= {"cls_index": last_in[inner[-1]]}
-        elif role == "position_bias":
-            until |= dict.fromkeys(BUCKETS, at)
         if step.output:
             hold(step.gives, end)
         if component == "embeddings" and steps[at + 1].place.component != "embeddings" and not step.variable:
             hold(step.gives, body)
         if at == body or (component == "encoder" and steps[at + 1].place.component != "encoder"):
             hold(step.gives, end)  # outputs of the body
-    until |= dict.fromkeys(MASKS, body)
-    until |= dict.fromkeys(IDS, max((last_in[module] for module in embeddings), default=body))
-    if numbers_positions(steps):
-        until["positions"] = body
     found: list[list[str]] = [[] for _step in range(end + 1)]
     for name, at in until.items():
         found[at].append(name)
-    return found
+    return Held(found, last_in | {"": body})
 
 
 def sine_of(angles: str) -> str:
     """The name of the sine that belongs to rotary angles; the cosine has the name of the angles."""
     return f"{angles} (sine)"
-
-
-def numbers_positions(steps: Sequence[Step]) -> bool:
-    """Whether the body computes the position ids itself, instead of its embeddings module."""
-    return any(aside.startswith("positions") for step in steps for aside in step.asides)
 
 
 def _set_anew(steps: Sequence[Step]) -> dict[int, int]:

@@ -1,10 +1,11 @@
 """The peak memory of the tensors of a training step or a forward pass: a simulation, not a bound.
 
-The step is run on tensors without data: simulated_pass.py has the forward pass, held.py the lifetime of its variables,
-tape.py the operations and the backward pass, simulated_optimizer.py the optimizers. The result equals that of the real
-model to the byte, with every storage followed, under every plan except with 8-bit Adam, which is not measured; in
-float32 it is within a few numbers of what PyTorch's CPU allocator hands out (tests/memory/test_peak.py). The workspace
-of a convolution's kernel is not counted, nor a copy that the CPU makes of the gradient of its weight.
+The step is run on tensors without data: simulated_pass.py has the forward pass (own.py what only some models do in it),
+held.py the lifetime of its variables, tape.py the operations and the backward pass, simulated_optimizer.py the
+optimizers. The result equals that of the real model to the byte, with every storage followed, under every plan except
+with 8-bit Adam, which is not measured; in float32 it is within a few numbers of what PyTorch's CPU allocator hands out
+(tests/memory/test_peak.py). The workspace of a convolution's kernel is not counted, nor a copy that the CPU makes of
+the gradient of its weight.
 """
 
 from collections.abc import Sequence

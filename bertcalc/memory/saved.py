@@ -9,11 +9,12 @@ from bertcalc.family import Model
 from bertcalc.forward.gradients import NOTHING_FROZEN, gradients
 from bertcalc.forward.stack import stack
 from bertcalc.forward.steps import Operation, Step, Value
-from bertcalc.forward.trace import Sizes
+from bertcalc.forward.trace import Sizes, any_is_one
 from bertcalc.memory.optimizers import ITEM_BYTES, PRECISIONS, Dtype
 from bertcalc.memory.plan import Attention, Plan, Recompute
 from bertcalc.problem import InputError, Problem
 from bertcalc.text import N_
+from bertcalc.transformers4.einsum import laid_out
 from bertcalc.tree.nn import NOWHERE, Activation, Dropout, Norm, Place, Shape, split_layer
 
 # The operations whose backward passes are implemented here: families/complete.py refuses a family with another one.
@@ -178,8 +179,8 @@ def cache_bytes(steps: Iterable[Step]) -> int:
 def fuse_attention(steps: Sequence[Step]) -> list[Step]:
     """The steps with each attention core replaced by one fused kernel, which never makes the scores.
 
-    It takes query, key and value, and lays out its output so that merging the heads is a view. With relative positions
-    there is no such kernel, and the steps stay as they are.
+    It takes query, key and value, and lays out its output so that merging the heads is a view. Where there is no such
+    kernel, the steps stay as they are.
     """
     if not can_fuse(steps):
         return list(steps)
@@ -202,9 +203,9 @@ def fuse_attention(steps: Sequence[Step]) -> list[Step]:
 
 
 def can_fuse(steps: Iterable[Step]) -> bool:
-    """Whether there is a fused kernel for the attention: there is none where distances change the scores."""
-    apart = ("distance", "relative position", "key_scaled", "query_scaled")
-    return not any(step.place.role in apart for step in steps)
+    """Whether there is a fused kernel for the attention: it scales the scores and adds a mask, and nothing else."""
+    more = {step.place.role for step in steps if step.core and step.operation in ("add", "divide", "fill")}
+    return more <= {"mask"}
 
 
 def is_view(step: Step) -> bool:
@@ -217,7 +218,7 @@ def is_view(step: Step) -> bool:
         case "activation", Activation(kept=kept):
             return kept == Kept()
         case "repeat", _:  # a single sequence with a single head is not copied
-            return all(map(_is_one, step.takes[0].shape[:2]))
+            return all(map(any_is_one, step.takes[0].shape[:2]))
     return False
 
 
@@ -237,7 +238,7 @@ def _kept_values(step: Step, trained: set[str], flows: Sequence[bool], width: in
         case "matmul", _ if _is_fused(step):
             return (*step.takes, step.gives)
         case "matmul", _:  # each factor's gradient needs the other factor
-            takes = (_laid_out(step), *step.takes[1:])
+            takes = (laid_out(step), *step.takes[1:])
             return tuple(value for value, needed in zip(takes, reversed(flows), strict=True) if needed)
         case "multiply", _:
             return tuple(value for value, needed in zip(step.takes, reversed(flows), strict=True) if needed)
@@ -250,29 +251,9 @@ def _kept_values(step: Step, trained: set[str], flows: Sequence[bool], width: in
     return ()
 
 
-def _laid_out(step: Step) -> Value:
-    """The first factor as a product keeps it: einsum, which multiplies with distances, makes a contiguous copy.
-
-    It makes none if there is nothing to reorder: a single sequence, head or token. With a cache all queries have one
-    row of distances, so the order of the sequences does not matter, and keys are contiguous as they come from the
-    cache. Columns and symbols count as sizes above 1: a 1 has to be an integer.
-    """
-    (factor, other) = step.takes
-    role, axes = step.place.role, factor.shape[:3]
-    if role not in ("query_distances", "key_distances"):
-        return factor
-    if _is_one(other.shape[0]):
-        axes = axes[1:] if role == "query_distances" else (1,)
-    return factor if any(map(_is_one, axes)) else factor._replace(name=step.name)
-
-
 def _lays_out(step: Step) -> bool:
     """Whether a step keeps a copy of a piece of a wider value: a product copies the heads of several sequences."""
-    return step.operation == "matmul" and not _is_fused(step) and not any(map(_is_one, step.takes[0].shape[:2]))
-
-
-def _is_one(side: object) -> bool:
-    return isinstance(side, int) and side == 1
+    return step.operation == "matmul" and not _is_fused(step) and not any_is_one(*step.takes[0].shape[:2])
 
 
 def _kept_besides(

@@ -57,7 +57,7 @@ def repeated(tape: Tape, x: SimulatedTensor, heads: int) -> SimulatedTensor:
 
 
 def layer_norm(tape: Tape, x: SimulatedTensor, weight: SimulatedTensor, bias: SimulatedTensor) -> SimulatedTensor:
-    """DebertaLayerNorm: torch's LayerNorm, written out in float32."""
+    """torch's LayerNorm, written out in float32."""
     item, last = x.item, len(x.shape) - 1
     x = tape.to(x, FLOAT32)
     mean = tape.mean(x, last)

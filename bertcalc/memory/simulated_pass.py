@@ -5,24 +5,20 @@ from math import prod
 
 from bertcalc.family import Model
 from bertcalc.forward.steps import Step
-from bertcalc.forward.trace import Aside, Sizes
-from bertcalc.memory import simulated_deberta as deberta
-from bertcalc.memory import simulated_first_deberta as first_deberta
+from bertcalc.forward.trace import Sizes
 from bertcalc.memory import simulated_layers as layers
-from bertcalc.memory.held import BUCKETS, DISTANCES, HEADS, held_until, numbers_positions, sine_of, unfolded
+from bertcalc.memory.held import HEADS, held_until, sine_of, unfolded
 from bertcalc.memory.optimizers import ITEM_BYTES, PRECISIONS
+from bertcalc.memory.own import Own, Steps, own_of
 from bertcalc.memory.plan import Inference, Plan
 from bertcalc.memory.saved import fuse_attention, recomputed_in
 from bertcalc.memory.simulated_activations import simulate_activation
-from bertcalc.memory.tape import BOOL, FLOAT32, INT32, INT64, Memory, Region, SimulatedTensor, Tape
-from bertcalc.problem import InputError, Problem
-from bertcalc.text import N_
-from bertcalc.tree.nn import Activation, Conv1D, Convolution, Dropout, Embedding, Linear, Norm, Shape, split_layer
+from bertcalc.memory.tape import BOOL, FLOAT32, INT64, Memory, Region, SimulatedTensor, Tape
+from bertcalc.tree.nn import Activation, Conv1D, Convolution, Dropout, Linear, Norm, Shape, split_layer
 
-CHOICES = N_("{architecture} cannot be trained with summary_use_proj False: there is no score for each choice.")
-_ENCODED = "encoder_hidden_states"
+ENCODED = "encoder_hidden_states"
 # The variables that hold the ids for the tables; the word ids have the name of the input.
-_IDS = {"word": "", "token type": "types", "position": "positions", "task type": "tasks"}
+_IDS = {"word": "", "token type": "types", "position": "positions"}
 
 
 class Pass:
@@ -38,62 +34,47 @@ class Pass:
         self.plan = plan = how if isinstance(how, Plan) else Plan(attention=how.attention)
         self.width = ITEM_BYTES[PRECISIONS[how.precision].dtype if isinstance(how, Plan) else how.dtype]
         self.padded = padded
-        self._version = model.config.transformers_version
+        self.own = own = own_of(model)
         self.memory = Memory()
         self.tape = Tape(self.memory, grad=training)
         steps = model.run(sizes._replace(cached=self._caches()))
-        if plan.attention == "fused" and self._version == 5:
+        if plan.attention == "fused":
             steps = fuse_attention(steps)
         self._fused = not any(step.place.role == "softmax" for step in steps)
         self.steps = unfolded(steps)
         self._cached_apart = any(step.place.role == "value_cached" for step in steps)
-        self._asides: dict[Aside, Callable[[], None]] = {
-            "padding": lambda: self._look_for_padding(
-                self.batch["input_ids"].shape if model.cls.task == "double-heads" else self._sides
-            ),
-            "ones": self._make_ones,
-            "no positions": self._make_no_positions,
-            "positions": self._number_positions,
-            "positions for layers": self._number_positions,
-            "masks": self._make_masks,
-        }
         # The fused kernel is causal without a mask.
         self._masks = padded or (model.config.is_decoder and not self._fused)
         self.batch_size = sizes.batch_size
-        self.held = held_until(self.steps, self._version, pooler=model.cls.pooler)
+        self.held = held_until(self.steps, pooler=model.cls.pooler)
         self._regions = [recomputed_in(step, plan.recompute if training else "none") for step in self.steps]
         self._windowed = _windowed(self.steps)
-        self._together = deberta.together(self.steps)
+        self._whole = _whole(self.steps, own)
         # The fused kernel needs no mask for a window, unless there is padding. A symbolic length is below any window
         # except 0.
         window, length = model.config.window, sizes.sequence_length
         self._window_mask = window is not None and (
             padded or (not self._fused and (window == 0 or (isinstance(length, int) and length >= window)))
         )
-        self._given_mask = padded or (
+        self.given_mask = padded or (
             model.cls.task == "multiple-choice"
             and any(step.operation == "mean" and step.takes[1].ids for step in self.steps)
         )
-        self._own_positions = numbers_positions(self.steps)
+        asides = [aside for step in self.steps for aside in step.asides]
+        # Whether the body computes the position ids itself, instead of its embeddings module.
+        self._own_positions = any(aside.startswith("positions") for aside in asides)
         # Arguments of each layer that a checkpoint holds, besides the values of steps.
-        self._handed: list[str] = []
-        if plan.recompute == "full" and any("positions for layers" in step.asides for step in self.steps):
-            self._handed.append("positions")
-        if plan.recompute == "full" and self._together:
-            self._handed.append("relative_pos")
+        self._handed: tuple[str, ...] = ()
+        if plan.recompute == "full":
+            self._handed = (*own.handed, *("positions" for aside in asides if aside == "positions for layers"))
         self._has_types = any(step.place.role == "token type" for step in self.steps)
-        # As in RoBERTa, where padding has a position of its own.
-        self._counts_from_padding = any(
-            isinstance(step.module, Embedding) and step.module.padding_idx is not None
-            for step in self.steps
-            if step.place.role == "position"
-        )
         self.parameters: dict[str, SimulatedTensor] = {}
         self.buffers: dict[str, SimulatedTensor] = {}
         self.batch: dict[str, SimulatedTensor] = {}  # held by the caller
         self.values: dict[str, SimulatedTensor] = {}  # the variables, by the names of our steps
         self.cache: list[SimulatedTensor] = []
-        self.pieces: list[SimulatedTensor] = []  # of a value that is split, which are not yet in variables
+        self._pieces: list[SimulatedTensor] = []  # of a value that is split, which are not yet in variables
+        self._losses = 0  # that the class returned
 
     def begin(self) -> None:
         """Allocate what is there before the first step: buffers, parameters and the batch."""
@@ -110,21 +91,21 @@ class Pass:
                 self.buffers[name] = tape.new((), 2, "buffers and batch")  # xielu has one for each of the two
         self.memory.where = "batch"
         types = self.padded and self._has_types
-        given = {"input_ids": True, "attention_mask": self._given_mask, "token_type_ids": types}
+        given = {"input_ids": True, "attention_mask": self.given_mask, "token_type_ids": types}
         for step in self.steps:
             if step.name == "input_ids":
                 for name, there in given.items():
                     if there:
                         self.batch[name] = tape.new(step.gives.shape, INT64, "buffers and batch")
             for value in step.takes:
-                if value.name == _ENCODED and _ENCODED not in self.batch:
-                    self.batch[_ENCODED] = tape.new(value.shape, self.width, "buffers and batch")
+                if value.name == ENCODED and ENCODED not in self.batch:
+                    self.batch[ENCODED] = tape.new(value.shape, self.width, "buffers and batch")
         if self.training:
             for name in self.model.cls.targets:
                 self.batch[name] = self._label(name)
 
     @property
-    def _sides(self) -> tuple[int, int]:
+    def sides(self) -> tuple[int, int]:
         """The number of sequences that go through the layers (each choice is one), and their length."""
         *first, length = self.batch["input_ids"].shape
         return prod(first), length
@@ -144,8 +125,8 @@ class Pass:
         """Run the forward pass and return what the model returns: the loss first, if the class has one."""
         self.memory.phase = "forward"
         in_encoder = any("masks" in step.asides for step in self.steps)  # the body makes the masks earlier
-        if _ENCODED in self.batch:
-            self.values[_ENCODED] = self.batch[_ENCODED]
+        if ENCODED in self.batch:
+            self.values[ENCODED] = self.batch[ENCODED]
         for at, step in enumerate(self.steps):
             self.memory.where = step.name
             asides = step.asides
@@ -153,7 +134,7 @@ class Pass:
                 in_encoder = True
                 asides = (*asides, "masks")
             for aside in asides:
-                self._asides[aside]()
+                (self.own.asides.get(aside) or _ASIDES[aside])(self, step)
             region = self._regions[at]
             if region and region != self._regions[at - 1]:
                 self.tape.region = self._region(at)
@@ -163,7 +144,9 @@ class Pass:
         self.memory.phase, self.memory.where = "loss", "loss"
         returned = [self.values.pop(step.gives.name) for step in self.steps if step.output]
         if self.training and self.model.cls.targets:
-            returned[:0] = self._losses(returned)
+            losses = self.own.losses.get(self.model.cls.task)
+            returned[:0] = found = losses(self, returned) if losses else [self._loss(returned)]
+            self._losses = len(found)
         if self.model.cls.caches and "past_key_values" not in self.model.cls.withholds:
             returned += self.cache
         self.values.clear()
@@ -174,16 +157,23 @@ class Pass:
         """Run one step, and delete the variables that are not held after it."""
         step = self.steps[at]
         self.memory.where = step.name
-        if steps := self._together.get(step.name.rpartition(".")[0]):
-            if step.gives.name == [*steps.values()][-1].gives.name:
-                self.values[step.gives.name] = self._all_together(steps)
+        if step.within in self._whole:
+            run, steps = self._whole[step.within]
+            if step is [*steps.values()][-1]:
+                self.values[step.gives.name] = run(self, steps)
         elif step.operation != "unused":
             self._do(step)
         layer = split_layer(step.name)[0]
         if layer and not any(split_layer(later.name)[0] for later in self.steps[at + 1 : at + 2]):
             self.memory.where = layer.rpartition(".")[0]  # what is released after the last layer belongs to no layer
-        for name in self.held[at]:
+        for name in self.held.after[at]:
             self.values.pop(name, None)
+
+    def hold(self, module: str, variables: Mapping[str, SimulatedTensor]) -> None:
+        """Assign to variables of a module's forward method (with "" of the body's), held until it returns."""
+        self.values |= variables
+        gone = self.held.after[self.held.returns[module]]
+        gone += [name for name in variables if name not in gone]
 
     def _region(self, first: int) -> Region:
         """The checkpoint that begins at a step, which holds the inputs of its steps."""
@@ -210,10 +200,11 @@ class Pass:
     def loss(self, returned: list[SimulatedTensor]) -> SimulatedTensor:
         """The tensor that is minimized: the class's loss, the sum of its two, or of all outputs if it has none."""
         tape = self.tape
-        if self.model.cls.task == "double-heads":
-            return tape.add(returned[0], returned[1])
-        if self.model.cls.targets:
-            return returned[0]
+        if self._losses:
+            total, *others = returned[: self._losses]
+            for other in others:
+                total = tape.add(total, other)
+            return total
         first, *others = returned[: sum(step.output != "" for step in self.steps)]
         total = tape.shift(tape.sum(first))  # Python begins with 0
         for output in others:
@@ -222,18 +213,23 @@ class Pass:
 
     def _do(self, step: Step) -> None:
         """Run a step, and assign its result to a variable."""
-        found = self._given(step)
+        own = self.own.steps.get(step.place.role)
+        found = own(self, step) if own else self.usual(step)
         if found is not None:
             self.values[step.gives.name] = found
         if step.place.role == "value_heads" and self._caches() and not self._cached_apart:
             self._fill_cache(step)
 
-    def _given(self, step: Step) -> SimulatedTensor | None:
+    def taken(self, step: Step) -> list[SimulatedTensor]:
+        """The inputs of a step, without a mask or ids that it does not find in a variable."""
+        return [self.values[value.name] for value in step.takes if value.name in self.values]
+
+    def usual(self, step: Step) -> SimulatedTensor | None:
         """Run a step by its operation and role; None if these are the token types, and the caller has given none."""
         tape, values, shape = self.tape, self.values, step.gives.shape
         if step.operation == "mean":
             return self._mean(step)
-        taken = [values[value.name] for value in step.takes if value.name in values]
+        taken = self.taken(step)
         match step.operation, step.place.role:
             case "input", _:
                 return self.batch.get(step.name)
@@ -246,9 +242,6 @@ class Pass:
             case "softmax", _:
                 (x,) = taken
                 return tape.to(tape.softmax(tape.to(x, FLOAT32)), x.item) if step.wide else tape.softmax(x)
-            case "multiply", "mask_padding":
-                values["mask"] = tape.to(tape.unsqueeze(values["ones"], 2), taken[0].item)
-                return tape.multiply(taken[0], values["mask"])
             case "multiply", _:
                 return tape.multiply(*taken)
             case "angles", _:
@@ -260,20 +253,12 @@ class Pass:
                 return self._rotated(step, role, *taken)
             case "repeat", _:
                 return layers.repeated(tape, taken[0], shape[1])
-            case "gather", _:  # the last token of each choice
-                (x,) = taken
-                values["cls_index"] = tape.new((*x.shape[:2], 1, x.shape[3]), INT64)
-                return tape.squeeze(tape.gather(x, values["cls_index"]), 2)
             case "scale", _:
                 return tape.scale(*taken)
             case "matmul", _ if len(taken) == 3:
                 return self._attention(step, *taken)
             case "matmul", "scores":
                 return tape.matmul(taken[0], tape.transpose(taken[1], 2, 3))
-            case "matmul", "query_distances":
-                return tape.einsum("bhld,lrd->bhlr", *taken)
-            case "matmul", "key_distances":
-                return tape.einsum("bhrd,lrd->bhlr", *taken)
             case "matmul", _:
                 return tape.matmul(*taken)
             case "add", "mask":
@@ -289,9 +274,9 @@ class Pass:
             case _, "merge_heads":  # no copy after the fused kernel, which lays out its output for this
                 return tape.reshape(tape.contiguous(tape.transpose(taken[0], 1, 2)), shape)
             case "view", "cut":
-                self.pieces = self.pieces or self._cut(step, *taken)
-                return self.pieces.pop(0)
-            case "view", "first_token" | "tokens":
+                self._pieces = self._pieces or self._cut(step, *taken)
+                return self._pieces.pop(0)
+            case "view", "first_token":
                 return tape.select(*taken)
             case "view", role if role in HEADS:
                 (x,) = taken
@@ -300,18 +285,11 @@ class Pass:
             case "view", _:
                 return tape.view(taken[0], shape)
             case "copy", "start_logits" | "end_logits":
-                self.pieces = self.pieces or tape.split(taken[0], 2)
-                return tape.contiguous(tape.squeeze(self.pieces.pop(0)))
+                self._pieces = self._pieces or tape.split(taken[0], 2)
+                return tape.contiguous(tape.squeeze(self._pieces.pop(0)))
             case "copy", "key_cached" | "value_cached":
                 self.cache.append(tape.cat_with_nothing(*taken))
                 return self.cache[-1]
-            case "copy", "last_token":
-                return self._last_token(*taken)
-            case "copy", "first_token":
-                return self._first_token(*taken)
-            case "copy", "position_bias":  # from (length, length, heads), copied for each sequence
-                heads_first = tape.unsqueeze(tape.permute(taken[0], (2, 0, 1)), 0)
-                return tape.contiguous(tape.expand(heads_first, shape))
         raise NotImplementedError(f"Nothing says what {step.name} ({step.operation}) allocates.")
 
     def call(self, step: Step, x: SimulatedTensor) -> SimulatedTensor:
@@ -349,65 +327,33 @@ class Pass:
 
     def _looked_up(self, step: Step, role: str) -> SimulatedTensor:
         """The ids for a table; all but those of words are made by the model, if the caller gives none."""
-        tape, values = self.tape, self.values
-        if role == "distance":
-            return self._distances(step)
-        if role == "relative position":
-            return self._buckets(step.takes[0].shape)
-        if self._own_positions and role == "token type":
-            values["types"] = self.batch.get("token_type_ids") or tape.new(step.gives.shape[:2], INT64)
-        if "positions" not in values and not self._own_positions:
-            self._number_tokens(values[step.takes[0].name])
-        if role == "task type":
-            values["tasks"] = tape.new(step.takes[0].shape, INT64)
         if role not in _IDS:
+            return self._other_ids(step)
+        if self._own_positions and role == "token type":
+            types = self.batch.get("token_type_ids") or self.tape.new(step.gives.shape[:2], INT64)
+            self.hold(step.within, {"types": types})
+        if "positions" not in self.values and not self._own_positions:
+            self._number_tokens(step)
+        return self.values[_IDS[role] or step.takes[0].name]
+
+    def _other_ids(self, step: Step) -> SimulatedTensor:
+        """The ids for a table that only some families have; those that the caller could give are zeros."""
+        name, shape, _ids = step.takes[0]
+        if own := self.own.ids.get(step.place.role):
+            return own(self, step)
+        if name not in self.model.cls.inputs:
             raise NotImplementedError(f"Nothing says where the ids of {step.name} come from.")
-        return values[_IDS[role] or step.takes[0].name]
+        self.hold(step.within, {name: self.tape.new(shape, INT64)})
+        return self.values[name]
 
-    def _make_ones(self) -> None:
-        """DeBERTa's body makes a float32 mask if none is given, and token types, which it does not use."""
-        shape = self._sides
-        given = self.batch.get("attention_mask")
-        self.values["ones"] = self.tape.view(given, shape) if given else self.tape.new(shape, FLOAT32)
-        self.values["no_types"] = self.tape.new(shape, INT64)
-
-    def _make_no_positions(self) -> None:
-        """DeBERTa's zeros in place of position embeddings."""
-        shape = (*self.values["ones"].shape, self.model.config.hidden_size)
-        self.values["no_positions"] = self.tape.new(shape, self.width)
-
-    def _all_together(self, steps: Mapping[str, Step]) -> SimulatedTensor:
-        """Run a whole module of DeBERTa, whose steps share variables."""
-        values = self.values
-        if "convolution" in steps:
-            x, first = (values[steps[name].takes[0].name] for name in ("channels", "add"))
-            return deberta.convolution(self, steps, x, first)
-        fused = steps.get("query, key, value")
-        x, table = values[(fused or steps["query"]).takes[0].name], steps.get("distances_dropout")
-        distances = values[table.takes[0].name] if table else None
-        attention = first_deberta.attention if fused else deberta.attention
-        return attention(self, steps, x, distances)
-
-    def _number_tokens(self, ids: SimulatedTensor) -> None:
+    def _number_tokens(self, step: Step) -> None:
         """Make position ids and token type ids."""
-        tape = self.tape
-        positions, batch = self.buffers["position_ids"], ids.shape
-        if self._version == 4:
-            self._look_for_padding(ids.shape)
-        if self._counts_from_padding:
-            positions = _positions_after_padding(tape, ids, cached=self.model.family.base.caches)
-        else:
-            positions = SimulatedTensor(positions.storage, (1, batch[1]), positions.strides, INT64, is_view=True)
-        self.values["positions"] = positions
-        if not self._has_types:
-            return
-        if self.padded:
-            types = self.batch["token_type_ids"]
-        elif self._version == 4:
-            types = self.buffers["token_type_ids"]
-        else:
-            types = tape.new(positions.shape, INT64)
-        self.values["types"] = SimulatedTensor(types.storage, batch, types.strides, INT64, is_view=True)
+        ids = self.own.ids
+        self.hold(step.within, {"positions": ids.get("position", usual_positions)(self, step)})
+        if self._has_types:
+            types = ids.get("token type", _types)(self, step)
+            rows = SimulatedTensor(types.storage, step.takes[0].shape, types.strides, INT64, is_view=True)
+            self.hold(step.within, {"types": rows})
 
     def _rotated(self, step: Step, role: str, x: SimulatedTensor, cosine: SimulatedTensor) -> SimulatedTensor:
         """The rotated query or key; if they are computed in float32, both are cast back once the key is there."""
@@ -423,8 +369,6 @@ class Pass:
         """The mean of the vectors of a sequence's tokens, without padding."""
         tape = self.tape
         x = self.values[step.takes[0].name]
-        if len(step.takes) == 1:  # of all choices
-            return tape.squeeze(tape.mean(x, 1), 1)
         given = self.batch.get("attention_mask")
         if given and len(given.shape) > 2:  # (batch, choices, length)
             given = tape.view(given, x.shape[:2])
@@ -465,15 +409,6 @@ class Pass:
         wide = self.tape.view(x, (*x.shape[:-1], parts, heads, step.gives.shape[-1] // heads))
         return self.tape.unbind(wide, len(wide.shape) - 3)
 
-    def _first_token(self, x: SimulatedTensor) -> SimulatedTensor:
-        """The first token of each sequence that is no padding; without a mask its index is one number for all."""
-        tape, rows = self.tape, x.shape[:1]
-        self.values["rows"] = tape.new(rows, INT64)
-        self.values["columns"] = tape.new(rows if self._given_mask else (), INT64)
-        if not self._given_mask:
-            return tape.index(tape.select(x), [self.values["rows"]])
-        return tape.index(x, [self.values["rows"], self.values["columns"]])
-
     def _caches(self) -> bool:
         """Whether a decoder fills its key/value cache.
 
@@ -490,24 +425,14 @@ class Pass:
         self.values[f"{path}key_heads"], self.values[f"{path}value_heads"] = copies
         self.cache += copies
 
-    def _number_positions(self) -> None:
+    def number_positions(self, _step: Step) -> None:
         """Make the position ids in the body, from 0; a body with a cache adds its length."""
         positions = self.tape.new(self.batch["input_ids"].shape[-1:], INT64)
         if self.model.family.base.caches:
             positions = self.tape.shift(positions)
-        self.values["positions"] = self.tape.unsqueeze(positions, 0)
+        self.hold("", {"positions": self.tape.unsqueeze(positions, 0)})
 
-    def _last_token(self, scores: SimulatedTensor) -> SimulatedTensor:
-        """The scores of the last token of each sequence that is no padding."""
-        tape, ids = self.tape, self.batch["input_ids"]
-        if self.model.config.pad_token_id is None:
-            return tape.index(tape.select(scores), [tape.new(ids.shape[:1], INT64)])
-        self.values["no_padding"] = tape.made(ids.shape, INT32, tape.new(ids.shape, BOOL))
-        self.values["numbers"] = tape.new(ids.shape[1:], INT32)
-        self.values["last"] = tape.made(ids.shape[:1], INT64, tape.new(ids.shape, INT32))
-        return tape.index(scores, [tape.new(ids.shape[:1], INT64), self.values["last"]])
-
-    def _look_for_padding(self, shape: Shape) -> None:
+    def look_for_padding(self, shape: Shape) -> None:
         """Check for padding without a mask, as transformers does for a warning.
 
         It looks at the first and the last along the second axis: of tokens, or of choices if the body flattens them.
@@ -516,84 +441,21 @@ class Pass:
             ends = self.tape.made((shape[0], 2, *shape[2:]), INT64, self.tape.new((2,), INT64))
             self.tape.made((), BOOL, ends, self.tape.new(ends.shape, BOOL))
 
-    def _distances(self, step: Step) -> SimulatedTensor:
-        """The indices of the distance embeddings, as transformers 4 computes them."""
-        tape, path = self.tape, step.name.rpartition(".")[0]
-        queries, keys = step.takes[0].shape
-        made = [tape.new(shape, INT64) for shape in ((queries,), (keys,), (queries, keys))]
-        self.values |= {f"{path}.{name}": tensor for name, tensor in zip(DISTANCES, made, strict=True)}
-        return tape.like(tape.like(made[2]))
-
-    def _buckets(self, square: tuple[int, ...]) -> SimulatedTensor:
-        """The bucket of the distance between each pair of tokens, as MPNet computes it."""
-        tape = self.tape
-        rows, columns = (tape.new(square[:1], INT64) for _axis in range(2))
-        distances = tape.new(square, INT64)
-        buckets = _bucket(tape, distances)
-        self.values |= dict(zip(BUCKETS, (rows, columns, distances, buckets), strict=True))
-        return buckets
-
-    def _make_masks(self) -> None:
-        if self._version == 4:
-            self._make_masks_of_4()
-            return
-        if self._together:
-            ones = self.values["ones"]
-            batch, length = ones.shape
-            self.values["attention_mask"] = self.tape.new((batch, 1, length, length), ones.item)
-            if self.model.config.relative_attention:
-                of_first = any(step.place.role == "query_scaled" for step in self.steps)
-                positions = first_deberta.relative_positions if of_first else deberta.relative_positions
-                self.values["relative_pos"] = positions(self.tape, length)
-            return
+    def make_masks(self, _step: Step) -> None:
         if self._own_positions and self.model.config.is_decoder and not self.padded and not self._caches():
             self._look_for_starts()
         if self._masks:
-            self.values["attention_mask"] = self._mask()
-        elif self._given_mask:
+            self.hold("", {"attention_mask": self._mask()})
+        elif self.given_mask:
             self._find_no_padding()
         if self._window_mask:
-            self.values["window_mask"] = self._mask(window=True)
-        elif self._given_mask and self.model.config.window is not None:
+            self.hold("", {"window_mask": self._mask(window=True)})
+        elif self.given_mask and self.model.config.window is not None:
             self._find_no_padding()
-
-    def _make_masks_of_4(self) -> None:
-        """Make the masks of transformers 4, with or without padding, and that for the cross-attention."""
-        tape, decoder = self.tape, self.model.config.is_decoder
-        batch, length = self._sides
-        if self.padded:
-            given = self.tape.view(self.batch["attention_mask"], (batch, length))
-        else:
-            given = self.values["ones"] = tape.new((batch, length), FLOAT32)
-        self.values["attention_mask"] = self._inverted(self._causal(given) if decoder else given)
-        if decoder and _ENCODED in self.batch:
-            self.values["encoder_ones"] = tape.new(self.batch[_ENCODED].shape[:2], FLOAT32)
-            self.values["encoder_attention_mask"] = self._inverted(self.values["encoder_ones"])
-
-    def _causal(self, given: SimulatedTensor) -> SimulatedTensor:
-        """The causal mask of transformers 4: get_extended_attention_mask in its modeling_utils.py."""
-        tape, (batch, length) = self.tape, given.shape
-        square = (batch, length, length)
-        numbers = tape.new((length,), INT64)
-        allowed = tape.made(square, BOOL, tape.new(square, INT64))
-        causal = tape.made(square, given.item, allowed)
-        del allowed
-        return tape.made((batch, 1, length, length), given.item, numbers, causal)
-
-    def _inverted(self, seen: SimulatedTensor) -> SimulatedTensor:
-        """The additive mask: (1 - seen) times the smallest number."""
-        seen = self.tape.to(seen, self.width)
-        if len(seen.shape) == 2:  # the same for every query
-            batch, length = seen.shape
-            seen = SimulatedTensor(
-                seen.storage, (batch, 1, 1, length), (length, length, length, 1), seen.item, is_view=True
-            )
-        hidden = self.tape.like(seen)
-        return self.tape.like(hidden)
 
     def _look_for_starts(self) -> None:
         """Look for packed sequences, as transformers does if a decoder's mask gets position ids."""
-        tape, (batch, length) = self.tape, self._sides
+        tape, (batch, length) = self.tape, self.sides
         first = tape.new((batch, 1), INT64)
         differences = tape.made((batch, length), INT64, tape.new((batch, length + 1), INT64))
         counted = tape.made((batch, length), INT64, tape.new((batch, length), BOOL))
@@ -601,20 +463,20 @@ class Pass:
 
     def _find_no_padding(self) -> None:
         """Check a given mask, which is dropped because it has no zeros."""
-        self.tape.made((), BOOL, self.tape.new(self._sides, BOOL))
+        self.tape.made((), BOOL, self.tape.new(self.sides, BOOL))
 
     def _mask_of(self, step: Step) -> str:
         """The name of the mask for the attention core that a step is in."""
         if step.takes and step.takes[-1].name.endswith("mask") and step.takes[-1].name != "attention_mask":
             return step.takes[-1].name
-        return "window_mask" if step.name.rpartition(".")[0] in self._windowed else "attention_mask"
+        return "window_mask" if step.within in self._windowed else "attention_mask"
 
     def _mask(self, *, window: bool = False) -> SimulatedTensor:
         """The mask of transformers' masking_utils: additive, or boolean with fused attention."""
         tape = self.tape
-        batch, length = self._sides
-        padding = tape.new((batch, length), BOOL) if self._given_mask else None
-        if self._given_mask and not self.model.config.is_decoder:
+        batch, length = self.sides
+        padding = tape.new((batch, length), BOOL) if self.given_mask else None
+        if self.given_mask and not self.model.config.is_decoder:
             tape.new((), BOOL)  # whether there is no padding
         elif self._fused and not window:
             for _time in range(2):  # the same check, by counting
@@ -635,31 +497,17 @@ class Pass:
         rows, heads = tape.new((batch,), INT64), tape.new((1,), INT64)
         queries = tape.like(tape.new(row, INT64))
         keys = tape.like(tape.new(row, INT64))
-        one = tape.new((), BOOL) if self._given_mask else None
+        one = tape.new((), BOOL) if self.given_mask else None
         if window:
             allowed = _in_window(tape, (1, 1, length, length))
         else:
             allowed = tape.new((1, 1, length, length if self.model.config.is_decoder else 1), BOOL)
-        if self._given_mask:
+        if self.given_mask:
             allowed = tape.like(allowed)
             del one
             allowed = tape.made((batch, 1, length, length), BOOL, tape.new((batch, 1, 1, length), BOOL))
         del rows, heads, queries, keys
         return allowed
-
-    def _losses(self, logits: list[SimulatedTensor]) -> list[SimulatedTensor]:
-        """The loss in a list; GPT2DoubleHeadsModel has two, for the words and for the choices."""
-        if self.model.cls.task != "double-heads":
-            return [self._loss(logits)]
-        tape, labels, (words, choices) = self.tape, self.batch["labels"], logits
-        if prod(choices.shape[:-1]) != self.batch_size:
-            shown = {"architecture": self.model.cls.name}
-            raise InputError(Problem("summary_use_proj", "False", CHOICES, shown, ({"summary_use_proj": True},)))
-        of_choices = self._classified(choices, self.batch["mc_labels"])
-        *first, length = labels.shape
-        shift_logits = tape.contiguous(tape.narrow(words, (*first, length - 1, words.shape[-1])))
-        shift_labels = tape.contiguous(tape.narrow(labels, (*first, length - 1)))
-        return [self._classified(shift_logits, shift_labels), of_choices]
 
     def _loss(self, logits: list[SimulatedTensor]) -> SimulatedTensor:
         """The loss as the class computes it."""
@@ -667,25 +515,20 @@ class Pass:
         if cls.widens_scores or cls.task == "causal-lm":
             logits = [tape.to(scores, FLOAT32) for scores in logits]
         match cls.task:
-            case "sequence-classification" if cls.flattens_regression and self.model.config.num_labels == 1:
-                logits[0] = tape.to(tape.view(logits[0], batch["labels"].shape), FLOAT32)
-                return tape.mean_squared_error(logits[0], batch["labels"])
-            case "sequence-classification" if cls.flattens_regression:
-                return deberta.loss(tape, logits[0], batch["labels"])
             case "sequence-classification" if self.model.config.num_labels == 1:
                 scores, labels = tape.squeeze(logits[0]), batch["labels"]
                 return tape.mean_squared_error(tape.squeeze(scores, 0) if scores.shape == (1,) else scores, labels)
             case "masked-lm" | "next-sentence" | "token-classification" | "sequence-classification" | "multiple-choice":
-                return self._classified(logits[0], batch["labels"])
+                return self.classified(logits[0], batch["labels"])
             case "causal-lm":
                 labels = batch["labels"]
                 padded = tape.new((labels.shape[0], labels.shape[1] + 1), INT64)
                 rows = SimulatedTensor(padded.storage, labels.shape, padded.strides, INT64, is_view=True)
-                return self._classified(logits[0], tape.contiguous(rows))
+                return self.classified(logits[0], tape.contiguous(rows))
             case "pretraining":
-                words = self._classified(logits[0], batch["labels"])
+                words = self.classified(logits[0], batch["labels"])
                 *_words, order = cls.targets
-                sentences = self._classified(logits[1], batch[order])
+                sentences = self.classified(logits[1], batch[order])
                 return tape.add(words, sentences)
             case "replaced-tokens":
                 return tape.binary_cross_entropy(logits[0], tape.to(batch["labels"], FLOAT32))
@@ -696,42 +539,36 @@ class Pass:
                 return tape.scale(tape.add(starts, ends))
         raise NotImplementedError(f"Nothing says what the loss of {cls.name} allocates.")
 
-    def _classified(self, logits: SimulatedTensor, labels: SimulatedTensor) -> SimulatedTensor:
+    def classified(self, logits: SimulatedTensor, labels: SimulatedTensor) -> SimulatedTensor:
         rows = self.tape.view(logits, (prod(logits.shape[:-1]), logits.shape[-1]))
         return self.tape.cross_entropy(rows, labels)
 
 
-def _positions_after_padding(tape: Tape, ids: SimulatedTensor, *, cached: bool) -> SimulatedTensor:
-    """Position ids as in fairseq's make_positions, with int32 in between; a body with a cache adds its length."""
-    mask = tape.made(ids.shape, INT32, tape.new(ids.shape, BOOL))
-    counted = tape.made(ids.shape, INT32, tape.new(ids.shape, INT64))
-    if cached:
-        counted = tape.shift(counted)
-    counted = tape.multiply(counted, mask)
-    return tape.shift(tape.new(counted.shape, INT64))
+def _whole(steps: Sequence[Step], own: Own) -> dict[str, tuple[Callable[[Pass, Steps], SimulatedTensor], Steps]]:
+    """The modules that their family runs as a whole: how, and their steps by role."""
+    runs = {step.within: own.modules[step.place.role] for step in steps if step.place.role in own.modules}
+    inside: dict[str, dict[str, Step]] = {module: {} for module in runs}
+    for step in steps:
+        if step.within in runs:
+            found, role = inside[step.within], step.place.role
+            found[f"{role} again" if role in found else role] = step
+    return {module: (run, inside[module]) for module, run in runs.items()}
 
 
-def _bucket(tape: Tape, distances: SimulatedTensor) -> SimulatedTensor:
-    """T5's relative_position_bucket: logarithmic buckets for large distances, computed in float32."""
-    shape, like = distances.shape, tape.like
-    n = like(distances)
-    found = like(like(tape.made(shape, INT64, tape.new(shape, BOOL))))  # 0 + (n < 0) * num_buckets
-    n = like(n)
-    small = tape.new(shape, BOOL)
-    large = like(tape.made(shape, INT64, like(like(like(like(tape.new(shape)))))))
-    large = like(large, like(large))
-    like(n, small, large)  # torch.where, added to ``found`` in place
-    return found
+def usual_positions(run: Pass, step: Step) -> SimulatedTensor:
+    """Position ids from the buffer of the embeddings."""
+    ids = run.buffers["position_ids"]
+    return SimulatedTensor(ids.storage, (1, step.takes[0].shape[1]), ids.strides, INT64, is_view=True)
+
+
+def _types(run: Pass, _step: Step) -> SimulatedTensor:
+    return run.batch.get("token_type_ids") or run.tape.new(run.values["positions"].shape, INT64)
 
 
 def _windowed(steps: Sequence[Step]) -> set[str]:
     """The attentions with a window: those that rotate query and key by other angles than the first one does."""
     angles = [step.gives.name for step in steps if step.operation == "angles"]
-    return {
-        step.name.rpartition(".")[0]
-        for step in steps
-        if step.operation == "rotate" and step.takes[1].name not in angles[:1]
-    }
+    return {step.within for step in steps if step.operation == "rotate" and step.takes[1].name not in angles[:1]}
 
 
 def _in_window(tape: Tape, square: tuple[int, ...]) -> SimulatedTensor:
@@ -741,3 +578,12 @@ def _in_window(tape: Tape, square: tuple[int, ...]) -> SimulatedTensor:
     allowed = tape.like(near)
     del one, near
     return tape.like(allowed, tape.new((*square[:3], 1), BOOL))
+
+
+# What a body's forward method does without a step of the program, by the names of Trace.aside.
+_ASIDES: Mapping[str, Callable[[Pass, Step], None]] = {
+    "padding": lambda run, _step: run.look_for_padding(run.sides),
+    "positions": Pass.number_positions,
+    "positions for layers": Pass.number_positions,
+    "masks": Pass.make_masks,
+}

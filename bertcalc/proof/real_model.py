@@ -13,6 +13,7 @@ import psutil
 from bertcalc import Module
 from bertcalc.forward.outputs import needs_mask
 from bertcalc.subject import Subject
+from bertcalc.transformers4.version import ABSOLUTE, FIVE
 from bertcalc.tree.nn import Shape
 
 FORWARD_TOKENS = 8
@@ -34,8 +35,8 @@ def installed() -> bool:
 
 
 def buildable(subject: Subject) -> Subject:
-    """The model as transformers 5 can build it: only transformers 4 has relative position embeddings."""
-    return subject._replace(config=replace(subject.config, position_embedding_type="absolute"))
+    """The model as transformers 5 can build it."""
+    return subject._replace(config=replace(subject.config, **ABSOLUTE))
 
 
 def not_checked(subject: Subject) -> int:
@@ -58,8 +59,7 @@ def real_model(subject: Subject) -> Any:
     import transformers
 
     transformers.logging.set_verbosity_error()  # its warnings about decoders matter in training only
-    fields = {name: value for name, value in vars(subject.config).items() if name != "position_embedding_type"}
-    config = getattr(transformers, type(subject.config).__name__)(**fields)
+    config = getattr(transformers, type(subject.config).__name__)(**FIVE.fields(subject.config))
     if subject.cls.flattens_regression and subject.config.num_labels > 1:
         config.problem_type = "single_label_classification"  # otherwise forward reads the values of the labels
     options = {} if subject.add_pooling_layer else {"add_pooling_layer": False}  # only the body's class accepts it

@@ -25,7 +25,8 @@ from bertcalc.forward.lessons import lesson, questions
 from bertcalc.forward.outputs import Call, inputs, outputs, run, taking_all
 from bertcalc.forward.trace import Sizes, Trace
 from bertcalc.forward.walk import walk
-from bertcalc.memory.held import held_until, unfolded
+from bertcalc.memory.peak import changes_in
+from bertcalc.memory.plan import Inference
 from bertcalc.proof.tensor_proof import prove
 from bertcalc.subject import Subject
 from bertcalc.tree.totals import totals_by_part
@@ -214,12 +215,10 @@ def test_what_the_module_of_the_embeddings_holds_does_not_depend_on_its_name(kno
             x = bert.summed_embeddings(t, c, c.hidden_size)
         return Hidden(bert.encoder(t, c, x, "Bert"), None)
 
-    def held(family: Family) -> list[list[str]]:
-        steps = Model(family, family.base, BertConfig(), False).declare().run(Sizes(2, 9))
-        return [
-            sorted(name.replace("table.", "embeddings.") for name in names)
-            for names in held_until(unfolded(steps), 5, pooler=False)
-        ]
+    def held(family: Family) -> list[tuple[int, str]]:
+        model = Model(family, family.base, BertConfig(), False).declare()
+        changes = changes_in(model, Inference(), Sizes(2, 9))
+        return [(change.num_bytes, change.where.replace("table.", "embeddings.")) for change in changes]
 
     assert held(replace(known, body=body)) == held(known)
 

@@ -8,8 +8,8 @@ import pytest
 
 from bertcalc import ARCHITECTURES, BertConfig
 from bertcalc.forward.outputs import Call, inputs, outputs, possible, problems, run, taking_all
-from bertcalc.forward.transformers4 import differences
 from bertcalc.subject import Subject
+from bertcalc.transformers4.between_versions import differences
 from tests.examples import sampled
 from tests.oracle import Case, Output, arguments, ask_transformers4, flat
 

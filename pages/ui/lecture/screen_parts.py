@@ -22,6 +22,7 @@ from bertcalc.lecture_screens import Show, Vocabulary
 from bertcalc.moves import SLIDERS
 from bertcalc.presets import PRESETS
 from bertcalc.proof.real_model import installed
+from bertcalc.transformers4.version import RELATIVE
 from bertcalc.tree.nn import split_layer
 from bertcalc.tree.totals import component_at, submodule
 from bertcalc.typed import typed
@@ -227,7 +228,7 @@ def _call(choice: Choice) -> Call:
 
 
 # All modules of all families; a screen says so if the present model does not have one.
-_MODELS = [build(family.fullest(position_embedding_type="relative_key"), name) for name, family in CLASSES.items()]
+_MODELS = [build(family.fullest(**RELATIVE), name) for name, family in CLASSES.items()]
 PATHS = dict.fromkeys(
     model.bare(path)
     for model in _MODELS

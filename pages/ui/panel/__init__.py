@@ -17,6 +17,7 @@ from bertcalc.moves import SLIDERS, Locks, stops
 from bertcalc.presets import PRESETS
 from bertcalc.text import N_
 from bertcalc.track import NAMES, Track
+from bertcalc.transformers4.version import version_of
 from bertcalc.typed import whole
 from pages.ui import address, model, stepping
 from pages.ui.component import component
@@ -106,8 +107,7 @@ def actions(undone: bool, redone: bool, plain: bool, preset: str) -> list[dict[s
 
 def _field(steps: Track, field: str, problem: Problem | None) -> dict[str, Any]:
     present = steps.present
-    # Relative positions (transformers 4) have a table as wide as a head.
-    not_counted = field == "num_attention_heads" and steps.kept.config.position_embedding_type == "absolute"
+    not_counted = field == "num_attention_heads" and not version_of(steps.kept.config).distances
     typed = steps.attempt.get(field)
     label, name = _(WORDS[field]), present.config.own_name(field)
     start: int = getattr(PRESETS[present.preset].config, field)

@@ -18,6 +18,7 @@ from bertcalc.forward.trace import Sizes
 from bertcalc.forward.walk import KerasRow, Stop, factors, in_layer, per_head, walk
 from bertcalc.subject import Subject
 from bertcalc.text import N_, written
+from bertcalc.transformers4.version import RELATIVE_BOTH_WAYS
 from bertcalc.tree.nn import Attention, Dropout, Shape, split_layer
 from bertcalc.typed import whole
 from pages.ui import stepping
@@ -44,7 +45,7 @@ def _steps_of(link: Mapping[str, str]) -> list[str]:
 
 
 # The walks of these configurations, in all classes, have together every stop that there is.
-_FULLEST: tuple[dict[str, str], ...] = ({}, {"position_embedding_type": "relative_key_query"})
+_FULLEST: tuple[dict[str, str], ...] = ({}, RELATIVE_BOTH_WAYS)
 STEP = Select(
     "step",
     N_("Step"),

@@ -4,21 +4,17 @@ Each function has the operations and variables of modeling_deberta.py in transfo
 lifetime of tensors depends on them.
 """
 
-from typing import TYPE_CHECKING
-
+from bertcalc.families.deberta_v2_step import distances, for_each, for_step, own, scaled_size_sqrt
 from bertcalc.forward.steps import Step
-from bertcalc.memory.simulated_deberta import Steps, for_each, for_step, scaled_size_sqrt
+from bertcalc.memory.own import Steps
 from bertcalc.memory.simulated_layers import quotient
+from bertcalc.memory.simulated_pass import Pass
 from bertcalc.memory.tape import BOOL, INT64, SimulatedTensor, Tape
 
-if TYPE_CHECKING:  # simulated_pass imports this module
-    from bertcalc.memory.simulated_pass import Pass
 
-
-def attention(
-    run: "Pass", steps: Steps, hidden_states: SimulatedTensor, rel_embeddings: SimulatedTensor | None
-) -> SimulatedTensor:
+def _attention(run: Pass, steps: Steps) -> SimulatedTensor:
     """DisentangledSelfAttention.forward, with the steps of our program by role."""
+    hidden_states, rel_embeddings = run.values[steps["query, key, value"].takes[0].name], distances(run, steps)
     tape, item = run.tape, hidden_states.item
     batch, heads, length, size = steps["query_heads"].gives.shape
     qp = run.call(steps["query, key, value"], hidden_states)
@@ -53,7 +49,7 @@ def attention(
 
 
 def _bias(
-    run: "Pass", steps: Steps, query_layer: SimulatedTensor, key_layer: SimulatedTensor, rel_embeddings: SimulatedTensor
+    run: Pass, steps: Steps, query_layer: SimulatedTensor, key_layer: SimulatedTensor, rel_embeddings: SimulatedTensor
 ) -> SimulatedTensor:
     """disentangled_att_bias."""
     tape = run.tape
@@ -92,7 +88,7 @@ def _heads(tape: Tape, x: SimulatedTensor, heads: int) -> SimulatedTensor:
     return tape.permute(tape.view(x, (batch, length, heads, quotient(width, heads))), (0, 2, 1, 3))
 
 
-def _bias_of_heads(run: "Pass", step: Step, heads: int) -> SimulatedTensor:
+def _bias_of_heads(run: Pass, step: Step, heads: int) -> SimulatedTensor:
     """The learned bias of the query or the value, with the axes of heads."""
     bias = run.tape.unsqueeze(run.tape.unsqueeze(run.parameters[step.tensors[0].name], 0), 0)
     return _heads(run.tape, bias, heads)
@@ -106,10 +102,13 @@ def _near(
     return tape.unsqueeze(near, 0)
 
 
-def relative_positions(tape: Tape, length: int) -> SimulatedTensor:
+def _relative_positions(tape: Tape, length: int) -> SimulatedTensor:
     """build_relative_position: the distance between each pair of tokens."""
     q_ids = tape.new((length,), INT64)
     k_ids = tape.new((length,), INT64)
     rel_pos_ids = tape.like(tape.new((length, length), INT64))
     del q_ids, k_ids
     return tape.unsqueeze(rel_pos_ids, 0)
+
+
+OWN = own(_relative_positions, query_scaled=_attention)

@@ -1,58 +1,24 @@
-"""The differences between the forward methods of transformers 4 and 5.
-
-Only 4 can build models with relative positions, so 4 is described for them and 5 for all others. Differences in printed
-modules and tied tensors are in the families' programs, those in saved tensors in ``bertcalc.memory``.
-"""
+"""The differences between what the forward methods of transformers 4 and 5 take and return."""
 
 from collections.abc import Iterator
-from typing import NamedTuple
 
-from bertcalc.config import Config, Problem
+from bertcalc.config import Problem
 from bertcalc.families import family_of
 from bertcalc.families.usual import FLAGS
-from bertcalc.forward.call import Call, Container, attends, caches
+from bertcalc.forward.call import Call, attends, caches
 from bertcalc.subject import Subject
 from bertcalc.text import N_
+from bertcalc.transformers4.version import FIVE, FOUR, Version, version_of
 
 
-class Version(NamedTuple):
-    """A major version of transformers: its pip requirement, and the inputs and outputs of its forward methods.
-
-    ``need_weights`` are the activations that cannot be built on the meta device. ``cache`` is the container of keys and
-    values without cross attention. With ``whole_tuples``, a tuple has everything that the body returns, and None for a
-    missing pooler. With ``states_first``, the body returns hidden_states before past_key_values.
-    """
-
-    requirement: str = "transformers>=5"
-    need_weights: tuple[str, ...] = ()
-    cache: Container = "DynamicCache"
-    whole_tuples: bool = False
-    states_first: bool = False
-    empty_cross_attentions: bool = True
-
-    def inputs(self, names: tuple[str, ...]) -> tuple[str, ...]:
-        """The parameters of a class's forward method in this version, given those in transformers 5."""
-        if self is FIVE:
-            return names
-        at = names.index("inputs_embeds")
-        same = tuple(name for name in names if name != "logits_to_keep")
-        cached = ("cache_position",) if "past_key_values" in names else ()
-        return (*same[:at], "head_mask", *same[at:], *FLAGS, *cached)
-
-
-FIVE = Version()
-FOUR = Version(
-    requirement="transformers<5",
-    need_weights=("xielu",),  # its constructor reads the value of a tensor, which a meta tensor lacks
-    cache="EncoderDecoderCache",
-    whole_tuples=True,
-    states_first=True,
-    empty_cross_attentions=False,
-)
-
-
-def version_of(config: Config) -> Version:
-    return FOUR if config.transformers_version == 4 else FIVE
+def inputs(version: Version, names: tuple[str, ...]) -> tuple[str, ...]:
+    """The parameters of a class's forward method in a version, given those in transformers 5."""
+    if version is FIVE:
+        return names
+    at = names.index("inputs_embeds")
+    same = tuple(name for name in names if name != "logits_to_keep")
+    cached = ("cache_position",) if "past_key_values" in names else ()
+    return (*same[:at], "head_mask", *same[at:], *FLAGS, *cached)
 
 
 def problems(subject: Subject, call: Call) -> Iterator[Problem]:

@@ -1,39 +1,20 @@
-"""DeBERTa-v2's disentangled attention, convolution and loss on tensors without data.
+"""DeBERTa-v2's disentangled attention, convolution, masks and loss on tensors without data.
 
 Each function has the operations and variables of modeling_deberta_v2.py in transformers 5.23 in their order, because
 the lifetime of tensors depends on them.
 """
 
-from collections.abc import Mapping, Sequence
-from typing import TYPE_CHECKING
+from collections.abc import Callable
 
 from bertcalc.forward.steps import Step
+from bertcalc.memory.own import Own, Steps
+from bertcalc.memory.simulated_pass import Pass
 from bertcalc.memory.tape import BOOL, FLOAT32, INT64, SimulatedTensor, Tape, is_contiguous
 
-if TYPE_CHECKING:  # simulated_pass imports this module
-    from bertcalc.memory.simulated_pass import Pass
 
-Steps = Mapping[str, Step]  # of a module, by their roles
-
-
-def together(steps: Sequence[Step]) -> dict[str, dict[str, Step]]:
-    """The modules that are run as a whole by ``attention`` or ``convolution``, and their steps by role."""
-    found: dict[str, dict[str, Step]] = {
-        step.name.rpartition(".")[0]: {}
-        for step in steps
-        if step.place.role in ("key_scaled", "query_scaled") or step.operation == "convolution"
-    }
-    for step in steps:
-        module, role = step.name.rpartition(".")[0], step.place.role
-        if module in found:
-            found[module][f"{role} again" if role in found[module] else role] = step
-    return found
-
-
-def attention(
-    run: "Pass", steps: Steps, hidden_states: SimulatedTensor, rel_embeddings: SimulatedTensor | None
-) -> SimulatedTensor:
+def _attention(run: Pass, steps: Steps) -> SimulatedTensor:
     """DisentangledSelfAttention.forward, with the steps of our program by role."""
+    hidden_states, rel_embeddings = run.values[steps["query"].takes[0].name], distances(run, steps)
     tape, item = run.tape, hidden_states.item
     batch, heads, length, size = steps["query_heads"].gives.shape
     query_layer = _heads(tape, run.call(steps["query"], hidden_states), heads, size)
@@ -62,7 +43,7 @@ def attention(
 
 
 def _bias(
-    run: "Pass", steps: Steps, query_layer: SimulatedTensor, key_layer: SimulatedTensor, rel_embeddings: SimulatedTensor
+    run: Pass, steps: Steps, query_layer: SimulatedTensor, key_layer: SimulatedTensor, rel_embeddings: SimulatedTensor
 ) -> SimulatedTensor:
     """disentangled_attention_bias with both c2p and p2c in pos_att_type, in any order."""
     tape, item = run.tape, query_layer.item
@@ -101,7 +82,12 @@ def _bias(
     return tape.add(score, tape.divide(p2c_att, tape.to(scale, item)), in_place=True)
 
 
-def for_step(run: "Pass", step: Step) -> None:
+def distances(run: Pass, steps: Steps) -> SimulatedTensor | None:
+    """The vectors of all distances; None without relative attention."""
+    return run.values[steps["distances_dropout"].takes[0].name] if "distances_dropout" in steps else None
+
+
+def for_step(run: Pass, step: Step) -> None:
     """Attribute the following changes to that step."""
     run.tape.memory.where = step.name
 
@@ -126,10 +112,9 @@ def for_each(positions: SimulatedTensor, scores: SimulatedTensor) -> SimulatedTe
     return SimulatedTensor(positions.storage, (*heads, length, length), strides, INT64, is_view=True)
 
 
-def convolution(
-    run: "Pass", steps: Steps, hidden_states: SimulatedTensor, residual_states: SimulatedTensor
-) -> SimulatedTensor:
+def _convolution(run: Pass, steps: Steps) -> SimulatedTensor:
     """ConvLayer.forward."""
+    hidden_states, residual_states = (run.values[steps[name].takes[0].name] for name in ("channels", "add"))
     tape, input_mask = run.tape, run.values["ones"]
     for_step(run, steps["convolution"])
     base: SimulatedTensor | None = run.call(
@@ -153,17 +138,50 @@ def convolution(
     return tape.multiply(output, input_mask)
 
 
-def loss(tape: Tape, logits: SimulatedTensor, labels: SimulatedTensor) -> SimulatedTensor:
+def _loss(run: Pass, returned: list[SimulatedTensor]) -> list[SimulatedTensor]:
     """The classification loss over the sequences that have a label: here all of them."""
+    tape, labels = run.tape, run.batch["labels"]
+    if run.model.config.num_labels == 1:
+        returned[0] = tape.to(tape.view(returned[0], labels.shape), FLOAT32)
+        return [tape.mean_squared_error(returned[0], labels)]
+    (logits,) = returned
     label_index = tape.made((*labels.shape, len(labels.shape)), INT64, tape.new(labels.shape, BOOL))
     rows = SimulatedTensor(label_index.storage, logits.shape, (1, 0), INT64, is_view=True)
     labeled_logits = tape.gather(logits, rows)
     del rows
     labels = tape.like(labels)
-    return tape.cross_entropy(tape.to(labeled_logits, FLOAT32), labels)
+    return [tape.cross_entropy(tape.to(labeled_logits, FLOAT32), labels)]
 
 
-def relative_positions(tape: Tape, length: int) -> SimulatedTensor:
+def _make_ones(run: Pass, _step: Step) -> None:
+    """The body makes a float32 mask if none is given, and token types, which it does not use."""
+    given = run.batch.get("attention_mask")
+    ones = run.tape.view(given, run.sides) if given else run.tape.new(run.sides, FLOAT32)
+    run.hold("", {"ones": ones, "no_types": run.tape.new(run.sides, INT64)})
+
+
+def _make_no_positions(run: Pass, step: Step) -> None:
+    """The embeddings make zeros in place of position embeddings."""
+    run.hold(step.within, {"no_positions": run.tape.new(step.gives.shape, run.width)})
+
+
+def _mask_padding(run: Pass, step: Step) -> SimulatedTensor:
+    """The embeddings multiply with the mask."""
+    (x,) = run.taken(step)
+    run.hold(step.within, {"mask": run.tape.to(run.tape.unsqueeze(run.values["ones"], 2), x.item)})
+    return run.tape.multiply(x, run.values["mask"])
+
+
+def _make_masks(run: Pass, positions: Callable[[Tape, int], SimulatedTensor]) -> None:
+    """get_attention_mask, and the distances between all tokens, which the encoder hands to each layer."""
+    ones = run.values["ones"]
+    batch, length = ones.shape
+    run.hold("", {"attention_mask": run.tape.new((batch, 1, length, length), ones.item)})
+    if run.model.config.relative_attention:
+        run.hold("", {"relative_pos": positions(run.tape, length)})
+
+
+def _relative_positions(tape: Tape, length: int) -> SimulatedTensor:
     """build_relative_position: the bucket of the distance between each pair of tokens."""
     q_ids = tape.new((length,), INT64)
     k_ids = tape.new((length,), INT64)
@@ -188,3 +206,21 @@ def _log_buckets(tape: Tape, relative_pos: SimulatedTensor) -> SimulatedTensor:
         made(FLOAT32, made(FLOAT32, made(FLOAT32, made(FLOAT32, made(FLOAT32)), tape.like(tape.new(()))))),
     )
     return made(FLOAT32, sign, abs_pos, log_pos, made(BOOL), made(FLOAT32), made(FLOAT32))
+
+
+def own(positions: Callable[[Tape, int], SimulatedTensor], **modules: Callable[[Pass, Steps], SimulatedTensor]) -> Own:
+    """What both versions do; each has its own distances and modules."""
+    return Own(
+        steps={"mask_padding": _mask_padding},
+        modules=modules,
+        asides={
+            "ones": _make_ones,
+            "no positions": _make_no_positions,
+            "masks": lambda run, _step: _make_masks(run, positions),
+        },
+        losses={"sequence-classification": _loss},
+        handed=("relative_pos",),
+    )
+
+
+OWN = own(_relative_positions, key_scaled=_attention, convolution=_convolution)

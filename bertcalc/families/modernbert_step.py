@@ -1,0 +1,21 @@
+"""ModernBERT's choice of a token without data: the first of each sequence that is no padding."""
+
+from bertcalc.forward.steps import Step
+from bertcalc.memory.own import Own
+from bertcalc.memory.simulated_pass import Pass
+from bertcalc.memory.tape import INT64, SimulatedTensor
+
+
+def _first_token(run: Pass, step: Step) -> SimulatedTensor | None:
+    """For multiple choice; without a mask the index of the token is one number for all sequences."""
+    if step.operation == "view":
+        return run.usual(step)
+    tape, (x,) = run.tape, run.taken(step)
+    rows, columns = x.shape[:1], x.shape[:1] if run.given_mask else ()
+    run.values |= {"rows": tape.new(rows, INT64), "columns": tape.new(columns, INT64)}
+    if not run.given_mask:
+        return tape.index(tape.select(x), [run.values["rows"]])
+    return tape.index(x, [run.values["rows"], run.values["columns"]])
+
+
+OWN = Own(steps={"first_token": _first_token})

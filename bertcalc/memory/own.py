@@ -1,0 +1,44 @@
+"""What only some forward methods do, besides the operations that the steps of a program name.
+
+A family, or a version of transformers, says it in a module of its own (``simulation``), which is imported when memory
+is simulated.
+"""
+
+from collections.abc import Callable, Mapping
+from importlib import import_module
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+from bertcalc.family import Model, Task
+from bertcalc.forward.steps import Step
+from bertcalc.memory.tape import SimulatedTensor
+from bertcalc.transformers4.version import version_of
+
+if TYPE_CHECKING:  # simulated_pass imports this module
+    from bertcalc.memory.simulated_pass import Pass
+
+Steps = Mapping[str, Step]  # of a module, by their roles
+_NONE: Mapping[Any, Any] = {}
+
+
+class Own(NamedTuple):
+    """Functions on tensors without data, each in place of what simulated_pass.py does in the same case.
+
+    ``steps`` run a step, by its role. ``modules`` run a whole module, whose steps share variables, by the role of one
+    of these. ``ids`` give the rows that a table is asked for, by its role. ``asides`` are operations that are no steps
+    (see ``Trace.aside``), by their names. ``losses`` are the losses that a class returns, by its task. ``handed`` are
+    variables that all layers get as an argument, so that a checkpoint holds them.
+    """
+
+    steps: Mapping[str, Callable[["Pass", Step], SimulatedTensor | None]] = _NONE
+    modules: Mapping[str, Callable[["Pass", Steps], SimulatedTensor]] = _NONE
+    ids: Mapping[str, Callable[["Pass", Step], SimulatedTensor]] = _NONE
+    asides: Mapping[str, Callable[["Pass", Step], None]] = _NONE
+    losses: Mapping[Task, Callable[["Pass", list[SimulatedTensor]], list[SimulatedTensor]]] = _NONE
+    handed: tuple[str, ...] = ()
+
+
+def own_of(model: Model) -> Own:
+    """What only the forward methods of a model do."""
+    name = version_of(model.config).simulation or model.family.simulation
+    found: Own = import_module(name).OWN if name else Own()
+    return found

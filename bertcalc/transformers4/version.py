@@ -1,0 +1,89 @@
+"""The version of transformers that builds a model, and what is different in it."""
+
+from collections.abc import Iterator, Mapping
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+from bertcalc.config import Config, Problem
+from bertcalc.text import N_
+from bertcalc.tree.nn import Shape
+
+if TYPE_CHECKING:  # call.py needs the families, which need this module
+    from bertcalc.forward.call import Container
+
+ABSOLUTE: dict[str, Any] = {"position_embedding_type": "absolute"}
+RELATIVE = {"position_embedding_type": "relative_key"}
+RELATIVE_BOTH_WAYS = {"position_embedding_type": "relative_key_query"}
+
+
+class Version(NamedTuple):
+    """A major version of transformers: its pip requirement, its configurations, forward methods and memory.
+
+    ``lacks`` are fields that its configurations do not have, ``unknown`` activations that it does not have,
+    ``need_weights`` those that cannot be built on the meta device. With ``distances``, these are learned, in tables as
+    wide as a head, and no positions are added to the embeddings. ``cache`` is the container of keys and values without
+    cross attention. With ``whole_tuples``, a tuple has everything that the body returns, and None for a missing pooler.
+    With ``states_first``, the body returns hidden_states before past_key_values. With ``empty_attentions``, only the
+    eager attention returns its weights.
+    ``simulation`` is the module that says what only its forward methods allocate (bertcalc/memory/own.py).
+    """
+
+    requirement: str = "transformers>=5"
+    lacks: tuple[str, ...] = tuple(RELATIVE)
+    unknown: tuple[str, ...] = ()
+    need_weights: tuple[str, ...] = ()
+    distances: bool = False
+    cache: "Container" = "DynamicCache"
+    whole_tuples: bool = False
+    states_first: bool = False
+    empty_cross_attentions: bool = True
+    empty_attentions: bool = True
+    simulation: str = ""
+
+    def fields(self, config: Config) -> dict[str, Any]:
+        """The fields of a configuration that it has in this version."""
+        return {name: value for name, value in vars(config).items() if name not in self.lacks}
+
+
+FIVE = Version()
+FOUR = Version(
+    requirement="transformers<5",
+    lacks=(),
+    unknown=("hardswish", "sqrtsoftplus"),
+    need_weights=("xielu",),  # its constructor reads the value of a tensor, which a meta tensor lacks
+    distances=True,
+    cache="EncoderDecoderCache",
+    whole_tuples=True,
+    states_first=True,
+    empty_cross_attentions=False,
+    empty_attentions=False,
+    simulation="bertcalc.transformers4.relative_step",
+)
+
+
+def version_of(config: Config) -> Version:
+    return FIVE if config.position_embedding_type == "absolute" else FOUR
+
+
+def unknown_activation(values: Mapping[str, Any]) -> Iterator[Problem]:
+    """The problem of relative positions with an activation that only transformers 5 has."""
+    kind, hidden_act = values["position_embedding_type"], values["hidden_act"]
+    if kind != "absolute" and hidden_act in FOUR.unknown:
+        message = N_(
+            "hidden_act {value} came with transformers 5, which has no position_embedding_type {kind}: use "
+            "hidden_act gelu, or position_embedding_type absolute."
+        )
+        remedies = {"hidden_act": "gelu"}, ABSOLUTE
+        yield Problem.of(message, "hidden_act", hidden_act, *remedies, value=hidden_act, kind=kind)
+
+
+def only_absolute(kind: type[Config], values: Mapping[str, Any]) -> Iterator[Problem]:
+    """The problem of relative positions in a family that has BERT's fields, but not these."""
+    for field, value in ABSOLUTE.items():
+        if values[field] != value:
+            message = N_("{config} knows absolute positions only: set position_embedding_type to absolute.")
+            yield Problem.of(message, field, values[field], ABSOLUTE, config=kind.__name__)
+
+
+def told_by_distances(hidden_size: int, table: Shape) -> dict[str, Any]:
+    """The fields that a checkpoint's table of distances tells; which of the two kinds it is, none does."""
+    return {**RELATIVE, "num_attention_heads": hidden_size // max(1, table[1])}
