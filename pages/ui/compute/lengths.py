@@ -1,8 +1,7 @@
 """Compute over the sequence length, and the lengths at which one part overtakes others."""
 
+from collections.abc import Iterable
 from fractions import Fraction
-
-import streamlit as st
 
 from bertcalc.compute.flop_formulas import crossover, value
 from bertcalc.compute.flops import PARTS, Part
@@ -27,20 +26,24 @@ def _crossing_formula(count: Count, formula: Formula, length: Fraction) -> str:
     return "S = " + " = ".join(dict.fromkeys([*count.written(formula), result]))
 
 
-def show_lengths(count: Count, look: str) -> None:
-    """Show each part's share over the sequence length, and where scores and context overtake other parts."""
+def crossings(count: Count) -> dict[str, float]:
+    """The lengths at which scores and context overtake other parts, each by its sentence."""
+    found = {}
+    for parts, sentence in _OVERTAKEN.items():
+        formula = crossover(count.letters, count.convention, parts)
+        if formula and (length := value(formula, count.choice.config, **count.sizes)) > 0:
+            found[f"{_(sentence)} ${_crossing_formula(count, formula, length)}$"] = float(length)
+    return found
+
+
+def show_lengths(count: Count, crossed: Iterable[float], look: str) -> None:
+    """Show each part's share over the sequence length, with marks at the present, the longest and the crossed ones."""
     config = count.choice.config
     marks: list[tuple[float, str]] = [
         (count.call.sequence_length, "S ="),
         (config.longest, "max_position_embeddings =" if config.longest == config.max_position_embeddings else "S ≤"),
+        *((length, _("crossover")) for length in crossed),
     ]
-    crossings = []
-    for parts, sentence in _OVERTAKEN.items():
-        formula = crossover(count.letters, count.convention, parts)
-        if formula and (length := value(formula, config, **count.sizes)) > 0:
-            crossings.append(f"{_(sentence)} ${_crossing_formula(count, formula, length)}$")
-            marks.append((float(length), _("crossover")))
-    st.markdown("\n\n".join(crossings))
     # Twice the largest mark, but a distant crossover does not stretch the axis without limit.
     longest = round(max(2 * min(length, _LONGEST) for length, _text in marks))
     first = min(_SHORTEST, config.longest, count.call.sequence_length)
