@@ -1,11 +1,10 @@
 """Compute over the sequence length, and the lengths at which one part overtakes others."""
 
 from collections.abc import Iterable
-from fractions import Fraction
 
 from bertcalc.compute.flop_formulas import crossover, value
 from bertcalc.compute.flops import PARTS, Part
-from bertcalc.formula import Formula, latex_number
+from bertcalc.formula import latex_number
 from bertcalc.text import N_
 from pages.ui.batch import SEQUENCE_LENGTH
 from pages.ui.compute.count import Count, part_costs
@@ -20,19 +19,15 @@ _OVERTAKEN: dict[tuple[Part, ...], str] = {
 }
 
 
-def _crossing_formula(count: Count, formula: Formula, length: Fraction) -> str:
-    """LaTeX for the length of a crossing: letters, numbers, result."""
-    result = latex_number(length.numerator) if length.denominator == 1 else f"{float(length):,.1f}".replace(",", "{,}")
-    return "S = " + " = ".join(dict.fromkeys([*count.written(formula), result]))
-
-
 def crossings(count: Count) -> dict[str, float]:
-    """The lengths at which scores and context overtake other parts, each by its sentence."""
+    """The lengths at which scores and context overtake other parts, each by its sentence, with the formula."""
     found = {}
     for parts, sentence in _OVERTAKEN.items():
         formula = crossover(count.letters, count.convention, parts)
         if formula and (length := value(formula, count.choice.config, **count.sizes)) > 0:
-            found[f"{_(sentence)} ${_crossing_formula(count, formula, length)}$"] = float(length)
+            whole, rounded = latex_number(length.numerator), f"{float(length):,.1f}".replace(",", "{,}")
+            sides = dict.fromkeys(["S", *count.written(formula), whole if length.denominator == 1 else rounded])
+            found[f"{_(sentence)} ${' = '.join(sides)}$"] = float(length)
     return found
 
 

@@ -90,7 +90,7 @@ def _show_equals(equals: Sequence[Miscounted], number: Typed) -> None:
             (f"{number_said.format(number=number_of)} {said}", formula, signed_count(amount))
             for said, formula, amount in causes(one.model, one.explanation)
         ]
-    _show_way([*rows, *_last_rows(first, number)])
+    _show_way(rows, first, number)
 
 
 def _show_what_tells_them_apart(equals: Sequence[Miscounted]) -> None:
@@ -119,21 +119,15 @@ def _show_sum(miscounted: Miscounted, number: Typed) -> None:
     known = miscounted.model
     rows = [(_("right: {model}").format(model=describe(known)), "", f"{known.right:,}")]
     rows += [(said, formula, signed_count(amount)) for said, formula, amount in causes(known, miscounted.explanation)]
-    _show_way([*rows, *_last_rows(miscounted, number)])
+    _show_way(rows, miscounted, number)
 
 
-def _last_rows(miscounted: Miscounted, number: Typed) -> list[tuple[str, str, str]]:
-    """The last rows of a table: the number, and its conversion if it is not a number of parameters."""
-    rows = []
-    wrong = miscounted.total
-    meaning, factor = READINGS[miscounted.reading.key]
-    if miscounted.reading.key != "parameters" or miscounted.reading.exact is None:
-        rows.append((_("in parameters"), "", f"{wrong:,}"))
-    if miscounted.reading.key != "parameters":
-        rows.append((_(meaning), rf"$\div\ {latex_fraction(factor)}$", f"{float(wrong / factor):,.0f}"))
-    return [*rows, (_("**your number**"), "", f"**{int(number.value):,}**")]
-
-
-def _show_way(rows: Sequence[tuple[str, str, str]]) -> None:
-    titles = (_("What is counted"), _("Formula"), _("Parameters"))
-    show_rows(titles, rows, _("From the right count to yours"))
+def _show_way(rows: Sequence[tuple[str, str, str]], miscounted: Miscounted, number: Typed) -> None:
+    """Show the rows of a way, then the number, and its conversion if it is not a number of parameters."""
+    wrong, exact, (meaning, factor) = miscounted.total, miscounted.reading.exact, READINGS[miscounted.reading.key]
+    converted = miscounted.reading.key != "parameters"
+    last = [(_("in parameters"), "", f"{wrong:,}")] if converted or exact is None else []
+    if converted:
+        last.append((_(meaning), rf"$\div\ {latex_fraction(factor)}$", f"{float(wrong / factor):,.0f}"))
+    last.append((_("**your number**"), "", f"**{int(number.value):,}**"))
+    show_rows((_("What is counted"), _("Formula"), _("Parameters")), [*rows, *last], _("From the right count to yours"))
