@@ -12,6 +12,7 @@ from pages.ui.compare.side_by_side import show_bars, show_scatter, show_side_by_
 from pages.ui.i18n import _, listed
 from pages.ui.metrics import show_metric
 from pages.ui.present import presenting
+from pages.ui.quantity_words import title_of
 from pages.ui.sidebar import choice as current_choice
 
 choice = current_choice()
@@ -47,7 +48,8 @@ with page:
         st.info(_("A difference needs two models: choose another one under Models."))
     elif view == "differences":
         if found := differences.difference(comparison):
-            st.markdown(differences.name_of(comparison))
+            pair = f"**{controls.explained(models).name} − {models[0].name}**"
+            st.markdown(_("{name}: {what}").format(name=pair, what=title_of(comparison.quantity)))
             with st.container(horizontal=True, vertical_alignment="center"):
                 value, share = signed(found.difference), relative(found)
                 show_metric(_("Difference"), value, share, least=230, label_visibility="collapsed")

@@ -31,7 +31,7 @@ with words:
     if exercise.miscount:
         st.markdown(sheet_words.bullets(worked_wrong(exercise)))
     answering.ask(chosen, number)
-    verdict = answering.verdict_on(chosen, number)
+    _typed, verdict = answering.given(chosen, number)
     if verdict:
         answering.show_verdict(verdict)
     elif st.session_state.get("unanswered") == (level, seed, number):

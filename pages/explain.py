@@ -20,10 +20,9 @@ if VIEW.show() == "terms":
     text = terms_view.COUNT.show(height=110 if presenting() else 130)
     if problem := terms.problem(text):
         show_problem(problem)
-    report = terms_view.report_on(subject, text)
     if presenting():
-        terms_view.show_in_short(subject, report)
-    elif report.verdicts:
+        terms_view.show_in_short(subject, text)
+    elif (report := terms_view.report_on(subject, text)).verdicts:
         terms_view.show_verdicts(subject, report)
         terms_view.show_corrections(subject, report)
     else:
@@ -58,5 +57,5 @@ else:
             if found.behind:
                 miscounts_view.OTHERS.around(miscounts_view.show_ways, found.behind, number)
             if found.possible:
-                proof = _("Several mistakes lead to nearly any number: this proves nothing.")
-                miscounts_view.POSSIBLE.around(miscounts_view.show_ways, found.possible, number, proof)
+                caption = _("Several mistakes lead to nearly any number: this proves nothing.")
+                miscounts_view.POSSIBLE.around(miscounts_view.show_ways, found.possible, number, caption)

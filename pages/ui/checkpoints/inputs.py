@@ -63,10 +63,11 @@ def read_from_hub(repo_id: str) -> None:
         st.session_state["hub read last"] = Brought(repo_id, comparison, remarks=reading.remarks)
     except InputError as error:
         st.session_state["problems of hub"] = error.problems
-        st.session_state["other config of hub"] = ""
+        config = ""
         if _is_of_another_type(error.problems):
             with suppress(InputError), st.spinner(_("Asking the Hub ...")), RUN_QUEUE.pause():
-                st.session_state["other config of hub"] = hub_workers.ask_config(repo_id, wanted)
+                config = hub_workers.ask_config(repo_id, wanted)
+        st.session_state["other config of hub"] = config
 
 
 def ask_hub(repo_id: str) -> tuple[Described, Matching]:

@@ -36,12 +36,6 @@ def difference(comparison: Comparison) -> Explanation | None:
         return None
 
 
-def name_of(comparison: Comparison) -> str:
-    """The names of the two models and of the quantity."""
-    names = f"**{explained(comparison.models).name} − {comparison.models[0].name}**"
-    return _("{name}: {what}").format(name=names, what=title_of(comparison.quantity))
-
-
 def how_found(comparison: Comparison, found: Explanation) -> str:
     """How the parts of a difference were found, in a sentence."""
     if not found.by_part:

@@ -121,8 +121,9 @@ def show_verdicts(subject: Subject, report: TermsReport) -> None:
     show_rows(titles, rows, _("Each term with its verdict"))
 
 
-def show_in_short(subject: Subject, report: TermsReport) -> None:
+def show_in_short(subject: Subject, text: str) -> None:
     """Show the report for a projector: two short tables side by side."""
+    report = report_on(subject, text)
     lines, sums = st.columns([0.54, 0.46], gap="medium")
     with lines:
         rows = [(code(shorten(verdict.line.text)), _verdict(verdict)) for verdict in report.verdicts]

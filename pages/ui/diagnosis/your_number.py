@@ -1,7 +1,6 @@
 """The number that somebody types: the field and its examples, how the text is read, and what to say if nothing fits."""
 
 import math
-from fractions import Fraction
 
 import streamlit as st
 
@@ -47,7 +46,8 @@ def read_number(text: str, config: Config) -> Typed | None:
 
 def show_reading(number: Typed) -> None:
     """Show how the text was read."""
-    values = {name: _written(getattr(number, name)) for name in ("value", "low", "high")}
+    numbers = {name: getattr(number, name) for name in ("value", "low", "high")}
+    values = {name: f"{int(one) if one.denominator == 1 else float(one):,}" for name, one in numbers.items()}
     if number.unit == "bytes":
         said = _("Read as {value} bytes.") if number.low == number.high else _("Read as {low} to {high} bytes.")
     elif number.low == number.high:
@@ -55,11 +55,6 @@ def show_reading(number: Typed) -> None:
     else:
         said = _("Read as anything from {low} to {high}.")
     st.caption(said.format(**values))
-
-
-def _written(value: Fraction) -> str:
-    """A number with thousands separators, and decimals only if it is not whole."""
-    return f"{int(value):,}" if value.denominator == 1 else f"{float(value):,}"
 
 
 def show_nothing(subject: Subject, number: Typed, text: str) -> None:

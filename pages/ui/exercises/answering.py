@@ -52,7 +52,7 @@ def _move(by: int) -> None:
 
 def score(chosen: ChosenSheet) -> str:
     """The number of right answers as Markdown, and which exercises are right and wrong."""
-    verdicts = {number: verdict for number in NUMBERS if (verdict := verdict_on(chosen, number))}
+    verdicts = {number: verdict for number in NUMBERS if (verdict := given(chosen, number)[1])}
     right = [number for number, verdict in verdicts.items() if verdict.counts]
     wrong = [number for number, verdict in verdicts.items() if verdict.state == "wrong"]
     marks = [f"{mark} {' '.join(some)}" for mark, some in (("✓", right), ("✗", wrong)) if some]
@@ -63,21 +63,17 @@ def score(chosen: ChosenSheet) -> str:
 _Answer = str | tuple[str, ...]
 
 
-def _given(chosen: ChosenSheet, number: str) -> tuple[_Answer, Verdict | None]:
+def given(chosen: ChosenSheet, number: str) -> tuple[_Answer, Verdict | None]:
     """This session's answer to an exercise, and the verdict."""
     answers: dict[tuple[str, int, str], tuple[_Answer, Verdict]] = st.session_state.get("answers", {})
     return answers.get((chosen.level, chosen.seed, number), ("", None))
-
-
-def verdict_on(chosen: ChosenSheet, number: str) -> Verdict | None:
-    return _given(chosen, number)[1]
 
 
 def ask(chosen: ChosenSheet, number: str) -> None:
     """Draw the field for the answer, with the last answer in it."""
     exercise, key = chosen.exercise(number), f"typed {chosen.level} {chosen.seed} {number}"
     if key not in st.session_state:
-        answer = _given(chosen, number)[0]
+        answer = given(chosen, number)[0]
         st.session_state[key] = list(answer) if exercise.options else answer
     with st.form(f"form {key}", border=False), st.container(horizontal=True, vertical_alignment="bottom"):
         if exercise.options:

@@ -33,7 +33,7 @@ from pages.ui.compare.glance import draw_models
 from pages.ui.compute.count import Count
 from pages.ui.compute.forward import show_figures, show_parts
 from pages.ui.diagnosis.cause_words import describe
-from pages.ui.diagnosis.terms_view import report_on, show_in_short
+from pages.ui.diagnosis.terms_view import show_in_short
 from pages.ui.formulas import node_formula
 from pages.ui.i18n import _
 from pages.ui.metrics import show_metric
@@ -185,11 +185,6 @@ def _compute(choice: Choice) -> None:
     show_parts(count, "lecture compute")
 
 
-def _hand_count(choice: Choice, terms: str) -> None:
-    """Draw the verdict on each line of a count, and the way from its sum to the right one."""
-    show_in_short(choice.subject, report_on(choice.subject, terms))
-
-
 def _proof(choice: Choice) -> None:
     """Build the real model and draw the comparison; without torch, a sentence that it is not there."""
     if not installed():
@@ -256,7 +251,7 @@ PARTS: dict[str, ScreenPart] = {
     "costs": ScreenPart(_costs, {"preset": PRESETS, "batch_size": ("1", "32")}),
     "relatives": ScreenPart(_relatives, {"sort": GLANCE}),
     "compute": ScreenPart(_compute),
-    "hand_count": ScreenPart(_hand_count, {"terms": None}),
+    "hand_count": ScreenPart(lambda choice, terms: show_in_short(choice.subject, terms), {"terms": None}),
     "proof": ScreenPart(_proof),
 }
 # The placeholders for the texts of a screen.
