@@ -1,12 +1,88 @@
 """Your model: a config.json, a name on the Hub, or a file of weights, compared with bertcalc's count."""
 
-from pages.ui.checkpoints import inputs as bring
+import streamlit as st
+
+from bertcalc.explore.models import item_of
+from bertcalc.hub import reader
+from bertcalc.subject import Subject
+from pages.ui.checkpoints import inputs, matching
+from pages.ui.checkpoints.chooser import choose_files
+from pages.ui.controls import sentence
+from pages.ui.i18n import _
 from pages.ui.sidebar import choice as current_choice
 
-match bring.VIEW.show():
-    case "config":
-        bring.show_config(current_choice().subject)
-    case "hub":
-        bring.show_hub()
-    case _:
-        bring.show_file()
+view = inputs.VIEW.show()
+
+if view == "config":
+    st.markdown(_("Paste or upload the config.json of your model; you can then use it on every page."))
+    field, file = st.columns([3, 2])
+    text: str = field.text_area(
+        "config.json", key="config_text", height=190, on_change=inputs.forget, args=(view,), persist_state="session"
+    )
+    with file:
+        st.caption(_("or a file"))
+        choose_files("config_file", inputs.CONFIG, inputs.take_file_of_config)
+    last = inputs.read_config(text)
+    if (inputs.show_problems(view, text) or text.strip()) and last:
+        for remark in last.remarks:
+            st.caption(sentence(remark))
+        subject = current_choice().subject._replace(config=last.config)
+        if last.architecture is None:
+            said = _("It names no class, so {architecture} is taken from the sidebar.")
+            st.caption(said.format(architecture=subject.architecture))
+        else:
+            subject = Subject(last.config, last.architecture)
+        item = item_of(subject)
+        with st.container(horizontal=True, vertical_alignment="center"):
+            label = _("Parameters of {architecture}").format(architecture=subject.architecture)
+            matching.show_figure(label, subject.model().num_parameters())
+            matching.offer(subject, item)
+        if item.changes:
+            matching.show_changes(subject.config, item)
+        else:
+            st.success(_("This is {preset}.").format(preset=item.base), icon=":material/check_circle:")
+elif view == "hub":
+    said = _(
+        "Name a public model on the Hugging Face Hub: only its config.json and the headers of its"
+        " safetensors files are read."
+    )
+    st.markdown(said)
+    if reader.installed():
+        with st.container(horizontal=True, vertical_alignment="bottom"):
+            repo_id = inputs.REPO_ID.show(on_change=inputs.forget, args=(view,))
+            asked = st.button(_("Read it from the Hub"), icon=":material/download:")
+        if asked:
+            inputs.read_from_hub(repo_id.strip())
+        inputs.show_problems(view, st.session_state.get("other config of hub", ""))
+    else:
+        st.info(_("This needs huggingface_hub, which is not installed here: pip install -r requirements.txt."))
+else:
+    said = _(
+        "Choose a .safetensors file of any size, or all files of a model with its index: your browser reads the "
+        "headers, the names and shapes of the tensors, and sends nothing else. The weights never leave your "
+        "computer."
+    )
+    st.markdown(said)
+    choose_files("weights_files", inputs.WEIGHTS, inputs.take_files_of_weights)
+    inputs.show_problems(view)
+
+brought: matching.Brought | None = None if view == "config" else st.session_state.get(f"{view} read last")
+if brought:
+    found = brought.comparison
+    verdict, offer = st.columns([9, 4], vertical_alignment="center")
+    with verdict:
+        for cut_off in brought.cut_off:
+            matching.show_cut_off(cut_off)
+        matching.show_verdict(brought)
+    with offer:
+        matching.offer(found.subject, item_of(found.subject))
+    with st.container(horizontal=True):
+        matching.show_figure(_("Tensors"), found.tensors)
+        matching.show_figure(_("Parameters in the file"), found.parameters)
+        label = _("Parameters of {architecture}").format(architecture=found.subject.architecture)
+        matching.show_figure(label, found.ours)
+        matching.show_figure(_("Elements of buffers"), found.buffers)
+    matching.show_groups(found)
+    matching.show_details(brought)
+    for remark in brought.remarks:
+        st.caption(sentence(remark))

@@ -2,34 +2,77 @@
 
 import streamlit as st
 
-from pages.ui.compare.comparison import choose, choose_text, found_in
-from pages.ui.compare.differences import show_differences
-from pages.ui.compare.found_models import show_limits
-from pages.ui.compare.glance import show_glance
+from bertcalc.discover.compared import WrittenFound
+from bertcalc.explore.models import PRESENT, write
+from pages.ui.compare import comparison as controls
+from pages.ui.compare import differences, found_models
+from pages.ui.compare.compare_words import relative, signed
+from pages.ui.compare.glance import draw_models, show_links
 from pages.ui.compare.side_by_side import show_bars, show_scatter, show_side_by_side
 from pages.ui.i18n import _, listed
+from pages.ui.metrics import show_metric
 from pages.ui.present import presenting
+from pages.ui.quantity_words import title_of
 from pages.ui.sidebar import choice as current_choice
 
 choice = current_choice()
+
 page, end = st.container(), st.container()
-with end:
-    choose_text(choice)
+with end:  # the models, as they are in the link: all above follows from them
+    said = _("Models separated by spaces. A model is a preset, or {present}, with ~field-value for each change.")
+    controls.MODELS.show(placeholder=write(controls.begin(choice)), help=said.format(present=PRESENT))
 with page:
-    comparison = choose(choice)
-    if not comparison.models:
+    items, unreadable = controls.models_of_link(choice)
+    with st.container(horizontal=True, vertical_alignment="center"):
+        view = controls.VIEW.show()
+        with st.popover(_("Models"), icon=":material/list:"):
+            controls.choose_models(items, choice)
+        with st.popover("config.json", icon=":material/data_object:"):
+            controls.paste(items)
+    controls.show_pairs()
+    found_models.discover([item for item in items if isinstance(item, WrittenFound)])
+    models, impossible = controls.build(items, choice.subject)
+    if wrong := [*unreadable, *impossible]:
+        controls.show_wrong(wrong, models)
+    with st.container(horizontal=True, vertical_alignment="bottom"):
+        measure = controls.choose_measure(view)
+        order = controls.ORDER.show() if view == "glance" else "chosen"
+        batch = controls.choose_common_batch(models, choice.subject, view)
+        if view == "differences" and len(models) > 1:
+            controls.choose_explained(models)
+    comparison = controls.Comparison(view, models, batch, measure, order)
+
+    if not models:
         st.info(_("There is nothing to compare: choose models under Models."))
-    elif comparison.view == "differences":
-        show_differences(comparison)
-    elif comparison.view == "table":
+    elif view == "differences" and len(models) == 1:
+        st.info(_("A difference needs two models: choose another one under Models."))
+    elif view == "differences":
+        if found := differences.difference(comparison):
+            pair = f"**{controls.explained(models).name} − {models[0].name}**"
+            st.markdown(_("{name}: {what}").format(name=pair, what=title_of(comparison.quantity)))
+            with st.container(horizontal=True, vertical_alignment="center"):
+                value, share = signed(found.difference), relative(found)
+                show_metric(_("Difference"), value, share, least=230, label_visibility="collapsed")
+                st.latex(differences.sum_latex(found), width="content")
+            differences.show_parts(comparison, found)
+            st.caption(differences.how_found(comparison, found))
+            if not presenting():
+                differences.show_steps(comparison, found)
+                if len(models) > 2:
+                    differences.show_all(comparison)
+    elif view == "table":
         show_side_by_side(comparison)
-    elif comparison.view == "bars":
+    elif view == "bars":
         show_bars(comparison)
-    elif comparison.view == "glance":
-        show_glance(comparison, choice)
-    else:
+    elif view == "scatter":
         show_scatter(comparison)
+    else:
+        draw_models(comparison, choice)
+        if not presenting():
+            st.caption(_("A click opens a model; the names in the table are links."))
+            show_links(comparison, choice)
+
     if not presenting():
-        for why, models in comparison.unknown().items():
-            st.caption(_("– for {models}: {why}").format(models=listed(models), why=why))
-        show_limits(found_in(comparison), comparison.measure)
+        for why, those in comparison.unknown().items():
+            st.caption(_("– for {models}: {why}").format(models=listed(those), why=why))
+        found_models.show_limits(controls.found_in(comparison), measure)

@@ -3,8 +3,10 @@
 import streamlit as st
 
 from bertcalc.charts.length_chart import part_colors
+from bertcalc.compute.conventions import RULES
 from pages.ui.compute import forward, lengths, rules, training_run
 from pages.ui.compute.count import VIEW, choose_count, show_convention
+from pages.ui.i18n import _
 from pages.ui.present import presenting, row
 from pages.ui.sidebar import choice as current_choice
 from pages.ui.theme import appearance
@@ -24,13 +26,20 @@ if view == "forward":
     forward.show_verdict(count)
     forward.MODULES.around(forward.show_names, count)
 elif view == "length":
-    lengths.show_lengths(count, look)
+    crossings = lengths.crossings(count)
+    st.markdown("\n\n".join(crossings))
+    lengths.show_lengths(count, crossings.values(), look)
 elif view == "conventions":
-    rules.show_rules(count, look)
+    rules.show_rules(count)
+    rule = RULES[rules.RULE.show()]
+    st.latex(rules.rule_latex(count, rule, look))
+    source = _("Δ: what PyTorch counts in addition. Source: {source}").format(source=rule.source)
+    st.caption("  \n".join([source, *rules.published(rule)]))
     if not presenting():
         rules.show_element_costs(count.steps)
 else:
     training = training_run.choose_plan(count)
     training_run.show_plan(training)
     if not presenting():
+        st.markdown(_("**Published runs**"))
         training_run.show_runs(training, count.convention)

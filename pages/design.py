@@ -1,15 +1,69 @@
 """Design: the models nearest to a budget of parameters, FLOPs or memory."""
 
+import streamlit as st
+
+from bertcalc.digits import size
+from bertcalc.explore.design import Budget
+from bertcalc.explore.quantities import Case
+from bertcalc.memory.plan import Plan
+from pages.ui.batch import choose_batch
+from pages.ui.controls import change, show_problem
 from pages.ui.design import nearest
+from pages.ui.i18n import _, in_a_row
+from pages.ui.memory.run import TRAINING_DTYPE
 from pages.ui.present import presenting
 from pages.ui.sidebar import choice as current_choice
+from pages.ui.tables import show_table
 from pages.ui.theme import appearance
 
 choice = current_choice()
-question = nearest.choose_question(choice)
+
+with st.container(horizontal=True, vertical_alignment="bottom"):
+    kind = nearest.BUDGET_OF.show()
+    text = nearest.TARGETS[kind].show()
+    batch = choose_batch(choice.config)
+    said = _("Training memory: weights, gradients, AdamW's states, and the activations of eager attention.")
+    precision = TRAINING_DTYPE.show(help=said, width=145)
+budget = Budget(nearest.KINDS[kind], nearest.amount_of(kind, text))
+case = Case(choice.subject, *batch, Plan(precision=precision))
+question = nearest.BudgetQuestion(case, budget, nearest.TARGETS[kind].name)
 constraints = nearest.choose_constraints()
 result = nearest.answer(question, constraints)
-nearest.show_result(question, result, choice.config)
+
+possible = result.possible(budget)
+if not possible:
+    show_problem(nearest.impossible(question, result))
+heading = _("Within {exact}, which is {size}") if budget.is_limit and possible else _("Nearest to {amount}")
+amount = question.said(budget.amount)
+st.markdown(f"## {heading.format(exact=amount, amount=amount, size=size(budget.amount))}")
+
+designs = result.designs[: nearest.FEW if presenting() else nearest.LISTED]
+# Each button stands beside the row of its model: style.css makes both equally high.
+with st.container(horizontal=True, gap="xsmall", key="designs"):
+    with st.container(width="content", key="designs-take"):
+        for rank, design in enumerate(designs, 1):
+            # The shortcut is shown beside the label, which numbers the rows.
+            st.button(_("Use"), key=f"take {rank}", shortcut=f"{rank}", on_click=change, args=(design.fields,))
+    rows = nearest.columns(question, designs, choice.config)
+    show_table(rows, _("The nearest models, with their distance to the budget"))
+for why in nearest.unknown(question):
+    st.caption(_("– for {models}: {why}").format(models=choice.architecture, why=why))
+
 if not presenting():
     nearest.NEARBY.around(nearest.show_chart, question, result, appearance())
-nearest.show_space(question, constraints, result)
+
+searched = _(
+    "{candidates} candidates ({architecture}, vocab_size {vocab_size}), from {smallest} to "
+    "{largest}: these are the closest."
+).format(
+    candidates=f"{result.candidates:,}",
+    architecture=choice.architecture,
+    vocab_size=f"{constraints.vocabulary(choice.config.vocab_size):,}",
+    smallest=question.said(result.smallest.value),
+    largest=question.said(result.largest.value),
+)
+ratio = _(
+    "H/L is 64 for bert-base, 42.7 for bert-large; within wide limits the loss depends little on it "
+    "(Kaplan et al. 2020, arXiv:2001.08361)."
+)
+st.caption(in_a_row([searched, ratio]))

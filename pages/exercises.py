@@ -2,15 +2,51 @@
 
 import streamlit as st
 
-from pages.ui import sheet_view
+from bertcalc.exercises.generate import LARGEST_SEED
+from bertcalc.exercises.questions import TITLES
+from bertcalc.exercises.worked_formulas import worked, worked_wrong
+from bertcalc.families import family_of
+from pages.ui.controls import change, show_problem
+from pages.ui.exercises import answering, sheet_words
 from pages.ui.i18n import _
 from pages.ui.sidebar import choice as current_choice
 
-chosen = sheet_view.choose_sheet(current_choice().subject)
-at = sheet_view.choose_exercise(chosen)
-sheet_view.show_exercise(chosen, at)
-sheet_view.offer_downloads(chosen)
-sheet_view.put_on_paper(chosen)
+with st.container(horizontal=True, vertical_alignment="bottom"):
+    level, seed = answering.LEVEL.show(), answering.SEED.show()
+    st.button(_("New sheet"), icon=":material/casino:", on_click=answering.take_new_sheet)
+    solutions = answering.SOLUTIONS.show()
+if problem := answering.SEED.problem(seed, 0, LARGEST_SEED):
+    show_problem(problem)
+    seed = problem.remedies[0]["seed"]
+chosen = sheet_words.ChosenSheet(level, seed, solutions, family_of(current_choice().config).name)
+
+with st.container(horizontal=True, vertical_alignment="center", key="exercise-row"):
+    number = answering.choose_exercise()
+    st.markdown(answering.score(chosen))
+
+exercise = chosen.exercise(number)
+words, sizes = st.columns([0.66, 0.34], gap="medium")
+with words:
+    st.markdown(f"## {number} · {_(TITLES[exercise.kind])}\n\n{sheet_words.fill(_, exercise.question)}")
+    if exercise.miscount:
+        st.markdown(sheet_words.bullets(worked_wrong(exercise)))
+    answering.ask(chosen, number)
+    _typed, verdict = answering.given(chosen, number)
+    if verdict:
+        answering.show_verdict(verdict)
+    elif st.session_state.get("unanswered") == (level, seed, number):
+        st.warning(_("There is no answer yet."), icon=":material/help:")
+    if solutions or (verdict and verdict.counts):
+        st.markdown(f"**{sheet_words.right_answer(exercise)}**\n\n{sheet_words.bullets(worked(exercise))}")
+with sizes:
+    answering.show_sizes(exercise)
+    model = answering.differences(exercise)
+    st.button(_("Open this model"), icon=":material/tune:", on_click=change, args=(model,))
+    st.caption(_("Takes the place of the model in the sidebar. Undo (Ctrl+Z) brings that back."))
+
+answering.offer_downloads(chosen)
+with st.container(key="sheet"):  # style.css hides the whole sheet until the page is printed
+    st.markdown(sheet_words.on_paper(chosen, st.session_state["lang"]))
 st.caption(
     _(
         "Each exercise has its own model, whatever the sidebar shows. This link opens the same sheet "

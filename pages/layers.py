@@ -1,11 +1,17 @@
 """Layers: a walk through the model, a step at a time, from the token ids to the last output."""
 
+from itertools import islice
+
 import streamlit as st
 
+from bertcalc.forward.lessons import lesson, questions
 from bertcalc.forward.outputs import problems
 from bertcalc.forward.walk import keras_rows
 from pages.ui.batch import choose_batch
 from pages.ui.controls import show_problem
+from pages.ui.formulas import stop_formula
+from pages.ui.i18n import _
+from pages.ui.present import presenting
 from pages.ui.sidebar import choice as current_choice
 from pages.ui.walk import walk_steps
 from pages.ui.walk.picture import show_picture
@@ -24,7 +30,16 @@ stops = walk_steps.stops_of(subject, batch, layer)
 rows = keras_rows(stops)
 with words:
     at = walk_steps.choose_stop(stops)
-    walk_steps.show_stop(subject, stops, at, rows, batch, layer)
+    stop = stops[at]
+    values = walk_steps.values_of(subject.config, stop, batch)
+    st.markdown(walk_steps.heading(stops, at, rows) + _(lesson(stop).text).format(**values))
+    letters, formulas = walk_steps.in_letters(subject, stop, batch)
+    walk_steps.show_shapes(stop, letters, layer, subject.model())
+    if stop.parameters:
+        st.latex(stop_formula(subject, stop, formulas))
+    walk_steps.show_progress(subject.config, stops, at, layer)
+    for question in islice(questions(stop, subject.config), 1 if presenting() else None):
+        walk_steps.show_question(question, values)
 with picture:
     show_picture(stops, at, subject.config, layer)
 

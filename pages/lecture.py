@@ -4,16 +4,45 @@ from pathlib import Path
 
 import streamlit as st
 
-from pages.ui.lecture import screens
+from pages.ui import stepping
+from pages.ui.controls import set_values
+from pages.ui.i18n import _
+from pages.ui.lecture import screen_files, screen_parts, screens
 from pages.ui.sidebar import choice as current_choice
+from pages.ui.sidebar import show_only
 
+style = Path(__file__).parent / "ui" / "lecture"
 choice = current_choice()
-st.html(Path(__file__).parent / "ui" / "lecture" / "style.css")
+
+st.html(style / "style.css")
 row = st.container(horizontal=True, vertical_alignment="center", key="lecture-row")
 if lecture := screens.choose_lecture(row, choice):
     fill = screens.filler(choice)
-    screen = screens.choose_screen(lecture, row, fill)
-    if st.session_state["notes"]:  # a window of their own
-        st.html(Path(__file__).parent / "ui" / "lecture" / "notes_page.css")
+    titles = screens.titles_of(lecture, fill)
+    with st.container(key="lecture-state"):  # hidden controls, which hold what the link says
+        asked, speaking = screen_files.SCREEN.show(), screen_files.NOTES.show()
+    screen = screens.screen_of(lecture, asked)
+    notes = screens.said_of(screen, titles, fill)
+    if speaking:  # in a window of its own
+        with row:
+            screens.NOTES(key="notes-page", data=notes)
+            st.button(_("To the screen"), on_click=set_values, args=({"notes": False},))
+        st.html(style / "notes_page.css")
     else:
-        screens.show_screen(screen, choice, fill)
+        with row:
+            screens.choose_screen(screen, titles)
+            screens.NOTES_BUTTON(key="notes-button", data={"label": _("Notes"), **notes})
+            st.page_link("parameters.py", label=_("Leave"), icon=":material/close_fullscreen:")
+        stepping.listen("screen", list(titles), screen.name)
+        show_only(screen.sliders)
+        paths = [path for show in screen.show if (path := screen_parts.place(show, choice))]
+        screens.color_figures(choice, paths)
+        with st.container(key="lecture-screen"):
+            said, picture = st.columns([0.7, 0.3], gap="medium") if paths else (st.container(), None)
+            with said:
+                st.markdown(f"## {fill(screen.title)}\n\n{fill(screen.text)}")
+                for show in screen.show:
+                    screens.show_part(show, choice)
+            if picture:
+                with picture, st.container(key="lecture-place"):
+                    screen_parts.draw_place(choice, paths)

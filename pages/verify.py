@@ -23,6 +23,7 @@ else:
     checks = show_verdict(subject).checks
     tables.show_checks(checks[:TOTALS] if presenting() else checks)
     if not presenting():
+        st.header(_("With random weights"))
         show_weights(subject)
         RETURNED.around(show_returned, subject)
 

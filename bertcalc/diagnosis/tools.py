@@ -20,6 +20,7 @@ from bertcalc.diagnosis.which import which
 from bertcalc.family import Model
 from bertcalc.text import N_
 from bertcalc.tree.nn import Tensor
+from bertcalc.typed import Typed
 
 # Megatron-LM's default multiple for the vocabulary, on one device.
 MEGATRON_PADDING = 128
@@ -51,6 +52,11 @@ class Correction(NamedTuple):
 def tool_counts(config: Config) -> list[tuple[str, int]]:
     """Each tool's count for a configuration; no tool distinguishes Hugging Face's classes."""
     return [(tool.name, tool.count(config)) for tool in TOOLS.values()]
+
+
+def tools_with(number: Typed, config: Config) -> list[str]:
+    """The tools whose formula gives exactly this number."""
+    return [name for name, count in tool_counts(config) if number.low == count == number.high]
 
 
 def corrections(tool: Tool, model: Model, sizes: MiscountSizes) -> tuple[Correction, ...]:

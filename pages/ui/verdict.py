@@ -55,7 +55,6 @@ def verdict_of(subject: Subject) -> Proof:
 def show_weights(subject: Subject) -> None:
     """Build and run the real model with random weights, on request, if it fits into memory."""
     subject = buildable(subject)
-    st.header(_("With random weights"))
     needed = needed_bytes(subject.model())
     available = available_bytes()
     said = _("Random weights, actually allocated, and one forward pass need {needed}; {available} is free here.")

@@ -42,7 +42,7 @@ def choose(app: AppTest, key: str, *files: tuple[str, bytes], **changes: object)
     state: dict[str, Any] = {key: {"files": {"number": number, "files": said}}, f"taken {key}": number - 1}
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr("streamlit.session_state", state)
-        {"config_file": bring._take_file_of_config, "weights_files": bring._take_files_of_weights}[key]()
+        {"config_file": bring.take_file_of_config, "weights_files": bring.take_files_of_weights}[key]()
     for forgotten in ("problems of file", "problems of config"):
         if forgotten in app.session_state and forgotten not in state:
             del app.session_state[forgotten]

@@ -9,8 +9,9 @@ from streamlit.testing.v1 import AppTest
 from bertcalc.exercises import sheet as documents
 from bertcalc.exercises.draw import LEVELS
 from bertcalc.exercises.generate import KINDS, exercise, sheet
+from pages.ui.exercises.answering import NUMBERS
+from pages.ui.exercises.sheet_words import ChosenSheet, fill, printable
 from pages.ui.i18n import LANGUAGES, catalogue
-from pages.ui.sheet_view import NUMBERS, ChosenSheet, _fill, printable
 from tests.exercises.test_sheet import check_latex
 from tests.pages.apptest import open_app, texts
 
@@ -142,7 +143,7 @@ def test_the_whole_sheet_is_there_for_paper() -> None:
     ]
     for language, paper in zip(LANGUAGES, papers, strict=True):
         for one in sheet(7, "easy"):
-            assert _fill(catalogue(language).gettext, one.question) in paper
+            assert fill(catalogue(language).gettext, one.question) in paper
         assert "____" in paper
 
 

@@ -17,7 +17,7 @@ from bertcalc.presets import PRESETS, PUBLISHED
 from bertcalc.subject import Subject
 from bertcalc.typed import typed
 from pages.ui.diagnosis.terms_view import EXAMPLES, TERMS
-from pages.ui.diagnosis.total import numbers_to_try
+from pages.ui.diagnosis.your_number import numbers_to_try
 from tests.examples import examples, sampled
 from tests.markdown import read
 from tests.oracle import Case

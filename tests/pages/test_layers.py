@@ -9,7 +9,7 @@ from bertcalc.forward.trace import Sizes
 from bertcalc.forward.walk import walk
 from bertcalc.presets import PRESETS
 from pages.ui.batch import Batch
-from pages.ui.walk.walk_steps import _values
+from pages.ui.walk.walk_steps import values_of
 from tests.examples import sampled
 from tests.oracle import Case
 from tests.pages.apptest import open_app
@@ -128,7 +128,7 @@ def test_heads_whose_matrix_has_no_bias() -> None:
 def test_every_lesson_has_its_numbers(architecture: str) -> None:
     config = CLASSES[architecture].fullest()
     for stop in walk(build(config, architecture).run(Sizes(1, 16))):
-        assert "{" not in lesson(stop).text.format(**_values(config, stop, Batch(1, 16)))
+        assert "{" not in lesson(stop).text.format(**values_of(config, stop, Batch(1, 16)))
 
 
 def test_keys_pressed_faster_than_pages_are_drawn_all_count() -> None:

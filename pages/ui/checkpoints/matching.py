@@ -1,5 +1,6 @@
 """Show a visitor's model: its count or the groups of its tensors, and the button that copies it to the sidebar."""
 
+from collections.abc import Sequence
 from typing import NamedTuple
 
 import streamlit as st
@@ -8,8 +9,9 @@ from bertcalc.checkpoints.checkpoint import Group, Matched, Matching, Members, c
 from bertcalc.checkpoints.chosen import CutOff
 from bertcalc.config import Config
 from bertcalc.digits import signed_count
-from bertcalc.explore.models import WrittenModel, item_of, subject_of_preset, values_of
+from bertcalc.explore.models import WrittenModel, subject_of_preset, values_of
 from bertcalc.fields import is_int
+from bertcalc.problem import Problem
 from bertcalc.subject import Subject
 from bertcalc.text import N_, code, shorten, written
 from bertcalc.track import DECIMALS, FIELDS
@@ -31,58 +33,39 @@ _WORDS: dict[Group, str] = {
 
 
 class Brought(NamedTuple):
-    """A checkpoint that was read: its name, its comparison, guessed fields, and files that are cut off."""
+    """A checkpoint that was read: its name, its comparison, guessed fields, files that are cut off, and remarks."""
 
     name: str
     comparison: Matching
     guessed: tuple[str, ...] = ()
     cut_off: tuple[CutOff, ...] = ()
+    remarks: Sequence[Problem] = ()
 
 
-def show_model(subject: Subject) -> None:
-    """Show the count of a configuration, and the fields in which it differs from the nearest preset."""
-    item = item_of(subject)
-    with st.container(horizontal=True, vertical_alignment="center"):
-        label = _("Parameters of {architecture}").format(architecture=subject.architecture)
-        _metric(label, subject.model().num_parameters())
-        _offer(subject, item)
-    if not item.changes:
-        st.success(_("This is {preset}.").format(preset=item.base), icon=":material/check_circle:")
-        return
+def show_changes(config: Config, item: WrittenModel) -> None:
+    """Show the fields in which a model differs from the nearest preset."""
     start = values_of(subject_of_preset(item.base))
-    rows = [
-        (f"`{subject.config.own_name(name)}`", _written(value), _written(start[name])) for name, value in item.changes
-    ]
+    rows = [(f"`{config.own_name(name)}`", _written(value), _written(start[name])) for name, value in item.changes]
     alt = _("The fields in which the model differs from the nearest preset")
     show_rows((_("Field"), _("Yours"), item.base), rows, alt)
 
 
-def show_brought(brought: Brought) -> None:
-    """Show the verdict on a checkpoint, its figures, and the groups of tensors that lead from our count to its own."""
-    found = brought.comparison
-    verdict, offer = st.columns([9, 4], vertical_alignment="center")
-    with verdict:
-        for file in brought.cut_off:
-            said = _(
-                "{name} is incomplete: its header announces {expected:,} bytes of data, and {there:,} are there. The "
-                "header is complete, and nothing else is read."
-            )
-            values = {**file._asdict(), "name": code(shorten(file.name))}
-            st.warning(said.format(**values), icon=":material/content_cut:")
-        _show_verdict(brought)
-    with offer:
-        _offer(found.subject, item_of(found.subject))
-    with st.container(horizontal=True):
-        _metric(_("Tensors"), found.tensors)
-        _metric(_("Parameters in the file"), found.parameters)
-        _metric(_("Parameters of {architecture}").format(architecture=found.subject.architecture), found.ours)
-        _metric(_("Elements of buffers"), found.buffers)
-    _show_groups(found)
+def show_cut_off(file: CutOff) -> None:
+    """Say that a file ends too early."""
+    said = _(
+        "{name} is incomplete: its header announces {expected:,} bytes of data, and {there:,} are there. The "
+        "header is complete, and nothing else is read."
+    )
+    st.warning(said.format(**{**file._asdict(), "name": code(shorten(file.name))}), icon=":material/content_cut:")
+
+
+def show_details(brought: Brought) -> None:
+    """Show data types, what all names begin with, and the fields that no shape tells."""
+    found, config, by_names = brought.comparison, brought.comparison.subject.config, "tie_word_embeddings"
     dtypes = " · ".join(f"{dtype} {count:,}" for dtype, count in found.dtypes.items())
     lines = [_("Data types: {dtypes}").format(dtypes=dtypes)]
     if found.wrapper:
         lines.append(_("All names begin with {prefix}, which is left out.").format(prefix=code(shorten(found.wrapper))))
-    config, by_names = found.subject.config, "tie_word_embeddings"
     if by_names in brought.guessed:
         said = _(
             "{field} is guessed to be false, because the file has a decoder of its own; in files of older releases it "
@@ -95,7 +78,8 @@ def show_brought(brought: Brought) -> None:
     st.caption("  \n".join(lines))
 
 
-def _show_verdict(brought: Brought) -> None:
+def show_verdict(brought: Brought) -> None:
+    """Say whether a checkpoint is the model, has all of it, or does not fit."""
     found = brought.comparison
     names = {"name": code(brought.name), "architecture": _described(found.subject)}
     if found.agrees:
@@ -121,7 +105,8 @@ def _described(subject: Subject) -> str:
     return subject.architecture if subject.add_pooling_layer else f"{subject.architecture} ({_('without pooler')})"
 
 
-def _show_groups(found: Matching) -> None:
+def show_groups(found: Matching) -> None:
+    """Show the groups of tensors that lead from our count to the file's own."""
     bold = "**{}**".format
     ours = bold(_("{architecture} has").format(architecture=found.subject.architecture))
     tensors, numbers = bold(f"{found.tensors:,}"), bold(f"{found.numbers:,}")
@@ -158,12 +143,12 @@ def _full_name(one: Matched) -> str:
     return one.entry.name if one.entry else one.name
 
 
-def _metric(label: str, count: int) -> None:
+def show_figure(label: str, count: int) -> None:
     value = f"{count:,}"
     st.metric(label, value, width=metric_width(130, value, label))
 
 
-def _offer(subject: Subject, item: WrittenModel) -> None:
+def offer(subject: Subject, item: WrittenModel) -> None:
     """Draw the button that copies the model to the sidebar."""
     kind = type(subject.config)
     changed = [field for field, value in subject.config.shared().items() if value != getattr(kind, field)]

@@ -114,6 +114,12 @@ class Comparison(NamedTuple):
         return None
 
 
+def models_of_link(choice: Choice) -> tuple[list[WrittenModel | WrittenFound], list[Wrong]]:
+    """The models that the link says, or the default comparison, and what is wrong in the rest of the text."""
+    text = st.session_state[MODELS.name]
+    return read(text, type(choice.config)) if text.strip() else ([*begin(choice)], [])
+
+
 def begin(choice: Choice) -> list[WrittenModel]:
     """The default comparison: the present model with its preset.
 
@@ -125,44 +131,17 @@ def begin(choice: Choice) -> list[WrittenModel]:
     return [present, WrittenModel(_BASE if choice.preset == _LARGE else _LARGE)]
 
 
-def choose(choice: Choice) -> Comparison:
-    """Draw the controls and return their values; impossible models are named and left out.
-
-    ``choose_text`` draws the text of the comparison and must run before.
-    """
-    present = choice.subject
-    text = st.session_state["models"]
-    items, wrong = read(text, type(present.config)) if text.strip() else ([*begin(choice)], [])
-    with st.container(horizontal=True, vertical_alignment="center"):
-        shown = VIEW.show()
-        with st.popover(_("Models"), icon=":material/list:"):
-            _choose_items(items, item_of(present, choice.preset))
-        with st.popover("config.json", icon=":material/data_object:"):
-            _paste(items)
-    _show_pairs()
-    found_models.discover([item for item in items if isinstance(item, WrittenFound)])
-    models, impossible = _build(items, present)
-    _show_wrong([*wrong, *impossible], [model.item for model in models])
-    order = "chosen"
-    with st.container(horizontal=True, vertical_alignment="bottom"):
-        glance = {"label": _("Sort by"), "width": 300} if shown == "glance" else {}
-        offered = GLANCE if glance else tuple(QUANTITIES)
-        measure = COMPARE_BY.show(
-            offered,
-            help="  \n".join(f"**{COMPARE_BY.word(name)}**: {_(QUANTITIES[name].meaning)}" for name in offered),
-            **glance,
-        )
-        if glance:
-            order = ORDER.show()
-        batch = _choose_batch([one.subject for one in models], present, shown)
-        if shown == "differences" and len(models) > 1:
-            _choose_explained(models)
-    return Comparison(shown, models, batch, measure, order)
+def choose_measure(shown: str) -> str:
+    """Draw the quantity, or what the models at a glance are sorted by."""
+    glance = {"label": _("Sort by"), "width": 300} if shown == "glance" else {}
+    offered = GLANCE if glance else tuple(QUANTITIES)
+    words = "  \n".join(f"**{COMPARE_BY.word(name)}**: {_(QUANTITIES[name].meaning)}" for name in offered)
+    return COMPARE_BY.show(offered, help=words, **glance)
 
 
-def _choose_batch(models: Sequence[Subject | FoundModel], present: Subject, shown: str) -> Batch:
+def choose_common_batch(models: Sequence[Compared], present: Subject, shown: str) -> Batch:
     """Draw the batch; it is limited to what all models can take whose limits are known."""
-    configs = [subject.config for subject in models if isinstance(subject, Subject)]
+    configs = [one.subject.config for one in models if isinstance(one.subject, Subject)]
     if models and not configs and shown != "scatter":
         return Batch(BATCH_SIZE.show_within(1, _MOST), SEQUENCE_LENGTH.show_within(1, _MOST))
     configs = configs or [present.config]
@@ -171,13 +150,7 @@ def _choose_batch(models: Sequence[Subject | FoundModel], present: Subject, show
     return choose_batch(min(configs, key=lambda config: config.longest), sidebar=False)
 
 
-def choose_text(choice: Choice) -> None:
-    """Draw the field with the comparison as it is written in the link."""
-    said = _("Models separated by spaces. A model is a preset, or {present}, with ~field-value for each change.")
-    MODELS.show(placeholder=write(begin(choice)), help=said.format(present=PRESENT))
-
-
-def _choose_items(items: Sequence[WrittenModel | WrittenFound], pin: WrittenModel) -> None:
+def choose_models(items: Sequence[WrittenModel | WrittenFound], choice: Choice) -> None:
     """Draw the list of models, for adding and removing some."""
     written = list(map(str, items))
     names = dict(zip(written, names_of(items), strict=True))
@@ -195,6 +168,7 @@ def _choose_items(items: Sequence[WrittenModel | WrittenFound], pin: WrittenMode
         args=(key, options),
     )
     said = _("It stays in the comparison as it is now, while the sidebar changes.")
+    pin = item_of(choice.subject, choice.preset)
     _add_button(_("Pin the current model"), items, pin, icon=":material/keep:", help=said)
     other = found_models.choose()
     _add_button(_("Add {model}").format(model=other.cls), items, other, icon=":material/add:")
@@ -205,7 +179,7 @@ def _take_chosen(key: str, options: Sequence[str]) -> None:
     change({"models": " ".join(item for item in st.session_state[key] if item in options)})
 
 
-def _paste(items: Sequence[WrittenModel | WrittenFound]) -> None:
+def paste(items: Sequence[WrittenModel | WrittenFound]) -> None:
     """Draw the field for a config.json, and the problems of its text."""
     text = st.text_area(_("Paste a config.json of Hugging Face"), key="config_json", height=220)
     if not text.strip():
@@ -244,7 +218,7 @@ def _add_button(
     st.button(label, on_click=change, args=({"models": more},), disabled=full, **look)
 
 
-def _show_pairs() -> None:
+def show_pairs() -> None:
     """Draw a button for each instructive comparison, and the lesson of the chosen one."""
     present = st.session_state["models"]
     with st.container(horizontal=True, gap="xsmall", key="pairs"):
@@ -264,7 +238,8 @@ def _take_pair(key: str) -> None:
     change({"models": pair.models, **({VIEW.name: pair.view} if pair.view else {})})
 
 
-def _build(items: Sequence[WrittenModel | WrittenFound], present: Subject) -> tuple[list[Compared], list[Wrong]]:
+def build(items: Sequence[WrittenModel | WrittenFound], present: Subject) -> tuple[list[Compared], list[Wrong]]:
+    """The models, and what is wrong with those that are not possible."""
     models, wrong = [], []
     for item, name in zip(items, names_of(items), strict=True):
         try:
@@ -276,17 +251,17 @@ def _build(items: Sequence[WrittenModel | WrittenFound], present: Subject) -> tu
     return models, wrong
 
 
-def _show_wrong(wrong: Sequence[Wrong], right: Sequence[WrittenModel | WrittenFound]) -> None:
-    if not wrong:
-        return
+def show_wrong(wrong: Sequence[Wrong], models: Sequence[Compared]) -> None:
+    """Name what is left out of the comparison, and why, with a button that keeps the other models alone."""
     with st.container(border=True, key="left_out"):
         for model, problem in wrong:
             # st.text, because it quotes the link, which must not be read as Markdown.
             st.text(_("{model} is left out: {why}").format(model=model, why=sentence(problem, str)))
-        st.button(_("Remove it from the link"), on_click=change, args=({"models": write(right)},))
+        right = write([model.item for model in models])
+        st.button(_("Remove it from the link"), on_click=change, args=({"models": right},))
 
 
-def _choose_explained(models: Sequence[Compared]) -> None:
+def choose_explained(models: Sequence[Compared]) -> None:
     """Draw the choice of the model whose difference is explained, and the button that makes it the baseline."""
     if len(models) > 2:
         others = [str(model.item) for model in models[1:]]

@@ -1,7 +1,6 @@
 """Differences on the Compare page: one model's figure explained from another's, as a sum, as bars, and step by step."""
 
 import re
-from collections.abc import Sequence
 from itertools import accumulate, pairwise
 
 import streamlit as st
@@ -18,7 +17,6 @@ from pages.ui.compare.comparison import Comparison, explained
 from pages.ui.controls import show_problem
 from pages.ui.formulas import aligned
 from pages.ui.i18n import _, listed
-from pages.ui.metrics import show_metric
 from pages.ui.numbers import text_width
 from pages.ui.present import presenting
 from pages.ui.quantity_words import title_of
@@ -29,41 +27,26 @@ _HEIGHT, _LOW = 270, 170  # pixels for all bars together, unless labels become u
 _TERMS = 66  # digits and letters of a sum that fit on a line beside sidebar and figure at 1280 pixels
 
 
-def show_differences(comparison: Comparison) -> None:
-    """Show the difference between two models as a sum, as bars and as a table, then the differences of all models."""
-    models, quantity = comparison.models, comparison.quantity
-    if len(models) < 2:
-        st.info(_("A difference needs two models: choose another one under Models."))
-        return
-    first, other = models[0], explained(models)
+def difference(comparison: Comparison) -> Explanation | None:
+    """The difference of the explained model from the first; None, and why on the page, if it is not known."""
+    first, other = comparison.models[0], explained(comparison.models)
     try:
-        found = explain(comparison.case(first), comparison.case(other), comparison.measure)
+        return explain(comparison.case(first), comparison.case(other), comparison.measure)
     except InputError as error:
         show_problem(error.problem)
-        return
-    phrases = [_phrase(part) for part in found.parts]
-    names = f"**{other.name} − {first.name}**"
-    st.markdown(_("{name}: {what}").format(name=names, what=title_of(quantity)))
-    with st.container(horizontal=True, vertical_alignment="center"):
-        value, share = signed(found.difference), relative(found)
-        show_metric(_("Difference"), value, share, least=230, label_visibility="collapsed")
-        st.latex(_sum_latex(found, phrases), width="content")
-    show_parts(comparison, found)
+        return None
+
+
+def how_found(comparison: Comparison, found: Explanation) -> str:
+    """How the parts of a difference were found, in a sentence."""
     if not found.by_part:
-        said = _(
+        return _(
             "The fields are changed one after another, in this order, with a count after each, so "
             "that the parts add up to the difference. Another order would give different parts."
         )
-    elif comparison.measure == "parameters":
-        said = _("These models have no configuration in common, so what each part has is compared.")
-    else:
-        said = _("These models have no configuration in common, and it is not known which part this comes from.")
-    st.caption(said)
-    if presenting():
-        return
-    _show_steps(comparison, found, phrases)
-    if len(models) > 2:
-        _show_all(comparison)
+    if comparison.measure == "parameters":
+        return _("These models have no configuration in common, so what each part has is compared.")
+    return _("These models have no configuration in common, and it is not known which part this comes from.")
 
 
 def show_parts(comparison: Comparison, found: Explanation) -> None:
@@ -90,20 +73,18 @@ def show_parts(comparison: Comparison, found: Explanation) -> None:
     )
 
 
-def _show_steps(comparison: Comparison, found: Explanation, phrases: Sequence[str]) -> None:
+def show_steps(comparison: Comparison, found: Explanation) -> None:
     """Show the sum as a table, with the fields to change in the sidebar to check each line."""
     first, other = comparison.models[0], explained(comparison.models)
-    steps = [
-        (phrase, _assignments(part), signed(part.difference), f"{part.total:,}")
-        for phrase, part in zip(phrases, found.parts, strict=True)
-    ]
+    steps = [(_phrase(part), _assignments(part), signed(part.difference), f"{part.total:,}") for part in found.parts]
     end = (f"**{other.name}**", "", f"**{signed(found.difference)}**", f"**{found.after:,}**")
     titles = (_("Step"), _("Changed"), _("Difference"), _("Running total"))
     rows = [(first.name, "", "", f"{found.before:,}"), *steps, end]
     show_rows(titles, rows, _("The difference, step by step"))
 
 
-def _show_all(comparison: Comparison) -> None:
+def show_all(comparison: Comparison) -> None:
+    """Show the difference of each model from the first."""
     first, *others = comparison.models
     st.markdown(_("**All models, compared to {first}**").format(first=first.name))
     rows = []
@@ -139,13 +120,14 @@ def _label(comparison: Comparison, difference: int) -> str:
     return f"{signed(difference)}  ·  {short}"
 
 
-def _sum_latex(found: Explanation, phrases: Sequence[str]) -> str:
+def sum_latex(found: Explanation) -> str:
     """LaTeX for the difference as a sum, with words under each term."""
     lines = [f"& {latex_number(found.after)} - {latex_number(found.before)}"]
     width: float = _TERMS
-    for phrase, part in zip(phrases, found.parts, strict=True):
+    for part in found.parts:
         if not part.difference:
             continue
+        phrase = _phrase(part)
         sign = "-" if part.difference < 0 else "+"
         needed = max(1.2 * len(signed(part.difference)), 0.72 * text_width(phrase)) + 2
         if width + needed > _TERMS:

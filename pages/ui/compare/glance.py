@@ -19,18 +19,13 @@ from pages.ui.compare.comparison import GLANCE, Compared, Comparison
 from pages.ui.export.shown import draw_chart
 from pages.ui.i18n import _
 from pages.ui.numbers import percent, short
-from pages.ui.present import presenting
 from pages.ui.sidebar import Choice
 from pages.ui.tables import show_rows
 from pages.ui.theme import appearance
 
 
-def show_glance(comparison: Comparison, choice: Choice) -> None:
-    """Show the models of a comparison as rows of bars, and as a table of links with exact figures."""
-    draw_models(comparison, choice)
-    if presenting():
-        return
-    st.caption(_("A click opens a model; the names in the table are links."))
+def show_links(comparison: Comparison, choice: Choice) -> None:
+    """Show the models as a table of links with exact figures."""
     rows = [
         (f"[{one.name}]({_link(one, choice)})", _family(one), *(cell.exact for cell in cells_of(comparison, one)))
         for one in in_order(comparison)

@@ -1,14 +1,11 @@
 """Compute over the sequence length, and the lengths at which one part overtakes others."""
 
-from fractions import Fraction
-
-import streamlit as st
+from collections.abc import Iterable
 
 from bertcalc.charts.length_chart import length_areas, length_frame
 from bertcalc.compute.flop_formulas import crossover, value
 from bertcalc.compute.flops import PARTS, Part
 from bertcalc.digits import fixed, latex
-from bertcalc.formula import Formula
 from bertcalc.text import N_
 from pages.ui.batch import SEQUENCE_LENGTH
 from pages.ui.compute.count import Count, part_costs
@@ -23,26 +20,26 @@ _OVERTAKEN: dict[tuple[Part, ...], str] = {
 }
 
 
-def _crossing_formula(count: Count, formula: Formula, length: Fraction) -> str:
-    """LaTeX for the length of a crossing: letters, numbers, result."""
-    result = latex(fixed(length, 0 if length.denominator == 1 else 1))
-    return "S = " + " = ".join(dict.fromkeys([*count.written(formula), result]))
+def crossings(count: Count) -> dict[str, float]:
+    """The lengths at which scores and context overtake other parts, each by its sentence, with the formula."""
+    found = {}
+    for parts, sentence in _OVERTAKEN.items():
+        formula = crossover(count.letters, count.convention, parts)
+        if formula and (length := value(formula, count.choice.config, **count.sizes)) > 0:
+            result = latex(fixed(length, 0 if length.denominator == 1 else 1))
+            sides = dict.fromkeys(["S", *count.written(formula), result])
+            found[f"{_(sentence)} ${' = '.join(sides)}$"] = float(length)
+    return found
 
 
-def show_lengths(count: Count, look: str) -> None:
-    """Show each part's share over the sequence length, and where scores and context overtake other parts."""
+def show_lengths(count: Count, crossed: Iterable[float], look: str) -> None:
+    """Show each part's share over the sequence length, with marks at the present, the longest and the crossed ones."""
     config = count.choice.config
     marks: list[tuple[float, str]] = [
         (count.call.sequence_length, "S ="),
         (config.longest, "max_position_embeddings =" if config.longest == config.max_position_embeddings else "S ≤"),
+        *((length, _("crossover")) for length in crossed),
     ]
-    crossings = []
-    for parts, sentence in _OVERTAKEN.items():
-        formula = crossover(count.letters, count.convention, parts)
-        if formula and (length := value(formula, config, **count.sizes)) > 0:
-            crossings.append(f"{_(sentence)} ${_crossing_formula(count, formula, length)}$")
-            marks.append((float(length), _("crossover")))
-    st.markdown("\n\n".join(crossings))
     # Twice the largest mark, but a distant crossover does not stretch the axis without limit.
     longest = round(max(2 * min(length, _LONGEST) for length, _text in marks))
     first = min(_SHORTEST, config.longest, count.call.sequence_length)

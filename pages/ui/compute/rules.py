@@ -5,7 +5,7 @@ from collections.abc import Iterable
 import streamlit as st
 
 from bertcalc.charts.colors import INK
-from bertcalc.compute.conventions import PUBLISHED, RULES
+from bertcalc.compute.conventions import PUBLISHED, RULES, PublishedRule
 from bertcalc.compute.flop_formulas import letters, rule_formulas
 from bertcalc.compute.flops import ELEMENT_COSTS, PYTORCH, tokens, total
 from bertcalc.digits import brief
@@ -22,36 +22,41 @@ from pages.ui.tables import show_rows
 RULE = Select("rule", N_("Convention"), RULES, row=True, label_visibility="collapsed")
 
 
-def show_rules(count: Count, look: str) -> None:
-    """Show the counts of other conventions for the same model and batch, one of them with its formula."""
-    subject, call = count.choice.subject, count.call
-    steps = run(subject, call)
-    sequences = tokens(steps) // call.sequence_length
+def show_rules(count: Count) -> None:
+    """Show the counts of other conventions for the same model and batch."""
+    steps = run(count.choice.subject, count.call)
+    sequences = tokens(steps) // count.call.sequence_length
     phases = {"forward": _("forward"), "training": _("training")}
     rows = []
     for rule in RULES.values():
         ours = total(steps, PYTORCH, rule.phase)
-        theirs = rule.flops(subject.config, sequences, call.sequence_length, steps)
+        theirs = rule.flops(count.choice.config, sequences, count.call.sequence_length, steps)
         name, why = listed([f"**{rule.name}**", phases[rule.phase]]), f":small[{_(rule.difference)}]"
         rows.append((name, f"{round(theirs):,}", signed_percent(theirs / ours - 1), why))
     titles = (_("Convention"), _("FLOPs"), _("Against PyTorch"), _("What makes the difference"))
     show_rows(titles, rows, _("What other conventions give"))
-    chosen = RULE.show()
-    rule = RULES[chosen]
-    symbolic = letters(subject, cross=attends(subject, call))
-    starts = (rf"\text{{{rule.name}}} &= ", r"\Delta &= ")
+
+
+def rule_latex(count: Count, rule: PublishedRule, look: str) -> str:
+    """LaTeX for a convention's count, and for what PyTorch counts in addition."""
+    subject = count.choice.subject
+    formulas = rule_formulas(letters(subject, cross=attends(subject, count.call)), rule)
     lines = []
-    for start, terms in zip(starts, rule_formulas(symbolic, rule), strict=True):
+    for start, terms in zip((rf"\text{{{rule.name}}} &= ", r"\Delta &= "), formulas, strict=True):
         lines += colored_sum(start, [(term.latex(), INK[look]) for term in terms])
-    st.latex(aligned(lines))
-    said = [_("Δ: what PyTorch counts in addition. Source: {source}").format(source=rule.source)]
-    published = _("Published for {preset}, batch {batch:,}, sequence {length:,}: {figure} {unit}; here {ours}")
+    return aligned(lines)
+
+
+def published(rule: PublishedRule) -> list[str]:
+    """The counts that were published by a convention, beside ours, each as a sentence."""
+    said = _("Published for {preset}, batch {batch:,}, sequence {length:,}: {figure} {unit}; here {ours}")
+    found = []
     for one in PUBLISHED:
-        if one.rule == chosen:
+        if one.rule == rule.name:
             sizes = {"preset": one.preset, "batch": one.batch_size, "length": one.sequence_length}
             figures = {"figure": f"{one.figure:,}", "unit": one.unit, "ours": brief(one.ours())}
-            said.append(published.format(**sizes, **figures))
-    st.caption("  \n".join(said))
+            found.append(said.format(**sizes, **figures))
+    return found
 
 
 def show_element_costs(steps: Iterable[Step]) -> None:

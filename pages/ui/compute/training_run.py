@@ -132,7 +132,6 @@ def show_plan(plan: TrainingRun) -> None:
 
 def show_runs(plan: TrainingRun, convention: Convention) -> None:
     """Show published pre-training runs beside the times that the formula gives for them."""
-    st.markdown(_("**Published runs**"))
     said = _("{remark}. {source}")
     rows = [
         (

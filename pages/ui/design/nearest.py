@@ -1,5 +1,6 @@
-"""The controls and the results of the Design page."""
+"""The controls of the Design page, and the nearest models in a table and as a chart."""
 
+from collections.abc import Sequence
 from fractions import Fraction
 from functools import lru_cache, partial
 from math import floor
@@ -9,24 +10,18 @@ import streamlit as st
 
 from bertcalc.charts.nearest_chart import designs_frame, near_budget
 from bertcalc.config import Config, Problem
-from bertcalc.digits import fixed, signed_count, size
+from bertcalc.digits import fixed, signed_count
 from bertcalc.explore.design import HEAD_SIZES, MULTIPLES, RATIOS, Budget, Constraints, Design, Result, search
 from bertcalc.explore.quantities import QUANTITIES, Case
-from bertcalc.memory.plan import Plan
 from bertcalc.presets import DEFAULT_PRESET, PRESETS
 from bertcalc.problem import InputError
 from bertcalc.text import N_
 from bertcalc.typed import LONGEST, Typed, typed
-from pages.ui.batch import choose_batch
-from pages.ui.controls import Fold, Number, Reason, Select, Switch, Text, change, show_problem
+from pages.ui.controls import Fold, Number, Reason, Select, Switch, Text, show_problem
 from pages.ui.export.shown import draw_chart
-from pages.ui.i18n import _, in_a_row, listed
-from pages.ui.memory.run import TRAINING_DTYPE
+from pages.ui.i18n import _, listed
 from pages.ui.numbers import counted, short, signed_percent, unbroken
-from pages.ui.present import presenting
 from pages.ui.quantity_words import reason, title_of
-from pages.ui.sidebar import Choice
-from pages.ui.tables import show_table
 
 # The quantity of each kind of budget.
 KINDS = {"parameters": "parameters", "FLOPs": "forward", "memory": "training_memory"}
@@ -89,20 +84,8 @@ class BudgetQuestion(NamedTuple):
         return counted(value, QUANTITIES[self.budget.quantity].unit)
 
 
-def choose_question(choice: Choice) -> BudgetQuestion:
-    """Draw the controls of the budget and the batch, and return their values."""
-    with st.container(horizontal=True, vertical_alignment="bottom"):
-        name = BUDGET_OF.show()
-        text = TARGETS[name].show()
-        batch = choose_batch(choice.config)
-        said = _("Training memory: weights, gradients, AdamW's states, and the activations of eager attention.")
-        precision = TRAINING_DTYPE.show(help=said, width=145)
-    budget = Budget(KINDS[name], _amount(name, text))
-    return BudgetQuestion(Case(choice.subject, *batch, Plan(precision=precision)), budget, TARGETS[name].name)
-
-
-def _amount(name: str, text: str) -> int:
-    """The typed amount in whole units; if it is invalid, the last valid one, with a message."""
+def amount_of(name: str, text: str) -> int:
+    """The typed amount of a kind of budget, in whole units; if it is invalid, the last valid one, with a message."""
     field = TARGETS[name].name
     last = f"last {field}"
     try:
@@ -142,6 +125,7 @@ _SEARCHED = {
 
 
 def answer(question: BudgetQuestion, constraints: Constraints) -> Result:
+    """The nearest designs."""
     return _found(question.case.replace(**_SEARCHED), question.budget, constraints)
 
 
@@ -150,28 +134,13 @@ def _found(case: Case, budget: Budget, constraints: Constraints) -> Result:
     return search(case, budget, constraints, DRAWN)
 
 
-def show_result(question: BudgetQuestion, result: Result, config: Config) -> None:
-    """Show the nearest designs: distance to the budget, sizes, and a button that takes the model."""
-    budget = question.budget
-    if not result.possible(budget):
-        show_problem(_impossible(question, result))
-    within = budget.is_limit and result.possible(budget)
-    heading = _("Within {exact}, which is {size}") if within else _("Nearest to {amount}")
-    amount = question.said(budget.amount)
-    st.markdown(f"## {heading.format(exact=amount, amount=amount, size=size(budget.amount))}")
-    shown = result.designs[: FEW if presenting() else LISTED]
-    # Each button stands beside the row of its model: style.css makes both equally high.
-    with st.container(horizontal=True, gap="xsmall", key="designs"):
-        with st.container(width="content", key="designs-take"):
-            for rank, design in enumerate(shown, 1):
-                # The shortcut is shown beside the label, which numbers the rows.
-                st.button(_("Use"), key=f"take {rank}", shortcut=f"{rank}", on_click=change, args=(design.fields,))
-        show_table(_columns(question, shown, config), _("The nearest models, with their distance to the budget"))
-    for why in filter(None, dict.fromkeys(reason(name, question.case) for name in _NAMES)):
-        st.caption(_("– for {models}: {why}").format(models=question.case.subject.architecture, why=why))
+def unknown(question: BudgetQuestion) -> list[str]:
+    """Why quantities of these models are not known, each reason once."""
+    return list(filter(None, dict.fromkeys(reason(name, question.case) for name in _NAMES)))
 
 
-def _impossible(question: BudgetQuestion, result: Result) -> Problem:
+def impossible(question: BudgetQuestion, result: Result) -> Problem:
+    """The problem of a budget that no model meets, with the nearest one as remedy."""
     amount, ends = question.budget.amount, (result.smallest, result.largest)
     nearest = result.smallest if amount < result.smallest.value else result.largest
     message = N_(
@@ -186,11 +155,12 @@ def _impossible(question: BudgetQuestion, result: Result) -> Problem:
     return Problem(question.field, amount, message, values, ({question.field: f"{nearest.value:,}"},))
 
 
-def _columns(question: BudgetQuestion, designs: tuple[Design, ...], config: Config) -> dict[str, list[str]]:
+def columns(question: BudgetQuestion, designs: Sequence[Design], config: Config) -> dict[str, list[str]]:
+    """Each design in a row: its sizes, what it has, and its distance to the budget; the present model has a tick."""
     budget = question.budget
     names = {quantity: _(name) for quantity, name in _NAMES.items()}
     distances = [one.value - budget.amount for one in designs]
-    columns = {
+    cells = {
         "": [
             f"**{rank} ✓**" if one.fields.items() <= config.shared().items() else f"{rank}"
             for rank, one in enumerate(designs, 1)
@@ -208,8 +178,8 @@ def _columns(question: BudgetQuestion, designs: tuple[Design, ...], config: Conf
     for quantity, name in names.items():
         found = [_value(quantity, case) for case in cases]
         unit = QUANTITIES[quantity].unit
-        columns[name] = ["–" if value is None else unbroken(short(value, unit)) for value in found]
-    return columns
+        cells[name] = ["–" if value is None else unbroken(short(value, unit)) for value in found]
+    return cells
 
 
 @lru_cache(maxsize=4096)
@@ -219,26 +189,6 @@ def _value(quantity: str, case: Case) -> int | None:
 
 def _share(distance: int, amount: int) -> str:
     return unbroken(signed_percent(Fraction(distance, amount))) if amount else "–"
-
-
-def show_space(question: BudgetQuestion, constraints: Constraints, result: Result) -> None:
-    """Show how many models were searched, and typical values of the ratio H/L."""
-    subject = question.case.subject
-    searched = _(
-        "{candidates} candidates ({architecture}, vocab_size {vocab_size}), from {smallest} to "
-        "{largest}: these are the closest."
-    ).format(
-        candidates=f"{result.candidates:,}",
-        architecture=subject.architecture,
-        vocab_size=f"{constraints.vocabulary(subject.config.vocab_size):,}",
-        smallest=question.said(result.smallest.value),
-        largest=question.said(result.largest.value),
-    )
-    ratio = _(
-        "H/L is 64 for bert-base, 42.7 for bert-large; within wide limits the loss depends little on it "
-        "(Kaplan et al. 2020, arXiv:2001.08361)."
-    )
-    st.caption(in_a_row([searched, ratio]))
 
 
 def show_chart(question: BudgetQuestion, result: Result, look: str) -> None:

@@ -13,11 +13,10 @@ from bertcalc.families import family_of
 from bertcalc.presets import PRESETS
 from bertcalc.subject import Subject
 from bertcalc.text import N_, code, shorten
-from pages.ui.controls import Reason, Text, sentence, set_values, show_problem
+from pages.ui.controls import Reason, Text, sentence, set_values
 from pages.ui.diagnosis.cause_words import causes, describe, part_in_layers
 from pages.ui.i18n import _, listed
 from pages.ui.model import take_preset
-from pages.ui.present import presenting
 from pages.ui.tables import show_rows
 
 # The count that most people write down first.
@@ -96,51 +95,41 @@ COUNT = Text(
 )
 
 
-def show_terms(subject: Subject) -> None:
-    """Ask for a count, and check each line."""
-    text = _choose_terms()
-    if found := terms.problem(text):
-        show_problem(found)
-    (show_in_short if presenting() else show_report)(subject, text)
+def report_on(subject: Subject, text: str) -> TermsReport:
+    """The verdict on each line of a typed count."""
+    return terms.check(subject.model(), subject.config, terms.read(text, subject.config))
 
 
-def show_report(subject: Subject, text: str) -> None:
-    """Show the verdict on each line of a count, and the way from its sum to the right one."""
-    report = terms.check(subject.model(), subject.config, terms.read(text, subject.config))
-    if not report.verdicts:
-        st.info(_("Write one line for each term, such as attention = L * 4 * H * H."))
-        return
-    known = Known(subject, report.right)
-    titles = (_("Term"), _("Value"), _("Verdict"), _("What is wrong, and by how much"))
-    rows = [(_name(one), _value(one), _verdict(one), _miscounts(one, known)) for one in report.verdicts]
-    show_rows(titles, rows, _("Each term with its verdict"))
-    if report.right:
-        _show_corrections(report, known)
-
-
-def show_in_short(subject: Subject, text: str) -> None:
-    """Show the report for a projector: two short tables side by side."""
-    report = terms.check(subject.model(), subject.config, terms.read(text, subject.config))
-    lines, sums = st.columns([0.54, 0.46], gap="medium")
-    with lines:
-        rows = [(code(shorten(verdict.line.text)), _verdict(verdict)) for verdict in report.verdicts]
-        show_rows((_("Term"), _("Verdict")), rows, _("Each term with its verdict"))
-    if report.right:
-        with sums:
-            _show_corrections(report, Known(subject, report.right))
-
-
-def _choose_terms() -> str:
+def show_examples() -> None:
+    """Draw a button for each published hand count, which takes its model, too."""
     with st.container(horizontal=True, vertical_alignment="center"):
         for name in EXAMPLES:
             st.button(_(name), key=f"example {name}", on_click=_take_example, args=(name,))
-    return COUNT.show(height=110 if presenting() else 130)
 
 
 def _take_example(name: str) -> None:
     example = EXAMPLES[name]
     set_values({"terms": example.terms})
     take_preset(example.preset, architecture=family_of(PRESETS[example.preset].config).base.name, **example.changes)
+
+
+def show_verdicts(subject: Subject, report: TermsReport) -> None:
+    """Show the verdict on each line of a count, and its mistakes."""
+    known = Known(subject, report.right)
+    titles = (_("Term"), _("Value"), _("Verdict"), _("What is wrong, and by how much"))
+    rows = [(_name(one), _value(one), _verdict(one), _miscounts(one, known)) for one in report.verdicts]
+    show_rows(titles, rows, _("Each term with its verdict"))
+
+
+def show_in_short(subject: Subject, text: str) -> None:
+    """Show the report for a projector: two short tables side by side."""
+    report = report_on(subject, text)
+    lines, sums = st.columns([0.54, 0.46], gap="medium")
+    with lines:
+        rows = [(code(shorten(verdict.line.text)), _verdict(verdict)) for verdict in report.verdicts]
+        show_rows((_("Term"), _("Verdict")), rows, _("Each term with its verdict"))
+    with sums:
+        show_corrections(subject, report)
 
 
 def _name(verdict: LineVerdict) -> str:
@@ -185,8 +174,10 @@ def _miscounts(verdict: LineVerdict, known: Known) -> str:
 _MOST_ALSO = 2  # other parts with the same count that are named
 
 
-def _show_corrections(report: TermsReport, known: Known) -> None:
-    """Show a table from the typed sum to the right one: the corrections of each line, and the gaps."""
+def show_corrections(subject: Subject, report: TermsReport) -> None:
+    """Show a table from the typed sum to the right one, if any term counts parameters: corrections, and gaps."""
+    if not report.right:
+        return
     rows: list[tuple[str, int]] = []
     for verdict in report.verdicts:
         if verdict.counted and verdict.line.value is not None and (lack := verdict.counted.right - verdict.line.value):
@@ -202,7 +193,7 @@ def _show_corrections(report: TermsReport, known: Known) -> None:
         )
         return
     first = (_("the sum of the terms"), f"{int(report.typed):,}")
-    last = (f"**{describe(known)}**", f"**{report.right:,}**")
+    last = (f"**{describe(Known(subject, report.right))}**", f"**{report.right:,}**")
     title = _("From this sum to the right one")
     show_rows((title, _("Parameters")), [first, *((said, signed_count(amount)) for said, amount in rows), last], title)
 

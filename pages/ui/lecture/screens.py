@@ -1,6 +1,6 @@
-"""The Lecture page: the choice of a lecture and a screen, and what is on the screen."""
+"""The Lecture page: the choice of a lecture and a screen, the speaker's notes, and the live parts of a screen."""
 
-from collections.abc import Callable, Collection
+from collections.abc import Callable, Collection, Mapping, Sequence
 from difflib import get_close_matches
 from functools import lru_cache
 from pathlib import Path
@@ -17,14 +17,14 @@ from pages.ui.component import component
 from pages.ui.controls import Text, sentence, set_values
 from pages.ui.i18n import _, in_context, translator
 from pages.ui.lecture import screen_files
-from pages.ui.lecture.screen_parts import PARTS, VOCABULARY, draw_place, place, values
-from pages.ui.sidebar import Choice, show_only
+from pages.ui.lecture.screen_parts import PARTS, VOCABULARY, values
+from pages.ui.sidebar import Choice
 from pages.ui.theme import colors
 
 Fill = Callable[[str], str]
 # The speaker's notes have a window of their own, which follows the lecture in the same browser.
-_NOTES_BUTTON = component("bertcalc_notes_button", "lecture/notes.css", "dom.js", "lecture/notes_button.js")
-_NOTES = component("bertcalc_notes", "lecture/notes.css", "dom.js", "lecture/notes.js")
+NOTES_BUTTON = component("bertcalc_notes_button", "lecture/notes.css", "dom.js", "lecture/notes_button.js")
+NOTES = component("bertcalc_notes", "lecture/notes.css", "dom.js", "lecture/notes.js")
 
 
 def where(page: str) -> tuple[str, str]:
@@ -106,42 +106,35 @@ def filler(choice: Choice) -> Fill:
     return lambda text: translate(text).format(**numbers)
 
 
-def choose_screen(lecture: Lecture, row: DeltaGenerator, fill: Fill) -> Screen:
-    """Draw Previous, the screens by title, Next, the notes, and the way out; return the chosen screen."""
-    order = [screen.name for screen in lecture.screens]
-    with st.container(key="lecture-state"):
-        asked = screen_files.SCREEN.show()
-        speaking = not screen_files.NOTES.show()
-    screen, exact = _find(lecture, asked)
-    if not exact:
-        _say_nearest(asked, screen.name)
-    name, at = screen.name, lecture.screens.index(screen)
-    titles = [f"{number} / {len(order)} · {fill(one.title)}" for number, one in enumerate(lecture.screens, 1)]
-    last = at + 1 == len(order)
-    after = _("The last screen") if last else _("Next: {title}").format(title=titles[at + 1])
-    said = {"name": name, "title": titles[at], "notes": fill(screen.notes), "after": after}
-    st.session_state["jump"] = name
-    with row:
-        if not speaking:
-            _NOTES(key="notes-page", data={"said": said})
-            st.button(_("To the screen"), on_click=set_values, args=({"notes": False},))
-            return screen
-        stepping.button(in_context("screen", "Previous"), "screen", -1, end=at == 0)
-        st.selectbox(
-            _("Screen"),
-            order,
-            key="jump",
-            format_func=dict(zip(order, titles, strict=True)).__getitem__,
-            on_change=_jump,
-            args=(order,),
-            width=400,
-            label_visibility="collapsed",
-        )
-        stepping.button(in_context("screen", "Next"), "screen", 1, end=last)
-        _NOTES_BUTTON(key="notes-button", data={"label": _("Notes"), "said": said})
-        st.page_link("parameters.py", label=_("Leave"), icon=":material/close_fullscreen:")
-    stepping.listen("screen", order, name)
-    return screen
+def titles_of(lecture: Lecture, fill: Fill) -> dict[str, str]:
+    """The numbered title of each screen, by its name."""
+    count = len(lecture.screens)
+    return {one.name: f"{number} / {count} · {fill(one.title)}" for number, one in enumerate(lecture.screens, 1)}
+
+
+def said_of(screen: Screen, titles: Mapping[str, str], fill: Fill) -> dict[str, dict[str, str]]:
+    """What the speaker's window says: the screen's title, its notes, and the next title."""
+    following = [*titles.values(), ""][[*titles].index(screen.name) + 1]
+    after = _("Next: {title}").format(title=following) if following else _("The last screen")
+    return {"said": {"name": screen.name, "title": titles[screen.name], "notes": fill(screen.notes), "after": after}}
+
+
+def choose_screen(screen: Screen, titles: Mapping[str, str]) -> None:
+    """Draw Previous, the screens by title, and Next."""
+    order = list(titles)
+    stepping.button(in_context("screen", "Previous"), "screen", -1, end=screen.name == order[0])
+    st.session_state["jump"] = screen.name
+    st.selectbox(
+        _("Screen"),
+        order,
+        key="jump",
+        format_func=titles.__getitem__,
+        on_change=_jump,
+        args=(order,),
+        width=400,
+        label_visibility="collapsed",
+    )
+    stepping.button(in_context("screen", "Next"), "screen", 1, end=screen.name == order[-1])
 
 
 def _find(lecture: Lecture, name: str) -> tuple[Screen, bool]:
@@ -151,11 +144,15 @@ def _find(lecture: Lecture, name: str) -> tuple[Screen, bool]:
     return by_name[near[0]] if near else lecture.screens[0], name in by_name or not name
 
 
-def _say_nearest(name: str, nearest: str) -> None:
-    message = _("This lecture has no screen “{name}”. Showing the first one.")
-    if get_close_matches(name, [nearest], n=1):
-        message = _("This lecture has no screen “{name}”. Showing “{nearest}”.")
-    st.warning(message.format(name=literal(shorten(name)), nearest=nearest), icon=":material/help:")
+def screen_of(lecture: Lecture, name: str) -> Screen:
+    """The screen of a name in the link, or another one, which is said."""
+    screen, exact = _find(lecture, name)
+    if not exact:
+        message = _("This lecture has no screen “{name}”. Showing the first one.")
+        if get_close_matches(name, [screen.name], n=1):
+            message = _("This lecture has no screen “{name}”. Showing “{nearest}”.")
+        st.warning(message.format(name=literal(shorten(name)), nearest=screen.name), icon=":material/help:")
+    return screen
 
 
 def _jump(order: Collection[str]) -> None:
@@ -164,24 +161,14 @@ def _jump(order: Collection[str]) -> None:
         set_values({"screen": screen})
 
 
-def show_screen(screen: Screen, choice: Choice, fill: Fill) -> None:
-    """Draw a screen: its sliders, its text, its live parts, and a picture of the model if it is about modules."""
-    show_only(screen.sliders)
-    paths = list(filter(None, (place(show, choice) for show in screen.show)))
+def color_figures(choice: Choice, paths: Sequence[str]) -> None:
+    """Give the figures of a screen the color of the first of these modules."""
     color = colors()[component_at(choice.model(), paths[0])] if paths else "inherit"
     st.html(f"<style>.st-key-lecture-screen [data-testid='stMetricValue'] {{ color: {color}; }}</style>")
-    with st.container(key="lecture-screen"):
-        said, picture = st.columns([0.7, 0.3], gap="medium") if paths else (st.container(), None)
-        with said:
-            st.markdown(f"## {fill(screen.title)}\n\n{fill(screen.text)}")
-            for show in screen.show:
-                _show(show, choice)
-        if picture:
-            with picture, st.container(key="lecture-place"):
-                draw_place(choice, paths)
 
 
-def _show(show: Show, choice: Choice) -> None:
+def show_part(show: Show, choice: Choice) -> None:
+    """Draw a live part of a screen, or say that this model has no such module."""
     try:
         PARTS[show.part].draw(choice, **show.arguments)
     except KeyError:  # of a module that this architecture does not have

@@ -2,7 +2,6 @@
 
 from collections.abc import Mapping, Sequence
 from difflib import get_close_matches
-from itertools import islice
 from math import prod
 
 import streamlit as st
@@ -12,7 +11,7 @@ from bertcalc.config import absent
 from bertcalc.families import CLASSES
 from bertcalc.family import Model
 from bertcalc.formula import Formula, shape_letters, symbolic_model, symbolic_steps
-from bertcalc.forward.lessons import lesson, questions
+from bertcalc.forward.lessons import Question, lesson
 from bertcalc.forward.outputs import Call, attends, run
 from bertcalc.forward.trace import Sizes
 from bertcalc.forward.walk import KerasRow, Stop, factors, in_layer, per_head, walk
@@ -24,7 +23,6 @@ from bertcalc.typed import whole
 from pages.ui import stepping
 from pages.ui.batch import Batch, present_batch
 from pages.ui.controls import Fold, Number, Select
-from pages.ui.formulas import stop_formula
 from pages.ui.i18n import _
 from pages.ui.model import linked
 from pages.ui.numbers import unbroken
@@ -87,36 +85,36 @@ def choose_stop(stops: Sequence[Stop]) -> int:
     return at
 
 
-def show_stop(
-    subject: Subject, stops: Sequence[Stop], at: int, rows: Sequence[KerasRow], batch: Batch, layer: int
-) -> None:
-    """Draw a stop: the lesson, the shapes, the parameters, and the questions that arise there."""
+def heading(stops: Sequence[Stop], at: int, rows: Sequence[KerasRow]) -> str:
+    """The number and the name of a stop, with the name in Keras below it unless it is for the projector."""
     stop = stops[at]
-    said = lesson(stop)
-    values = _values(subject.config, stop, batch)
+    name = f"## {at + 1} / {len(stops)} · {_(lesson(stop).label)}\n"
     row = next(row for row in rows if stop in row.stops)
     keras = _("Keras-style name: {keras}, row {number}").format(keras=row.keras, number=row.number)
-    name = f"## {at + 1} / {len(stops)} · {_(said.label)}\n"
-    st.markdown(name + ("" if presenting() else f":small[{keras}]\n\n") + _(said.text).format(**values))
-    letters, formulas = _in_letters(subject, stop, batch)
-    _show_shapes(stop, letters, layer, subject.model())
-    if stop.parameters:
-        st.latex(stop_formula(subject, stop, formulas))
+    return name if presenting() else f"{name}:small[{keras}]\n\n"
+
+
+def show_progress(config: Config, stops: Sequence[Stop], at: int, layer: int) -> None:
+    """Show how many parameters are learned so far: in the layer, if the stop is in one, and in the model."""
+    stop, last = stops[at], stops[-1]
     if layer_now := in_layer(stops, at):
         alike = _("Layer {number:,} of {layers:,}, all alike: {so_far:,} of {total:,}")
         other = _("Layer {number:,} of {layers:,}, the first without one LayerNorm: {so_far:,} of {total:,}")
         place = alike if all(one.alike for one in stops) else other
-        place = place.format(number=layer + 1, layers=subject.config.num_hidden_layers, **layer_now._asdict())
+        place = place.format(number=layer + 1, layers=config.num_hidden_layers, **layer_now._asdict())
         st.progress(layer_now.so_far / layer_now.total, place)
-    so_far, total = stop.so_far, stops[-1].so_far
     learned = _("So far {so_far:,} of {total:,}, learned here {parameters:,}")
-    st.progress(so_far / total, learned.format(so_far=so_far, total=total, parameters=stop.parameters))
-    for question in islice(questions(stop, subject.config), 1 if presenting() else None):
-        asked, answer = f"**{_(question.question)}**", _(question.answer).format(**values)
-        if presenting():  # the class is to answer
-            st.markdown(asked, help=answer)
-        else:
-            st.info(f"{asked}  \n{answer}")
+    learned = learned.format(so_far=stop.so_far, total=last.so_far, parameters=stop.parameters)
+    st.progress(stop.so_far / last.so_far, learned)
+
+
+def show_question(question: Question, values: Mapping[str, str]) -> None:
+    """Show a question with its answer, which the class has to give on the projector."""
+    asked, answer = f"**{_(question.question)}**", _(question.answer).format(**values)
+    if presenting():
+        st.markdown(asked, help=answer)
+    else:
+        st.info(f"{asked}  \n{answer}")
 
 
 def show_keras_rows(rows: Sequence[KerasRow]) -> None:
@@ -145,7 +143,7 @@ def show_heads(subject: Subject) -> None:
     show_table(columns, _("Query, key and value, counted per head and as one matrix each"))
 
 
-def _values(config: Config, stop: Stop, batch: Batch) -> dict[str, str]:
+def values_of(config: Config, stop: Stop, batch: Batch) -> dict[str, str]:
     """The values that a lesson's text can contain."""
     values: dict[str, object] = {
         **absent(type(config)),
@@ -160,7 +158,7 @@ def _values(config: Config, stop: Stop, batch: Batch) -> dict[str, str]:
     return {name: written(value) for name, value in values.items()}
 
 
-def _in_letters(subject: Subject, stop: Stop, batch: Batch) -> tuple[Stop, list[Formula]]:
+def in_letters(subject: Subject, stop: Stop, batch: Batch) -> tuple[Stop, list[Formula]]:
     """The stop with symbolic shapes, and the formula of each of its steps that has parameters."""
     steps = symbolic_steps(subject, cross=attends(subject, call_of(subject, batch)))
     found = {symbolic.step.name: symbolic for symbolic in steps}
@@ -168,7 +166,7 @@ def _in_letters(subject: Subject, stop: Stop, batch: Batch) -> tuple[Stop, list[
     return stop._replace(steps=tuple(symbolic.step for symbolic in mine)), [s.parameters for s in mine if s.parameters]
 
 
-def _show_shapes(stop: Stop, letters: Stop, layer: int, model: Model) -> None:
+def show_shapes(stop: Stop, letters: Stop, layer: int, model: Model) -> None:
     """Show inputs, outputs and parameters of a stop; names in the opened layer lack the layer's prefix."""
     where = split_layer(stop.name)[0].replace("*", f"{layer}")
     prefix = f"{where}." if where else ""

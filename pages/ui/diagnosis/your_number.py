@@ -1,0 +1,88 @@
+"""The number that somebody types: the field and its examples, how the text is read, and what to say if nothing fits."""
+
+import math
+
+import streamlit as st
+
+from bertcalc.arithmetic import LONGEST
+from bertcalc.config import Config, letters
+from bertcalc.diagnosis.known import HAND_COUNTS, READINGS, readings
+from bertcalc.diagnosis.miscounts import MISCOUNTS, MiscountSizes, counted, total
+from bertcalc.digits import fixed, scientific
+from bertcalc.presets import PRESETS
+from bertcalc.problem import InputError
+from bertcalc.subject import Subject
+from bertcalc.text import N_, literal, shorten
+from bertcalc.typed import Typed, amount
+from pages.ui.any_model.way import show_way_of_count
+from pages.ui.controls import Text, sentence, view
+from pages.ui.i18n import _, listed
+from pages.ui.tables import show_rows
+
+VIEW = view("explain", {"total": N_("One number"), "terms": N_("Term by term")})
+YOURS = Text("number", N_("Your number"), "110M", LONGEST, placeholder="12*7087872", width=320)
+
+
+def numbers_to_try(subject: Subject) -> list[str]:
+    """Examples: the present model's count rounded, as a power of ten and in bytes, and a wrong count.
+
+    The wrong count is a published hand count of the family if there is one.
+    """
+    model = subject.model()
+    count = model.num_parameters()
+    wrong = total(MISCOUNTS["LayerNorm"].make(counted(model), MiscountSizes.of(subject.config)))
+    hands = [hand.parameters for hand in HAND_COUNTS if type(PRESETS[hand.preset].config) is type(subject.config)]
+    rounded = f"{fixed(count / 10**6, int(count < 10**7))}M"
+    return [rounded, scientific(count, 2), f"{fixed(count / 250_000)} MB", f"{(hands or [wrong])[0]:,}"]
+
+
+def read_number(text: str, config: Config) -> Typed | None:
+    """The number of a text; None for an empty one, and for one that is no number, which is said."""
+    try:
+        return amount(text, names=letters(config)) if text.strip() else None
+    except InputError as error:
+        st.error(sentence(error.problem))
+        return None
+
+
+def show_reading(number: Typed) -> None:
+    """Show how the text was read."""
+    numbers = {name: getattr(number, name) for name in ("value", "low", "high")}
+    values = {name: f"{int(one) if one.denominator == 1 else float(one):,}" for name, one in numbers.items()}
+    if number.unit == "bytes":
+        said = _("Read as {value} bytes.") if number.low == number.high else _("Read as {low} to {high} bytes.")
+    elif number.low == number.high:
+        said = _("Read as {value}, exactly.")
+    else:
+        said = _("Read as anything from {low} to {high}.")
+    st.caption(said.format(**values))
+
+
+def show_nothing(subject: Subject, number: Typed, text: str) -> None:
+    """Say that nothing explains the number, and show its other readings."""
+    if exactly := number.low == number.high:
+        said = _(
+            "Nothing simple gives {number}: no known count of this configuration, no part of it, and no mistake that "
+            "is often made. It may belong to another model: {architecture} in the sidebar has {count:,} parameters. "
+            "The individual terms of the count would tell more."
+        )
+    else:
+        said = _(
+            "No known count of this configuration rounds to {number}. It may belong to another model: {architecture} "
+            "in the sidebar has {count:,} parameters. The exact total, or the individual terms of the count, would "
+            "tell more."
+        )
+    shown = f"{math.floor(number.low):,}" if exactly else literal(shorten(text))
+    count = subject.model().num_parameters()
+    st.warning(said.format(number=shown, architecture=subject.architecture, count=count), icon=":material/help:")
+    show_way_of_count(math.ceil(number.low), math.floor(number.high))
+    if not exactly:
+        zeros = _("if the trailing zeros are not significant")
+        rows = [
+            (
+                listed([_(READINGS[one.key][0]), *([zeros] if one.rounded else [])]),
+                f"{fixed(one.low, 0)} – {fixed(one.high, 0)}",
+            )
+            for one in readings(number)
+        ]
+        show_rows((_("If it means"), _("Parameters")), rows, _("What the number may mean"))

@@ -1,0 +1,144 @@
+"""The controls of the Exercises page, and the answers of a session: the field, the verdict, the score."""
+
+from functools import partial
+from random import randrange
+
+import streamlit as st
+
+from bertcalc.exercises import generate
+from bertcalc.exercises import sheet as documents
+from bertcalc.exercises.answers import Verdict, check
+from bertcalc.exercises.draw import LEVELS
+from bertcalc.exercises.questions import Exercise
+from bertcalc.text import N_
+from bertcalc.track import FIELDS
+from pages.ui.controls import Number, Select, Switch, change
+from pages.ui.exercises.sheet_words import LETTERS, ChosenSheet, fill, written
+from pages.ui.i18n import _, in_a_row, in_context, translator
+from pages.ui.model import track
+from pages.ui.tables import show_rows
+
+NUMBERS = tuple(f"{number}" for number in range(1, len(generate.KINDS) + 1))
+LEVEL = Select("level", N_("Level"), LEVELS, {"easy": N_("Easy"), "medium": N_("Medium"), "hard": N_("Hard")}, row=True)
+SEED = Number("seed", N_("Sheet number"), 1, width=120)
+SOLUTIONS = Switch("solutions", N_("Solutions"))
+EXERCISE = Select("exercise", N_("Exercise"), NUMBERS, row=True, label_visibility="collapsed")
+# Examples of what can be typed for each unit of an answer; none is likely to be right.
+_EXAMPLES = {"parameters": "85M   2^20   3*(4 + 1)", "FLOPs": "2.4 GFLOPs   2*3*4", "bytes": "437.9 MB   16*12"}
+_SHAPE = "2 × 5 × 4"
+
+
+def take_new_sheet() -> None:
+    change({"seed": randrange(generate.LARGEST_SEED + 1), "exercise": NUMBERS[0]})
+
+
+def choose_exercise() -> str:
+    """Draw Previous, the number of the exercise, and Next; return the number."""
+    back = st.empty()
+    with st.container(width="content"):
+        number = EXERCISE.show()
+    previous, following = in_context("exercise", "Previous"), in_context("exercise", "Next")
+    for place, label, key, by, end in ((back, previous, "Left", -1, 0), (st.empty(), following, "Right", 1, -1)):
+        at_end = number == NUMBERS[end]
+        place.button(label, key=f"{key} exercise", shortcut=key, disabled=at_end, on_click=_move, args=(by,))
+    return number
+
+
+def _move(by: int) -> None:
+    """Move from the exercise that the session holds, which may not be drawn yet: keys are faster than pages."""
+    at = NUMBERS.index(st.session_state["exercise"]) + by
+    st.session_state["exercise"] = NUMBERS[min(max(at, 0), len(NUMBERS) - 1)]
+
+
+def score(chosen: ChosenSheet) -> str:
+    """The number of right answers as Markdown, and which exercises are right and wrong."""
+    verdicts = {number: verdict for number in NUMBERS if (verdict := given(chosen, number)[1])}
+    right = [number for number, verdict in verdicts.items() if verdict.counts]
+    wrong = [number for number, verdict in verdicts.items() if verdict.state == "wrong"]
+    marks = [f"{mark} {' '.join(some)}" for mark, some in (("✓", right), ("✗", wrong)) if some]
+    total = _("**{right} of {all}** right").format(right=len(right), all=len(NUMBERS))
+    return f"{total}  \n:small[{' · '.join(marks)}]" if marks else total
+
+
+_Answer = str | tuple[str, ...]
+
+
+def given(chosen: ChosenSheet, number: str) -> tuple[_Answer, Verdict | None]:
+    """This session's answer to an exercise, and the verdict."""
+    answers: dict[tuple[str, int, str], tuple[_Answer, Verdict]] = st.session_state.get("answers", {})
+    return answers.get((chosen.level, chosen.seed, number), ("", None))
+
+
+def ask(chosen: ChosenSheet, number: str) -> None:
+    """Draw the field for the answer, with the last answer in it."""
+    exercise, key = chosen.exercise(number), f"typed {chosen.level} {chosen.seed} {number}"
+    if key not in st.session_state:
+        answer = given(chosen, number)[0]
+        st.session_state[key] = list(answer) if exercise.options else answer
+    with st.form(f"form {key}", border=False), st.container(horizontal=True, vertical_alignment="bottom"):
+        if exercise.options:
+            st.pills(_("Your answer"), exercise.options, selection_mode="multi", key=key, wrap=True)
+        else:
+            example = _EXAMPLES[exercise.unit] if exercise.unit else _SHAPE
+            st.text_input(_("Your answer"), key=key, placeholder=example)
+        st.form_submit_button(_("Check answer"), on_click=_answer, args=(chosen, number, key))
+
+
+def _answer(chosen: ChosenSheet, number: str, key: str) -> None:
+    """Check an answer and keep it, in this session alone."""
+    answer: str | list[str] = st.session_state[key]
+    exercise = chosen.exercise(number)
+    answers = st.session_state.setdefault("answers", {})
+    place = (chosen.level, chosen.seed, number)
+    if not answer or not "".join(answer).strip():
+        answers.pop(place, None)
+        st.session_state["unanswered"] = place
+        return
+    st.session_state.pop("unanswered", None)
+    typed: _Answer = answer if isinstance(answer, str) else tuple(answer)
+    names = {LETTERS[field]: size for field, size in exercise.sizes().items()}
+    answers[place] = typed, check(exercise, typed, names)
+
+
+def show_verdict(verdict: Verdict) -> None:
+    """Say whether an answer is right, and which mistakes lead to a wrong one."""
+    said = [fill(_, sentence, plain=True) for sentence in verdict.said]
+    if verdict.because:
+        ways = [_(" and ").join(fill(_, miscount) for miscount in way) for way in verdict.because]
+        said.append(_("You get it if {ways}.").format(ways=_(", or if ").join(ways)))
+    if verdict.state == "unreadable":
+        st.warning(in_a_row(said), icon=":material/help:")
+    elif verdict.counts:
+        st.success(in_a_row([_("**Right.**"), *said]), icon=":material/check:")
+    else:
+        st.error(in_a_row([_("**Not yet.**"), *said]), icon=":material/close:")
+
+
+def show_sizes(exercise: Exercise) -> None:
+    """Show the sizes of an exercise's model, which are what its answer needs."""
+    sizes = exercise.sizes()
+    if preset := exercise.published():
+        st.markdown(f"**{preset}**")
+    own = exercise.config.own_name
+    rows = [(f"`{own(field)}` ${LETTERS[field]}$", f"{size:,}") for field, size in sizes.items()]
+    show_rows((_("Field"), _("Size")), rows, _("The sizes of the model"))
+
+
+def differences(exercise: Exercise) -> dict[str, object]:
+    """The values of the exercise's model that differ from the sidebar's."""
+    config, architecture = exercise.config, exercise.subject.architecture
+    sizes = {field: getattr(config, field) for field in FIELDS if config.has(field)}
+    wanted = {"architecture": architecture, "add_pooling_layer": True, **sizes}
+    now = track().present.values()
+    return {field: value for field, value in wanted.items() if value != now.get(field)}
+
+
+def offer_downloads(chosen: ChosenSheet) -> None:
+    """Download buttons for the sheet; files are written on request."""
+    name = f"bertcalc-{chosen.level}-{chosen.seed}{'-solutions' if chosen.solutions else ''}"
+    latex = partial(documents.latex, chinese=st.session_state["lang"] == "zh")
+    formats = (("Markdown", "md", "text/markdown", documents.markdown), ("LaTeX", "tex", "application/x-tex", latex))
+    with st.container(horizontal=True):
+        for label, ending, mime, write in formats:
+            make, icon = partial(written, write, chosen, translator()), ":material/download:"
+            st.download_button(label, make, f"{name}.{ending}", mime, icon=icon, on_click="ignore")

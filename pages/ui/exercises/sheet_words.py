@@ -1,0 +1,110 @@
+"""A sheet of exercises in words: questions, answers and solutions, and all of it as a document."""
+
+from collections.abc import Callable, Iterable
+from functools import lru_cache
+from typing import NamedTuple
+
+from bertcalc.digits import latex_number
+from bertcalc.exercises import generate
+from bertcalc.exercises import sheet as documents
+from bertcalc.exercises.draw import Level
+from bertcalc.exercises.questions import TITLES, Exercise, Sentence
+from bertcalc.exercises.sheet import Sheet, WrittenExercise
+from bertcalc.exercises.worked_formulas import WorkedLine, worked, worked_wrong
+from bertcalc.families import FAMILIES
+from bertcalc.fields import EVERY_LETTER
+from bertcalc.formula import CALL_LETTERS
+from bertcalc.text import Translate, literal
+from pages.ui.i18n import _, catalogue
+from pages.ui.tables import shape_text
+
+LETTERS = {**EVERY_LETTER, **CALL_LETTERS}
+
+
+class ChosenSheet(NamedTuple):
+    """A sheet, as in the link, and whether its solutions are shown."""
+
+    level: Level
+    seed: int
+    solutions: bool
+    family: str = generate.BERT
+
+    @property
+    def exercises(self) -> tuple[Exercise, ...]:
+        return generate.sheet(self.seed, self.level, self.family)
+
+    def exercise(self, number: str) -> Exercise:
+        """The exercise of a number, which is counted from 1."""
+        return self.exercises[int(number) - 1]
+
+    def link(self) -> str:
+        family = "" if self.family == generate.BERT else f"&architecture={FAMILIES[self.family].base.name}"
+        return f"/exercises?level={self.level}&seed={self.seed}{family}"
+
+
+def fill(_: Translate, said: Sentence, *, plain: bool = False) -> str:
+    """Translate a sentence and fill in its values, which with ``plain`` are somebody's text, not Markdown."""
+    values = {name: _(value) if value else value for name, value in said.values.items()}
+    if plain:
+        values = {name: literal(value) for name, value in values.items()}
+    return _(said.message).format(**values)
+
+
+def right_answer(exercise: Exercise) -> str:
+    """The right answer as it would be typed."""
+    match exercise.right:
+        case int(count):
+            return f"{count:,} {exercise.unit}" if exercise.unit in ("FLOPs", "bytes") else f"{count:,}"
+        case tuple(sides):
+            return shape_text(sides)
+    return ", ".join(f"`{field}`" for field in exercise.options if field in exercise.right)
+
+
+def _lines(_: Translate, lines: Iterable[WorkedLine]) -> tuple[str, ...]:
+    """Each line as text: what is counted, and the equation."""
+    said = _("{name}: {what}")
+    return tuple(said.format(name=" · ".join(map(_, line.label)), what=f"${line.latex()}$") for line in lines)
+
+
+def bullets(lines: Iterable[WorkedLine]) -> str:
+    """The lines as a list in Markdown."""
+    return "\n".join(f"- {line}" for line in _lines(_, lines))
+
+
+def printable(chosen: ChosenSheet, _: Translate) -> Sheet:
+    """The whole sheet as texts of one language."""
+    note = _("The same sheet for everybody, with answers that are checked: {link} (version {version})")
+    return Sheet(
+        _("Counting BERT: sheet {seed}, {level}").format(seed=chosen.seed, level=_(chosen.level)),
+        note.format(link=f"`{chosen.link()}`", version=generate.VERSION),
+        _("Answer: "),
+        tuple(_item(exercise, _) for exercise in chosen.exercises),
+    )
+
+
+def _item(exercise: Exercise, _: Translate) -> WrittenExercise:
+    preset = exercise.published()
+    sizes = ", ".join(
+        f"`{exercise.config.own_name(field)}` ${LETTERS[field]} = {latex_number(size)}$"
+        for field, size in exercise.sizes().items()
+    )
+    return WrittenExercise(
+        title=_(TITLES[exercise.kind]),
+        question=fill(_, exercise.question),
+        sizes=f"{preset}: {sizes}" if preset else sizes,
+        given=_lines(_, worked_wrong(exercise)) if exercise.miscount else (),
+        options=tuple(f"`{field}`" for field in exercise.options),
+        answer=f"**{right_answer(exercise)}**" if not exercise.options else right_answer(exercise),
+        solution=_lines(_, worked(exercise)),
+    )
+
+
+def written(write: Callable[..., str], chosen: ChosenSheet, _: Translate) -> str:
+    """The sheet as a document, with its solutions if they are shown."""
+    return write(printable(chosen, _), solutions=chosen.solutions)
+
+
+@lru_cache(maxsize=256)
+def on_paper(chosen: ChosenSheet, language: str) -> str:
+    """The sheet as Markdown."""
+    return written(documents.markdown, chosen, catalogue(language).gettext)
