@@ -6,6 +6,7 @@ from typing import Any, NamedTuple
 import pandas as pd
 import streamlit as st
 
+from bertcalc.export.report import Settings
 from pages.ui.columns import Columns, sent
 
 
@@ -44,6 +45,18 @@ def begin() -> None:
     """Forget the previous page, before a page is drawn."""
     st.session_state["shown"] = []
     st.session_state["own files"] = None
+    st.session_state["shown settings"] = None
+
+
+def note_settings(settings: Settings) -> None:
+    """Set how the page trains or runs the model, for the report."""
+    st.session_state["shown settings"] = settings
+
+
+def shown_settings() -> Settings | None:
+    """How the page trains or runs the model, if it says so."""
+    found: Settings | None = st.session_state.get("shown settings")
+    return found
 
 
 def offer(own: OwnExport) -> None:
