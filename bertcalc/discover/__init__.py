@@ -68,6 +68,9 @@ def discover(
         found = _summary(lab, kind, name, given, start)
         if not found.unexplained:
             found = replace(found, derived=derived.derived(lab, inside(config, real)))
+        if given:
+            usual = partial(recipe_of, config, real, {}, lab.until)
+            found = replace(found, no_run=products.cannot_run(lab.recipe, usual, real, lab.until))
     return with_flops(found, seconds=seconds, progress=progress) if flops else found
 
 

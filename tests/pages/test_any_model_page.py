@@ -312,6 +312,17 @@ def test_a_model_that_transformers_does_not_build_is_said_with_a_way_back() -> N
     assert "fields" not in app.query_params
 
 
+@pytest.mark.parametrize("language", ["en", "zh"])
+def test_a_model_that_cannot_run_is_counted_and_said(language: str) -> None:
+    sizes = {"hidden_size": 64, "num_hidden_layers": 2, "num_attention_heads": 4, "num_key_value_heads": 3}
+    app = opened(model_type="llama", fields=json.dumps(sizes), lang=language)
+    assert total(app) == f"{real('llama', 'LlamaForCausalLM', **sizes):,}"
+    [warning] = [one.value for one in app.warning]
+    assert ("it cannot run" if language == "en" else "不能运行") in warning
+    assert "`RuntimeError: The size of tensor a (4) must match the size of tensor b (3)" in warning
+    assert not move(app, "num_key_value_heads", 2).warning
+
+
 def test_what_cannot_be_read_is_said_and_not_tried_in_each_run(monkeypatch: pytest.MonkeyPatch) -> None:
     tried: list[str] = []
 
