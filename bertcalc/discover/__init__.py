@@ -18,7 +18,7 @@ from typing import Any
 
 import sympy
 
-from bertcalc.discover import build, derived, held_fields, products
+from bertcalc.discover import build, derived, held_fields, products, refusals
 from bertcalc.discover.build import Ended, Refused
 from bertcalc.discover.find import Findings
 from bertcalc.discover.given import completions, structure
@@ -107,9 +107,9 @@ def _begun(
 
     try:
         return begin(given), given
-    except Refused:
+    except Refused as error:
         if given:
-            raise
+            raise refusals.explained(error, config, cls, given, until) from None
         inner = inside(config, cls)
         for sizes in completions(cls.config_class):
             with suppress(Refused):
