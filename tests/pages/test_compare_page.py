@@ -549,3 +549,13 @@ def test_a_name_has_room_or_is_left_out(at: list[tuple[float, float]]) -> None:
         assert box.within(_AREA)
         assert not any(box.overlaps(other) for other in boxes[:index])
         assert not any(box.left < x < box.right and box.top < y < box.bottom for x, y in at)
+
+
+@pytest.mark.parametrize(
+    ("language", "said"), [("en", "−394,752 and +394,752 cancel each other"), ("zh", "−394,752 与 +394,752 相互抵消")]
+)
+def test_a_step_in_which_changes_cancel_does_not_say_that_nothing_changed(language: str, said: str) -> None:
+    app = open_app("compare.py", models="bert-base-uncased deberta-v3-base", lang=language)
+    [waterfall] = [one for one in app.session_state["shown"] if one.spec]
+    labels = [label for label in waterfall.data["label"] if label]
+    assert f"0  ·  {said}" in labels
