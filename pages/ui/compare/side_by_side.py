@@ -25,6 +25,7 @@ from pages.ui.export.shown import draw_chart
 from pages.ui.i18n import _
 from pages.ui.numbers import figure, ratio, scaled, unbroken
 from pages.ui.piece_bars import Piece, PieceBar, draw_pieces
+from pages.ui.present import presenting
 from pages.ui.quantity_words import title_of
 from pages.ui.tables import shape_text, show_table
 from pages.ui.theme import appearance
@@ -163,7 +164,7 @@ def show_scatter(comparison: Comparison) -> None:
     presets = _presets(comparison.batch, measure)
     draw_chart(
         points_frame([*compared, *presets]),
-        scatter(appearance(), *titles),
+        scatter(appearance(), *titles, projector=presenting()),
         numbers={"name": _("Model"), **dict(zip(("parameters", "flops"), titles, strict=True))},
         alt=_("Parameters and FLOPs of every preset"),
     )
