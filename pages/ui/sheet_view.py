@@ -21,7 +21,7 @@ from bertcalc.subject import Subject
 from bertcalc.text import N_, Translate, literal
 from bertcalc.track import FIELDS
 from pages.ui.controls import Number, Select, Switch, change, show_problem
-from pages.ui.i18n import _, catalogue, in_a_row, in_context, translator
+from pages.ui.i18n import _, catalogue, filled, in_a_row, in_context, translator
 from pages.ui.model import track
 from pages.ui.tables import shape_text, show_rows
 
@@ -150,7 +150,7 @@ def show_exercise(chosen: ChosenSheet, at: int) -> None:
         elif st.session_state.get("unanswered") == (chosen.level, chosen.seed, number):
             st.warning(_("There is no answer yet."), icon=":material/help:")
         if chosen.solutions or (verdict and verdict.counts):
-            st.markdown(f"**{_right(exercise)}**\n\n{_bullets(_lines(_, worked(exercise)))}")
+            st.markdown(f"**{_right(exercise, _)}**\n\n{_bullets(_lines(_, worked(exercise)))}")
     with sizes:
         _show_sizes(exercise)
         st.button(_("Open this model"), icon=":material/tune:", on_click=change, args=(_differences(exercise),))
@@ -215,14 +215,14 @@ def _fill(_: Translate, said: Sentence, *, plain: bool = False) -> str:
     values = {name: _(value) if value else value for name, value in said.values.items()}
     if plain:
         values = {name: literal(value) for name, value in values.items()}
-    return _(said.message).format(**values)
+    return filled(_(said.message), **values)
 
 
-def _right(exercise: Exercise) -> str:
+def _right(exercise: Exercise, _: Translate) -> str:
     """The right answer as it would be typed."""
     match exercise.right:
         case int(count):
-            return f"{count:,} {exercise.unit}" if exercise.unit in ("FLOPs", "bytes") else f"{count:,}"
+            return f"{count:,} {_(exercise.unit)}" if exercise.unit in ("FLOPs", "bytes") else f"{count:,}"
         case tuple(sides):
             return shape_text(sides)
     return ", ".join(f"`{field}`" for field in exercise.options if field in exercise.right)
@@ -270,6 +270,6 @@ def _item(exercise: Exercise, _: Translate) -> WrittenExercise:
         sizes=f"{preset}: {sizes}" if preset else sizes,
         given=_lines(_, worked_wrong(exercise)) if exercise.miscount else (),
         options=tuple(f"`{field}`" for field in exercise.options),
-        answer=f"**{_right(exercise)}**" if not exercise.options else _right(exercise),
+        answer=f"**{_right(exercise, _)}**" if not exercise.options else _right(exercise, _),
         solution=_lines(_, worked(exercise)),
     )
