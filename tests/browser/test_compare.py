@@ -62,6 +62,15 @@ def test_what_was_chosen_by_hand_gives_way_to_a_pair_for_good(look: Look) -> Non
     assert query(page)["models"] == PAIRS["vocabulary"].models
 
 
+def test_enter_takes_the_model_whose_name_is_typed_and_no_others(look: Look) -> None:
+    page = look("compare?models=bert-base-uncased")
+    page.get_by_role("button", name="Models", exact=True).click()
+    page.get_by_role("combobox", name="Models (the first").fill("roberta-b")
+    expect(page.get_by_role("option").nth(1)).to_be_visible()  # others match, too
+    page.keyboard.press("Enter")
+    page.wait_for_url("**models=bert-base-uncased+roberta-base")
+
+
 @pytest.mark.parametrize("lang", ["en", "zh"])
 def test_the_sum_and_its_bars_need_no_scrolling(look: Look, lang: str) -> None:
     page = look(f"compare?lang={lang}")

@@ -191,6 +191,7 @@ def _choose_items(items: Sequence[WrittenModel | WrittenFound], pin: WrittenMode
         key=key,
         format_func=lambda item: names.get(item, item),
         max_selections=MOST,
+        select_all=False,  # it would be what Enter takes, before the model whose name somebody has typed
         on_change=_take_chosen,
         args=(key, options),
     )
