@@ -12,7 +12,7 @@ from bertcalc import Config
 from bertcalc.forward.lessons import lesson
 from bertcalc.forward.walk import Stop
 from bertcalc.tree.nn import split_layer
-from pages.ui.charts import Spec, colored, spec_of, tooltip
+from pages.ui.charts import SMALL, Spec, colored, spec_of, tooltip
 from pages.ui.columns import Columns, of_rows
 from pages.ui.export.shown import draw_chart
 from pages.ui.i18n import _, listed
@@ -90,9 +90,10 @@ def picture_frame(stops: Sequence[Stop], marked: Collection[str], config: Config
         inside = group[0].in_layer
         if inside and not top:
             name = split_layer(group[0].name)[0].replace("*", f"{layer}")
-            label = _("Layer {number} of {layers}: {name}")
-            label = label.format(number=layer + 1, layers=config.num_hidden_layers, name=name)
-            shapes.append(_shape("title", _LEFT, _RIGHT, row, row + 1, label=label))
+            at = {"number": layer + 1, "layers": config.num_hidden_layers}
+            label, brief = _("Layer {number} of {layers}: {name}"), _("Layer {number} of {layers}")
+            title = {"label": label.format(name=name, **at), "brief": brief.format(**at)}
+            shapes.append(_shape("title", _LEFT, _RIGHT, row, row + 1, **title, ems=ems(title["label"])))
             top, row = row, row + 1
             residual = row
         left, right = (_LEFT, _RIGHT) if inside else (0.0, 1.0)
@@ -145,14 +146,15 @@ def picture(look: str, rows: int, *, low: bool = False) -> Spec:
         .mark_rect(fill=ink, fillOpacity=0.6)
         .encode(x=alt.X("start:Q", axis=None), x2="end", y=alt.Y("top:Q", axis=None), y2="y2")
     )
+    room = "scale('x', datum.x2) - scale('x', datum.x)"
     texts = (
         alt.Chart()
         .transform_filter("datum.label != ''")
         .transform_calculate(
             middle="(datum.x + datum.x2) / 2", line="(datum.y + datum.y2) / 2 - (datum.heads > 0 ? 0.1 : 0)"
         )
-        .mark_text(fontSize=13)
-        .encode(x=alt.X("middle:Q", axis=None), y=alt.Y("line:Q", axis=None), text="label:N")
+        .mark_text(fontSize=SMALL, text=alt.ExprRef(f"{SMALL} * datum.ems > {room} ? datum.brief : datum.label"))
+        .encode(x=alt.X("middle:Q", axis=None), y=alt.Y("line:Q", axis=None))
         .encode(color=alt.condition("datum.weight == 1", alt.value(paper), alt.value(ink)))
     )
     return spec_of(alt.layer(frame, arcs, boxes, slices, texts), _LOW if low else _HEIGHT)
@@ -193,7 +195,7 @@ def _arc(start: float, end: float) -> list[dict[str, Any]]:
 
 
 def _shape(mark: str, x: float, x2: float, y: float, y2: float, **more: Any) -> dict[str, Any]:
-    blank = {"label": "", "what": "", "step": None, "component": "", "weight": 0, "heads": 0}
+    blank = {"label": "", "brief": "", "ems": 0.0, "what": "", "step": None, "component": "", "weight": 0, "heads": 0}
     return {"mark": mark, "x": x, "x2": x2, "y": y, "y2": y2, **blank, **more}
 
 
