@@ -42,7 +42,10 @@ def show_side_by_side(comparison: Comparison) -> None:
     if len(models) <= _WIDE:
         rows = [*fields, *figures, *_shape_rows(models)]
         columns = {"": [name for name, _cells in rows]}
-        show_table(columns | {model.name: [cells[at] for _n, cells in rows] for at, model in enumerate(models)}, alt)
+        with st.container(key="side-by-side"):  # on a phone what a row is stands above it: see window.css
+            show_table(
+                columns | {model.name: [cells[at] for _n, cells in rows] for at, model in enumerate(models)}, alt
+            )
     else:
         # Columns with equal values are left out and figures come first, so that what matters fits on the screen.
         columns = {_("Model"): [model.name for model in models]}
