@@ -33,6 +33,7 @@ from bertcalc.problem import InputError, wrong
 from bertcalc.text import N_, shorten
 
 Unit = Literal["parameters", "FLOPs", "bytes"]
+UNITS: tuple[Unit, ...] = (N_("parameters"), N_("FLOPs"), N_("bytes"))
 LARGEST = 10**30  # far above any count, and small enough to compute with quickly
 LONGEST = 60
 _LARGEST_WHOLE = 2**53 - 1  # JavaScript's largest safe integer

@@ -37,6 +37,8 @@ else:
             show_metric(_(NAMES[component]), percent(part, total), f"{part:,}", least=112)
     draw_formula(formula(found, values, colors()))
     discovering.show_verdict(found)
+    if not (sizes and sizes.present):
+        discovering.show_no_run(found)
     tensors.show_parts(found, values)
     flops_view.show_flops(now, sizes.present if sizes else {})
     if not presenting():

@@ -37,7 +37,7 @@ with words:
     elif st.session_state.get("unanswered") == (level, seed, number):
         st.warning(_("There is no answer yet."), icon=":material/help:")
     if solutions or (verdict and verdict.counts):
-        st.markdown(f"**{sheet_words.right_answer(exercise)}**\n\n{sheet_words.bullets(worked(exercise))}")
+        st.markdown(f"**{sheet_words.right_answer(exercise, _)}**\n\n{sheet_words.bullets(worked(exercise))}")
 with sizes:
     answering.show_sizes(exercise)
     model = answering.differences(exercise)

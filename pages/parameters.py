@@ -8,7 +8,7 @@ from bertcalc.tree.totals import totals_by_component
 from pages.ui import answer, tables
 from pages.ui.bars import OPEN, WHOLE, draw_bars, open_clicked, openable_in, parameter_bars, preset_of
 from pages.ui.formulas import node_formula
-from pages.ui.i18n import _
+from pages.ui.i18n import _, filled
 from pages.ui.metrics import show_metric, show_total
 from pages.ui.numbers import percent
 from pages.ui.present import presenting
@@ -49,7 +49,7 @@ draw_bars(
     opened,
     key=f"bars of {opened}",
     on_select=partial(open_clicked, OPEN, f"bars of {opened}"),
-    alt=_("Parameters of each part of {opened}").format(opened=OPEN.word(opened)),
+    alt=filled(_("Parameters of each part of {opened}"), opened=OPEN.word(opened)),
 )
 
 tables.TENSORS.around(tables.show_tensors, choice.subject)

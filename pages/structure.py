@@ -3,11 +3,15 @@
 import streamlit as st
 
 from bertcalc.charts.bar_charts import Piece, PieceBar
+from bertcalc.export.report import Settings
+from bertcalc.memory.plan import Plan
 from bertcalc.tree.difference import differences
 from bertcalc.tree.totals import totals_by_component
 from pages.ui import tables
 from pages.ui.bars import draw_pieces
-from pages.ui.frozen import choose_freezing
+from pages.ui.controls import assignments
+from pages.ui.export.shown import note_settings
+from pages.ui.frozen import choose_freezing, frozen
 from pages.ui.i18n import _
 from pages.ui.metrics import show_metric
 from pages.ui.model import track
@@ -46,6 +50,9 @@ elif view == "notebook":
     tables.show_named_parameters(model)
 else:
     freezing = choose_freezing(choice.config)
+    if changed := assignments(frozen(freezing)):
+        said = _("in float32, trained with AdamW")
+        note_settings(Settings(f"{said}, {changed}", Plan(freezing=freezing)))
     split, components = freezing.split(model), freezing.by_component(model)
     if freezing.train == "head" and "head" not in components:
         st.info(_("{architecture} has no head: nothing is trained.").format(architecture=choice.architecture))

@@ -10,7 +10,7 @@ from bertcalc.explore.quantities import PEAKS, QUANTITIES
 from bertcalc.explore.sweep import published
 from pages.ui.controls import label_of
 from pages.ui.export.shown import draw_chart
-from pages.ui.i18n import _, in_a_row
+from pages.ui.i18n import _, filled, in_a_row
 from pages.ui.numbers import short
 from pages.ui.present import lower, presenting
 from pages.ui.quantity_words import title_of
@@ -73,8 +73,11 @@ else:
         numbers={**dict(zip("xy", labels, strict=True)), "figure": title_of(quantity)},
         key=chart,
         on_select=partial(map_view.take_clicked, sweep, chart),
-        alt=_("Lines of equal {measure} over {x} and {y}, with the published models and the current one").format(
-            measure=measure, x=labels[0], y=labels[1]
+        alt=filled(
+            _("Lines of equal {measure} over {x} and {y}, with the published models and the current one"),
+            measure=measure,
+            x=labels[0],
+            y=labels[1],
         ),
     )
     if not sweep.grows:

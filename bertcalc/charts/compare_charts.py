@@ -19,7 +19,7 @@ _FONT = 14
 OTHER = "other"  # the kind of a bar that is not a component
 # The pixels for which names are placed, on a screen and on a phone; a wider chart only leaves more room between them.
 _AREA, _PHONE = Box(0, 0, 780, 264), Box(0, 0, 255, 264)
-_AXIS = 65  # additional height for the lower axis
+_AXIS = 42  # additional height for the lower axis
 _NAME = 12
 _BESIDE = 12
 
@@ -163,11 +163,16 @@ def _ends(values: Sequence[int]) -> tuple[float, float]:
 
 
 @lru_cache
-def scatter(appearance: str, parameters: str, flops: str) -> Spec:
-    """The scatter plot: models as points with their names, on logarithmic axes with these titles."""
+def scatter(appearance: str, parameters: str, flops: str, *, projector: bool = False) -> Spec:
+    """The scatter plot: models as points with their names, on logarithmic axes with these titles.
+
+    A projector has room for larger names, as its chart is wider.
+    """
     ink = INK[appearance]
     scale = alt.Scale(type="log", nice=False)
-    axis = alt.Axis(format="~s", gridOpacity=0.35, tickCount=6, **axis_look(appearance))
+    # With Streamlit's own, the projector has no room for the lower title.
+    near: dict[str, Any] = {"labelPadding": 6, "titlePadding": 5}
+    axis = alt.Axis(format="~s", gridOpacity=0.35, tickCount=6, **near, **axis_look(appearance))
     billions = alt.Axis(labelExpr="replace(datum.label, 'G', 'B')", **axis.to_dict())  # 1B parameters, 1G FLOPs
     x = alt.X("parameters:Q", title=parameters, scale=scale, axis=billions)
     y = alt.Y("flops:Q", title=flops, scale=scale, axis=axis)
@@ -194,7 +199,7 @@ def scatter(appearance: str, parameters: str, flops: str) -> Spec:
     texts = [
         having(column)
         .transform_filter(f"{sign}{compared}")
-        .mark_text(fontSize=_NAME, color=ink, text=shown, fontWeight=weight)
+        .mark_text(fontSize=SMALL if projector else _NAME, color=ink, text=shown, fontWeight=weight)
         .encode(**names, **tip)
         for column, shown, tip in (
             ("label", either("''", "datum.label"), {"tooltip": said}),

@@ -22,6 +22,7 @@ AREA_COLORS: dict[str, dict[Area, str]] = {
     }.items()
 }
 FREE = {"light": "#dfe3ea", "dark": "#363d4a"}  # the part of a device's memory that is kept free
+_CROSSED = 0.07  # of the peak: a line that is nearer to the middle of a name crosses it
 _NAMED = 0.1  # of the peak: an area that is thinner than this has no room for its name
 
 
@@ -103,8 +104,9 @@ def step_frame(
                 inside = min(at, len(moments) - at)
                 widest[area] = max(widest.get(area, (0, 0, 0, 0)), (thick, inside, below + count // 2, at))
             below += count
+    start, was = preset
     rows += [
-        {"at": at, "label": names[area], "middle": float(middle)}
+        {"at": at, "label": names[area], "middle": _beside(middle, count, was, top.live)}
         for area, (count, _inside, middle, at) in widest.items()
         if count > _NAMED * top.live
     ]
@@ -113,16 +115,22 @@ def step_frame(
         if within:
             rows.append({"at": within[0], "until": within[-1] + 1, "phase": name})
     rows.append({"at": moments.index(top), "peak": float(top.live), "text": size(top.live).split(" (")[0]})
-    name, was = preset
     if was != top.live:
-        rows.append({"was": float(was), "name": name, "size": size(was)})
+        rows.append({"was": float(was), "name": start, "size": size(was)})
     return of_rows([*rows, {"axis": float(end)}])
+
+
+def _beside(middle: int, thick: int, line: int, top: int) -> float:
+    """The height of a name in the middle of an area; beside a line that would cross it, in the larger half."""
+    if abs(middle - line) > _CROSSED * top or line == top:
+        return float(middle)
+    return (line + middle + (thick if middle > line else -thick) / 2) / 2
 
 
 @lru_cache
 def step_areas(look: str, names: tuple[str, ...], step: str) -> Spec:
     """The areas stacked, the phases above them, and a mark at the peak."""
-    ink = INK[look]
+    ink, paper = INK[look], BACKGROUND[look]
     inks = {name: AREA_COLORS[look][area] for name, area in zip(names, AREAS, strict=True)}
     x = alt.X("at:Q", title=None, axis=None, scale=alt.Scale(nice=False))
     y = alt.Y("start:Q", axis=figures_axis(look, "bytes", tickCount=4), scale=alt.Scale(zero=True))
@@ -141,7 +149,11 @@ def step_areas(look: str, names: tuple[str, ...], step: str) -> Spec:
     peak, was, bands = having("peak"), having("was"), having("phase")
     mark = peak.mark_point(filled=True, size=90, color=ink, opacity=1).encode(x=x, y="peak:Q", tooltip=["text:N"])
     number = peak.mark_text(fontSize=FONT, fontWeight="bold", dy=-14, color=ink).encode(x=x, y="peak:Q", text="text:N")
-    before = was.mark_rule(color=ink, strokeWidth=2).encode(y="was:Q", tooltip=tooltip("name", "size"))
+    # The preset's peak is drawn over areas of any color: its line and its name have an edge in the page's.
+    before = [
+        was.mark_rule(color=color, strokeWidth=width).encode(y="was:Q", tooltip=tooltip("name", "size"))
+        for color, width in ((paper, 4), (ink, 2))
+    ]
     top = having("axis").mark_rule(opacity=0, aria=False).encode(y="axis:Q")
     rules = bands.mark_rule(color=ink, strokeDash=[4, 4], opacity=0.6).encode(x=x)
     room = "scale('x', datum.until) - scale('x', datum.at) > 60 ? datum.phase : ''"
@@ -150,6 +162,10 @@ def step_areas(look: str, names: tuple[str, ...], step: str) -> Spec:
         .mark_text(fontSize=SMALL, color=ink, text=alt.ExprRef(room))
         .encode(x=alt.X("center:Q"), y=alt.value(-22), tooltip=tooltip("phase"))
     )
-    named = was.mark_text(align="left", dy=-9, fontSize=SMALL, color=ink)
-    named = named.encode(x=alt.value(6), y="was:Q", text="name:N")
-    return spec_of(alt.layer(areas, edges, rules, before, named, labels, mark, number, phases, top), 230)
+    named = [
+        was.mark_text(align="left", dy=-10, fontSize=SMALL, color=ink, **edge).encode(
+            x=alt.value(6), y="was:Q", text="name:N"
+        )
+        for edge in ({"stroke": paper, "strokeWidth": 4, "strokeJoin": "round"}, {})
+    ]
+    return spec_of(alt.layer(areas, edges, rules, *before, *named, labels, mark, number, phases, top), 230)

@@ -7,6 +7,7 @@ import altair as alt
 
 from bertcalc.charts.blocks import Spec, colored, spec_of, tooltip
 from bertcalc.charts.colors import BACKGROUND, COLORS, INK
+from bertcalc.charts.labels import SMALL
 
 _HEIGHT, _LOW = 484, 402  # pixels on the page, and on the projector, whose type is larger
 
@@ -42,14 +43,15 @@ def picture(look: str, rows: int, *, low: bool = False) -> Spec:
         .mark_rect(fill=ink, fillOpacity=0.6)
         .encode(x=alt.X("start:Q", axis=None), x2="end", y=alt.Y("top:Q", axis=None), y2="y2")
     )
+    room = "scale('x', datum.x2) - scale('x', datum.x)"
     texts = (
         alt.Chart()
         .transform_filter("datum.label != ''")
         .transform_calculate(
             middle="(datum.x + datum.x2) / 2", line="(datum.y + datum.y2) / 2 - (datum.heads > 0 ? 0.1 : 0)"
         )
-        .mark_text(fontSize=13)
-        .encode(x=alt.X("middle:Q", axis=None), y=alt.Y("line:Q", axis=None), text="label:N")
+        .mark_text(fontSize=SMALL, text=alt.ExprRef(f"{SMALL} * datum.ems > {room} ? datum.brief : datum.label"))
+        .encode(x=alt.X("middle:Q", axis=None), y=alt.Y("line:Q", axis=None))
         .encode(color=alt.condition("datum.weight == 1", alt.value(paper), alt.value(ink)))
     )
     return spec_of(alt.layer(frame, arcs, boxes, slices, texts), _LOW if low else _HEIGHT)

@@ -18,7 +18,7 @@ from typing import Any
 
 import sympy
 
-from bertcalc.discover import build, derived, held_fields, products
+from bertcalc.discover import build, derived, held_fields, products, refusals
 from bertcalc.discover.build import Ended, Refused
 from bertcalc.discover.find import Findings
 from bertcalc.discover.given import completions, structure
@@ -68,6 +68,9 @@ def discover(
         found = _summary(lab, kind, name, given, start)
         if not found.unexplained:
             found = replace(found, derived=derived.derived(lab, inside(config, real)))
+        if given:
+            usual = partial(recipe_of, config, real, {}, lab.until)
+            found = replace(found, no_run=products.cannot_run(lab.recipe, usual, real, lab.until))
     return with_flops(found, seconds=seconds, progress=progress) if flops else found
 
 
@@ -104,9 +107,9 @@ def _begun(
 
     try:
         return begin(given), given
-    except Refused:
+    except Refused as error:
         if given:
-            raise
+            raise refusals.explained(error, config, cls, given, until) from None
         inner = inside(config, cls)
         for sizes in completions(cls.config_class):
             with suppress(Refused):

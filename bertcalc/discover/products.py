@@ -5,9 +5,10 @@ first. So the number of multiply-adds is the product of the sides, like the numb
 formulas are found for both in the same way.
 """
 
+import re
 import sys
 from collections.abc import Callable, Iterable, Iterator, Mapping
-from contextlib import AbstractContextManager, ExitStack, contextmanager
+from contextlib import AbstractContextManager, ExitStack, contextmanager, nullcontext
 from inspect import signature
 from math import prod
 from threading import get_ident
@@ -83,6 +84,38 @@ def counted(cls: Any, call: RecordedCall, until: float) -> int:
     counter = FlopCounterMode(display=False)
     _forward(cls, call, until, lambda _model: counter)
     return int(counter.get_total_flops())
+
+
+def cannot_run(recipe: Recipe, usual: Callable[[], Recipe], cls: Any, until: float) -> Problem | None:
+    """Why the class is built with these fields but does not run forward; None if it runs, or if that is not known.
+
+    On the meta device many a class does not run whatever its fields are. So a failure tells something only if the class
+    runs with ``usual`` fields, and if the missing numbers are not what it is about.
+    """
+    lengths = (_HERE[LENGTH], 8, 1)  # a model may take few tokens, or need a few
+    try:
+        runs = [masks for masks in MASKS if _fails(usual(), cls, masks, lengths, until) is None][:1]
+        why = _fails(recipe, cls, runs[0], lengths, until) if runs else None
+    except Ended:
+        return None
+    reason = why.values.get("reason", "") if why else ""
+    return None if not reason or _WITHOUT_NUMBERS.search(reason) else why
+
+
+_WITHOUT_NUMBERS = re.compile("meta|NotImplementedError|data-dependent", re.IGNORECASE)
+
+
+def _fails(recipe: Recipe, cls: Any, masks: tuple[str, ...], lengths: Iterable[int], until: float) -> Problem | None:
+    """Why a forward pass fails at every one of these lengths; None if it runs at one."""
+    why = None
+    for length in lengths:
+        try:
+            _forward(cls, Calls(recipe, cls, masks).changed({LENGTH: length}), until, lambda _model: nullcontext())
+        except Refused as error:
+            why = why or error.problem
+        else:
+            return None
+    return why
 
 
 def proven(cls: Any, lab: Any, compute: Computed, drawn: Iterable[Mapping[str, int]]) -> Problem | None:

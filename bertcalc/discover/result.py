@@ -140,6 +140,7 @@ class Discovered(Formulas):
     no_flops: Problem | None = NOT_ASKED  # why there is no formula for FLOPs
     # Fields that are derived from others unless given, each with those others, which may be none.
     derived: dict[str, list[str]] = field(default_factory=dict)
+    no_run: Problem | None = None  # why it is built with the given fields, but does not run forward
 
     @property
     def share(self) -> float:
@@ -164,14 +165,16 @@ class Discovered(Formulas):
         """JSON data, which ``of_json`` reads."""
         found = self._json() | {"seconds": round(self.seconds, 1)}
         computed = self.compute._json() if self.compute else None
-        return found | {"compute": computed, "no_flops": self.no_flops and _plain(self.no_flops)}
+        why = {"no_flops": self.no_flops and _plain(self.no_flops), "no_run": self.no_run and _plain(self.no_run)}
+        return found | {"compute": computed} | why
 
 
 def of_json(found: Mapping[str, Any]) -> Discovered:
     """Read what ``Discovered.json`` has written."""
     read, compute = _read(found, Discovered), found.get("compute")
-    if no_flops := found.get("no_flops"):
-        read["no_flops"] = Problem.of(no_flops[0], **no_flops[1])
+    for name in ("no_flops", "no_run"):
+        if why := found.get(name):
+            read[name] = Problem.of(why[0], **why[1])
     return Discovered(**{**read, "compute": compute and Computed(**_read(compute, Computed))})
 
 

@@ -16,14 +16,17 @@ where there are more hidden units.
 """
 
 import tomllib
+from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
 from fractions import Fraction
+from itertools import pairwise
+from math import prod
 from pathlib import Path
 from typing import Any, NamedTuple
 
 from bertcalc.config import ConfigError
 from bertcalc.explore.models import FIELDS, subject_of, values_of
-from bertcalc.explore.quantities import Case, Quantity
+from bertcalc.explore.quantities import Case, Quantity, parameters, weights
 from bertcalc.families import CLASSES
 from bertcalc.subject import Subject
 from bertcalc.text import N_
@@ -105,11 +108,15 @@ Changes = tuple[FieldChange | PartChange, ...]
 
 
 class Attribution(NamedTuple):
-    """Fields that change together, the figure after the change, and how much it grew."""
+    """Fields that change together, the figure after the change, and how much it grew.
+
+    Where it did not grow because what goes is as much as what comes, ``moved`` is how much that is.
+    """
 
     changes: Changes
     total: int
     difference: int
+    moved: int = 0
 
     def each(self) -> int | None:
         """The difference per added or removed layer, row or unit; None where they do not all cost the same."""
@@ -145,8 +152,32 @@ class Explanation(NamedTuple):
 
 def explain(here: Case, there: Case, quantity: Quantity) -> Explanation:
     """Explain the difference between two models with the same batch and plan."""
-    way = path(here.subject, there.subject)
-    return attributed(quantity.of(here), ((changes, quantity.of(here._replace(subject=one))) for changes, one in way))
+    way = list(path(here.subject, there.subject))
+    counts = ((changes, quantity.of(here._replace(subject=one))) for changes, one in way)
+    found = attributed(quantity.of(here), counts)
+    if quantity.of not in (parameters, weights):
+        return found
+    each = quantity.of(here) // parameters(here)
+    models = pairwise([here.subject, *(subject for _changes, subject in way)])
+    return found._replace(
+        parts=[
+            part if part.difference else part._replace(moved=each * _moved(*pair))
+            for part, pair in zip(found.parts, models, strict=True)
+        ]
+    )
+
+
+def _moved(here: Subject, there: Subject) -> int:
+    """The parameters at places where the second model has more than the first."""
+    before, after = (_by_place(subject) for subject in (here, there))
+    return sum(max(0, after[place] - before[place]) for place in after)
+
+
+def _by_place(subject: Subject) -> Counter[Place]:
+    found = Counter[Place]()
+    for tensor in subject.model().tensors():
+        found[tensor.place] += tensor.copies * prod(tensor.shape)
+    return found
 
 
 def attributed(before: int, counts: Iterable[tuple[Changes, int]]) -> Explanation:

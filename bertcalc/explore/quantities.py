@@ -85,6 +85,11 @@ def flops(count: Callable[..., int], case: Case) -> int:
     return count(case.subject.model(), case.batch_size, case.sequence_length, encoder_sequence_length=seen)
 
 
+def training(case: Case) -> int:
+    """FLOPs of a training step, without those that frozen tensors save, with those of what is computed again."""
+    return flops(partial(training_flops, freezing=case.plan.freezing, recompute=case.plan.recompute), case)
+
+
 def weights(case: Case) -> int:
     """Bytes of the weights in the dtype that the model computes in."""
     return ITEM_BYTES[PRECISIONS[case.plan.precision].dtype] * parameters(case)
@@ -115,7 +120,7 @@ QUANTITIES: Mapping[str, Quantity] = {
     "pooler": Quantity("parameters", N_("parameters of the pooler"), partial(component_parameters, "pooler")),
     "head": Quantity("parameters", N_("parameters of the head"), partial(component_parameters, "head")),
     "forward": Quantity("FLOPs", N_("FLOPs of a forward pass"), partial(flops, forward_flops)),
-    "training": Quantity("FLOPs", N_("FLOPs of a training step"), partial(flops, training_flops)),
+    "training": Quantity("FLOPs", N_("FLOPs of a training step"), training),
     "weights": Quantity("bytes", N_("memory of the weights"), weights),
     "activations": Quantity("bytes", N_("memory of saved activations"), activations),
     "training_memory": Quantity(

@@ -13,8 +13,7 @@
 from functools import partial
 from typing import NamedTuple
 
-from bertcalc.compute.flops import training_flops
-from bertcalc.explore.quantities import Case, flops, peak
+from bertcalc.explore.quantities import Case, peak, training
 from bertcalc.forward.gradients import NOTHING_FROZEN
 
 
@@ -48,8 +47,5 @@ def of_adding_up(case: Case, batches: int) -> Saving:
 
 
 def _saving(case: Case, whole: Case, steps: int) -> Saving:
-    def cost(one: Case) -> int:
-        count = partial(training_flops, freezing=one.plan.freezing, recompute=one.plan.recompute)
-        return flops(count, one)
-
-    return Saving(peak("training_memory", case), peak("training_memory", whole), steps * cost(case), cost(whole))
+    cost, memory = training, partial(peak, "training_memory")
+    return Saving(memory(case), memory(whole), steps * cost(case), cost(whole))

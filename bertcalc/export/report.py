@@ -15,8 +15,9 @@ from bertcalc.export.snippet import snippet
 from bertcalc.export.table import Cell, Math, Table
 from bertcalc.forward.outputs import Call, run
 from bertcalc.forward.walk import keras_rows, walk
+from bertcalc.memory.plan import Inference, Plan
 from bertcalc.subject import Subject
-from bertcalc.text import Translate, written
+from bertcalc.text import N_, Translate, written
 
 
 class Heading(NamedTuple):
@@ -66,17 +67,30 @@ class ReportFormulas(NamedTuple):
     flops: tuple[Math, Math]
 
 
+class Settings(NamedTuple):
+    """How the page trains the model or runs it: the words for it, and what they stand for."""
+
+    words: str
+    plan: Plan = Plan()
+    inference: Inference | None = None  # None: in the type that training computes in
+
+
 def report(
     case: Case,
     formulas: ReportFormulas,
     verification: Verification,
     *,
+    settings: Settings | None = None,
     name: str,
     url: str,
     language: str,
     _: Translate,
 ) -> Report:
-    """The report of a model and its batch; ``name`` says which preset it is or started from, ``url`` is its link."""
+    """The report of a model and its batch; ``name`` says which preset it is or started from, ``url`` is its link.
+
+    ``settings`` are those of the page, if it has any.
+    """
+    settings = settings or Settings(_("in float32, trained with AdamW"))
     architecture, model = case.subject.architecture, case.subject.model()
     tensors = sum(1 for _tensor in model.named_parameters())
     total = model.num_parameters()
@@ -105,11 +119,10 @@ def report(
         ("= ", formulas.flops[1], f" = {flops:,}"),
         Beside(
             (
-                _(
-                    "{sizes}; in float32, trained with AdamW. "
-                    "FLOPs are those of matrix products, as PyTorch counts them."
-                ).format(sizes=sizes),
-                _costs(case, _),
+                _("{sizes}; {settings}. FLOPs are those of matrix products, as PyTorch counts them.").format(
+                    sizes=sizes, settings=settings.words
+                ),
+                _costs(case, settings, _),
             ),
             (Heading(_("Proof")), verification.verdict, *((verification.checks,) if verification.checks else ())),
         ),
@@ -168,13 +181,24 @@ def _said(subject: Subject) -> str:
     return ", ".join(f"{name} {written(value)}" for name, value in values.items()) + "."
 
 
-def _costs(case: Case, _: Translate) -> Table:
+def _costs(case: Case, settings: Settings, _: Translate) -> Table:
+    trained, run = case._replace(plan=settings.plan), case._replace(plan=_as_plan(settings))
+    # The words of the settings say which optimizer it is.
+    meanings = {"training_memory": N_("peak memory of a training step")}
     rows: list[tuple[Cell, ...]] = [
-        (_(quantity.meaning), figure, quantity.unit)
-        for quantity in QUANTITIES.values()
-        if quantity.unit != "parameters" and (figure := quantity.known(case)) is not None
+        (_(meanings.get(name, quantity.meaning)), figure, quantity.unit)
+        for name, quantity in QUANTITIES.items()
+        if quantity.unit != "parameters"
+        and (figure := quantity.known(run if name in ("weights", "inference_memory") else trained)) is not None
     ]
     return Table(_("Cost"), (_("Quantity"), _("Number"), _("Unit")), tuple(rows))
+
+
+def _as_plan(settings: Settings) -> Plan:
+    """A plan that computes as inference does; both types of 16 bits take the same bytes."""
+    if settings.inference is None:
+        return settings.plan
+    return Plan("fp32" if settings.inference.dtype == "float32" else "bf16", attention=settings.inference.attention)
 
 
 def _walk(case: Case, _: Translate) -> Table:

@@ -182,7 +182,8 @@ class Pass:
         taken = {value.name for at in steps for value in self.steps[at].takes} | {*self._handed}
         taken.add(next(self._mask_of(self.steps[at]) for at in steps if self.steps[at].core))
         taken |= {sine_of(name) for name in taken}
-        inputs = {name: self.values[name] for name in taken & self.values.keys()}
+        # In the order in which they were made: a set has another one in each process.
+        inputs = {name: value for name, value in self.values.items() if name in taken}
         for tensor in inputs.values():
             if tensor.storage.area == "temporaries":
                 tensor.storage.move("kept activations")

@@ -26,7 +26,7 @@ from bertcalc.fields import FIELDS, OWN_FIELDS
 from bertcalc.text import N_, literal, written
 from bertcalc.track import NAMES
 from pages.ui import address, model
-from pages.ui.i18n import _
+from pages.ui.i18n import _, filled
 
 P = ParamSpec("P")
 Value = TypeVar("Value")
@@ -324,7 +324,7 @@ def sentence(problem: Problem, write: Callable[[str], str] = literal) -> str:
     named = {name: label_of(value) if name in _NAMING else _(value) for name, value in texts.items()} | inner
     if re.fullmatch(r"-[0-9.,]+", value := named.get("value", "")):
         named["value"] = value.replace("-", MINUS)
-    return _(problem.message).format(**{name: write(value) for name, value in named.items()})
+    return filled(_(problem.message), **{name: write(value) for name, value in named.items()})
 
 
 _NAMING = ("field", "low_name", "high_name")  # values of a problem that name a control

@@ -1,13 +1,14 @@
 """The controls for freezing, on every page that shows what is trained."""
 
 from dataclasses import replace
+from typing import Any
 
 import streamlit as st
 
 from bertcalc import Config
 from bertcalc.text import N_
 from bertcalc.tree.freezing import TRAIN, Freezing
-from pages.ui.controls import Number, Select, Switch, show_problem
+from pages.ui.controls import Control, Number, Select, Switch, show_problem
 from pages.ui.i18n import _
 
 FREEZE_LAYERS = Number("freeze_layers", N_("Frozen layers"), 0, width=160)
@@ -19,6 +20,16 @@ TRAINED = Select(
     width=220,
 )
 FREEZE_EMBEDDINGS = Switch("freeze_embeddings", N_("Freeze the embeddings"))
+
+
+def frozen(freezing: Freezing) -> dict[str, object]:
+    """The values of the controls, without those that are the default."""
+    controls: dict[Control[Any], object] = {
+        FREEZE_LAYERS: freezing.layers,
+        TRAINED: freezing.train,
+        FREEZE_EMBEDDINGS: freezing.embeddings,
+    }
+    return {control.name: value for control, value in controls.items() if value != control.default}
 
 
 def choose_freezing(config: Config) -> Freezing:

@@ -1,6 +1,7 @@
 """English in the source, other languages in gettext catalogues; the language belongs to the session."""
 
 import gettext
+import re
 from collections.abc import Iterable
 from functools import lru_cache
 from io import BytesIO
@@ -42,6 +43,19 @@ def translator() -> Translate:
 def in_context(context: str, message: str) -> str:
     """Translate a message that depends on its context, such as "Next" (screen, exercise)."""
     return catalogue(st.session_state.get("lang", "en")).pgettext(context, message)
+
+
+_CHINESE = "[\u3001-\u9fff\uff00-\uffef]"
+
+
+def filled(message: str, **values: str) -> str:
+    """A translated message with its values. Beside a Chinese value there is no space in Chinese, beside others one."""
+    for name, value in values.items():
+        if re.match(_CHINESE, value):
+            message = re.sub(rf"(?<={_CHINESE}) (\{{{name}\}})", r"\1", message)
+        if re.search(f"{_CHINESE}$", value):
+            message = re.sub(rf"(\{{{name}\}}) (?={_CHINESE})", r"\1", message)
+    return message.format(**values)
 
 
 def listed(items: Iterable[str]) -> str:

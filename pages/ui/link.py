@@ -12,7 +12,7 @@ import streamlit as st
 from bertcalc.text import N_, shorten
 from pages.ui import model
 from pages.ui.controls import CONTROLS, Reason, Select, assignments, sentence
-from pages.ui.i18n import LANGUAGES, _
+from pages.ui.i18n import LANGUAGES, _, filled
 
 # A control is known once the module that declares it is imported, so all modules are.
 _HERE = Path(__file__).parent
@@ -65,7 +65,7 @@ def show_rejected() -> None:
         for problem in stood_in:
             shown = assignments(problem.remedies[0])
             message = _("The link asks for a model that is not possible: {problem} Showing {shown} instead.")
-            st.text(message.format(problem=sentence(problem, str), shown=shown))
+            st.text(filled(message, problem=sentence(problem, str), shown=shown))
         with st.container(horizontal=True):
             for remedy in (remedy for problem in stood_in for remedy in problem.remedies[1:]):
                 label = assignments(remedy)

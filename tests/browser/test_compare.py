@@ -62,6 +62,31 @@ def test_what_was_chosen_by_hand_gives_way_to_a_pair_for_good(look: Look) -> Non
     assert query(page)["models"] == PAIRS["vocabulary"].models
 
 
+def test_enter_takes_the_model_whose_name_is_typed_and_no_others(look: Look) -> None:
+    page = look("compare?models=bert-base-uncased")
+    page.get_by_role("button", name="Models", exact=True).click()
+    page.get_by_role("combobox", name="Models (the first").fill("roberta-b")
+    expect(page.get_by_role("option").nth(1)).to_be_visible()  # others match, too
+    page.keyboard.press("Enter")
+    page.wait_for_url("**models=bert-base-uncased+roberta-base")
+
+
+def test_a_phone_has_two_models_beside_each_other_and_shows_that_there_is_a_third(look: Look) -> None:
+    page = look("compare?compare=table&models=bert-base-uncased+bert-large-uncased+deberta-v3-base")
+    page.set_viewport_size({"width": 390, "height": 844})
+    settled(page)
+    table = page.locator(".st-key-side-by-side").get_by_test_id("stTable")
+    first, second, third = boxes(table.locator("th:visible"))
+    assert first["x"] < second["x"]
+    assert second["x"] + second["width"] < third["x"] + 1 < 370 < third["x"] + third["width"]
+    total = table.locator("tr", has_text="parameters in total").first.locator("td")
+    label, *figures = boxes(total)
+    assert all(box["y"] >= label["y"] + label["height"] - 1 for box in figures)
+    assert [round(box["x"]) for box in figures] == [round(box["x"]) for box in (first, second, third)]
+    sideways = "element => element.scrollWidth - element.clientWidth"
+    assert page.get_by_test_id("stMain").evaluate(sideways) == 0  # the table scrolls, not the page
+
+
 @pytest.mark.parametrize("lang", ["en", "zh"])
 def test_the_sum_and_its_bars_need_no_scrolling(look: Look, lang: str) -> None:
     page = look(f"compare?lang={lang}")

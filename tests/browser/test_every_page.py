@@ -43,6 +43,7 @@ VIEWS = (
     "compute?compute=time",
     "memory?memory=inference",
     "compare?compare=bars",
+    "compare?compare=scatter",
     "compute?architecture=BertForPreTraining",
     "memory?memory=fit",
     "compute?architecture=BertLMHeadModel&is_decoder=true&add_cross_attention=true",

@@ -125,6 +125,19 @@ def test_no_screen_needs_scrolling_and_nothing_is_small(
             assert crowded(page) == [], (name, width)
 
 
+@pytest.mark.parametrize(
+    ("lecture", "name"), [(DEFAULT, "all-layers"), (SECOND, "albert-embeddings"), (SECOND, "albert-layers")]
+)
+def test_an_old_projector_has_room_for_the_longest_formula_and_the_longest_name(
+    look: Look, lecture: str, name: str
+) -> None:
+    """1024 x 768, where type is as large as in a wider window."""
+    page = look(f"lecture?lecture={lecture}&screen={name}")
+    ready(page, SCREENS[lecture].index(name) + 1, lecture)
+    page.set_viewport_size({"width": 1024, "height": 768})
+    assert crowded(page) == []
+
+
 def test_on_a_phone_all_can_be_read_and_stepped(visit: Open, page: Page) -> None:
     """Whether it stands or lies."""
     page.set_viewport_size({"width": 390, "height": 844})

@@ -1,5 +1,6 @@
 """FLOPs: the formula of a forward pass against PyTorch's own count on the real class."""
 
+from contextlib import nullcontext
 from functools import cache
 from typing import Any
 from unittest.mock import patch
@@ -12,7 +13,7 @@ from hypothesis import strategies as st
 from torch.utils.flop_counter import FlopCounterMode
 from transformers.initialization import no_init_weights
 
-from bertcalc.discover import Discovered, discover, held_fields, products
+from bertcalc.discover import Discovered, build, discover, held_fields, products
 from bertcalc.discover.result import NOT_ASKED, of_json
 from bertcalc.discover.shipped import shipped
 from bertcalc.problem import InputError
@@ -53,6 +54,38 @@ def real(case: tuple[str, str], batch_size: int, sequence_length: int, **fields:
         with FlopCounterMode(display=False) as counter:
             model.eval()(input_ids=tokens, **dict.fromkeys(CLASSES.get(case, DECODER), tokens))
     return int(counter.get_total_flops())
+
+
+@pytest.mark.parametrize(
+    ("model_type", "cls", "fields", "runs"),
+    [
+        ("llama", "LlamaForCausalLM", {"num_attention_heads": 4, "num_key_value_heads": 3}, False),
+        ("llama", "LlamaForCausalLM", {"num_attention_heads": 4, "num_key_value_heads": 2}, True),
+        ("mixtral", "MixtralForCausalLM", {"num_local_experts": 2, "num_experts_per_tok": 3}, False),
+        ("bert", "BertModel", {"num_attention_heads": 4, "max_position_embeddings": 2}, True),  # two tokens at most
+    ],
+)
+def test_a_class_that_is_built_but_does_not_run_is_known(
+    model_type: str, cls: str, fields: dict[str, int], runs: bool
+) -> None:
+    given = {"hidden_size": 32, "intermediate_size": 16, "num_hidden_layers": 2, "vocab_size": 50, **fields}
+    found = discover(model_type, cls, given)
+    assert not found.unexplained
+    assert (found.no_run is None) == runs
+    assert of_json(found.json()).no_run == found.no_run
+    model = getattr(transformers, cls)(transformers.CONFIG_MAPPING[model_type](**given, pad_token_id=0)).eval()
+    assert sum(each.numel() for each in model.parameters()) == found.parameters
+    with nullcontext() if runs else pytest.raises(RuntimeError):
+        model(input_ids=torch.ones(1, 2, dtype=torch.long))
+
+
+def test_a_class_that_never_runs_without_numbers_is_not_said_to_be_wrong() -> None:
+    def fails(*_given: Any) -> None:
+        raise build.Refused.because("{reason}", reason="RuntimeError: sizes differ")
+
+    given = {"num_hidden_layers": 1, "hidden_size": 24}
+    with patch.object(products, "_forward", fails):
+        assert discover("bert", "BertModel", given).no_run is None
 
 
 @pytest.mark.parametrize("case", sampled(CLASSES, 2), ids="-".join)

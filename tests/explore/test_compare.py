@@ -56,6 +56,22 @@ def test_the_parts_sum_to_the_difference_of_every_quantity(
         assert [later - earlier for earlier, later in pairwise(totals)] == [part.difference for part in found.parts]
 
 
+@pytest.mark.parametrize(("measure", "each"), [("parameters", 1), ("weights", 4)])
+def test_what_goes_and_comes_in_one_step_is_not_nothing(measure: str, each: int) -> None:
+    """DeBERTa-v3 has no segment types and counts positions as distances, whose LayerNorm has as many numbers."""
+    here, there = (Case(subject_of_preset(name)) for name in ("bert-base-uncased", "deberta-v3-base"))
+    found = explain(here, there, QUANTITIES[measure])
+    [part] = [part for part in found.parts if part.moved]
+    assert [change.field for change in part.changes] == ["type_vocab_size", "architecture"]
+    assert (part.difference, part.moved) == (0, each * (512 + 2) * 768)
+    came = [
+        tensor.numel()
+        for name, tensor in Model(*there.subject).real().named_parameters()
+        if name.startswith(("encoder.rel_embeddings.", "encoder.LayerNorm."))
+    ]
+    assert part.moved == each * sum(came)
+
+
 @given(subjects(), subjects())
 def test_every_model_on_the_way_can_be_built_and_differs_in_what_is_said(here: Subject, there: Subject) -> None:
     before = here

@@ -304,11 +304,32 @@ def test_a_config_that_is_none_is_refused_where_it_was_pasted(text: str, why: st
 
 def test_a_model_that_transformers_does_not_build_is_said_with_a_way_back() -> None:
     app = opened(fields='{"n_embd": 13}')
-    assert "transformers does not build this model" in app.error[0].value
+    assert app.error[0].value.startswith(
+        "transformers does not build this model: n_embd = 13 is no multiple of 12; 12 would be. In its words: ``"
+    )
     assert not app.metric
     app.button(key="any default").click().run()
     assert total(app) == "124,439,808"
     assert "fields" not in app.query_params
+
+
+@pytest.mark.parametrize("fields", ['{"n_embd": 13}', '{"n_embd": "big"}', '{"activation_function": "none"}'])
+def test_a_refusal_is_english_in_a_chinese_page_only_as_code(fields: str) -> None:
+    [error] = [one.value for one in opened(fields=fields, lang="zh").error]
+    words = re.sub("`[^`]+`", "", re.sub("``.+?``", "", error))
+    assert "transformers 不能构建这个模型" in words
+    assert not re.search(r"(?!transformers)[A-Za-z]{4,} [a-z]+", words.replace("n_embd", ""))
+
+
+@pytest.mark.parametrize("language", ["en", "zh"])
+def test_a_model_that_cannot_run_is_counted_and_said(language: str) -> None:
+    sizes = {"hidden_size": 64, "num_hidden_layers": 2, "num_attention_heads": 4, "num_key_value_heads": 3}
+    app = opened(model_type="llama", fields=json.dumps(sizes), lang=language)
+    assert total(app) == f"{real('llama', 'LlamaForCausalLM', **sizes):,}"
+    [warning] = [one.value for one in app.warning]
+    assert ("it cannot run" if language == "en" else "不能运行") in warning
+    assert "`RuntimeError: The size of tensor a (4) must match the size of tensor b (3)" in warning
+    assert not move(app, "num_key_value_heads", 2).warning
 
 
 def test_what_cannot_be_read_is_said_and_not_tried_in_each_run(monkeypatch: pytest.MonkeyPatch) -> None:

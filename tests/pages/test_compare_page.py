@@ -499,3 +499,13 @@ def test_without_pytorch_what_is_not_shipped_is_left_out(monkeypatch: pytest.Mon
     monkeypatch.setattr("bertcalc.proof.real_model.installed", lambda: False)
     app = open_app("compare.py", models="bert-base-uncased t5.T5ForTokenClassification")
     assert ["needs torch and transformers" in one.value for one in app.text] == [True]
+
+
+@pytest.mark.parametrize(
+    ("language", "said"), [("en", "−394,752 and +394,752 cancel each other"), ("zh", "−394,752 与 +394,752 相互抵消")]
+)
+def test_a_step_in_which_changes_cancel_does_not_say_that_nothing_changed(language: str, said: str) -> None:
+    app = open_app("compare.py", models="bert-base-uncased deberta-v3-base", lang=language)
+    [waterfall] = [one for one in app.session_state["shown"] if one.spec]
+    labels = [label for label in waterfall.data["label"] if label]
+    assert f"0  ·  {said}" in labels

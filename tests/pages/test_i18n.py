@@ -181,3 +181,43 @@ def test_lists_and_sentences_have_the_punctuation_of_their_language() -> None:
         "a, b一。 二。",
         "a、b一。二。",
     ]
+
+
+@pytest.mark.parametrize(
+    ("page", "link", "said"),
+    [
+        ("memory.py", {"batch_size": "0"}, "批大小不能是 0"),
+        ("memory.py", {"memory": "fit", "kept_free": "99999"}, "预留（GiB）不能是 99,999"),
+        ("memory.py", {"memory": "activations"}, r"\text{字节} &="),
+        ("memory.py", {"memory": "fit"}, r"\text{字节}(S) &="),
+        ("exercises.py", {"exercise": "10", "solutions": "true"}, "33,920 字节"),
+        ("sweep.py", {"sweep": "map", "x": "hidden_size", "y": "batch_size"}, "hidden_size 与批大小平面"),
+        ("", {"architecture": "BertForPreTraining"}, "整个模型各部分的参数量"),
+    ],
+)
+def test_chinese_words_have_no_space_between_them(page: str, link: dict[str, str], said: str) -> None:
+    app: Any = open_app(page, lang="zh", **link)
+    texts = [one.value for kind in ("error", "warning", "markdown", "caption", "latex") for one in app.get(kind)]
+    whole = "\n".join([*texts, *(one.proto.alt for one in app.get("vega_lite_chart"))])
+    assert said in whole
+    chinese = "[\u3001-\u9fff\uff00-\uffef]"
+    assert not re.findall(rf".*{chinese} {chinese}.*", whole)
+    assert not re.findall(r"\bbytes\b", whole)
+
+
+def test_units_are_said_in_the_readers_language() -> None:
+    def script() -> None:
+        import streamlit as st
+
+        from bertcalc.problem import InputError
+        from bertcalc.typed import typed
+        from pages.ui.controls import sentence
+
+        st.session_state["lang"] = "zh"
+        try:
+            typed("16 GB", "parameters")
+        except InputError as error:
+            st.text(sentence(error.problem, str))
+
+    [said] = [text.value for text in AppTest.from_function(script, default_timeout=60).run().text]
+    assert said.startswith("“16 GB”的单位是字节，这里需要的是参数。")

@@ -10,6 +10,8 @@ import pytest
 from streamlit.testing.v1 import AppTest
 
 from bertcalc import ARCHITECTURES, BertConfig
+from bertcalc.charts.colors import BACKGROUND, INK
+from bertcalc.charts.memory_charts import step_areas
 from bertcalc.digits import scaled, size
 from bertcalc.explore.models import subject_of_preset
 from bertcalc.forward.outputs import Call
@@ -346,3 +348,27 @@ def test_heads_that_rotary_positions_cannot_turn_get_a_sentence(view: str) -> No
     assert "cannot be split into pairs" in " ".join(str(said.value) for said in (*app.error, *app.warning))
     assert not app.exception
     assert not app.metric
+
+
+@pytest.mark.parametrize("look", ["light", "dark"])
+def test_the_presets_name_is_read_on_every_area(look: str) -> None:
+    """An edge in the page's color is below the letters and the line, whatever area is below them."""
+    layers = step_areas(look, tuple(AREA_WORDS.values()), "Step")["layer"]
+    marks = [one["mark"] for one in layers if one.get("encoding", {}).get("y", {}).get("field") == "was"]
+    edge, line, around, name = marks
+    paper, ink = BACKGROUND[look], INK[look]
+    assert (edge["color"], line["color"]) == (paper, ink)
+    assert edge["strokeWidth"] > line["strokeWidth"]
+    assert (around["stroke"], name["color"]) == (paper, ink)
+    assert "stroke" not in name
+
+
+def test_the_presets_line_does_not_cross_the_name_of_an_area() -> None:
+    app = memory("training", num_hidden_layers="24")
+    [chart] = [one for one in app.session_state["shown"] if one.spec]
+    [line] = [float(was) for was in chart.data["was"] if was is not None and was == was]
+    assert chart.data["name"][chart.data["was"].index(line)] == "bert-base-uncased"
+    top = max(live for live in chart.data["peak"] if live is not None and live == live)
+    names = [middle for middle in chart.data["middle"] if middle is not None and middle == middle]
+    assert len(names) == 3
+    assert all(abs(middle - line) > 0.06 * top for middle in names)

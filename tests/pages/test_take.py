@@ -3,6 +3,7 @@
 import json
 from html import escape
 from io import StringIO
+from typing import Any
 
 import pandas as pd
 import pytest
@@ -10,12 +11,18 @@ from streamlit.testing.v1 import AppTest
 
 from bertcalc import BertConfig, Config, build
 from bertcalc.charts.blocks import svg
+from bertcalc.compute.flops import training_flops
 from bertcalc.explore.quantities import QUANTITIES, Case
 from bertcalc.export.cells import Shown
 from bertcalc.export.formats import csv_text
+from bertcalc.memory.optimizers import ITEM_BYTES, Dtype
+from bertcalc.memory.peak_formulas import peak_bytes
+from bertcalc.memory.plan import Inference, Plan
 from bertcalc.proof import real_model
 from bertcalc.subject import Subject
+from bertcalc.tree.freezing import Freezing
 from pages.ui.batch import Batch
+from pages.ui.export import dialog
 from pages.ui.export.files import Origin, model_files, stem_of, table_files
 from pages.ui.export.shown import File
 from pages.ui.sidebar import Choice
@@ -157,6 +164,63 @@ def test_the_report_has_the_proof_of_the_real_model() -> None:
     assert PLACE.url in told
     assert "109,482,240" in read(files, "Report, HTML to print")
     assert json.loads(read(files, "config.json"))["architectures"] == ["BertModel"]
+
+
+@pytest.mark.parametrize(
+    ("page", "link", "plan", "dtype", "said"),
+    [
+        ("memory.py", {"memory": "training"}, Plan(), "float32", "Training precision = FP32, Optimizer = Adam(W)"),
+        (
+            "memory.py",
+            {"memory": "fit", "training_dtype": "bf16", "optimizer": "sgd", "recompute": "full", "freeze_layers": "3"},
+            Plan("bf16", "sgd", recompute="full", freezing=Freezing(layers=3)),
+            "bfloat16",
+            "Training precision = BF16 · 8 B/param, Optimizer = SGD, Attention = Eager, Recompute = Full, "
+            "Frozen layers = 3",
+        ),
+        (
+            "memory.py",
+            {"memory": "inference", "dtype": "float16", "attention": "fused"},
+            Plan(attention="fused"),
+            "float16",
+            "Data type = float16, Attention = Fused; trained in float32 with AdamW",
+        ),
+        (
+            "structure.py",
+            {"view": "freezing", "train": "head"},
+            Plan(freezing=Freezing(train="head")),
+            "float32",
+            "in float32, trained with AdamW, What is trained = Head only",
+        ),
+        ("layers.py", {}, Plan(), "float32", "in float32, trained with AdamW. FLOPs"),
+    ],
+)
+def test_the_report_counts_as_the_page_does_and_says_how(
+    monkeypatch: pytest.MonkeyPatch, page: str, link: dict[str, str], plan: Plan, dtype: Dtype, said: str
+) -> None:
+    given: list[list[File]] = []
+
+    def note(*arguments: Any) -> list[File]:
+        given.append(model_files(*arguments))
+        return given[-1]
+
+    monkeypatch.setattr(dialog, "model_files", note)
+    monkeypatch.setattr(real_model, "installed", lambda: False)
+    architecture = "BertForSequenceClassification"
+    opened(open_app(page, num_hidden_layers="4", architecture=architecture, **link))
+    told = read(given[-1], "Report, Markdown")
+    assert said in told
+    subject = Subject(BertConfig(num_hidden_layers=4), architecture)
+    figures = {
+        "FLOPs of a training step": training_flops(
+            subject.model(), 1, 128, freezing=plan.freezing, recompute=plan.recompute
+        ),
+        "memory of the weights": ITEM_BYTES[dtype] * subject.model().num_parameters(),
+        "peak memory of a training step": peak_bytes(subject, plan, 1, 128),
+        "peak memory of inference": peak_bytes(subject, Inference(dtype, plan.attention), 1, 128),
+    }
+    for meaning, figure in figures.items():
+        assert f"| {meaning} | {figure:,} |" in told
 
 
 def test_the_report_says_what_was_not_compared(monkeypatch: pytest.MonkeyPatch) -> None:

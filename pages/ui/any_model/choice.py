@@ -20,7 +20,7 @@ from bertcalc.problem import InputError, Problem
 from bertcalc.text import N_
 from pages.ui import address
 from pages.ui.controls import Reason, Select, Text, sentence
-from pages.ui.i18n import _
+from pages.ui.i18n import _, filled
 
 PAGE = "any_model"
 
@@ -194,7 +194,7 @@ def show_wrong_in_link() -> None:
     held: tuple[object, Steps] | None = st.session_state.get("any steps")
     if found and held and not (held[1].past or held[1].attempt):
         message = _("The link asks for a model that is not possible: {problem} Showing {shown} instead.")
-        st.text(message.format(problem=sentence(found, str), shown=_("the sizes that were given")))
+        st.text(filled(message, problem=sentence(found, str), shown=_("the sizes that were given")))
 
 
 def write_link(now: Chosen, sizes: Steps | None) -> None:

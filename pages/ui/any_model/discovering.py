@@ -86,6 +86,17 @@ def _doing(what: str) -> str:
     return _(_DOING[what]) if what in _DOING else _("Changing {field}").format(field=what[:60])
 
 
+def show_no_run(found: Discovered) -> None:
+    """Say if the class is built with the given fields, but cannot run; it may at other sizes."""
+    if found.no_run:
+        st.warning(
+            _(
+                "transformers builds this model with the given fields, so it can be counted, but it cannot run: its"
+                " forward pass ends with {reason}."
+            ).format(reason=code(found.no_run.values["reason"]))
+        )
+
+
 def show_verdict(found: Discovered) -> None:
     """Show in one sentence how often the formula was right at other sizes, or how much is not explained."""
     if found.unexplained and found.explained == found.parameters:

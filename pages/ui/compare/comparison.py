@@ -23,7 +23,7 @@ from pages.ui.batch import BATCH_SIZE, SEQUENCE_LENGTH, Batch, choose_batch
 from pages.ui.compare import found_models
 from pages.ui.compare.compare_words import names_of
 from pages.ui.controls import Select, Text, change, sentence, view
-from pages.ui.i18n import _
+from pages.ui.i18n import _, filled
 from pages.ui.quantity_words import QUANTITY_NAMES, reason
 from pages.ui.sidebar import Choice
 
@@ -164,6 +164,7 @@ def choose_models(items: Sequence[WrittenModel | WrittenFound], choice: Choice) 
         key=key,
         format_func=lambda item: names.get(item, item),
         max_selections=MOST,
+        select_all=False,  # it would be what Enter takes, before the model whose name somebody has typed
         on_change=_take_chosen,
         args=(key, options),
     )
@@ -268,7 +269,7 @@ def choose_explained(models: Sequence[Compared]) -> None:
         st.selectbox(EXPLAINED.title, others, key=EXPLAINED.name, bind="query-params", width=430)
     other = explained(models)
     turned = write([other.item, *(model.item for model in models if model is not other)])
-    said = _("Compare all others with {model}.").format(model=other.name)
+    said = filled(_("Compare all others with {model}."), model=other.name)
     st.button(_("Use as baseline"), on_click=change, args=({"models": turned},), help=said)
 
 

@@ -51,13 +51,13 @@ def how_found(comparison: Comparison, found: Explanation) -> str:
 
 def show_parts(comparison: Comparison, found: Explanation) -> None:
     """Draw the parts of a difference as a waterfall of bars, and their sum; if there are many, without those of 0."""
-    parts = [part for part in found.parts if part.difference or len(found.parts) <= _MANY]
+    parts = [part for part in found.parts if part.difference or part.moved or len(found.parts) <= _MANY]
     ends = accumulate((part.difference for part in parts), initial=0)
     bars = [
         PieceBar(
             _phrase(part),
             [Piece("more" if part.difference >= 0 else "fewer", start, end)],
-            _label(comparison, part.difference),
+            _cancelled(part) or _label(comparison, part.difference),
             {"difference": part.difference},
         )
         for part, (start, end) in zip(parts, pairwise(ends), strict=True)
@@ -107,6 +107,14 @@ def _assignments(part: Attribution) -> str:
     names = ["" if isinstance(change, PartChange) else f"`{change.field}` " for change in part.changes]
     changes = [f"{written(change.before)} → {written(change.after)}" for change in part.changes]
     return "  \n".join(name + change for name, change in zip(names, changes, strict=True))
+
+
+def _cancelled(part: Attribution) -> str:
+    """Say what goes and what comes, if it is the same."""
+    if not part.moved:
+        return ""
+    said = _("{fewer} and {more} cancel each other")
+    return "0  ·  " + said.format(fewer=signed(-part.moved), more=signed(part.moved))
 
 
 def _label(comparison: Comparison, difference: int) -> str:

@@ -27,6 +27,7 @@ from pages.ui.compare.comparison import FIGURES, Compared, Comparison
 from pages.ui.export.shown import draw_chart
 from pages.ui.i18n import _
 from pages.ui.numbers import unbroken
+from pages.ui.present import presenting
 from pages.ui.quantity_words import title_of
 from pages.ui.tables import shape_text, show_table
 from pages.ui.theme import appearance
@@ -43,7 +44,10 @@ def show_side_by_side(comparison: Comparison) -> None:
     if len(models) <= _WIDE:
         rows = [*fields, *figures, *_shape_rows(models)]
         columns = {"": [name for name, _cells in rows]}
-        show_table(columns | {model.name: [cells[at] for _n, cells in rows] for at, model in enumerate(models)}, alt)
+        with st.container(key="side-by-side"):  # on a phone what a row is stands above it: see window.css
+            show_table(
+                columns | {model.name: [cells[at] for _n, cells in rows] for at, model in enumerate(models)}, alt
+            )
     else:
         # Columns with equal values are left out and figures come first, so that what matters fits on the screen.
         columns = {_("Model"): [model.name for model in models]}
@@ -165,7 +169,7 @@ def show_scatter(comparison: Comparison) -> None:
     presets = _presets(comparison.batch, measure)
     draw_chart(
         points_frame([*compared, *presets]),
-        scatter(appearance(), *titles),
+        scatter(appearance(), *titles, projector=presenting()),
         numbers={"name": _("Model"), **dict(zip(("parameters", "flops"), titles, strict=True))},
         alt=_("Parameters and FLOPs of every preset"),
     )

@@ -15,7 +15,7 @@ from bertcalc.families import FAMILIES
 from bertcalc.fields import EVERY_LETTER
 from bertcalc.formula import CALL_LETTERS
 from bertcalc.text import Translate, literal
-from pages.ui.i18n import _, catalogue
+from pages.ui.i18n import _, catalogue, filled
 from pages.ui.tables import shape_text
 
 LETTERS = {**EVERY_LETTER, **CALL_LETTERS}
@@ -47,14 +47,14 @@ def fill(_: Translate, said: Sentence, *, plain: bool = False) -> str:
     values = {name: _(value) if value else value for name, value in said.values.items()}
     if plain:
         values = {name: literal(value) for name, value in values.items()}
-    return _(said.message).format(**values)
+    return filled(_(said.message), **values)
 
 
-def right_answer(exercise: Exercise) -> str:
+def right_answer(exercise: Exercise, _: Translate) -> str:
     """The right answer as it would be typed."""
     match exercise.right:
         case int(count):
-            return f"{count:,} {exercise.unit}" if exercise.unit in ("FLOPs", "bytes") else f"{count:,}"
+            return f"{count:,} {_(exercise.unit)}" if exercise.unit in ("FLOPs", "bytes") else f"{count:,}"
         case tuple(sides):
             return shape_text(sides)
     return ", ".join(f"`{field}`" for field in exercise.options if field in exercise.right)
@@ -94,7 +94,7 @@ def _item(exercise: Exercise, _: Translate) -> WrittenExercise:
         sizes=f"{preset}: {sizes}" if preset else sizes,
         given=_lines(_, worked_wrong(exercise)) if exercise.miscount else (),
         options=tuple(f"`{field}`" for field in exercise.options),
-        answer=f"**{right_answer(exercise)}**" if not exercise.options else right_answer(exercise),
+        answer=f"**{right_answer(exercise, _)}**" if not exercise.options else right_answer(exercise, _),
         solution=_lines(_, worked(exercise)),
     )
 

@@ -14,7 +14,7 @@ from bertcalc.text import distinct
 from pages.ui.batch import present_batch
 from pages.ui.controls import set_values
 from pages.ui.export.files import Origin, chart_file, model_files, stem_of, table_files
-from pages.ui.export.shown import File, own, shown
+from pages.ui.export.shown import File, own, shown, shown_settings
 from pages.ui.i18n import _, translator
 from pages.ui.sidebar import Choice
 from pages.ui.theme import appearance
@@ -67,7 +67,7 @@ def _show(choice: Choice) -> None:
         _buttons(other.files)
     else:
         place = Origin(url, st.session_state.get("lang", "en"))
-        _buttons(model_files(choice, present_batch(choice.config), place, translator()))
+        _buttons(model_files(choice, present_batch(choice.config), place, translator(), shown_settings()))
         if not choice.subject.add_pooling_layer:
             st.caption(_("A config.json cannot say that the pooler is left out; the program does."))
     st.markdown(_("**The numbers**, and the charts of this page"))

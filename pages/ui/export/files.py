@@ -11,7 +11,7 @@ from bertcalc.explore.quantities import Case
 from bertcalc.export.cells import Shown
 from bertcalc.export.formats import csv_text, latex_text, markdown_text
 from bertcalc.export.formula_tables import component_table, flops_formula
-from bertcalc.export.report import Report, ReportFormulas, Verification, html, markdown, report
+from bertcalc.export.report import Report, ReportFormulas, Settings, Verification, html, markdown, report
 from bertcalc.export.snippet import snippet
 from bertcalc.export.table import Table
 from bertcalc.proof import real_model, tensor_proof
@@ -33,13 +33,15 @@ class Origin(NamedTuple):
     language: str
 
 
-def model_files(choice: Choice, batch: Batch, place: Origin, _: Translate) -> list[File]:
+def model_files(
+    choice: Choice, batch: Batch, place: Origin, _: Translate, settings: Settings | None = None
+) -> list[File]:
     """The files of the model itself: its configuration, the program that rebuilds it, and the report.
 
     They are made when they are downloaded, outside of a script run: hence the parameter ``_``, a translator.
     """
     subject, stem = choice.subject, stem_of(choice)
-    told = partial(_report, choice, batch, place, _)
+    told = partial(_report, choice, batch, place, _, settings)
     return [
         File("config.json", "config.json", "application/json", lambda: config_json.write(subject).encode()),
         File(_("Python program"), f"{stem}.py", "text/x-python", lambda: snippet(subject).encode()),
@@ -64,7 +66,7 @@ def chart_file(stem: str, chart: Shown, title: str, appearance: str) -> File:
     return File("SVG", f"{stem}-{_slug(title)}.svg", "image/svg+xml", lambda: drawn().encode())
 
 
-def _report(choice: Choice, batch: Batch, place: Origin, _: Translate) -> Report:
+def _report(choice: Choice, batch: Batch, place: Origin, _: Translate, settings: Settings | None) -> Report:
     subject = choice.subject
     formulas = ReportFormulas(component_table(subject, _), flops_formula(subject, *batch))
     changed = choice != preset_of(choice)
@@ -74,6 +76,7 @@ def _report(choice: Choice, batch: Batch, place: Origin, _: Translate) -> Report
         Case(subject, *batch),
         formulas,
         _verification(subject, _),
+        settings=settings,
         name=name,
         url=place.url,
         language=place.language,

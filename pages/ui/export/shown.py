@@ -7,6 +7,7 @@ import streamlit as st
 
 from bertcalc.charts.columns import Columns, sent
 from bertcalc.export.cells import Shown
+from bertcalc.export.report import Settings
 
 
 class File(NamedTuple):
@@ -29,6 +30,18 @@ def begin() -> None:
     """Forget the previous page, before a page is drawn."""
     st.session_state["shown"] = []
     st.session_state["own files"] = None
+    st.session_state["shown settings"] = None
+
+
+def note_settings(settings: Settings) -> None:
+    """Set how the page trains or runs the model, for the report."""
+    st.session_state["shown settings"] = settings
+
+
+def shown_settings() -> Settings | None:
+    """How the page trains or runs the model, if it says so."""
+    found: Settings | None = st.session_state.get("shown settings")
+    return found
 
 
 def offer(own: OwnExport) -> None:

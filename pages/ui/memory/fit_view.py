@@ -102,7 +102,7 @@ def _number(found: int | None) -> str:
 
 def _solved(letter: str, found: Most, device: Device) -> str:
     """The inequality for the bytes and its solution, as LaTeX."""
-    grown = rf"\text{{bytes}}({letter}) &= {_polynomial(found.growth, letter)} \le {latex_number(device.usable)}"
+    grown = rf"\text{{{_('bytes')}}}({letter}) &= {_polynomial(found.growth, letter)} \le {latex_number(device.usable)}"
     return rf"{grown} \;\Rightarrow\; {_solution(letter, found)}"
 
 

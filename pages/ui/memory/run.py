@@ -5,6 +5,7 @@ from typing import Any, NamedTuple
 
 import streamlit as st
 
+from bertcalc.export.report import Settings
 from bertcalc.family import Model
 from bertcalc.formula import Formula
 from bertcalc.forward.steps import LARGEST, batch_problems
@@ -17,8 +18,9 @@ from bertcalc.subject import Subject
 from bertcalc.text import N_
 from pages.ui.bars import preset_of
 from pages.ui.batch import Batch, choose_batch, show_seen
-from pages.ui.controls import Control, Decimal, Number, Select, Switch, show_problem, view
-from pages.ui.frozen import FREEZE_EMBEDDINGS, FREEZE_LAYERS, TRAINED, choose_freezing
+from pages.ui.controls import Control, Decimal, Number, Select, Switch, assignments, show_problem, view
+from pages.ui.export.shown import note_settings
+from pages.ui.frozen import FREEZE_EMBEDDINGS, FREEZE_LAYERS, TRAINED, choose_freezing, frozen
 from pages.ui.i18n import _
 from pages.ui.model import linked
 from pages.ui.sidebar import Choice
@@ -129,7 +131,22 @@ def choose_plan(choice: Choice, *, states: bool = True) -> tuple[Run, Plan]:
     _show_remarks(choice)
     if said["fused_dropout"]:
         st.caption(_("One-byte dropout masks are what PyTorch keeps on CUDA. Not measured here: there is no GPU."))
-    return Run(choice, batch, batches), Plan(**said, freezing=freezing, accumulate=batches > 1)
+    plan = Plan(**said, freezing=freezing, accumulate=batches > 1)
+    note_settings(Settings(assignments(_settings(plan, batches)), plan))
+    return Run(choice, batch, batches), plan
+
+
+def _settings(plan: Plan, batches: int) -> dict[str, object]:
+    """The values of the controls; those that are folded away only if they differ from the default."""
+    folded: dict[Control[Any], object] = {ACCUMULATE: batches, FUSED_DROPOUT: plan.fused_dropout}
+    return {
+        TRAINING_DTYPE.name: plan.precision,
+        OPTIMIZER.name: plan.optimizer,
+        ATTENTION.name: plan.attention,
+        RECOMPUTATION.name: plan.recompute,
+        **{control.name: value for control, value in folded.items() if value != control.default},
+        **frozen(plan.freezing),
+    }
 
 
 def choose_inference(choice: Choice) -> tuple[Run, Inference]:
@@ -137,6 +154,9 @@ def choose_inference(choice: Choice) -> tuple[Run, Inference]:
         batch = choose_batch(choice.config)
         how = Inference(DTYPE.show(), ATTENTION.show())
     _show_remarks(choice)
+    said = assignments({DTYPE.name: how.dtype, ATTENTION.name: how.attention})
+    trained = _("trained in float32 with AdamW")
+    note_settings(Settings(f"{said}; {trained}", Plan(attention=how.attention), how))
     return Run(choice, batch), how
 
 

@@ -42,7 +42,7 @@ def show_activations(run: Run, plan: Plan) -> None:
         check = HOOKS.show()
     verdict = st.container()  # filled last: the first comparison takes seconds
     terms = [(*run.written(formula), colors()[component]) for component, formula in formulas.components.items()]
-    st.latex(colored_equation(r"\text{bytes} &= ", terms, latex_number(total)))
+    st.latex(colored_equation(rf"\text{{{_('bytes')}}} &= ", terms, latex_number(total)))
     modules = by_module(saved)
     if modules:
         bars = _module_bars(run, plan, modules, formulas.modules)

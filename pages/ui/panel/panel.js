@@ -5,6 +5,7 @@
 const PATIENCE = 2000; // ms after which an answer should have come, if no run is under way
 const TRIES = 5; // to send again what was lost with a connection, or with an interrupted run
 const GRIP = 100; // ms within which a key press or a click ends: it sends one event
+const LEFT = "[data-testid=stMain] :is(input[type=text], input[type=number], textarea):not([role], [role=dialog] *)";
 const panels = new WeakMap();
 let sent = 0; // the number of the last event of this browser window
 let chosen = "hidden_size"; // the one slider that a phone has room for
@@ -147,6 +148,7 @@ class Panel {
   }
 
   shortcut(event) {
+    if (event.key === "Escape" && event.target.matches?.(LEFT)) event.target.blur(); // and the page has its keys again
     const typing = event.target.closest?.("input:not([type=range]), textarea, [contenteditable=true]");
     if (typing || event.altKey) return;
     const key = `${event.ctrlKey || event.metaKey ? "ctrl+" : ""}${event.shiftKey ? "shift+" : ""}${event.key.toLowerCase()}`;

@@ -88,9 +88,10 @@ def picture_frame(stops: Sequence[Stop], marked: Collection[str], config: Config
         inside = group[0].in_layer
         if inside and not top:
             name = split_layer(group[0].name)[0].replace("*", f"{layer}")
-            label = _("Layer {number} of {layers}: {name}")
-            label = label.format(number=layer + 1, layers=config.num_hidden_layers, name=name)
-            shapes.append(_shape("title", _LEFT, _RIGHT, row, row + 1, label=label))
+            at = {"number": layer + 1, "layers": config.num_hidden_layers}
+            label, brief = _("Layer {number} of {layers}: {name}"), _("Layer {number} of {layers}")
+            title = {"label": label.format(name=name, **at), "brief": brief.format(**at)}
+            shapes.append(_shape("title", _LEFT, _RIGHT, row, row + 1, **title, ems=ems(title["label"])))
             top, row = row, row + 1
             residual = row
         left, right = (_LEFT, _RIGHT) if inside else (0.0, 1.0)
@@ -147,7 +148,7 @@ def _arc(start: float, end: float) -> list[dict[str, Any]]:
 
 
 def _shape(mark: str, x: float, x2: float, y: float, y2: float, **more: Any) -> dict[str, Any]:
-    blank = {"label": "", "what": "", "step": None, "component": "", "weight": 0, "heads": 0}
+    blank = {"label": "", "brief": "", "ems": 0.0, "what": "", "step": None, "component": "", "weight": 0, "heads": 0}
     return {"mark": mark, "x": x, "x2": x2, "y": y, "y2": y2, **blank, **more}
 
 

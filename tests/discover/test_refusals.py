@@ -1,0 +1,50 @@
+"""What transformers refuses is said with the field at fault and a value that is right: the real class takes it."""
+
+import json
+import re
+from typing import Any
+
+import pytest
+
+from bertcalc.discover import discover
+from bertcalc.discover.build import Refused
+
+CASES: list[tuple[str, str, dict[str, Any], str]] = [
+    ("gpt2", "GPT2LMHeadModel", {"n_embd": 13, "n_layer": 2}, "n_embd = 13 is no multiple of 12; 12 would be."),
+    ("bert", "BertModel", {"hidden_size": 770, "num_attention_heads": 12}, "hidden_size = 770 is no multiple of"),
+    ("opt", "OPTModel", {"num_attention_heads": 7}, "with num_attention_heads = 7; with 12, the default, it would."),
+    ("llama", "LlamaModel", {"hidden_size": "768"}, 'hidden_size is "768", and has to be a whole number.'),
+    ("llama", "LlamaModel", {"hidden_act": "foo", "hidden_size": 64}, 'hidden_act = "foo"; with "silu", the default'),
+    ("bert", "BertModel", {"hidden_size": -64}, "hidden_size = -64; with 768, the default, it would."),
+    ("qwen3", "Qwen3Model", {"layer_types": ["a"]}, 'layer_types = ["a"], but would without it.'),
+    ("llama", "LlamaModel", {"hidden_size": 100, "num_attention_heads": 0}, "no field is at fault alone."),
+]
+
+
+@pytest.mark.parametrize(("model_type", "cls", "given", "said"), CASES)
+def test_a_refusal_says_what_is_wrong_and_what_would_be_right(
+    model_type: str, cls: str, given: dict[str, Any], said: str
+) -> None:
+    with pytest.raises(Refused) as refused:
+        discover(model_type, cls, given)
+    text = str(refused.value)
+    assert said in text
+    sentence, raw = text.split(" In its words: ")
+    assert raw == refused.value.problem.values["reason"]
+    assert "Error" not in sentence
+    right = re.search(r"; (?:with )?(\S+?),? (?:the default|would be)", sentence)
+    if right:
+        [size] = [name for name in given if f"{name} = " in sentence.split(";")[0]][:1]
+        changes = {**given, size: json.loads(right[1].replace(",", ""))}
+        assert discover(model_type, cls, changes).parameters
+
+
+def test_what_is_no_refusal_of_transformers_is_said_as_before() -> None:
+    with pytest.raises(Refused, match="has no model class Nothing"):
+        discover("bert", "Nothing", {"hidden_size": 13})
+
+
+def test_fields_of_a_nested_configuration_are_named_by_their_path() -> None:
+    given = {"text_config": {"hidden_size": 512, "num_attention_heads": 0}}
+    with pytest.raises(Refused, match=r"with text_config\.num_attention_heads = 0; with 8, the default, it would"):
+        discover("clip", "CLIPModel", given)
