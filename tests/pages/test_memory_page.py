@@ -23,6 +23,7 @@ from bertcalc.problem import Problem
 from bertcalc.subject import Subject
 from bertcalc.tree.freezing import Freezing
 from pages.ui.memory.stack_bar import AREA_WORDS, COLORS
+from pages.ui.memory.step_chart import step_areas
 from pages.ui.numbers import scaled, size
 from tests.compute.test_flops import real_flops
 from tests.examples import sampled
@@ -265,6 +266,12 @@ def test_parts_that_stand_beside_each_other_differ_to_colour_blind_eyes_too(look
         for eyes in EYES:
             seen = [lab([sum(map(mul, row, inks[part])) for row in eyes]) for part in (one, other)]
             assert dist(*seen) > 15, (one, other)
+
+
+@pytest.mark.parametrize("look", COLORS)
+def test_the_areas_of_a_step_have_the_colours_of_the_page(look: str) -> None:
+    drawn = json.dumps(dict(step_areas(look, tuple(AREA_WORDS.values()), "Step")), default=repr)
+    assert [one for one, inks in COLORS.items() if any(ink in drawn for ink in inks.values())] == [look]
 
 
 def linear(ink: str) -> list[float]:
