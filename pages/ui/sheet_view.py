@@ -36,6 +36,9 @@ _EXAMPLES = {"parameters": "85M   2^20   3*(4 + 1)", "FLOPs": "2.4 GFLOPs   2*3*
 _SHAPE = "2 × 5 × 4"
 
 
+Place = tuple[str, Level, int, str]  # of an answer: family, level, seed, number of the exercise
+
+
 class ChosenSheet(NamedTuple):
     """A sheet, as in the link, and whether its solutions are shown."""
 
@@ -47,6 +50,10 @@ class ChosenSheet(NamedTuple):
     @property
     def exercises(self) -> tuple[Exercise, ...]:
         return generate.sheet(self.seed, self.level, self.family)
+
+    def place(self, number: str) -> Place:
+        """Where the session keeps the answer to an exercise."""
+        return self.family, self.level, self.seed, number
 
     def link(self) -> str:
         family = "" if self.family == generate.BERT else f"&architecture={FAMILIES[self.family].base.name}"
@@ -131,8 +138,8 @@ _Answer = str | tuple[str, ...]
 
 def _given(chosen: ChosenSheet, number: str) -> tuple[_Answer, Verdict | None]:
     """This session's answer to an exercise, and the verdict."""
-    answers: dict[tuple[str, int, str], tuple[_Answer, Verdict]] = st.session_state.get("answers", {})
-    return answers.get((chosen.level, chosen.seed, number), ("", None))
+    answers: dict[Place, tuple[_Answer, Verdict]] = st.session_state.get("answers", {})
+    return answers.get(chosen.place(number), ("", None))
 
 
 def show_exercise(chosen: ChosenSheet, at: int) -> None:
@@ -147,7 +154,7 @@ def show_exercise(chosen: ChosenSheet, at: int) -> None:
         verdict = _given(chosen, number)[1]
         if verdict:
             _show_verdict(verdict)
-        elif st.session_state.get("unanswered") == (chosen.level, chosen.seed, number):
+        elif st.session_state.get("unanswered") == chosen.place(number):
             st.warning(_("There is no answer yet."), icon=":material/help:")
         if chosen.solutions or (verdict and verdict.counts):
             st.markdown(f"**{_right(exercise)}**\n\n{_bullets(_lines(_, worked(exercise)))}")
@@ -168,7 +175,7 @@ def _differences(exercise: Exercise) -> dict[str, object]:
 
 def _ask(chosen: ChosenSheet, exercise: Exercise, number: str) -> None:
     """Draw the field for the answer, with the last answer in it."""
-    key = f"typed {chosen.level} {chosen.seed} {number}"
+    key = f"typed {' '.join(map(str, chosen.place(number)))}"
     if key not in st.session_state:
         answer = _given(chosen, number)[0]
         st.session_state[key] = list(answer) if exercise.options else answer
@@ -186,7 +193,7 @@ def _answer(chosen: ChosenSheet, number: str, key: str) -> None:
     answer: str | list[str] = st.session_state[key]
     exercise = chosen.exercises[NUMBERS.index(number)]
     answers = st.session_state.setdefault("answers", {})
-    place = (chosen.level, chosen.seed, number)
+    place = chosen.place(number)
     if not answer or not "".join(answer).strip():
         answers.pop(place, None)
         st.session_state["unanswered"] = place
