@@ -110,6 +110,7 @@ def test_a_column_has_what_each_row_has_alone(
     if isinstance(how, Plan):
         how = how._replace(freezing=Freezing(), optimizer="adamw")
     heads, layers, intermediate, batches = (np.array(column) for column in zip(*rows, strict=True))
+    heads = heads * (subject.config.shared().get("num_key_value_heads") or 1)  # which heads share
     sizes: dict[str, Any] = {
         "hidden_size": 6 * heads,
         "num_attention_heads": heads,
