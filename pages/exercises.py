@@ -34,7 +34,7 @@ with words:
     _typed, verdict = answering.given(chosen, number)
     if verdict:
         answering.show_verdict(verdict)
-    elif st.session_state.get("unanswered") == (level, seed, number):
+    elif st.session_state.get("unanswered") == chosen.place(number):
         st.warning(_("There is no answer yet."), icon=":material/help:")
     if solutions or (verdict and verdict.counts):
         st.markdown(f"**{sheet_words.right_answer(exercise, _)}**\n\n{sheet_words.bullets(worked(exercise))}")

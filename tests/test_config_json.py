@@ -268,6 +268,12 @@ def test_the_families_that_have_chunks_are_those_whose_source_uses_them() -> Non
         module = inspect.getmodule(getattr(transformers, family.base.name))
         assert module
         assert ("apply_chunking_to_forward" in inspect.getsource(module)) == family.config.chunks
+        [said] = (
+            remark.message
+            for remark in read(json.dumps({"model_type": family.name, "chunk_size_feed_forward": 3})).remarks
+            if "chunk_size_feed_forward" in str(remark)
+        )
+        assert ("fails for sequences" in said) == family.config.chunks
 
 
 def test_what_a_file_does_not_say_is_as_in_transformers() -> None:

@@ -8,8 +8,8 @@ import pytest
 import transformers
 from hypothesis import given
 
-from bertcalc import BertConfig, Config, RobertaConfig
-from bertcalc.config import ConfigError
+from bertcalc import BertConfig, Config, RobertaConfig, build, forward_flops
+from bertcalc.config import DIMENSIONS, ConfigError
 from bertcalc.effects import effect
 from bertcalc.families import FAMILIES
 from bertcalc.family import Family
@@ -86,6 +86,14 @@ def test_a_change_that_a_family_never_allows_is_no_change() -> None:
     """sqrtsoftplus is of transformers 5, relative positions are of 4 and of BERT."""
     subject = Subject(RobertaConfig(hidden_act="sqrtsoftplus"), "RobertaModel")
     assert effect("position_embedding_type", subject, 1, 4) == ("absolute", "absolute", 0, 0, 0)
+
+
+def test_with_fewer_positions_a_sequence_as_long_as_all_of_them_is_shorter() -> None:
+    most = DIMENSIONS["max_position_embeddings"][1]
+    config = BertConfig(max_position_embeddings=most)
+    found = effect("max_position_embeddings", Subject(config), 1, most)
+    shorter, longer = (forward_flops(build(config), 1, length) for length in (most - 1, most))
+    assert (found.after, found.flops) == (most - 1, shorter - longer)
 
 
 def possible(base: Config, changes: dict[str, Any]) -> bool:

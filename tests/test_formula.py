@@ -7,7 +7,7 @@ import pytest
 import sympy
 from hypothesis import example, given
 
-from bertcalc import ARCHITECTURES, BertConfig, Config, NomicBertConfig, build
+from bertcalc import ARCHITECTURES, BertConfig, Config, ModernBertConfig, NomicBertConfig, build
 from bertcalc.config import POSITION_EMBEDDING_TYPES, sizes_of
 from bertcalc.config import letters as letters_of
 from bertcalc.digits import latex_number
@@ -101,6 +101,7 @@ def test_everything_that_can_be_opened_has_a_formula_that_is_its_count(case: Cas
 
 
 @given(cases(POSITION_EMBEDDING_TYPES))
+@example(Case(ModernBertConfig(num_hidden_layers=1), "ModernBertModel"))  # which has no L
 def test_each_tensor_has_a_formula_that_is_its_count(case: Case) -> None:
     tensors = list(case.ours().tensors())
     with_copies = tensor_formulas(case.subject)

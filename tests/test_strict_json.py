@@ -42,6 +42,8 @@ def test_what_python_writes_is_read_as_the_same(value: object) -> None:
         ("{'a': 1}", "This is not JSON: line 1, column 2: names and strings must be in straight double quotes."),
         ('{"a": None}', "This is not JSON: line 1, column 7: it is written true, false or null."),
         ("", "This is not JSON: line 1, column 1: Expecting value."),
+        ("[1 }", "This is not JSON: line 1, column 4: Expecting ',' delimiter."),
+        ('{"a": }', "This is not JSON: line 1, column 7: Expecting value."),
     ],
 )
 def test_what_python_lets_pass_is_refused_in_a_sentence(text: str | bytes, said: str) -> None:

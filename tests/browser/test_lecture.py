@@ -85,8 +85,9 @@ def test_notes_are_in_a_window_of_their_own_that_follows(visit: Open) -> None:
     expect(page.get_by_text("A fifth of the model")).to_have_count(0)
     page.keyboard.press("ArrowRight")
     expect(notes.get_by_text("There are 512 positions")).to_be_visible()
-    notes.keyboard.press("ArrowRight")
-    ready(page, 4)
+    for key, number in (("PageDown", 4), ("PageUp", 3), ("ArrowRight", 4)):
+        notes.keyboard.press(key)
+        ready(page, number)
     expect(notes.get_by_role("heading", name="4 / 15")).to_be_visible()
     expect(notes.get_by_text("Double the hidden size")).to_be_visible()
     notes.close()

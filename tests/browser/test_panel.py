@@ -185,6 +185,10 @@ def test_every_value_can_be_typed(look: Look) -> None:
         expect_query(page, {"vocab_size": str(value)})
         expect(total(page)).to_have_text(f"{109_482_240 + (value - 30_522) * 768:,}")
         expect(number(page, "vocab_size")).to_have_value(f"{value:,}")
+    for key, value in (("ArrowDown", 30_522), ("ArrowUp", 31_000)):
+        number(page, "vocab_size").press(key)
+        expect(number(page, "vocab_size")).to_have_value(f"{value:,}")
+        expect(total(page)).to_have_text(f"{109_482_240 + (value - 30_522) * 768:,}")
 
 
 @pytest.mark.parametrize("place", ["", "?present=1", "lecture?screen=base-and-large"])

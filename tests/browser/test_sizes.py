@@ -54,6 +54,12 @@ def test_on_a_phone_a_slider_is_moved_while_the_number_is_seen(visit: Open, page
     expect(letters.get_by_role("button", name="L 13")).to_be_visible()
     expect(total(page)).to_have_text("116,570,112")
     expect(total(page)).to_be_in_viewport(ratio=1)
+    number(page, "num_hidden_layers").fill("0")
+    number(page, "num_hidden_layers").press("Enter")
+    letters.get_by_role("button", name="H 768").click()
+    expect(slider(page, "hidden_size")).to_be_visible()
+    page.get_by_role("button", name="L = 1", exact=True).click()  # what is wrong stays until it is mended
+    expect(slider(page, "num_hidden_layers")).to_be_hidden()
     settled(page)
     page.locator(".chip").first.click()
     tip = page.get_by_role("tooltip")

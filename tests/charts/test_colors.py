@@ -1,5 +1,6 @@
 """Colours that everybody can read."""
 
+import json
 from itertools import combinations
 from math import cbrt, dist
 from operator import mul
@@ -8,7 +9,8 @@ import pytest
 
 from bertcalc.charts.colors import BACKGROUND, COLORS
 from bertcalc.charts.length_chart import part_colors
-from bertcalc.charts.memory_charts import AREA_COLORS
+from bertcalc.charts.memory_charts import AREA_COLORS, step_areas
+from bertcalc.memory.tape import AREAS
 from tests.pages.apptest import ROOT
 
 
@@ -66,3 +68,9 @@ EYES = (
     ((0.367322, 0.860646, -0.227968), (0.280085, 0.672501, 0.047413), (-0.01182, 0.04294, 0.968881)),
     ((1.255528, -0.076749, -0.178779), (-0.078411, 0.930809, 0.147602), (0.004733, 0.691367, 0.3039)),
 )
+
+
+@pytest.mark.parametrize("look", AREA_COLORS)
+def test_the_areas_of_a_step_have_the_colours_of_the_page(look: str) -> None:
+    drawn = json.dumps(dict(step_areas(look, AREAS, "Step")), default=repr)
+    assert [one for one, inks in AREA_COLORS.items() if any(ink in drawn for ink in inks.values())] == [look]

@@ -7,6 +7,8 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+import torch
+import transformers
 from hypothesis import given
 from hypothesis import strategies as st
 from safetensors.torch import load_file
@@ -305,6 +307,17 @@ def test_no_heads_have_more_tensors_than_are_kept() -> None:
 @given(st.lists(ENTRIES, max_size=12))
 def test_tensors_that_are_no_bert_raise_nothing_else(tensors: list[StoredTensor]) -> None:
     with suppress(InputError):
+        subject_of_shapes(tensors)
+
+
+def test_distances_that_are_no_positions_are_named_with_their_number() -> None:
+    config = transformers.DebertaConfig(
+        num_hidden_layers=1, relative_attention=True, pos_att_type="c2p|p2c", max_relative_positions=9
+    )
+    with torch.device("meta"):
+        real = transformers.DebertaModel(config)
+    tensors = [StoredTensor(name, "F32", tuple(tensor.shape)) for name, tensor in real.named_parameters()]
+    with pytest.raises(InputError, match=r"^max_relative_positions 9 is not counted here"):
         subject_of_shapes(tensors)
 
 

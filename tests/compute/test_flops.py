@@ -10,11 +10,11 @@ from typing import Any
 import pytest
 import torch
 import transformers
-from hypothesis import given
+from hypothesis import example, given
 from hypothesis import strategies as st
 from torch.utils.flop_counter import FlopCounterMode
 
-from bertcalc import AlbertConfig, BertConfig, DebertaV2Config, build, forward_flops, training_flops
+from bertcalc import AlbertConfig, BertConfig, DebertaV2Config, GPT2Config, build, forward_flops, training_flops
 from bertcalc.compute.flops import (
     ELEMENT_COSTS,
     PYTORCH,
@@ -49,6 +49,8 @@ CONVENTIONS = st.builds(
     st.sampled_from(["all", "masked"]),
     st.sampled_from(["3x", "4x"]),
 )
+
+WITHOUT_DROPOUT = GPT2Config(vocab_size=11, n_positions=16, n_embd=6, n_layer=2, n_head=2, resid_pdrop=0.0)
 
 # So small a model takes less time with numbers than PyTorch takes for the shapes alone.
 _FEW, _FEW_TOKENS = 5_000_000, 100
@@ -122,6 +124,7 @@ def test_what_is_frozen_costs_what_pytorch_counts(
     st.builds(Freezing, st.booleans(), st.integers(0, 4), st.sampled_from(TRAIN)),
     st.sampled_from(("selective", "full")),
 )
+@example((Case(WITHOUT_DROPOUT, "GPT2Model"), Call(2, 5)), Freezing(), "full")  # no dropout after the last product
 def test_freezing_and_recomputing_cost_what_pytorch_counts(
     drawn: tuple[Case, Call], freezing: Freezing, recompute: Recompute
 ) -> None:

@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 from bertcalc import BertConfig, Config
 from bertcalc.diagnosis.diagnose import Diagnosis, diagnose, told_apart
 from bertcalc.diagnosis.known import Known
-from bertcalc.diagnosis.slips import is_slip
+from bertcalc.diagnosis.slips import is_slip, slips_to
 from bertcalc.families import family_of
 from bertcalc.presets import PRESETS
 from bertcalc.subject import Subject
@@ -151,6 +151,11 @@ def test_a_slip_of_the_keyboard_is_recognised(text: str) -> None:
     found = of(text.replace(",", ""))
     assert 109_482_240 in [slip.meant for slip in found.slips]
     assert not found.confident or found.miscounted[0].model.subject.architecture == "BertModel"
+
+
+def test_a_neighbour_comes_before_a_wrong_digit() -> None:
+    found = slips_to(Known(Subject(BertConfig()), 109_482_240), 135_063_810)
+    assert [slip.meant for slip in found] == [135_063_809, 435_063_810]
 
 
 def test_a_digit_is_lost_of_no_model_of_another_size() -> None:

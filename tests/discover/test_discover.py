@@ -2,7 +2,8 @@
 
 from contextlib import suppress
 from fractions import Fraction
-from functools import cache
+from functools import cache, partial
+from math import inf
 from typing import Any
 from unittest.mock import patch
 
@@ -15,11 +16,13 @@ from hypothesis import given
 from hypothesis import strategies as st
 from transformers.initialization import no_init_weights
 
-from bertcalc.discover import Discovered, discover
+from bertcalc.discover import Discovered, build, discover
 from bertcalc.discover.build import Ended, Refused
+from bertcalc.discover.find import find
 from bertcalc.discover.fitted_columns import Tables
+from bertcalc.discover.lab import Lab
 from bertcalc.discover.polynomial_fit import Fit, FittedTerm
-from bertcalc.discover.recipe import Recipe
+from bertcalc.discover.recipe import Recipe, recipe_of
 from bertcalc.discover.result import of_json
 from bertcalc.discover.shipped import shipped, shipped_classes
 from bertcalc.problem import InputError, Problem
@@ -67,6 +70,22 @@ def test_a_count_is_that_of_the_real_class_or_it_is_refused(case: tuple[str, str
         ValueError, AssertionError, ZeroDivisionError, StrictDataclassError
     ):  # what transformers refuses has no number
         assert_same(counted, real(case[0], case[1], **dict[str, Any](sizes)))
+
+
+@pytest.mark.parametrize(("sizes", "number"), [("FRESH", 9), ("FRESH_ALL", 3)])
+def test_a_formula_that_was_tried_at_too_few_other_sizes_is_none(sizes: str, number: int) -> None:
+    """At ten sizes at least, and at four of them with all fields changed."""
+    cls = build.model_class("BertModel")
+    with build.quiet(), patch(f"bertcalc.discover.find.{sizes}", number):
+        recipe = recipe_of(build.config_class("bert"), cls, {}, inf)
+        lab = Lab(recipe, partial(build.tensors, cls), until=inf, progress=lambda *_said: None)
+        lab.look()
+        findings = find(lab)
+    assert not findings.kinds
+    assert findings.unexplained.keys() == lab.base.tensors.keys()
+    assert {f"{why}" for why in findings.unexplained.values()} == {
+        "too few configurations with every field changed could be built"
+    }
 
 
 def assert_same(counted: int, there: int) -> None:

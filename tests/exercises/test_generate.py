@@ -433,6 +433,10 @@ def test_what_is_said_to_a_wrong_shape() -> None:
     ):
         [sentence] = check(shape, text).said
         assert sentence.message.format(**sentence.values) == said
+    twice = exercise(0, "medium", "step")
+    assert twice.right == (4, 10, 50, 50)
+    [sentence] = check(twice, "4 × 10 × 10 × 50").said
+    assert sentence.message.format(**sentence.values) == "Correct dimensions: 3 of 4."
 
 
 def test_what_is_said_to_wrong_fields() -> None:

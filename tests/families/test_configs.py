@@ -85,6 +85,16 @@ def test_the_longest_sequence_is_the_last_that_the_real_model_takes(kind: type[C
         real(input_ids=torch.zeros((1, config.longest + 1), dtype=torch.long))
 
 
+def test_the_window_is_what_the_real_local_attention_sees_on_each_side() -> None:
+    sizes: dict[str, Any] = {"vocab_size": 30, "hidden_size": 24, "num_attention_heads": 2, "num_hidden_layers": 2}
+    config = ModernBertConfig(**sizes, pad_token_id=3, local_attention=6)
+    real, given = on_cpu(Case(config, "ModernBertModel").real(), {"input_ids": torch.zeros((1, 12), dtype=torch.long)})
+    real.set_attn_implementation("eager")
+    _everything, near = real(**given, output_attentions=True).attentions
+    seen = near[0, 0].nonzero()
+    assert (seen[:, 0] - seen[:, 1]).abs().max() == config.window
+
+
 def test_a_field_has_the_familys_name_and_that_which_all_share() -> None:
     config = DistilBertConfig(n_layers=3, hidden_size=384)
     assert (config.dim, config.hidden_size, config.num_hidden_layers) == (384, 384, 3)

@@ -11,7 +11,7 @@ import transformers
 from hypothesis import example, given
 from hypothesis import strategies as st
 
-from bertcalc import ARCHITECTURES, BertConfig, Config, build
+from bertcalc import ARCHITECTURES, BertConfig, Config, ModernBertConfig, build
 from bertcalc.config import letters as letters_of
 from bertcalc.families import CLASSES, class_of
 from bertcalc.fields import CHOICE_TOKENS
@@ -294,6 +294,18 @@ def test_what_the_real_method_refuses_is_a_problem(config: Config, architecture:
         assert not list(problems(Subject(fixed, architecture), call._replace(**changed)))
 
 
+@pytest.mark.parametrize(("hidden_size", "heads"), [(3, 3), (6, 2), (1, 1)])
+def test_heads_of_an_odd_size_cannot_be_turned_and_the_remedy_can(hidden_size: int, heads: int) -> None:
+    config = ModernBertConfig(
+        vocab_size=11, hidden_size=hidden_size, num_attention_heads=heads, num_hidden_layers=2, pad_token_id=0
+    )
+    if hidden_size > heads:  # a head of one number is multiplied by two angles, which broadcasts
+        with pytest.raises(RuntimeError):
+            real_outputs(Case(config, "ModernBertModel"), Call(1, 4))
+    [problem] = problems(Subject(config, "ModernBertModel"), Call(1, 4))
+    assert real_outputs(Case(replace(config, **problem.remedies[0]), "ModernBertModel"), Call(1, 4))
+
+
 @pytest.mark.parametrize(
     ("config", "architecture", "without", "changes"),
     [
@@ -318,6 +330,8 @@ def test_attentions_need_eager_attention() -> None:
     assert 'attn_implementation="eager"' in str(remark)
     assert len(real_outputs(Case(SMALL), call)[-2].tensors) == 2
     assert Case(SMALL).real()(**arguments(Case(SMALL), call)).attentions == ()
+    # transformers 4 returns them with its default, too (test_outputs4.py).
+    assert not list(remarks(Subject(replace(SMALL, position_embedding_type="relative_key")), call))
 
 
 @pytest.mark.parametrize(

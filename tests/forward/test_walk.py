@@ -163,6 +163,7 @@ def test_questions_are_asked_where_they_arise() -> None:
     assert base["attention.output.dense"] == ["Why is there another dense after attention?"]
     assert base["cls.predictions.decoder"] == ["Why is the decoder free?"]
     assert asked(BertConfig(), "BertModel")["pooler.dense"] == ["What is the pooler for?"]
+    assert asked(BertConfig(num_attention_heads=1))["attention.output.dense"] == []  # one head has nothing to exchange
     relative = asked(BertConfig(position_embedding_type="relative_key", tie_word_embeddings=False))
     assert relative["attention.self.heads"] == ["Does the number of heads change the count?"]
     assert relative["cls.predictions.decoder"] == ["What does an untied decoder cost?"]

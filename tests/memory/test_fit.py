@@ -71,6 +71,10 @@ def test_the_first_limit_counts(growth: Polynomial, positions: int | None, numbe
         (Polynomial(1, 0, 0, 1), 10**40, 10**20),
         (Polynomial(1, 0, 0, 1), 10**40 - 1, 10**20 - 1),
         (Polynomial(6, 1, 2, 3), 1 + 2 * 7 + 3 * 49 - 1, 6),
+        (Polynomial(8, 5, 3, 0, end=4), 13, 2),
+        (Polynomial(8, 5, 3, 0, end=4), 14, None),  # all that it says something about
+        (Polynomial(8, 5, 3, 0, start=4), 17, 4),
+        (Polynomial(8, 5, 3, 0, start=4), 16, 3),
     ],
 )
 def test_the_root_is_exact(growth: Polynomial, limit: int, expected: int | None) -> None:

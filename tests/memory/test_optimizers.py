@@ -6,10 +6,10 @@ from typing import Any
 import pytest
 import torch
 import transformers
-from hypothesis import given
+from hypothesis import example, given
 from hypothesis import strategies as st
 
-from bertcalc import BertConfig, build
+from bertcalc import BertConfig, DebertaV2Config, build
 from bertcalc.memory.optimizers import OPTIMIZERS, PRECISIONS, Optimizer, parts, sizes
 from bertcalc.tree.freezing import TRAIN, Freezing
 from bertcalc.tree.nn import Tensor
@@ -28,6 +28,11 @@ REAL: list[tuple[Optimizer, Any]] = [
 ]
 
 
+CONVOLUTION = DebertaV2Config(
+    vocab_size=7, hidden_size=4, num_hidden_layers=2, num_attention_heads=2, intermediate_size=5, conv_kernel_size=3
+)
+
+
 @pytest.mark.parametrize(("optimizer", "make"), REAL)
 @examples(10)
 @given(
@@ -35,6 +40,7 @@ REAL: list[tuple[Optimizer, Any]] = [
     st.builds(Freezing, st.booleans(), st.integers(0, 4), st.sampled_from(TRAIN)),
     st.sampled_from([torch.float32, torch.bfloat16]),
 )
+@example(Case(CONVOLUTION, "DebertaV2Model"), Freezing(), torch.float32)
 def test_states_are_those_of_the_real_optimizer(
     optimizer: Optimizer, make: Any, case: Case, freezing: Freezing, dtype: torch.dtype
 ) -> None:

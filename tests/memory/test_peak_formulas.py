@@ -110,6 +110,7 @@ def test_a_column_has_what_each_row_has_alone(
     if isinstance(how, Plan):
         how = how._replace(freezing=Freezing(), optimizer="adamw")
     heads, layers, intermediate, batches = (np.array(column) for column in zip(*rows, strict=True))
+    heads = heads * (subject.config.shared().get("num_key_value_heads") or 1)  # which heads share
     sizes: dict[str, Any] = {
         "hidden_size": 6 * heads,
         "num_attention_heads": heads,
@@ -134,6 +135,7 @@ def test_designs_have_what_each_has_alone(
     subject, how, batch, length = run
     if isinstance(how, Plan):
         how = how._replace(freezing=Freezing(), optimizer="adamw")
+    heads *= subject.config.shared().get("num_key_value_heads") or 1  # which heads share
     config = replace(
         subject.config,
         hidden_size=heads * subject.config.attention_head_size,

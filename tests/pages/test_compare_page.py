@@ -313,6 +313,13 @@ def test_bars_are_as_long_as_their_components_together() -> None:
     assert list(pieces["inside"]) == ["embeddings", "encoder", "", "", "", ""]  # as far as there is room
 
 
+def test_every_model_has_a_bar() -> None:
+    names = list(PRESETS)[:MOST]
+    app = open_app("compare.py", compare="bars", models=" ".join(names))
+    rows = chart_rows(app, "The models side by side as bars")
+    assert list(rows[rows["label"].notna()]["at"]) == [build(PRESETS[name].config).num_parameters() for name in names]
+
+
 def test_a_bar_that_is_much_shorter_than_the_first_has_a_ratio() -> None:
     app = open_app("compare.py", compare="bars", models="gpt2-xl bert_uncased_L-2_H-128_A-2")
     labels = chart_rows(app, "The models side by side as bars")["label"].dropna()
@@ -339,6 +346,14 @@ def test_at_a_glance_the_well_known_models_are_sorted_as_one_likes() -> None:
     assert list(glance(app).iloc[:, -1])[: len(known)] == known[::-1]
     app.selectbox(key="order").set_value("chosen").run()
     assert [name.split("]")[0].lstrip("[") for name in glance(app)["Model"]] == list(WELL_KNOWN)
+
+
+def test_the_link_says_no_order_where_there_is_none_to_choose() -> None:
+    app = open_app("compare.py", compare="glance", order="ascending")
+    assert app.query_params["order"] == "ascending"
+    app.session_state["compare"] = "bars"
+    app.run()
+    assert "order" not in app.query_params
 
 
 def test_at_a_glance_embeddings_and_tokens_are_the_real_models() -> None:

@@ -111,6 +111,17 @@ def test_answers_stay_on_the_way_through_the_sheet_and_belong_to_it() -> None:
     assert "**1 of 10** right" in words(app)
 
 
+def test_the_same_sheet_about_another_family_has_answers_of_its_own() -> None:
+    app = answer(open_app(PAGE), "10*10")
+    app.selectbox(key="architecture").set_value("AlbertModel").run()
+    assert not app.text_input[0].value
+    assert not messages(app)
+    assert "**0 of 10** right" in words(app)
+    app.selectbox(key="architecture").set_value("BertModel").run()
+    assert str(app.text_input[0].value) == "10*10"
+    assert "Right" in said(app)
+
+
 def test_fields_are_chosen() -> None:
     app = open_app(PAGE, exercise="9")
     pills(app).set_value(["pad_token_id", "vocab_size"])

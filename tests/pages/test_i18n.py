@@ -172,14 +172,14 @@ def test_lists_and_sentences_have_the_punctuation_of_their_language() -> None:
     def script() -> None:
         import streamlit as st
 
-        from pages.ui.i18n import in_a_row, listed
+        from pages.ui.i18n import in_a_row, in_context, listed
 
         for st.session_state["lang"] in ("en", "zh"):
-            st.text(listed(["a", "b"]) + in_a_row(["一。", "", "二。"]))
+            st.text(listed(["a", "b"]) + in_a_row(["一。", "", "二。"]) + in_context("screen", "Next"))
 
     assert [text.value for text in AppTest.from_function(script, default_timeout=60).run().text] == [
-        "a, b一。 二。",
-        "a、b一。二。",
+        "a, b一。 二。Next",
+        "a、b一。二。下一屏",
     ]
 
 

@@ -69,6 +69,7 @@ def test_every_file_of_a_first_visit_comes_from_the_disk_once_and_unchanged() ->
             for path, (headers, body) in zip(FIRST, answers, strict=True):
                 assert plain(headers, body) == (STATIC / path).read_bytes()
                 assert "immutable" in headers["cache-control"]
+                assert ("content-encoding" in headers) == ("accept-encoding" in headers.get("vary", "").lower())
         assert sizes[2] == sizes[1] < 0.5 * sizes[0]
 
     finished(visits())

@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from bertcalc import BertConfig, Module, build
+from bertcalc import BertConfig, DistilBertConfig, Module, build
 from bertcalc.config import POSITION_EMBEDDING_TYPES
 from bertcalc.families import CLASSES
 from bertcalc.tree.difference import ModuleChange, differences
@@ -45,6 +45,18 @@ def test_every_difference_of_the_real_models_is_found_and_nothing_else(case: Cas
     assert {change.path for change in changes if change.here and change.there} == {
         path for path in here.keys() & there.keys() if here[path] != there[path]
     }
+
+
+def test_what_print_alone_shows_is_a_difference() -> None:
+    """The classes of DistilBERT have fields of their own for their dropout, which learns nothing."""
+    here, there = (
+        Case(DistilBertConfig(), f"DistilBertFor{task}") for task in ("SequenceClassification", "QuestionAnswering")
+    )
+    shown = [real_modules(case)["dropout"] for case in (here, there)]
+    assert shown == [("Dropout", "p=0.2, inplace=False"), ("Dropout", "p=0.1, inplace=False")]
+    [dropout] = [change for change in differences(here.ours(), there.ours()) if change.path == "dropout"]
+    assert [(one.kind, one.extra_repr()) for one in (dropout.here, dropout.there) if one] == shown
+    assert dropout.parameters == 0
 
 
 @given(cases(POSITION_EMBEDDING_TYPES), cases(POSITION_EMBEDDING_TYPES))

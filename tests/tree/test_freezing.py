@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from bertcalc import ARCHITECTURES, BertConfig, build
+from bertcalc import ARCHITECTURES, BertConfig, ModernBertConfig, build
 from bertcalc.tree.freezing import TRAIN, Freezing, Split
 from bertcalc.tree.totals import totals_by_component
 from tests.oracle import Case
@@ -61,6 +61,17 @@ def test_trained_and_frozen_parameters_are_the_real_models(case: Case, freezing:
     assert freezing.by_component(model) == real_splits(real)
     assert freezing.split(model).trainable == sum(each.numel() for each in real.parameters() if each.requires_grad)
     assert freezing.split(model).total == model.num_parameters()
+
+
+@pytest.mark.parametrize("layers", range(5))
+def test_a_first_layer_that_differs_is_one_of_those_that_are_frozen(layers: int) -> None:
+    case = Case(ModernBertConfig(num_hidden_layers=4), "ModernBertModel")
+    real = case.real()
+    for layer in real.layers[:layers]:
+        layer.requires_grad_(False)
+    trained = sum(each.numel() for each in real.parameters() if each.requires_grad)
+    frozen = sum(each.numel() for each in real.parameters() if not each.requires_grad)
+    assert Freezing(layers=layers).split(case.ours()) == Split(trained, frozen)
 
 
 @pytest.mark.parametrize("architecture", ARCHITECTURES)

@@ -5,9 +5,9 @@ from typing import Any
 
 import pytest
 import sympy
-from hypothesis import given
+from hypothesis import example, given
 
-from bertcalc import BertConfig, build
+from bertcalc import BertConfig, ElectraConfig, build
 from bertcalc.config import POSITION_EMBEDDING_TYPES
 from bertcalc.formula import SYMBOLS, count_formulas
 from bertcalc.subject import Subject
@@ -41,6 +41,7 @@ def real_parts(real: Any) -> dict[str, list[str]]:
 
 
 @given(cases())
+@example(Case(ElectraConfig(), "ElectraForPreTraining"))  # which has a dense_prediction, too
 def test_every_part_has_the_number_and_the_places_of_the_real_one(case: Case) -> None:
     found = {part.name: part for part in parts(case)}
     real = real_parts(case.real())

@@ -13,7 +13,7 @@ from bertcalc.exercises.questions import Exercise
 from bertcalc.text import N_
 from bertcalc.track import FIELDS
 from pages.ui.controls import Number, Select, Switch, change
-from pages.ui.exercises.sheet_words import LETTERS, ChosenSheet, fill, written
+from pages.ui.exercises.sheet_words import LETTERS, ChosenSheet, Place, fill, written
 from pages.ui.i18n import _, in_a_row, in_context, translator
 from pages.ui.model import track
 from pages.ui.tables import show_rows
@@ -65,13 +65,13 @@ _Answer = str | tuple[str, ...]
 
 def given(chosen: ChosenSheet, number: str) -> tuple[_Answer, Verdict | None]:
     """This session's answer to an exercise, and the verdict."""
-    answers: dict[tuple[str, int, str], tuple[_Answer, Verdict]] = st.session_state.get("answers", {})
-    return answers.get((chosen.level, chosen.seed, number), ("", None))
+    answers: dict[Place, tuple[_Answer, Verdict]] = st.session_state.get("answers", {})
+    return answers.get(chosen.place(number), ("", None))
 
 
 def ask(chosen: ChosenSheet, number: str) -> None:
     """Draw the field for the answer, with the last answer in it."""
-    exercise, key = chosen.exercise(number), f"typed {chosen.level} {chosen.seed} {number}"
+    exercise, key = chosen.exercise(number), f"typed {' '.join(map(str, chosen.place(number)))}"
     if key not in st.session_state:
         answer = given(chosen, number)[0]
         st.session_state[key] = list(answer) if exercise.options else answer
@@ -89,7 +89,7 @@ def _answer(chosen: ChosenSheet, number: str, key: str) -> None:
     answer: str | list[str] = st.session_state[key]
     exercise = chosen.exercise(number)
     answers = st.session_state.setdefault("answers", {})
-    place = (chosen.level, chosen.seed, number)
+    place = chosen.place(number)
     if not answer or not "".join(answer).strip():
         answers.pop(place, None)
         st.session_state["unanswered"] = place

@@ -21,6 +21,9 @@ from pages.ui.tables import shape_text
 LETTERS = {**EVERY_LETTER, **CALL_LETTERS}
 
 
+Place = tuple[str, Level, int, str]  # of an answer: family, level, seed, number of the exercise
+
+
 class ChosenSheet(NamedTuple):
     """A sheet, as in the link, and whether its solutions are shown."""
 
@@ -32,6 +35,10 @@ class ChosenSheet(NamedTuple):
     @property
     def exercises(self) -> tuple[Exercise, ...]:
         return generate.sheet(self.seed, self.level, self.family)
+
+    def place(self, number: str) -> Place:
+        """Where the session keeps the answer to an exercise."""
+        return self.family, self.level, self.seed, number
 
     def exercise(self, number: str) -> Exercise:
         """The exercise of a number, which is counted from 1."""
