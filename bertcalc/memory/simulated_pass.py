@@ -394,11 +394,11 @@ class Pass:
         tape = self.tape
         mask = None
         if step.place.block == "attention" and (allowed := self.values.get(self._mask_of(step))):
-            mask = self._in_numbers(allowed.shape)
             # With a mask, the kernel does not repeat shared keys and values itself.
             if key.shape[1] != query.shape[1] and query.shape[2] != 1:
                 key = layers.repeated(tape, key, query.shape[1])
                 value = layers.repeated(tape, value, query.shape[1])
+            mask = self._in_numbers(allowed.shape)
         return tape.flash_attention(query, key, value, mask)
 
     def _cut(self, step: Step, x: SimulatedTensor) -> list[SimulatedTensor]:

@@ -10,7 +10,7 @@ from unittest.mock import patch
 import pytest
 import torch
 import transformers
-from hypothesis import assume, given
+from hypothesis import assume, example, given
 from hypothesis import strategies as st
 from torch.utils.checkpoint import checkpoint
 from transformers import AttentionInterface, AttentionMaskInterface
@@ -21,6 +21,7 @@ from bertcalc import (
     BertConfig,
     Config,
     DebertaConfig,
+    EuroBertConfig,
     GPT2Config,
     ModernBertConfig,
     build,
@@ -204,7 +205,24 @@ def test_the_longest_sequence_takes_no_part_of_a_table_but_all_of_it(length: int
     check_training(Case(WITH_DISTANCES, "DebertaModel"), Call(2, length), plan)
 
 
+# Two keys for four queries: with padding, transformers repeats them before PyTorch makes numbers of the mask.
+SHARED_KEYS = EuroBertConfig(
+    vocab_size=5,
+    hidden_size=8,
+    num_hidden_layers=1,
+    num_attention_heads=4,
+    num_key_value_heads=2,
+    intermediate_size=3,
+    bos_token_id=0,
+    eos_token_id=1,
+    pad_token_id=1,
+    mask_token_id=2,
+)
+
+
 @examples(10)
+@example((Case(SHARED_KEYS, "EuroBertModel"), Call(1, 2)), False, True, "fused")
+@example((Case(SHARED_KEYS, "EuroBertModel"), Call(2, 3)), True, True, "fused")
 @given(passes(SIMULATED), st.booleans(), st.booleans(), st.sampled_from(ATTENTIONS))
 def test_numbers_in_memory(run: tuple[Case, Call], training: bool, padded: bool, attention: Attention) -> None:
     """On the CPU, where it is asked of the numbers whether there is padding, and where PyTorch has the fused kernel.
