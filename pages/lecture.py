@@ -11,10 +11,9 @@ from pages.ui.lecture import screen_files, screen_parts, screens
 from pages.ui.sidebar import choice as current_choice
 from pages.ui.sidebar import show_only
 
-style = Path(__file__).parent / "ui" / "lecture"
 choice = current_choice()
 
-st.html(style / "style.css")
+st.html(Path(__file__).parent / "ui" / "lecture" / "style.css")
 row = st.container(horizontal=True, vertical_alignment="center", key="lecture-row")
 if lecture := screens.choose_lecture(row, choice):
     fill = screens.filler(choice)
@@ -27,7 +26,7 @@ if lecture := screens.choose_lecture(row, choice):
         with row:
             screens.NOTES(key="notes-page", data=notes)
             st.button(_("To the screen"), on_click=set_values, args=({"notes": False},))
-        st.html(style / "notes_page.css")
+        st.html(Path(__file__).parent / "ui" / "lecture" / "notes_page.css")
     else:
         with row:
             screens.choose_screen(screen, titles)

@@ -165,8 +165,9 @@ class Discovered(Formulas):
         """JSON data, which ``of_json`` reads."""
         found = self._json() | {"seconds": round(self.seconds, 1)}
         computed = self.compute._json() if self.compute else None
-        why = {"no_flops": self.no_flops and _plain(self.no_flops), "no_run": self.no_run and _plain(self.no_run)}
-        return found | {"compute": computed} | why
+        found |= {"compute": computed, "no_flops": self.no_flops and _plain(self.no_flops)}
+        no_run = found.pop("no_run")  # what is shipped runs
+        return found | ({"no_run": _plain(no_run)} if no_run else {})
 
 
 def of_json(found: Mapping[str, Any]) -> Discovered:
