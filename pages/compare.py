@@ -9,7 +9,7 @@ from pages.ui.compare import differences, found_models
 from pages.ui.compare.compare_words import relative, signed
 from pages.ui.compare.glance import draw_models, show_links
 from pages.ui.compare.side_by_side import show_bars, show_scatter, show_side_by_side
-from pages.ui.i18n import _, listed
+from pages.ui.i18n import _, listed, with_colon
 from pages.ui.metrics import show_metric
 from pages.ui.present import presenting
 from pages.ui.quantity_words import title_of
@@ -49,7 +49,7 @@ with page:
     elif view == "differences":
         if found := differences.difference(comparison):
             pair = f"**{controls.explained(models).name} − {models[0].name}**"
-            st.markdown(_("{name}: {what}").format(name=pair, what=title_of(comparison.quantity)))
+            st.markdown(with_colon(pair, title_of(comparison.quantity)))
             with st.container(horizontal=True, vertical_alignment="center"):
                 value, share = signed(found.difference), relative(found)
                 show_metric(_("Difference"), value, share, least=230, label_visibility="collapsed")

@@ -63,6 +63,11 @@ def listed(items: Iterable[str]) -> str:
     return _(", ").join(items)
 
 
+def with_colon(name: str, what: str) -> str:
+    """A name and a text, separated by the language's own colon."""
+    return _("{name}: {what}").format(name=name, what=what)
+
+
 def in_a_row(sentences: Iterable[str]) -> str:
     """Join sentences; between Chinese ones there is no space."""
     space = _("{said} {more}").format(said="", more="")

@@ -30,7 +30,7 @@ from bertcalc.tree.totals import Component, shares
 from pages.ui.controls import Fold, Switch
 from pages.ui.export.shown import draw_frame, note
 from pages.ui.formulas import count_formula
-from pages.ui.i18n import _, in_a_row
+from pages.ui.i18n import _, in_a_row, with_colon
 from pages.ui.numbers import percent, unbroken
 from pages.ui.present import presenting
 
@@ -267,7 +267,7 @@ def show_fields(config: Config, effects: Mapping[str, Effect]) -> None:
     for field, effect in effects.items():
         letter = f" ${EVERY_LETTER[field]}$" if field in EVERY_LETTER else ""
         name = f"**{config.own_name(field)}**{letter}"
-        what = _("{name}: {what}").format(name=name, what=_(known(field).meaning))
+        what = with_colon(name, _(known(field).meaning))
         message, limits = allowed(field)
         values = (written(getattr(type(config), field)), written(getattr(config, field)))
         changed = f"{written(effect.before)} → {written(effect.after)}"

@@ -7,7 +7,7 @@ from bertcalc.discover.parts import NAMES, Group, components, count, groups
 from bertcalc.discover.result import Discovered
 from bertcalc.discover.written import letters, names, numbers, shape_numbers, text, value
 from bertcalc.tree.totals import Component
-from pages.ui.i18n import _
+from pages.ui.i18n import _, with_colon
 from pages.ui.numbers import percent, unbroken
 from pages.ui.tables import shape_text
 from pages.ui.total_formula.formula_parts import Part, Tips, data_of, leaves
@@ -40,7 +40,10 @@ class _DiscoveredBuilder:
 
     def _without(self) -> list[Part]:
         """The parameters without a formula: a question mark in one line, their number in the other."""
-        self._tips["rest"] = [f"{_('without a formula')}: {self._rest:,}", *list(self._found.unexplained)[:_LINES]]
+        self._tips["rest"] = [
+            with_colon(_("without a formula"), f"{self._rest:,}"),
+            *list(self._found.unexplained)[:_LINES],
+        ]
         return [
             {"is": "unit", "parts": [_NEXT, {"is": "part", "key": "rest", "label": shown, "parts": leaves(shown)}]}
             for shown in ("?", f"{self._rest:,}")
@@ -127,7 +130,7 @@ class _DiscoveredBuilder:
         )
         total = sum(copies * one for copies, one, _group in sums)
         self._tips[kind] = [
-            f"{_(NAMES[kind])}: {total:,}",
+            with_colon(_(NAMES[kind]), f"{total:,}"),
             _("{tensors:,} tensors, {share} of the model").format(
                 tensors=sum(copies * len(group.tensors) for copies, _one, group in sums),
                 share=percent(total, self._total),

@@ -15,7 +15,7 @@ from bertcalc.subject import Subject
 from bertcalc.text import N_, code, shorten
 from pages.ui.controls import Reason, Text, sentence, set_values
 from pages.ui.diagnosis.cause_words import causes, describe, part_in_layers
-from pages.ui.i18n import _, listed
+from pages.ui.i18n import _, in_a_row, listed, with_colon
 from pages.ui.model import take_preset
 from pages.ui.tables import show_rows
 
@@ -151,7 +151,7 @@ def _verdict(verdict: LineVerdict) -> str:
         return f":material/check_circle: {_(' or ').join(parts)}{more}"
     if verdict.counted:
         should = _("should be {count}").format(count=f"{verdict.counted.right:,}")
-        return f":material/cancel: {_named(part_in_layers(verdict.counted), should)}"
+        return f":material/cancel: {with_colon(part_in_layers(verdict.counted), should)}"
     return ":material/help:"
 
 
@@ -204,9 +204,4 @@ def _gap(gap: Gap) -> str:
     more = " ..." if len(gap.names) > 3 else ""
     said = _("not counted") if gap.parameters > 0 else _("counted twice")
     tensors = _("({names})").format(names=names + more)
-    return _named(said, f"{_(gap.component)} :small[{tensors}]")
-
-
-def _named(name: str, what: str) -> str:
-    """A name and a text, separated by the language's colon."""
-    return _("{name}: {what}").format(name=name, what=what)
+    return with_colon(said, in_a_row([_(gap.component), f":small[{tensors}]"]))

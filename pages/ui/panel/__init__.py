@@ -22,7 +22,7 @@ from bertcalc.typed import whole
 from pages.ui import address, model, stepping
 from pages.ui.component import component
 from pages.ui.controls import sentence
-from pages.ui.i18n import _, listed
+from pages.ui.i18n import _, listed, with_colon
 
 _PANEL = component(
     "bertcalc_panel",
@@ -116,7 +116,7 @@ def _field(steps: Track, field: str, problem: Problem | None) -> dict[str, Any]:
         "label": label,
         "letter": LETTERS[field],
         "slider": listed((f"{label} {LETTERS[field]}", name)),
-        "help": _("{name}: {what}").format(name=name, what=_(MEANINGS[field])),
+        "help": with_colon(name, _(MEANINGS[field])),
         "exact": _("{field}, exact value").format(field=listed((label, name))),
         "value": getattr(present.config, field),
         "stops": stops(steps.kept.config, field, steps.kept.locks, also=start),

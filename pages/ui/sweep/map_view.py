@@ -9,7 +9,7 @@ import streamlit as st
 from bertcalc.charts.sweep_charts import MapPoint
 from bertcalc.explore.sweep import Sweep, around, levels, line, published
 from pages.ui.controls import change
-from pages.ui.i18n import _, listed
+from pages.ui.i18n import _, listed, with_colon
 from pages.ui.model import take_preset
 from pages.ui.sweep.swept import LETTER_OF, Swept, array, followed
 
@@ -70,7 +70,7 @@ def show_present(swept: Swept, found: Map, figure: int) -> None:
     """Show the figure of the present model, and buttons to its neighbors for keyboard users."""
     sweep = swept.sweep
     with st.container(horizontal=True, vertical_alignment="center"):
-        st.markdown(f"{_(swept.quantity.meaning)}: **{swept.number(figure)}**", width="content")
+        st.markdown(with_colon(_(swept.quantity.meaning), f"**{swept.number(figure)}**"), width="content")
         present = {field: sweep.present(field) for field in sweep.dimensions}
         for field, values, signs in zip(sweep.dimensions, found.steps, ("←→", "↓↑"), strict=True):
             possible = [value for value in values if sweep.exists(**{**present, field: value})]

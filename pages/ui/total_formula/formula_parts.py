@@ -15,7 +15,7 @@ from bertcalc.subject import Subject
 from bertcalc.tree.names import norm_kind
 from bertcalc.tree.nn import Tensor
 from bertcalc.tree.totals import Component, over_layers
-from pages.ui.i18n import _
+from pages.ui.i18n import _, with_colon
 from pages.ui.numbers import percent
 from pages.ui.total_formula.words import COUNTED, brace_of, greek, lines_of
 
@@ -146,7 +146,7 @@ class _TotalBuilder:
             said = said.format(
                 tensors=sum(copies * len(group) for copies, _one, group in sums), share=percent(count, self._total)
             )
-            self._tips[component] = [f"{_(component)}: {written} = {count:,}", said]
+            self._tips[component] = [with_colon(_(component), f"{written} = {count:,}"), said]
             part: Part = {"is": "part", "key": component, "label": number, "parts": leaves(number)}
             sign = [] if component == self._terms[0][0] else [_NEXT]
             yield {"is": "unit", "color": self._colors[component], "parts": [*sign, part]}
