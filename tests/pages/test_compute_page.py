@@ -126,7 +126,7 @@ def test_time_and_price_are_those_of_the_devices() -> None:
     assert figures(app)[1:] == [f"{hours:,.1f} h", f"{hours * 16 * 1.5:,.2f} USD"]
     assert [metric.delta for metric in app.metric][1:] == [
         f"{hours * 3600:,.0f} s",
-        f"{hours * 16:,.1f} h × 1.5 USD",
+        f"{hours * 16:,.3f} h × 1.5 USD",
     ]
     table = app.table[0].value
     assert list(table["Time reported"]) == ["4.0 d", "4.0 d", "81.4 h", "76.2 min"]

@@ -108,7 +108,7 @@ def _hourly(found: list[Problem]) -> float:
 
 def show_plan(plan: TrainingRun) -> None:
     """Show FLOPs, time and price of a training run, and the formula of the time."""
-    hours = f"{fixed(plan.device_hours)} h × {brief(plan.hourly)} USD"
+    hours = f"{fixed(plan.device_hours, 3)} h × {brief(plan.hourly)} USD"
     figures = {
         _("Training, FLOPs"): (scaled(plan.flops, "FLOPs"), f"{round(plan.flops):,}"),
         _("Time"): (duration(plan.duration), f"{fixed(plan.duration, 0)} s"),
