@@ -17,20 +17,27 @@ from bertcalc.diagnosis.miscounts import PADDED_TO, ROUNDED_TO, MiscountSizes, c
 from bertcalc.diagnosis.tools import TOOLS, corrections, letters
 from bertcalc.formula import ALL_SYMBOLS, Formula, exact, once, symbolic_model, write
 from bertcalc.subject import Subject
+from bertcalc.tree.nn import Tensor
 
 
 @once(4096)
 def cause_formulas(
-    subject: Subject, miscounts: tuple[str, ...], names: frozenset[str] | None = None
+    subject: Subject, miscounts: tuple[str, ...], names: frozenset[str] | None = None, layers: Layers = "all"
 ) -> tuple[Formula, ...]:
     """The amount that each miscount adds to the total, made one after the other.
 
-    ``names`` are the names of the counted tensors, as ``counted`` returns them; None for all. To put numbers into a
-    formula with a padded vocabulary, pass ``padded_vocab_size`` to ``Formula.latex``.
+    ``names`` are the names of the counted tensors, as ``counted`` returns them, None for all; ``layers`` says in which
+    layers they are counted. To put numbers into a formula with a padded vocabulary, pass ``padded_vocab_size`` to
+    ``Formula.latex``.
     """
-    model = symbolic_model(subject)
-    tensors = [tensor for tensor in counted(model) if names is None or tensor.name in names]
+    tensors = _tensors(subject, names, layers)
     return tuple(write(sympy.factor(exact(cause.amount))) for cause in causes(tensors, SYMBOLIC_SIZES, miscounts))
+
+
+def _tensors(subject: Subject, names: frozenset[str] | None, layers: Layers) -> list[Tensor]:
+    """Tensors with symbolic sizes, by their names and the layers in which they are counted."""
+    found = [tensor for tensor in counted(symbolic_model(subject)) if names is None or tensor.name in names]
+    return found if layers == "all" else list(of_layers(found, layers))
 
 
 _PADDED = (ALL_SYMBOLS["padded_vocab_size"],) * len((*PADDED_TO, *ROUNDED_TO))
@@ -45,8 +52,7 @@ def count_formula(subject: Subject, count: Counted) -> Formula:
 
 @once(1024)
 def _count_formula(subject: Subject, names: frozenset[str], layers: Layers) -> Formula:
-    tensors = [tensor for tensor in counted(symbolic_model(subject)) if tensor.name in names]
-    return write(sympy.factor(exact(total(tensors if layers == "all" else of_layers(tensors, layers)))))
+    return write(sympy.factor(exact(total(_tensors(subject, names, layers)))))
 
 
 class ToolFormulas(NamedTuple):

@@ -8,12 +8,14 @@ from hypothesis import strategies as st
 from bertcalc import BertConfig
 from bertcalc.diagnosis.cause_formulas import cause_formulas
 from bertcalc.diagnosis.explain import causes
+from bertcalc.diagnosis.layer_parts import parts_of
 from bertcalc.diagnosis.miscounts import MISCOUNTS, MiscountSizes, counted
 from bertcalc.formula import ALL_SYMBOLS
 from tests.oracle import Case
 from tests.strategies import cases
 
 _PADDINGS = [name for name in MISCOUNTS if name.startswith("padded")]
+LAYERS_LESS = ("layer less", "layer more", "L=")
 miscounts = st.builds(
     lambda names, padding: tuple(name for name in MISCOUNTS if name in names or name == padding),
     st.sets(st.sampled_from([name for name in MISCOUNTS if name not in _PADDINGS]), max_size=2),
@@ -25,7 +27,7 @@ miscounts = st.builds(
 def test_the_formula_of_a_miscount_gives_its_number(case: Case, names: tuple[str, ...]) -> None:
     config = case.config
     if config.num_hidden_layers == 1:  # then there is no layer less, and none that is shared
-        names = tuple(name for name in names if not name.startswith(("layer less", "layer more", "L=")))
+        names = tuple(name for name in names if not name.startswith(LAYERS_LESS))
     sizes = MiscountSizes.of(config)
     numbers: dict[str, Any] = config.shared() | {"padded_vocab_size": _padded(names, sizes)}
     formulas = cause_formulas(case.subject, names)
@@ -46,3 +48,18 @@ def test_a_formula_of_some_tensors_alone() -> None:
     [biases] = cause_formulas(case.subject, ("attention biases",), names)
     assert biases.latex() == "- 3 H L"
     assert biases.latex(case.config) == r"- 3 \cdot 768 \cdot 12"
+
+
+@given(cases(), miscounts, st.integers(0))
+def test_the_formula_of_a_miscount_in_one_part_gives_its_number(case: Case, names: tuple[str, ...], at: int) -> None:
+    """In all layers, in one, or in all but one; with fewer than four, those may be a single one: then none is less."""
+    if case.config.num_hidden_layers < 4:
+        names = tuple(name for name in names if not name.startswith(LAYERS_LESS))
+    parts = [part for part in parts_of(counted(case.ours())) if part.tensors]
+    part = parts[at % len(parts)]
+    sizes = MiscountSizes.of(case.config)
+    numbers: dict[str, Any] = case.config.shared() | {"padded_vocab_size": _padded(names, sizes)}
+    values = {symbol: numbers[field] for field, symbol in ALL_SYMBOLS.items() if numbers.get(field) is not None}
+    formulas = cause_formulas(case.subject, names, frozenset(tensor.name for tensor in part.tensors), part.layers)
+    amounts = [cause.amount for cause in causes(part.tensors, sizes, names)]
+    assert [formula.expression.subs(values) for formula in formulas] == amounts

@@ -53,14 +53,15 @@ def own_count(count: Counted, layers: int) -> str:
     return part
 
 
-def causes(known: Known, explanation: Explanation, names: frozenset[str] | None = None) -> list[tuple[str, str, int]]:
-    """Each miscount in words, its formula in letters and numbers, and the amount it adds to tensors of these names."""
+def causes(known: Known, explanation: Explanation, count: Counted | None = None) -> list[tuple[str, str, int]]:
+    """Each miscount in words, its formula in letters and numbers, and the amount it adds to the model, or to a part."""
     config = known.subject.config
     if known.mix:
         mix, *others = explanation
-        return [(*_taken_sizes(known, known.mix), mix.amount), *causes(known._replace(mix=None), tuple(others), names)]
+        return [(*_taken_sizes(known, known.mix), mix.amount), *causes(known._replace(mix=None), tuple(others), count)]
     miscounts = tuple(cause.miscount for cause in explanation)
-    formulas = cause_formulas(known.subject, miscounts, names)
+    part = (frozenset(tensor.name for tensor in count.tensors), count.layers) if count else ()
+    formulas = cause_formulas(known.subject, miscounts, *part)
     sizes = MiscountSizes.of(config)
     found = []
     for cause, formula in zip(explanation, formulas, strict=True):

@@ -159,10 +159,9 @@ def _miscounts(verdict: LineVerdict, known: Known) -> str:
     """Each miscount in a line with its formula and the parameters it adds, or the reason why there is none."""
     said = [sentence(verdict.line.problem)] if verdict.line.problem else []
     if verdict.counted and verdict.explanation is not None:
-        names = frozenset(tensor.name for tensor in verdict.counted.tensors)
         said += [
             f"{miscount}  \n{formula} = {signed_count(amount)}"
-            for miscount, formula, amount in causes(known, verdict.explanation, names)
+            for miscount, formula, amount in causes(known, verdict.explanation, verdict.counted)
         ]
     elif verdict.counted:
         said.append(_("No miscounts were found that give this value."))
