@@ -14,7 +14,6 @@ charts and the columns of figures; and what programs read, JSON and CSV. The pag
 ('0.4', '2', '21.8372', '0.333')
 """
 
-import math
 from collections.abc import Callable
 from fractions import Fraction
 
@@ -25,7 +24,7 @@ _WHOLE = 10**15  # below it a float holds whole numbers exactly
 
 
 def fixed(number: Fraction | float, places: int = 1, *, unlike: int = 0) -> str:
-    """A number with so many decimals, or with more, if it would read as ``unlike`` without being it."""
+    """A number with ``places`` decimals, or with more if it would otherwise read as ``unlike`` without being it."""
     exact = Fraction(number)
     distance = abs(exact - unlike)
     if 0 < distance <= Fraction(1, 2 * 10**places):
@@ -38,28 +37,28 @@ def fixed(number: Fraction | float, places: int = 1, *, unlike: int = 0) -> str:
 
 
 def significant(number: Fraction | float, digits: int = 3) -> str:
-    """A number with so many digits that say something; a larger number keeps all those before the point."""
-    return fixed(number, max(0, digits - 1 - math.floor(math.log10(abs(float(number)))))) if number else "0"
+    """A number with this many significant digits; all digits before the point are kept."""
+    return fixed(number, max(0, digits - 1 - powers(number, digits)[1])) if number else "0"
 
 
 def brief(number: Fraction | float, digits: int = 6) -> str:
-    """A number as people type it: with at most so many digits and no zeros at the end, or whole to the last digit."""
+    """A number as people type it: at most this many digits and no trailing zeros; a whole number in full."""
     value = float(number)
     return f"{int(value):,}" if value.is_integer() and abs(value) < _WHOLE else f"{value:,.{digits}g}"
 
 
 def rounded(number: float, digits: int = 3) -> float:
-    """The number that has so many digits, for a table that holds numbers."""
+    """The number rounded to this many digits, for a table that holds numbers."""
     return float(f"{number:.{digits}g}")
 
 
 def scientific(number: Fraction | float, digits: int = 3) -> str:
-    """A number with so many digits and a power of ten, as people type it: 1.1e8."""
+    """A number with this many digits and a power of ten, as people type it: 1.1e8."""
     return "{}e{}".format(*powers(number, digits))
 
 
 def powers(number: Fraction | float, digits: int) -> tuple[str, int]:
-    """A number as a figure of so many digits and the power of ten that belongs to it: 1.1 and 8."""
+    """A number as a figure of this many digits and the power of ten that belongs to it: 1.1 and 8."""
     figure, _e, power = f"{float(number):.{digits - 1}e}".partition("e")
     return figure, int(power)
 
@@ -116,7 +115,7 @@ def duration(seconds: Fraction) -> str:
 
 def scaled(figure: Fraction | float, unit: str) -> str:
     """A number with four digits and the prefix of its size: 22.35 GFLOPs."""
-    power = min(int(math.log10(figure)) // 3, len(_PREFIXES) - 1) if figure >= 1 else 0
+    power = min(max(0, powers(figure, 4)[1]) // 3, len(_PREFIXES) - 1)
     small = float(figure / 1000**power)
     return f"{brief(small, 4) if small < 1000 else fixed(small, 0)} {_PREFIXES[power]}{unit}"
 

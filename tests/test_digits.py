@@ -208,3 +208,8 @@ def test_a_rounding_format_is_found(source: str) -> None:
 )
 def test_what_does_not_round_is_not_found(source: str) -> None:
     assert not list(formats(source))
+
+
+def test_a_number_that_is_rounded_up_to_a_power_of_ten_has_no_digit_more() -> None:
+    assert significant(9.996) == "10.0"
+    assert scaled(999_999.6, "FLOPs") == "1 MFLOPs"

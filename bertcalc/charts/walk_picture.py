@@ -14,7 +14,7 @@ _HEIGHT, _LOW = 484, 402  # pixels on the page, and on the projector, whose type
 
 @lru_cache
 def picture(look: str, rows: int, *, low: bool = False) -> Spec:
-    """The specification of a picture with so many rows, for the data of ``picture_frame``; ``low`` saves height."""
+    """The specification of a picture with this many rows, for the data of ``picture_frame``; ``low`` saves height."""
     ink, paper = INK[look], BACKGROUND[look]
     x = alt.X("x:Q", axis=None, scale=alt.Scale(domain=[0, 1], nice=False))
     y = alt.Y("y:Q", axis=None, scale=alt.Scale(domain=[rows, 0], nice=False))

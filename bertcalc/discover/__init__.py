@@ -56,7 +56,7 @@ def discover(
     """
     start = thread_time()
     kind = model if isinstance(model, str) else str(model.get("model_type", ""))
-    given = structure({**({} if isinstance(model, str) else model), **(changes or {})})
+    asked = structure({**({} if isinstance(model, str) else model), **(changes or {})})
     with build.readable(cls or kind), build.quiet():
         config = build.config_class(kind)
         name = cls or next(iter(listed(kind, BASE)), None)
@@ -64,11 +64,11 @@ def discover(
             message = N_("transformers has no base model of type {kind}.")
             raise Refused.because(message, kind=shorten(kind) or '""')
         real = build.model_class(name)
-        lab, given = _begun(config, real, given, start + seconds, progress)
+        lab, given = _begun(config, real, asked, start + seconds, progress)
         found = _summary(lab, kind, name, given, start)
         if not found.unexplained:
             found = replace(found, derived=derived.derived(lab, inside(config, real)))
-        if given:
+        if asked:  # what _begun fills in by itself is no choice
             usual = partial(recipe_of, config, real, {}, lab.until)
             found = replace(found, no_run=products.cannot_run(lab.recipe, usual, real, lab.until))
     return with_flops(found, seconds=seconds, progress=progress) if flops else found

@@ -89,13 +89,14 @@ def counted(cls: Any, call: RecordedCall, until: float) -> int:
 def cannot_run(recipe: Recipe, usual: Callable[[], Recipe], cls: Any, until: float) -> Problem | None:
     """Why the class is built with these fields but does not run forward; None if it runs, or if that is not known.
 
-    On the meta device many a class does not run whatever its fields are. So a failure tells something only if the class
-    runs with ``usual`` fields, and if the missing numbers are not what it is about.
+    Many classes do not run on the meta device, whatever their fields. So a failure says something only if the class
+    runs with its ``usual`` fields, and if the failure is not about the missing numbers.
     """
     lengths = (_HERE[LENGTH], 8, 1)  # a model may take few tokens, or need a few
     try:
-        runs = [masks for masks in MASKS if _fails(usual(), cls, masks, lengths, until) is None][:1]
-        why = _fails(recipe, cls, runs[0], lengths, until) if runs else None
+        default = usual()
+        masks = next((masks for masks in MASKS if _fails(default, cls, masks, lengths, until) is None), None)
+        why = None if masks is None else _fails(recipe, cls, masks, lengths, until)
     except Ended:
         return None
     reason = why.values.get("reason", "") if why else ""

@@ -35,7 +35,7 @@ def explained(error: Refused, config: Any, cls: Any, given: Mapping[str, Any], u
 
 
 def _kind(reason: str, leaves: Mapping[str, Any]) -> Problem | None:
-    """A value of another kind, such as a text where a number has to be."""
+    """A value of the wrong type, such as a string where a number is expected."""
     found = _KIND.search(reason)
     path = next((path for path in leaves if found and path.split(".")[-1] == found[1]), None)
     if found is None or path is None or found[2] not in _KINDS:
@@ -47,7 +47,7 @@ def _kind(reason: str, leaves: Mapping[str, Any]) -> Problem | None:
 
 
 def _multiple(reason: str, leaves: Mapping[str, Any]) -> Problem | None:
-    """A given size that heads do not divide."""
+    """A given size that is not a multiple of the number of heads."""
     found = _MULTIPLE.search(reason)
     size, heads = (int(number) for number in found.groups() if number) if found else (0, 0)
     if not heads or size not in leaves.values():
@@ -57,12 +57,11 @@ def _multiple(reason: str, leaves: Mapping[str, Any]) -> Problem | None:
         "transformers does not build this model: {size} is no multiple of {heads}; {near} would be. "
         "In its words: {reason}"
     )
-    named = (_named(number, leaves) for number in (size, heads))
-    return Problem.of(message, **dict(zip(("size", "heads"), named, strict=True)), near=near)
+    return Problem.of(message, size=_named(size, leaves), heads=_named(heads, leaves), near=near)
 
 
 def _named(number: int, leaves: Mapping[str, Any]) -> str:
-    """The number, with the field that gives it if it is one alone."""
+    """The number, with the name of its field if exactly one field has it."""
     names = [path for path, value in leaves.items() if value == number and not isinstance(value, bool)]
     return f"{names[0]} = {number:,}" if len(names) == 1 else f"{number:,}"
 
@@ -114,5 +113,5 @@ def _default(config: Any, path: str) -> Any:
 
 
 def _written(value: Any) -> str:
-    """A value as a config.json has it, cut."""
+    """A value as it stands in a config.json, shortened."""
     return shorten(json.dumps(value, ensure_ascii=False, default=str))

@@ -20,7 +20,6 @@ from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
 from fractions import Fraction
 from itertools import pairwise
-from math import prod
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -31,6 +30,7 @@ from bertcalc.families import CLASSES
 from bertcalc.subject import Subject
 from bertcalc.text import N_
 from bertcalc.tree.nn import Place, Shape
+from bertcalc.tree.totals import summed
 
 _WORDS = tomllib.loads(Path(__file__).with_suffix(".toml").read_text(encoding="utf-8"))
 _COUNTED: dict[str, list[str]] = {one["field"]: one["phrases"] for one in _WORDS["counted"]}
@@ -110,7 +110,7 @@ Changes = tuple[FieldChange | PartChange, ...]
 class Attribution(NamedTuple):
     """Fields that change together, the figure after the change, and how much it grew.
 
-    Where it did not grow because what goes is as much as what comes, ``moved`` is how much that is.
+    If it did not grow because as much was removed as was added, ``moved`` is that amount.
     """
 
     changes: Changes
@@ -169,15 +169,11 @@ def explain(here: Case, there: Case, quantity: Quantity) -> Explanation:
 
 def _moved(here: Subject, there: Subject) -> int:
     """The parameters at places where the second model has more than the first."""
-    before, after = (_by_place(subject) for subject in (here, there))
-    return sum(max(0, after[place] - before[place]) for place in after)
-
-
-def _by_place(subject: Subject) -> Counter[Place]:
-    found = Counter[Place]()
-    for tensor in subject.model().tensors():
-        found[tensor.place] += tensor.copies * prod(tensor.shape)
-    return found
+    before, after = (
+        Counter(summed((tensor.place, tensor.num_parameters()) for tensor in subject.model().tensors()))
+        for subject in (here, there)
+    )
+    return (after - before).total()
 
 
 def attributed(before: int, counts: Iterable[tuple[Changes, int]]) -> Explanation:

@@ -47,5 +47,5 @@ def of_adding_up(case: Case, batches: int) -> Saving:
 
 
 def _saving(case: Case, whole: Case, steps: int) -> Saving:
-    cost, memory = training, partial(peak, "training_memory")
-    return Saving(memory(case), memory(whole), steps * cost(case), cost(whole))
+    memory = partial(peak, "training_memory")
+    return Saving(memory(case), memory(whole), steps * training(case), training(whole))

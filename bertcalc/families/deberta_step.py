@@ -35,7 +35,7 @@ def _attention(run: Pass, steps: Steps) -> SimulatedTensor:
         attention_scores = tape.add(attention_scores, rel_att)
     else:
         attention_scores = tape.shift(attention_scores)  # rel_att is the number 0
-    for_step(run, steps["mask"])
+    for_step(run, steps["mask"])  # not shared with deberta_v2_step.py: in a function, these variables would die earlier
     attention_mask = tape.new(run.values["attention_mask"].shape, BOOL)
     attention_scores = tape.masked(attention_scores, tape.like(attention_mask))
     for_step(run, steps["softmax"])

@@ -85,11 +85,10 @@ def _has_bias(stop: Stop, _config: Config) -> bool:
 _CONDITIONS: Mapping[str, _Condition] = {
     "padding": lambda _stop, config: config.pad_token_id is not None,
     "absolute positions": lambda _stop, config: not version_of(config).distances,
-    "beta": _has_bias,
+    "bias": _has_bias,
     "local attention": lambda _stop, config: config.has("local_attention"),
     "several heads": lambda _stop, config: config.num_attention_heads > 1,
     "tied": lambda _stop, config: config.tie_word_embeddings,
-    "decoder bias": _has_bias,
 }
 _TEXTS = tomllib.loads(Path(__file__).with_suffix(".toml").read_text(encoding="utf-8"))
 

@@ -62,9 +62,10 @@ def _in_order(steps: Sequence[Step]) -> list[Step]:
 
 
 class Held(NamedTuple):
-    """When variables are gone: by step, the values that none holds after it; the last step of each module.
+    """When variables are gone.
 
-    The module "" is the body.
+    ``after``: for each step, the values that no variable holds any longer. ``returns``: the last step of each module;
+    the module "" is the body.
     """
 
     after: Sequence[list[str]]
@@ -85,7 +86,7 @@ def held_until(steps: Sequence[Step], *, pooler: bool) -> Held:
         for module in _modules(step.name):
             last_in[module] = at
     variables = (*HEADS, *_HEADS_ANEW)
-    roles = {(step.name.rpartition(".")[0], step.place.role): at for at, step in enumerate(steps)}
+    roles = {(step.within, step.place.role): at for at, step in enumerate(steps)}
     contexts = [step.name for step in steps if step.place.role == "context"]
     end = len(steps)  # when the model's forward method returns
     heads = ("head",) if pooler else ("head", "pooler")

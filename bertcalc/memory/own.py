@@ -1,4 +1,4 @@
-"""What only some forward methods do, besides the operations that the steps of a program name.
+"""What is special about some forward methods, besides the operations that a program's steps name.
 
 A family, or a version of transformers, says it in a module of its own (``simulation``), which is imported when memory
 is simulated.
@@ -38,7 +38,7 @@ class Own(NamedTuple):
 
 
 def own_of(model: Model) -> Own:
-    """What only the forward methods of a model do."""
+    """What the forward methods of this model do differently."""
     name = version_of(model.config).simulation or model.family.simulation
     found: Own = import_module(name).OWN if name else Own()
     return found

@@ -298,7 +298,7 @@ def _kept_besides(
 def recomputed_in(step: Step, recompute: Recompute) -> str:
     """The checkpointed region that a step is in (a part of the model that the backward pass runs again), or ""."""
     if recompute == "selective" and _in_core(step):
-        return step.name.rpartition(".")[0]
+        return step.within
     if recompute == "full" and step.place.component == "encoder":
         return split_layer(step.name)[0]
     return ""

@@ -64,9 +64,8 @@ class Pass:
         # Whether the body computes the position ids itself, instead of its embeddings module.
         self._own_positions = any(aside.startswith("positions") for aside in asides)
         # Arguments of each layer that a checkpoint holds, besides the values of steps.
-        self._handed: tuple[str, ...] = ()
-        if plan.recompute == "full":
-            self._handed = (*own.handed, *("positions" for aside in asides if aside == "positions for layers"))
+        positions = ["positions"] if "positions for layers" in asides else []
+        self._handed = {*own.handed, *positions} if plan.recompute == "full" else set()
         self._has_types = any(step.place.role == "token type" for step in self.steps)
         self.parameters: dict[str, SimulatedTensor] = {}
         self.buffers: dict[str, SimulatedTensor] = {}
@@ -179,7 +178,7 @@ class Pass:
         """The checkpoint that begins at a step, which holds the inputs of its steps."""
         name = self._regions[first]
         steps = [at for at in range(first, len(self.steps)) if self._regions[at] == name]
-        taken = {value.name for at in steps for value in self.steps[at].takes} | {*self._handed}
+        taken = {value.name for at in steps for value in self.steps[at].takes} | self._handed
         taken.add(next(self._mask_of(self.steps[at]) for at in steps if self.steps[at].core))
         taken |= {sine_of(name) for name in taken}
         # In the order in which they were made: a set has another one in each process.

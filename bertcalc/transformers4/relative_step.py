@@ -1,6 +1,6 @@
 """BERT's forward methods in transformers 4.57 on tensors without data: masks, ids, distances, attention weights.
 
-Each function has their operations and variables in their order.
+Each function has the operations and variables of the original, in the same order.
 """
 
 from bertcalc.forward.steps import Step

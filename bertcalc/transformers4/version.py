@@ -19,11 +19,11 @@ class Version(NamedTuple):
     """A major version of transformers: its pip requirement, its configurations, forward methods and memory.
 
     ``lacks`` are fields that its configurations do not have, ``unknown`` activations that it does not have,
-    ``need_weights`` those that cannot be built on the meta device. With ``distances``, these are learned, in tables as
-    wide as a head, and no positions are added to the embeddings. ``cache`` is the container of keys and values without
-    cross attention. With ``whole_tuples``, a tuple has everything that the body returns, and None for a missing pooler.
-    With ``states_first``, the body returns hidden_states before past_key_values. With ``empty_attentions``, only the
-    eager attention returns its weights.
+    ``need_weights`` those that cannot be built on the meta device. With ``distances``, there are learned tables of
+    distances, as wide as a head, and no positions are added to the embeddings. ``cache`` is the container of keys
+    and values without cross attention. With ``whole_tuples``, a tuple has everything that the body returns, and
+    None for a missing pooler. With ``states_first``, the body returns hidden_states before past_key_values. With
+    ``empty_attentions``, only the eager attention returns its weights.
     ``simulation`` is the module that says what only its forward methods allocate (bertcalc/memory/own.py).
     """
 
@@ -78,10 +78,10 @@ def unknown_activation(values: Mapping[str, Any]) -> Iterator[Problem]:
 
 def only_absolute(kind: type[Config], values: Mapping[str, Any]) -> Iterator[Problem]:
     """The problem of relative positions in a family that has BERT's fields, but not these."""
-    for field, value in ABSOLUTE.items():
-        if values[field] != value:
-            message = N_("{config} knows absolute positions only: set position_embedding_type to absolute.")
-            yield Problem.of(message, field, values[field], ABSOLUTE, config=kind.__name__)
+    field = "position_embedding_type"
+    if values[field] != "absolute":
+        message = N_("{config} knows absolute positions only: set position_embedding_type to absolute.")
+        yield Problem.of(message, field, values[field], ABSOLUTE, config=kind.__name__)
 
 
 def told_by_distances(hidden_size: int, table: Shape) -> dict[str, Any]:
