@@ -49,7 +49,7 @@ with st.container(key="sheet"):  # style.css hides the whole sheet until the pag
     st.markdown(sheet_words.on_paper(chosen, st.session_state["lang"]))
 st.caption(
     _(
-        "Each exercise has its own model, whatever the sidebar shows. This link opens the same sheet "
+        "Each exercise has its own model, of the family that the sidebar shows. This link opens the same sheet "
         "for everybody; with Solutions on, it is the teacher's copy. Answers stay in this window "
         "until it is reloaded: nothing is stored."
     )

@@ -7,7 +7,18 @@ from typing import Any, NamedTuple
 
 import altair as alt
 
-from bertcalc.charts.blocks import Spec, colored, either, figures_axis, having, in_order, names_axis, spec_of, tooltip
+from bertcalc.charts.blocks import (
+    Spec,
+    colored,
+    either,
+    figures_axis,
+    fitting,
+    having,
+    in_order,
+    names_axis,
+    spec_of,
+    tooltip,
+)
 from bertcalc.charts.colors import BACKGROUND, COLORS, INK, NEUTRAL
 from bertcalc.charts.columns import Columns, of_rows
 from bertcalc.charts.labels import FONT, SMALL, ems
@@ -105,15 +116,9 @@ def ranked_bars(appearance: str, count: int, unit: str, words: tuple[str, ...], 
 def proportional_bar(appearance: str, words: tuple[str, ...]) -> Spec:
     paper, said = BACKGROUND[appearance], _tooltip(words)
     x = alt.X("start:Q", axis=None, scale=alt.Scale(nice=False))
-    room = "scale('x', datum.end) - scale('x', datum.start)"
     pieces = alt.Chart().mark_rect(stroke=paper, strokeWidth=1)
     pieces = pieces.encode(x=x, x2="end:Q", color=alt.Color("color:N", scale=None), tooltip=said)
-    labels = (
-        alt.Chart()
-        .transform_calculate(middle="(datum.start + datum.end) / 2")
-        .mark_text(fontSize=FONT, text=alt.ExprRef(f"{room} > {FONT} * datum.width + {_GAP} ? datum.name : ''"))
-        .encode(x=alt.X("middle:Q", axis=None), color=alt.value(paper), tooltip=said)
-    )
+    labels = fitting(alt.Chart(), alt.X("middle:Q", axis=None), "name", appearance, said, gap=_GAP)
     return spec_of(alt.layer(pieces, labels), 34)
 
 

@@ -65,6 +65,14 @@ def inside(appearance: str, **look: Any) -> Any:
     return text.encode(text="label:N", tooltip=tooltip("label"))
 
 
+def fitting(bar: Any, x: Any, field: str, appearance: str, said: list[Any], *, gap: int) -> Any:
+    """The names in the pieces of a bar, where they have room beside a gap of so many pixels."""
+    room = "scale('x', datum.end) - scale('x', datum.start)"
+    name = alt.ExprRef(f"{room} > {FONT} * datum.width + {gap} ? datum.{field} : ''")
+    text = bar.transform_calculate(middle="(datum.start + datum.end) / 2").mark_text(fontSize=FONT, text=name)
+    return text.encode(x=x, color=alt.value(BACKGROUND[appearance]), tooltip=said)
+
+
 def whole_number(field: str, title: str) -> Any:
     """A line of a tooltip with a whole number."""
     return alt.Tooltip(f"{field}:Q", title=title, format=",d")

@@ -6,7 +6,7 @@ from typing import Any
 
 import altair as alt
 
-from bertcalc.charts.blocks import Spec, colored, figures_axis, having, inside, spec_of, tooltip
+from bertcalc.charts.blocks import Spec, colored, figures_axis, fitting, having, inside, spec_of, tooltip
 from bertcalc.charts.colors import BACKGROUND, INK
 from bertcalc.charts.columns import Columns, number, of_rows
 from bertcalc.charts.labels import FONT, SMALL
@@ -61,12 +61,7 @@ def stacked_bar(look: str, words: tuple[str, ...], inks: tuple[tuple[str, str], 
     free = having("free").mark_rect().encode(x=x("start"), x2="end:Q", color=color, tooltip=said[:3])
     parts = having("part")
     pieces = parts.mark_rect(stroke=paper, strokeWidth=2).encode(x=x("start"), x2="end:Q", color=color, tooltip=said)
-    room = "scale('x', datum.end) - scale('x', datum.start)"
-    labels = (
-        parts.transform_calculate(middle="(datum.start + datum.end) / 2")
-        .mark_text(fontSize=FONT, text=alt.ExprRef(f"{room} > {FONT} * datum.width + 6 ? datum.label : ''"))
-        .encode(x=x("middle"), color=alt.value(paper), tooltip=said)
-    )
+    labels = fitting(parts, x("middle"), "label", look, said, gap=6)
     marks = [
         having(mark).mark_rule(color=ink, strokeWidth=stroke, aria=False).encode(x=x(mark), tooltip=said[:3])
         for mark, stroke in (("was", 2), ("limit", 4))
