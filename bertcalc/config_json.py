@@ -77,6 +77,11 @@ def read_object(text: str) -> dict[str, Any]:
     return given
 
 
+def is_of_another_type(problems: Iterable[Problem]) -> bool:
+    """Whether a config.json is one of a model type or a class that has no family here."""
+    return any(problem.field in ("model_type", "architectures") for problem in problems)
+
+
 def read(text: str) -> Described:
     """The model in the text of a config.json; missing fields have Hugging Face's defaults.
 

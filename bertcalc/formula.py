@@ -33,7 +33,8 @@ CALL_LETTERS: dict[str, str] = {
 }
 _MORE_LETTERS = {"masked_positions": "M", "padded_vocab_size": "V'"}
 _COUNT_LETTERS = {"parameters": "N", "trained_parameters": "N_{t}"}
-_ALL_LETTERS = {**EVERY_LETTER, **CALL_LETTERS, **_MORE_LETTERS, **_COUNT_LETTERS}
+LETTER_OF = {**EVERY_LETTER, **CALL_LETTERS}
+_ALL_LETTERS = {**LETTER_OF, **_MORE_LETTERS, **_COUNT_LETTERS}
 FIELDS = {letter: field for field, letter in EVERY_LETTER.items()}
 
 

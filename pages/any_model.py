@@ -27,7 +27,7 @@ if found is None or now.asked is None:
     discovering.discover(now)
 else:
     values = sizes.values() if sizes else found.fields
-    offer(found, values)
+    offer(found)
     total = count(found.tensors, values) if sizes else found.parameters
     against = _("against the sizes that were given") if now.given else _("against the default sizes")
     with st.container(horizontal=True):

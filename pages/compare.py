@@ -59,7 +59,7 @@ with page:
             if not presenting():
                 differences.show_steps(comparison, found)
                 if len(models) > 2:
-                    differences.show_all(comparison)
+                    differences.show_all(comparison, found)
     elif view == "table":
         show_side_by_side(comparison)
     elif view == "bars":

@@ -15,8 +15,8 @@ choice = current_choice()
 
 st.html(Path(__file__).parent / "ui" / "lecture" / "style.css")
 row = st.container(horizontal=True, vertical_alignment="center", key="lecture-row")
-if lecture := screens.choose_lecture(row, choice):
-    fill = screens.filler(choice)
+fill = screens.filler(choice)
+if lecture := screens.choose_lecture(row, fill):
     titles = screens.titles_of(lecture, fill)
     with st.container(key="lecture-state"):  # hidden controls, which hold what the link says
         asked, speaking = screen_files.SCREEN.show(), screen_files.NOTES.show()

@@ -8,6 +8,7 @@ from bertcalc.charts.sweep_charts import LOW, LOW_MAP, Curve, Mark, curves, curv
 from bertcalc.explore.growth_formulas import growth
 from bertcalc.explore.quantities import PEAKS, QUANTITIES
 from bertcalc.explore.sweep import published
+from bertcalc.formula import LETTER_OF
 from pages.ui.controls import label_of
 from pages.ui.export.shown import draw_chart
 from pages.ui.i18n import _, filled, in_a_row
@@ -16,7 +17,7 @@ from pages.ui.present import lower, presenting
 from pages.ui.quantity_words import title_of
 from pages.ui.sidebar import choice as current_choice
 from pages.ui.sweep import growth_view, map_view
-from pages.ui.sweep.swept import LETTER_OF, array, choose
+from pages.ui.sweep.swept import array, choose
 from pages.ui.theme import appearance
 
 look = appearance()

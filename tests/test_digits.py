@@ -6,7 +6,6 @@ import tomllib
 from collections.abc import Iterator
 from fractions import Fraction
 from pathlib import Path
-from typing import Any
 
 import pytest
 from hypothesis import given
@@ -26,6 +25,7 @@ from bertcalc.digits import (
     significant,
     size,
 )
+from tests.sources import strings
 
 ROOT = Path(__file__).parents[1]
 COUNTS = st.integers(0, 10**12)
@@ -179,16 +179,8 @@ def test_no_other_module_writes_a_number_rounded() -> None:
 def test_no_text_of_a_toml_file_rounds_a_number() -> None:
     paths = [path for room in ("bertcalc", "pages") for path in (ROOT / room).rglob("*.toml")]
     assert len(paths) > 3
-    found = [text for path in paths for text in _texts(tomllib.loads(path.read_text(encoding="utf-8")))]
+    found = [text for path in paths for text in strings(tomllib.loads(path.read_text(encoding="utf-8")))]
     assert [text for text in found if any(map(ROUNDS.search, TEMPLATE.findall(text)))] == []
-
-
-def _texts(value: Any) -> Iterator[str]:
-    if isinstance(value, str):
-        yield value
-    elif isinstance(value, dict | list):
-        for inside in value.values() if isinstance(value, dict) else value:
-            yield from _texts(inside)
 
 
 @pytest.mark.parametrize(

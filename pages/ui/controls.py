@@ -26,7 +26,7 @@ from bertcalc.fields import FIELDS, OWN_FIELDS
 from bertcalc.text import N_, literal, written
 from bertcalc.track import NAMES
 from pages.ui import address, model
-from pages.ui.i18n import _, filled
+from pages.ui.i18n import _, filled, with_colon
 
 P = ParamSpec("P")
 Value = TypeVar("Value")
@@ -245,6 +245,10 @@ class Select(Control[Option]):
     def word(self, option: Option) -> str:
         """The label of an option, in the language of the session."""
         return _(self._words[option]) if option in self._words else model.own_name(option)
+
+    def meanings(self, said: Mapping[Option, str]) -> str:
+        """What each option means, a line for each, for the help."""
+        return "  \n".join(with_colon(f"**{self.word(option)}**", _(text)) for option, text in said.items())
 
     def show(self, options: Sequence[Option] | None = None, **look: Any) -> Option:
         """Draw it, with all options or with these alone; return the chosen one."""

@@ -32,6 +32,7 @@ from bertcalc.subject import Subject
 from bertcalc.tree.totals import totals_by_part
 from pages.ui.navigation import PAGES
 from tests.families.made_up import MADE_UP, made_up
+from tests.sources import strings
 
 ROOT = Path(__file__).parents[2]
 # Parts of paths that are words of the whole field, or of any program, and are said of every family.
@@ -86,15 +87,6 @@ def texts(path: Path) -> Iterator[str]:
     for node in ast.walk(tree):
         if isinstance(node, ast.Constant) and isinstance(node.value, str) and id(node) not in docs:
             yield node.value
-
-
-def strings(value: object) -> Iterator[str]:
-    """All texts in what a TOML file says, with its keys."""
-    if isinstance(value, str):
-        yield value
-    elif isinstance(value, dict | list):
-        for one in [*value, *value.values()] if isinstance(value, dict) else value:
-            yield from strings(one)
 
 
 def named(text: str, known: set[str]) -> set[str]:

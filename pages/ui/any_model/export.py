@@ -1,23 +1,21 @@
 """The page's files: the formula as LaTeX, and as a function in Python."""
 
-from collections.abc import Mapping
-
 from bertcalc.discover.parts import NAMES, components, groups
 from bertcalc.discover.result import Discovered
 from bertcalc.discover.written import function, latex
+from pages.ui.export import shown
 from pages.ui.export.shown import File, OwnExport
-from pages.ui.export.shown import offer as note
 from pages.ui.i18n import _
 
 
-def offer(found: Discovered, values: Mapping[str, int]) -> None:
+def offer(found: Discovered) -> None:
     """Have the export dialog offer this model instead of the session's."""
     stem = f"{found.model_type}-{found.cls}"
     files = (
         File(_("Formula, LaTeX"), f"{stem}-formula.tex", "text/x-tex", lambda: formula_latex(found).encode()),
         File(_("Formula, Python"), f"{stem}-parameters.py", "text/x-python", lambda: function(found).encode()),
     )
-    note(OwnExport(stem, () if found.unexplained else files))
+    shown.offer(OwnExport(stem, () if found.unexplained else files))
 
 
 def formula_latex(found: Discovered) -> str:

@@ -6,6 +6,7 @@ import streamlit as st
 
 from bertcalc.digits import scaled
 from bertcalc.discover.result import NOT_ASKED, Discovered
+from bertcalc.forward.steps import LARGEST
 from bertcalc.problem import InputError
 from bertcalc.proof import real_model
 from pages.ui.any_model.choice import Chosen
@@ -15,8 +16,6 @@ from pages.ui.controls import sentence, show_problem
 from pages.ui.i18n import _
 from pages.ui.metrics import show_metric
 from pages.ui.present import presenting
-
-_MOST = 1_000_000
 
 
 def show_flops(now: Chosen, sizes: Mapping[str, int]) -> None:
@@ -52,8 +51,8 @@ def _offer(now: Chosen) -> None:
 
 def _show_count(found: Discovered, sizes: Mapping[str, int]) -> None:
     with st.container(horizontal=True, vertical_alignment="bottom"):
-        batch_size = BATCH_SIZE.show_within(1, _MOST)
-        length = SEQUENCE_LENGTH.show_within(1, _MOST)
+        batch_size = BATCH_SIZE.show_within(1, LARGEST)
+        length = SEQUENCE_LENGTH.show_within(1, LARGEST)
         said = {"batch_size": batch_size, "sequence_length": length, **sizes}
         try:
             count = found.count_flops(**said)

@@ -4,7 +4,7 @@ The last model that could be read stays on the page for the session. The browser
 weights.
 """
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 from contextlib import suppress
 
 import streamlit as st
@@ -12,7 +12,7 @@ import streamlit as st
 from bertcalc.checkpoints.checkpoint import Matching, compare, subject_of_shapes
 from bertcalc.checkpoints.chosen import INDEX_SUFFIX, SUFFIX, chosen, weights_of
 from bertcalc.checkpoints.safetensors import LARGEST_HEADER
-from bertcalc.config_json import LARGEST, Described, read, text_of
+from bertcalc.config_json import LARGEST, Described, is_of_another_type, read, text_of
 from bertcalc.hub import hub_workers, reader
 from bertcalc.problem import InputError, Problem
 from bertcalc.server.run_queue import RUN_QUEUE
@@ -21,7 +21,7 @@ from pages.ui.any_model.way import show_way_of_config
 from pages.ui.checkpoints.chooser import Wanted, take_files
 from pages.ui.checkpoints.matching import Brought
 from pages.ui.controls import Text, sentence, set_values, view
-from pages.ui.i18n import _
+from pages.ui.i18n import _, with_colon
 from pages.ui.oracle import wanted
 
 VIEW = view("bring", {"config": "config.json", "hub": "Hugging Face Hub", "file": N_("Weights file")})
@@ -64,7 +64,7 @@ def read_from_hub(repo_id: str) -> None:
     except InputError as error:
         st.session_state["problems of hub"] = error.problems
         config = ""
-        if _is_of_another_type(error.problems):
+        if is_of_another_type(error.problems):
             with suppress(InputError), st.spinner(_("Asking the Hub ...")), RUN_QUEUE.pause():
                 config = hub_workers.ask_config(repo_id, wanted)
         st.session_state["other config of hub"] = config
@@ -108,15 +108,10 @@ def show_problems(view: str, config: str = "") -> bool:
     """
     found: Sequence[Problem] = st.session_state.get(f"problems of {view}", ())
     for problem in found:
-        file = f"{code(shorten(problem.field))}: " if view == "file" and problem.field else ""
-        st.error(f"{file}{sentence(problem)}")
+        said = sentence(problem)
+        st.error(with_colon(code(shorten(problem.field)), said) if view == "file" and problem.field else said)
     if found and f"{view} read last" in st.session_state:
         st.caption(_("Still showing the last one that could be read."))
-    if _is_of_another_type(found):
+    if is_of_another_type(found):
         show_way_of_config(config)
     return bool(found)
-
-
-def _is_of_another_type(problems: Iterable[Problem]) -> bool:
-    """Whether a config.json is one of a model type or a class that has no family here."""
-    return any(problem.field in ("model_type", "architectures") for problem in problems)

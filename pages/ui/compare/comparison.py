@@ -8,12 +8,14 @@ import streamlit as st
 
 from bertcalc import ConfigError
 from bertcalc.config import Problem
+from bertcalc.config_json import is_of_another_type
 from bertcalc.config_json import read as read_json
 from bertcalc.discover.compared import FoundCase, FoundModel, WrittenFound, components_of, explain, known, read
 from bertcalc.explore.compare import PAIRS, Explanation
 from bertcalc.explore.models import LONGEST, MOST, PRESENT, WrittenModel, Wrong, item_of, write
 from bertcalc.explore.quantities import QUANTITIES, Case, Quantity
 from bertcalc.families import family_of
+from bertcalc.forward.steps import LARGEST
 from bertcalc.presets import PRESETS
 from bertcalc.problem import InputError
 from bertcalc.subject import Subject
@@ -27,7 +29,6 @@ from pages.ui.i18n import _, filled
 from pages.ui.quantity_words import QUANTITY_NAMES, reason
 from pages.ui.sidebar import Choice
 
-_MOST = 1_000_000
 _BASE, _LARGE = "bert-base-uncased", "bert-large-uncased"
 
 
@@ -135,7 +136,7 @@ def choose_measure(shown: str) -> str:
     """Draw the quantity, or what the models at a glance are sorted by."""
     glance = {"label": _("Sort by"), "width": 300} if shown == "glance" else {}
     offered = GLANCE if glance else tuple(QUANTITIES)
-    words = "  \n".join(f"**{COMPARE_BY.word(name)}**: {_(QUANTITIES[name].meaning)}" for name in offered)
+    words = COMPARE_BY.meanings({name: QUANTITIES[name].meaning for name in offered})
     return COMPARE_BY.show(offered, help=words, **glance)
 
 
@@ -143,7 +144,7 @@ def choose_common_batch(models: Sequence[Compared], present: Subject, shown: str
     """Draw the batch; it is limited to what all models can take whose limits are known."""
     configs = [one.subject.config for one in models if isinstance(one.subject, Subject)]
     if models and not configs and shown != "scatter":
-        return Batch(BATCH_SIZE.show_within(1, _MOST), SEQUENCE_LENGTH.show_within(1, _MOST))
+        return Batch(BATCH_SIZE.show_within(1, LARGEST), SEQUENCE_LENGTH.show_within(1, LARGEST))
     configs = configs or [present.config]
     if shown == "scatter":
         configs += [preset.config for preset in PRESETS.values()]
@@ -188,7 +189,7 @@ def paste(items: Sequence[WrittenModel | WrittenFound]) -> None:
     try:
         config, architecture, remarks = read_json(text)
     except InputError as error:
-        if any(problem.field in ("model_type", "architectures") for problem in error.problems):
+        if is_of_another_type(error.problems):
             with suppress(InputError):
                 other = found_models.read_config(text)
                 st.text(_("{architecture}: its formula is discovered").format(architecture=other.cls))

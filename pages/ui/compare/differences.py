@@ -83,13 +83,14 @@ def show_steps(comparison: Comparison, found: Explanation) -> None:
     show_rows(titles, rows, _("The difference, step by step"))
 
 
-def show_all(comparison: Comparison) -> None:
-    """Show the difference of each model from the first."""
+def show_all(comparison: Comparison, explained_one: Explanation) -> None:
+    """Show the difference of each model from the first; that of the chosen one is known."""
     first, *others = comparison.models
+    chosen = explained(comparison.models)
     st.markdown(_("**All models, compared to {first}**").format(first=first.name))
     rows = []
     for model in others:
-        found = comparison.explained(model)
+        found = explained_one if model is chosen else comparison.explained(model)
         figures = (f"{found.after:,}", signed(found.difference), relative(found)) if found else ("–", "", "")
         rows.append((model.name, *figures))
     titles = (_("Model"), title_of(comparison.quantity), _("Difference"), _("Share"))

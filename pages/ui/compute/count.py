@@ -107,7 +107,7 @@ def _choose_call(subject: Subject) -> Call:
 
 
 def _meanings(control: Select[str]) -> str:
-    return "  \n".join(f"**{control.word(option)}**: {_(MEANINGS[control.name, option])}" for option in control.options)
+    return control.meanings({option: MEANINGS[control.name, option] for option in control.options})
 
 
 def show_convention(count: Count) -> None:

@@ -100,7 +100,7 @@ def show_claims(subject: Subject, claims: Sequence[Claim]) -> None:
             said.format(preset=claim.preset, whose=_(claim.said), source=claim.source, count=count),
             icon=":material/article:",
         )
-    _offer([claim.preset for claim in claims if PRESETS[claim.preset].config != subject.config])
+    offer_presets([claim.preset for claim in claims if PRESETS[claim.preset].config != subject.config])
 
 
 def show_elsewhere(found: Sequence[Elsewhere]) -> None:
@@ -124,7 +124,7 @@ def show_elsewhere(found: Sequence[Elsewhere]) -> None:
         st.success(said.format(preset=first.preset, part=_part_of(first)), icon=icon)
     if first.reading.key != "parameters":
         st.caption(_("This holds if the number means {meaning}.").format(meaning=_(READINGS[first.reading.key][0])))
-    _offer(presets)
+    offer_presets(presets)
 
 
 def _part_of(one: Elsewhere) -> str:
@@ -132,7 +132,8 @@ def _part_of(one: Elsewhere) -> str:
     return own_count(one.counted, PUBLISHED_CONFIGS[one.preset].num_hidden_layers)
 
 
-def _offer(presets: Sequence[str]) -> None:
+def offer_presets(presets: Sequence[str]) -> None:
+    """Draw a button for each of the first few presets that takes its model."""
     for preset in [preset for preset in presets if preset in PRESETS][:_OFFERED]:
         st.button(_("Use {preset}").format(preset=preset), on_click=take_preset, args=(preset,))
 

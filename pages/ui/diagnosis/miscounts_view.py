@@ -13,8 +13,8 @@ from bertcalc.text import N_
 from bertcalc.typed import Typed
 from pages.ui.controls import Fold
 from pages.ui.diagnosis.cause_words import causes, describe
+from pages.ui.diagnosis.counts_view import offer_presets
 from pages.ui.i18n import _, in_a_row
-from pages.ui.model import take_preset
 from pages.ui.tables import show_rows, show_table
 
 _MOST_FOLDED = 5
@@ -30,9 +30,9 @@ def show_hand_count(subject: Subject, hand: HandCount, miscounted: Miscounted, n
         said.format(whose=_(hand.said), model=hand.preset, count=miscounted.model.parameters),
         icon=":material/article:",
     )
-    _show_sum(miscounted, number)
+    _show_sums([miscounted], number)
     if subject.config != miscounted.model.subject.config:
-        st.button(_("Use {preset}").format(preset=hand.preset), on_click=take_preset, args=(hand.preset,))
+        offer_presets([hand.preset])
 
 
 def show_miscounted(found: Diagnosis, number: Typed, *, known: bool) -> None:
@@ -44,9 +44,9 @@ def show_miscounted(found: Diagnosis, number: Typed, *, known: bool) -> None:
     st.info(in_a_row(said), icon=":material/troubleshoot:" if found.confident else ":material/help:")
     if len(equals) == 1 or len({(one.model, one.reading, one.total) for one in equals}) > 1:
         for one in equals:
-            _show_sum(one, number)
+            _show_sums([one], number)
         return
-    _show_equals(equals, number)
+    _show_sums(equals, number)
     _show_what_tells_them_apart(equals)
 
 
@@ -79,19 +79,6 @@ def _strength(found: Diagnosis) -> str:
     return said.format(count=one_in)
 
 
-def _show_equals(equals: Sequence[Miscounted], number: Typed) -> None:
-    """Show several ways from the right count to the number in one table."""
-    first = equals[0]
-    rows = [(_("right: {model}").format(model=describe(first.model)), "", f"{first.model.parameters:,}")]
-    for number_of, one in enumerate(equals, 1):
-        number_said = f"**{number_of}.**" if one.bits <= first.bits + _AS_COMMON else _("**{number}.** rarer:")
-        rows += [
-            (f"{number_said.format(number=number_of)} {said}", formula, signed_count(amount))
-            for said, formula, amount in causes(one.model, one.explanation)
-        ]
-    _show_way(rows, first, number)
-
-
 def _show_what_tells_them_apart(equals: Sequence[Miscounted]) -> None:
     """Show the terms in which explanations of one number differ."""
     if not (rows := told_apart(equals)):
@@ -110,21 +97,24 @@ def show_ways(some: Sequence[Miscounted], number: Typed, caption: str = "") -> N
     if caption:
         st.caption(caption)
     for one in some[:_MOST_FOLDED]:
-        _show_sum(one, number)
+        _show_sums([one], number)
 
 
-def _show_sum(miscounted: Miscounted, number: Typed) -> None:
-    """Show the way from the right count to the number, line by line."""
-    known = miscounted.model
-    rows = [(_("right: {model}").format(model=describe(known)), "", f"{known.right:,}")]
-    rows += [(said, formula, signed_count(amount)) for said, formula, amount in causes(known, miscounted.explanation)]
-    _show_way(rows, miscounted, number)
+def _show_sums(some: Sequence[Miscounted], number: Typed) -> None:
+    """Show the way from the right count to the number, line by line; several ways are numbered.
 
-
-def _show_way(rows: Sequence[tuple[str, str, str]], miscounted: Miscounted, number: Typed) -> None:
-    """Show the rows of a way, then the number, and its conversion if it is not a number of parameters."""
-    wrong, exact, (meaning, factor) = miscounted.total, miscounted.reading.exact, READINGS[miscounted.reading.key]
-    converted = miscounted.reading.key != "parameters"
+    Below it stands the number, with its conversion if it is not a number of parameters.
+    """
+    first = some[0]
+    rows = [(_("right: {model}").format(model=describe(first.model)), "", f"{first.model.right:,}")]
+    for at, one in enumerate(some, 1):
+        mark = f"**{at}.**" if one.bits <= first.bits + _AS_COMMON else _("**{number}.** rarer:").format(number=at)
+        rows += [
+            (f"{mark} {said}" if len(some) > 1 else said, formula, signed_count(amount))
+            for said, formula, amount in causes(one.model, one.explanation)
+        ]
+    wrong, exact, (meaning, factor) = first.total, first.reading.exact, READINGS[first.reading.key]
+    converted = first.reading.key != "parameters"
     last = [(_("in parameters"), "", f"{wrong:,}")] if converted or exact is None else []
     if converted:
         last.append((_(meaning), rf"$\div\ {latex_fraction(factor)}$", fixed(wrong / factor, 0)))

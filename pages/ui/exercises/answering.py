@@ -10,10 +10,11 @@ from bertcalc.exercises import sheet as documents
 from bertcalc.exercises.answers import Verdict, check
 from bertcalc.exercises.draw import LEVELS
 from bertcalc.exercises.questions import Exercise
+from bertcalc.formula import LETTER_OF
 from bertcalc.text import N_
 from bertcalc.track import FIELDS
 from pages.ui.controls import Number, Select, Switch, change
-from pages.ui.exercises.sheet_words import LETTERS, ChosenSheet, Place, fill, written
+from pages.ui.exercises.sheet_words import ChosenSheet, Place, fill, written
 from pages.ui.i18n import _, in_a_row, in_context, translator
 from pages.ui.model import track
 from pages.ui.tables import show_rows
@@ -96,7 +97,7 @@ def _answer(chosen: ChosenSheet, number: str, key: str) -> None:
         return
     st.session_state.pop("unanswered", None)
     typed: _Answer = answer if isinstance(answer, str) else tuple(answer)
-    names = {LETTERS[field]: size for field, size in exercise.sizes().items()}
+    names = {LETTER_OF[field]: size for field, size in exercise.sizes().items()}
     answers[place] = typed, check(exercise, typed, names)
 
 
@@ -120,7 +121,7 @@ def show_sizes(exercise: Exercise) -> None:
     if preset := exercise.published():
         st.markdown(f"**{preset}**")
     own = exercise.config.own_name
-    rows = [(f"`{own(field)}` ${LETTERS[field]}$", f"{size:,}") for field, size in sizes.items()]
+    rows = [(f"`{own(field)}` ${LETTER_OF[field]}$", f"{size:,}") for field, size in sizes.items()]
     show_rows((_("Field"), _("Size")), rows, _("The sizes of the model"))
 
 

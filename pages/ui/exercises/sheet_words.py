@@ -12,14 +12,10 @@ from bertcalc.exercises.questions import TITLES, Exercise, Sentence
 from bertcalc.exercises.sheet import Sheet, WrittenExercise
 from bertcalc.exercises.worked_formulas import WorkedLine, worked, worked_wrong
 from bertcalc.families import FAMILIES
-from bertcalc.fields import EVERY_LETTER
-from bertcalc.formula import CALL_LETTERS
+from bertcalc.formula import LETTER_OF
 from bertcalc.text import Translate, literal
 from pages.ui.i18n import _, catalogue, filled
 from pages.ui.tables import shape_text
-
-LETTERS = {**EVERY_LETTER, **CALL_LETTERS}
-
 
 Place = tuple[str, Level, int, str]  # of an answer: family, level, seed, number of the exercise
 
@@ -50,7 +46,7 @@ class ChosenSheet(NamedTuple):
 
 
 def fill(_: Translate, said: Sentence, *, plain: bool = False) -> str:
-    """Translate a sentence and fill in its values, which with ``plain`` are somebody's text, not Markdown."""
+    """Translate a sentence and fill in its values; with ``plain`` they are what somebody typed, not Markdown."""
     values = {name: _(value) if value else value for name, value in said.values.items()}
     if plain:
         values = {name: literal(value) for name, value in values.items()}
@@ -92,7 +88,7 @@ def printable(chosen: ChosenSheet, _: Translate) -> Sheet:
 def _item(exercise: Exercise, _: Translate) -> WrittenExercise:
     preset = exercise.published()
     sizes = ", ".join(
-        f"`{exercise.config.own_name(field)}` ${LETTERS[field]} = {latex_number(size)}$"
+        f"`{exercise.config.own_name(field)}` ${LETTER_OF[field]} = {latex_number(size)}$"
         for field, size in exercise.sizes().items()
     )
     return WrittenExercise(

@@ -15,7 +15,7 @@ from bertcalc.tree.totals import component_at
 from pages.ui import address, stepping
 from pages.ui.component import component
 from pages.ui.controls import Text, sentence, set_values
-from pages.ui.i18n import _, in_context, translator
+from pages.ui.i18n import _, in_context, translator, with_colon
 from pages.ui.lecture import screen_files
 from pages.ui.lecture.screen_parts import PARTS, VOCABULARY, values
 from pages.ui.sidebar import Choice
@@ -47,7 +47,7 @@ def _asked(control: Text) -> str:
     return held
 
 
-def choose_lecture(row: DeltaGenerator, choice: Choice) -> Lecture | None:
+def choose_lecture(row: DeltaGenerator, fill: Fill) -> Lecture | None:
     """The lecture, with a choice in the row if there are several; None, and an error on the page, if none is valid."""
     there = screen_files.names()
     if not there:
@@ -58,8 +58,7 @@ def choose_lecture(row: DeltaGenerator, choice: Choice) -> Lecture | None:
         name = screen_files.LECTURE.show()
     name = name if name in there else there[0]
     found = {one: _read(one) for one in there}
-    fill = filler(choice)
-    titles = {one: fill(read.title) if isinstance(read, Lecture) else one for one, read in found.items()}
+    titles = {one: fill(file.title) if isinstance(file, Lecture) else one for one, file in found.items()}
     if len(there) > 1:
         st.session_state["choose-lecture"] = name
         row.selectbox(
@@ -76,7 +75,7 @@ def choose_lecture(row: DeltaGenerator, choice: Choice) -> Lecture | None:
     lecture = found[name]
     if isinstance(lecture, Lecture):
         return lecture
-    st.error(f"{code(f'{name}.toml')}: {sentence(lecture)}")
+    st.error(with_colon(code(f"{name}.toml"), sentence(lecture)))
     return None
 
 

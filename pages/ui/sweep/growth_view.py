@@ -5,12 +5,13 @@ from bertcalc.digits import figure as exactly
 from bertcalc.digits import fixed, multiple
 from bertcalc.explore.growth_formulas import Growth, growth, local_exponent
 from bertcalc.explore.quantities import QUANTITIES
+from bertcalc.formula import LETTER_OF
 from bertcalc.text import N_
 from pages.ui.controls import Fold, label_of
 from pages.ui.formulas import aligned, colored_sum
 from pages.ui.i18n import _
 from pages.ui.numbers import unbroken
-from pages.ui.sweep.swept import LETTER_OF, Swept
+from pages.ui.sweep.swept import Swept
 from pages.ui.tables import show_rows
 
 GROWTHS = Fold("growths", N_("Each quantity: formula and growth"))

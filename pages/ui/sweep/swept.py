@@ -11,8 +11,7 @@ from bertcalc.config import Problem, check_whole_number
 from bertcalc.digits import latex_number, size
 from bertcalc.explore.quantities import QUANTITIES, Case, Quantity
 from bertcalc.explore.sweep import SWEPT, Sweep, Ties, sweepable
-from bertcalc.fields import EVERY_LETTER
-from bertcalc.formula import CALL_LETTERS
+from bertcalc.formula import LETTER_OF
 from bertcalc.forward.steps import BATCH
 from bertcalc.moves import SLIDERS
 from bertcalc.text import N_
@@ -60,7 +59,6 @@ TIES = {
     "num_attention_heads": Switch("tie_heads", "tie_heads", True, draw=st.checkbox),
     "intermediate_size": Switch("tie_intermediate", "tie_intermediate", True, draw=st.checkbox),
 }
-LETTER_OF = {**EVERY_LETTER, **CALL_LETTERS}
 array = partial(np.array, dtype=np.int64)
 
 
