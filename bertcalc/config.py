@@ -346,7 +346,7 @@ def problems(kind: type[Config], values: Mapping[str, Any]) -> Iterator[Problem]
 
     ``values`` have the family's own names, which the messages show; the problems' ``field`` is the shared name.
     """
-    # Defaults need no check: register() has checked them.
+    # Defaults need no check: the tests have checked them (bertcalc/families/completeness.py).
     wrong = [
         name
         for name, default, is_right in _checks(kind)

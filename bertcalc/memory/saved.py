@@ -17,7 +17,7 @@ from bertcalc.text import N_
 from bertcalc.transformers4.einsum import laid_out
 from bertcalc.tree.nn import NOWHERE, Activation, Dropout, Norm, Place, Shape, split_layer
 
-# The operations whose backward passes are implemented here: families/complete.py refuses a family with another one.
+# The operations whose backward passes are implemented here: families/completeness.py refuses any other.
 KNOWN_OPERATIONS: frozenset[Operation] = frozenset(
     (
         "input", "lookup", "unused", "linear", "matmul", "norm", "dropout", "activation", "add", "scale",
