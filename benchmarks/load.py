@@ -153,7 +153,7 @@ class Session:
                     self._page_hash = message.navigation.page_script_hash
                     self._first_page = next(page.page_script_hash for page in message.navigation.app_pages)
                     said = {page.page_name for page in message.navigation.app_pages}
-                    assert catalogue(self.language).gettext("Layers") in said, (self.language, said)
+                    assert catalogue(self.language).gettext("Step by step") in said, (self.language, said)
                 case "delta":
                     self._notice(message.delta.new_element)
                 case "script_finished" if message.script_finished == ForwardMsg.FINISHED_EARLY_FOR_RERUN:

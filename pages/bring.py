@@ -23,7 +23,8 @@ if view == "config":
         st.caption(_("or a file"))
         choose_files("config_file", inputs.CONFIG, inputs.take_file_of_config)
     last = inputs.read_config(text)
-    if (inputs.show_problems(view, text) or text.strip()) and last:
+    inputs.show_problems(view, text)
+    if last:
         for remark in last.remarks:
             st.caption(sentence(remark))
         subject = current_choice().subject._replace(config=last.config)
@@ -48,9 +49,10 @@ elif view == "hub":
     )
     st.markdown(said)
     if reader.installed():
-        with st.container(horizontal=True, vertical_alignment="bottom"):
-            repo_id = inputs.REPO_ID.show(on_change=inputs.forget, args=(view,))
-            asked = st.button(_("Read it from the Hub"), icon=":material/download:")
+        # A form, so that Enter in the field asks the Hub.
+        with st.form("hub", border=False), st.container(horizontal=True, vertical_alignment="bottom"):
+            repo_id = inputs.REPO_ID.show()
+            asked = st.form_submit_button(_("Read it from the Hub"), icon=":material/download:")
         if asked:
             inputs.read_from_hub(repo_id.strip())
         inputs.show_problems(view, st.session_state.get("other config of hub", ""))
@@ -66,7 +68,7 @@ else:
     choose_files("weights_files", inputs.WEIGHTS, inputs.take_files_of_weights)
     inputs.show_problems(view)
 
-brought: matching.Brought | None = None if view == "config" else st.session_state.get(f"{view} read last")
+brought: matching.Brought | None = None if view == "config" else inputs.last_read(view)
 if brought:
     found = brought.comparison
     verdict, offer = st.columns([9, 4], vertical_alignment="center")

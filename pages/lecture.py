@@ -24,7 +24,7 @@ if lecture := screens.choose_lecture(row, fill):
     notes = screens.said_of(screen, titles, fill)
     if speaking:  # in a window of its own
         with row:
-            screens.NOTES(key="notes-page", data=notes)
+            screens.NOTES(key="notes-page", data={"clock": _("Start the clock again"), **notes})
             st.button(_("To the screen"), on_click=set_values, args=({"notes": False},))
         st.html(Path(__file__).parent / "ui" / "lecture" / "notes_page.css")
     else:

@@ -9,7 +9,9 @@ from bertcalc.charts.blocks import Spec, colored, spec_of, tooltip
 from bertcalc.charts.colors import BACKGROUND, COLORS, INK
 from bertcalc.charts.labels import SMALL
 
-_HEIGHT, _LOW = 484, 402  # pixels on the page, and on the projector, whose type is larger
+_HEIGHT, _LOW = 484, 420  # pixels on the page, and on the projector, whose type is larger
+_LARGE = 20  # the largest type on the projector, in pixels
+_OF_A_ROW = 0.6  # the largest type, as a share of the height of a row
 
 
 @lru_cache
@@ -43,14 +45,21 @@ def picture(look: str, rows: int, *, low: bool = False) -> Spec:
         .mark_rect(fill=ink, fillOpacity=0.6)
         .encode(x=alt.X("start:Q", axis=None), x2="end", y=alt.Y("top:Q", axis=None), y2="y2")
     )
-    room = "scale('x', datum.x2) - scale('x', datum.x)"
+    # All labels have the same size: the largest that fits into the rows and into each box. Where that is too small,
+    # labels are shortened; the name of the layer is, where it alone does not fit.
+    rows_allow = f"{_OF_A_ROW} * height / {rows}"
+    short = f"width / datum.longest < {SMALL}"
+    fitting = f"width / ({short} ? datum.longest_brief : datum.longest)"
+    size = f"min({_LARGE if low else SMALL}, {rows_allow}, {fitting})"
+    too_long = f"{size} * datum.ems > scale('x', datum.x2) - scale('x', datum.x)"
+    said = f"({short} || {too_long}) ? datum.brief : datum.label"
     texts = (
         alt.Chart()
         .transform_filter("datum.label != ''")
         .transform_calculate(
             middle="(datum.x + datum.x2) / 2", line="(datum.y + datum.y2) / 2 - (datum.heads > 0 ? 0.1 : 0)"
         )
-        .mark_text(fontSize=SMALL, text=alt.ExprRef(f"{SMALL} * datum.ems > {room} ? datum.brief : datum.label"))
+        .mark_text(fontSize=alt.ExprRef(size), text=alt.ExprRef(said))
         .encode(x=alt.X("middle:Q", axis=None), y=alt.Y("line:Q", axis=None))
         .encode(color=alt.condition("datum.weight == 1", alt.value(paper), alt.value(ink)))
     )

@@ -10,23 +10,47 @@ from pathlib import Path
 import streamlit as st
 
 from bertcalc.text import Translate
+from pages.ui import address
 
-LANGUAGES = ("en", "zh")
+_NAMES = {"en": "English", "zh": "中文"}  # of the languages, each in itself
+LANGUAGES = tuple(_NAMES)
 LOCALE = Path(__file__).parent / "locale"
 
 
 def choose_language() -> None:
-    """Draw the language switch. Its options are codes, because the link says them (lang=zh)."""
+    """Draw the language switch. The link holds codes (lang=zh); people see the languages' own names.
+
+    A link without a language has that of the browser. The link says a language once a link or the reader has chosen
+    it, so that a link that names one opens in it everywhere, and a link that names none is not changed.
+    """
+    linked = st.query_params.get("lang")
+    if "lang" not in st.session_state or address.went_back():
+        st.session_state["lang"] = linked if linked in LANGUAGES else _of_the_browser()
+        st.session_state["lang is chosen"] = linked in LANGUAGES
+    st.session_state["lang"] = st.session_state["lang"]  # else Streamlit drops it with the control of the last page
     st.segmented_control(
         "Language / 语言",
         LANGUAGES,
-        default="en",
         key="lang",
+        format_func=_NAMES.__getitem__,
         required=True,
-        bind="query-params",
+        on_change=_choose,
         label_visibility="collapsed",
-        width=108,
+        width="content",
     )
+    chosen = st.session_state["lang is chosen"]
+    st.session_state["drawn choices"]["lang"] = st.session_state["lang"] if chosen else None
+
+
+def _choose() -> None:
+    """Callback: from now on, the link says the language."""
+    st.session_state["lang is chosen"] = True
+
+
+def _of_the_browser() -> str:
+    """The language of the browser, or English if there is no catalogue for it: zh-CN is zh."""
+    code = (st.context.locale or "").partition("-")[0].lower()
+    return code if code in LANGUAGES else LANGUAGES[0]
 
 
 def _(message: str) -> str:

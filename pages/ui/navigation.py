@@ -11,12 +11,16 @@ from pages.ui.i18n import LANGUAGES, _, catalogue
 
 
 class PageEntry(NamedTuple):
-    """A page: its name in the navigation, its heading, one line that says what it is for, and its icon."""
+    """A page: its name in the navigation, its heading, one line that says what it is for, and its icon.
+
+    ``follows_sliders`` is whether the page shows the model of the sidebar.
+    """
 
     title: str
     heading: str
     line: str
     icon: str | None = None
+    follows_sliders: bool = True
 
 
 # By the section of the navigation, then by the page's address, which is also its file's name; the first page has none.
@@ -24,17 +28,17 @@ SECTIONS: dict[str, dict[str, PageEntry]] = {
     "": {
         "": PageEntry(N_("Parameters"), N_("Why does BERT have 110 million parameters?"), ""),  # it has a live sentence
         "layers": PageEntry(
-            N_("Layers"),
+            N_("Step by step"),
             N_("The model, step by step"),
             N_("Walk from the token ids to the output: what each step takes, what it gives, and what it learns."),
         ),
         "structure": PageEntry(
-            N_("Structure"),
+            N_("Modules"),
             N_("What the model is made of"),
             N_("The modules as PyTorch prints them, every tensor by name, and what is trained when parts are frozen."),
         ),
         "outputs": PageEntry(
-            N_("Outputs"),
+            N_("In and out"),
             N_("What goes in, and what comes out"),
             N_("The arguments of a forward pass, and the tensors that it returns: their names, shapes and bytes."),
         ),
@@ -52,6 +56,21 @@ SECTIONS: dict[str, dict[str, PageEntry]] = {
             N_("Memory"),
             N_("How much memory does the model need?"),
             N_("The bytes of weights, gradients, optimizer and activations, and what fits into a device."),
+        ),
+    },
+    N_("Open"): {
+        "bring": PageEntry(
+            N_("Your model"),
+            N_("Count a model of your own"),
+            N_("From a config.json, a name on the Hugging Face Hub, or a file of weights."),
+            ":material/upload_file:",
+            follows_sliders=False,
+        ),
+        "any_model": PageEntry(
+            N_("Any model"),
+            N_("What is the formula of any other model?"),
+            N_("Choose a model type, or bring a config.json: the formula is read off the real class, and proven."),
+            ":material/travel_explore:",
         ),
     },
     N_("Explore"): {
@@ -75,18 +94,6 @@ SECTIONS: dict[str, dict[str, PageEntry]] = {
         ),
     },
     N_("Check"): {
-        "bring": PageEntry(
-            N_("Your model"),
-            N_("Count a model of your own"),
-            N_("From a config.json, a name on the Hugging Face Hub, or a file of weights."),
-            ":material/upload_file:",
-        ),
-        "any_model": PageEntry(
-            N_("Any model"),
-            N_("What is the formula of any other model?"),
-            N_("Choose a model type, or bring a config.json: the formula is read off the real class, and proven."),
-            ":material/travel_explore:",
-        ),
         "verify": PageEntry(
             N_("Verify"),
             N_("Does the real model agree?"),
@@ -118,6 +125,7 @@ SECTIONS: dict[str, dict[str, PageEntry]] = {
             N_("Count for yourself"),
             N_("A worksheet with a model for each question; a right answer shows the worked solution."),
             ":material/edit_note:",
+            follows_sliders=False,
         ),
     },
 }

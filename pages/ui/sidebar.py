@@ -18,6 +18,7 @@ from pages.ui.any_model import choice as any_model
 from pages.ui.any_model import sliders
 from pages.ui.controls import Decimal, Number, Reason, Select, Switch, show_problem
 from pages.ui.i18n import _
+from pages.ui.navigation import PAGES
 from pages.ui.present import SCREENS
 
 _CHANGED = "changed"
@@ -81,6 +82,8 @@ def choice() -> Choice:
 def choose(page: str) -> None:
     """Draw the controls of a page; a screen of a lecture draws its own sliders, and the page of any model has others.
 
+    A page that does not show this model has the choice of it, undo, redo and reset, but no sliders.
+
     A value that equals the preset's is not in the link: preset=bert-large-uncased&vocab_size=21128 is the preset with
     one field changed.
     """
@@ -106,9 +109,12 @@ def choose(page: str) -> None:
     st.session_state["architecture"] = present.architecture
     st.selectbox(_("Architecture"), list(CLASSES), key="architecture", on_change=_say, args=("architecture",))
     st.session_state["place of the sliders"] = place = st.container(key="sliders")
+    follows = PAGES[page].follows_sliders
     if page not in SCREENS:
         with place:
-            panel.show(page)
+            panel.show(page, SLIDERS if follows else ())
+    if not follows:
+        return
     start = present.reset().values()
     differ = [field for field in _FOLDED if field in start and values.get(field) != start[field]]
     label = _("More fields ({count} changed)").format(count=len(differ)) if differ else _("More fields")

@@ -126,6 +126,55 @@ def test_no_screen_needs_scrolling_and_nothing_is_small(
             assert crowded(page) == [], (name, width)
 
 
+# How far down the parts of a screen reach, as a share of the room between the row of buttons and the controls; the pairs
+# of a text and the part below it that touch; and the smallest label of the picture, in pixels.
+_LOOK = """() => {
+    const screen = document.querySelector('.st-key-lecture-screen');
+    const shown = (selector) => [...screen.querySelectorAll(selector)]
+        .filter((one) => one.checkVisibility() && !one.closest('.st-key-lecture-place'))
+        .map((one) => one.getBoundingClientRect());
+    const top = screen.getBoundingClientRect().top;
+    const end = document.querySelector('[data-testid=stSidebar]').getBoundingClientRect().top;
+    const parts = 'td, p, .katex-html, svg.marks, .squares, .heads, [data-testid=stMetricValue]';
+    const bottom = Math.max(...shown(parts).map((box) => box.bottom));
+    const texts = [...screen.querySelectorAll('[data-testid=stElementContainer]:has(h2)')];
+    const touching = texts.filter((one) => {
+        const words = Math.max(...[...one.querySelectorAll('p')].map((text) => text.getBoundingClientRect().bottom));
+        return one.nextElementSibling && words > one.nextElementSibling.getBoundingClientRect().top;
+    });
+    const labels = [...document.querySelectorAll('.st-key-lecture-place svg text')].map((text) => {
+        const { c, d } = text.getScreenCTM();
+        return parseFloat(getComputedStyle(text).fontSize) * Math.hypot(c, d);
+    });
+    return { filled: (bottom - top) / (end - top), touching: touching.length, label: Math.min(...labels) };
+}"""
+
+
+@pytest.mark.parametrize("lecture", SCREENS)
+def test_a_screen_is_filled_its_text_stands_free_and_the_picture_is_readable_from_the_back(
+    look: Look, lecture: str
+) -> None:
+    """Type of 1/32 of the height is what a reader in the last row of a lecture hall can read."""
+    for at, name in enumerate(SCREENS[lecture]):
+        page = look(f"lecture?lecture={lecture}&screen={name}&lang={LANGUAGES[at % 2]}")
+        ready(page, at + 1, lecture)
+        found = page.evaluate(_LOOK)
+        assert found["touching"] == 0, name
+        assert found["filled"] > 0.6, name
+        assert found["label"] is None or found["label"] >= 720 / 32, name
+
+
+def test_the_notes_have_a_clock(visit: Open, page: Page) -> None:
+    page.clock.install(time="2026-11-25T10:15:00")
+    visit("lecture?screen=word-table&notes=true&lang=en")
+    clock = page.get_by_role("button", name=re.compile(r"^\d\d:\d\d · "))
+    expect(clock).to_have_text(re.compile(r"^10:1\d · 00:\d\d$"))
+    page.clock.fast_forward("12:30")
+    expect(clock).to_have_text(re.compile(r"^10:2\d · 12:\d\d$"))
+    clock.click()
+    expect(clock).to_have_text(re.compile(r"^10:2\d · 00:0\d$"))
+
+
 @pytest.mark.parametrize(
     ("lecture", "name"), [(DEFAULT, "all-layers"), (SECOND, "albert-embeddings"), (SECOND, "albert-layers")]
 )
@@ -137,6 +186,14 @@ def test_an_old_projector_has_room_for_the_longest_formula_and_the_longest_name(
     ready(page, SCREENS[lecture].index(name) + 1, lecture)
     page.set_viewport_size({"width": 1024, "height": 768})
     assert crowded(page) == []
+
+
+@pytest.mark.parametrize("address", ["lecture?screen=heads", "layers", "layers?lang=zh", "layers?preset=deberta-base"])
+def test_no_label_of_the_picture_leaves_its_box_on_a_tablet(look: Look, address: str) -> None:
+    page = look(address)
+    for width, height in ((1100, 800), (820, 1180), (390, 844)):
+        page.set_viewport_size({"width": width, "height": height})
+        assert [fault for fault in crowded(page) if fault.startswith("out of its box")] == [], width
 
 
 def test_on_a_phone_all_can_be_read_and_stepped(visit: Open, page: Page) -> None:

@@ -139,7 +139,7 @@ def test_back_and_forward_go_through_what_was_seen(look: Look) -> None:
     ready(page)
     slider(page, "num_hidden_layers").press("ArrowRight")
     expect(total(page)).to_have_text("116,570,112")
-    page.get_by_role("link", name="Structure").click()
+    page.get_by_role("link", name="Modules").click()
     expect(page.get_by_text("BertModel(")).to_be_visible()
     page.go_back()
     expect(total(page)).to_have_text("116,570,112")

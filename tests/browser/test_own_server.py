@@ -62,7 +62,7 @@ def test_a_deep_link_is_the_first_request_of_a_server_and_no_telemetry_leaves(pa
     assert set(paths) == {"/compute"}
     expect(number(page, "hidden_size")).to_have_value("1,024")
     expect_query(page, {"vocab_size": "21128", "hidden_size": "1024", "num_attention_heads": "16", "lang": "zh"})
-    page.get_by_role("link", name="内存").click()
+    page.get_by_role("link", name="显存").click()
     page.wait_for_url("**/memory?**")
     settled(page)
     assert hosts == {urlsplit(url).netloc}
@@ -85,7 +85,7 @@ def test_a_model_of_the_hub_is_read_on_request(page: Page, own: tuple[str, int],
     page.get_by_role("link", name="Parameters").click()
     ready(page)
     assert "repo_id" not in query(page)
-    open_page(page, "Check", "Your model")
+    open_page(page, "Open", "Your model")
     page.wait_for_url("**repo_id=some**published**")
     page.wait_for_url("**bring=hub**")
     shown(page)

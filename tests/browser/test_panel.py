@@ -365,7 +365,7 @@ def test_opening_a_page_is_one_entry_that_says_the_model(look: Look) -> None:
     slider(page, "num_hidden_layers").press("ArrowRight")
     expect_query(page, {"lang": "zh", "num_hidden_layers": "13"})
     page.evaluate(_LINKS)
-    page.get_by_role("link", name="内存").click()
+    page.get_by_role("link", name="显存").click()
     expect_query(page, {"lang": "zh", "num_hidden_layers": "13"})
     settled(page)
     slider(page, "num_hidden_layers").press("ArrowRight")

@@ -63,7 +63,7 @@ def test_the_batch_is_kept_on_the_way_to_another_page_and_back(look: Look) -> No
     page.get_by_role("link", name="Configuration").click()
     expect(page.get_by_role("spinbutton", name="Sequence length")).to_have_value("64")
     page.wait_for_url("**/configuration?batch_size=2&sequence_length=64")
-    page.get_by_role("link", name="Layers").click()
+    page.get_by_role("link", name="Step by step").click()
     expect(page.get_by_text("2 × 64 × 768").first).to_be_visible()
     at(page, "9 / 34 · dropout")
 

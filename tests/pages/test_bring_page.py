@@ -148,8 +148,8 @@ WRONG = [
     ("{'a': 1}", "This is not JSON: line 1, column 2: names and strings must be in straight double quotes."),
     ("[]", "A config.json is a JSON object: { } with fields inside."),
     (
-        '{"model_type": "t5"}',
-        f"model_type 't5' is a different kind of model: only {', '.join(FAMILIES)} are counted here.",
+        '{"model_type": "no_type"}',
+        f"model_type 'no_type' is a different kind of model: only {', '.join(FAMILIES)} are counted here.",
     ),
     ('{"hidden_size": NaN}', "NaN is not a number in JSON: write null, or a number."),
     ('{"a": 1, "a": 2}', "a appears twice: it must appear once."),
@@ -175,6 +175,37 @@ def test_every_wrong_field_is_named_and_the_last_good_one_stays() -> None:
     assert metrics(app) == before
     app = paste(CHINESE, app)
     assert not app.error
+
+
+LLAMA = """{"architectures": ["LlamaForCausalLM"], "model_type": "llama", "vocab_size": 32000, "hidden_size": 4096,
+ "intermediate_size": 11008, "num_hidden_layers": 32, "num_attention_heads": 32, "num_key_value_heads": 32}"""
+
+
+@pytest.mark.parametrize(
+    ("text", "cls"),
+    [
+        (LLAMA, "LlamaForCausalLM"),
+        ('{"model_type": "qwen2", "hidden_size": 896}', "Qwen2"),
+        ('{"architectures": ["MistralModel"], "hidden_size": 1024}', "MistralModel"),
+        ('{"model_type": "t5", "d_model": 512}', "T5"),
+    ],
+)
+def test_a_config_of_another_type_leads_on_and_no_older_number_stays(text: str, cls: str) -> None:
+    app = paste(text, paste(CHINESE))
+    assert not app.metric
+    assert not app.error
+    assert not app.table
+    assert "Still showing" not in captions(app)
+    [link] = app.get("page_link")
+    assert cls in link.proto.label
+    assert "fields=" in link.proto.query_string
+    assert metrics(paste(CHINESE, app))  # the way back
+
+
+def test_a_config_of_no_type_at_all_leaves_no_older_number() -> None:
+    app = paste('{"model_type": "no_type"}', paste(CHINESE))
+    assert "'no_type'" in errors(app)[0]
+    assert not app.metric
 
 
 def test_somebodys_text_is_no_markdown() -> None:
@@ -322,11 +353,9 @@ def test_what_the_hub_has_not_is_said_and_the_last_stays(hub: Server) -> None:
     for name, said in {
         "some/nothing": "some/nothing is not on the Hub, or it is not public.",
         "some/gated": "some/gated is gated: only people whom its owner has approved can read it, and nobody is",
-        "some/other": f"model_type 't5' is a different kind of model: only {', '.join(FAMILIES)} are counted here.",
         "../../etc": "../../etc is not a name on the Hub",
     }.items():
-        app.text_input(key="repo_id").set_value(name).run()
-        assert not app.error
+        app.text_input(key="repo_id").set_value(name)
         app = ask(app)
         assert said in errors(app)[0]
         assert metrics(app) == before
@@ -334,7 +363,11 @@ def test_what_the_hub_has_not_is_said_and_the_last_stays(hub: Server) -> None:
 
 
 def test_a_model_of_another_type_on_the_hub_leads_on_with_its_sizes(hub: Server) -> None:
-    app = ask(open_app("bring.py", bring="hub", repo_id="some/other"))
+    app = ask(open_app("bring.py", bring="hub", repo_id="some/published"))
+    assert app.metric
+    app.text_input(key="repo_id").set_value("some/other")
+    app = ask(app)
+    assert not app.metric
     [link] = app.get("page_link")
     assert "model_type=t5" in link.proto.query_string
     assert "vocab_size" in link.proto.query_string

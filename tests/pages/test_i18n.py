@@ -125,6 +125,19 @@ def test_chinese_has_one_term_for_one_thing_and_its_own_punctuation(pattern: str
     assert not found, f"{pattern} -> {better}"
 
 
+# What speaks of the memory of the server, not of a GPU.
+OF_THE_HOST = (
+    "Building this model takes more than {size} GB of memory",
+    "That does not fit. Choose a smaller model, or run the app on a larger machine.",
+    "The process that runs PyTorch was stopped, perhaps for lack of memory.",
+)
+
+
+def test_the_memory_of_a_gpu_is_called_so_in_chinese() -> None:
+    hosts = {message.id for message in in_catalogue("zh") if message.id and "内存" in message.string}
+    assert all(any(text.startswith(start) for start in OF_THE_HOST) for text in hosts), hosts
+
+
 def placeholders(text: str) -> set[tuple[str, str]]:
     return {(name, form or "") for _text, name, form, _conversion in Formatter().parse(text) if name}
 

@@ -59,13 +59,19 @@ def _within(given: dict[str, Any]) -> str:
     return text_of(given)
 
 
-def show_way_of_config(text: str) -> None:
-    """Show the link for the text of a config.json, if it is one."""
+def show_way_of_config(text: str) -> bool:
+    """Show that a config.json of another type is counted on the page of any model, if it is; return whether it is."""
     try:
         given: Given = read(text)
     except InputError:
-        return
-    show_way(given.model_type, given.cls, given.fields)
+        return False
+    if given.model_type not in types():
+        return False
+    with st.container(border=True, key="another-type"):
+        said = _("This is a {kind}, not one of the families that bertcalc has as a program of its own.")
+        st.markdown(said.format(kind=f"**{given.cls or given.model_type}**"))
+        show_way(given.model_type, given.cls, given.fields)
+    return True
 
 
 def show_way_of_count(low: int, high: int) -> None:

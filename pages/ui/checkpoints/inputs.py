@@ -6,6 +6,7 @@ weights.
 
 from collections.abc import Sequence
 from contextlib import suppress
+from typing import Any
 
 import streamlit as st
 
@@ -31,13 +32,13 @@ WEIGHTS = Wanted(accept=f"{SUFFIX},.json", several=True, whole=INDEX_SUFFIX, lar
 
 
 def read_config(text: str) -> Described | None:
-    """Read a config.json, and return the last one that could be read; the problems of this one are kept."""
+    """Read a config.json, and return the last one that can be shown; the problems of this one are kept."""
     if "problems of config" not in st.session_state and text.strip():
         try:
             st.session_state["config read last"] = read(text)
         except InputError as error:
             st.session_state["problems of config"] = error.problems
-    last: Described | None = st.session_state.get("config read last")
+    last: Described | None = last_read("config") if text.strip() or _problems("config") else None
     return last
 
 
@@ -101,17 +102,26 @@ def forget(view: str) -> None:
     st.session_state.pop(f"problems of {view}", None)
 
 
-def show_problems(view: str, config: str = "") -> bool:
-    """Show each problem of a view, if the model below was read before, and the way to another type's formula.
+def show_problems(view: str, config: str = "") -> None:
+    """Show each problem of a view, and whether the model below was read before.
 
-    ``config`` is the text of the config.json. Returns whether there is a problem.
+    For a config.json of another type, whose text is ``config``, show the way to the page of any model.
     """
-    found: Sequence[Problem] = st.session_state.get(f"problems of {view}", ())
+    found = _problems(view)
+    if is_of_another_type(found) and show_way_of_config(config):
+        return
     for problem in found:
         said = sentence(problem)
         st.error(with_colon(code(shorten(problem.field)), said) if view == "file" and problem.field else said)
-    if found and f"{view} read last" in st.session_state:
+    if found and last_read(view):
         st.caption(_("Still showing the last one that could be read."))
-    if is_of_another_type(found):
-        show_way_of_config(config)
-    return bool(found)
+
+
+def last_read(view: str) -> Any:
+    """What a view read last; None if nothing, or if its input is now of another type, whose count is another one."""
+    return None if is_of_another_type(_problems(view)) else st.session_state.get(f"{view} read last")
+
+
+def _problems(view: str) -> Sequence[Problem]:
+    found: Sequence[Problem] = st.session_state.get(f"problems of {view}", ())
+    return found

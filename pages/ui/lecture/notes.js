@@ -1,7 +1,9 @@
 // The speaker's notes: first those of the link, then those that the lecture sends that opened this window; a window
-// that no lecture opened listens to any lecture in the same browser.
+// that no lecture opened listens to any lecture in the same browser. A clock shows the time of day, and how long the
+// lecture takes already; a click starts it again.
 
 const STEPS = { ArrowRight: 1, PageDown: 1, ArrowLeft: -1, PageUp: -1 };
+const START = "bertcalc-notes-start";
 const windows = new WeakMap();
 
 export default function ({ data, parentElement }) {
@@ -9,6 +11,7 @@ export default function ({ data, parentElement }) {
     const notes = new Notes(parentElement);
     windows.set(parentElement, notes);
     notes.show(data.said);
+    notes.clock.title = data.clock;
     notes.channel.postMessage("hello");
   }
   return () => windows.get(parentElement).close();
@@ -21,6 +24,12 @@ class Notes {
       parent.append(part);
       return [name, part];
     });
+    this.clock = element("button", { type: "button", class: "clock" });
+    this.clock.onclick = () => this.start();
+    parent.prepend(this.clock);
+    if (!sessionStorage.getItem(START)) this.start(); // a window that is loaded again goes on counting
+    this.ticks = setInterval(() => this.tick(), 1000);
+    this.tick();
     this.channel = new BroadcastChannel("bertcalc-lecture");
     const [, lecture = ""] = window.name.split("bertcalc-notes-");
     this.channel.onmessage = ({ data }) => {
@@ -33,7 +42,21 @@ class Notes {
     document.addEventListener("keydown", this.keys);
   }
 
+  start() {
+    sessionStorage.setItem(START, Date.now());
+    this.tick();
+  }
+
+  tick() {
+    const seconds = Math.floor((Date.now() - sessionStorage.getItem(START)) / 1000);
+    const two = (number) => `${number}`.padStart(2, "0");
+    const now = new Date();
+    const taken = `${two(Math.floor(seconds / 60))}:${two(seconds % 60)}`;
+    this.clock.textContent = `${two(now.getHours())}:${two(now.getMinutes())} · ${taken}`;
+  }
+
   close() {
+    clearInterval(this.ticks);
     document.removeEventListener("keydown", this.keys);
     this.channel.close();
   }

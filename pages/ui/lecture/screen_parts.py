@@ -103,6 +103,21 @@ def _so_far(choice: Choice, path: str) -> None:
     st.progress(so_far / total, _("So far {so_far:,} of {total:,}").format(so_far=so_far, total=total))
 
 
+def _heads(choice: Choice) -> None:
+    """Draw query, key and value head by head and as one matrix each: as sums, and as areas."""
+    show_heads(choice.subject)
+    heads, color = choice.config.num_attention_heads, _color(choice, place(_HEADS, choice))
+    slices = '<div class="slices"></div>' * 3
+    whole = '<div class="slices whole"></div>' * 3
+    st.html(
+        f'<div class="heads" style="--heads: {heads}; --color: {color}" aria-hidden="true">'
+        f"<div>{slices}</div><b>=</b><div>{whole}</div></div>"
+    )
+
+
+_HEADS = Show("heads", {})
+
+
 def _total(choice: Choice) -> None:
     """Draw the model's total, its formula in the colours of its parts, and a bar of the parts."""
     bars = parameter_bars(choice)
@@ -244,7 +259,7 @@ PARTS: dict[str, ScreenPart] = {
     "count": ScreenPart(_count, {"path": PATHS}),
     "bars": ScreenPart(_bars, {"path": PATHS}),
     "so_far": ScreenPart(_so_far, {"path": PATHS}),
-    "heads": ScreenPart(lambda choice: show_heads(choice.subject)),
+    "heads": ScreenPart(_heads),
     "total": ScreenPart(_total),
     "formula": ScreenPart(lambda choice: show_total_formula(choice.subject)),
     "rounding": ScreenPart(_rounding, {"number": ("110M", "340M")}),

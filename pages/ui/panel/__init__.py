@@ -41,6 +41,15 @@ WORDS: dict[str, str] = {
     "num_attention_heads": N_("Head count"),
     "intermediate_size": N_("Feed-forward size"),
 }
+# What Streamlit's front end writes (1.67), in its words: tests/browser/test_text.py fails where it writes others.
+_STREAMLITS = (
+    *(N_("Press Enter to apply"), N_("Press Enter to submit form"), N_("No results"), N_("Choose an option")),
+    *(N_("System"), N_("Light"), N_("Dark"), N_("Theme"), N_("Print"), N_("Main menu"), N_("Close")),
+    *(N_("Fullscreen"), N_("Close fullscreen"), N_("Download as CSV"), N_("Search"), N_("Show/hide columns")),
+    *(N_("Copy to clipboard"), N_("Copied"), N_("Increment"), N_("Decrement"), N_("Connecting"), N_("Running...")),
+    *(N_("Sort ascending"), N_("Sort descending"), N_("Pin column"), N_("Unpin column"), N_("Hide column")),
+    *(N_("Autosize"), N_("Format"), N_("Copy column name"), N_("Show data"), N_("Show chart")),
+)
 _LONGEST = 40  # characters of a typed number
 _MOST = 20  # events in one message
 
@@ -86,10 +95,10 @@ def say_drawn(page: str) -> None:
     _DRAWN(key="drawn", data={"event": answered, "page": page, "link": link, "whole": whole})
 
 
-def _menu() -> dict[str, str]:
-    """The language, and the labels of Streamlit's buttons around the list of pages."""
-    lang = st.session_state["lang"]
-    return {"lang": lang, "menu": _("Menu"), "close": _("Close"), "more": _("More"), "skip": _("Skip to main content")}
+def _menu() -> dict[str, Any]:
+    """The language, the labels of Streamlit's buttons around the list of pages, and its other texts with ours."""
+    around = {"menu": _("Menu"), "close": _("Close"), "more": _("More"), "skip": _("Skip to main content")}
+    return {"lang": st.session_state["lang"], **around, "texts": {text: _(text) for text in _STREAMLITS}}
 
 
 def actions(undone: bool, redone: bool, plain: bool, preset: str) -> list[dict[str, Any]]:

@@ -1,7 +1,15 @@
-// What Streamlit's own navigation lacks: on a phone the list of pages closes when a page is chosen, and the labels that
+// What Streamlit's own front end lacks: on a phone the list of pages closes when a page is chosen, and the texts that
 // Streamlit itself writes are translated into the language of the page.
 
 let words = {};
+// Where Streamlit writes texts of its own, and the attributes that hold some of them.
+const PLACES = [
+  ...["InputInstructions", "stMainMenu", "stMainMenuPopover", "stElementToolbar", "stTooltipContent", "stCode"],
+  ...["stNumberInput", "stSelectbox", "stConnectionStatus", "stStatusWidget", "stDataFrameColumnMenu"],
+].map((id) => `[data-testid=${id}]`);
+const BOXES = [...PLACES, "[role=listbox]", "[role=dialog] > button", "[role=menu]"].join();
+const ATTRIBUTES = ["aria-label", "title", "placeholder"];
+const texts = new WeakMap(); // of each node what Streamlit wrote and what is shown: another language may be chosen
 const find = (id) => document.querySelector(`[data-testid=${id}]`);
 
 function write(node, text) {
@@ -12,15 +20,44 @@ function name(button, text) {
   if (button && button.ariaLabel !== text) button.ariaLabel = text;
 }
 
+function translated(english) {
+  const text = english.trim();
+  const [, keys, what] = text.match(/^Press (.*Enter) to (apply|submit form)$/) ?? [];
+  if (keys) return words.texts[`Press Enter to ${what}`].replace("Enter", keys); // Ctrl+Enter in several lines
+  return text in words.texts ? english.replace(text, words.texts[text]) : english;
+}
+
+function translate(node) {
+  const before = texts.get(node);
+  const english = before?.shown === node.nodeValue ? before.english : node.nodeValue;
+  const shown = translated(english);
+  if (before || shown !== english) texts.set(node, { english, shown });
+  write(node, shown);
+}
+
+function translateTexts() {
+  for (const box of document.querySelectorAll(BOXES)) {
+    const walker = document.createTreeWalker(box, NodeFilter.SHOW_TEXT);
+    while (walker.nextNode()) translate(walker.currentNode);
+    for (const element of [box, ...box.querySelectorAll(ATTRIBUTES.map((name) => `[${name}]`).join())]) {
+      ATTRIBUTES.map((name) => element.getAttributeNode(name)).filter(Boolean).forEach(translate);
+    }
+  }
+}
+
 function sayWords() {
+  asked = 0;
   if (!words.menu) return;
+  translateTexts();
   name(find("stExpandSidebarButton"), words.menu);
   name(document.querySelector("[data-testid=stSidebarCollapseButton] button"), words.close);
   write(find("stSkipToContent")?.firstChild, words.skip);
   write(document.querySelector(".rc-overflow-item-rest p")?.firstChild, words.more);
 }
 
-new MutationObserver(sayWords).observe(document.body, { childList: true, characterData: true, subtree: true });
+let asked = 0; // once before the next frame is drawn, however much changes
+const ask = () => (asked ||= requestAnimationFrame(sayWords));
+new MutationObserver(ask).observe(document.body, { childList: true, characterData: true, subtree: true });
 document.addEventListener("click", (event) => {
   if (innerWidth < 768 && event.target.closest?.("[data-testid=stSidebarNavLink]")) {
     document.querySelector("[data-testid=stSidebarCollapseButton] button")?.click();

@@ -1,5 +1,6 @@
 """The picture of the walk: a box for each stop, the layer in a frame, the heads as slices, residual sums as arcs."""
 
+import re
 from collections.abc import Collection, Sequence
 from functools import partial
 from itertools import groupby
@@ -49,7 +50,8 @@ _ROWS: dict[str, tuple[tuple[str, ...], ...]] = {
 }
 _GAP, _LEFT, _RIGHT = 0.012, 0.075, 0.987  # in widths of the picture
 _BOX = 0.84  # the height of a box, in rows
-_MARGIN = 2  # ems by which a box is wider than its label, with room for the mark of the current step
+_MARGIN, _NARROW_MARGIN = 2, 1.1  # ems by which a box is wider than its label; the wide one has room for the mark
+_SPARE = 0.6  # ems that stay free in a box beside its label
 _MOST_HEADS = 64  # more slices than this would look like a bar
 
 
@@ -67,20 +69,41 @@ def show_place(stops: Sequence[Stop], paths: Collection[str], config: Config) ->
     starts = tuple(f"{one}." for path in paths for one in (path, path.replace(".*", ".0")))
     marked = {stop.name for stop in stops if stop.parameters and f"{stop.name}.".startswith(starts)}
     alt = _("The model from top to bottom, with {paths} marked").format(paths=listed(paths))
-    _draw(stops, marked, config, 0, alt)
+    _draw(with_parameters(stops), marked, config, 0, alt, brief=True)
 
 
-def _draw(stops: Sequence[Stop], marked: Collection[str], config: Config, layer: int, alt: str, **options: Any) -> None:
-    frame, rows = picture_frame(stops, marked, config, layer)
+def with_parameters(stops: Sequence[Stop]) -> list[Stop]:
+    """The stops of the picture of a lecture: those with parameters, and the heads.
+
+    A lecture is about parameters. The fewer boxes there are, the larger are their labels.
+    """
+    return [stop for stop in stops if stop.parameters or stop.key.endswith(".heads")]
+
+
+def _draw(
+    stops: Sequence[Stop],
+    marked: Collection[str],
+    config: Config,
+    layer: int,
+    alt: str,
+    *,
+    brief: bool = False,
+    **options: Any,
+) -> None:
+    frame, rows = picture_frame(stops, marked, config, layer, brief=brief)
     spec = picture(appearance(), rows, low=presenting())
     draw_chart(frame, spec, numbers={"step": "Hugging Face", "what": _("Step")}, alt=alt, **options)
 
 
-def picture_frame(stops: Sequence[Stop], marked: Collection[str], config: Config, layer: int) -> tuple[Columns, int]:
+def picture_frame(
+    stops: Sequence[Stop], marked: Collection[str], config: Config, layer: int, *, brief: bool = False
+) -> tuple[Columns, int]:
     """The data of the picture, a shape in each row of the table, and the number of rows of the picture.
 
-    ``marked`` are the names of the marked stops; a single one is marked with ▶, too.
+    ``marked`` are the names of the marked stops; a single one is marked with ▶, too, except where the picture is
+    ``brief``: there the boxes fit their labels closely.
     """
+    margin = _NARROW_MARGIN if brief else _MARGIN
     shapes: list[dict[str, Any]] = []
     row = top = bottom = residual = 0
     for _number, members in groupby(stops, key=_row_of):
@@ -91,16 +114,16 @@ def picture_frame(stops: Sequence[Stop], marked: Collection[str], config: Config
             at = {"number": layer + 1, "layers": config.num_hidden_layers}
             label, brief = _("Layer {number} of {layers}: {name}"), _("Layer {number} of {layers}")
             title = {"label": label.format(name=name, **at), "brief": brief.format(**at)}
-            shapes.append(_shape("title", _LEFT, _RIGHT, row, row + 1, **title, ems=ems(title["label"])))
+            shapes.append(_shape("title", _LEFT, _RIGHT, row, row + 1, **title, **_widths(**title)))
             top, row = row, row + 1
             residual = row
         left, right = (_LEFT, _RIGHT) if inside else (0.0, 1.0)
         labels = [_label(stop, config) for stop in group]
-        widths = [_MARGIN + ems(label) for label in labels]
+        widths = [margin + ems(label) for label in labels]
         scale = (right - left) / sum(widths)
         x = left
         for stop, label, width in zip(group, labels, widths, strict=True):
-            mark = "" if stop.name not in marked else "▶ " if len(marked) == 1 else " "
+            mark = "" if stop.name not in marked else "▶ " if len(marked) == 1 and not brief else " "
             x2 = x + scale * width
             shapes.append(_box(stop, config, x, x2 - _GAP, row, label, mark))
             x = x2
@@ -110,7 +133,16 @@ def picture_frame(stops: Sequence[Stop], marked: Collection[str], config: Config
         row += 1
         bottom = row if inside else bottom
     frame = _shape("frame", 0, 1, top, bottom)
-    return of_rows([frame, *shapes]), row
+    boxes = [shape for shape in shapes if shape["mark"] == "box"]
+    longest = {
+        "longest": max((shape["ems"] + _SPARE) / (shape["x2"] - shape["x"]) for shape in boxes),
+        "longest_brief": max((shape["brief_ems"] + _SPARE) / (shape["x2"] - shape["x"]) for shape in boxes),
+    }
+    return of_rows([shape | longest for shape in (frame, *shapes)]), row
+
+
+def _widths(label: str, brief: str) -> dict[str, float]:
+    return {"ems": ems(label), "brief_ems": ems(brief)}
 
 
 def _row_of(stop: Stop) -> tuple[str, int | str]:
@@ -130,10 +162,16 @@ def _label(stop: Stop, config: Config) -> str:
 def _box(stop: Stop, config: Config, x: float, x2: float, row: int, label: str, mark: str) -> dict[str, Any]:
     few = stop.key.endswith(".heads") and config.num_attention_heads <= _MOST_HEADS
     heads = config.num_attention_heads if few else 0
-    said = {"label": f"{mark}{label}".lstrip(), "what": label, "step": stop.name}
+    texts = {"label": f"{mark}{label}".lstrip(), "brief": f"{mark}{_without_brackets(label)}".lstrip()}
+    said = {**texts, **_widths(**texts), "what": label, "step": stop.name}
     weight = 1 if mark else 0.25 if stop.parameters else 0.03
     component = stop.steps[0].place.component
     return _shape("box", x, x2, row, row + _BOX, **said, component=component, weight=weight, heads=heads)
+
+
+def _without_brackets(label: str) -> str:
+    """The label for a narrow box: "dropout (weights)" without what is in brackets."""
+    return re.sub(r" ?[(（].*[)）]$", "", label)
 
 
 def _arc(start: float, end: float) -> list[dict[str, Any]]:
@@ -148,7 +186,8 @@ def _arc(start: float, end: float) -> list[dict[str, Any]]:
 
 
 def _shape(mark: str, x: float, x2: float, y: float, y2: float, **more: Any) -> dict[str, Any]:
-    blank = {"label": "", "brief": "", "ems": 0.0, "what": "", "step": None, "component": "", "weight": 0, "heads": 0}
+    texts = {"label": "", "brief": "", "ems": 0.0, "brief_ems": 0.0, "what": ""}
+    blank = {**texts, "step": None, "component": "", "weight": 0, "heads": 0}
     return {"mark": mark, "x": x, "x2": x2, "y": y, "y2": y2, **blank, **more}
 
 
