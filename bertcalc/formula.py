@@ -247,7 +247,7 @@ def piece_formulas(subject: Subject, *, path: str = "") -> tuple[str, ...]:
     return tuple(plain(piece.parameters) for piece in breakdown(symbolic_model(subject), path))
 
 
-@once(1024)
+@once(512)
 def symbolic_steps(subject: Subject, *, cross: bool = False) -> tuple[SymbolicStep, ...]:
     """The steps of the forward pass in letters: inputs, outputs and parameters.
 

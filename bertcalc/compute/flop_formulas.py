@@ -29,7 +29,7 @@ def letters(subject: Subject, convention: Convention = PYTORCH, *, cross: bool =
     return tuple(at_masked(steps, _MASKED) if convention.logits == "masked" else steps)
 
 
-@lru_cache(maxsize=1024)
+@lru_cache(maxsize=128)  # a tenth of a MB each
 def part_formulas(steps: Letters, convention: Convention) -> dict[Part, tuple[Formula, ...]]:
     """The terms of each part's forward cost; all together sum to the model's cost."""
     return {
@@ -38,12 +38,12 @@ def part_formulas(steps: Letters, convention: Convention) -> dict[Part, tuple[Fo
     }
 
 
-@lru_cache(maxsize=1024)
+@lru_cache(maxsize=128)  # a tenth of a MB each
 def plain_formulas(steps: Letters, convention: Convention) -> dict[Part, str]:
     return {part: plain(cost) for part, cost in by_part(steps, convention).items()}
 
 
-@lru_cache(maxsize=1024)
+@lru_cache(maxsize=128)  # a tenth of a MB each
 def name_formulas(steps: Letters, convention: Convention) -> dict[str, Formula]:
     """The forward cost of one copy of each step and module by name; "" is the whole model."""
     return {row.name: write(_layers_first(row.cost)) for row in by_name(steps, convention)}

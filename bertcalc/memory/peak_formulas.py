@@ -403,10 +403,10 @@ def _symbolic(subject: Subject, how: Plan | Inference, batch_size: int, sequence
     return symbolic, how, letters["batch_size"], letters["sequence_length"], tuple(folds)
 
 
-_changes = lru_cache(maxsize=64)(changes_of)
+_changes = lru_cache(maxsize=32)(changes_of)  # a quarter of a MB each
 
 
-@lru_cache(maxsize=1024)
+@lru_cache(maxsize=64)  # a fifth of a MB each
 def _moments(
     subject: Subject, how: Plan | Inference, batch: Any, length: Any, folds: tuple[_LeftOut, ...]
 ) -> tuple[SymbolicMoment, ...]:
@@ -500,7 +500,7 @@ def _moment(changes: Sequence[Change], at: int, areas: Mapping[Area, Counter[Mon
     return SymbolicMoment(changes[at].phase, changes[at].where, found, live, at, live)
 
 
-@lru_cache(maxsize=65536)
+@lru_cache(maxsize=8192)
 def _terms(expression: Any) -> Terms:
     """The terms of a polynomial of our symbols."""
     return {powers: int(count) for powers, count in sympy.Poly(expression, *_SYMBOLS.values()).terms()}

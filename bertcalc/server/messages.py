@@ -32,7 +32,7 @@ _OPERATIONS = {"deferred_file", "dataframe_chunk"}
 _QUIET = 60.0  # seconds between two lines in the log
 
 
-class Refused(Exception):  # noqa: N818  # it is no error of ours
+class RefusedMessage(Exception):  # noqa: N818  # it is no error of ours
     """A message that Streamlit must not get, with the code that closes its connection."""
 
     def __init__(self, code: int, reason: str) -> None:
@@ -98,7 +98,7 @@ class Connection:
                 await self._wait(len(payload))
                 if _wanted(payload):
                     return message
-            except Refused as refusal:
+            except RefusedMessage as refusal:
                 LOG.note(refusal)
                 await self.send({"type": "websocket.close", "code": refusal.code})
                 self.closed = True
@@ -121,7 +121,7 @@ class Connection:
             await asyncio.sleep(seconds)
             return
         if _waiting + size > MOST_WAITING:
-            raise Refused(1013, f"{_waiting:,} bytes of large messages wait already")
+            raise RefusedMessage(1013, f"{_waiting:,} bytes of large messages wait already")
         _waiting += size
         try:
             await asyncio.sleep(max(seconds, _all.take(size)))
@@ -132,9 +132,9 @@ class Connection:
 def _bytes_of(message: Message) -> bytes:
     payload: bytes | None = message.get("bytes")
     if payload is None:
-        raise Refused(1003, "it is text")
+        raise RefusedMessage(1003, "it is text")
     if len(payload) > LARGEST:
-        raise Refused(1009, f"it has {len(payload):,} bytes, at most {LARGEST:,} are taken")
+        raise RefusedMessage(1009, f"it has {len(payload):,} bytes, at most {LARGEST:,} are taken")
     return payload
 
 
@@ -143,7 +143,7 @@ def _wanted(payload: bytes) -> bool:
     try:
         message = BackMsg.FromString(payload)
     except DecodeError:
-        raise Refused(1007, "it cannot be read") from None
+        raise RefusedMessage(1007, "it cannot be read") from None
     kind = message.WhichOneof("type")
     if kind == "backend_operation_request":
         return message.backend_operation_request.WhichOneof("payload") in _OPERATIONS
@@ -156,14 +156,14 @@ def _check(state: ClientState) -> None:
     """Refuse a message from which Streamlit would make more objects than a page can mean."""
     widgets = state.widget_states.widgets
     if len(widgets) + len(state.cached_message_hashes) > _MOST_ITEMS:
-        raise Refused(1008, f"it has more than {_MOST_ITEMS:,} values")
+        raise RefusedMessage(1008, f"it has more than {_MOST_ITEMS:,} values")
     if sum(map(_items, widgets)) > _MOST_VALUES:
-        raise Refused(1008, f"it has more than {_MOST_VALUES:,} values")
+        raise RefusedMessage(1008, f"it has more than {_MOST_VALUES:,} values")
     texts = [widget.json_value or widget.json_trigger_value for widget in widgets]
     if sum(text.count("{") + text.count("[") for text in texts) > _MOST_OBJECTS:
-        raise Refused(1008, f"it has more than {_MOST_OBJECTS:,} objects")
+        raise RefusedMessage(1008, f"it has more than {_MOST_OBJECTS:,} objects")
     if any(_depth(text) > _DEEPEST for text in texts):
-        raise Refused(1008, f"it is nested more than {_DEEPEST} deep")
+        raise RefusedMessage(1008, f"it is nested more than {_DEEPEST} deep")
 
 
 def _items(widget: WidgetState) -> int:
