@@ -139,11 +139,14 @@ def map_frame(
     for narrow in (False, True):
         labels = _line_labels(lines, (left, right), (bottom, top), _LETTER[narrow], logs=logs)
         rows += [{**label, "narrow": narrow} for label in labels]
-    wide, brief = (_room_for_labels(points, (left, right), (bottom, top), letter, logs=logs) for letter in _LETTER)
+    ends = (left, right), (bottom, top)
+    wide, brief = (_room_for_labels(points, here, *ends, letter, logs=logs) for letter in _LETTER)
+    rings = {(mark.x, mark.y) for mark in here}
     for point, label, on_a_phone in zip(points, wide, brief, strict=True):
         x, y = point.place
         said = {"label": label, "brief": on_a_phone}
         named = {**said, "preset": point.preset, "above": point.above, "name": point.presets}
+        named["beside"] = _BESIDE_RING if point.place in rings else _BESIDE_POINT
         rows.append({"kind": "point", "x0": x, "y0": y, "x": x, "y": y, **named})
     rows += [{"kind": "here", "x0": mark.x, "y0": mark.y, "name": mark.text} for mark in here]
     return of_rows(rows)
@@ -174,15 +177,23 @@ def _line_labels(
 
 
 def _room_for_labels(
-    points: Sequence[MapPoint], width: tuple[int, int], height: tuple[int, int], letter: float, *, logs: bool
+    points: Sequence[MapPoint],
+    here: Sequence[Mark],
+    width: tuple[int, int],
+    height: tuple[int, int],
+    letter: float,
+    *,
+    logs: bool,
 ) -> list[str]:
-    """The labels, emptied where they would cover an earlier one or another point, or leave the chart."""
+    """The labels, emptied where they would cover an earlier one, a point or the present model, or leave the chart."""
     places = [(_part(point.place[0], *width, logs=logs), _part(point.place[1], *height, logs=logs)) for point in points]
-    boxes: list[tuple[float, float, float]] = []
+    rings = {(mark.x, mark.y) for mark in here}
+    boxes = [box for mark in here for box in _around_here(mark, width, height, letter, logs=logs)]
     labels = []
     for point, (x, y) in zip(points, places, strict=True):
         wide = letter * len(point.label)
-        start, level = (x - wide / 2, y + _LABEL_HEIGHT) if point.above else (x + letter / 2, y)
+        beside = 1.7 * letter if point.place in rings else letter / 2
+        start, level = (x - wide / 2, y + _LABEL_HEIGHT) if point.above else (x + beside, y)
         box = start, start + wide, level
         others = [*boxes, *((across, across, up) for across, up in places if (across, up) != (x, y))]
         free = all(box[1] < left or right < start or abs(level - at) > _LABEL_HEIGHT for left, right, at in others)
@@ -193,6 +204,18 @@ def _room_for_labels(
     return labels
 
 
+def _around_here(
+    mark: Mark, width: tuple[int, int], height: tuple[int, int], letter: float, *, logs: bool
+) -> list[tuple[float, float, float]]:
+    """The room of the present model: of its ring's upper and lower half, and of its figure, which is bold, above it."""
+    x, y = _part(mark.x, *width, logs=logs), _part(mark.y, *height, logs=logs)
+    half = 0.6 * letter * len(mark.text)
+    figure = [(x - half, x + half, y + up) for up in _ABOVE_RING]
+    return [(x - letter, x + letter, y + up) for up in (-0.04, 0.04)] + figure
+
+
+_ABOVE_RING = (0.08, 0.1)  # of a figure, as a fraction of the chart's height: on the page, and on the projector
+_BESIDE_POINT, _BESIDE_RING = 9, 17  # pixels from the middle of a point to its name
 _LETTER = (0.01, 0.035)  # the width of a letter as a fraction of the chart's: on a screen, on a phone
 _LABEL_HEIGHT = 0.06  # likewise, of the chart that is lowest, on the projector
 
@@ -296,7 +319,7 @@ def _equal_values(appearance: str, logs: bool) -> str:
         .transform_filter(f"datum.above == {above}")
         .mark_text(fontSize=SMALL, color=ink, text=either("datum.brief", "datum.label"), **look)
         .encode(x=x, y=y)
-        for above, look in (("true", {"dy": -12}), ("false", {"align": "left", "dx": 9}))
+        for above, look in (("true", {"dy": -12}), ("false", {"align": "left", "dx": alt.ExprRef("datum.beside")}))
     ]
     here = COLORS[appearance]["encoder"]
     ring = of("here").mark_point(size=420, filled=False, color=here, strokeWidth=3.5, opacity=1).encode(x=x, y=y)

@@ -52,14 +52,14 @@ def picture(look: str, rows: int, *, low: bool = False) -> Spec:
     fitting = f"width / ({short} ? datum.longest_brief : datum.longest)"
     size = f"min({_LARGE if low else SMALL}, {rows_allow}, {fitting})"
     too_long = f"{size} * datum.ems > scale('x', datum.x2) - scale('x', datum.x)"
-    said = f"({short} || {too_long}) ? datum.brief : datum.label"
+    label = f"({short} || {too_long}) ? datum.brief : datum.label"
     texts = (
         alt.Chart()
         .transform_filter("datum.label != ''")
         .transform_calculate(
             middle="(datum.x + datum.x2) / 2", line="(datum.y + datum.y2) / 2 - (datum.heads > 0 ? 0.1 : 0)"
         )
-        .mark_text(fontSize=alt.ExprRef(size), text=alt.ExprRef(said))
+        .mark_text(fontSize=alt.ExprRef(size), text=alt.ExprRef(label))
         .encode(x=alt.X("middle:Q", axis=None), y=alt.Y("line:Q", axis=None))
         .encode(color=alt.condition("datum.weight == 1", alt.value(paper), alt.value(ink)))
     )

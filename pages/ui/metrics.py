@@ -17,10 +17,14 @@ def show_metric(label: str, value: str, below: str, *, least: int, **look: Any) 
 
 
 def show_total(architecture: str, total: int, difference: int, against: str) -> None:
-    """Show the parameters of a class, and below them the difference from another model's, named by ``against``."""
+    """Show the parameters of a class, and below them the difference from another model's, named by ``against``.
+
+    There is room for a difference as large as the total from the start, so that a first step moves nothing.
+    """
     label, said = _("Parameters in {architecture}").format(architecture=architecture), signed_count(difference)
     arrow = "up" if difference > 0 else "down" if difference else "off"
-    width = metric_width(max(290, 7 * text_width(label)), f"{total:,}", "0" * text_width(f"{said} {against}"))
+    widest = max(said, signed_count(total), key=len)
+    width = metric_width(max(290, 7 * text_width(label), 7 * text_width(f"{widest} {against}") + 30), f"{total:,}", "")
     show_metric(label, f"{total:,}", said, least=0, delta_arrow=arrow, delta_description=against, width=width)
 
 

@@ -7,16 +7,7 @@ from playwright.sync_api import Page, expect
 
 from bertcalc.discover.shipped import shipped
 from tests.browser.conftest import Look, Open
-from tests.browser.look import (
-    bottom,
-    boxes,
-    crowded,
-    number,
-    settled,
-    slider,
-    total,
-    total_formula,
-)
+from tests.browser.look import bottom, boxes, crowded, number, settled, slider, total, total_formula
 from tests.examples import sampled
 
 
@@ -156,3 +147,14 @@ def test_long_formulas_fit_on_a_projector(look: Look, lang: str, kind: str) -> N
         page.set_viewport_size({"width": width, "height": height})
         settled(page)
         assert crowded(page) == []
+
+
+@pytest.mark.parametrize("kind", ["llama", "bloom", "gpt2"])
+def test_a_first_step_moves_nothing(look: Look, kind: str) -> None:
+    page = look(f"any_model?model_type={kind}")
+    formula = total_formula(page).first
+    (before,) = boxes(formula)
+    page.get_by_role("slider").nth(1).press("ArrowRight")
+    expect(page.get_by_role("button", name="Undo")).to_be_enabled()
+    (after,) = boxes(formula)
+    assert after["y"] == before["y"]

@@ -4,11 +4,12 @@ import json
 from math import prod
 from pathlib import Path
 
+import pytest
 from playwright.sync_api import Page, expect
 
 from bertcalc import BertConfig, build
 from tests.browser.conftest import Look, Open
-from tests.browser.look import bottom, expect_query, overflow, ready, settled, total
+from tests.browser.look import bottom, expect_query, overflow, query, ready, settled, total
 from tests.hub.conftest import models
 from tests.test_config_json import CHINESE
 
@@ -57,6 +58,40 @@ def test_what_is_wrong_is_said_and_the_last_stays(visit: Open, tmp_path: Path) -
     expect(total(page)).to_have_text("101,679,363")
     chooser.set_input_files(large)
     expect(page.get_by_text("This file has 1,100,000 bytes or more")).to_be_visible()
+
+
+def test_a_config_of_another_type_is_counted_with_one_press(visit: Open) -> None:
+    page = visit("bring")
+    field = page.get_by_role("textbox", name="config.json")
+    field.fill(CHINESE)
+    field.press("Control+Enter")
+    expect(total(page)).to_have_text("101,679,363")
+    field.fill(
+        '{"architectures": ["BloomForCausalLM"], "model_type": "bloom", "hidden_size": 128, "n_layer": 2, "n_head": 4}'
+    )
+    field.press("Control+Enter")
+    link = page.get_by_role("link", name="BloomForCausalLM")
+    expect(link).to_be_visible()
+    expect(page.get_by_test_id("stMetricValue")).to_have_count(0)
+    link.click()
+    expect(page.get_by_role("heading", name="What is the formula of any other model?")).to_be_visible()
+    page.wait_for_url("**model_class=BloomForCausalLM**")
+    assert '"n_layer":2' in query(page)["fields"].replace(" ", "")
+
+
+@pytest.mark.parametrize(("address", "sliders"), [("bring", 0), ("exercises", 0), ("tools", 5), ("verify", 5)])
+def test_sliders_are_where_they_move_something(look: Look, address: str, sliders: int) -> None:
+    page = look(address)
+    expect(page.get_by_test_id("stSidebar").get_by_role("slider")).to_have_count(sliders)
+    expect(page.get_by_role("button", name="Undo")).to_be_visible()
+
+
+def test_enter_asks_the_hub(look: Look) -> None:
+    page = look("bring?bring=hub")
+    field = page.get_by_role("textbox", name="Name on the Hub")
+    field.fill("not a name")
+    field.press("Enter")
+    expect(page.get_by_text("not a name is not a name on the Hub")).to_be_visible()
 
 
 def test_a_file_of_weights_in_chinese(visit: Open, models: Path) -> None:

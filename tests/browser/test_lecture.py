@@ -126,8 +126,8 @@ def test_no_screen_needs_scrolling_and_nothing_is_small(
             assert crowded(page) == [], (name, width)
 
 
-# How far down the parts of a screen reach, as a share of the room between the row of buttons and the controls; the pairs
-# of a text and the part below it that touch; and the smallest label of the picture, in pixels.
+# How far down the parts of a screen reach, as a share of the room between the row of buttons and the controls; how many
+# texts touch the part below them; and the smallest label of the picture, in pixels.
 _LOOK = """() => {
     const screen = document.querySelector('.st-key-lecture-screen');
     const shown = (selector) => [...screen.querySelectorAll(selector)]

@@ -8,7 +8,17 @@ from playwright.sync_api import Locator, Page, expect
 
 from bertcalc.config import DIMENSIONS
 from tests.browser.conftest import Look
-from tests.browser.look import bottom, boxes, expect_query, number, overflow, settled, slider, smallest
+from tests.browser.look import (
+    bottom,
+    boxes,
+    expect_query,
+    misplaced,
+    number,
+    overflow,
+    settled,
+    slider,
+    smallest,
+)
 
 SIDEBAR = ("hidden_size", "num_hidden_layers", "num_attention_heads", "intermediate_size")
 
@@ -68,6 +78,17 @@ def test_a_click_on_a_published_model_takes_it(look: Look) -> None:
     page.wait_for_url("**preset=bert-large-uncased**")
     expect_sizes(page, 1024, 24, 16, 4096)
     expect(number(page, "vocab_size").first).to_have_value("30,522")
+
+
+@pytest.mark.parametrize(
+    "link",
+    ["", "&present=1", "&present=1&lang=zh", "&num_hidden_layers=20&hidden_size=512", "&preset=gpt2", "&logs=true"],
+)
+def test_names_on_the_map_do_not_lie_on_each_other(look: Look, link: str) -> None:
+    page = look(f"sweep?sweep=map{link}")
+    for width, height in ((1920, 1080), (1280, 720), (820, 1180), (390, 844)):
+        page.set_viewport_size({"width": width, "height": height})
+        assert [fault for fault in misplaced(chart(page)) if fault.startswith("on each other")] == [], width
 
 
 def test_a_step_on_the_map_is_a_key_press(look: Look) -> None:

@@ -168,3 +168,16 @@ def test_printed_exercises_are_the_whole_sheet(look: Look) -> None:
     expect(page.get_by_role("heading", name="Counting BERT: sheet 3, easy")).to_be_visible()
     expect(page.get_by_label("Your answer")).to_be_hidden()
     assert pages(page.pdf(prefer_css_page_size=True)) > 1
+
+
+def test_a_report_that_takes_its_time_says_so(look: Look) -> None:
+    page = look("?lang=zh")
+    page.keyboard.press("t")
+    dialog = page.get_by_role("dialog")
+    sign = dialog.get_by_text("正在生成文件")
+    expect(dialog.get_by_role("button", name="Markdown").first).to_be_visible()
+    expect(sign).to_be_hidden()
+    with page.expect_download(timeout=60_000):
+        dialog.get_by_test_id("stDownloadButton").filter(has_text="报告").first.get_by_role("button").click()
+        expect(sign).to_be_visible()
+    expect(sign).to_be_hidden()

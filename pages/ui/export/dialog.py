@@ -70,6 +70,8 @@ def _show(choice: Choice) -> None:
         _buttons(model_files(choice, present_batch(choice.config), place, translator(), shown_settings()))
         if not choice.subject.add_pooling_layer:
             st.caption(_("A config.json cannot say that the pooler is left out; the program does."))
+    with st.container(key="making"):  # style.css shows it while a file is made
+        st.caption(_("The file is being made. A report builds the real model first, which can take some seconds."))
     st.markdown(_("**The numbers**, and the charts of this page"))
     offered = things(choice)
     if not offered:

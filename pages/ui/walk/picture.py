@@ -69,7 +69,7 @@ def show_place(stops: Sequence[Stop], paths: Collection[str], config: Config) ->
     starts = tuple(f"{one}." for path in paths for one in (path, path.replace(".*", ".0")))
     marked = {stop.name for stop in stops if stop.parameters and f"{stop.name}.".startswith(starts)}
     alt = _("The model from top to bottom, with {paths} marked").format(paths=listed(paths))
-    _draw(with_parameters(stops), marked, config, 0, alt, brief=True)
+    _draw(with_parameters(stops), marked, config, 0, alt, close=True)
 
 
 def with_parameters(stops: Sequence[Stop]) -> list[Stop]:
@@ -87,23 +87,23 @@ def _draw(
     layer: int,
     alt: str,
     *,
-    brief: bool = False,
+    close: bool = False,
     **options: Any,
 ) -> None:
-    frame, rows = picture_frame(stops, marked, config, layer, brief=brief)
+    frame, rows = picture_frame(stops, marked, config, layer, close=close)
     spec = picture(appearance(), rows, low=presenting())
     draw_chart(frame, spec, numbers={"step": "Hugging Face", "what": _("Step")}, alt=alt, **options)
 
 
 def picture_frame(
-    stops: Sequence[Stop], marked: Collection[str], config: Config, layer: int, *, brief: bool = False
+    stops: Sequence[Stop], marked: Collection[str], config: Config, layer: int, *, close: bool = False
 ) -> tuple[Columns, int]:
     """The data of the picture, a shape in each row of the table, and the number of rows of the picture.
 
-    ``marked`` are the names of the marked stops; a single one is marked with ▶, too, except where the picture is
-    ``brief``: there the boxes fit their labels closely.
+    ``marked`` are the names of the marked stops; a single one is marked with ▶, too, except where boxes fit their
+    labels closely (``close``).
     """
-    margin = _NARROW_MARGIN if brief else _MARGIN
+    margin = _NARROW_MARGIN if close else _MARGIN
     shapes: list[dict[str, Any]] = []
     row = top = bottom = residual = 0
     for _number, members in groupby(stops, key=_row_of):
@@ -123,7 +123,7 @@ def picture_frame(
         scale = (right - left) / sum(widths)
         x = left
         for stop, label, width in zip(group, labels, widths, strict=True):
-            mark = "" if stop.name not in marked else "▶ " if len(marked) == 1 and not brief else " "
+            mark = "" if stop.name not in marked else "▶ " if len(marked) == 1 and not close else " "
             x2 = x + scale * width
             shapes.append(_box(stop, config, x, x2 - _GAP, row, label, mark))
             x = x2
