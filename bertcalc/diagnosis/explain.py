@@ -14,6 +14,7 @@ from math import gcd
 from threading import Lock
 from typing import NamedTuple
 
+from bertcalc.arguments import checked
 from bertcalc.config import Config
 from bertcalc.diagnosis.miscounts import HABITS, MISCOUNTS, Miscount, MiscountSizes, counted, total
 from bertcalc.family import Model
@@ -69,11 +70,13 @@ class Evidence(NamedTuple):
         return max(1, self.numbers // max(1, self.explained))
 
 
+@checked
 def explain(model: Model, config: Config, wrong: int) -> list[Explanation]:
     """The shortest explanations of a total, the likeliest first; for the right total, the empty one."""
     return explain_tensors(counted(model), MiscountSizes.of(config), wrong)
 
 
+@checked
 def explain_tensors(
     tensors: Sequence[Tensor], sizes: MiscountSizes, wrong: int, most: int = MOST_MISCOUNTS
 ) -> list[Explanation]:
@@ -83,11 +86,13 @@ def explain_tensors(
     return [causes(tensors, sizes, way.miscounts) for way in found if len(way.miscounts) <= shortest][:MOST_FOUND]
 
 
+@checked
 def ways(tensors: Sequence[Tensor], sizes: MiscountSizes, wrong: int, bits: float = MOST_BITS) -> list[Way]:
     """Every way to a total of at most ``bits``, the likeliest first."""
     return search(tuple(tensors), sizes, bits).ways(wrong)
 
 
+@checked
 def causes(
     tensors: Sequence[Tensor], sizes: MiscountSizes, miscounts: Sequence[str], known: Mapping[str, Miscount] = MISCOUNTS
 ) -> Explanation:
@@ -260,6 +265,7 @@ class Search:
             self._cheapest[real] = way._replace(miscounts=names)
 
 
+@checked
 def evidence(
     searches: Iterable[tuple[Search, float]],
     low: int,

@@ -17,6 +17,7 @@ from difflib import get_close_matches
 from functools import partial
 from typing import Any, NamedTuple, TypeVar
 
+from bertcalc.arguments import checked
 from bertcalc.config import ABSENT, Config, ConfigError, Problem, absent, check_field
 from bertcalc.families import CLASSES, SHARED, class_of, family_of
 from bertcalc.fields import OWN_FIELDS
@@ -77,6 +78,7 @@ def write(items: Sequence[object]) -> str:
     return " ".join(map(str, items))
 
 
+@checked
 def read(text: str, present: type[Config] | None = None) -> tuple[list[WrittenModel], list[Wrong]]:
     """The models of a comparison without duplicates, and the problems in the rest of its text.
 
@@ -107,6 +109,7 @@ def read_with(text: str, read_one: Callable[[str], Item]) -> tuple[list[Item], l
     return items, refused
 
 
+@checked
 def item_of(subject: Subject, base: str | None = None) -> WrittenModel:
     """A model written as changes of the preset ``base``; by default of the preset with the fewest differences."""
     values = values_of(subject)
@@ -126,6 +129,7 @@ def item_of(subject: Subject, base: str | None = None) -> WrittenModel:
     return WrittenModel(nearest, changes(nearest))
 
 
+@checked
 def values_of(subject: Subject) -> dict[str, Any]:
     """The model's value of each of FIELDS, without the fields of other families."""
     pooler = subject.cls.pooler and subject.add_pooling_layer
@@ -137,12 +141,14 @@ def values_of(subject: Subject) -> dict[str, Any]:
     }
 
 
+@checked
 def subject_of_preset(name: str) -> Subject:
     """A preset in its family's base class, which has no head."""
     config = PRESETS[name].config
     return Subject(config, family_of(config).base.name)
 
 
+@checked
 def subject_of(values: Mapping[str, Any]) -> Subject:
     """The model with these values. Raises ConfigError if it cannot be built."""
     architecture, pooler = values["architecture"], values["add_pooling_layer"]
@@ -155,6 +161,7 @@ def subject_of(values: Mapping[str, Any]) -> Subject:
     return Subject(family.config(**config), architecture, pooler or not cls.pooler_is_optional)
 
 
+@checked
 def read_item(text: str, present: type[Config] | None = None) -> WrittenModel:
     """One model. Raises InputError."""
     base, *assignments = text.split("~")
