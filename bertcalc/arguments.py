@@ -222,6 +222,8 @@ def check_of(hint: Any) -> Check:
         return _record(kind)
     if issubclass(kind, tuple) and hasattr(kind, "_fields"):
         return _instance(kind)
+    if kind is tuple and inside and inside[-1] is not Ellipsis:
+        return _tuple(inside)
     if issubclass(kind, Iterable) and not hasattr(kind, "num_parameters"):
         return _items(kind, check_of(inside[0]) if inside else None)
     return _instance(kind)
@@ -336,16 +338,25 @@ def _instance(kind: type) -> Check:
 
 def _record(kind: Any) -> Check:
     """The check of a NamedTuple and of all its fields."""
-    fields = [(name, check_of(hint)) for name, hint in get_type_hints(kind).items()]
+    defaults = kind._field_defaults
+    fields = [(name, check_of(hint), defaults.get(name, _NO_DEFAULT)) for name, hint in get_type_hints(kind).items()]
     wanted = _WANTED.get(kind.__name__, kind.__name__)
 
     def check(name: str, value: Any) -> Any:
         if not isinstance(value, kind):
             raise _not(name, value, wanted)
-        new = [check_field(field, part) for (field, check_field), part in zip(fields, value, strict=True)]
-        return value if all(map(_same, new, value)) else kind(*new)
+        changed = None
+        for (field, check_field, default), part in zip(fields, value, strict=True):
+            if part is not default:  # which needs no check, and takes the most time
+                meant = check_field(field, part)
+                if meant is not part and not _same(meant, part):
+                    changed = {**(changed or {}), field: meant}
+        return value._replace(**changed) if changed else value  # type: ignore[attr-defined]
 
     return check
+
+
+_NO_DEFAULT = object()
 
 
 def _items(kind: type, check_item: Check | None) -> Check:
@@ -365,6 +376,18 @@ def _items(kind: type, check_item: Check | None) -> Check:
         if kind is tuple and not isinstance(value, tuple):
             return tuple(items)
         return value if all(map(_same, items, value)) else type(value)(items)
+
+    return check
+
+
+def _tuple(hints: Sequence[Any]) -> Check:
+    """The check of a tuple with something else at each place."""
+    checks = [check_of(hint) for hint in hints]
+
+    def check(name: str, value: Any) -> Any:
+        if not isinstance(value, tuple | list) or len(value) != len(checks):
+            raise _not(name, value, _SEQUENCE)
+        return tuple(check_item(name, item) for check_item, item in zip(checks, value, strict=True))
 
     return check
 

@@ -11,7 +11,6 @@ from typing import NamedTuple
 
 import sympy
 
-from bertcalc.arguments import checked
 from bertcalc.diagnosis.explain import causes
 from bertcalc.diagnosis.layer_parts import Counted, Layers, of_layers
 from bertcalc.diagnosis.miscounts import PADDED_TO, ROUNDED_TO, MiscountSizes, counted, total
@@ -21,7 +20,6 @@ from bertcalc.subject import Subject
 from bertcalc.tree.nn import Tensor
 
 
-@checked
 @once(4096)
 def cause_formulas(
     subject: Subject, miscounts: tuple[str, ...], names: frozenset[str] | None = None, layers: Layers = "all"
@@ -46,7 +44,6 @@ _PADDED = (ALL_SYMBOLS["padded_vocab_size"],) * len((*PADDED_TO, *ROUNDED_TO))
 SYMBOLIC_SIZES = MiscountSizes._make((*(ALL_SYMBOLS[field] for field in MiscountSizes._fields[:-1]), _PADDED))
 
 
-@checked
 def count_formula(subject: Subject, count: Counted) -> Formula:
     """The number of parameters of a part, module or tensor of a model."""
     names = frozenset(tensor.name for tensor in count.tensors)
@@ -65,7 +62,6 @@ class ToolFormulas(NamedTuple):
     corrections: Mapping[str, Formula]  # by names in REASONS; terms and corrections sum to the model's formula
 
 
-@checked
 @once(1024)
 def tool_formulas(subject: Subject, tool: str) -> ToolFormulas:
     """The formula of a tool by its name, and its corrections for a model.

@@ -72,11 +72,13 @@ class Evidence(NamedTuple):
 
 @checked
 def explain(model: Model, config: Config, wrong: int) -> list[Explanation]:
-    """The shortest explanations of a total, the likeliest first; for the right total, the empty one."""
+    """The shortest explanations of a total, the likeliest first; for the right total, the empty one.
+
+    Raises ArgumentError if ``config`` is not the configuration of the model.
+    """
     return explain_tensors(counted(model), MiscountSizes.of(config), wrong)
 
 
-@checked
 def explain_tensors(
     tensors: Sequence[Tensor], sizes: MiscountSizes, wrong: int, most: int = MOST_MISCOUNTS
 ) -> list[Explanation]:
@@ -86,13 +88,11 @@ def explain_tensors(
     return [causes(tensors, sizes, way.miscounts) for way in found if len(way.miscounts) <= shortest][:MOST_FOUND]
 
 
-@checked
 def ways(tensors: Sequence[Tensor], sizes: MiscountSizes, wrong: int, bits: float = MOST_BITS) -> list[Way]:
     """Every way to a total of at most ``bits``, the likeliest first."""
     return search(tuple(tensors), sizes, bits).ways(wrong)
 
 
-@checked
 def causes(
     tensors: Sequence[Tensor], sizes: MiscountSizes, miscounts: Sequence[str], known: Mapping[str, Miscount] = MISCOUNTS
 ) -> Explanation:
@@ -265,7 +265,6 @@ class Search:
             self._cheapest[real] = way._replace(miscounts=names)
 
 
-@checked
 def evidence(
     searches: Iterable[tuple[Search, float]],
     low: int,

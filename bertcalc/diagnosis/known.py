@@ -16,7 +16,6 @@ from math import ceil, floor
 from pathlib import Path
 from typing import NamedTuple
 
-from bertcalc.arguments import checked
 from bertcalc.config import Config, sizes_of
 from bertcalc.diagnosis.layer_parts import Counted, own_counts
 from bertcalc.diagnosis.miscounts import counted
@@ -146,7 +145,6 @@ class Reading(NamedTuple):
         return self.low <= count <= self.high
 
 
-@checked
 def known_counts(config: Config) -> Iterator[Known]:
     """The counts of every class of the family: with and without optional pooler, tied and untied, also with buffers."""
     family = family_of(config)
@@ -166,7 +164,6 @@ def known_counts(config: Config) -> Iterator[Known]:
                             yield found._replace(buffers=config.max_position_embeddings)
 
 
-@checked
 def more_counts(config: Config) -> Iterator[Known]:
     """Counts of every class without embeddings, with a pooler that it lacks, or with all buffers.
 
@@ -187,7 +184,6 @@ def more_counts(config: Config) -> Iterator[Known]:
             yield from (pooled, pooled._replace(buffers=config.max_position_embeddings))
 
 
-@checked
 def adapted_counts(config: Config) -> Iterator[Known]:
     """The counts of every class with peft's LoRA adapters, also with the copy of the head that peft trains."""
     for found in every_count(config, known_counts):
@@ -202,7 +198,6 @@ def adapted_counts(config: Config) -> Iterator[Known]:
                     yield adapted._replace(parameters=0, convention=f"{name} alone")
 
 
-@checked
 @lru_cache(maxsize=8)
 def mixes(subject: Subject) -> tuple[Known, ...]:
     """The model with some sizes of BERT or of a published model of its family; heads change with the hidden size."""
@@ -236,7 +231,6 @@ def every_count(config: Config, counts: Callable[[Config], Iterator[Known]]) -> 
     return tuple(counts(config))
 
 
-@checked
 def other_labels(config: Config, count: int) -> Iterator[Known]:
     """The classes that have this count with another number of labels."""
     for name, first, more in _by_labels(config):
@@ -292,7 +286,6 @@ def _published(counts: Callable[[Config], Iterable[Known]]) -> dict[int, tuple[s
     return found
 
 
-@checked
 def readings(number: Typed) -> list[Reading]:
     """The meanings of a number, the most literal first: in every unit, then with trailing zeros not significant."""
     found = []

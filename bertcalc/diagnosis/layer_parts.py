@@ -11,7 +11,6 @@ from collections.abc import Iterable, Iterator, Sequence
 from pathlib import Path
 from typing import Literal, NamedTuple
 
-from bertcalc.arguments import checked
 from bertcalc.diagnosis.miscounts import total
 from bertcalc.diagnosis.which import Concerned, which
 from bertcalc.tree.nn import Tensor, split_layer
@@ -38,7 +37,6 @@ class Counted(NamedTuple):
         return total(self.tensors)
 
 
-@checked
 def parts_of(tensors: Sequence[Tensor], parts: Iterable[str] = PARTS) -> Iterator[Counted]:
     """The parts that a model has: all parts in all layers, then in one, then in all but one."""
     parts = tuple(parts)
@@ -51,7 +49,6 @@ def parts_of(tensors: Sequence[Tensor], parts: Iterable[str] = PARTS) -> Iterato
                 yield Counted(part, found, layers)
 
 
-@checked
 def own_counts(tensors: Sequence[Tensor]) -> Iterator[Counted]:
     """Every part of a model with parameters, then its modules and tensors; the same tensors only once."""
     seen = set()

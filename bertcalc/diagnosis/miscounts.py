@@ -18,7 +18,6 @@ from math import prod
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from bertcalc.arguments import checked
 from bertcalc.config import Config
 from bertcalc.diagnosis.which import in_layer, is_bias, which
 from bertcalc.family import LANGUAGE_MODEL, Model
@@ -92,7 +91,6 @@ class Habit(NamedTuple):
     bits: float
 
 
-@checked
 def counted(model: Model) -> tuple[Tensor, ...]:
     """The tensors of a model, without the body's prefix in their names, then those that it lacks (without elements)."""
     tensors = tuple(tensor._replace(name=model.bare(tensor.name)) for tensor in model.tensors())

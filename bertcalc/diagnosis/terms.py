@@ -89,7 +89,6 @@ def read(text: str, config: Config) -> list[TypedLine]:
     return [_read(line, names) for line in lines if line][:MOST_LINES]
 
 
-@checked
 def problem(text: str) -> Problem | None:
     """The problem of a text that is too long; None if it is not."""
     lines = sum(bool(line.strip()) for line in text.splitlines())

@@ -12,7 +12,6 @@ model and not written down a second time.
 from collections.abc import Sequence
 from typing import Any, NamedTuple
 
-from bertcalc.arguments import checked
 from bertcalc.arithmetic import evaluate
 from bertcalc.config import Config
 from bertcalc.diagnosis.explain import causes
@@ -50,19 +49,16 @@ class Correction(NamedTuple):
     amount: int
 
 
-@checked
 def tool_counts(config: Config) -> list[tuple[str, int]]:
     """Each tool's count for a configuration; no tool distinguishes Hugging Face's classes."""
     return [(tool.name, tool.count(config)) for tool in TOOLS.values()]
 
 
-@checked
 def tools_with(number: Typed, config: Config) -> list[str]:
     """The tools whose formula gives exactly this number."""
     return [name for name, count in tool_counts(config) if number.low == count == number.high]
 
 
-@checked
 def corrections(tool: Tool, model: Model, sizes: MiscountSizes) -> tuple[Correction, ...]:
     """The corrections that lead from a tool's count to a model's, without reasons that do not concern the model.
 
@@ -78,7 +74,6 @@ def letters(sizes: MiscountSizes) -> dict[str, Any]:
     return {**sizes.letters, "W": sizes.padded[MEGATRON_PADDING]}
 
 
-@checked
 def padded_vocab_size(config: Config) -> int:
     """The number of rows of the word embeddings in Megatron-LM."""
     return MiscountSizes.of(config).padded[MEGATRON_PADDING]

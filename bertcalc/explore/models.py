@@ -13,17 +13,17 @@ characters that browsers and Streamlit leave unescaped in an address.
 
 import re
 from collections.abc import Callable, Mapping, Sequence
-from difflib import get_close_matches
 from functools import partial
 from typing import Any, NamedTuple, TypeVar
 
-from bertcalc.arguments import checked
+from bertcalc.arguments import checked, unknown
 from bertcalc.config import ABSENT, Config, ConfigError, Problem, absent, check_field
-from bertcalc.families import CLASSES, SHARED, class_of, family_of
+from bertcalc.families import CLASSES, NO_PRESET, SHARED, class_of, family_of, preset_named
 from bertcalc.fields import OWN_FIELDS
 from bertcalc.presets import DEFAULT_PRESET, PRESETS
 from bertcalc.problem import InputError, wrong
 from bertcalc.subject import Subject
+from bertcalc.suggestions import nearest
 from bertcalc.text import N_, shorten
 from bertcalc.typed import whole
 
@@ -143,8 +143,11 @@ def values_of(subject: Subject) -> dict[str, Any]:
 
 @checked
 def subject_of_preset(name: str) -> Subject:
-    """A preset in its family's base class, which has no head."""
-    config = PRESETS[name].config
+    """A preset in its family's base class, which has no head. Raises UnknownNameError if there is no such preset."""
+    preset = preset_named(name)
+    if preset is None:
+        raise unknown(NO_PRESET, name, PRESETS)
+    config = PRESETS[preset].config
     return Subject(config, family_of(config).base.name)
 
 
@@ -165,6 +168,7 @@ def subject_of(values: Mapping[str, Any]) -> Subject:
 def read_item(text: str, present: type[Config] | None = None) -> WrittenModel:
     """One model. Raises InputError."""
     base, *assignments = text.split("~")
+    base = preset_named(base) or base
     if base != PRESENT and base not in PRESETS:
         message = N_("there is no preset {name}: did you mean {nearest}?")
         raise InputError(_unknown("models", base, message, [PRESENT, *PRESETS]))
@@ -208,9 +212,8 @@ def _check(kind: type[Config], field: str, value: Any) -> Problem | None:
 
 
 def _unknown(field: str, name: str, message: str, known: Sequence[str] | Mapping[str, object]) -> Problem:
-    starting = [one for one in known if name and one.startswith(name)]  # bert-base means bert-base-*, not roberta-base
-    nearest = (starting or get_close_matches(name[:100], known, n=1, cutoff=0.0))[0]
-    return Problem.of(message, field, name, name=shorten(name), nearest=nearest)
+    near = nearest(name.rpartition("/")[2], known, similarity=0.0)
+    return Problem.of(message, field, name, name=shorten(name), nearest=near)
 
 
 def _written(value: object) -> str:
