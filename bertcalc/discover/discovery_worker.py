@@ -234,7 +234,9 @@ def discovered(model_type: str, cls: str, given: str) -> tuple[dict[str, Any], s
 
     with readable(cls):  # also for what comes before and after the search: an exception would end the process
         config_class(model_type)  # refused before its configuration is read
-        found = discover(model_type, cls, json.loads(given), seconds=SECONDS, progress=lambda *said: tell(said))
+        found = discover(
+            {**json.loads(given), "model_type": model_type}, cls, seconds=SECONDS, progress=lambda *said: tell(said)
+        )
         return found.json(), _printed(model_type, cls, found.given)
 
 
