@@ -5,6 +5,7 @@
 109482240
 """
 
+from bertcalc.arguments import ArgumentError
 from bertcalc.compute.flops import forward_flops, training_flops
 from bertcalc.config import Config, ConfigError, columns
 from bertcalc.families import build
@@ -27,11 +28,13 @@ from bertcalc.families.roberta import RobertaConfig
 from bertcalc.families.xlm_roberta import XLMRobertaConfig
 from bertcalc.memory.peak import inference_peak_bytes, training_peak_bytes
 from bertcalc.memory.saved import saved_activation_bytes
+from bertcalc.problem import InputError
 from bertcalc.tree.nn import Module
 
 __all__ = [
     "ARCHITECTURES",
     "AlbertConfig",
+    "ArgumentError",
     "BertConfig",
     "CamembertConfig",
     "Config",
@@ -44,12 +47,14 @@ __all__ = [
     "EuroBertConfig",
     "GPT2Config",
     "GteConfig",
+    "InputError",
     "MPNetConfig",
     "ModernBertConfig",
     "Module",
     "NomicBertConfig",
     "RobertaConfig",
     "XLMRobertaConfig",
+    "__version__",
     "build",
     "columns",
     "forward_flops",
@@ -59,4 +64,5 @@ __all__ = [
     "training_peak_bytes",
 ]
 
+__version__ = "0.1.0"
 ARCHITECTURES = {cls.name: cls for cls in _BERT.classes}  # BERT's; bertcalc.families.CLASSES has those of every family

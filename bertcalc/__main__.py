@@ -13,7 +13,6 @@ import json
 import os
 import sys
 from collections.abc import Callable, Sequence
-from difflib import get_close_matches
 from functools import partial
 from importlib.util import find_spec
 from io import TextIOWrapper
@@ -21,22 +20,26 @@ from pathlib import Path
 from textwrap import fill
 from typing import Any
 
-from bertcalc import config_json
+from bertcalc import __version__, config_json
 from bertcalc.config import check_whole_number, letters
 from bertcalc.explore.models import PRESENT, WrittenModel, read, subject_of_preset
 from bertcalc.explore.quantities import QUANTITIES, Case
 from bertcalc.families import CLASSES, family_of
 from bertcalc.memory.peak import inference_peak_bytes, training_peak_bytes
 from bertcalc.moves import moved
-from bertcalc.presets import DEFAULT_PRESET, PRESETS, without_owner
+from bertcalc.presets import DEFAULT_PRESET, PRESETS, preset_named
 from bertcalc.problem import InputError, wrong
 from bertcalc.subject import Subject
+from bertcalc.suggestions import nearest
 from bertcalc.text import shorten
 from bertcalc.tree.totals import totals_by_component
 from bertcalc.typed import whole
 
 MOST = 1_000_000  # sequences
 _OTHERS = "The page Any model of the dashboard counts others, and python -m bertcalc.discover their defaults."
+_NO_FORMULAS = "Formulas need SymPy, which is not installed: pip install sympy."
+# What the figures mean beyond their units.
+_MORE = {"training_memory": ", in a loop that holds the outputs until the next forward pass has returned"}
 _CONSTANTS = {"True": "true", "False": "false", "None": "none"}
 
 
@@ -54,7 +57,8 @@ def main(arguments: Sequence[str] | None = None) -> int:
     parser.add_argument("--config", type=Path, metavar="FILE", help="a config.json in its place")
     parser.add_argument("--batch-size", default="1")
     parser.add_argument("--sequence-length", default="128")
-    parser.add_argument("--json", action="store_true", help="for programs")
+    parser.add_argument("--json", action="store_true", help="for programs; where a figure is null, reasons says why")
+    parser.add_argument("--version", action="version", version=f"bertcalc {__version__}")
     parser.add_argument_group("any field", "such as --hidden-size 1024, or --architecture BertForMaskedLM")
     asked, fields = parser.parse_known_args(arguments)
     try:
@@ -72,13 +76,12 @@ def _case(asked: argparse.Namespace, fields: Sequence[str]) -> Case:
     if preset and asked.config:
         raise wrong("Give a preset or --config, not both.")
     present = _described(asked.config) if asked.config else None
-    base = PRESENT if present else preset or DEFAULT_PRESET
-    if base not in PRESETS and not present:
-        plain = without_owner(base)
-        starting = [name for name in PRESETS if name.startswith(plain)]
-        nearest = starting[:1] or get_close_matches(plain[:100], PRESETS, n=1)
-        known = f"did you mean {nearest[0]}?" if nearest else "python -m bertcalc --help lists them."
-        raise wrong("there is no preset {value}: {known}", value=shorten(base), known=known)
+    said = preset or DEFAULT_PRESET
+    base = PRESENT if present else preset_named(said)
+    if base is None:
+        near = nearest(said.rpartition("/")[2], PRESETS)
+        known = f"did you mean {near}?" if near else "python -m bertcalc --help lists them."
+        raise wrong("there is no preset {value}: {known}", value=shorten(said), known=known)
     start = present or subject_of_preset(base)
     items, problems = read("~".join([base, *changes]), type(start.config))
     if problems:
@@ -88,8 +91,8 @@ def _case(asked: argparse.Namespace, fields: Sequence[str]) -> Case:
         subject = _with_heads(item, start).subject(present)
     except InputError as error:
         raise wrong("{error}{more}", error=str(error), more=_of_another_family(item, start)) from None
-    said = {"batch_size": asked.batch_size, "sequence_length": asked.sequence_length}
-    sizes: dict[str, Any] = {name: whole(text) for name, text in said.items()}
+    batch = {"batch_size": asked.batch_size, "sequence_length": asked.sequence_length}
+    sizes: dict[str, Any] = {name: whole(text) for name, text in batch.items()}
     for name, size in sizes.items():
         most = subject.config.longest if name == "sequence_length" else MOST
         if problem := check_whole_number(name, size, 1, most, 1):
@@ -162,7 +165,7 @@ def _figures(case: Case) -> dict[str, int | InputError]:
         **{key: partial(QUANTITIES[key].of, case) for key in ("forward", "training", "weights", "activations")},
         # Not from QUANTITIES, whose peaks need SymPy.
         "inference_memory": partial(inference_peak_bytes, model, *sizes),
-        "training_memory": partial(training_peak_bytes, model, *sizes, keep_outputs=False),
+        "training_memory": partial(training_peak_bytes, model, *sizes),
     }
     figures: dict[str, int | InputError] = {}
     for key, count in counts.items():
@@ -183,8 +186,12 @@ def _formulas(subject: Subject) -> dict[str, str]:
 
 
 def _data(case: Case) -> dict[str, Any]:
-    """All figures, for JSON; None where there is none."""
-    subject = case.subject
+    """All figures, for JSON; None where there is none, with the reason among ``reasons``."""
+    subject, figures = case.subject, _figures(case)
+    reasons = {key: str(figure) for key, figure in figures.items() if isinstance(figure, InputError)}
+    formulas = _formulas(subject)
+    if not formulas:
+        reasons["formulas"] = _NO_FORMULAS
     return {
         "architecture": subject.architecture,
         "config": json.loads(config_json.write(subject)),
@@ -192,8 +199,9 @@ def _data(case: Case) -> dict[str, Any]:
         "sequence_length": case.sequence_length,
         "parameters": subject.model().num_parameters(),
         "components": totals_by_component(subject.model()),
-        "formulas": _formulas(subject),
-        **{key: figure if isinstance(figure, int) else None for key, figure in _figures(case).items()},
+        "formulas": formulas,
+        **{key: figure if isinstance(figure, int) else None for key, figure in figures.items()},
+        "reasons": reasons,
     }
 
 
@@ -206,7 +214,9 @@ def _table(case: Case) -> str:
     ]
     rows.append((QUANTITIES["parameters"].meaning, f"{subject.model().num_parameters():,}", ""))
     for key, figure in _figures(case).items():
-        count, more = (f"{figure:,}", QUANTITIES[key].unit) if isinstance(figure, int) else ("-", str(figure))
+        count, more = f"{figure:,}" if isinstance(figure, int) else "-", QUANTITIES[key].unit + _MORE.get(key, "")
+        if isinstance(figure, InputError):
+            more = str(figure)
         rows.append((QUANTITIES[key].meaning, count, more))
     widths = [max(len(row[column]) for row in rows) for column in (0, 1)]
     lines = [f"{name:{widths[0]}}  {count:>{widths[1]}}  {more}".rstrip() for name, count, more in rows]

@@ -17,6 +17,7 @@ import unicodedata
 from collections.abc import Iterator, Mapping
 from fractions import Fraction
 
+from bertcalc.arguments import checked
 from bertcalc.problem import InputError, wrong
 from bertcalc.text import N_, shorten
 
@@ -27,6 +28,7 @@ _MOST_DIGITS = 40
 _MOST_BITS = 512  # of every numerator and denominator on the way: 150 digits
 
 
+@checked
 def evaluate(text: str, names: Mapping[str, int] | None = None) -> Fraction:
     """The value of a calculation; ``names`` are the letters that may stand for numbers, such as H for 768.
 

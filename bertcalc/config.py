@@ -11,8 +11,11 @@ import math
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, fields
 from functools import cache
+from importlib import import_module
+from numbers import Integral
 from typing import TYPE_CHECKING, Any, ClassVar, Self, TypeVar
 
+from bertcalc.arguments import ArgumentError, checked
 from bertcalc.fields import DIMENSIONS as DIMENSIONS
 from bertcalc.fields import (
     EVERY_FIELD,
@@ -27,6 +30,7 @@ from bertcalc.fields import LETTERS as LETTERS
 from bertcalc.fields import POSITION_EMBEDDING_TYPES as POSITION_EMBEDDING_TYPES
 from bertcalc.problem import InputError
 from bertcalc.problem import Problem as Problem
+from bertcalc.suggestions import nearest
 from bertcalc.text import N_, shorten
 
 
@@ -51,7 +55,27 @@ class _WithSharedNames(type):
     """The metaclass of configurations: they accept a field under its shared name as well."""
 
     def __call__(cls, *args: Any, **given: Any) -> Any:
-        return super().__call__(*args, **cls.under_own_names(given))  # type: ignore[attr-defined]
+        values = cls.under_own_names(given)  # type: ignore[attr-defined]
+        if args:
+            values = _with_positional(cls, args, values)
+        return super().__call__(**{name: _plain(value) for name, value in values.items()})
+
+
+def _with_positional(kind: Any, args: tuple[Any, ...], named: Mapping[str, Any]) -> dict[str, Any]:
+    """The values of a configuration that is given some of them without their names. Raises ConfigError."""
+    names = [field.name for field in fields(kind)]
+    if len(args) > len(names):
+        message = N_("{config} has {most} fields, not {count}.")
+        raise ConfigError(Problem.of(message, config=kind.__name__, most=len(names), count=len(args)))
+    values = dict(zip(names, args, strict=False))
+    for name in values.keys() & named.keys():
+        raise ConfigError(Problem.of(N_("{field} is given twice."), name, named[name], field=name))
+    return values | dict(named)
+
+
+def _plain(value: Any) -> Any:
+    """A value with NumPy's whole numbers as Python's."""
+    return int(value) if isinstance(value, Integral) and not isinstance(value, int) else value
 
 
 class _Shared:
@@ -154,8 +178,10 @@ class Config(metaclass=_WithSharedNames):
             if name in ABSENT and not cls.has(name):
                 if value != getattr(cls, name):
                     raise ConfigError(_lacking(cls, name, value))
-            else:
+            elif cls.own_name(name) in own:
                 found[cls.own_name(name)] = value
+            else:
+                raise ConfigError(no_field(cls, name, value))
         return found
 
     def shared(self) -> dict[str, Any]:
@@ -308,37 +334,60 @@ def unchecked(config: Kind, **changes: Any) -> Kind:
     return twin
 
 
+@checked
 def columns(config: Kind, **arrays: Any) -> Kind:
-    """``config`` with some dimensions replaced by NumPy integer arrays: many configurations at once.
+    """``config`` with some dimensions replaced by columns of integers: many configurations at once.
 
-    The arrays broadcast against each other; ``build(columns(...)).num_parameters()`` is an int64 array of
-    that shape. Every row is checked like a single configuration.
+    A column is a NumPy array, or what makes one: a list, a range. The columns broadcast against each other;
+    ``build(columns(...)).num_parameters()`` is an int64 array of that shape. Every row is checked like a single
+    configuration.
 
-    Raises ConfigError for the first row that is not valid, TypeError for a field that is not a dimension.
+    Raises ConfigError for the first row that is not valid, ArgumentError for a field that is not a dimension.
     """
     kind = type(config)
-    arrays = {kind.shared_name(field): array for field, array in arrays.items()}
-    for field, array in arrays.items():
-        if field not in sizes_of(kind):
-            names = ", ".join(map(kind.own_name, sizes_of(kind)))
-            raise TypeError(f"{kind.own_name(field)} is not a dimension: columns can be {names}")
+    columns = {kind.shared_name(field): _column(kind, field, array) for field, array in arrays.items()}
+    for field, array in columns.items():
         low, high = known(field).low, known(field).high
         wrong = array[(array < low) | (array > high)] if array.dtype.kind in "iu" else array.ravel()
-        for value in wrong[:1].tolist():
+        for value in wrong.ravel()[:1].tolist():
             raise ConfigError(_not_between(kind, field, value, low, high, like=getattr(kind, field)))
     # int64 whatever the caller passes: a product of two int32 would wrap around silently.
-    wide = {field: array.astype("int64") for field, array in arrays.items()}
+    wide = {field: array.astype("int64") for field, array in columns.items()}
     # Zeros in the common shape. Added to the vocabulary, they give every total that shape, whatever the columns are.
-    zeros: Any = sum(0 * array for array in wide.values())
+    try:
+        zeros: Any = sum(0 * array for array in wide.values())
+    except ValueError:
+        shapes = ", ".join(f"{kind.own_name(field)} {array.shape}" for field, array in wide.items())
+        raise ConfigError(Problem.of(N_("The columns do not fit together: {shapes}."), shapes=shapes)) from None
     many = unchecked(config, **{**wide, "vocab_size": wide.get("vocab_size", config.vocab_size) + zeros})
     hidden, heads = many.hidden_size + zeros, many.num_attention_heads + zeros
-    if arrays and (wrong_pair := hidden % (heads * kind.heads_of) != 0).any():
+    if columns and (wrong_pair := hidden % (heads * kind.heads_of) != 0).any():
         raise ConfigError(_not_divisible(kind, hidden[wrong_pair].tolist()[0], heads[wrong_pair].tolist()[0]))
-    if "vocab_size" in arrays and (pad := config.pad_token_id) is not None:
+    if "vocab_size" in columns and (pad := config.pad_token_id) is not None:
         vocabularies: Any = many.vocab_size
         for vocab_size in vocabularies[vocabularies <= pad][:1].tolist():
             raise ConfigError(_not_in_vocabulary(pad, vocab_size))
     return many
+
+
+def _column(kind: type[Config], field: str, values: Any) -> Any:
+    """The NumPy array of a column. Raises ConfigError."""
+    sizes = {kind.own_name(size): size for size in sizes_of(kind)}
+    if kind.shared_name(field) not in sizes.values():
+        message = N_("{field} is not a dimension: columns can be {names}.")
+        raise ArgumentError(Problem.of(message, field, values, field=field, names=", ".join(sizes)))
+    if hasattr(values, "dtype") and hasattr(values, "ravel"):
+        return values
+    try:
+        column = import_module("numpy").asarray(values)  # which needs not be installed
+        if column.size:
+            return column
+    except (ImportError, ValueError, OverflowError):  # without NumPy, or lists of different lengths
+        pass
+    raise ConfigError(Problem.of(_NO_COLUMN, field, values, field=field, value=_show(values)))
+
+
+_NO_COLUMN = N_("{field} {value} is not a column: it must be an array or a list of whole numbers.")
 
 
 def problems(kind: type[Config], values: Mapping[str, Any]) -> Iterator[Problem]:
@@ -404,6 +453,44 @@ def _lacking(kind: type[Config], field: str, value: object) -> Problem:
     message = N_("{config} has no {field}, so that it cannot be {value}.")
     remedies = [{field: getattr(kind, field)}] if field in ABSENT else []
     return Problem.of(message, field, value, *remedies, config=kind.__name__, field=field, value=_show(value))
+
+
+def no_field(kind: type[Config], name: str, value: object) -> Problem:
+    """The problem with a field that a configuration class does not have; the remedy is the field that is meant."""
+    near = near_field(kind, name)
+    if near is None:
+        message = N_("{config} has no {field}: its fields are {fields}.")
+        shown = {"config": kind.__name__, "field": shorten(name), "fields": ", ".join(sorted(_names(kind)))}
+        return Problem(name, value, message, shown)
+    message = N_("{config} has no {field}: did you mean {nearest}?")
+    shown = {"config": kind.__name__, "field": shorten(name), "nearest": kind.own_name(near)}
+    return Problem(name, value, message, shown, ({near: value},))
+
+
+def near_field(kind: type[Config], name: str) -> str | None:
+    """The shared name of the field that is probably meant by a name that a configuration class does not have.
+
+    >>> from bertcalc import BertConfig
+    >>> near_field(BertConfig, "hidden_sze"), near_field(BertConfig, "n_embd"), near_field(BertConfig, "auto_map")
+    ('hidden_size', 'hidden_size', None)
+    """
+    if (elsewhere := _OTHER_NAMES.get(name)) and kind.has(elsewhere):
+        return elsewhere
+    names = [*sorted(_names(kind)), *map(kind.shared_name, sorted(_names(kind)))]
+    near = nearest(name, names, similarity=_NEAR, beginning=False)
+    return None if near is None else kind.shared_name(near)
+
+
+_NEAR = 0.85  # hidden_sze and hidden_size are as similar as 0.95, num_heads and num_hidden_layers 0.69
+# Names of sizes in other families of transformers, and in other programs.
+_OTHER_NAMES = {
+    **dict.fromkeys(("d_model", "n_embd", "dim", "hidden_dim_size", "embed_dim"), "hidden_size"),
+    **dict.fromkeys(("n_layer", "n_layers", "num_layers", "encoder_layers"), "num_hidden_layers"),
+    **dict.fromkeys(("n_head", "n_heads", "num_heads", "encoder_attention_heads"), "num_attention_heads"),
+    **dict.fromkeys(("d_ff", "n_inner", "ffn_dim", "encoder_ffn_dim", "hidden_dim"), "intermediate_size"),
+    **dict.fromkeys(("n_positions", "n_ctx", "max_seq_len", "max_sequence_length"), "max_position_embeddings"),
+    **dict.fromkeys(("n_vocab", "vocab_size_or_config_json_file", "num_embeddings"), "vocab_size"),
+}
 
 
 def allowed(field: str) -> tuple[str, dict[str, str]]:

@@ -16,7 +16,8 @@ import re
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from typing import Any, NamedTuple
 
-from bertcalc.config import Config, problems
+from bertcalc.arguments import checked
+from bertcalc.config import Config, near_field, problems
 from bertcalc.families import CLASSES, FAMILIES, class_of, counterpart, family_of
 from bertcalc.family import Family
 from bertcalc.fields import OWN_DIMENSIONS, is_int, known
@@ -25,6 +26,7 @@ from bertcalc.strict_json import decode, read_json
 from bertcalc.subject import Subject
 from bertcalc.text import N_, shorten
 from bertcalc.transformers4.version import FIVE, version_of
+from bertcalc.uncounted_keys import OF_MEMORY, is_neutral
 
 LARGEST = 1_000_000  # characters; real files have less than 2,000, with a thousand labels 60,000
 # Keys that are known but are not fields of the configuration. label2id says nothing that id2label does not.
@@ -46,6 +48,7 @@ class Described(NamedTuple):
     remarks: list[Problem]
 
 
+@checked
 def write(subject: Subject) -> str:
     """The text of a config.json that transformers loads as this model.
 
@@ -57,6 +60,7 @@ def write(subject: Subject) -> str:
     return json.dumps(given, indent=2, sort_keys=True) + "\n"
 
 
+@checked
 def text_of(data: bytes, size: int = 0) -> str:
     """The text of a config.json file; ``size`` is the size of the whole file if ``data`` is only its beginning.
 
@@ -69,6 +73,7 @@ def text_of(data: bytes, size: int = 0) -> str:
     return decode(data)
 
 
+@checked
 def read_object(text: str) -> dict[str, Any]:
     """The JSON object of a config.json, of any model. Raises InputError."""
     if len(text) <= LARGEST and not text.lstrip("\ufeff \t\r\n").startswith("{"):
@@ -82,6 +87,7 @@ def is_of_another_type(problems: Iterable[Problem]) -> bool:
     return any(problem.field in ("model_type", "architectures") for problem in problems)
 
 
+@checked
 def read(text: str) -> Described:
     """The model in the text of a config.json; missing fields have Hugging Face's defaults.
 
@@ -132,14 +138,36 @@ def read(text: str) -> Described:
         message = N_("Missing, so set to Hugging Face's defaults: {fields}.")
         shown = ", ".join(f"{field} = {getattr(config, field):,}" for field in missing)
         remarks.append(Problem.of(message, missing[0], fields=shown))
-    if unused := [key for key in given if key not in (*read_fields, *_OTHERS)]:
-        message = N_("Ignored, because they do not affect any count: {keys}.")
-        remarks.append(Problem.of(message, unused[0], keys=_named(unused)))
+    remarks += _unread(kind, {key: value for key, value in given.items() if key not in (*read_fields, *_OTHERS)}, given)
     if labels is not None and values["num_labels"] != named:
         message = N_("num_labels {count} takes precedence, although id2label has {named}, as in transformers.")
         count = values["num_labels"]
         remarks.append(Problem.of(message, "num_labels", count, count=count, named=named))
     return Described(config, architecture, remarks)
+
+
+def _unread(kind: type[Config], keys: Mapping[str, Any], given: Mapping[str, Any]) -> Iterator[Problem]:
+    """Remarks on the keys that are not read: known to change nothing, to change the memory, misspelled, unknown.
+
+    The remark on a key that is probably misspelled has the field that is meant as its remedy.
+    """
+    neutral = [key for key, value in keys.items() if is_neutral(key, value) or (key == _CHUNK and not kind.chunks)]
+    of_memory = [key for key in keys if key in OF_MEMORY and key not in neutral]
+    unknown = [key for key in keys if key not in (*neutral, *of_memory)]
+    meant = {key: near for key in unknown[:_NAMED] if (near := near_field(kind, key))}
+    meant = {key: near for key, near in meant.items() if not given.keys() & {near, kind.own_name(near)}}
+    for key, near in meant.items():
+        message = N_("{key} is unknown: did you mean {field}?")
+        yield Problem.of(message, key, keys[key], {near: keys[key]}, key=shorten(key), field=kind.own_name(near))
+    if unknown := [key for key in unknown if key not in meant]:
+        message = N_("Unknown, so not read: {keys}. If they change the model, its count is another one.")
+        yield Problem.of(message, unknown[0], keys=_named(unknown))
+    if of_memory:
+        message = N_("Not read: {keys}. No parameter and no FLOPs depend on them, but the memory may.")
+        yield Problem.of(message, of_memory[0], keys=_named(of_memory))
+    if neutral:
+        message = N_("Ignored, because they do not affect any count: {keys}.")
+        yield Problem.of(message, neutral[0], keys=_named(neutral))
 
 
 def _named(keys: Iterable[str]) -> str:

@@ -7,6 +7,7 @@ from functools import lru_cache
 from typing import Any, NamedTuple
 
 from bertcalc.activations import ACTIVATIONS
+from bertcalc.arguments import checked
 from bertcalc.compute.flops import total
 from bertcalc.config import DIMENSIONS, Config, ConfigError, divisors, sizes_of
 from bertcalc.fields import known
@@ -35,6 +36,7 @@ class Effect(NamedTuple):
     memory: int
 
 
+@checked
 def effect(field: str, subject: Subject, batch_size: int, sequence_length: int) -> Effect:
     """The effect of the smallest valid change of a field: of several, the first that makes a difference.
 

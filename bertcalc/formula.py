@@ -13,6 +13,7 @@ from typing import Any, NamedTuple, TypeVar, cast
 
 import sympy
 
+from bertcalc.arguments import checked
 from bertcalc.config import Config, sizes_of, unchecked
 from bertcalc.digits import latex_number
 from bertcalc.family import Model
@@ -155,21 +156,33 @@ def _in_letters(kind: type[Config], sizes: tuple[tuple[str, str], ...], **shapin
 
 
 # Large enough: classes x positions x ties x cross attention x activations (hidden_act is checked before).
+@checked
 @once(1024)
 def symbolic_model(subject: Subject) -> Model:
     """The module tree with symbols as sizes."""
     return subject.model()
 
 
-@once(4096)
+@checked
 def formula(subject: Subject, *, path: str = "") -> Formula:
     """The number of parameters of the module at ``path`` as a formula: "" is the model, encoder.layer.* one layer.
 
-    Paths have no body prefix ("bert."). Raises KeyError if there is no module at ``path``.
+    Paths have no body prefix ("bert."). Raises UnknownNameError if there is no module at ``path``.
     """
+    if _NUMBER.search(path):  # whether there is such a layer, only the numbers say
+        submodule(subject.model(), path)
+    return _formula(subject, path=path)
+
+
+_NUMBER = re.compile("[0-9]")
+
+
+@once(4096)
+def _formula(subject: Subject, *, path: str) -> Formula:
     return write(_expression(submodule(symbolic_model(subject), path)))
 
 
+@checked
 @once(1024)
 def component_formulas(subject: Subject) -> tuple[tuple[Component, Formula], ...]:
     """The formula of each component, in running order; their sum is the number of parameters."""
@@ -178,6 +191,7 @@ def component_formulas(subject: Subject) -> tuple[tuple[Component, Formula], ...
     return tuple((component, write(counts[component])) for component in COMPONENTS if component in counts)
 
 
+@checked
 @once(1024)
 def component_terms(subject: Subject) -> tuple[tuple[Component, tuple[Bracket, ...]], ...]:
     """The terms of each component's formula: every tensor of the folded tree is in one of them.
@@ -210,6 +224,7 @@ def component_terms(subject: Subject) -> tuple[tuple[Component, tuple[Bracket, .
     return tuple(found)
 
 
+@checked
 def filled(text: str, config: Config) -> str:
     """The text of a term or bracket with numbers instead of letters.
 
@@ -221,6 +236,7 @@ def filled(text: str, config: Config) -> str:
     return re.sub("[A-Z]", lambda letter: f"{getattr(config, FIELDS[letter[0]]):,}", dotted)
 
 
+@checked
 @once(1024)
 def count_formulas(subject: Subject) -> dict[str, Formula]:
     """The number of modules of each kind in the inventory, and of those named ``dense``, as formulas."""
@@ -229,6 +245,7 @@ def count_formulas(subject: Subject) -> dict[str, Formula]:
     return {part.name: write(sympy.sympify(part.modules)) for part in parts}
 
 
+@checked
 @once(1024)
 def tensor_formulas(subject: Subject, *, copies: bool = True) -> tuple[str, ...]:
     """The shape of each tensor of the folded tree in letters, such as ``I · H``.
@@ -241,12 +258,14 @@ def tensor_formulas(subject: Subject, *, copies: bool = True) -> tuple[str, ...]
     )
 
 
+@checked
 @once(4096)
 def piece_formulas(subject: Subject, *, path: str = "") -> tuple[str, ...]:
     """The formula of each bar of ``breakdown`` as plain text: ``L·(4 H² + 4 H)``."""
     return tuple(plain(piece.parameters) for piece in breakdown(symbolic_model(subject), path))
 
 
+@checked
 @once(1024)
 def symbolic_steps(subject: Subject, *, cross: bool = False) -> tuple[SymbolicStep, ...]:
     """The steps of the forward pass in letters: inputs, outputs and parameters.

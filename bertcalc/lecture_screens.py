@@ -16,11 +16,11 @@
 import re
 import tomllib
 from collections.abc import Collection, Iterator, Mapping
-from difflib import get_close_matches
 from string import Formatter
 from typing import Any, NamedTuple
 
 from bertcalc.problem import wrong
+from bertcalc.suggestions import nearest
 from bertcalc.text import N_, shorten
 
 
@@ -131,15 +131,15 @@ class _TomlTable:
         """Check that the table has no other keys."""
         for unknown in self._content.keys() - set(known):
             message = N_("{where}: there is no key {key}: did you mean {nearest}?")
-            nearest = _nearest(unknown, known)
-            raise wrong(message, where=self.where, key=shorten(unknown), nearest=nearest)
+            near = nearest(unknown, known, similarity=0.0)
+            raise wrong(message, where=self.where, key=shorten(unknown), nearest=near)
 
     def check(self, key: str, value: str, options: Collection[str]) -> None:
         """Check that a text is one of the options."""
         if value not in options:
             message = N_("{where}: {key} {value} is not possible: did you mean {nearest}?")
-            nearest = _nearest(value, options)
-            raise wrong(message, where=self.where, key=key, value=shorten(value), nearest=nearest)
+            near = nearest(value, options, similarity=0.0)
+            raise wrong(message, where=self.where, key=key, value=shorten(value), nearest=near)
 
     def text(self, key: str, default: str | None = None) -> str:
         value = self._value(key, default)
@@ -158,8 +158,9 @@ class _TomlTable:
         for placeholder in found:
             if placeholder not in placeholders:
                 message = N_("{where}: {key} has the unknown placeholder {placeholder}: did you mean {nearest}?")
-                shown, nearest = f"{{{shorten(placeholder)}}}", _nearest(placeholder, placeholders)
-                raise wrong(message, where=self.where, key=key, placeholder=shown, nearest=nearest)
+                shown = f"{{{shorten(placeholder)}}}"
+                near = nearest(placeholder, placeholders, similarity=0.0)
+                raise wrong(message, where=self.where, key=key, placeholder=shown, nearest=near)
         return value
 
     def texts(self, key: str) -> tuple[str, ...]:
@@ -187,8 +188,3 @@ def _placeholders(text: str) -> Iterator[str]:
     for _text, name, form, conversion in Formatter().parse(text):
         if name is not None:
             yield name + (f"!{conversion}" if conversion else "") + (f":{form}" if form else "")
-
-
-def _nearest(text: str, options: Collection[str]) -> str:
-    """The option most similar to a text."""
-    return get_close_matches(text[:100], options, n=1, cutoff=0.0)[0]

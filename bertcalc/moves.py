@@ -16,6 +16,7 @@ from dataclasses import replace
 from itertools import islice
 from typing import Any, NamedTuple
 
+from bertcalc.arguments import checked
 from bertcalc.config import DIMENSIONS, Config, ConfigError, Problem, check_field, divisors, nearest_divisors
 from bertcalc.fields import is_int
 from bertcalc.text import N_
@@ -42,6 +43,7 @@ _MOST = 256  # stops of a slider: a mouse cannot hit more
 _MULTIPLES = 8  # of H, where intermediate_size is one
 
 
+@checked
 def stops(config: Config, field: str, locks: Locks = LOCKS, also: int | None = None) -> list[int]:
     """The stops of a slider, ascending, including the present value, and ``also`` if it is possible.
 

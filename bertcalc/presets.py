@@ -6,15 +6,10 @@ from typing import NamedTuple
 
 from bertcalc.families import PRESETS as PRESETS
 from bertcalc.families import build
+from bertcalc.families import preset_named as preset_named
 from bertcalc.family import Model
 
 DEFAULT_PRESET = next(iter(PRESETS))
-
-
-def without_owner(name: str) -> str:
-    """A model's name on the Hub without its owner, spelled like its preset: ModernBERT-base for x/modernbert-base."""
-    plain = name.rpartition("/")[2]
-    return next((preset for preset in PRESETS if preset.lower() == plain.lower()), plain)
 
 
 class PublishedCount(NamedTuple):

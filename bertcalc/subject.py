@@ -2,11 +2,13 @@
 
 from typing import NamedTuple
 
+from bertcalc.arguments import record
 from bertcalc.config import Config, ConfigError
 from bertcalc.families import CLASSES, build, class_of
 from bertcalc.family import Class, Model
 
 
+@record
 class Subject(NamedTuple):
     """A model: the arguments of ``build``."""
 

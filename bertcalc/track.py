@@ -20,7 +20,7 @@ from bertcalc.config import POSITION_EMBEDDING_TYPES, Config, ConfigError, Probl
 from bertcalc.families import CLASSES, SHARED, counterpart, family_of
 from bertcalc.fields import OWN_LETTERS
 from bertcalc.moves import LOCKS, SLIDERS, Locks, moved
-from bertcalc.presets import DEFAULT_PRESET, PRESETS, without_owner
+from bertcalc.presets import DEFAULT_PRESET, PRESETS, preset_named
 from bertcalc.subject import Subject
 from bertcalc.typed import whole
 
@@ -106,8 +106,7 @@ def read(link: Mapping[str, str], meant: str = DEFAULT_PRESET) -> tuple[ChosenMo
     start = meant
     if said in CLASSES and CLASSES[said] is not family_of(PRESETS[meant].config):
         start = next(iter(CLASSES[said].presets))
-    preset = without_owner(link.get("preset", start))
-    model = ChosenModel().reset(preset if preset in PRESETS else start)
+    model = ChosenModel().reset(preset_named(link.get("preset", start)) or start)
     values = {name: value for name, value in _read(link, model.values()) if name != "preset"}
     if said in CLASSES and CLASSES[said] is not family_of(model.config):
         values["architecture"] = counterpart(said, family_of(model.config))

@@ -28,6 +28,7 @@ from fractions import Fraction
 from math import ceil, floor
 from typing import Literal, NamedTuple
 
+from bertcalc.arguments import checked
 from bertcalc.arithmetic import evaluate
 from bertcalc.problem import InputError, wrong
 from bertcalc.text import N_, shorten
@@ -109,6 +110,7 @@ _MARKS = str.maketrans("", "", ", _'")
 _TOO_LARGE = N_('"{text}" is too large: the limit is 1e30.')
 
 
+@checked
 def typed(text: str, unit: Unit | None = None) -> Typed:
     """Read an amount in ``unit``, or in any unit if that is None. A text without a unit is in ``unit``.
 
@@ -136,6 +138,7 @@ def _not_whole(text: str, unit: Unit | None) -> InputError:
     return wrong(message, text=shorten(text), examples=_EXAMPLES[unit])
 
 
+@checked
 def whole(text: str) -> int | str:
     """The integer in a text, possibly negative; the text itself if it is not an integer."""
     plain = text.strip()
@@ -197,6 +200,7 @@ _SIGNS = re.compile(r"[-+*/^×·÷()²³]")
 _WITH_UNIT = re.compile(r"(.*[0-9)²³])\s*([^\W\d_]+)\s*")
 
 
+@checked
 def amount(text: str, unit: Unit | None = None, names: Mapping[str, int] | None = None) -> Typed:
     """Read an amount, or a calculation, which a unit may follow: 85M, 2^20, 4H^2 + 9H, 4 * 25 kB.
 

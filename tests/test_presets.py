@@ -7,7 +7,7 @@ import pytest
 
 from bertcalc import BertConfig, build
 from bertcalc.families import CLASSES, FAMILIES
-from bertcalc.presets import DEFAULT_PRESET, PRESETS, PUBLISHED, PublishedCount, without_owner
+from bertcalc.presets import DEFAULT_PRESET, PRESETS, PUBLISHED, PublishedCount, preset_named
 from bertcalc.tree.totals import totals_by_component
 from tests.oracle import Case, facts
 
@@ -91,6 +91,10 @@ def test_the_models_that_are_not_of_110_or_340_million(name: str, total: int) ->
 
 
 def test_a_preset_is_found_however_its_name_is_written() -> None:
-    assert without_owner("answerdotai/ModernBERT-base") == without_owner("modernbert-BASE") == "ModernBERT-base"
-    assert without_owner("nobody/nothing") == "nothing"
+    assert preset_named("answerdotai/ModernBERT-base") == preset_named("modernbert-BASE") == "ModernBERT-base"
+    assert preset_named("https://huggingface.co/google-bert/bert-base-cased") == "bert-base-cased"
+    assert preset_named("BAAI/bge-large-zh") == "bert-large-chinese"
+    assert preset_named("google/bert_uncased_L-2_H-128_A-2") == "bert_uncased_L-2_H-128_A-2"
+    assert preset_named("nobody/bert-base-cased") is None  # which may have other sizes
+    assert preset_named("") is None
     assert len({name.lower() for name in PRESETS}) == len(PRESETS)

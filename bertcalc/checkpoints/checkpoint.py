@@ -19,6 +19,7 @@ from math import prod
 from typing import Any, Literal, NamedTuple, get_args
 
 from bertcalc.activations import ACTIVATIONS
+from bertcalc.arguments import checked
 from bertcalc.checkpoints.safetensors import StoredTensor
 from bertcalc.config import Config, ConfigError, problems, unchecked
 from bertcalc.families import FAMILIES, build, family_of
@@ -113,6 +114,7 @@ class Matching(NamedTuple):
         return self.complete and not self.groups.keys() & {"head", "other"}
 
 
+@checked
 def compare(tensors: Collection[StoredTensor], subject: Subject) -> Matching:
     """Compare a checkpoint with a model: put every tensor of either into a group."""
     model = subject.model()
@@ -140,6 +142,7 @@ def compare(tensors: Collection[StoredTensor], subject: Subject) -> Matching:
     return Matching(subject, found, most_first, model.num_parameters(), wrapper)
 
 
+@checked
 def wrapper_of(tensors: Iterable[StoredTensor]) -> str:
     """The prefix that another program has put in front of the body's names: "model.", "0.auto_model.", "module."."""
     found = ""
@@ -179,6 +182,7 @@ def _group(
     return "head" if name in heads else "other"
 
 
+@checked
 def plain_name(name: str, family: Family) -> str:
     """The current name of a tensor in the body: without the body's prefix, LayerNorm's gamma and beta renamed."""
     bare = _bare(name, family)
@@ -233,6 +237,7 @@ def _tied(model: Model) -> dict[str, Shape]:
     }
 
 
+@checked
 def best_class(tensors: Iterable[StoredTensor], config: Config) -> Subject:
     """The class whose heads have the names and shapes most like the checkpoint's; the first of several.
 
@@ -289,6 +294,7 @@ def _names_of(kind: type[Config]) -> frozenset[str]:
 _LAYER_NUMBER = re.compile(r"\.[0-9]+(?=\.)")
 
 
+@checked
 def subject_of_shapes(tensors: Sequence[StoredTensor]) -> tuple[Subject, tuple[str, ...]]:
     """The model that the shapes of a checkpoint determine, and the fields that are guessed, as no shape shows them.
 

@@ -15,6 +15,7 @@ bertcalc.problem.InputError: The tensors end at byte 24 of the data, which has 2
 from math import prod
 from typing import Any, NamedTuple
 
+from bertcalc.arguments import checked
 from bertcalc.problem import wrong
 from bertcalc.strict_json import read_json
 from bertcalc.text import N_, shorten
@@ -65,6 +66,7 @@ class Header(NamedTuple):
     data_bytes: int  # of all tensors
 
 
+@checked
 def header_length(start: bytes, size: int) -> int:
     """The length of the header in bytes, from the first eight bytes of a file of ``size`` bytes. Raises InputError."""
     if len(start) < LENGTH_BYTES or size < LENGTH_BYTES:
@@ -86,6 +88,7 @@ def header_length(start: bytes, size: int) -> int:
     return length
 
 
+@checked
 def read(header: bytes, data_bytes: int, *, cut_off: bool = False) -> Header:
     """Parse and check the header of a file with ``data_bytes`` of data. Raises InputError.
 

@@ -3,6 +3,7 @@
 import re
 from collections.abc import Iterable
 
+from bertcalc.arguments import checked
 from bertcalc.checkpoints.safetensors import LARGEST_HEADER, StoredTensor
 from bertcalc.problem import InputError, wrong
 from bertcalc.strict_json import read_json
@@ -13,6 +14,7 @@ MOST_FILES = 50
 _SHARD = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]{0,200}\.safetensors")
 
 
+@checked
 def names_of(index: bytes) -> list[str]:
     """The distinct files that an index names. Raises InputError."""
     try:
@@ -34,6 +36,7 @@ def too_much() -> InputError:
     return wrong(message, most=LARGEST_HEADER)
 
 
+@checked
 def together(parts: Iterable[tuple[StoredTensor, ...]]) -> tuple[StoredTensor, ...]:
     """The tensors of all files. Raises InputError if one is in two of them."""
     found: dict[str, StoredTensor] = {}

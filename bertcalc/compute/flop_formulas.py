@@ -7,6 +7,7 @@ from typing import Any
 
 import sympy
 
+from bertcalc.arguments import checked
 from bertcalc.compute.chips import seconds
 from bertcalc.compute.conventions import PublishedRule, RuleSizes
 from bertcalc.compute.flops import PYTORCH, Convention, Part, at_masked, by_name, by_part, tokens, total
@@ -20,6 +21,7 @@ _LENGTH, _MASKED = (ALL_SYMBOLS[field] for field in ("sequence_length", "masked_
 Letters = tuple[Step, ...]
 
 
+@checked
 def letters(subject: Subject, convention: Convention = PYTORCH, *, cross: bool = False) -> Letters:
     """The steps of the forward pass with symbolic shapes; ``cross``: whether encoder_hidden_states are given.
 
@@ -29,6 +31,7 @@ def letters(subject: Subject, convention: Convention = PYTORCH, *, cross: bool =
     return tuple(at_masked(steps, _MASKED) if convention.logits == "masked" else steps)
 
 
+@checked
 @lru_cache(maxsize=1024)
 def part_formulas(steps: Letters, convention: Convention) -> dict[Part, tuple[Formula, ...]]:
     """The terms of each part's forward cost; all together sum to the model's cost."""
@@ -38,17 +41,20 @@ def part_formulas(steps: Letters, convention: Convention) -> dict[Part, tuple[Fo
     }
 
 
+@checked
 @lru_cache(maxsize=1024)
 def plain_formulas(steps: Letters, convention: Convention) -> dict[Part, str]:
     return {part: plain(cost) for part, cost in by_part(steps, convention).items()}
 
 
+@checked
 @lru_cache(maxsize=1024)
 def name_formulas(steps: Letters, convention: Convention) -> dict[str, Formula]:
     """The forward cost of one copy of each step and module by name; "" is the whole model."""
     return {row.name: write(_layers_first(row.cost)) for row in by_name(steps, convention)}
 
 
+@checked
 @lru_cache(maxsize=1024)
 def crossover(steps: Letters, convention: Convention, parts: tuple[Part, ...]) -> Formula | None:
     """The sequence length at which scores and context cost as much as ``parts`` together.
@@ -70,6 +76,7 @@ def time_formula(flops: Fraction, peak: int, utilisation: Fraction, devices: int
     return sympy.latex(expression), sympy.latex(expression, symbol_names=names, mul_symbol="dot")
 
 
+@checked
 def value(formula: Formula, config: Config, **sizes: int) -> Fraction:
     """The value of a formula for a configuration and the sizes of its inputs."""
     numbers = {**config.shared(), **sizes}
@@ -98,6 +105,7 @@ def _polynomial(terms: list[tuple[tuple[int, ...], Any]]) -> _Polynomial:
     )
 
 
+@checked
 @lru_cache(maxsize=1024)
 def rule_formulas(steps: Letters, rule: PublishedRule) -> tuple[tuple[Formula, ...], tuple[Formula, ...]]:
     """The terms of a published rule, and the terms that PyTorch counts in addition to it."""

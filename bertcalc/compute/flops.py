@@ -5,6 +5,7 @@ from fractions import Fraction
 from math import prod
 from typing import Literal, NamedTuple
 
+from bertcalc.arguments import checked, record
 from bertcalc.family import LANGUAGE_MODEL, Model
 from bertcalc.forward.gradients import NOTHING_FROZEN, gradients
 from bertcalc.forward.steps import Operation, Step, Value
@@ -60,6 +61,7 @@ _ALL = MATMUL._replace(elements={operation: cost.flops for operation, cost in EL
 _MACS = Counting({"linear": 1, "convolution": 1, "matmul": 1})  # only a product has multiply-adds
 
 
+@record
 class Convention(NamedTuple):
     """A counting convention; the defaults are those of PyTorch's FlopCounterMode."""
 
@@ -98,6 +100,7 @@ class CostRow(NamedTuple):
     cost: int
 
 
+@checked
 def forward_flops(
     model: Model,
     batch_size: int,
@@ -114,6 +117,7 @@ def forward_flops(
     return total(steps)
 
 
+@checked
 def training_flops(
     model: Model,
     batch_size: int,
@@ -146,6 +150,7 @@ def training_flops(
     return sum(times(step) * cost(step) for step in steps)
 
 
+@checked
 def total(steps: Iterable[Step], convention: Convention = PYTORCH, phase: Phase = "forward") -> int:
     """The cost of all steps and all their copies, in FLOPs or MACs."""
     if phase == "forward":
@@ -160,12 +165,14 @@ def cost(step: Step, convention: Convention = PYTORCH) -> int:
     return step.runs * convention.counting.of(step)
 
 
+@checked
 def by_part(steps: Iterable[Step], convention: Convention = PYTORCH) -> dict[Part, int]:
     """The forward cost of each part, in the order of the model, without parts that cost nothing; sums to ``total``."""
     costs = summed((part_of(step), cost(step, convention)) for step in steps)
     return {part: costs[part] for part in PARTS if costs.get(part, 0) != 0}
 
 
+@checked
 def by_name(steps: Iterable[Step], convention: Convention = PYTORCH) -> list[CostRow]:
     """The forward cost of every module and step that costs anything, modules first; the first row is the model."""
     rows: dict[str, CostRow] = {}
@@ -191,6 +198,7 @@ def part_of(step: Step) -> Part:
     return "LayerNorm, dropout, sums"
 
 
+@checked
 def masked_positions(sequence_length: int) -> int:
     """The number of masked positions in a sequence: 15 %, rounded as in google-research/bert's data preparation.
 
@@ -199,20 +207,24 @@ def masked_positions(sequence_length: int) -> int:
     return max(1, round(Fraction(15 * sequence_length, 100)))
 
 
+@checked
 def tokens(steps: Sequence[Step]) -> int:
     """The number of tokens in the batch."""
     return prod(steps[0].gives.shape)
 
 
+@checked
 def has_masked_head(steps: Iterable[Step]) -> bool:
     return any(step.place.block == LANGUAGE_MODEL for step in steps)
 
 
+@checked
 def as_stated(steps: Iterable[Step], convention: Convention, sequence_length: int) -> list[Step]:
     """The steps as a convention counts them: the masked-LM head only at masked positions, if it says so."""
     return at_masked(steps, masked_positions(sequence_length)) if convention.logits == "masked" else list(steps)
 
 
+@checked
 def at_masked(steps: Iterable[Step], positions: int) -> list[Step]:
     """The same steps, with the masked-LM head run at only ``positions`` of each sequence."""
 

@@ -18,6 +18,7 @@ from functools import lru_cache
 from itertools import groupby
 from typing import NamedTuple
 
+from bertcalc.arguments import checked
 from bertcalc.config import Config, sizes_of, unchecked
 from bertcalc.diagnosis.explain import (
     MOST_BITS,
@@ -170,6 +171,7 @@ class Diagnosis(NamedTuple):
         return bool(self.matches or self.own or self.elsewhere or self.claims)
 
 
+@checked
 def diagnose(model: Known, number: Typed) -> Diagnosis:
     """Look a number up among the known counts, then among the counts with miscounts.
 

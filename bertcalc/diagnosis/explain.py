@@ -14,6 +14,7 @@ from math import gcd
 from threading import Lock
 from typing import NamedTuple
 
+from bertcalc.arguments import checked
 from bertcalc.config import Config
 from bertcalc.diagnosis.miscounts import HABITS, MISCOUNTS, Miscount, MiscountSizes, counted, total
 from bertcalc.family import Model
@@ -69,8 +70,12 @@ class Evidence(NamedTuple):
         return max(1, self.numbers // max(1, self.explained))
 
 
+@checked
 def explain(model: Model, config: Config, wrong: int) -> list[Explanation]:
-    """The shortest explanations of a total, the likeliest first; for the right total, the empty one."""
+    """The shortest explanations of a total, the likeliest first; for the right total, the empty one.
+
+    Raises ArgumentError if ``config`` is not the configuration of the model.
+    """
     return explain_tensors(counted(model), MiscountSizes.of(config), wrong)
 
 

@@ -11,6 +11,7 @@ from collections.abc import Iterator, Sequence
 from fractions import Fraction
 from typing import NamedTuple
 
+from bertcalc.arguments import checked
 from bertcalc.arithmetic import evaluate
 from bertcalc.config import Config, Problem, letters
 from bertcalc.diagnosis.explain import MOST_MISCOUNTS, Explanation, causes, ways
@@ -77,6 +78,7 @@ class TermsReport(NamedTuple):
     right: int
 
 
+@checked
 def read(text: str, config: Config) -> list[TypedLine]:
     """Read the lines of a hand count, such as ``attention = 12 * 4 * H * H``; letters are the configuration's.
 
@@ -96,6 +98,7 @@ def problem(text: str) -> Problem | None:
     return Problem("terms", None, message, {"lines": f"{MOST_LINES}", "characters": f"{LONGEST:,}"})
 
 
+@checked
 def check(model: Model, config: Config, lines: Sequence[TypedLine]) -> TermsReport:
     """Find the part that each line counts and its mistakes, and the parts that no line counts."""
     tensors, sizes = counted(model), MiscountSizes.of(config)

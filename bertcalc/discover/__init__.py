@@ -18,6 +18,7 @@ from typing import Any
 
 import sympy
 
+from bertcalc.arguments import checked
 from bertcalc.discover import build, derived, held_fields, products, refusals
 from bertcalc.discover.build import Ended, Refused
 from bertcalc.discover.find import Findings
@@ -35,6 +36,7 @@ __all__ = ["Checked", "Computed", "Discovered", "Tensors", "discover", "with_flo
 SECONDS = 60.0
 
 
+@checked
 def discover(
     model: str | Mapping[str, Any],
     cls: str | None = None,
@@ -74,6 +76,7 @@ def discover(
     return with_flops(found, seconds=seconds, progress=progress) if flops else found
 
 
+@checked
 def with_flops(
     found: Discovered, *, seconds: float = SECONDS, progress: Progress = lambda _doing, _done, _of: None
 ) -> Discovered:

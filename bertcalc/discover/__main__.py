@@ -16,7 +16,6 @@ import signal
 import sys
 from collections.abc import Collection, Sequence
 from datetime import date
-from difflib import get_close_matches
 from pathlib import Path
 from statistics import median
 from time import thread_time
@@ -30,6 +29,7 @@ from bertcalc.discover.result import NOT_ASKED, Discovered, of_json
 from bertcalc.discover.shipped import by_class
 from bertcalc.discover.types import BASE, LANGUAGE, SEQ2SEQ, installed, listed
 from bertcalc.problem import InputError, wrong
+from bertcalc.suggestions import nearest
 from bertcalc.text import shorten
 
 _SECONDS = 60
@@ -133,8 +133,8 @@ def chosen(types: Collection[str], groups: Collection[str] = (), *, classes: boo
 
 
 def _unknown(message: str, name: str, known: Collection[str]) -> NoReturn:
-    nearest = get_close_matches(name[:100], known, n=1)
-    more = f": did you mean {nearest[0]}?" if nearest else "."
+    near = nearest(name, known)
+    more = f": did you mean {near}?" if near else "."
     raise wrong(message + "{more}", name=shorten(name) or '""', more=more)
 
 

@@ -14,7 +14,6 @@ the fields that a config.json gives, if any, stand there as ``config-`` with the
 import json
 from base64 import urlsafe_b64decode, urlsafe_b64encode
 from collections.abc import Callable, Iterator, Mapping
-from difflib import get_close_matches
 from functools import partial
 from typing import Any, NamedTuple
 
@@ -33,8 +32,9 @@ from bertcalc.explore.models import WrittenModel, Wrong, read_item, read_with
 from bertcalc.explore.quantities import QUANTITIES, Case
 from bertcalc.memory.optimizers import ITEM_BYTES, PRECISIONS
 from bertcalc.memory.plan import Plan
-from bertcalc.presets import PRESETS
+from bertcalc.presets import preset_named
 from bertcalc.problem import InputError, wrong
+from bertcalc.suggestions import nearest
 from bertcalc.text import N_, shorten
 from bertcalc.tree.nn import Component
 from bertcalc.tree.totals import COMPONENTS
@@ -211,7 +211,7 @@ def read(text: str, present: type[Config] | None = None) -> tuple[list[WrittenMo
 
 def _read_item(text: str, present: type[Config] | None) -> WrittenModel | WrittenFound:
     base = text.partition("~")[0]
-    if base in PRESETS or base.rpartition(".")[0] not in types():
+    if preset_named(base) or base.rpartition(".")[0] not in types():
         return read_item(text, present)
     return _read_found(text)
 
@@ -221,9 +221,9 @@ def _read_found(text: str) -> WrittenFound:
     base, *rest = text.split("~")
     model_type, _dot, cls = base.rpartition(".")
     if cls not in types()[model_type]:
-        nearest = get_close_matches(cls[:100], types()[model_type], n=1, cutoff=0.0)[0]
+        near = nearest(cls, types()[model_type], similarity=0.0)
         message = N_("there is no architecture {name}: did you mean {nearest}?")
-        raise wrong(message, "architecture", cls, name=shorten(cls), nearest=nearest)
+        raise wrong(message, "architecture", cls, name=shorten(cls), nearest=near)
     given = next((one.removeprefix(_CONFIG) for one in rest if one.startswith(_CONFIG)), "")
     try:
         said = urlsafe_b64decode(given + "=" * (-len(given) % 4)).decode()

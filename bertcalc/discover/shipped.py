@@ -6,6 +6,7 @@ from functools import cache
 from importlib.resources import files
 from typing import Any
 
+from bertcalc.arguments import checked
 from bertcalc.discover.result import Discovered, of_json
 
 FILE = "found.json"
@@ -16,6 +17,7 @@ def _data() -> Mapping[tuple[str, str], dict[str, Any]]:
     return by_class(files("bertcalc.discover").joinpath(FILE).read_text(encoding="utf-8"))
 
 
+@checked
 def by_class(text: str) -> dict[tuple[str, str], dict[str, Any]]:
     """The entries of a file such as found.json, by model type and class."""
     return {(each["model_type"], each["cls"]): each for each in json.loads(text)}
@@ -26,6 +28,7 @@ def shipped_classes() -> tuple[tuple[str, str], ...]:
     return tuple(_data())
 
 
+@checked
 @cache
 def shipped(model_type: str, cls: str) -> Discovered | None:
     """The discovery of a class at its default configuration, or None if there is no entry."""
@@ -33,6 +36,7 @@ def shipped(model_type: str, cls: str) -> Discovered | None:
     return None if found is None else of_json(found)
 
 
+@checked
 def with_count(low: int, high: int) -> list[tuple[str, str]]:
     """The model types and classes whose number of parameters lies between these, at their default configurations."""
     return [key for key, found in _data().items() if low <= found["parameters"] <= high]

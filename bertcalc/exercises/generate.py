@@ -11,6 +11,7 @@ from dataclasses import replace
 from functools import lru_cache
 from random import Random
 
+from bertcalc.arguments import checked
 from bertcalc.compute.flops import PYTORCH, Convention, by_name, part_of
 from bertcalc.diagnosis.miscounts import MISCOUNTS, counted, total
 from bertcalc.effects import effect
@@ -34,6 +35,7 @@ LARGEST_SEED = 999_999
 BERT = next(iter(FAMILIES))  # for links that name no family
 
 
+@checked
 def sheet(seed: int, level: Level, family: str = BERT) -> tuple[Exercise, ...]:
     """One exercise of each kind about models of a family; each is drawn independently of the others."""
     return tuple(exercise(seed, level, kind, family) for kind in KINDS)

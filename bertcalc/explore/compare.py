@@ -23,6 +23,7 @@ from itertools import pairwise
 from pathlib import Path
 from typing import Any, NamedTuple
 
+from bertcalc.arguments import checked
 from bertcalc.config import ConfigError
 from bertcalc.explore.models import FIELDS, subject_of, values_of
 from bertcalc.explore.quantities import Case, Quantity, parameters, weights
@@ -150,6 +151,7 @@ class Explanation(NamedTuple):
         return Fraction(self.difference, self.before) if self.before else None
 
 
+@checked
 def explain(here: Case, there: Case, quantity: Quantity) -> Explanation:
     """Explain the difference between two models with the same batch and plan."""
     way = list(path(here.subject, there.subject))
@@ -185,6 +187,7 @@ def attributed(before: int, counts: Iterable[tuple[Changes, int]]) -> Explanatio
     return Explanation(before, total, parts)
 
 
+@checked
 def path(here: Subject, there: Subject) -> Iterator[tuple[tuple[FieldChange, ...], Subject]]:
     """The steps from one model to another: the changes of each, and the model after it, which can be built.
 
@@ -232,12 +235,14 @@ def _changed(now: dict[str, Any], target: dict[str, Any], changes: Sequence[Fiel
     return after
 
 
+@checked
 def differing(subjects: Sequence[Subject]) -> list[str]:
     """The fields in which some of the models differ."""
     values = list(map(values_of, subjects))
     return [field for field in FIELDS if any(one.get(field) != values[0].get(field) for one in values)]
 
 
+@checked
 def shapes(subject: Subject) -> dict[str, Shape]:
     """The shapes of a few matrices, by their names without the body's prefix."""
     model = subject.model()

@@ -19,6 +19,7 @@ from functools import partial
 from math import lcm, prod
 from typing import Any, NamedTuple, TypeVar
 
+from bertcalc.arguments import checked, record
 from bertcalc.config import DIMENSIONS, Problem, check_whole_number
 from bertcalc.explore.quantities import PEAKS, QUANTITIES, Case
 from bertcalc.text import N_
@@ -35,6 +36,7 @@ _Item = TypeVar("_Item")
 BERT_BASE_SHAPE = 64  # hidden units for each layer: 768 / 12
 
 
+@record
 class Budget(NamedTuple):
     """An amount of a quantity, in the quantity's unit."""
 
@@ -51,6 +53,7 @@ class Budget(NamedTuple):
         return self.is_limit and value > self.amount, abs(value - self.amount)
 
 
+@record
 class Constraints(NamedTuple):
     """The constraints on candidates.
 
@@ -140,6 +143,7 @@ class _Row(NamedTuple):
     at: Callable[[int], int]
 
 
+@checked
 def search(case: Case, budget: Budget, constraints: Constraints, count: int = 8) -> Result:
     """The ``count`` candidates nearest to a budget, with the architecture, the batch and the plan of a case.
 

@@ -13,16 +13,17 @@ characters that browsers and Streamlit leave unescaped in an address.
 
 import re
 from collections.abc import Callable, Mapping, Sequence
-from difflib import get_close_matches
 from functools import partial
 from typing import Any, NamedTuple, TypeVar
 
+from bertcalc.arguments import checked, unknown
 from bertcalc.config import ABSENT, Config, ConfigError, Problem, absent, check_field
-from bertcalc.families import CLASSES, SHARED, class_of, family_of
+from bertcalc.families import CLASSES, NO_PRESET, SHARED, class_of, family_of, preset_named
 from bertcalc.fields import OWN_FIELDS
 from bertcalc.presets import DEFAULT_PRESET, PRESETS
 from bertcalc.problem import InputError, wrong
 from bertcalc.subject import Subject
+from bertcalc.suggestions import nearest
 from bertcalc.text import N_, shorten
 from bertcalc.typed import whole
 
@@ -77,6 +78,7 @@ def write(items: Sequence[object]) -> str:
     return " ".join(map(str, items))
 
 
+@checked
 def read(text: str, present: type[Config] | None = None) -> tuple[list[WrittenModel], list[Wrong]]:
     """The models of a comparison without duplicates, and the problems in the rest of its text.
 
@@ -107,6 +109,7 @@ def read_with(text: str, read_one: Callable[[str], Item]) -> tuple[list[Item], l
     return items, refused
 
 
+@checked
 def item_of(subject: Subject, base: str | None = None) -> WrittenModel:
     """A model written as changes of the preset ``base``; by default of the preset with the fewest differences."""
     values = values_of(subject)
@@ -126,6 +129,7 @@ def item_of(subject: Subject, base: str | None = None) -> WrittenModel:
     return WrittenModel(nearest, changes(nearest))
 
 
+@checked
 def values_of(subject: Subject) -> dict[str, Any]:
     """The model's value of each of FIELDS, without the fields of other families."""
     pooler = subject.cls.pooler and subject.add_pooling_layer
@@ -137,12 +141,17 @@ def values_of(subject: Subject) -> dict[str, Any]:
     }
 
 
+@checked
 def subject_of_preset(name: str) -> Subject:
-    """A preset in its family's base class, which has no head."""
-    config = PRESETS[name].config
+    """A preset in its family's base class, which has no head. Raises UnknownNameError if there is no such preset."""
+    preset = preset_named(name)
+    if preset is None:
+        raise unknown(NO_PRESET, name, PRESETS)
+    config = PRESETS[preset].config
     return Subject(config, family_of(config).base.name)
 
 
+@checked
 def subject_of(values: Mapping[str, Any]) -> Subject:
     """The model with these values. Raises ConfigError if it cannot be built."""
     architecture, pooler = values["architecture"], values["add_pooling_layer"]
@@ -155,9 +164,11 @@ def subject_of(values: Mapping[str, Any]) -> Subject:
     return Subject(family.config(**config), architecture, pooler or not cls.pooler_is_optional)
 
 
+@checked
 def read_item(text: str, present: type[Config] | None = None) -> WrittenModel:
     """One model. Raises InputError."""
     base, *assignments = text.split("~")
+    base = preset_named(base) or base
     if base != PRESENT and base not in PRESETS:
         message = N_("there is no preset {name}: did you mean {nearest}?")
         raise InputError(_unknown("models", base, message, [PRESENT, *PRESETS]))
@@ -201,9 +212,8 @@ def _check(kind: type[Config], field: str, value: Any) -> Problem | None:
 
 
 def _unknown(field: str, name: str, message: str, known: Sequence[str] | Mapping[str, object]) -> Problem:
-    starting = [one for one in known if name and one.startswith(name)]  # bert-base means bert-base-*, not roberta-base
-    nearest = (starting or get_close_matches(name[:100], known, n=1, cutoff=0.0))[0]
-    return Problem.of(message, field, name, name=shorten(name), nearest=nearest)
+    near = nearest(name.rpartition("/")[2], known, similarity=0.0)
+    return Problem.of(message, field, name, name=shorten(name), nearest=near)
 
 
 def _written(value: object) -> str:

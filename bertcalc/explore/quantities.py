@@ -12,6 +12,7 @@ from collections.abc import Callable, Mapping
 from functools import lru_cache, partial
 from typing import Any, Literal, NamedTuple
 
+from bertcalc.arguments import checked, record
 from bertcalc.compute.flops import forward_flops, training_flops
 from bertcalc.config import unchecked
 from bertcalc.memory.footprint import kept
@@ -27,6 +28,7 @@ from bertcalc.tree.totals import totals_by_component
 Unit = Literal["parameters", "FLOPs", "bytes"]
 
 
+@record
 class Case(NamedTuple):
     """A model, its batch, and how it is trained (AdamW, on all parameters unless the plan freezes some).
 
@@ -60,10 +62,12 @@ class Quantity(NamedTuple):
             return None
 
 
+@checked
 def parameters(case: Case) -> int:
     return case.subject.model().num_parameters()
 
 
+@checked
 def component_parameters(component: Component, case: Case) -> int:
     """The parameters of a component; 0 if the architecture lacks it."""
     try:
@@ -73,6 +77,7 @@ def component_parameters(component: Component, case: Case) -> int:
     return totals.get(component, 0)
 
 
+@checked
 @lru_cache(maxsize=256)
 def components(subject: Subject) -> Mapping[Component, int]:
     """The parameters of each component of a model; cached, because components are asked for one after another."""
@@ -85,16 +90,19 @@ def flops(count: Callable[..., int], case: Case) -> int:
     return count(case.subject.model(), case.batch_size, case.sequence_length, encoder_sequence_length=seen)
 
 
+@checked
 def training(case: Case) -> int:
     """FLOPs of a training step, without those that frozen tensors save, with those of what is computed again."""
     return flops(partial(training_flops, freezing=case.plan.freezing, recompute=case.plan.recompute), case)
 
 
+@checked
 def weights(case: Case) -> int:
     """Bytes of the weights in the dtype that the model computes in."""
     return ITEM_BYTES[PRECISIONS[case.plan.precision].dtype] * parameters(case)
 
 
+@checked
 def activations(case: Case) -> int:
     """Bytes that autograd keeps for the backward pass."""
     return total_bytes(kept(case.subject, case.plan, case.batch_size, case.sequence_length))
@@ -106,6 +114,7 @@ PEAKS: Mapping[str, Callable[[Plan], Plan | Inference]] = {
 }
 
 
+@checked
 def peak(name: str, case: Case) -> int:
     """The peak bytes of a step."""
     from bertcalc.memory.peak_formulas import peak_bytes  # imports SymPy, which is slow

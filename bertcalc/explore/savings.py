@@ -13,6 +13,7 @@
 from functools import partial
 from typing import NamedTuple
 
+from bertcalc.arguments import checked
 from bertcalc.explore.quantities import Case, peak, training
 from bertcalc.forward.gradients import NOTHING_FROZEN
 
@@ -34,11 +35,13 @@ class Saving(NamedTuple):
         return self.whole_flops - self.flops
 
 
+@checked
 def of_freezing(case: Case) -> Saving:
     """A step with the plan's frozen tensors, against one with nothing frozen."""
     return _saving(case, case._replace(plan=case.plan._replace(freezing=NOTHING_FROZEN)), 1)
 
 
+@checked
 def of_adding_up(case: Case, batches: int) -> Saving:
     """Gradient accumulation over ``batches`` batches, against one batch as large as all of them together."""
     one_after_the_other = case._replace(plan=case.plan._replace(accumulate=batches > 1))

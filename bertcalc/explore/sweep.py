@@ -16,6 +16,7 @@ from itertools import product
 from math import ceil, lcm, sqrt
 from typing import Any, NamedTuple, TypeVar
 
+from bertcalc.arguments import checked, record
 from bertcalc.config import DIMENSIONS, Config, MixedError, divisors
 from bertcalc.explore.quantities import QUANTITIES, Case
 from bertcalc.fields import OWN_DIMENSIONS
@@ -32,11 +33,13 @@ _Thing = TypeVar("_Thing")
 Array = Callable[[Sequence[int]], Any]  # makes an int64 column; the caller passes NumPy's, as this package has none
 
 
+@checked
 def sweepable(config: Config) -> list[str]:
     """The sizes of a model that can be swept: those that its family has, and those of the batch."""
     return [field for field in SWEPT if field in BATCH or config.has(field)]
 
 
+@record
 class Ties(NamedTuple):
     """The sizes that follow the hidden size, as in the published models; otherwise they stay."""
 
@@ -44,6 +47,7 @@ class Ties(NamedTuple):
     intermediate: bool = True  # intermediate_size, so that its ratio to hidden_size stays
 
 
+@record
 class Sweep(NamedTuple):
     """A model, the one or two dimensions along which it is changed, and what follows them."""
 
@@ -233,6 +237,7 @@ class PublishedModels(NamedTuple):
     presets: tuple[str, ...]
 
 
+@checked
 def published(dimensions: Sequence[str]) -> list[PublishedModels]:
     """The presets by their places on a map of two dimensions; none if one of these is a size of the batch."""
     places: dict[tuple[int, int], list[str]] = {}
@@ -243,12 +248,14 @@ def published(dimensions: Sequence[str]) -> list[PublishedModels]:
     return [PublishedModels(place, tuple(names)) for place, names in places.items()]
 
 
+@checked
 def around(values: Sequence[int], present: int) -> tuple[int | None, int | None]:
     """The values before and after ``present``, which need not be one of them; None at the ends."""
     before, after = bisect_left(values, present), bisect_right(values, present)
     return values[before - 1] if before else None, values[after] if after < len(values) else None
 
 
+@checked
 def levels(low: int, high: int) -> list[int]:
     """Round numbers between two: 1, 2, 5, 10, ...; if too many 1, 3, 10, ... or powers of 10; if too few even steps."""
     digits = range(len(str(high)))
@@ -315,6 +322,7 @@ def crossing(places: Sequence[int], figures: Sequence[int | None], level: int) -
 _CURVED = 3
 
 
+@checked
 def round_up(number: Fraction) -> int:
     """The smallest of 1, 2, 5, 10, 20, 50, ... that is not below a number."""
     power: int = 10 ** (len(str(ceil(number))) - 1)

@@ -1,5 +1,6 @@
 """A Python program that rebuilds a model with transformers and checks our count."""
 
+from bertcalc.arguments import checked
 from bertcalc.subject import Subject
 from bertcalc.transformers4.version import version_of
 
@@ -26,6 +27,7 @@ assert len(tensors) == {tensors:_}
 '''
 
 
+@checked
 def snippet(subject: Subject) -> str:
     """The source of the program, which fails if the real model has another number of parameters or tensors.
 

@@ -1,16 +1,22 @@
 """The registered families, and ``build``. A new family is one file here, and its name in ``_NAMES`` below."""
 
+import copyreg
 from collections.abc import Collection, Iterable, Iterator
 from importlib import import_module
+from typing import Any
 
+from bertcalc.arguments import ArgumentError, checked, unknown
 from bertcalc.config import Config
 from bertcalc.families.complete import in_every_way, lacks, missing
 from bertcalc.family import Class, Family, Model, Preset
+from bertcalc.problem import Problem
+from bertcalc.text import N_
 
 FAMILIES: dict[str, Family] = {}
 CLASSES: dict[str, Family] = {}  # by the name of each class
 PRESETS: dict[str, Preset] = {}  # of all families
 SHARED: dict[str, str] = {}  # a family's own name of a field: its shared name
+_PRESET_NAMED: dict[str, str] = {}  # by every name of it, in lower case
 _OF_CONFIG: dict[type[Config], Family] = {}
 _DECLARED: dict[str, Class] = {}
 _OUTPUTS: dict[str, tuple[str, ...]] = {}
@@ -28,6 +34,10 @@ def register(family: Family) -> None:
     _raise(sentence for model, steps in ran for sentence in lacks(model, steps))
     FAMILIES[family.name] = _OF_CONFIG[family.config] = family
     PRESETS.update(family.presets)
+    for name, preset in family.presets.items():
+        _PRESET_NAMED[name.casefold()] = name
+        for known in _hub_names(name, preset):
+            _PRESET_NAMED.setdefault(known.casefold(), name)
     SHARED.update({own: shared for shared, own in family.config.attribute_map.items()})
     for cls in family.classes:
         CLASSES[cls.name] = family
@@ -58,8 +68,36 @@ def family_of(config: Config) -> Family:
 
 
 def class_of(architecture: str) -> Class:
-    """The class with this name. Raises KeyError if there is none."""
+    """The class with this name. Raises UnknownNameError, which is a KeyError as well, if there is none."""
+    if architecture not in _DECLARED:
+        raise unknown(NO_CLASS, architecture, _DECLARED)
     return _DECLARED[architecture]
+
+
+NO_CLASS = (
+    N_("architecture {name} is unknown: did you mean {nearest}?"),
+    N_("architecture {name} is unknown: it must be one of {options}."),
+)
+
+
+@checked
+def preset_named(name: str) -> str | None:
+    """Return the preset that is meant by its own name or by a name on the Hub, in any case; None if there is none.
+
+    >>> preset_named("BERT-base-uncased"), preset_named("FacebookAI/roberta-base"), preset_named("nobody/roberta-base")
+    ('bert-base-uncased', 'roberta-base', None)
+    """
+    plain = name.strip().removeprefix("https://huggingface.co/").rstrip("/").casefold()
+    return _PRESET_NAMED.get(plain)
+
+
+def _hub_names(name: str, preset: Preset) -> Iterator[str]:
+    """The names of a preset's repository on the Hub; most presets have that of their source."""
+    _before, hub, repository = preset.source.url.partition("https://huggingface.co/")
+    if not hub:
+        repository = f"{'google' if name.startswith('bert_uncased_') else 'google-bert'}/{name}"
+    yield repository
+    yield repository.rpartition("/")[2]
 
 
 def counterpart(architecture: str, family: Family) -> str:
@@ -72,24 +110,62 @@ def output_names(architecture: str) -> tuple[str, ...]:
     return _OUTPUTS[architecture]
 
 
-def build(config: Config, architecture: str | None = None, *, add_pooling_layer: bool = True) -> Model:
+@checked
+def build(config: Config | str, architecture: str | None = None, *, add_pooling_layer: bool = True) -> Model:
     """The module tree of a Hugging Face class, for instance ``build(BertConfig(), "BertForMaskedLM")``.
 
-    Without ``architecture``, the class of the body (BertModel). ``add_pooling_layer`` is an option of that class only;
-    passing False to any other raises TypeError, as transformers does. Raises ValueError if the configuration's family
-    has no class of this name.
+    ``config`` can also be the name of a preset: "bert-base-uncased", or "FacebookAI/roberta-base". Without
+    ``architecture``, the class is that of the body (BertModel). ``add_pooling_layer`` is an option of that class only;
+    passing False to any other raises ArgumentError, which is a TypeError, as transformers does. Raises InputError if
+    there is no such preset, or if the configuration's family has no class of this name.
     """
+    if isinstance(config, str):
+        preset = preset_named(config)
+        if preset is None:
+            raise unknown(NO_PRESET, config, PRESETS)
+        config = PRESETS[preset].config
     family = family_of(config)
-    if architecture is not None and CLASSES.get(architecture) is not family:
-        names = ", ".join(cls.name for cls in family.classes)
-        raise ValueError(f"architecture {architecture!r} is unknown: it must be one of {names}")
+    names = [cls.name for cls in family.classes]
+    if architecture is not None and architecture not in names:
+        raise unknown(_NOT_OF_FAMILY, architecture, names, config=type(config).__name__)
     cls = _DECLARED[architecture] if architecture is not None else family.base
     if cls.pooler_is_optional:
         return Model(family, cls, config, add_pooling_layer).declare()
     if not add_pooling_layer:
-        only = f": only {family.base.name} has" if family.base.pooler else ""
-        raise TypeError(f"{cls.name} has no option add_pooling_layer{only}")
+        message = N_("{architecture} has no option add_pooling_layer: only {base} has.")
+        if not family.base.pooler:
+            message = N_("{architecture} has no option add_pooling_layer.")
+        shown = {"architecture": cls.name, "base": family.base.name}
+        raise ArgumentError(Problem("add_pooling_layer", add_pooling_layer, message, shown))
     return Model(family, cls, config, cls.pooler).declare()
+
+
+NO_PRESET = (
+    N_("There is no preset {name}: did you mean {nearest}?"),
+    N_("There is no preset {name}: it must be one of {options}."),
+)
+_NOT_OF_FAMILY = (
+    N_("architecture {name} is unknown: did you mean {nearest}? For {config} it must be one of {options}."),
+    N_("architecture {name} is unknown: for {config} it must be one of {options}."),
+)
+
+
+def _family_named(name: str) -> Family:
+    return FAMILIES[name]
+
+
+def _by_name(thing: Any) -> Any:
+    """How pickle and copy write a family or a class: by its name, unless it is not registered."""
+    name = thing.name
+    if thing is FAMILIES.get(name):
+        return _family_named, (name,)
+    if thing is _DECLARED.get(name):
+        return class_of, (name,)
+    return object.__reduce_ex__(thing, 4)
+
+
+copyreg.pickle(Family, _by_name)
+copyreg.pickle(Class, _by_name)
 
 
 _NAMES = (

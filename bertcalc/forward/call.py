@@ -3,6 +3,7 @@
 from math import prod
 from typing import Literal, NamedTuple
 
+from bertcalc.arguments import checked, record
 from bertcalc.forward.meanings import MEANINGS
 from bertcalc.forward.steps import BATCH
 from bertcalc.subject import Subject
@@ -13,6 +14,7 @@ Container = Literal["", "tuple", "DynamicCache", "EncoderDecoderCache"]
 BYTES: dict[DType, int] = {"int64": 8, "float32": 4, "bool": 0, "int": 0}  # per element; flags are not tensors
 
 
+@record
 class Call(NamedTuple):
     """The arguments of a forward pass, as far as they decide the outputs.
 
@@ -66,10 +68,12 @@ class Entry(NamedTuple):
         return BYTES[self.dtype] * self.num_elements()
 
 
+@checked
 def attends(subject: Subject, call: Call) -> bool:
     return call.encoder_sequence_length is not None and subject.reads_encoder
 
 
+@checked
 def caches(subject: Subject, call: Call) -> bool:
     """Whether the body fills past_key_values, even if the class does not return them."""
     config, cls = subject.config, subject.cls

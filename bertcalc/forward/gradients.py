@@ -4,6 +4,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from itertools import pairwise
 from typing import NamedTuple
 
+from bertcalc.arguments import checked
 from bertcalc.forward.stack import Layers, in_layers, stack
 from bertcalc.forward.steps import Step
 from bertcalc.forward.walk import numbered
@@ -21,6 +22,7 @@ class Gradients(NamedTuple):
     flowing: set[str]
 
 
+@checked
 def gradients(steps: Sequence[Step], freezing: Freezing, *, first: bool = False) -> Gradients:
     """The gradients of the steps of a forward pass; ``first`` also splits off the first layer that is not frozen.
 

@@ -9,6 +9,7 @@ from dataclasses import replace
 from math import prod
 from typing import Any
 
+from bertcalc.arguments import checked
 from bertcalc.config import Config, Problem, check_whole_number
 from bertcalc.families import family_of, output_names
 from bertcalc.family import Class, Model
@@ -31,12 +32,14 @@ from bertcalc.tree.nn import Shape
 IGNORED = -100  # the label that PyTorch's cross entropy ignores
 
 
+@checked
 def run(subject: Subject, call: Call) -> list[Step]:
     """The steps of the call; encoder_hidden_states count only if the class takes them and the layers use them."""
     seen = call.encoder_sequence_length if attends(subject, call) else None
     return subject.model().run(Sizes(call.batch_size, call.sequence_length, seen, call.num_choices))
 
 
+@checked
 def taking_all(subject: Subject) -> Subject:
     """The model with every input in use, from whose steps ``inputs`` reads the shapes."""
     if not subject.config.has("add_cross_attention"):
@@ -44,6 +47,7 @@ def taking_all(subject: Subject) -> Subject:
     return subject._replace(config=replace(subject.config, is_decoder=True, add_cross_attention=True))
 
 
+@checked
 def inputs(subject: Subject, call: Call, steps: Sequence[Step]) -> list[Entry]:
     """Every parameter of the class's forward method, in order; ``steps`` are those of ``taking_all(subject)``."""
     config, cls, found = subject.config, subject.cls, _by_key(steps)
@@ -92,6 +96,7 @@ def _used(subject: Subject) -> set[str]:
     return used
 
 
+@checked
 def needs_mask(subject: Subject) -> bool:
     """Whether forward fails without an attention_mask: ModernBERT's mean over the tokens of each choice."""
     config = subject.config
@@ -120,6 +125,7 @@ def _input_shapes(cls: Class, ids: Shape, found: Mapping[str, Step]) -> dict[str
     }
 
 
+@checked
 def outputs(subject: Subject, call: Call, steps: Sequence[Step]) -> list[Entry]:
     """The outputs of the forward method, in order; ``steps`` are those of ``run``, or the same with symbols."""
     cls, version = subject.cls, version_of(subject.config)
@@ -163,11 +169,13 @@ def outputs(subject: Subject, call: Call, steps: Sequence[Step]) -> list[Entry]:
 _OF_BODY = ("past_key_values", "cross_attentions")  # further outputs of a decoder's body
 
 
+@checked
 def num_tensors(entries: Iterable[Entry]) -> int:
     """The number of tensors in all outputs; last_hidden_state is the last of hidden_states and counts once."""
     return sum(tensors.copies for entry in _distinct(entries) for tensors in entry.tensors)
 
 
+@checked
 def total_bytes(entries: Iterable[Entry]) -> int:
     """The bytes of all outputs; last_hidden_state is the last of hidden_states and counts once."""
     return sum(entry.num_bytes() for entry in _distinct(entries))
@@ -230,6 +238,7 @@ def in_pairs(config: Config) -> Problem | None:
     return Problem.of(message, "hidden_size", hidden_size, {"hidden_size": near}, **shown)
 
 
+@checked
 def problems(subject: Subject, call: Call) -> Iterator[Problem]:
     """The reasons why the forward method would fail; ``batch_problems`` checks the batch."""
     config, cls = subject.config, subject.cls
@@ -277,11 +286,13 @@ def problems(subject: Subject, call: Call) -> Iterator[Problem]:
             yield Problem.of(message, "label", call.label, {"label": nearest}, **shown)
 
 
+@checked
 def scores_of_answers(model: Model) -> int:
     """The number of answer scores per token."""
     return next(step.takes[0].shape[-1] for step in model.run(Sizes()) if step.output == "start_logits")
 
 
+@checked
 def remarks(subject: Subject, call: Call) -> Iterator[Problem]:
     """Notes on inputs that are valid, but do not do what one may expect."""
     config, cls = subject.config, subject.cls
@@ -325,6 +336,7 @@ def _label_remarks(subject: Subject, call: Call) -> Iterator[Problem]:
         yield Problem.of(N_("Each token predicts the next: with a single token, the loss is nan."), "label")
 
 
+@checked
 def possible(subject: Subject, call: Call) -> Call:
     """The nearest call that runs; problems with the configuration are left alone."""
     for problem in problems(subject, call):

@@ -4,6 +4,7 @@ from collections.abc import Sequence
 from itertools import groupby
 from typing import NamedTuple
 
+from bertcalc.arguments import checked
 from bertcalc.forward.trace import Step
 from bertcalc.tree.nn import split_layer
 
@@ -53,6 +54,7 @@ class Stack(NamedTuple):
         raise IndexError(f"layer {layer} is not one of 0 to {self.length - 1}")
 
 
+@checked
 def stack(steps: Sequence[Step]) -> Stack:
     """Group the steps of a forward pass."""
     found = Stack([], [], [])

@@ -16,6 +16,7 @@ from types import TracebackType
 from typing import Any, Literal, NamedTuple
 
 from bertcalc.activations import ACTIVATIONS
+from bertcalc.arguments import record
 from bertcalc.tree.nn import (
     NO_TENSORS,
     NOT_TIED,
@@ -160,6 +161,7 @@ def any_is_one(*sides: int) -> bool:
     return any(isinstance(side, int) and side == 1 for side in sides)
 
 
+@record
 class Sizes(NamedTuple):
     """The sizes of a batch.
 

@@ -4,6 +4,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from itertools import accumulate, groupby
 from typing import NamedTuple, TypeGuard
 
+from bertcalc.arguments import checked
 from bertcalc.forward.stack import Layers, Stack, in_layers, stack
 from bertcalc.forward.steps import Step, Value
 from bertcalc.tree.nn import Attention, Conv1D, Linear, Module, ModuleList, Shape, Tensor, split_layer
@@ -117,6 +118,7 @@ class InLayer(NamedTuple):
     total: int
 
 
+@checked
 def walk(steps: list[Step], layer: int = 0) -> list[Stop]:
     """The stops of a forward pass in order, ``layer`` in full; the last stop's ``so_far`` is the model's total.
 
@@ -138,6 +140,7 @@ def walk(steps: list[Step], layer: int = 0) -> list[Stop]:
     return [stop._replace(so_far=so_far) for stop, so_far in zip(stops, sums, strict=True)]
 
 
+@checked
 def in_layer(stops: Sequence[Stop], at: int) -> InLayer | None:
     """The progress in the opened layer at stop number ``at``; None if that is outside of the layer."""
     if not stops[at].in_layer:
@@ -146,6 +149,7 @@ def in_layer(stops: Sequence[Stop], at: int) -> InLayer | None:
     return InLayer(sum(learned[: at + 1]), sum(learned))
 
 
+@checked
 def keras_rows(stops: list[Stop]) -> list[KerasRow]:
     """The stops grouped into rows, one for each Keras layer."""
     rows = []

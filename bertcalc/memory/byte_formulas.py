@@ -7,6 +7,7 @@ from typing import Any, NamedTuple
 
 import sympy
 
+from bertcalc.arguments import checked
 from bertcalc.config import unchecked
 from bertcalc.formula import CALL_SYMBOLS, SYMBOLS, Formula, exact, in_letters, plain, write
 from bertcalc.memory.footprint import kept, korthikanti
@@ -34,6 +35,7 @@ class KeptFormulas(NamedTuple):
     total: str
 
 
+@checked
 def kept_formulas(subject: Subject, plan: Plan, batch_size: int, sequence_length: int) -> KeptFormulas:
     """The formulas of ``footprint.kept``, in its order; the sizes matter only where a 1 changes what is kept."""
     layers = plan.freezing.layers
@@ -42,12 +44,14 @@ def kept_formulas(subject: Subject, plan: Plan, batch_size: int, sequence_length
     return _kept_formulas(*_symbolic(subject, batch_size, sequence_length), plan._replace(optimizer="sgd"))
 
 
+@checked
 def korthikanti_formulas(subject: Subject, plan: Plan, batch_size: int, sequence_length: int) -> list[Formula]:
     """The formula of each term of ``footprint.korthikanti``."""
     plan = plan._replace(optimizer="sgd", freezing=Freezing())
     return _korthikanti_formulas(*_symbolic(subject, batch_size, sequence_length), plan)
 
 
+@checked
 def state_expression(precision: Precision, optimizer: Optimizer) -> Any:
     """The bytes of an optimizer's states in the symbols of _SIZES."""
     return OPTIMIZERS[optimizer](_SIZES, PRECISIONS[precision].state)

@@ -2,6 +2,7 @@
 
 from typing import NamedTuple
 
+from bertcalc.arguments import checked
 from bertcalc.config import Problem
 from bertcalc.digits import brief, fixed
 from bertcalc.text import N_
@@ -52,6 +53,7 @@ class Device(NamedTuple):
         return self.usable * 100 // (100 + GAPS)
 
 
+@checked
 def kept_free(device: Device, gibibytes: float) -> Device | Problem:
     """Return the device with that many GiB kept free, or the problem if it does not have them."""
     if 0 <= gibibytes < device.num_bytes / _GIB:

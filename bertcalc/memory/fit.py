@@ -4,6 +4,8 @@ from collections.abc import Sequence
 from math import inf, isqrt
 from typing import Literal, NamedTuple
 
+from bertcalc.arguments import checked
+
 Limit = Literal["memory", "positions", "nothing"]
 
 
@@ -58,6 +60,7 @@ class Most(NamedTuple):
         return "nothing" if self.memory is None else "memory"
 
 
+@checked
 def most(growths: Sequence[Polynomial], usable: int, positions: int | None = None) -> Most:
     """Return the most for which every polynomial stays within ``usable`` bytes."""
 

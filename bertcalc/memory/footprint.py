@@ -3,6 +3,7 @@
 from itertools import pairwise
 from typing import Literal
 
+from bertcalc.arguments import checked
 from bertcalc.config import unchecked
 from bertcalc.families import FAMILIES
 from bertcalc.forward.outputs import Call, outputs, run
@@ -23,11 +24,13 @@ WRITE_UP = 75_641_856
 Checkpoint = Literal["weights", "every name", "with states"]
 
 
+@checked
 def weight_bytes(parameters: int, bits: int) -> int:
     """The bytes of that many parameters, rounded up."""
     return -(-parameters * bits // 8)
 
 
+@checked
 def checkpoint_bytes(subject: Subject) -> dict[Checkpoint, int]:
     """The bytes of a float32 checkpoint without its header, by kind; "every name" is left out if no weights are tied.
 
@@ -40,12 +43,14 @@ def checkpoint_bytes(subject: Subject) -> dict[Checkpoint, int]:
     return {file: count for file, count in found.items() if file != "every name" or twice != once}
 
 
+@checked
 def kept(subject: Subject, plan: Plan, batch_size: int, sequence_length: int) -> list[Saved]:
     """The tensors that autograd keeps under a plan."""
     sizes = Sizes(batch_size, sequence_length, subject.seen(sequence_length))
     return saved_activations(subject.model(), sizes, plan)
 
 
+@checked
 def korthikanti(subject: Subject, plan: Plan, batch_size: int, sequence_length: int) -> list[tuple[str, int]]:
     """The bytes that one layer keeps by Korthikanti et al. 2022 (arXiv:2205.05198), and what we count beyond them.
 
@@ -101,6 +106,7 @@ def _one_layer(subject: Subject, plan: Plan, batch_size: int, sequence_length: i
     return two - one
 
 
+@checked
 def output_bytes(subject: Subject, dtype: Dtype, batch_size: int, sequence_length: int) -> int:
     """The bytes of the outputs of a forward pass without a cache."""
     call = Call(batch_size, sequence_length, subject.seen(sequence_length), num_choices=1, use_cache=False)

@@ -7,6 +7,7 @@ from collections.abc import Callable, Iterable
 from math import prod
 from typing import Literal, NamedTuple
 
+from bertcalc.arguments import checked
 from bertcalc.text import N_
 from bertcalc.tree.nn import Tensor
 
@@ -83,11 +84,13 @@ OPTIMIZERS: dict[Optimizer, Callable[[StateSizes, int], int]] = {
 }
 
 
+@checked
 def sizes(tensors: Iterable[Tensor]) -> StateSizes:
     """Sum the sizes over tensors with all their copies."""
     return StateSizes(*map(sum, zip(StateSizes(), *map(_sizes, tensors), strict=True)))
 
 
+@checked
 def parts(parameters: int, trained: StateSizes, precision: Precision, optimizer: Optimizer) -> dict[Part, int]:
     """The bytes of each part besides activations; frozen tensors only have weights."""
     rule = PRECISIONS[precision]

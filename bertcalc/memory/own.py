@@ -8,6 +8,7 @@ from collections.abc import Callable, Mapping
 from importlib import import_module
 from typing import TYPE_CHECKING, Any, NamedTuple
 
+from bertcalc.arguments import checked
 from bertcalc.family import Model, Task
 from bertcalc.forward.steps import Step
 from bertcalc.memory.tape import SimulatedTensor
@@ -37,6 +38,7 @@ class Own(NamedTuple):
     handed: tuple[str, ...] = ()
 
 
+@checked
 def own_of(model: Model) -> Own:
     """What the forward methods of this model do differently."""
     name = version_of(model.config).simulation or model.family.simulation

@@ -12,6 +12,7 @@ from collections.abc import Sequence
 from contextlib import suppress
 from typing import NamedTuple
 
+from bertcalc.arguments import checked
 from bertcalc.family import Model
 from bertcalc.forward.outputs import in_pairs, scores_of_answers, unpadded
 from bertcalc.forward.trace import Sizes
@@ -47,6 +48,7 @@ class Moment(NamedTuple):
     areas: dict[Area, int]
 
 
+@checked
 def training_peak_bytes(
     model: Model,
     batch_size: int,
@@ -69,6 +71,7 @@ def training_peak_bytes(
     return peak(changes_in(model, plan, sizes, padded=padded)).live
 
 
+@checked
 def inference_peak_bytes(
     model: Model,
     batch_size: int,
@@ -85,11 +88,13 @@ def inference_peak_bytes(
     return peak(changes_in(model, Inference(dtype, attention), sizes, padded=padded)).live
 
 
+@checked
 def peak(changes: Sequence[Change]) -> Moment:
     """The first moment at which most is alive."""
     return max(curve(changes), key=lambda moment: moment.live)
 
 
+@checked
 def curve(changes: Sequence[Change]) -> list[Moment]:
     """The memory that is alive after each change, from the first change of the forward pass on."""
     areas: dict[Area, int] = dict.fromkeys(AREAS, 0)
@@ -106,12 +111,14 @@ def curve(changes: Sequence[Change]) -> list[Moment]:
     return moments
 
 
+@checked
 def changes_of(subject: Subject, how: Plan | Inference, batch_size: int, sequence_length: int) -> list[Change]:
     """The allocations and releases of a step; a decoder's encoder_hidden_states are as long as its own sequence."""
     sizes = Sizes(batch_size, sequence_length, subject.seen(sequence_length))
     return changes_in(subject.model(), how, sizes)
 
 
+@checked
 def moments_of_step(subject: Subject, how: Plan | Inference, batch_size: int, sequence_length: int) -> list[Moment]:
     """The curve of a whole step, thinned to at most 300 moments: of each run of moments the largest one stays."""
     found = curve(changes_of(subject, how, batch_size, sequence_length))
@@ -119,6 +126,7 @@ def moments_of_step(subject: Subject, how: Plan | Inference, batch_size: int, se
     return [max(found[at : at + step], key=lambda moment: moment.live) for at in range(0, len(found), step)]
 
 
+@checked
 def run_of(model: Model, where: str) -> tuple[str, int | None]:
     """The name that a moment's step has in the model; in a layer that is run several times, also the run, from 1."""
     name = model.bare(where)
@@ -135,6 +143,7 @@ def run_of(model: Model, where: str) -> tuple[str, int | None]:
     return one, layer_number(name) + 1
 
 
+@checked
 def changes_in(model: Model, how: Plan | Inference, sizes: Sizes, *, padded: bool = False) -> list[Change]:
     """The allocations and releases, in order, of a forward pass of ``model.eval()`` under ``torch.no_grad()``.
 
@@ -230,6 +239,7 @@ def _check(model: Model, sizes: Sizes, *, training: bool, padded: bool) -> None:
         raise InputError(problem)
 
 
+@checked
 def unknown_peaks(model: Model) -> Problem | None:
     """The problem of a model whose memory is not simulated, or that cannot run; None if there is none."""
     name = model.cls.name
@@ -238,6 +248,7 @@ def unknown_peaks(model: Model) -> Problem | None:
     return Problem("architecture", name, UNKNOWN, {"architecture": name})
 
 
+@checked
 def two_labels(model: Model, *, training: bool) -> str:
     """The message if the model needs ``num_labels`` to be 2; empty for most models."""
     if model.cls.task == "question-answering":
@@ -245,6 +256,7 @@ def two_labels(model: Model, *, training: bool) -> str:
     return ORDER if training and "sentence_order_label" in model.cls.inputs else ""
 
 
+@checked
 def alive(changes: Sequence[Change]) -> list[Change]:
     """The changes that allocated the storages that are still alive after all of them, with their last area."""
     found: dict[int, Change] = {}

@@ -18,6 +18,7 @@ from typing import Any, NamedTuple, TypeGuard, TypeVar, cast
 
 import sympy
 
+from bertcalc.arguments import checked
 from bertcalc.config import unchecked
 from bertcalc.family import Model
 from bertcalc.fields import SIZES
@@ -121,6 +122,7 @@ class Peak(NamedTuple):
         return sum(self.areas.values())
 
 
+@checked
 def peak_bytes(subject: Subject, how: Plan | Inference, batch_size: int, sequence_length: int) -> int:
     """The peak bytes of a training step or a forward pass: a number, or a column."""
     sizes = _sizes(subject, batch_size, sequence_length)
@@ -158,6 +160,7 @@ def _peak_bytes(subject: Subject, how: Plan | Inference, like: Sequence[int], si
     return largest(accumulate(products.sum(moment.since) for moment in found)) + _in_8_bits(subject, how)
 
 
+@checked
 def peak(subject: Subject, how: Plan | Inference, batch_size: int, sequence_length: int) -> Peak:
     """The first moment at which most memory is alive, with formulas: N is all parameters, N_t the trained ones."""
     _check(subject)
@@ -179,6 +182,7 @@ def peak(subject: Subject, how: Plan | Inference, batch_size: int, sequence_leng
     return Peak(most.phase, where, areas, formulas, tuple(alive), expression)
 
 
+@checked
 def growths(
     subject: Subject, how: Plan | Inference, field: str, batch_size: int, sequence_length: int
 ) -> list[Polynomial]:
@@ -209,6 +213,7 @@ def growths(
     ]
 
 
+@checked
 def most_sequences(subject: Subject) -> int | None:
     """The largest batch that a class can take, whatever the memory: 1, or None for no limit, as for most classes."""
     return 1 if unpadded(subject.cls, subject.config, 2) else None
@@ -307,6 +312,7 @@ def _sizes(subject: Subject, batch_size: Any, sequence_length: Any) -> list[Any]
     return [*(getattr(subject.config, name, 1) for name in _NAMES[:-2]), batch_size, sequence_length]
 
 
+@checked
 def moments(
     subject: Subject, how: Plan | Inference, batch_size: int, sequence_length: int
 ) -> tuple[SymbolicMoment, ...]:

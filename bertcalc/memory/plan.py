@@ -2,6 +2,7 @@
 
 from typing import Literal, NamedTuple, get_args
 
+from bertcalc.arguments import record
 from bertcalc.memory.optimizers import Dtype, Optimizer, Precision
 from bertcalc.tree.freezing import Freezing
 
@@ -12,6 +13,7 @@ RECOMPUTE: tuple[Recompute, ...] = get_args(Recompute)
 ALONE = 4  # layers that the formulas of the peak keep apart: the first two and the last two
 
 
+@record
 class Plan(NamedTuple):
     """A training step.
 
@@ -29,6 +31,7 @@ class Plan(NamedTuple):
     accumulate: bool = False
 
 
+@record
 class Inference(NamedTuple):
     """A forward pass without gradients."""
 

@@ -5,6 +5,7 @@ from math import prod
 from typing import NamedTuple
 
 from bertcalc.activations import Kept
+from bertcalc.arguments import checked
 from bertcalc.family import Model
 from bertcalc.forward.gradients import NOTHING_FROZEN, gradients
 from bertcalc.forward.stack import stack
@@ -42,6 +43,7 @@ class Saved(NamedTuple):
         return self.copies * prod(self.shape) * self.item_bytes
 
 
+@checked
 def saved_activation_bytes(
     model: Model,
     batch_size: int,
@@ -62,10 +64,12 @@ def saved_activation_bytes(
     return total_bytes(saved_activations(model, Sizes(batch_size, sequence_length), plan))
 
 
+@checked
 def total_bytes(kept: Sequence[Saved]) -> int:
     return sum(saved.num_bytes() for saved in kept)
 
 
+@checked
 def saved_activations(model: Model, sizes: Sizes, plan: Plan) -> list[Saved]:
     """The tensors that autograd keeps, in the order in which they are saved; those of a layer once, with their copies.
 
@@ -81,6 +85,7 @@ def saved_activations(model: Model, sizes: Sizes, plan: Plan) -> list[Saved]:
     return saved_by(model.run(sizes._replace(cached=cached)), plan)
 
 
+@checked
 def check_recompute(model: Model, recompute: Recompute) -> None:
     """Raise InputError if a model does not support ``recompute``: some layers have no checkpoints in transformers."""
     possible = ("none", *model.family.recomputes)
@@ -152,6 +157,7 @@ def _outside(steps: Sequence[Step]) -> set[str]:
     return found
 
 
+@checked
 def by_module(kept: Sequence[Saved]) -> dict[str, int]:
     """The kept bytes of each direct child of a layer and of each other top-level module, all copies together."""
     sums: dict[str, int] = {}
@@ -170,12 +176,14 @@ def largest(figures: Iterable[int]) -> int:
     return most
 
 
+@checked
 def cache_bytes(steps: Iterable[Step]) -> int:
     """The bytes of a decoder's key/value cache in float32."""
     cached = (step for step in steps if step.place.role in ("key_heads", "value_heads"))
     return sum(4 * step.runs * prod(step.gives.shape) for step in cached)
 
 
+@checked
 def fuse_attention(steps: Sequence[Step]) -> list[Step]:
     """The steps with each attention core replaced by one fused kernel, which never makes the scores.
 
@@ -202,6 +210,7 @@ def fuse_attention(steps: Sequence[Step]) -> list[Step]:
     return fused
 
 
+@checked
 def can_fuse(steps: Iterable[Step]) -> bool:
     """Whether there is a fused kernel for the attention: it scales the scores and adds a mask, and nothing else."""
     more = {step.place.role for step in steps if step.core and step.operation in ("add", "divide", "fill")}

@@ -9,6 +9,7 @@
 from collections.abc import Iterator, Mapping
 from typing import NamedTuple
 
+from bertcalc.arguments import checked
 from bertcalc.family import Model
 from bertcalc.tree.nn import Module
 from bertcalc.tree.totals import top_level
@@ -27,6 +28,7 @@ class ModuleChange(NamedTuple):
     parameters: int
 
 
+@checked
 def differences(here: Model, there: Model) -> list[ModuleChange]:
     """Every difference between two models, in module order; the parameters sum to the difference of the totals."""
     old, new = ({name: (module, 1) for name, module in top_level(model).items()} for model in (here, there))

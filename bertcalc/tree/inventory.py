@@ -8,6 +8,7 @@
 from collections.abc import Iterable
 from typing import NamedTuple
 
+from bertcalc.arguments import checked
 from bertcalc.tree.nn import Module
 
 
@@ -20,6 +21,7 @@ class ModuleGroup(NamedTuple):
     paths: tuple[str, ...]
 
 
+@checked
 def inventory(model: Module) -> list[ModuleGroup]:
     """The modules without children or with own tensors, by kind; their parameters sum to the model's."""
     found = [at for at in model.modules() if at[1].parameters or not any(at[1].named_children(folded=True))]
@@ -27,6 +29,7 @@ def inventory(model: Module) -> list[ModuleGroup]:
     return [_part(kind, (at for at in found if at[1].kind == kind)) for kind in kinds]
 
 
+@checked
 def named(model: Module, name: str) -> ModuleGroup:
     """The modules with a name such as ``dense``, of any kind."""
     return _part(name, (at for at in model.modules() if at[0].rpartition(".")[2] == name))

@@ -1,5 +1,6 @@
 """Names for people of the parts of a model and the modules of its tensors, the same in every family."""
 
+from bertcalc.arguments import checked
 from bertcalc.text import N_
 from bertcalc.tree.nn import Component, Module, Norm, Place
 
@@ -89,6 +90,7 @@ def tensor_name(place: Place) -> str:
     return TENSOR_NAMES[meaning(place)]
 
 
+@checked
 def norm_kind(model: Module) -> str:
     """The normalization of a model, LayerNorm or RMSNorm; the names above say LayerNorm for both."""
     centers = (module.centers for _path, module, _copies in model.modules() if isinstance(module, Norm))

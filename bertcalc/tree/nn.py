@@ -8,9 +8,11 @@ import re
 from collections.abc import Iterable, Iterator, Mapping
 from math import prod
 from types import MappingProxyType
-from typing import Literal, NamedTuple
+from typing import Any, Literal, NamedTuple
 
 from bertcalc.activations import Kept
+from bertcalc.arguments import text, unknown
+from bertcalc.text import N_
 
 Shape = tuple[int, ...]
 NO_TENSORS: Mapping[str, Shape] = MappingProxyType({})
@@ -33,6 +35,10 @@ class Place(NamedTuple):
 
 
 NOWHERE = Place()
+_NO_MODULE = (
+    N_("There is no module {name} in {parent}: did you mean {nearest}?"),
+    N_("There is no module {name} in {parent}. Inside of it: {options}."),
+)
 AFTER_LAYERS = "after the layers"  # the block of the encoder's modules that run after all layers
 
 
@@ -85,6 +91,11 @@ class Module:
         self.kind = kind
         self.children = children
 
+    def __getstate__(self) -> dict[str, Any]:
+        """Return what copy and pickle take; they cannot take a mapping that is read-only."""
+        state = vars(self).items()
+        return {name: dict(value) if isinstance(value, MappingProxyType) else value for name, value in state}
+
     def num_parameters(self) -> int:
         """The number of parameters in this module and below; tied tensors count once, with their owner."""
         count = 0
@@ -132,10 +143,10 @@ class Module:
 
     def _owner(self, name: str) -> "Module | None":
         """The module in this tree that owns a tensor, if there is one."""
-        try:
-            return self.get_submodule(name.rpartition(".")[0])
-        except KeyError:
-            return None
+        module: Module | None = self
+        for part in name.split(".")[:-1]:
+            module = module and module._child(part)
+        return module
 
     def ties(self) -> dict[str, str]:
         """The name under which PyTorch lists each tied tensor (the first in module order), by its other name."""
@@ -173,14 +184,23 @@ class Module:
                 yield name, children[name], 1
 
     def get_submodule(self, path: str) -> "Module":
-        """The module at a dotted path, with layers as numbers or ``*``. Raises KeyError if there is none."""
-        module = self
-        for name in path.split(".") if path else ():
-            module = module._child(name)
+        """Return the module at a dotted path, with layers as numbers or ``*``.
+
+        Raises UnknownNameError, which is a KeyError as well, if there is none.
+        """
+        module, before = self, self.kind
+        for name in text("path", path).split(".") if path else ():
+            inside = module._child(name)
+            if inside is None:
+                raise unknown(_NO_MODULE, name, [*module._child_names()] or ["none"], parent=before)
+            module, before = inside, name if module is self else f"{before}.{name}"
         return module
 
-    def _child(self, name: str) -> "Module":
-        return self.children[name]
+    def _child(self, name: str) -> "Module | None":
+        return self.children.get(name)
+
+    def _child_names(self) -> Iterable[str]:
+        return self.children
 
     def extra_repr(self) -> str:
         """The arguments that ``print`` shows in the module's brackets."""
@@ -234,13 +254,20 @@ class ModuleList(Module):
                 for index in range(start, start + copies):
                     yield str(index), layer, 1
 
-    def _child(self, name: str) -> Module:
+    def _child(self, name: str) -> Module | None:
         if name in self.children:
             return self.children[name]
-        for group, (start, copies) in self.groups.items():
-            if name in map(str, range(start, start + copies)):
+        if not (name.isascii() and name.isdecimal() and name == str(int(name[:9]))):
+            return None
+        for group, (start, copies) in reversed(self.groups.items()):
+            # Where the number of layers is a symbol, every number is one of its layers.
+            if int(name) >= start and (not isinstance(copies, int) or int(name) < start + copies):
                 return self.children[group]
-        raise KeyError(name)
+        return None
+
+    def _child_names(self) -> Iterable[str]:
+        start, copies = next(reversed(self.groups.values()))
+        return *self.children, "0", str(start + copies - 1)
 
     def _label(self, name: str) -> str:
         start, copies = self.groups[name]

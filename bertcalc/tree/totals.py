@@ -8,6 +8,7 @@ from fractions import Fraction
 from math import prod
 from typing import Any, NamedTuple, TypeVar
 
+from bertcalc.arguments import checked
 from bertcalc.family import Model
 from bertcalc.text import N_
 from bertcalc.tree.nn import AFTER_LAYERS, Module, Place, Tensor, split_layer
@@ -68,12 +69,14 @@ def part_of(place: Place) -> str:
     return place.role
 
 
+@checked
 def totals_by_component(model: Module) -> dict[Component, int]:
     """The parameters of each component of the model, in running order."""
     sums = summed((tensor.place.component, tensor.num_parameters()) for tensor in model.tensors())
     return {component: sums[component] for component in COMPONENTS if component in sums}
 
 
+@checked
 def totals_by_part(model: Module) -> dict[tuple[Component, str], int]:
     """The parameters of each (component, part), all layers together."""
     sums = summed((place_of(tensor), tensor.num_parameters()) for tensor in model.tensors())
@@ -88,6 +91,7 @@ def summed(pairs: Iterable[tuple[Key, Any]]) -> dict[Key, Any]:
     return sums
 
 
+@checked
 def over_layers(model: Module) -> list[Tensor]:
     """The tensors of the folded tree; a differing first layer's are merged with those of the other layers."""
     found: dict[str, Tensor] = {}
@@ -98,11 +102,13 @@ def over_layers(model: Module) -> list[Tensor]:
     return list(found.values())
 
 
+@checked
 def shares(totals: Mapping[Key, int]) -> dict[Key, Fraction]:
     whole = sum(totals.values())
     return {key: Fraction(count, whole) for key, count in totals.items()}
 
 
+@checked
 def openable(model: Model) -> list[str]:
     """The paths that ``breakdown`` can open: "" for the model, components, single layers, modules of several tensors.
 
@@ -116,6 +122,7 @@ def openable(model: Model) -> list[str]:
     return list(found)
 
 
+@checked
 def breakdown(model: Model, path: str = "") -> list[Bar]:
     """The bars of the module at ``path``: of the whole model its parts, of anything else down to single tensors.
 
@@ -139,18 +146,21 @@ def breakdown(model: Model, path: str = "") -> list[Bar]:
     return bars
 
 
+@checked
 def submodule(model: Model, path: str) -> Module:
     """The module at a path without body prefix, in any class. Raises KeyError if there is none."""
     body = model.body()
     return (body if path.split(".")[0] in body.children else model).get_submodule(path)
 
 
+@checked
 def component_at(model: Model, path: str) -> Component:
     """The component of the module at a path without body prefix; "head" if there is none."""
     top = top_level(model).get(path.split(".")[0])
     return top.place.component if top else "head"
 
 
+@checked
 def top_level(model: Model) -> dict[str, Module]:
     """The top-level modules of the body, then those of the head, by name without body prefix."""
     body = model.body()

@@ -11,7 +11,6 @@ import math
 import re
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from contextlib import suppress
-from difflib import get_close_matches
 from functools import partial
 from types import MappingProxyType
 from typing import Any, Generic, ParamSpec, TypeVar
@@ -23,6 +22,7 @@ from streamlit.errors import StreamlitAPIException
 from bertcalc.config import Problem, check_whole_number
 from bertcalc.digits import MINUS
 from bertcalc.fields import FIELDS, OWN_FIELDS
+from bertcalc.suggestions import nearest
 from bertcalc.text import N_, literal, written
 from bertcalc.track import NAMES
 from pages.ui import address, model
@@ -35,7 +35,6 @@ Option = TypeVar("Option", bound=str)
 # Why a text in the link is wrong: an English sentence with the placeholders {name}, {text} and those of the dict.
 Reason = tuple[str, dict[str, str]]
 CONTROLS: dict[str, "Control[Any]"] = {}  # every control that a link can set, by its name there
-_LONGEST = 100  # characters of a text that are compared with the options
 
 
 class Control(Generic[Value]):
@@ -284,9 +283,8 @@ _NO_OPTION = N_("{name}={text} in the link is not possible: it must be one of th
 
 
 def _nearest(text: str, options: Collection[str]) -> str:
-    """The option that is probably meant: for bert-base one that starts with it, rather than roberta-base."""
-    starting = [option for option in options if text and option.startswith(text)]
-    return (*starting, *get_close_matches(text[:_LONGEST], options, n=1, cutoff=0.0), *options)[0]
+    """The option that is probably meant; a model may be written with its owner on the Hub."""
+    return nearest(text.rpartition("/")[2], options, similarity=0.0) or next(iter(options))
 
 
 def view(name: str, words: Mapping[str, str]) -> Select[str]:

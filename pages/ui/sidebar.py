@@ -10,7 +10,7 @@ from bertcalc.families import CLASSES, FAMILIES
 from bertcalc.family import Model as Tree
 from bertcalc.fields import EVERY_LETTER
 from bertcalc.moves import SLIDERS
-from bertcalc.presets import DEFAULT_PRESET, PRESETS, without_owner
+from bertcalc.presets import DEFAULT_PRESET, PRESETS, preset_named
 from bertcalc.subject import Subject
 from bertcalc.track import DECIMALS, NUMBERS, OPTIONS, SWITCHES, ChosenModel
 from pages.ui import model, panel
@@ -31,7 +31,7 @@ class _PresetSelect(Select[str]):
     """The preset, which a link can also name by its repository: microsoft/deberta-v3-base."""
 
     def wrong(self, text: str) -> Reason | None:
-        return super().wrong(without_owner(text))
+        return super().wrong(preset_named(text) or text)
 
 
 def _declare() -> None:

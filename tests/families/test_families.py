@@ -50,6 +50,7 @@ DATA = {
 SAID = {
     ("bertcalc/__main__.py", "BertForMaskedLM"),  # an example in the help, as in the next file
     ("bertcalc/discover/__main__.py", "BertModel"),
+    ("bertcalc/arguments.py", "BertConfig"),  # an example in messages
     ("bertcalc/fields.py", "layer_norm"),  # a value that a file may have
     *(("bertcalc/discover/parts.py", name) for name in ("predictions", "qa_outputs", "wte", "wpe")),  # of any model
     ("bertcalc/diagnosis/tools.py", "ffn"),  # quoted from another tool

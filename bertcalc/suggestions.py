@@ -1,0 +1,34 @@
+"""The name that somebody probably meant."""
+
+from collections.abc import Iterable
+from difflib import get_close_matches
+
+_LONGEST = 100  # characters of a name that are compared: the comparison takes time that grows with their square
+_SIMILAR = 0.6  # difflib's own default
+
+
+def nearest(name: str, options: Iterable[str], *, similarity: float = _SIMILAR, beginning: bool = True) -> str | None:
+    """Return the option that is most like a name, or None if none is like it; case, - and _ make no difference.
+
+    An option that begins with the name comes before those that only look alike (bert-base means bert-base-uncased, not
+    roberta-base), unless ``beginning`` is False. With a ``similarity`` of 0 there is always an answer, unless there are
+    no options.
+
+    >>> nearest("bertmodel", ["AlbertModel", "BertModel"]), nearest("T5Model", ["roberta-base"])
+    ('BertModel', None)
+    """
+    wanted = _plain(name[:_LONGEST])
+    plain: dict[str, str] = {}
+    for option in options:
+        plain.setdefault(_plain(option), option)
+    if wanted in plain:
+        return plain[wanted]
+    starts = [option for text, option in plain.items() if wanted and text.startswith(wanted)]
+    if beginning and starts:
+        return starts[0]
+    similar = get_close_matches(wanted, plain, n=1, cutoff=similarity)
+    return plain[similar[0]] if similar else None
+
+
+def _plain(name: str) -> str:
+    return name.casefold().replace("_", "-").replace(" ", "-")
