@@ -12,15 +12,19 @@ from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 from importlib import import_module
 
+import bertcalc.server  # noqa: F401  # ends the process with a sentence where no page can work
+
+# isort: split
 import streamlit as st
 from starlette.middleware import Middleware
+from streamlit.starlette import App  # the name that Streamlit 1.54 finds, too: others would start without this file
 
 from bertcalc.server.assets import Assets
 from bertcalc.server.connections import guard
 from bertcalc.server.gate import Gate
 from bertcalc.server.headers import SecurityHeaders
 from bertcalc.server.preview import Preview
-from bertcalc.server.sessions import end_callbacks, leave_quietly, share_lock
+from bertcalc.server.sessions import end_callbacks, leave_quietly, share_lock, store_class
 from pages.ui.i18n import translator
 from pages.ui.navigation import about
 
@@ -63,7 +67,7 @@ def warm_up() -> None:
 
 
 @asynccontextmanager
-async def lifespan(_app: st.App) -> AsyncIterator[None]:
+async def lifespan(_app: App) -> AsyncIterator[None]:
     """Prepare the first page in a thread, while the server already answers."""
     threading.Thread(target=warm_up, daemon=True).start()
     yield
@@ -73,7 +77,8 @@ guard()
 share_lock()
 end_callbacks()
 leave_quietly()
-app = st.App(
+store_class()
+app = App(
     "pages/main.py",
     on_script_error=say_sorry,
     middleware=[Middleware(SecurityHeaders), Middleware(Gate), Middleware(Preview, about), Middleware(Assets)],

@@ -104,6 +104,7 @@ class Config(metaclass=_WithSharedNames):
     turns_pairs: ClassVar[bool] = False  # whether positions are rotary: pairs of a head's numbers are rotated
     heads_of: ClassVar[int] = 1  # the size of a head must be a multiple of this
     chunks: ClassVar[bool] = False  # whether the feed-forward can process a sequence in chunks
+    layer_period: ClassVar[int] = 1  # local and global attention alternate: after so many layers they begin anew
     stores_masks: ClassVar[bool] = False  # whether files of older releases have the causal mask of each layer
     most: ClassVar[Mapping[str, Any]] = {}  # values that switch on every optional part that only this family has
     # The fields other than sizes that determine the structure of a model; what only ``print`` shows does not count.
@@ -253,6 +254,16 @@ class Config(metaclass=_WithSharedNames):
         """The sequence length from which local attention no longer sees all tokens; None without local attention."""
         return None
 
+    def masks_window(self, sequence_length: Any) -> bool:
+        """Whether layers with local attention need a mask for sequences of this length.
+
+        A symbol is shorter than any window but 0. Raises MixedError for a column of which some rows need one.
+        """
+        if not self.window:
+            return self.window == 0
+        is_symbol = not isinstance(sequence_length, int) and not hasattr(sequence_length, "all")
+        return not is_symbol and all_or_none(sequence_length >= self.window)
+
     @property
     def whole(self) -> int | None:
         """The sequence length at which layers use all of a table of distances, not a slice; None without such."""
@@ -319,7 +330,7 @@ def sizes_of(kind: type[Config]) -> dict[str, str]:
 def letters(config: Config) -> dict[str, int]:
     """The values of a configuration's sizes by letter, as people type them: H is 768."""
     fields_with = {**sizes_of(type(config)), **config.letters_of_sizes()}
-    return {EVERY_LETTER[field]: getattr(config, field) for field in fields_with}
+    return {EVERY_LETTER[field]: size for field in fields_with if (size := getattr(config, field)) is None or size > 0}
 
 
 def unchecked(config: Kind, **changes: Any) -> Kind:
@@ -395,7 +406,7 @@ def problems(kind: type[Config], values: Mapping[str, Any]) -> Iterator[Problem]
 
     ``values`` have the family's own names, which the messages show; the problems' ``field`` is the shared name.
     """
-    # Defaults need no check: register() has checked them.
+    # Defaults need no check: the tests have checked them (bertcalc/families/completeness.py).
     wrong = [
         name
         for name, default, is_right in _checks(kind)

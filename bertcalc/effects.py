@@ -3,7 +3,7 @@
 from collections.abc import Iterable, Iterator
 from contextlib import suppress
 from dataclasses import replace
-from functools import lru_cache
+from functools import cache, lru_cache
 from typing import Any, NamedTuple
 
 from bertcalc.activations import ACTIVATIONS
@@ -77,16 +77,26 @@ def _cost(subject: Subject, batch_size: int, sequence_length: int) -> tuple[tupl
 def _watched(config: Config) -> tuple[Config, set[str]]:
     """A copy of a configuration that records which of its fields are read, and the set of these."""
     read: set[str] = set()
-
-    class Watched(type(config)):  # type: ignore[misc]  # a subclass, so that family_of finds the family
-        def __getattribute__(self, name: str) -> Any:
-            read.add(name)
-            return super().__getattribute__(name)
-
-    twin: Config = object.__new__(Watched)
-    twin.__dict__.update(vars(config))
+    twin: Config = object.__new__(_watching(type(config)))
+    twin.__dict__.update(vars(config), **{_READ: read})
     read.clear()
     return twin, read
+
+
+_READ = "fields that are read"
+
+
+@cache  # a class for each copy would stay in the caches of what is known of a class
+def _watching(kind: type[Config]) -> type[Config]:
+    """A subclass, so that family_of finds the family, whose objects record what is read of them."""
+
+    class Watching(kind):  # type: ignore[misc, valid-type]
+        def __getattribute__(self, name: str) -> Any:
+            if name != "__dict__":
+                self.__dict__[_READ].add(name)
+            return super().__getattribute__(name)
+
+    return Watching
 
 
 def _neighbours(field: str, config: Config) -> Iterator[tuple[Config, Config]]:

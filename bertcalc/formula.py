@@ -266,7 +266,7 @@ def piece_formulas(subject: Subject, *, path: str = "") -> tuple[str, ...]:
 
 
 @checked
-@once(1024)
+@once(512)
 def symbolic_steps(subject: Subject, *, cross: bool = False) -> tuple[SymbolicStep, ...]:
     """The steps of the forward pass in letters: inputs, outputs and parameters.
 
@@ -334,8 +334,14 @@ def _expression(module: Module) -> Any:
 
 
 def exact(expression: Any) -> Any:
-    """An expression without floors: in H // A, the heads divide the hidden size in every valid configuration."""
-    return sympy.sympify(expression).replace(sympy.floor, lambda inside: inside)
+    """An expression without floors: in H // A, the heads divide the hidden size in every valid configuration.
+
+    Those of the number of layers stay: of L layers, ⌊L / 3⌋ begin anew a pattern of three.
+    """
+    layers = SYMBOLS["num_hidden_layers"]
+    return sympy.sympify(expression).replace(
+        lambda part: isinstance(part, sympy.floor) and not part.has(layers), lambda part: part.args[0]
+    )
 
 
 def _rows_times_units(expression: Any) -> Any:

@@ -8,6 +8,7 @@ import atexit
 import gc
 import os
 import pickle
+import signal
 import subprocess
 import sys
 import threading
@@ -35,6 +36,9 @@ IDLE = 120.0  # seconds without work after which the process ends
 LIMIT = 60.0  # seconds that a caller waits, including for calls before its own
 LOOK = 0.1  # seconds between two calls of ``wanted``
 _ROOT = Path(__file__).parents[1]
+_STOPPING = (signal.SIGINT, signal.SIGTERM, getattr(signal, "SIGKILL", 9))  # signals that one process sends another
+# Both have a line "oom_kill COUNT": of the whole machine, and of this container.
+_MEMORY_EVENTS = (Path("/proc/vmstat"), Path("/sys/fs/cgroup/memory.events"))
 
 
 class SlowError(Exception):
@@ -42,7 +46,15 @@ class SlowError(Exception):
 
 
 class StoppedError(Exception):
-    """The process ended without a result: it was stopped, or the system killed it for using too much memory."""
+    """The process ended without a result.
+
+    ``from_outside`` says that somebody stopped it: another try may succeed. Otherwise it crashed, or Linux killed it
+    because memory ran out.
+    """
+
+    def __init__(self, *, from_outside: bool = False) -> None:
+        super().__init__()
+        self.from_outside = from_outside
 
 
 class Worker:
@@ -105,6 +117,7 @@ class Worker:
     ) -> tuple[Any, Exception | None]:
         assert process.stdin
         self._asked += 1
+        kills = _out_of_memory_kills()
         with suppress(BrokenPipeError):
             pickle.dump((self._asked, asked), process.stdin)
             process.stdin.flush()
@@ -115,7 +128,8 @@ class Worker:
                 self._look(until)
                 continue
             if found is None:
-                raise StoppedError
+                stopped = -process.wait() in _STOPPING and _out_of_memory_kills() == kills
+                raise StoppedError(from_outside=stopped)
             number, answer, error = found
             if number != self._asked:  # the answer to an earlier call, whose caller gave up
                 continue
@@ -152,6 +166,15 @@ class Worker:
             self._process.kill()  # it has no state to lose
             with self._process:
                 self._process = None
+
+
+def _out_of_memory_kills() -> int:
+    """Count the processes that Linux has killed because memory ran out, as far as this process may know."""
+    lines: list[str] = []
+    for file in _MEMORY_EVENTS:
+        with suppress(OSError):
+            lines += file.read_text().splitlines()
+    return sum(int(line.split()[1]) for line in lines if line.startswith("oom_kill "))
 
 
 def _read(answers: BinaryIO, into: SimpleQueue[_Answer | None]) -> None:

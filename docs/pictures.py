@@ -14,7 +14,6 @@ from tests.browser.look import boxes, ready, settled, slider
 
 HERE = Path(__file__).parent
 STILL = {
-    "parameters": "",
     "lecture": "lecture?screen=one-layer",
 }
 # From bert-base to bert-large: a field, where it ends, and how many pictures its way takes.

@@ -14,12 +14,10 @@ from pages.ui.navigation import PAGES, navigation
 from pages.ui.oracle import sorry
 from pages.ui.theme import follow, print_dark_on_white
 
-st.set_page_config(page_icon="🧮", layout="wide")
-st.html(Path(__file__).parent / "ui" / "style.css")
-print_dark_on_white()
-
-
 with RUN_QUEUE.enter(st.session_state):
+    st.set_page_config(page_icon="🧮", layout="wide")
+    st.html(Path(__file__).parent / "ui" / "style.css")
+    print_dark_on_white()
     address.restore()
     link.check(before_rerun=navigation)
     controls.begin()

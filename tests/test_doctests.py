@@ -21,7 +21,7 @@ def test_there_are_examples() -> None:
     assert found >= {"bertcalc", "bertcalc.config", "bertcalc.formula"}
 
 
-@pytest.mark.parametrize("file", ["README.md", "docs/others.md"])
+@pytest.mark.parametrize("file", ["README.md", "CONTRIBUTING.md", "docs/library.md", "docs/others.md"])
 def test_the_examples_in_the_documents_are_true(file: str) -> None:
     outcome = doctest.testfile(str(Path(__file__).parents[1] / file), module_relative=False)
     assert outcome.attempted

@@ -21,7 +21,7 @@ ROOMS = {
     "bertcalc.discover": {"huggingface_hub", "sympy", "torch", "transformers"},
     "bertcalc.hub": {"huggingface_hub", "httpx2"},
     "bertcalc.charts": {"altair", "pandas", "pyarrow", "vl_convert"},
-    "bertcalc.server": {"h11", "starlette", "streamlit", "uvicorn", "websockets"},
+    "bertcalc.server": {"google", "h11", "starlette", "streamlit", "uvicorn", "websockets"},
 }
 LOADED = {"bertcalc.proof": {"psutil"}, "bertcalc.discover": {"sympy", "mpmath"}}
 CORE = [module for module in MODULES if not module.startswith(tuple(ROOMS))]

@@ -69,7 +69,7 @@ def test_the_library_is_installed_with_nothing(tmp_path: Path) -> None:
     source, wheels, site = tmp_path / "source", tmp_path / "wheels", tmp_path / "site"
     hidden = shutil.ignore_patterns("__pycache__")
     shutil.copytree(ROOT / "bertcalc", source / "bertcalc", ignore=hidden)
-    for file in ("pyproject.toml", "README.md"):
+    for file in ("pyproject.toml", "README.md", "LICENSE"):
         shutil.copy(ROOT / file, source)
     pip = [sys.executable, "-m", "pip", "--disable-pip-version-check", "-q"]
     build = [*pip, "wheel", "--no-deps", "--no-build-isolation", "-w", str(wheels), str(source)]

@@ -5,8 +5,10 @@ import os
 import signal
 import subprocess
 import sys
+import threading
 import time
 from collections.abc import Iterator
+from pathlib import Path
 
 import pytest
 
@@ -65,9 +67,41 @@ def test_an_error_comes_back(worker: Worker) -> None:
 
 
 def test_one_that_ends_is_replaced(worker: Worker) -> None:
-    with pytest.raises(StoppedError):
+    with pytest.raises(StoppedError) as crashed:
         worker.run(os._exit, 9)
+    assert not crashed.value.from_outside
+    with pytest.raises(StoppedError) as crashed:
+        worker.run(os.abort)
+    assert not crashed.value.from_outside
     assert worker.run(int, "7") == 7
+
+
+@pytest.mark.parametrize("stopping", [signal.SIGKILL, signal.SIGTERM])
+def test_one_that_somebody_stops_says_so(worker: Worker, stopping: signal.Signals) -> None:
+    there = worker.run(os.getpid)
+    threading.Timer(0.2, os.kill, (there, stopping)).start()
+    with pytest.raises(StoppedError) as stopped:
+        worker.run(time.sleep, 20)
+    assert stopped.value.from_outside
+    assert worker.run(int, "7") == 7
+
+
+def test_one_that_linux_kills_for_its_memory_was_not_stopped_by_somebody(
+    worker: Worker, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    events = tmp_path / "memory.events"
+    events.write_text("low 0\noom 1\noom_kill 3\noom_group_kill 0\n")
+    monkeypatch.setattr("bertcalc.worker._MEMORY_EVENTS", (tmp_path / "nowhere", events))
+    there = worker.run(os.getpid)
+
+    def kill() -> None:
+        events.write_text("low 0\noom 2\noom_kill 4\noom_group_kill 0\n")
+        os.kill(there, signal.SIGKILL)
+
+    threading.Timer(0.2, kill).start()
+    with pytest.raises(StoppedError) as stopped:
+        worker.run(time.sleep, 20)
+    assert not stopped.value.from_outside
 
 
 def test_one_that_was_killed_while_nobody_asked_is_not_missed(worker: Worker) -> None:

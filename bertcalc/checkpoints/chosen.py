@@ -7,9 +7,9 @@
 """
 
 import re
+import zlib
 from base64 import b64decode
 from collections.abc import Sequence
-from contextlib import suppress
 from typing import NamedTuple
 
 from bertcalc.checkpoints.safetensors import LARGEST_HEADER, LENGTH_BYTES, Header, StoredTensor, header_length, read
@@ -59,19 +59,38 @@ def chosen(message: object) -> list[ChosenFile]:
         raise wrong(_NO_FILES)
     if len(message) > MOST_FILES:
         raise wrong(N_("These are more than {most} files."), most=MOST_FILES)
-    return [_chosen(one) for one in message]
+    files: list[ChosenFile] = []
+    left = _MOST_BYTES
+    for entry in message:
+        files.append(_chosen(entry, left))
+        left -= len(files[-1].start or b"")
+    return files
 
 
 _NO_FILES = N_("What the browser sent is no list of files.")
+_MOST_BYTES = LARGEST_HEADER + LENGTH_BYTES * MOST_FILES  # of all files together
 
 
-def _chosen(said: object) -> ChosenFile:
-    with suppress(ValueError):  # of Base64, which carries the bytes of a header whether they are UTF-8 or not
-        match said:
-            case {"name": str(name), "size": int(size), "start": str() | None as start}:
-                if 0 < len(name) <= _LONGEST_NAME and type(size) is int and 0 <= size <= _LARGEST_FILE:
-                    return ChosenFile(name, size, None if start is None else b64decode(start, validate=True))
+def _chosen(entry: object, left: int) -> ChosenFile:
+    match entry:
+        case {"name": str(name), "size": int(size), "gzip": str() | None as gzip}:
+            if 0 < len(name) <= _LONGEST_NAME and type(size) is int and 0 <= size <= _LARGEST_FILE:
+                return ChosenFile(name, size, None if gzip is None else _decompress(gzip, left))
     raise wrong(_NO_FILES)
+
+
+def _decompress(gzip: str, most: int) -> bytes:
+    """At most so many bytes, compressed and in Base64: 4 kB can stand for 4 MB. Raises InputError."""
+    stream = zlib.decompressobj(wbits=16 + zlib.MAX_WBITS)
+    try:
+        data = stream.decompress(b64decode(gzip, validate=True), most + 1)
+    except (ValueError, zlib.error):
+        raise wrong(_NO_FILES) from None
+    if len(data) > most:
+        raise too_much()
+    if not stream.eof or stream.unused_data:
+        raise wrong(_NO_FILES)
+    return data
 
 
 def weights_of(files: Sequence[ChosenFile]) -> Weights:
@@ -98,8 +117,6 @@ def weights_of(files: Sequence[ChosenFile]) -> Weights:
             "they are read. transformers' save_pretrained writes a .safetensors file."
         )
         raise wrong(message, name=shorten(files[0].name))
-    if sum(len(file.start or b"") for file in weights) > LARGEST_HEADER + LENGTH_BYTES * MOST_FILES:
-        raise too_much()
     headers = [_header(file) for file in weights]
     tensors = together(header.tensors for header in headers)
     cut_off = tuple(

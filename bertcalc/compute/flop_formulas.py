@@ -32,7 +32,7 @@ def letters(subject: Subject, convention: Convention = PYTORCH, *, cross: bool =
 
 
 @checked
-@lru_cache(maxsize=1024)
+@lru_cache(maxsize=128)  # a tenth of a MB each
 def part_formulas(steps: Letters, convention: Convention) -> dict[Part, tuple[Formula, ...]]:
     """The terms of each part's forward cost; all together sum to the model's cost."""
     return {
@@ -42,13 +42,13 @@ def part_formulas(steps: Letters, convention: Convention) -> dict[Part, tuple[Fo
 
 
 @checked
-@lru_cache(maxsize=1024)
+@lru_cache(maxsize=128)  # a tenth of a MB each
 def plain_formulas(steps: Letters, convention: Convention) -> dict[Part, str]:
     return {part: plain(cost) for part, cost in by_part(steps, convention).items()}
 
 
 @checked
-@lru_cache(maxsize=1024)
+@lru_cache(maxsize=128)  # a tenth of a MB each
 def name_formulas(steps: Letters, convention: Convention) -> dict[str, Formula]:
     """The forward cost of one copy of each step and module by name; "" is the whole model."""
     return {row.name: write(_layers_first(row.cost)) for row in by_name(steps, convention)}

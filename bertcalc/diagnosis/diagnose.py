@@ -515,7 +515,6 @@ _LONG_SIZE, _EXCHANGED, _WRONG_DIGIT = 100, 6.5, 9.0
 _COUNTED = Reading("parameters", Fraction(0), Fraction(0), rounded=False)
 
 
-@lru_cache(maxsize=64)
 def _search(subject: Subject, whole: bool) -> Search:
     """The search among a model's miscounts: all of them, or only common ones."""
     bits = MOST_BITS if whole else _MOST_THERE

@@ -8,7 +8,7 @@
 """
 
 from bisect import bisect_left, bisect_right
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from functools import lru_cache
 from math import gcd
 from threading import Lock
@@ -19,6 +19,7 @@ from bertcalc.config import Config
 from bertcalc.diagnosis.miscounts import HABITS, MISCOUNTS, Miscount, MiscountSizes, counted, total
 from bertcalc.family import Model
 from bertcalc.tree.nn import Tensor
+from bertcalc.weighted_cache import WeightedCache
 
 # Explanations of at most so many bits are enumerated; rarer ones are combined from two of these.
 MOST_BITS = 11.5
@@ -184,6 +185,8 @@ class Search:
         self._ways: dict[int, list[Way]] = {}
         for state, way in sorted(self._cheapest.items(), key=lambda item: item[1]):
             self._ways.setdefault(self._counted.total(state), []).append(way)
+        self.size = len(self._cheapest)
+        self._cheapest.clear()  # its states take nine tenths of the memory
         self.right = self._counted.total(self._start)
         self._totals = sorted(self._ways)
         self._bits = [self._ways[one][0].bits for one in self._totals]
@@ -292,5 +295,7 @@ def evidence(
     return Evidence(len(explained), 2 * reach // step + 1, step)
 
 
-# Cached, as numbers are typed again and again for the same model, and all its terms are examined.
-search: Callable[[tuple[Tensor, ...], MiscountSizes, float], Search] = lru_cache(maxsize=256)(Search)
+# Kept, as numbers are typed again and again for the same model, and all its terms are examined; a search can have five
+# ways or five thousand, of some 300 bytes.
+MOST_WAYS = 50_000
+search = WeightedCache(Search, MOST_WAYS, lambda search: search.size)

@@ -19,10 +19,11 @@ from typing import Any
 import sympy
 
 from bertcalc.arguments import checked
-from bertcalc.discover import build, derived, held_fields, products, refusals
+from bertcalc.discover import build, derived, held_fields, nested, products, refusals
 from bertcalc.discover.build import Ended, Refused
+from bertcalc.discover.changes import merged
 from bertcalc.discover.find import Findings
-from bertcalc.discover.given import completions, structure
+from bertcalc.discover.given import completions
 from bertcalc.discover.lab import Lab, Progress
 from bertcalc.discover.recipe import Recipe, inside, recipe_of
 from bertcalc.discover.regime import Regime, drawn
@@ -48,7 +49,12 @@ def discover(
 ) -> Discovered:
     """Discover a class of a model type, or of a config.json as a dictionary with its model_type.
 
-    ``cls`` defaults to the type's base model; ``changes`` are fields that differ from the type's default configuration.
+    ``cls`` defaults to the type's base model; ``changes`` are fields that differ from the type's default configuration,
+    or from the config.json. They mean what ``Config(**changes)`` means to transformers: with
+    ``{"text_config": {"hidden_size": 64}}``, or ``{"text_config.hidden_size": 64}``, the other fields of that nested
+    configuration are the defaults of its class. A class that takes a nested configuration, as Emu3ForCausalLM takes the
+    text's, also takes the fields of that one by themselves. A field that there is not is refused.
+
     ``progress`` is called with the present activity, the steps done, and the number of steps. No weights are made or
     loaded, no remote code is used, and the Hub is not contacted. Raises Refused if transformers has no such type or
     cannot build it, InputError for sizes beyond the limits, and Ended when it takes more than ``seconds`` of CPU time.
@@ -58,7 +64,6 @@ def discover(
     """
     start = thread_time()
     kind = model if isinstance(model, str) else str(model.get("model_type", ""))
-    asked = structure({**({} if isinstance(model, str) else model), **(changes or {})})
     with build.readable(cls or kind), build.quiet():
         config = build.config_class(kind)
         name = cls or next(iter(listed(kind, BASE)), None)
@@ -66,10 +71,13 @@ def discover(
             message = N_("transformers has no base model of type {kind}.")
             raise Refused.because(message, kind=shorten(kind) or '""')
         real = build.model_class(name)
+        asked = merged(config, real, {} if isinstance(model, str) else model, changes or {}, start + seconds)
         lab, given = _begun(config, real, asked, start + seconds, progress)
         found = _summary(lab, kind, name, given, start)
         if not found.unexplained:
-            found = replace(found, derived=derived.derived(lab, inside(config, real)))
+            filled, held = nested.filled_in(lab, found.fields)
+            area = (*(each for each in found.regime if each not in held), *held)
+            found = replace(found, filled=filled, regime=area, derived=derived.derived(lab, inside(config, real)))
         if asked:  # what _begun fills in by itself is no choice
             usual = partial(recipe_of, config, real, {}, lab.until)
             found = replace(found, no_run=products.cannot_run(lab.recipe, usual, real, lab.until))
@@ -92,6 +100,30 @@ def with_flops(
         except Ended:
             compute, why = None, Problem.of(N_("the time was up"))
     return replace(found, compute=compute, no_flops=why)
+
+
+def with_flops_of(found: Discovered, before: Discovered, *, seconds: float = SECONDS) -> Discovered:
+    """Add an earlier discovery's formulas for matrix products; if they do not agree any more, say why there are none.
+
+    They are compared with PyTorch at new sizes, which takes a tenth of the time that finding them takes.
+    """
+    if found.unexplained or before.compute is None:
+        return replace(found, no_flops=before.no_flops)
+    regime = tuple(dict.fromkeys((*found.regime, *before.compute.regime)))
+    compute = replace(before.compute, fields=found.fields | before.compute.fields, regime=regime)
+    until = thread_time() + seconds
+    with build.readable(found.cls), build.quiet():
+        try:
+            cls = build.model_class(found.cls)
+            recipe = recipe_of(build.config_class(found.model_type), cls, found.given, until)
+            lab = caller(recipe, cls, until, lambda _doing, _done, _of: None)
+            names = [name for name in compute.fields if lab.here.get(name, 0) > 0]
+            why = products.still_agree(cls, lab, compute, drawn(lab, names, regime))
+        except Refused as error:
+            why = error.problem
+        except Ended:
+            why = Problem.of(N_("the time was up"))
+    return replace(found, compute=None if why else compute, no_flops=why)
 
 
 def _begun(

@@ -22,7 +22,7 @@ from time import thread_time
 from typing import Any, NamedTuple, NoReturn
 
 from bertcalc.digits import fixed, share
-from bertcalc.discover import discover, with_flops
+from bertcalc.discover import discover, with_flops, with_flops_of
 from bertcalc.discover.build import Ended, Refused
 from bertcalc.discover.discovery_worker import limit_memory, too_large
 from bertcalc.discover.result import NOT_ASKED, Discovered, of_json
@@ -77,6 +77,9 @@ def main(arguments: Sequence[str] | None = None) -> int:
     parser.add_argument(
         "--missing", action="store_true", help="only what the files do not have; of a type that is named, FLOPs again"
     )
+    parser.add_argument(
+        "--again", action="store_true", help="parameters anew; FLOPs that the file has stay if they still agree"
+    )
     parser.add_argument("--report", type=Path, help="a file for the table")
     asked = parser.parse_args(arguments)
     groups = [name for name in ("all", "text", "language") if getattr(asked, name)]
@@ -91,11 +94,11 @@ def main(arguments: Sequence[str] | None = None) -> int:
     rows = {key: refused[key] for key in wanted if asked.missing and key in refused}
     print(HEAD)
     for key in wanted:
-        here = found.get(key) if asked.missing else None
-        if here and not (asked.flops and (key[0] in named or not is_tried(here))):
+        here = found.get(key) if asked.missing or asked.again else None
+        if here and not asked.again and not (asked.flops and (key[0] in named or not is_tried(here))):
             rows[key] = row_for(of_json(here))
         elif key not in rows:
-            rows[key] = in_a_process(*key, asked.seconds, flops=asked.flops, known=here)
+            rows[key] = in_a_process(*key, asked.seconds, flops=asked.flops, known=here, again=asked.again)
             print(line(rows[key]), flush=True)
             if asked.write and (data := rows[key].data):
                 found[key] = data
@@ -155,17 +158,17 @@ def is_in(kind: str, group: str) -> bool:
 
 
 def in_a_process(
-    kind: str, cls: str, seconds: int, *, flops: bool = False, known: dict[str, Any] | None = None
+    kind: str, cls: str, seconds: int, *, flops: bool = False, known: dict[str, Any] | None = None, again: bool = False
 ) -> ClassOutcome:
     """Discover a class in a process of its own, which is killed if it does not stop by itself.
 
-    If ``known`` is given, look only for its FLOPs.
+    If ``known`` is given, look only for its FLOPs; with ``again``, only for its parameters.
     """
     import multiprocessing
 
     context = multiprocessing.get_context("fork")
     here, there = context.Pipe(duplex=False)
-    process = context.Process(target=_work, args=(there, kind, cls, seconds, flops, known), daemon=True)
+    process = context.Process(target=_work, args=(there, kind, cls, seconds, flops, known, again), daemon=True)
     process.start()
     there.close()
     row = ClassOutcome(kind, cls, "not built", f"over {seconds} s", seconds, None)
@@ -181,24 +184,33 @@ def in_a_process(
     return row
 
 
-def _work(pipe: Any, kind: str, cls: str, seconds: int, flops: bool, known: dict[str, Any] | None) -> None:
+def _work(pipe: Any, kind: str, cls: str, seconds: int, flops: bool, known: dict[str, Any] | None, again: bool) -> None:
     import torch
 
     torch.set_num_threads(1)
     limit_memory()
-    most = (2 if flops else 1) * seconds + _MORE
+    most = (2 if flops or again else 1) * seconds + _MORE
     resource.setrlimit(resource.RLIMIT_CPU, (most, most + 1))  # stops code that does not check the time
-    pipe.send(row_of(kind, cls, seconds, flops=flops, known=known))
+    pipe.send(row_of(kind, cls, seconds, flops=flops, known=known, again=again))
 
 
 def row_of(
-    kind: str, cls: str, seconds: float, *, flops: bool = False, known: dict[str, Any] | None = None
+    kind: str,
+    cls: str,
+    seconds: float,
+    *,
+    flops: bool = False,
+    known: dict[str, Any] | None = None,
+    again: bool = False,
 ) -> ClassOutcome:
     """Discover a class and return its row."""
     start = thread_time()
     try:
-        found = of_json(known) if known else discover(kind, cls, seconds=seconds)
-        if flops:
+        before = of_json(known) if known else None
+        found = before if before and not again else discover(kind, cls, seconds=seconds)
+        if before and again:
+            found = with_flops_of(found, before, seconds=seconds)
+        if flops and not found.compute:
             found = with_flops(found, seconds=seconds)
     except Refused as error:
         return ClassOutcome(kind, cls, "not built", _cell(str(error)), 0, None)

@@ -114,7 +114,7 @@ class FoundCase(NamedTuple):
     def flops(self) -> int:
         """The FLOPs of a forward pass. Raises InputError if they have no formula, or are too many for a chart."""
         _subject, batch_size, length = self
-        sizes = dict(self.subject.changes)
+        sizes = self.subject.found.whole(**dict(self.subject.changes))
         count = self.subject.found.count_flops(batch_size=batch_size, sequence_length=length, **sizes)
         if count > _MOST:
             message = N_("{name} would take more than {most} FLOPs: choose a smaller batch or a shorter sequence.")

@@ -4,19 +4,9 @@ Llama's num_key_value_heads is num_attention_heads by default, and not in the fo
 it is a size like the others.
 """
 
-from collections.abc import Mapping
-from typing import Any
-
 from bertcalc.discover.build import Ended
 from bertcalc.discover.lab import Lab
 from bertcalc.discover.recipe import left_open
-
-
-def put(given: Mapping[str, Any], path: str, value: int) -> dict[str, Any]:
-    """Return the given fields of a configuration with one more, which may lie in a nested configuration."""
-    name, _dot, rest = path.partition(".")
-    inside = given.get(name)
-    return {**given, name: put(inside if isinstance(inside, dict) else {}, rest, value) if rest else value}
 
 
 def derived(lab: Lab, inside: str = "") -> dict[str, list[str]]:

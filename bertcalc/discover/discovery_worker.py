@@ -60,6 +60,10 @@ class Refusal(NamedTuple):
     until: float
 
 
+class AgainError(InputError):
+    """There is no result this time; the next request tries again."""
+
+
 class _GaveWay(Exception):  # noqa: N818
     """Another reader waits for parameters while FLOPs are looked for."""
 
@@ -68,6 +72,15 @@ def known(model_type: str, cls: str, given: Mapping[str, Any]) -> Asked | None:
     """Return the cached result for a class; None if there is none, or a refusal."""
     with suppress(InputError):
         return _held(_key(model_type, cls, given))
+    return None
+
+
+def refusal(model_type: str, cls: str, given: Mapping[str, Any]) -> Problem | None:
+    """Return why a class was refused, as long as that answer is repeated."""
+    try:
+        _held(_key(model_type, cls, given))
+    except InputError as error:
+        return error.problem
     return None
 
 
@@ -86,7 +99,7 @@ def ask(model_type: str, cls: str, given: Mapping[str, Any], hear: Hear, wanted:
     """Discover a class. ``wanted`` is called repeatedly meanwhile, and raises if the reader wants something else.
 
     Readers are served one after the other; those who wait for the same model share the result. Raises InputError, for
-    AGAIN seconds without another try.
+    AGAIN seconds without another try, or AgainError.
     """
     key = _key(model_type, cls, given)
     if held := _held(key):
@@ -96,6 +109,8 @@ def ask(model_type: str, cls: str, given: Mapping[str, Any], hear: Hear, wanted:
             return held
         try:
             asked = _discover(model_type, cls, given, hear, wanted)
+        except AgainError:
+            raise
         except InputError as error:
             _keep(key, Refusal(error.problems, time.monotonic() + AGAIN))
             raise
@@ -154,8 +169,8 @@ def _turn(hear: Hear, wanted: Callable[[], object], *, last: bool = False) -> It
         _TURN.release()
 
 
-def _others() -> InputError:
-    return wrong(N_("Other readers' models are being examined: try again in a moment."))
+def _others() -> AgainError:
+    return AgainError(Problem.of(N_("Other readers' models are being examined: try again in a moment.")))
 
 
 def _discover(model_type: str, cls: str, given: Mapping[str, Any], hear: Hear, wanted: Callable[[], object]) -> Asked:
@@ -177,7 +192,13 @@ def _refusals() -> Iterator[None]:
     except (SlowError, Ended):
         message = N_("Building this model often enough takes longer than {seconds} seconds: no formula was found.")
         raise wrong(message, seconds=fixed(SECONDS, 0)) from None
-    except (StoppedError, MemoryError):
+    except StoppedError as stopped:
+        if stopped.from_outside:
+            message = N_("The process that builds this model was stopped before it had finished. Try again.")
+            raise AgainError(Problem.of(message)) from None
+        message = N_("The process that builds this model crashed, probably for lack of memory: no formula was found.")
+        raise wrong(message) from None
+    except MemoryError:
         raise too_large() from None
     except Refused as error:
         if re.match("MemoryError|.*DefaultCPUAllocator", error.problem.values.get("reason", "")):
@@ -213,7 +234,9 @@ def discovered(model_type: str, cls: str, given: str) -> tuple[dict[str, Any], s
 
     with readable(cls):  # also for what comes before and after the search: an exception would end the process
         config_class(model_type)  # refused before its configuration is read
-        found = discover(model_type, cls, json.loads(given), seconds=SECONDS, progress=lambda *said: tell(said))
+        found = discover(
+            {**json.loads(given), "model_type": model_type}, cls, seconds=SECONDS, progress=lambda *said: tell(said)
+        )
         return found.json(), _printed(model_type, cls, found.given)
 
 

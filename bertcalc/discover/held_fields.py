@@ -37,6 +37,8 @@ def explain(lab: Lab, within: Sequence[Condition] | None = None) -> tuple[Lab, F
             if again.unexplained:
                 break
             findings, area = again, regime(lab, again, within)
+        if area.open and not findings.unexplained:
+            area = regime(lab, findings, within, strict=True)
     except Ended:
         pass
     return lab, findings, area
@@ -47,8 +49,7 @@ def _better(lab: Lab, findings: Findings) -> tuple[Lab, Findings] | None:
     suspects = _suspects(lab, findings)
     tight = lab.tight([field for field in suspects if field in lab.loose])
     groups = _holdable(lab, suspects)
-    listed = [lab.without(fields) for fields in groups if set(fields) & lab.lists.keys()]
-    labs = [*listed, tight, *(each.without(fields) for fields in groups for each in (lab, tight))]
+    labs = [tight, *(each.without(fields) for fields in groups for each in (lab, tight))]
     for twin in labs:
         found = find(twin)
         if len(found.unexplained) < len(findings.unexplained):
@@ -72,8 +73,8 @@ def _suspects(lab: Lab, findings: Findings) -> list[str]:
 
 def _holdable(lab: Lab, fields: list[str]) -> list[list[str]]:
     """Groups of fields to hold, in order: entries of lists (often positions, not sizes), values of 1, single fields."""
-    likely = [field for field in fields if lab.at[field] < _LARGEST or field in lab.lists]
-    singles = sorted(likely, key=lambda field: (field not in lab.lists, field not in lab.counts))
+    likely = [field for field in fields if lab.at[field] < _LARGEST]
+    singles = sorted(likely, key=lambda field: field not in lab.counts)
     entries = [field for field in likely if field.endswith("]")]
     ones = [field for field in likely if field in entries or lab.at[field] == 1]
     groups = [entries, ones, *([field] for field in singles)]

@@ -1,6 +1,5 @@
 """Experiments with a real class: which fields matter, which sizes it takes, and which tensors it has then."""
 
-import re
 from collections.abc import Callable, Mapping, Set
 from copy import copy
 from math import gcd
@@ -9,6 +8,7 @@ from time import thread_time
 from typing import Any, NamedTuple
 
 from bertcalc.discover.build import Ended, Folded, Refused, not_built
+from bertcalc.discover.draws import DEPTH
 from bertcalc.discover.recipe import Recipe
 from bertcalc.problem import Problem
 from bertcalc.text import N_
@@ -23,7 +23,6 @@ _SMALL = 24
 _LARGE = 64
 _DEEP = 8
 _NAMED = 2
-_DEPTH = re.compile("layer|block|depth")
 
 
 class Sample(NamedTuple):
@@ -60,7 +59,6 @@ class Lab:
         self.idle: list[str] = []
         self.held: list[str] = []
         self.links: dict[str, tuple[str, int, int]] = {}  # field -> the field that it follows, and their ratio
-        self.lists: dict[str, dict[str, list[Any]]] = {}  # field -> lists whose length it is, by path
         self.counts: set[str] = set()  # fields that say how many tensors there are
         self.loose: set[str] = set()  # fields that may have any value, as far as is known
         self.choices: dict[str, list[int]] = {}
@@ -108,10 +106,7 @@ class Lab:
 
     def config(self, changes: Mapping[str, int]) -> Any:
         """The configuration, or call, with some fields changed; linked fields follow. Raises Refused."""
-        values: dict[str, Any] = dict(self._linked(changes))
-        for name in self.lists.keys() & changes.keys():
-            for path, entries in self.lists[name].items():
-                values[path] = (entries * (changes[name] // len(entries) + 1))[: changes[name]]
+        values = self._linked(changes)
         try:
             return self.recipe.changed(values)
         except Exception as error:  # transformers raises exceptions of all types
@@ -130,7 +125,7 @@ class Lab:
     def _shrink(self) -> None:
         """Take fewer layers where that leaves all kinds of tensors: 12 layers are built sooner than 61."""
         for field, value in self.here.items():
-            if value < _DEEP or not _DEPTH.search(field):
+            if value < _DEEP or not DEPTH.search(field):
                 continue
             for fewer in (max(3, value // 8), value // 4, value // 2):
                 self.at[field] = fewer
@@ -184,14 +179,9 @@ class Lab:
         return True
 
     def _look_for_a_partner(self, field: str) -> None:
-        """Look for a list, or another field, with which this field can change."""
+        """Look for another field with which this field can change."""
         here = self.at[field]
         self.held.append(field)
-        if lists := self.recipe.lists_along(field):
-            self.lists[field] = lists
-            if self._again(field):
-                return
-            del self.lists[field]
         others = [name for name, value in self.at.items() if value > 0 and name != field and name not in self.links]
         others.sort(key=lambda name: (self.at[name] != here, name not in self.held))
         for other in others:

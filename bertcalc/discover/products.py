@@ -27,6 +27,8 @@ BATCH, LENGTH, CHOICES = "batch_size", "sequence_length", "num_choices"
 MASKS = (("attention_mask", "decoder_attention_mask"), (), ("decoder_attention_mask",), ("attention_mask",))
 _HERE = {BATCH: 3, LENGTH: 48}
 _MOST_PRODUCTS = 100_000
+_LONG = (333, 1_001)
+_AGAIN = 6
 _COMPARED = 4  # whole passes; each product's shape is checked as well when it is recorded
 
 
@@ -54,9 +56,6 @@ class Calls(Recipe):
         sizes = {name: values.get(name, here) for name, here in self.sizes.items()}
         others = {name: each for name, each in values.items() if name not in sizes}
         return RecordedCall(self.recipe.changed(others), sizes, self.masks)
-
-    def lists_along(self, field: str) -> dict[str, list[Any]]:
-        return {} if field in self.sizes else self.recipe.lists_along(field)
 
 
 def products(cls: Any, call: RecordedCall, until: float) -> Folded:
@@ -135,6 +134,28 @@ def proven(cls: Any, lab: Any, compute: Computed, drawn: Iterable[Mapping[str, i
             return Problem.of(message, there=there, here=here)
         compared += 1
         if compared == _COMPARED:
+            return None
+    return Problem.of(N_("too few configurations could be compared with FlopCounterMode"))
+
+
+def still_agree(cls: Any, lab: Any, compute: Computed, drawn: Iterable[Mapping[str, int]]) -> Problem | None:
+    """Compare formulas found before with PyTorch's FlopCounterMode; return the problem, or None if they agree."""
+    lengths = [{LENGTH: length} for length in _LONG]
+    compared = 0
+    for values in (*lengths, *drawn):
+        sizes = compute.completed(**values)
+        try:
+            here = 2 * compute.count(**sizes)
+            there = counted(
+                cls, lab.config({name: sizes[name] for name in sizes if sizes[name] != lab.here[name]}), lab.until
+            )
+        except InputError:  # outside of the regime, or transformers does not build it
+            continue
+        if there != here:
+            message = N_("FlopCounterMode counts {there} where the formula gives {here}")
+            return Problem.of(message, there=there, here=here)
+        compared += values not in lengths
+        if compared == _AGAIN:
             return None
     return Problem.of(N_("too few configurations could be compared with FlopCounterMode"))
 

@@ -50,33 +50,39 @@ class Recipe:
             self._put(given, path, value)
         return self.kind(**given)
 
-    def lists_along(self, field: str) -> dict[str, list[Any]]:
-        """The lists of the same configuration that have as many entries as the field says, by path."""
-        above = field.rpartition(".")[0]
-        prefix = f"{above}." if above else ""
-        length = self.fields[field]
-        config = self.config
-        for step in _steps(above):
-            config = config[step] if isinstance(step, int) else getattr(config, step)
-        return {
-            prefix + name: value
-            for name, value in vars(config).items()
-            if isinstance(value, list) and len(value) == length > 1 and not name.startswith("_")
-        }
+    def plainly(self, values: Mapping[str, Any]) -> Any:
+        """Return the configuration with these fields given as one writes them: {"text_config": {"hidden_size": 64}}.
 
-    def _put(self, given: dict[str, Any], path: str, value: Any) -> None:
-        steps = _steps(path)
+        ``changed`` keeps the other fields of a nested configuration; here, its class fills them in. Raises what the
+        class raises.
+        """
+        for typed in (False, True):  # some classes need the nested configuration's model_type
+            given = deepcopy(self.given)
+            for path, value in values.items():
+                self._put(given, path, value, plain=True, typed=typed)
+            try:
+                return self.kind(**given)
+            except Exception:  # transformers raises exceptions of all types
+                if typed:
+                    raise
+        raise AssertionError
+
+    def _put(self, given: dict[str, Any], path: str, value: Any, *, plain: bool = False, typed: bool = False) -> None:
+        path_steps = steps(path)
         place: Any = given
         here: Any = self.config
-        for step, following in pairwise(steps):
+        for step, following in pairwise(path_steps):
             here = here[step] if isinstance(step, int) else getattr(here, step)
             if isinstance(place, dict) and step not in place:
                 nested = self._nested.get(str(step)) if place is given else None
-                place[step] = deepcopy((nested or _as_given(here)) if is_config(here) else here)
+                whole = (nested or _as_given(here)) if is_config(here) else here
+                if plain and is_config(here):
+                    whole = {"model_type": here.model_type} if typed else {}
+                place[step] = deepcopy(whole)
             if isinstance(following, int) and isinstance(place[step], tuple):
                 place[step] = list(place[step])
             place = place[step]
-        place[steps[-1]] = value
+        place[path_steps[-1]] = value
 
     def _look_for_followers(self, until: float) -> None:
         """Change each field: the fields that change with it follow it, unless it follows others itself."""
@@ -157,8 +163,33 @@ def _integers(value: Any, path: str, level: int) -> Iterator[tuple[str, int]]:
                 yield from _integers(entry, f"{path}.{name}" if path else name, level + 1)
 
 
-def _steps(path: str) -> list[str | int]:
+def steps(path: str) -> list[str | int]:
+    """The names and indices in a field's path, in order."""
     return [name or int(index) for name, index in _STEP.findall(path)]
+
+
+def put(given: Mapping[str, Any], path: str, value: Any, default: Any = None) -> dict[str, Any]:
+    """Return the arguments of a configuration with one more, by its path.
+
+    For an entry of a list, the list comes from the arguments or from the ``default`` configuration. Raises IndexError
+    if it has no such entry.
+    """
+    whole = deepcopy(dict(given))
+    place: Any = whole
+    here = default
+    path_steps = steps(path)
+    for step, following in pairwise(path_steps):
+        here = here[step] if isinstance(step, int) else getattr(here, step, None)
+        inside = place[step] if isinstance(step, int) else place.get(step)
+        if isinstance(following, int):
+            usual = here if isinstance(here, list | tuple) else []
+            inside = list(inside if isinstance(inside, list | tuple) else usual)
+        elif not isinstance(inside, dict):
+            inside = {}
+        place[step] = inside
+        place = inside
+    place[path_steps[-1]] = value
+    return whole
 
 
 def minimal(kind: Any, config: Any, until: float = inf) -> dict[str, Any] | None:

@@ -3,10 +3,12 @@
 from collections.abc import Iterator, Sequence
 from fractions import Fraction
 from itertools import islice, permutations
+from random import Random
 from typing import NamedTuple
 
 from bertcalc.discover.build import Ended
-from bertcalc.discover.conditions import Condition, offered, remedy
+from bertcalc.discover.conditions import Condition, bounds, excluded, offered, remedy
+from bertcalc.discover.draws import beyond, is_depth, met, wide
 from bertcalc.discover.find import Findings, wrong
 from bertcalc.discover.lab import Failure, Lab, Sample, Values
 from bertcalc.discover.products import LENGTH
@@ -20,6 +22,9 @@ _MOST_BAD = 40
 _MOST_MORE = 8
 _MOST_FIELDS = 16  # fields of which each pair is tried
 _MANY = 40
+_MOST_ROUNDS = 4  # of wide draws
+_LESSON = 5  # rows of them
+_CALLED = 5  # rows where a model is not only built, but also run
 _LENGTHS = (100, 333, 1_001, 4_097)  # some models attend to long texts in another way, or cannot without numbers
 _WRONG = Problem.of(N_("with {changes}, a formula is wrong, and no condition was found that says when"))
 
@@ -33,9 +38,13 @@ class Regime(NamedTuple):
     wrong: list[Sample]  # configurations that a better formula may explain
 
 
-def regime(lab: Lab, findings: Findings, within: Sequence[Condition] | None = None) -> Regime:
-    """Find the conditions under which formulas hold, by going where they may not, within the conditions ``within``."""
-    inspector = _Inspector(lab, findings, within)
+def regime(lab: Lab, findings: Findings, within: Sequence[Condition] | None = None, *, strict: bool = False) -> Regime:
+    """Find the conditions under which formulas hold, by going where they may not, within the conditions ``within``.
+
+    With ``strict``, a configuration for which a formula is wrong is excluded even by a condition that excludes right
+    ones, too; else it is left for a better formula.
+    """
+    inspector = _Inspector(lab, findings, within, strict)
     try:
         inspector.singles()
         inspector.pairs()
@@ -45,28 +54,31 @@ def regime(lab: Lab, findings: Findings, within: Sequence[Condition] | None = No
             if all(map(inspector.agrees, inspector.wild())):
                 break
         inspector.learn()
+        if strict or not inspector.wrong:
+            inspector.widely()
     except Ended:
         inspector.open.append(Problem.of(N_("the time was up before it was clear where the formula holds")))
     return Regime(inspector.conditions, inspector.agreed(), inspector.open, inspector.wrong)
 
 
 def drawn(lab: Lab, names: Sequence[str], conditions: Sequence[Condition]) -> Iterator[Values]:
-    """Yield random sizes that meet the conditions, as many as are found."""
+    """Yield random sizes that meet the conditions: of all fields, or of some over a wide range."""
     at, random = lab.at, lab.random
-    for _try in range(_TRIES):
+    conditions = [each for each in conditions if each.kind != "share"]
+    complete = {**lab.here, **at}
+    for turn in range(_TRIES):
         values = {name: random.randint(max(1, at[name] // 3), 2 * at[name] + 2) for name in names}
-        for condition in [*conditions] * 2:
-            if condition.kind == "multiple" and condition.field in values:
-                by = values.get(condition.other, 1) if isinstance(condition.other, str) else condition.other
-                values[condition.field] = max(1, values[condition.field] // by) * by
-        complete = {**lab.here, **lab.at, **values}
-        if all(each.holds(complete) for each in conditions if each.kind not in ("is", "share")):
-            yield values
+        if turn % 2:
+            some = random.sample(names, random.randint(1, len(names)))
+            values = {name: random.choice(wide(name, at, random)) for name in some}
+        changes = met(values, complete, conditions)
+        if changes and all(each.holds({**complete, **changes}) for each in conditions):
+            yield changes
 
 
 class _Inspector:
-    def __init__(self, lab: Lab, findings: Findings, within: Sequence[Condition] | None) -> None:
-        self.lab, self.findings = lab, findings
+    def __init__(self, lab: Lab, findings: Findings, within: Sequence[Condition] | None, strict: bool) -> None:
+        self.lab, self.findings, self.strict = lab, findings, strict
         idle = [name for name in lab.idle if lab.here[name] > 0]
         self.names = [name for name in lab.here if name in {*lab.free, *idle}]
         self.within = None if within is None else [each for each in within if each.kind not in ("is", "share")]
@@ -133,12 +145,18 @@ class _Inspector:
 
     def _less(self, found: Sample | Failure) -> Sample | Failure:
         """A configuration that is as bad with as few fields changed as possible."""
-        for name in self.names:
+        size = len(self._changed(found.values))
+        while size := size // 2:
             changes = self._changed(found.values)
-            if name in changes and len(changes) > 1:
-                less = self.lab.build({each: value for each, value in changes.items() if each != name})
+            names = [*changes]
+            for first in range(0, len(names), size):
+                part = names[first : first + size]
+                if len(part) == len(changes):
+                    continue
+                less = self.lab.build({name: value for name, value in changes.items() if name not in part})
                 if self.inside(less) and not self.agrees(less):
                     found = less
+                    changes = self._changed(found.values)
         return found
 
     def _explain(self, found: Sample | Failure) -> bool:
@@ -150,14 +168,23 @@ class _Inspector:
             # A forward pass that fails at a size gives no bound: heads of an odd size have no halves to rotate.
             bounds = [each for each in conditions if isinstance(each.other, int) and each.kind.startswith("at ")]
             conditions = [each for each in conditions if each not in bounds or each.field == LENGTH]
-        if not refused:
-            # A condition may be stricter than necessary: better to refuse right sizes than to give a wrong number.
-            known = [self.lab.given.values, self.lab.base.values]
-            more = [each for each in offered(found.values, known, self.names, self.lab.at) if each.kind == "multiple"]
-            conditions += sorted(more, key=lambda each: sum(not each.holds(values) for values in good))[:_MOST_MORE]
         explained = next((each for each in conditions if self._confirmed(each, found.values)), None)
+        if explained is None and not (refused and self.within is not None):
+            # A condition may be stricter than necessary: better to refuse right sizes than to give a wrong number.
+            explained = self._stricter(found.values, good, only_multiples=not (refused or self.strict))
         self.conditions += [explained] if explained else []
         return explained is not None
+
+    def _stricter(self, values: Values, good: Sequence[Values], *, only_multiples: bool) -> Condition | None:
+        """The condition that these values do not meet, and that excludes the fewest good ones, but not the given."""
+        known = [self.lab.given.values, self.lab.base.values]
+        conditions = offered(values, known, self.names, self.lab.at)
+        if only_multiples:
+            conditions = [each for each in conditions if each.kind == "multiple"]
+            conditions = sorted(conditions, key=lambda each: excluded(each, good))[:_MOST_MORE]
+            return next((each for each in conditions if self._confirmed(each, values)), None)
+        conditions += [each for each in bounds(values, good, self._changed(values)) if all(map(each.holds, known))]
+        return min(conditions, key=lambda each: excluded(each, good), default=None)
 
     def _changed(self, values: Values) -> Values:
         return {name: values[name] for name in self.names if values[name] != self.lab.at[name]}
@@ -175,14 +202,18 @@ class _Inspector:
         return False
 
     def singles(self) -> None:
-        """Try changes of each size by itself: odd, very small, and large where it is small."""
-        at = self.lab.at
+        """Try changes of each size by itself: odd, very small, and large where it is small or counts something."""
+        at, here = self.lab.at, self.lab.here
         self._all_of([{name: at[name] + 1} for name in self.names])
         for value in (1, 2, 3):
             self._all_of([{name: value} for name in self.names if at[name] > value])
-        small = [name for name in self.names if at[name] < _MANY and name not in self.lab.fewer]
         # Nine of Zamba2's layers share blocks, and no more.
+        small = [name for name in self.names if at[name] < _MANY and name not in self.lab.fewer]
         self._all_of([{name: at[name] * (_MANY // at[name] + 1)} for name in small])
+        for name in self.names if self.within is None else ():
+            if name in self.lab.fewer or (is_depth(name) and name in self.lab.counts):
+                for value in beyond(name, here[name], at[name]):
+                    self._all_of([{name: value}])
         for length in _LENGTHS if LENGTH in self.names else ():
             self._all_of([{LENGTH: length}])
 
@@ -212,6 +243,27 @@ class _Inspector:
         found = [self.lab.build(values) for values in islice(drawn(self.lab, self.names, self.conditions), _WILD)]
         self._wild += [each for each in found if isinstance(each, Sample)]
         return found
+
+    def widely(self) -> None:
+        """Try all sizes over a wide range together until a whole round agrees."""
+        at, random = {**self.lab.here, **self.lab.at}, Random(1)
+        for _turn in range(_MOST_ROUNDS):
+            columns = {name: wide(name, at, random) for name in self.names}
+            longest = max(map(len, columns.values()), default=0)
+            longest = longest if self.within is None else min(longest, _CALLED)
+            found = []
+            for row in range(longest):
+                changes = {name: column[row % len(column)] for name, column in columns.items() if column}
+                some = random.sample([*changes], random.randint(1, len(changes)))
+                conditions = [each for each in self.conditions if each.kind != "share"]
+                parts = (changes, {name: changes[name] for name in some})
+                found += [self.lab.build(met(part, at, conditions)) for part in parts]
+                if row % _LESSON == _LESSON - 1:
+                    self.learn()
+            self._wild += [each for each in found if isinstance(each, Sample)]
+            self.learn()
+            if self.open or all(self.agrees(each) for each in found):
+                break
 
     def _all_of(self, changes: list[Values]) -> None:
         """Build with all changes at once, and with halves of them if the formulas are wrong."""

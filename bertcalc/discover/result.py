@@ -63,9 +63,10 @@ class Formulas:
         return {each.field: (str(each.other), each.factor) for each in self.regime if each.kind == "share"}
 
     def values(self, **fields: int) -> dict[str, int]:
-        """Return the given sizes with some replaced; a field that follows another does so unless it is replaced itself.
+        """Return the given sizes with some replaced.
 
-        Raises InputError for what is not a field or not a size, and outside of the regime.
+        Raises InputError for what is not a field or not a size, and outside of the regime: if another field would have
+        to change, too, it names that field.
         """
         for name, value in fields.items():
             if name not in self.fields:
@@ -73,13 +74,14 @@ class Formulas:
                 raise wrong(message, name, value, size=name, known=", ".join(self.fields))
             if isinstance(value, bool) or not isinstance(value, int) or (value < 1 and value != self.fields[name]):
                 raise wrong(N_("{size} has to be a whole number from 1."), name, value, size=name)
-        values = self.completed(**fields)
-        for condition in self.outside(**fields):
-            raise InputError(condition.problem(values))
+        values = {**self.fields, **fields}
+        for condition in self.regime:
+            if not condition.holds(values):
+                raise InputError(condition.problem(values))
         return values
 
     def completed(self, **fields: int) -> dict[str, int]:
-        """Return the same as ``values``, without any check."""
+        """Return all sizes with some replaced, and with those moved that have to follow them; nothing is checked."""
         values = {**self.fields, **fields}
         for name, (leader, share) in self.follows.items():
             if name not in fields and (share * values[leader]).denominator == 1:
@@ -87,7 +89,7 @@ class Formulas:
         return values
 
     def outside(self, **fields: int) -> list[Condition]:
-        """The conditions that these sizes do not meet."""
+        """The conditions that ``completed`` sizes do not meet."""
         values = self.completed(**fields)
         return [condition for condition in self.regime if not condition.holds(values)]
 
@@ -141,6 +143,8 @@ class Discovered(Formulas):
     # Fields that are derived from others unless given, each with those others, which may be none.
     derived: dict[str, list[str]] = field(default_factory=dict)
     no_run: Problem | None = None  # why it is built with the given fields, but does not run forward
+    # Fields of nested configurations that transformers fills in with these values if another one of them is given.
+    filled: dict[str, int] = field(default_factory=dict)
 
     @property
     def share(self) -> float:
@@ -152,6 +156,39 @@ class Discovered(Formulas):
         """The FLOPs of a forward pass's matrix products as a SymPy expression, or None: ``no_flops`` says why."""
         return None if self.compute is None else 2 * self.compute.total
 
+    def count(self, **fields: int) -> int:
+        """The number of parameters of the real class with exactly these fields, and the given and usual ones.
+
+        A field of a nested configuration is named by its path: ``text_config.hidden_size``, which stands for
+        ``Config(text_config={"hidden_size": ...})``. Where transformers would replace other fields in there, those
+        have to be given, too. Raises InputError as ``values`` does, or if there is no total.
+        """
+        self._check_filled(fields)
+        return super().count(**fields)
+
+    def whole(self, **fields: int) -> dict[str, int]:
+        """Return these fields with all that has to be given with them: what follows them, and what would be filled in.
+
+        >>> shipped("convbert", "ConvBertForMaskedLM").whole(hidden_size=1536)
+        {'hidden_size': 1536, 'embedding_size': 1536}
+        """
+        completed = self.completed(**fields)
+        moved = {name: completed[name] for name in self.follows if completed[name] != self.fields[name]}
+        above = {_above(name) for name in fields}
+        beside = {name: completed[name] for name in self.filled if _above(name) in above}
+        return {**beside, **fields, **moved}
+
+    def _check_filled(self, fields: Mapping[str, int]) -> None:
+        above = {_above(name) for name in fields}
+        for name, value in self.filled.items():
+            if _above(name) in above and name not in fields and name in self.fields:
+                message = N_(
+                    "transformers makes {nested} anew if one of its fields is given: {size}, {here} here, would be "
+                    "{value}. Give {size}, too."
+                )
+                said = {"nested": _above(name), "size": name, "here": self.fields[name], "value": value}
+                raise wrong(message, name, None, **said)
+
     def count_flops(self, *, batch_size: int, sequence_length: int, **fields: int) -> int:
         """The FLOPs of a forward pass at other sizes, as PyTorch's FlopCounterMode counts them.
 
@@ -159,6 +196,7 @@ class Discovered(Formulas):
         """
         if self.compute is None:
             raise without("FLOPs", self.no_flops or NOT_ASKED)
+        self._check_filled(fields)
         return 2 * self.compute.count(batch_size=batch_size, sequence_length=sequence_length, **fields)
 
     def json(self) -> dict[str, Any]:
@@ -193,6 +231,11 @@ def _read(found: Mapping[str, Any], kind: type) -> dict[str, Any]:
 
 def _plain(why: Problem) -> list[Any]:
     return [why.message, why.values]
+
+
+def _above(field: str) -> str:
+    """The name of the nested configuration that a field is in; that of the field if it is in none."""
+    return field.partition(".")[0]
 
 
 def without(name: str, why: Problem) -> InputError:

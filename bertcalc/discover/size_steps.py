@@ -1,6 +1,7 @@
 """Changing the sizes of a discovered class: where a slider stops, and a person's changes with undo and redo.
 
-Every stop lies in the regime. If a typed value does not, the problem is shown and the last possible sizes stay.
+Every stop lies in the regime. If a typed value does not, the problem is shown and the last possible sizes stay. Where a
+field has to follow another one, a change of that one moves it, too; ``Discovered.count`` takes both.
 """
 
 import re
@@ -27,7 +28,7 @@ _MOST_STEPS = 200
 def refused(found: Discovered, sizes: Mapping[str, int]) -> Problem | None:
     """Why these sizes are refused; None if they have a count."""
     try:
-        return more_than_shown(found.count(**sizes))
+        return more_than_shown(found.count(**found.whole(**sizes)))
     except InputError as error:
         return error.problem
 
@@ -40,16 +41,16 @@ def more_than_shown(total: int) -> Problem | None:
     return Problem.of(message, count=scientific(total) if total > 10**30 else total, most=MOST_PARAMETERS)
 
 
+def moved(found: Discovered, field: str, value: int, sizes: Mapping[str, int]) -> dict[str, int]:
+    """Return the sizes with a field at another value, and with the fields that have to follow it."""
+    others = {name: size for name, size in sizes.items() if found.follows.get(name, ("",))[0] != field}
+    return found.whole(**{**others, field: value})
+
+
 def stops(found: Discovered, field: str, sizes: Mapping[str, int]) -> list[int]:
     """The values at which the slider of a field stops: each is possible with the other sizes unchanged."""
     start, here = found.fields[field], found.completed(**sizes)
-    by = lcm(
-        *(
-            here[one.other] if isinstance(one.other, str) else one.other
-            for one in found.regime
-            if one.kind == "multiple" and one.field == field
-        )
-    )
+    by = lcm(*(one.step(here) for one in found.regime if one.kind == "multiple" and one.field == field))
     if start < _SMALL:
         wanted = set(range(1, max(_FARTHEST * start, _PARTS) + 1))
     else:
@@ -59,14 +60,14 @@ def stops(found: Discovered, field: str, sizes: Mapping[str, int]) -> list[int]:
     doubtful = [one for one in expressions if _is_doubtful(one) and field in {str(n) for n in one.free_symbols}]
 
     def is_possible(value: int) -> bool:
-        values = found.completed(**{**sizes, field: value})
+        values = {**found.fields, **moved(found, field, value, sizes)}
         if not all(condition.holds(values) for condition in found.regime):
             return False
         numbers = [exact(one, values) for one in doubtful]
         return all(number.denominator == 1 and number >= 0 for number in numbers)
 
     possible = [value for value in sorted(wanted) if is_possible(value)]
-    while possible and count(found.tensors, found.completed(**{**sizes, field: possible[-1]})) > MOST_PARAMETERS:
+    while possible and count(found.tensors, found.fields | moved(found, field, possible[-1], sizes)) > MOST_PARAMETERS:
         possible.pop()
     return sorted({*possible, here[field]})
 
@@ -88,7 +89,7 @@ def nearest(found: Discovered, field: str, value: int, sizes: Mapping[str, int])
 
 
 def _is_possible(found: Discovered, field: str, value: int, sizes: Mapping[str, int]) -> bool:
-    return value > 0 and not found.outside(**{**sizes, field: value})
+    return value > 0 and not found.outside(**moved(found, field, value, sizes))
 
 
 def ranked(found: Discovered) -> list[str]:
@@ -117,25 +118,26 @@ class Steps:
     def __init__(self, found: Discovered, sizes: Mapping[str, int]) -> None:
         self.found = found
         self.ranked = ranked(found)
-        self.kept = self.present = self._plain(sizes)
+        self.kept = self.present = self._plain(found.whole(**sizes))  # older links do not have what follows
         self.attempt: dict[str, str | int] = {}
         self.past: list[dict[str, int]] = []
         self.future: list[dict[str, int]] = []
 
     def values(self) -> dict[str, int]:
         """All sizes that are shown."""
-        return self.found.values(**self.present)
+        return {**self.found.fields, **self.present}
 
     def move(self, field: str, value: int | str, *, final: bool = True) -> None:
         """Give a field another value; if there is no such model, keep the sizes and note the attempt."""
         if field not in self.found.fields:
             return
         self.attempt.pop(field, None)
-        if not isinstance(value, int) or refused(self.found, {**self.kept, field: value}):
+        sizes = moved(self.found, field, value, self.kept) if isinstance(value, int) else {}
+        if not isinstance(value, int) or refused(self.found, sizes):
             self.attempt = {field: value}
             self.present = self.kept
             return
-        self.present = self._plain({**self.kept, field: value})
+        self.present = self._plain(sizes)
         if final:
             self._step(self.present)
 

@@ -66,6 +66,7 @@ class ModernBertConfig(Config):
         "attention_probs_dropout_prob": "attention_dropout",
     }
     turns_pairs: ClassVar = True
+    layer_period: ClassVar = 3  # a global layer, and two with local attention
     shaping: ClassVar = (
         *Config.shaping,
         *("norm_bias", "attention_bias", "mlp_bias", "decoder_bias", "classifier_bias"),
@@ -95,9 +96,6 @@ class ModernBertConfig(Config):
         return all_or_none(self.num_hidden_layers == 1)
 
 
-_GLOBAL_EVERY = 3  # layers
-
-
 def _body(t: Trace, c: ModernBertConfig, pooler: bool) -> Hidden:
     with t.ordered("embeddings", "layers", "final_norm", "rotary_emb"):
         with t.module("embeddings", "ModernBertEmbeddings", component="embeddings"):
@@ -108,7 +106,7 @@ def _body(t: Trace, c: ModernBertConfig, pooler: bool) -> Hidden:
             x = t.dropout("drop", x, c.embedding_dropout)
         with t.block("", component="encoder"):
             kinds = [_angles(t, c, x) for _kind in range(1 if c.single else 2)]
-            angles = (kinds[0], *kinds[1:] * (_GLOBAL_EVERY - 1))
+            angles = (kinds[0], *kinds[1:] * (c.layer_period - 1))
             with t.repeat("layers", 1, "ModernBertEncoderLayer", start=None if c.single else 0):
                 x = _layer(t, c, x, angles[:1], first=True)
             x = t.variable("hidden_states", x)

@@ -58,12 +58,16 @@ def state_expression(precision: Precision, optimizer: Optimizer) -> Any:
 
 
 def _symbolic(subject: Subject, batch_size: int, sequence_length: int) -> tuple[Subject, Any, Any]:
-    """The model, batch size and sequence length as symbols; a 1 stays a number where it decides what is kept."""
+    """The model, batch size and sequence length as symbols; a 1 stays a number where it decides what is kept.
+
+    Symbols have no order: a window that the sequence reaches is 0, and one that it does not reach is any other number.
+    """
     config = subject.config
     sizes = {_HEADS: config.num_attention_heads, _BATCH: batch_size, _LENGTH: sequence_length}
     ones = config.ones_matter
     heads, batch, length = (1 if ones and number == 1 else symbol for symbol, number in sizes.items())
-    letters = unchecked(in_letters(config), num_attention_heads=heads)
+    window = {} if config.window is None else {"local_attention": 0 if config.masks_window(sequence_length) else 4}
+    letters = unchecked(in_letters(config), num_attention_heads=heads, **window)
     return subject._replace(config=letters), batch, length
 
 

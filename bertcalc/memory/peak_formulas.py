@@ -39,14 +39,16 @@ from bertcalc.tree.nn import layer_number, split_layer
 
 _HEAD_SIZE = sympy.Symbol("d", integer=True, positive=True)
 _LAYERS = SYMBOLS["num_hidden_layers"]
+_PERIODS = sympy.Symbol("p", integer=True, positive=True)  # of layers that alternate: num_hidden_layers // layer_period
 _SYMBOLS: dict[str, Any] = {
     **{field: SYMBOLS[field] for field in SIZES},
     "attention_head_size": _HEAD_SIZE,
     "batch_size": CALL_SYMBOLS["batch_size"],
     "sequence_length": CALL_SYMBOLS["sequence_length"],
+    "layer_periods": _PERIODS,
 }
 _NAMES = tuple(_SYMBOLS)
-_DERIVED = ("batch_size", "sequence_length", "attention_head_size")  # no fields of a configuration
+_DERIVED = ("batch_size", "sequence_length", "attention_head_size", "layer_periods")  # no fields of a configuration
 
 Monomial = tuple[int, ...]  # the exponent of each of _NAMES
 Terms = Mapping[Monomial, int]
@@ -55,10 +57,15 @@ _Designs = Callable[[int, int], Callable[[int], int]]  # heads and intermediate_
 
 
 class _LeftOut(NamedTuple):
-    """Layers that the symbolic run leaves out: ``more`` of them, after the one with the number ``layer``."""
+    """Layers that the symbolic run leaves out, which come after the ``period`` layers from number ``layer`` on.
+
+    They are copies of these: ``times`` of each, ``layers`` in all.
+    """
 
     layer: int
-    more: Any
+    period: int
+    layers: Any
+    times: Any
 
 
 # A symbolic model with few layers, how it is run, symbolic batch_size and sequence_length, and the layers left out.
@@ -130,10 +137,10 @@ def peak_bytes(subject: Subject, how: Plan | Inference, batch_size: int, sequenc
         _check(subject)
         return _peak_bytes(subject, how, sizes, sizes)
     # Rows of one structure share a formula: which sizes are 1, which thresholds are reached, how many layers if few.
-    layers = sizes[_NAMES.index("num_hidden_layers")]
-    structure = layers * (layers <= ALONE) + (ALONE + 1) * (layers > ALONE)
-    hidden = sizes[_NAMES.index("hidden_size")]
     length, window, whole = sizes[_NAMES.index("sequence_length")], subject.config.window, subject.config.whole
+    period = subject.config.layer_period
+    structure = _fewest(sizes[_NAMES.index("num_hidden_layers")] - _frozen(how), period)
+    hidden = sizes[_NAMES.index("hidden_size")]
     for is_so in (
         *(size == 1 for size in sizes),
         *(hidden == size for size in subject.config.breaks),
@@ -153,7 +160,7 @@ def peak_bytes(subject: Subject, how: Plan | Inference, batch_size: int, sequenc
 def _peak_bytes(subject: Subject, how: Plan | Inference, like: Sequence[int], sizes: Sequence[Any]) -> int:
     """``peak_bytes`` for sizes that all have the structure of ``like``."""
     fields = dict(zip(_NAMES, like, strict=True))
-    batch_size, sequence_length, _head_size = (fields.pop(name) for name in _DERIVED)
+    batch_size, sequence_length, *_sizes = (fields.pop(name) for name in _DERIVED)
     config = unchecked(subject.config, **fields)
     products = Products(sizes)
     found = moments(subject._replace(config=config), how, batch_size, sequence_length)
@@ -222,7 +229,7 @@ def most_sequences(subject: Subject) -> int | None:
 def peak_of_designs(case: Subject, how: Plan | Inference, batch_size: int, sequence_length: int) -> _Designs:
     """The peak bytes of models that differ only in heads, intermediate_size and layers, with heads of the same size."""
 
-    size, apart = case.config.attention_head_size, case.config.breaks
+    size, apart, period = case.config.attention_head_size, case.config.breaks, case.config.layer_period
 
     def alike(heads: int) -> int:
         """The smallest number of heads in a model of the same structure."""
@@ -239,17 +246,15 @@ def peak_of_designs(case: Subject, how: Plan | Inference, batch_size: int, seque
             intermediate_size=2 - one_unit,
             num_hidden_layers=layers,
         )
-        free = ("num_attention_heads", "intermediate_size", "num_hidden_layers")
+        free = ("num_attention_heads", "intermediate_size", "num_hidden_layers", "layer_periods")
         return _along(case._replace(config=config), how, batch_size, sequence_length, free=free)
 
     def depths(heads: int, intermediate: int) -> Callable[[int], int]:
         @cache
         def lines(layers: int) -> list[Terms]:
-            return _partly(terms(alike(heads), intermediate == 1, layers), (heads, intermediate, 1), (2,))
+            return _partly(terms(alike(heads), intermediate == 1, layers), (heads, intermediate, 1, 1), (2, 3))
 
-        return lambda layers: max(
-            line.get((0,), 0) + layers * line.get((1,), 0) for line in lines(min(layers, ALONE + 1))
-        )
+        return lambda layers: max(Products((layers, layers // period)).sum(line) for line in lines(_fewest(layers, period)))
 
     return depths
 
@@ -309,7 +314,47 @@ def _in_8_bits(subject: Subject, how: Plan | Inference) -> int:
 
 def _sizes(subject: Subject, batch_size: Any, sequence_length: Any) -> list[Any]:
     # A size that the family lacks is in no formula: its value does not matter.
-    return [*(getattr(subject.config, name, 1) for name in _NAMES[:-2]), batch_size, sequence_length]
+    config = subject.config
+    numbers = {"batch_size": batch_size, "sequence_length": sequence_length}
+    numbers["layer_periods"] = config.num_hidden_layers // config.layer_period
+    return [numbers[name] if name in numbers else getattr(config, name, 1) for name in _NAMES]
+
+
+def _frozen(how: Plan | Inference) -> int:
+    """The number of frozen layers."""
+    return how.freezing.layers if isinstance(how, Plan) else 0
+
+
+def _fewest(layers: Any, period: int) -> Any:
+    """The smallest number of layers in a model of the same structure, of which a period is left out: or a column.
+
+    Kept apart are the first layer, the last one, and a period of layers beside each of them.
+    """
+    more = layers - _kept_apart(period) - period
+    return layers - more // period * period * (more > 0)
+
+
+def _kept_apart(period: int) -> int:
+    return ALONE - 2 + 2 * period
+
+
+def _leave_out(layers: Any, layer: int, period: int, now: int) -> _LeftOut:
+    """Leave out ``layers``, a multiple of the period if the model has ``now`` layers, after a period from ``layer``."""
+    if isinstance(layers, int):
+        times = layers // period
+    elif period == 1:
+        times = layers
+    else:
+        times = _PERIODS + int(layers.subs(_LAYERS, now)) // period - now // period
+    return _LeftOut(layer, period, layers, times)
+
+
+def _in_layers(expression: Any, folds: Sequence[_LeftOut]) -> Any:
+    """An expression with the number of layers in place of the number of periods."""
+    for fold in folds:
+        if fold.period > 1 and not isinstance(fold.times, int):
+            expression = expression.subs(_PERIODS, fold.layers / fold.period - (fold.times - _PERIODS))
+    return expression
 
 
 @checked
@@ -341,30 +386,33 @@ def _symbolic(subject: Subject, how: Plan | Inference, batch_size: int, sequence
         letters["max_position_embeddings"] = letters["sequence_length"]
     letters["hidden_size"] = letters["num_attention_heads"] * letters["attention_head_size"]
     same = config.letters_of_sizes()  # sizes that have to be equal have one symbol
-    changes = {name: letters[same.get(name, name)] for name in (*fields, "hidden_size")}
-    frozen = how.freezing.layers if isinstance(how, Plan) else 0
+    changes = {name: letters[same[name]] for name in (*fields, "hidden_size") if name in same}
+    frozen = _frozen(how)
+    masks = how.attention == "fused" and config.masks_window(sequence_length)  # by which layers differ
+    period = config.layer_period if masks else 1
     folds = []
     layers = 0
     for count, letter in ((frozen, frozen), (config.num_hidden_layers - frozen, _LAYERS - frozen)):
-        many = count > ALONE
+        many = count >= _kept_apart(period) + period
+        kept = _fewest(count, period) - period if many else count
         if many:
-            folds.append(_LeftOut(layers + 1, letter - ALONE))
-        layers += ALONE if many else count
+            folds.append(_leave_out(letter - kept, layers + 1, period, config.num_hidden_layers))
+        layers += kept
         if isinstance(how, Plan) and letter is frozen:
             how = how._replace(freezing=replace(how.freezing, layers=layers))
     changes["num_hidden_layers"] = layers
     if config.window is not None:  # symbols have no order: a window of 0, or one that is not reached
-        changes["local_attention"] = 0 if sequence_length >= config.window else 4
+        changes["local_attention"] = 0 if config.masks_window(sequence_length) else 4
     if _is_in_8_bits(how):
         how = how._replace(optimizer="sgd")
     symbolic = subject._replace(config=unchecked(config, **changes))
     return symbolic, how, letters["batch_size"], letters["sequence_length"], tuple(folds)
 
 
-_changes = lru_cache(maxsize=64)(changes_of)
+_changes = lru_cache(maxsize=32)(changes_of)  # a quarter of a MB each
 
 
-@lru_cache(maxsize=1024)
+@lru_cache(maxsize=64)  # a fifth of a MB each
 def _moments(
     subject: Subject, how: Plan | Inference, batch: Any, length: Any, folds: tuple[_LeftOut, ...]
 ) -> tuple[SymbolicMoment, ...]:
@@ -430,14 +478,15 @@ def _left_out(changes: Sequence[Change], folds: Sequence[_LeftOut]) -> Mapping[i
         born.setdefault(change.storage, "" if change.phase == "backward" else layer)  # gradients pass between layers
     found: dict[int, list[tuple[Change, Any]]] = {}
     for fold in folds:
-        one, after = str(fold.layer), str(fold.layer + 1)
+        one, after = str(fold.layer), str(fold.layer + fold.period)
+        copied = {str(fold.layer + number) for number in range(fold.period)}
         for at, (change, layer) in enumerate(zip(changes, layers, strict=True)):
-            if born[change.storage] == one and (change.phase == "before" or not layer):
-                found.setdefault(at, []).append((change, fold.more))
+            if born[change.storage] in copied and (change.phase == "before" or not layer):
+                found.setdefault(at, []).append((change, fold.times))
         for phase in ("forward", "backward", "optimizer"):
             if (phase, one) in firsts and (phase, after) in firsts:
                 start, end = sorted((firsts[phase, one], firsts[phase, after]))
-                found.setdefault(end, []).extend((change, fold.more) for change in changes[start:end])
+                found.setdefault(end, []).extend((change, fold.times) for change in changes[start:end])
     return found
 
 
@@ -457,7 +506,7 @@ def _moment(changes: Sequence[Change], at: int, areas: Mapping[Area, Counter[Mon
     return SymbolicMoment(changes[at].phase, changes[at].where, found, live, at, live)
 
 
-@lru_cache(maxsize=65536)
+@lru_cache(maxsize=8192)
 def _terms(expression: Any) -> Terms:
     """The terms of a polynomial of our symbols."""
     return {powers: int(count) for powers, count in sympy.Poly(expression, *_SYMBOLS.values()).terms()}
@@ -477,12 +526,12 @@ def _written(symbolic: _Symbolic, at: int) -> tuple[Mapping[Area, Formula], list
     areas: dict[Area, Formula] = {}
     for area, terms in moment.areas.items():
         if terms:
-            expression = _expression(terms)
+            expression = sympy.expand(_in_layers(_expression(terms), symbolic[4]))
             written = _in_counts(expression, counts)
             areas[area] = write(sympy.Add(*_grouped(expression), evaluate=False) if written is None else written)
     temporaries = _temporaries(_changes(*symbolic[:4]), symbolic[4], at)
-    pieces = [(name, terms, write(_expression(terms))) for name, terms in temporaries]
-    return areas, pieces, _expression(moment.live)
+    pieces = [(name, terms, write(_in_layers(_expression(terms), symbolic[4]))) for name, terms in temporaries]
+    return areas, pieces, sympy.expand(_in_layers(_expression(moment.live), symbolic[4]))
 
 
 def _temporaries(changes: Sequence[Change], folds: Sequence[_LeftOut], at: int) -> Iterator[tuple[str, Terms]]:
@@ -514,7 +563,7 @@ def _unfolded(where: str, symbolic: _Symbolic, subject: Subject) -> str:
     if not layer or layer.endswith("*"):
         return where
     number = layer_number(where)
-    more = sum(fold.more for fold in symbolic[4] if number > fold.layer)
+    more = sum(fold.layers for fold in symbolic[4] if number >= fold.layer + fold.period)
     found = number + int(sympy.sympify(more).subs(_LAYERS, subject.config.num_hidden_layers))
     return _numbered(where, found)
 
@@ -523,8 +572,8 @@ def _counts(symbolic: _Symbolic) -> dict[Any, Any]:
     """The formulas of the number of parameters and of trained parameters, by their symbols N and N_t."""
     subject, how, _batch, _length, folds = symbolic
     frozen = how.freezing.layers if isinstance(how, Plan) else 0
-    trained_layers = subject.config.num_hidden_layers - frozen + sum(one.more for one in folds if one.layer >= frozen)
-    all_layers = trained_layers + frozen + sum(one.more for one in folds if one.layer < frozen)
+    trained_layers = subject.config.num_hidden_layers - frozen + sum(one.layers for one in folds if one.layer >= frozen)
+    all_layers = trained_layers + frozen + sum(one.layers for one in folds if one.layer < frozen)
 
     def model(layers: Any) -> Model:
         config = subject.config

@@ -18,7 +18,7 @@ from bertcalc.text import N_
 from bertcalc.transformers4.einsum import laid_out
 from bertcalc.tree.nn import NOWHERE, Activation, Dropout, Norm, Place, Shape, split_layer
 
-# The operations whose backward passes are implemented here: families/complete.py refuses a family with another one.
+# The operations whose backward passes are implemented here: families/completeness.py refuses any other.
 KNOWN_OPERATIONS: frozenset[Operation] = frozenset(
     (
         "input", "lookup", "unused", "linear", "matmul", "norm", "dropout", "activation", "add", "scale",
@@ -57,8 +57,8 @@ def saved_activation_bytes(
     Equal to what torch.autograd.graph.saved_tensors_hooks sees on the real model: each storage once, without
     parameters, buffers and integer index tensors. ``fused_dropout`` keeps dropout masks in one byte an element, as
     PyTorch's CUDA kernel does; other devices keep them in ``dtype``. ``attention="fused"`` keeps what PyTorch's flash
-    attention keeps: query, key, value, the output and one float32 for each row of scores. Even local attention needs no
-    mask there.
+    attention keeps: query, key, value, the output and one float32 for each row of scores. A layer with local attention
+    also keeps its mask, if the sequence is as long as half of ``local_attention``.
     """
     plan = Plan("fp32" if dtype == "float32" else "bf16", attention=attention, fused_dropout=fused_dropout)
     return total_bytes(saved_activations(model, Sizes(batch_size, sequence_length), plan))
@@ -82,7 +82,7 @@ def saved_activations(model: Model, sizes: Sizes, plan: Plan) -> list[Saved]:
     """
     check_recompute(model, plan.recompute)
     cached = not model.cls.labels_stop_caching  # training has labels
-    return saved_by(model.run(sizes._replace(cached=cached)), plan)
+    return saved_by(model.run(sizes._replace(cached=cached)), plan, masks=model.config.masks_window(sizes.sequence_length))
 
 
 @checked
@@ -95,8 +95,11 @@ def check_recompute(model: Model, recompute: Recompute) -> None:
         raise InputError(Problem("recompute", recompute, message, shown, ({"recompute": "none"},)))
 
 
-def saved_by(steps: list[Step], plan: Plan) -> list[Saved]:
-    """The tensors that autograd keeps of the steps of a forward pass: see ``saved_activations``."""
+def saved_by(steps: list[Step], plan: Plan, *, masks: bool = False) -> list[Saved]:
+    """The tensors that autograd keeps of the steps of a forward pass: see ``saved_activations``.
+
+    ``masks``: layers with local attention have a mask, of which the fused kernel keeps a copy for each of them.
+    """
     recompute, freezing = plan.recompute, plan.freezing
     if plan.attention == "fused":
         steps = fuse_attention(steps)
@@ -113,6 +116,7 @@ def saved_by(steps: list[Step], plan: Plan) -> list[Saved]:
 
     tables = {step.name for step in steps if step.operation == "table"}  # parameters, which are there anyway
     once = _outside(steps)
+    local = _local_layers(steps) if masks and plan.attention == "fused" else {}
 
     def keep(step: Step, value: Value) -> None:
         apart = value.name in pieces and not regions[step.name] and _lays_out(step)  # a checkpoint keeps the view
@@ -138,6 +142,10 @@ def saved_by(steps: list[Step], plan: Plan) -> list[Saved]:
             for name, shape, item_bytes in _kept_besides(step, trained[step.name], flows, width, mask):
                 own_name = f"{step.name}: {name}"
                 found[own_name] = Saved(own_name, step.name, shape, item_bytes, step.runs, step.place)
+            if _is_fused(step) and step.within in local:
+                batch, _heads, length, _size = step.gives.shape
+                own_name = f"{step.name}: mask"
+                found[own_name] = Saved(own_name, step.name, (batch, 1, length, length), width, local[step.within], step.place)
         if is_view(step):
             storages[step.gives.name] = storages.get(step.takes[0].name, step.takes[0])
             if step.place.role == "cut" or step.takes[0].name in pieces:
@@ -155,6 +163,27 @@ def _outside(steps: Sequence[Step]) -> set[str]:
     for group in groups:
         found |= {value.name for step in group.steps for value in step.takes if value.name in given} - {group.entry}
     return found
+
+
+def _local_layers(steps: Sequence[Step]) -> dict[str, int]:
+    """The number of layers with local attention, by the name of the attention module in them.
+
+    They rotate queries by other angles than the first layer does.
+    """
+    first = next((step.gives for step in steps if step.operation == "angles"), None)
+    numbers: dict[str, int] = {}
+    for group in stack(steps).groups:
+        end = group.start + group.copies
+        for step in group.steps:
+            if step.place.role == "query_rotated" and step.turns:
+                period = len(step.turns)
+                places = [place for place, angles in enumerate(step.turns) if angles != first]
+                # Of the layers in front of layer n, (n - place + period - 1) // period are at a place of the period.
+                numbers[step.within] = sum(
+                    (end - place + period - 1) // period - (group.start - place + period - 1) // period
+                    for place in places
+                )
+    return numbers
 
 
 @checked

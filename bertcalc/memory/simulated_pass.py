@@ -50,11 +50,8 @@ class Pass:
         self._regions = [recomputed_in(step, plan.recompute if training else "none") for step in self.steps]
         self._windowed = _windowed(self.steps)
         self._whole = _whole(self.steps, own)
-        # The fused kernel needs no mask for a window, unless there is padding. A symbolic length is below any window
-        # except 0.
-        window, length = model.config.window, sizes.sequence_length
-        self._window_mask = window is not None and (
-            padded or (not self._fused and (window == 0 or (isinstance(length, int) and length >= window)))
+        self._window_mask = model.config.window is not None and (
+            padded or model.config.masks_window(sizes.sequence_length)
         )
         self.given_mask = padded or (
             model.cls.task == "multiple-choice"
@@ -397,7 +394,7 @@ class Pass:
             if key.shape[1] != query.shape[1] and query.shape[2] != 1:
                 key = layers.repeated(tape, key, query.shape[1])
                 value = layers.repeated(tape, value, query.shape[1])
-            mask = self._in_numbers(allowed.shape)
+            mask = self._in_numbers((query.shape[0], *allowed.shape[1:]))
         return tape.flash_attention(query, key, value, mask)
 
     def _cut(self, step: Step, x: SimulatedTensor) -> list[SimulatedTensor]:

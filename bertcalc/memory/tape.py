@@ -640,9 +640,16 @@ class Tape:
         return self.record((scores,), self.new((), common_item(scores, labels)), (scores, labels), rule)
 
     def mean_squared_error(self, scores: SimulatedTensor, labels: SimulatedTensor) -> SimulatedTensor:
-        """The mean of (score - label)^2."""
-        item = common_item(scores, labels)
-        loss, shape = self.new((), item), scores.shape
+        """The mean of (score - label)^2.
+
+        PyTorch allocates room for the squares of all sequences and makes it a tensor of one number with ``resize_``,
+        which keeps the storage. The CPU and CUDA share this code (TORCH_META_FUNC(mse_loss) in ATen/native/Loss.cpp);
+        only the meta device, which replaces it, has a storage of one number. A second tensor of squares is gone when
+        the kernel returns; like any workspace of a kernel, it is not counted.
+        """
+        item, shape = common_item(scores, labels), scores.shape
+        squares = self.new(shape, item)
+        loss = SimulatedTensor(squares.storage, (), (), item)
         return self.record((scores,), loss, (scores, labels), lambda grad, *_kept: (self.new(shape, item),))
 
     # Backward.

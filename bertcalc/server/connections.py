@@ -1,14 +1,16 @@
-"""Close connections on which no request arrives, and add the security headers to refusals of malformed requests.
+"""Limits on connections: requests that do not arrive, messages that are too large, and refusals without headers.
 
-uvicorn 0.54 keeps such connections forever and has no setting for either (Kludex/uvicorn#157). It has already chosen
-its protocol classes when it imports the app, so four methods of uvicorn 0.54 and websockets 17.4 are replaced. Each has
-a test with a real server that fails when the method is no longer called (tests/server/test_connections.py).
+uvicorn 0.54 keeps connections forever on which no request arrives (Kludex/uvicorn#157). It takes messages as large as
+Streamlit's ``maxMessageSize``, which is for the messages that it sends, and any number of incomplete ones. It has no
+settings for these, and it has already chosen its protocol classes when it imports the app. So five methods of uvicorn
+0.54 and websockets 17.4 are replaced. Each has a test with a real server that fails when the method is no longer called
+(tests/server/test_connections.py).
 """
 
 import asyncio
 import sys
 from http import HTTPStatus
-from weakref import ref
+from weakref import WeakKeyDictionary, ref
 
 import h11
 from uvicorn.protocols.http.h11_impl import H11Protocol
@@ -17,12 +19,16 @@ from websockets.http11 import Response
 from websockets.server import ServerProtocol
 
 from bertcalc.server.headers import HEADERS
+from bertcalc.server.messages import LARGE, LARGEST, LOG
 
 # Seconds that a request may take to arrive; its body, and the next request of a connection, may take twice as long.
 PATIENCE = 10.0
 _FILES = 10_000  # open files; each browser takes six connections
+# Of messages of which a part has arrived: bytes of all in this process, fragments of one, seconds until it is complete.
+_MOST_INCOMPLETE, _MOST_FRAGMENTS, _SLOWEST = 32_000_000, 1_000, 60.0
 _made, _reject = H11Protocol.connection_made, ServerProtocol.reject
-_handed_over = WebSocketsSansIOProtocol.connection_made
+_handed_over, _receive = WebSocketsSansIOProtocol.connection_made, WebSocketsSansIOProtocol.data_received
+_incomplete: WeakKeyDictionary[WebSocketsSansIOProtocol, int] = WeakKeyDictionary()  # the bytes that have arrived
 
 
 def guard() -> None:
@@ -31,6 +37,7 @@ def guard() -> None:
     H11Protocol.send_400_response = _refuse_unread  # type: ignore[assignment, method-assign]
     ServerProtocol.reject = _reject_with_headers  # type: ignore[assignment, method-assign]
     WebSocketsSansIOProtocol.connection_made = _handed_over_in_time  # type: ignore[assignment, method-assign]
+    WebSocketsSansIOProtocol.data_received = _receive_within_limits  # type: ignore[assignment, method-assign]
     if sys.platform != "win32":
         import resource  # Windows has none
 
@@ -58,6 +65,7 @@ def _look(kept: ref[H11Protocol], before: object) -> None:
 
 def _handed_over_in_time(socket: WebSocketsSansIOProtocol, transport: asyncio.Transport) -> None:
     _handed_over(socket, transport)
+    socket.conn.max_message_size = LARGEST
     socket.loop.call_later(PATIENCE, _look_at_handshake, ref(socket))
 
 
@@ -65,6 +73,33 @@ def _look_at_handshake(kept: ref[WebSocketsSansIOProtocol]) -> None:
     """Close a WebSocket without a handshake: uvicorn 0.54 does not answer a handshake with a body."""
     socket = kept()
     if socket and not socket.handshake_initiated and not socket.transport.is_closing():
+        socket.transport.abort()
+
+
+def _receive_within_limits(socket: WebSocketsSansIOProtocol, data: bytes) -> None:
+    """Take bytes, and close the connection if too much waits for the end of a message."""
+    _receive(socket, data)
+    arrived = len(socket.conn.reader.buffer) + sum(map(len, socket.frames))
+    if len(socket.frames) > _MOST_FRAGMENTS:
+        LOG.note(f"it has more than {_MOST_FRAGMENTS:,} fragments")
+        socket.transport.abort()
+    elif arrived <= LARGE:
+        _incomplete.pop(socket, None)
+    else:
+        if socket not in _incomplete:
+            socket.loop.call_later(_SLOWEST, _look_at_message, ref(socket))
+        _incomplete[socket] = arrived
+        if sum(_incomplete.values()) > _MOST_INCOMPLETE:
+            LOG.note(f"{_MOST_INCOMPLETE:,} bytes of incomplete messages have arrived already")
+            _incomplete.pop(socket)
+            socket.transport.abort()
+
+
+def _look_at_message(kept: ref[WebSocketsSansIOProtocol]) -> None:
+    """Close a connection on which large messages have been incomplete for so long."""
+    socket = kept()
+    if socket and socket in _incomplete and not socket.transport.is_closing():
+        LOG.note(f"it was not complete after {_SLOWEST:.0f} s")
         socket.transport.abort()
 
 

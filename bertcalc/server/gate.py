@@ -1,24 +1,21 @@
 """Refuse or delay requests and messages before Streamlit gets them."""
 
-import asyncio
 import re
-import time
 from urllib.parse import urlsplit
 
 from starlette.datastructures import Headers, MutableHeaders
 from starlette.responses import Response
-from starlette.types import ASGIApp, Message, Receive, Scope, Send
+from starlette.types import ASGIApp, Receive, Scope, Send
 from starlette.websockets import WebSocketClose
 from streamlit import config
 
-# WebSocket messages of one page: sliders send ten a second, and a browser that was offline sends its backlog.
-BURST = 100
-A_SECOND = 40.0
+from bertcalc.server.messages import Connection
+
 _ALWAYS = ("localhost", "127.0.0.1", "0.0.0.0")
 
 
 class Gate:
-    """Middleware that refuses requests and limits the rate of WebSocket messages."""
+    """Middleware that refuses requests and limits WebSocket messages."""
 
     def __init__(self, app: ASGIApp) -> None:
         self._app = app
@@ -31,7 +28,13 @@ class Gate:
         elif scope["type"] == "websocket":
             # The origin has been checked, and for some of the allowed ones Streamlit would ask another host.
             headers = [(name, value) for name, value in scope["headers"] if name != b"origin"]
-            await self._app({**scope, "headers": headers}, _paced(receive), send)
+            connection = Connection(receive, send)
+            try:
+                await self._app({**scope, "headers": headers}, connection.receive, connection.send)
+            except RuntimeError:
+                # Streamlit 1.67 takes a client that has left for one that sends text, and raises.
+                if not connection.closed:
+                    raise
         elif scope["type"] == "http":
             await self._app(_plain_encodings(scope), receive, send)
         else:
@@ -66,22 +69,6 @@ def allowed(origin: str | None, host: str | None) -> bool:
         return False
     listed = [urlsplit(one.strip()).hostname for one in config.get_option("server.corsAllowedOrigins")]
     return there.netloc == host or (name is not None and name in (*_ALWAYS, *listed))
-
-
-def _paced(receive: Receive) -> Receive:
-    """A ``receive`` that returns at most A_SECOND messages a second after the first BURST; the rest waits."""
-    left, since = float(BURST), time.monotonic()
-
-    async def paced() -> Message:
-        nonlocal left, since
-        message = await receive()
-        now = time.monotonic()
-        left, since = min(BURST, left + (now - since) * A_SECOND) - 1, now
-        if left < 0:
-            await asyncio.sleep(-left / A_SECOND)
-        return message
-
-    return paced
 
 
 def _plain_encodings(scope: Scope) -> Scope:

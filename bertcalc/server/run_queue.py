@@ -1,22 +1,51 @@
-"""The run queue: one run of a script at a time, first come, first served.
+"""The run queue: one run of a script at a time, in an order that gives each session the same share of the server.
 
 Streamlit runs the script of each session in a thread, and Python runs one thread at a time. Forty simultaneous runs
-would each take forty times as long; in a queue the first page is drawn after 20 ms. A plain lock is not enough: it is
-not fair, and if a run never ended, all those waiting would start at once when their timeout of a second is over
-(tests/server/test_run_queue.py; with a queue 95 % of the moves of 200 readers took 0.4 s instead of 5.9 s, see
-benchmarks/README.md). Callbacks, dialogs and downloads run outside pages/main.py and do not wait.
+would each take forty times as long; in a queue the first page is drawn after 20 ms.
+
+The order is start-time fair queueing (Goyal, Vin and Cheng, SIGCOMM 1996). A session that has used less than its share
+goes before a session that sends without pause; sessions that use the same go first come, first served. So the wait of a
+reader does not depend on how much others send, only on how many send at the same time.
+
+``runner.fastReruns = false`` in .streamlit/config.toml belongs to the queue: it gives a session one thread, and so one
+place in the line, whatever it sends. Streamlit merges the messages that arrive while that thread waits. With
+``fastReruns = true`` Streamlit starts a thread for each message: five senders had 900 threads in the line.
+
+Callbacks, dialogs and downloads run outside pages/main.py and do not wait.
 """
 
+import heapq
 import threading
 import time
-from collections import deque
 from collections.abc import Iterator, MutableMapping
 from contextlib import contextmanager
-from typing import Any
+from typing import Any, NamedTuple
 
 # Seconds after which the next run begins in any case; a longer run continues in parallel.
 PATIENCE = 1.0
-_LAST = "last run"  # the session's key for the state of its last run: "waited", "first" or "ended"
+# The seconds that a run counts for: a run that is interrupted at once counts, and a slow page is not locked out.
+LEAST, MOST = 0.001, 0.1
+_SHARE = "share of the queue"  # the session's key for its Share
+
+
+class Share:
+    """The virtual time until which a session has used its share of the queue."""
+
+    def __init__(self) -> None:
+        self.until = 0.0
+
+
+class _Turn(NamedTuple):
+    """A run in the line, in the order of its first three fields.
+
+    They are its virtual start time, whether its session has used its share so far, and its number. ``begun`` begins it.
+    """
+
+    start: float
+    used: bool
+    number: int
+    share: Share
+    begun: threading.Event
 
 
 class RunQueue:
@@ -24,69 +53,79 @@ class RunQueue:
 
     def __init__(self) -> None:
         self._change = threading.Lock()
-        self._line: deque[threading.Event] = deque()  # one event for each waiting run
-        self._present: threading.Event | None = None  # the event of the active run
+        self._line: list[_Turn] = []  # a heap
+        self._count = 0  # of all turns
+        self._clock = 0.0  # the virtual start time of the turn that began last
+        self._active: _Turn | None = None
         self._since = 0.0
         self._thread = threading.local()
 
     @property
     def taken(self) -> bool:
         """Whether a run is active."""
-        return self._present is not None
+        return self._active is not None
+
+    @property
+    def waiting(self) -> int:
+        """The number of runs in the line."""
+        return len(self._line)
 
     @contextmanager
     def enter(self, session: MutableMapping[Any, Any]) -> Iterator[None]:
         """Wait for the turn of a run, then run; ``session`` is what Streamlit keeps between the runs of one reader.
 
-        Streamlit aborts a run when its reader moves on. The reader's next run goes to the head of the queue, as the
-        reader has already waited; but not twice in a row, so that others get their turn.
+        Streamlit ends a run when its reader moves on, and begins the next run in the same thread. What the ended run
+        used counts for its session.
         """
-        first = session.get(_LAST) == "waited"
-        session[_LAST] = "first" if first else "waited"
-        self._begin(first=first)
+        self._begin(session.setdefault(_SHARE, Share()))
         try:
             yield
-            session[_LAST] = "ended"
         finally:
             self._end()
 
     @contextmanager
     def pause(self) -> Iterator[None]:
         """Let others run while this run waits for another process or the network; does nothing outside ``enter``."""
-        if getattr(self._thread, "mine", None) is None:
+        turn: _Turn | None = getattr(self._thread, "turn", None)
+        if turn is None:
             yield
             return
         self._end()
         try:
             yield
         finally:
-            self._begin(first=True)
+            self._begin(turn.share)
 
-    def _begin(self, *, first: bool) -> None:
-        self._thread.mine = mine = threading.Event()
+    def _begin(self, share: Share) -> None:
         with self._change:
-            if first:
-                self._line.appendleft(mine)
-            else:
-                self._line.append(mine)
+            self._count += 1
+            used = share.until >= self._clock
+            turn = _Turn(max(share.until, self._clock), used, self._count, share, threading.Event())
+            heapq.heappush(self._line, turn)
             left = self._call_next()
-        while not mine.wait(left):
+        self._thread.turn = turn
+        while not turn.begun.wait(left):
             with self._change:
                 left = self._call_next()
+        self._thread.since = time.monotonic()
 
     def _end(self) -> None:
+        turn = self._thread.turn
+        used = time.monotonic() - self._thread.since
+        self._thread.turn = None
         with self._change:
-            if self._present is self._thread.mine:
-                self._present = None
+            turn.share.until = turn.start + min(MOST, max(LEAST, used))
+            if self._active is turn:
+                self._active = None
                 self._call_next()
-        self._thread.mine = None
 
     def _call_next(self) -> float:
         """Start the first in line if no run is active or the active one is overdue; the seconds until one will be."""
         now = time.monotonic()
-        if self._line and (self._present is None or now - self._since >= PATIENCE):
-            self._present, self._since = self._line.popleft(), now
-            self._present.set()
+        if self._line and (self._active is None or now - self._since >= PATIENCE):
+            self._active, self._since = heapq.heappop(self._line), now
+            self._clock = max(self._clock, self._active.start)
+            self._active.begun.set()
         return self._since + PATIENCE - now
 
 

@@ -133,8 +133,8 @@ PAGES = {path: entry for entries in SECTIONS.values() for path, entry in entries
 
 # README.md begins with the heading of the first page and this sentence.
 DESCRIPTION = N_(
-    "Every number as a formula, the formula with the numbers in it, and the proof that the real Hugging Face model "
-    "agrees, to the last tensor."
+    "Every count as a formula, worked out with your numbers, and checked tensor by tensor against the Hugging Face "
+    "model."
 )
 
 

@@ -1,7 +1,9 @@
 """What a browser says of files that somebody chose: what it sends is somebody's message."""
 
 import json
+import zlib
 from base64 import b64encode
+from gzip import compress
 from typing import Any
 
 import pytest
@@ -21,7 +23,7 @@ END = 8 + int.from_bytes(DATA[:8], "little")
 
 
 def said(name: str = "model.safetensors", data: bytes = DATA[:END], size: int = len(DATA)) -> dict[str, Any]:
-    return {"name": name, "size": size, "start": b64encode(data).decode()}
+    return {"name": name, "size": size, "gzip": b64encode(compress(data)).decode()}
 
 
 def sentence(*message: object) -> str:
@@ -59,9 +61,13 @@ FORGED: list[object] = [
     [{**said(), "size": -1}],
     [{**said(), "size": 2**53}],
     [{**said(), "size": 9.5}],
-    [{**said(), "start": 3}],
-    [{**said(), "start": "*"}],
-    [{**said(), "start": "é"}],
+    [{**said(), "gzip": 3}],
+    [{**said(), "gzip": "*"}],
+    [{**said(), "gzip": "é"}],
+    [{**said(), "gzip": b64encode(DATA).decode()}],  # not compressed
+    [{**said(), "gzip": b64encode(zlib.compress(DATA)).decode()}],  # in another format
+    [{**said(), "gzip": b64encode(compress(DATA)[:-1]).decode()}],
+    [{**said(), "gzip": b64encode(compress(DATA) * 2).decode()}],
     [{"name": "a", "size": 1}],
 ]
 
@@ -75,7 +81,7 @@ def test_what_no_browser_sends_is_refused(message: object) -> None:
 NAMES = st.text(st.characters(exclude_characters="{}"))
 
 
-@given(st.lists(SOME_JSON | st.fixed_dictionaries({"name": NAMES, "size": st.integers(), "start": st.text()})))
+@given(st.lists(SOME_JSON | st.fixed_dictionaries({"name": NAMES, "size": st.integers(), "gzip": st.text()})))
 def test_messages_raise_nothing_else(message: list[object]) -> None:
     for sent in (message, *message):
         try:
@@ -104,7 +110,7 @@ def test_limits_are_the_servers_own() -> None:
             "model-00001-of-00003.safetensors is one of the 3 files of a model: choose all of them together.",
         ),
         ([said(data=b"version ", size=135)], "This is a pointer of Git LFS, and not the file itself"),
-        ([{**said(), "start": None}], "model.safetensors could not be read by the browser."),
+        ([{**said(), "gzip": None}], "model.safetensors could not be read by the browser."),
         ([said(data=b"PK", size=2)], "it has 2 bytes, and the length of its header alone takes 8"),
         ([said(size=END - 1)], "it is cut off: its first 8 bytes announce a header of"),
         ([said(size=len(DATA) + 1)], "The tensors end at byte 4,000 of the data, which has 4,001."),
@@ -122,7 +128,7 @@ def test_what_is_wrong_is_said_in_a_sentence(files: list[object], expected: str)
 
 def test_what_else_is_in_the_folder_is_left_out() -> None:
     index = said("model.safetensors.index.json", b'{"weight_map": {"a": "model.safetensors"}}')
-    folder = [said("config.json", b"{}"), said(), index, {**said("README.md"), "start": None}]
+    folder = [said("config.json", b"{}"), said(), index, {**said("README.md"), "gzip": None}]
     assert weights_of(chosen(folder)).name == "model.safetensors"
     assert chosen(folder)[3] == ChosenFile("README.md", len(DATA), None)
 

@@ -14,7 +14,7 @@ from bertcalc.discover.build import Refused
 from bertcalc.discover.result import NOT_ASKED
 from bertcalc.discover.shipped import shipped
 from bertcalc.problem import InputError
-from bertcalc.worker import SlowError
+from bertcalc.worker import SlowError, StoppedError
 
 
 def nobody() -> None:
@@ -134,6 +134,29 @@ def test_what_was_refused_is_refused_again_at_once(monkeypatch: pytest.MonkeyPat
         assert first == second
         assert calls == [discovery_worker.discovered]
         assert discovery_worker.known(*case) is None
+
+
+def test_a_process_that_is_killed_is_no_refusal_and_the_next_request_succeeds() -> None:
+    def kill(what: str, *_more: int) -> None:
+        process = discovery_worker.WORKER._process
+        if what == "n_embd" and process:
+            process.kill()
+
+    case: tuple[str, str, dict[str, Any]] = ("gpt2", "GPT2Model", {"n_layer": 3, "n_head": 6})
+    with pytest.raises(InputError, match="stopped before it had finished") as refused:
+        discovery_worker.ask(*case, kill, nobody)
+    assert "memory" not in str(refused.value)
+    assert discovery_worker.refusal(*case) is None
+    assert discovery_worker.ask(*case, lambda *_said: None, nobody).found.share == 1
+
+
+def test_a_process_that_crashes_is_a_refusal(monkeypatch: pytest.MonkeyPatch) -> None:
+    case = ("gpt2", "GPT2Model", {"n_layer": 3, "n_inner": 97})
+    calls = counted(monkeypatch, StoppedError())
+    first, second = (refusal(*case) for _time in range(2))
+    assert "crashed" in first
+    assert first == second
+    assert len(calls) == 1
 
 
 def test_after_a_while_it_is_tried_again(monkeypatch: pytest.MonkeyPatch) -> None:

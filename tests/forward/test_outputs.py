@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 import torch
 import transformers
-from hypothesis import example, given
+from hypothesis import assume, example, given
 from hypothesis import strategies as st
 
 from bertcalc import ARCHITECTURES, BertConfig, Config, ModernBertConfig, build
@@ -197,6 +197,8 @@ def test_past_key_values_go_in_as_they_came_out() -> None:
 @examples(20)
 def test_the_letters_stand_for_the_numbers(drawn: tuple[Case, Call]) -> None:
     case, call = drawn
+    # Without its projection the summary loses its last axis where H is 1: a letter is never 1.
+    assume(getattr(case.config, "summary_use_proj", True) or case.config.hidden_size > 1)
     subject, wide = case.subject, taking_all(case.subject)
     sizes = letters_of(case.config)
     sizes |= {letter: getattr(call, field) for field, letter in CALL_LETTERS.items()}

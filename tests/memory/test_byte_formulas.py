@@ -1,5 +1,6 @@
 """The formulas of memory, with numbers put in, against the counts."""
 
+from dataclasses import replace
 from typing import Any
 
 from hypothesis import given
@@ -11,9 +12,11 @@ from bertcalc.memory.footprint import kept, korthikanti
 from bertcalc.memory.plan import Plan
 from bertcalc.memory.saved import Saved, total_bytes
 from bertcalc.subject import Subject
+from bertcalc.tree.freezing import Freezing
 from tests.examples import examples
 from tests.memory.test_footprint import plans, possible, subjects
-from tests.oracle import component_of
+from tests.oracle import Case, component_of
+from tests.strategies import cases
 
 
 def substituted(formula: Formula, subject: Subject, batch: int, length: int) -> Any:
@@ -35,6 +38,19 @@ def test_the_formulas_of_what_is_kept_are_the_counts(subject: Subject, plan: Pla
     assert {name: substituted(formula, subject, batch, length) for name, formula in found.components.items()} == {
         name: total_bytes(some) for name, some in by_component.items()
     }
+
+
+@examples(30)
+@given(cases(classes=["ModernBertForTokenClassification"]), plans, st.integers(1, 9), st.integers(1, 30))
+def test_letters_of_layers_with_a_window(case: Case, plan: Plan, batch: int, length: int) -> None:
+    """With fused attention, each of them keeps a mask."""
+    config = replace(case.config, max_position_embeddings=30, num_hidden_layers=3 * case.config.num_hidden_layers - 2)
+    subject = case.subject._replace(config=config)
+    plan = plan._replace(freezing=Freezing())
+    saved, found = kept(subject, plan, batch, length), kept_formulas(subject, plan, batch, length)
+    assert [one.name for one in found.saved] == [one.name for one in saved]
+    in_letters = sum(substituted(formula, subject, batch, length) for formula in found.components.values())
+    assert in_letters == total_bytes(saved)
 
 
 @examples(30)

@@ -10,11 +10,11 @@ from unittest.mock import patch
 import pytest
 import torch
 import transformers
-from hypothesis import assume, example, given
+from hypothesis import assume, example, given, reject
 from hypothesis import strategies as st
 from torch.utils.checkpoint import checkpoint
 from transformers import AttentionInterface, AttentionMaskInterface
-from transformers.masking_utils import eager_mask, flash_attention_mask
+from transformers.masking_utils import eager_mask, sdpa_mask
 
 from bertcalc import (
     AlbertConfig,
@@ -131,14 +131,15 @@ def check_training(case: Case, call: Call, plan: Plan) -> None:
         freezing=replace(plan.freezing, layers=min(plan.freezing.layers, case.config.num_hidden_layers))
     )
     plan = plan._replace(recompute=possible(case, plan.recompute))
-    assume(plan.precision == "fp32" or not needs_cpu(case))  # LayerNorm's 16 bits are the CPU's alone
+    if plan.precision != "fp32" and needs_cpu(case):  # LayerNorm's 16 bits are the CPU's alone
+        reject()
     real, given = device(case, case.real(), unmasked(case, call))
     real, given = in_dtype(PRECISIONS[plan.precision].dtype, real, given)
     frozen = plan.freezing.names(case.ours())
     for name, parameter in real.named_parameters():
         parameter.requires_grad_(name not in frozen)
     AttentionInterface.register("tests", partial(core, plan))
-    AttentionMaskInterface.register("tests", flash_attention_mask if plan.attention == "fused" else eager_mask)
+    AttentionMaskInterface.register("tests", sdpa_mask if plan.attention == "fused" else eager_mask)
     written_here = plan.attention == "fused" or plan.recompute == "selective"
     real.set_attn_implementation("tests" if written_here and real._supports_attention_backend else "eager")
     if plan.recompute == "full":
@@ -161,19 +162,28 @@ def test_a_training_step_holds_what_the_real_one_holds(run: tuple[Case, Call], k
     check_training(*run, Plan(keep_outputs=keep_outputs))
 
 
+def additive(mask: torch.Tensor, like: torch.Tensor) -> torch.Tensor:
+    """A boolean mask in numbers, as PyTorch makes one in front of the kernel."""
+    zero, least = (torch.empty((), dtype=like.dtype, device=like.device) for _number in range(2))
+    return torch.where(mask, zero, least)
+
+
 def flash(
     module: Any,
     query: torch.Tensor,
     key: torch.Tensor,
     value: torch.Tensor,
-    _mask: None,
+    mask: torch.Tensor | None,
     dropout: float = 0.0,
     scaling: float | None = None,
     **_options: Any,
 ) -> tuple[torch.Tensor, None]:
     """The CPU's flash kernel, on the meta device with any dropout, as CUDA's has it: it keeps no mask for that."""
     kernel = torch.ops.aten._scaled_dot_product_flash_attention_for_cpu
-    output, _ = kernel(query, key, value, dropout if query.is_meta else 0.0, module.is_causal, scale=scaling)
+    if mask is not None:
+        mask = additive(mask, query)
+    p = dropout if query.is_meta else 0.0
+    output, _ = kernel(query, key, value, p, module.is_causal and mask is None, attn_mask=mask, scale=scaling)
     return output.transpose(1, 2).contiguous(), None
 
 
@@ -225,19 +235,18 @@ SHARED_KEYS = EuroBertConfig(
 @example((Case(SHARED_KEYS, "EuroBertModel"), Call(2, 3)), True, True, "fused")
 @given(passes(SIMULATED), st.booleans(), st.booleans(), st.sampled_from(ATTENTIONS))
 def test_numbers_in_memory(run: tuple[Case, Call], training: bool, padded: bool, attention: Attention) -> None:
+    # The CPU's kernel lays the gradient of a convolution's weight out in its own way, so that it is copied.
+    assume(not (training and getattr(run[0].config, "convolves", False)))
+    check_numbers(*run, training=training, padded=padded, attention=attention)
+
+
+def check_numbers(case: Case, call: Call, *, training: bool, padded: bool, attention: Attention) -> None:
     """On the CPU, where it is asked of the numbers whether there is padding, and where PyTorch has the fused kernel.
 
     That is chosen where the attention has no dropout alone.
     """
-    case, call = run
-    # The CPU's kernel writes all squared errors into the storage of their mean.
-    assume(not (training and case.config.num_labels == 1 and case.architecture.endswith("SequenceClassification")))
-    # The CPU's kernel lays the gradient of a convolution's weight out in its own way, so that it is copied.
-    assume(not (training and getattr(case.config, "convolves", False)))
     if case.config.has("type_vocab_size"):
         case = case._replace(config=replace(case.config, type_vocab_size=2))
-    # With a window, PyTorch's function for attention has a mask, which the kernel alone need not.
-    assume(padded or attention == "eager" or case.config.window is None or call.sequence_length < case.config.window)
     if attention == "fused":
         case = case._replace(config=replace(case.config, attention_probs_dropout_prob=0.0))
     fused = attention == "fused" and getattr(transformers, case.architecture)._supports_sdpa
@@ -259,6 +268,54 @@ def test_numbers_in_memory(run: tuple[Case, Call], training: bool, padded: bool,
     ours = simulated(plan if training else Inference(attention=attention), case, call, padded=padded)
     assert our_peak(ours).live == peak(moments).live
     assert tops(moment.live for moment in curve(ours)) == tops(moment.live for moment in moments)
+
+
+# A window of eight tokens on each side, which four of its six layers have.
+WITH_WINDOW = ModernBertConfig(
+    vocab_size=301,
+    hidden_size=16,
+    num_hidden_layers=6,
+    num_attention_heads=4,
+    intermediate_size=24,
+    max_position_embeddings=32,
+    local_attention=16,
+    **dict.fromkeys(("pad_token_id", "eos_token_id", "bos_token_id", "cls_token_id", "sep_token_id"), 0),
+)
+
+
+@pytest.mark.parametrize("length", [1, 7, 8, 9, 32])
+@pytest.mark.parametrize("padded", [False, True])
+@pytest.mark.parametrize("training", [False, True])
+@pytest.mark.parametrize("architecture", ["ModernBertModel", "ModernBertForMaskedLM", "ModernBertForTokenClassification"])
+def test_each_layer_with_a_window_has_a_mask_of_its_own(
+    architecture: str, training: bool, padded: bool, length: int
+) -> None:
+    """The fused kernel takes no window: from its length on transformers makes a mask, of which each layer has a copy."""
+    for attention in ATTENTIONS:
+        case = Case(WITH_WINDOW, architecture)
+        check_numbers(case, Call(2, length), training=training, padded=padded, attention=attention)
+
+
+@examples(8)
+@given(passes([cls.name for cls in FAMILIES["modernbert"].classes if cls.task != "masked-lm"]), plans())
+def test_any_plan_of_local_attention(run: tuple[Case, Call], plan: Plan) -> None:
+    check_training(*run, plan)
+
+
+REGRESSIONS = [cls.name for name in FAMILIES for cls in FAMILIES[name].classes if cls.task == "sequence-classification"]
+
+
+@pytest.mark.parametrize("architecture", REGRESSIONS)
+def test_the_loss_of_a_regression_has_the_storage_of_all_squares(architecture: str) -> None:
+    """A batch of many short sequences peaks where its loss is there."""
+    config = CLASSES[architecture].config.default()
+    small = {"hidden_size": 4, "num_attention_heads": 2, "intermediate_size": 3, "vocab_size": 4, "num_hidden_layers": 1}
+    tokens = {name: 0 for name in vars(config) if name.endswith("_token_id")}
+    more: dict[str, Any] = {"pad_token_id": 1} if architecture.startswith(("Roberta", "XLM", "Camem", "MPNet")) else {}
+    shared = {config.own_name(name): value for name, value in small.items()}
+    case = Case(replace(config, **{**shared, **tokens, **more, "num_labels": 1}), architecture)
+    check_numbers(case, Call(64, 1), training=True, padded=False, attention="eager")
+    check_training(case, Call(64, 1), Plan(keep_outputs=True))
 
 
 @pytest.mark.parametrize(

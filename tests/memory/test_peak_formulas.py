@@ -1,6 +1,7 @@
 """The peak in letters against the simulation with numbers, and what fits against the real model."""
 
 import re
+from collections.abc import Sequence
 from dataclasses import replace
 from typing import Any
 
@@ -31,6 +32,7 @@ from tests.memory.test_peak import WITH_DISTANCES
 from tests.oracle import Case, possible, unmasked
 from tests.strategies import ACTIVATIONS_OF_4, SIMULATED, cases, passes
 
+WITH_WINDOWS = ["ModernBertModel", "ModernBertForTokenClassification"]
 freezings = st.builds(Freezing, st.booleans(), st.integers(0, 6), st.sampled_from(TRAIN))
 plans = st.builds(
     Plan,
@@ -47,10 +49,11 @@ ways = plans | st.builds(Inference, st.sampled_from(list(ITEM_BYTES)), st.sample
 
 
 @st.composite
-def runs(draw: st.DrawFn) -> tuple[Subject, Plan | Inference, int, int]:
-    """A model with up to nine layers, how it is run, and a batch."""
-    case, call = draw(passes(SIMULATED))
-    config = replace(case.config, num_hidden_layers=draw(st.integers(1, 2 * ALONE + 1)))
+def runs(draw: st.DrawFn, classes: Sequence[str] = SIMULATED) -> tuple[Subject, Plan | Inference, int, int]:
+    """A model with so many layers that the formulas leave some out, how it is run, and a batch."""
+    case, call = draw(passes(classes))
+    most = 4 * ALONE if case.config.layer_period > 1 else 2 * ALONE + 1
+    config = replace(case.config, num_hidden_layers=draw(st.integers(1, most)))
     if type(config) is BertConfig and config.hidden_act in ACTIVATIONS_OF_4:
         config = replace(config, position_embedding_type=draw(st.sampled_from(POSITION_EMBEDDING_TYPES)))
     how = draw(ways)
@@ -78,8 +81,19 @@ def test_a_run_with_letters_gives_the_peak_of_the_run_with_numbers(run: tuple[Su
         assert peak_bytes(*run) == peak(*run).num_bytes == expected
 
 
+@examples(8)
+@given(runs(WITH_WINDOWS), st.booleans())
+def test_letters_of_layers_that_alternate(run: tuple[Subject, Any, int, int], fused: bool) -> None:
+    """With fused attention, two of three layers of ModernBERT have a mask of their own."""
+    subject, how, batch, length = run
+    run = subject, how._replace(attention="fused") if fused else how, batch, length
+    expected = in_numbers(*run)
+    if expected is not None:
+        assert peak_bytes(*run) == peak(*run).num_bytes == expected
+
+
 @examples(12)
-@given(runs())
+@given(runs() | runs(WITH_WINDOWS))
 def test_the_formulas_are_those_of_the_areas_and_of_the_pieces(run: tuple[Subject, Any, int, int]) -> None:
     subject, how, batch, length = run
     if in_numbers(*run) is None or (isinstance(how, Plan) and how.optimizer == "adamw-8bit"):
@@ -100,8 +114,8 @@ def test_the_formulas_are_those_of_the_areas_and_of_the_pieces(run: tuple[Subjec
 
 @examples(8)
 @given(
-    runs(),
-    st.lists(st.tuples(st.integers(1, 9), st.integers(1, 9), st.integers(1, 9), st.integers(1, 4)), min_size=1),
+    runs() | runs(WITH_WINDOWS),
+    st.lists(st.tuples(st.integers(1, 9), st.integers(1, 16), st.integers(1, 9), st.integers(1, 4)), min_size=1),
 )
 def test_a_column_has_what_each_row_has_alone(
     run: tuple[Subject, Any, int, int], rows: list[tuple[int, int, int, int]]
@@ -128,7 +142,7 @@ def test_a_column_has_what_each_row_has_alone(
 
 
 @examples(20)
-@given(runs(), st.integers(1, 5), st.integers(1, 30), st.integers(1, 12))
+@given(runs() | runs(WITH_WINDOWS), st.integers(1, 5), st.integers(1, 30), st.integers(1, 16))
 def test_designs_have_what_each_has_alone(
     run: tuple[Subject, Any, int, int], heads: int, intermediate: int, layers: int
 ) -> None:

@@ -170,8 +170,6 @@ def test_fused_attention_keeps_what_the_cpu_kernel_keeps(
     case, (batch_size, length, *_more) = run
     recompute = possible(case, recompute)
     config = replace(case.config, attention_probs_dropout_prob=0.0, num_labels=2)
-    if config.has("local_attention"):  # here there is no kernel for it, but a mask, which would be kept
-        config = type(config)(**{**vars(config), "local_attention": 64})
     freezing = replace(freezing, layers=min(freezing.layers, config.num_hidden_layers))
     length = min(length, config.longest)
     with no_init_weights():

@@ -4,6 +4,7 @@ import json
 from base64 import b64encode
 from collections.abc import Iterator
 from dataclasses import replace
+from gzip import compress
 from math import prod
 from pathlib import Path
 from typing import Any
@@ -37,7 +38,9 @@ def paste(text: str, app: AppTest | None = None, **link: str) -> AppTest:
 
 def choose(app: AppTest, key: str, *files: tuple[str, bytes], **changes: object) -> AppTest:
     """Do what the page does when the browser says that files were chosen; ``changes`` are in what it says of each."""
-    said = [{"name": name, "size": len(data), "start": b64encode(data).decode(), **changes} for name, data in files]
+    said = [
+        {"name": name, "size": len(data), "gzip": b64encode(compress(data)).decode(), **changes} for name, data in files
+    ]
     number = 1 + (app.session_state[f"taken {key}"] if f"taken {key}" in app.session_state else 0)  # noqa: SIM401 (no get)
     state: dict[str, Any] = {key: {"files": {"number": number, "files": said}}, f"taken {key}": number - 1}
     with pytest.MonkeyPatch.context() as patch:
@@ -253,7 +256,7 @@ def test_a_chosen_config_goes_into_the_field() -> None:
     assert "Parameters of BertForTokenClassification" in metrics(app)
     choose(app, "config_file", ("config.json", b""), size=438_000_000)
     assert errors(app) == ["This file has 438,000,000 bytes or more: a config.json has at most 1,000,000 here."]
-    choose(app, "config_file", ("config.json", b""), start=None)
+    choose(app, "config_file", ("config.json", b""), gzip=None)
     assert errors(app) == ["config.json could not be read by the browser."]
     app = paste(CHINESE + " ", app)
     assert not app.error

@@ -1,6 +1,5 @@
 """What is refused before Streamlit sees it: at the real server, which may ask nobody else."""
 
-import asyncio
 import socket
 from collections.abc import Iterator
 from contextlib import closing
@@ -108,33 +107,3 @@ def test_gzip_comes_to_those_who_take_it(address: str, asked: str, gets: str | N
     answer = ask(address, path, Accept_Encoding=asked)
     assert answer.status == 200
     assert answer.headers["content-encoding"] in (gets, None if path.startswith("/_stcore") else gets)
-
-
-def test_messages_without_pause_wait(monkeypatch: pytest.MonkeyPatch) -> None:
-    """In 100 s of a sender that never pauses no more come through than the burst and 100 times the rate.
-
-    Nor after a long pause.
-    """
-    clock = 0.0
-
-    async def sleep(seconds: float) -> None:
-        nonlocal clock
-        clock += seconds
-
-    async def receive() -> dict[str, str]:
-        return {"type": "websocket.receive"}
-
-    monkeypatch.setattr("bertcalc.server.gate.time.monotonic", lambda: clock)
-    monkeypatch.setattr("bertcalc.server.gate.asyncio.sleep", sleep)
-    paced = gate._paced(receive)
-
-    async def flood() -> int:
-        came, end = 0, clock + 100
-        while clock < end:
-            assert await paced() == {"type": "websocket.receive"}
-            came += 1
-        return came
-
-    for pause in (0, 10_000):
-        clock += pause
-        assert gate.BURST + 99 * gate.A_SECOND <= asyncio.run(flood()) <= gate.BURST + 101 * gate.A_SECOND

@@ -1,9 +1,8 @@
-"""The run queue: one run at a time, who waits for something else lets others pass, and nobody waits for ever."""
+"""The run queue: one run at a time, each session has the same share, and nobody waits for ever."""
 
 import threading
 import time
 from collections.abc import Callable
-from contextlib import suppress
 from functools import partial
 from types import ModuleType
 
@@ -116,7 +115,7 @@ def test_behind_a_run_that_does_not_end_there_is_still_one_at_a_time(monkeypatch
 
 def waiting(line: RunQueue, count: int) -> None:
     """Wait until so many stand in line."""
-    while len(line._line) < count:
+    while line.waiting < count:
         time.sleep(0.001)
 
 
@@ -137,37 +136,73 @@ def test_first_come_first_served() -> None:
     assert order == list(range(20))
 
 
-def test_who_moves_again_while_waiting_keeps_the_place_once() -> None:
-    """A reader's run that is ended for a newer one, as Streamlit does it: see test_streamlit_ends_a_run."""
+def test_who_sends_without_pause_does_not_go_before_others() -> None:
+    """A session that has just run waits for those that have not; after that they take turns."""
     line, order = RunQueue(), list[str]()
 
-    def moves() -> None:
-        session: dict[str, str] = {}
-        for name in ("first", "second", "third"):
-            with suppress(KeyboardInterrupt), line.enter(session):
-                order.append(name)
-                if name != "third":
-                    raise KeyboardInterrupt
-
-    def other(name: str, others: int) -> None:
-        with line.enter({}):
-            waiting(line, others)  # who moves again is in line before this one is through
+    def run(name: str, session: dict[str, object]) -> None:
+        with line.enter(session):
             order.append(name)
 
-    runs: list[Callable[[], object]] = [
-        moves,
-        partial(other, "one", 3),
-        partial(other, "two", 2),
-        partial(other, "three", 0),
-    ]
+    busy: dict[str, object] = {}
+    with line.enter(busy):
+        pass
     threads = []
     with line.enter({}):
-        for number, one in enumerate(runs):
-            threads.append(in_thread(one))
+        for number, (name, session) in enumerate({"busy": busy, "one": {}, "two": {}}.items()):
+            threads.append(in_thread(partial(run, name, session)))
             waiting(line, number + 1)
     for thread in threads:
         thread.join(60)
-    assert order == ["first", "one", "second", "two", "three", "third"]
+        assert not thread.is_alive()
+    assert order == ["one", "two", "busy"]
+
+
+def test_the_wait_does_not_depend_on_how_much_others_send(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Twenty sessions that always want the turn, for longer than the reader: the reader waits for one of them."""
+    clock = [0.0]
+    monkeypatch.setattr("bertcalc.server.run_queue.time.monotonic", lambda: clock[0])
+    line = RunQueue()
+    passed, stop, others = list[int](), threading.Event(), [19]
+
+    def send_without_pause(number: int) -> None:
+        session: dict[str, object] = {}
+        while not stop.is_set():
+            with line.enter(session):
+                passed.append(number)
+                clock[0] += 0.05
+                while line.waiting < others[0] and not stop.is_set():  # until all others stand in line again
+                    time.sleep(0.0001)
+
+    senders = [in_thread(partial(send_without_pause, number)) for number in range(20)]
+    reader: dict[str, object] = {}
+    waits = []
+    for _move in range(10):
+        before = len(passed)
+        while len(passed) < before + 30:  # the reader looks at the page for 1.5 s
+            time.sleep(0.0001)
+        others[0] = 20  # with the reader
+        before = len(passed)
+        with line.enter(reader):
+            waits.append(len(passed) - before)
+            clock[0] += 0.02
+            others[0] = 19
+    stop.set()
+    for sender in senders:
+        sender.join(60)
+    assert sorted(waits)[5] <= 3, waits  # in a line it would be 20
+
+
+def test_a_slow_page_counts_no_more_than_most(monkeypatch: pytest.MonkeyPatch) -> None:
+    clock = [0.0]
+    monkeypatch.setattr("bertcalc.server.run_queue.time.monotonic", lambda: clock[0])
+    line = RunQueue()
+    for seconds, counts in ((0.0, run_queue.LEAST), (0.03, 0.03), (60.0, run_queue.MOST)):
+        session: dict[str, run_queue.Share] = {}
+        start = line._clock
+        with line.enter(session):
+            clock[0] += seconds
+        assert next(iter(session.values())).until == pytest.approx(start + counts)
 
 
 SCRIPT = """
@@ -176,7 +211,7 @@ from bertcalc.server.run_queue import RUN_QUEUE
 
 with RUN_QUEUE.enter(st.session_state):
     began = st.session_state.setdefault("began", [])
-    began.append(st.session_state["last run"])
+    began.append(len(began))
     if len(began) < 3:
         st.rerun()
     st.write("drawn")
@@ -186,8 +221,8 @@ with RUN_QUEUE.enter(st.session_state):
 def test_streamlit_ends_a_run_whose_reader_has_moved_on() -> None:
     """As of Streamlit 1.67 a newer move, like st.rerun, raises in the script, and session_state stays."""
     app = AppTest.from_string(SCRIPT).run()
-    assert app.session_state["began"] == ["waited", "first", "waited"]
-    assert app.session_state["last run"] == "ended"
+    assert app.session_state["began"] == [0, 1, 2]
+    assert app.session_state["share of the queue"].until > 0
     assert app.markdown[0].value == "drawn"
     assert not run_queue.RUN_QUEUE.taken
 

@@ -2,11 +2,15 @@
 
 import runpy
 import threading
+from types import SimpleNamespace
 
 import pytest
 from streamlit.proto.ForwardMsg_pb2 import ForwardMsg
 from streamlit.runtime.forward_msg_cache import populate_hash_if_needed
+from streamlit.runtime.memory_session_storage import MemorySessionStorage
+from streamlit.runtime.runtime import RuntimeConfig
 from streamlit.runtime.scriptrunner import ScriptRunner
+from streamlit.runtime.session_manager import SessionInfo
 from streamlit.runtime.state import SafeSessionState, SessionState
 from streamlit.testing.v1 import AppTest
 
@@ -97,3 +101,21 @@ def test_no_message_is_so_large_that_the_browser_is_asked_to_keep_it() -> None:
     message.delta.new_element.markdown.body = "x" * 10**6
     populate_hash_if_needed(message)
     assert not message.metadata.cacheable
+
+
+def test_as_many_sessions_are_stored_as_two_classes_have(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Of those that lost the network at the same moment, each finds its session again."""
+    monkeypatch.setattr(MemorySessionStorage, "__init__", sessions._made_storage)
+    assert stored(200) == 128  # what Streamlit has is not enough for one
+    runpy.run_path("app.py")
+    assert stored(200) == 200
+    assert stored(500) == sessions.STORED
+
+
+def stored(count: int) -> int:
+    """How many of so many sessions are there again."""
+    storage = RuntimeConfig("", None, None, None, None, None).session_storage  # type: ignore[arg-type]
+    for number in range(count):
+        session = SimpleNamespace(id=f"{number}")
+        storage.save(SessionInfo(None, session, 0))  # type: ignore[arg-type]
+    return sum(storage.get(f"{number}") is not None for number in range(count))

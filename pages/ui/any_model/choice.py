@@ -10,8 +10,8 @@ import streamlit as st
 
 from bertcalc.discover import discovery_worker
 from bertcalc.discover.compared import WrittenFound, text_of
-from bertcalc.discover.derived import put
 from bertcalc.discover.given import read_fields
+from bertcalc.discover.recipe import put
 from bertcalc.discover.result import Discovered
 from bertcalc.discover.shipped import shipped, shipped_classes
 from bertcalc.discover.size_steps import Steps, read, refused, write

@@ -53,7 +53,7 @@ def _show_count(found: Discovered, sizes: Mapping[str, int]) -> None:
     with st.container(horizontal=True, vertical_alignment="bottom"):
         batch_size = BATCH_SIZE.show_within(1, LARGEST)
         length = SEQUENCE_LENGTH.show_within(1, LARGEST)
-        said = {"batch_size": batch_size, "sequence_length": length, **sizes}
+        said = {"batch_size": batch_size, "sequence_length": length, **found.whole(**sizes)}
         try:
             count = found.count_flops(**said)
         except InputError as error:

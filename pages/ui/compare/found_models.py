@@ -5,6 +5,7 @@ from collections.abc import Mapping, Sequence
 import streamlit as st
 
 from bertcalc.discover.compared import FoundModel, WrittenFound, text_of
+from bertcalc.discover.discovery_worker import refusal
 from bertcalc.discover.given import read
 from bertcalc.discover.result import NOT_ASKED
 from bertcalc.discover.types import types
@@ -54,12 +55,13 @@ def show_limits(models: Mapping[WrittenFound, FoundModel], measure: str) -> None
 
 def discover(items: Sequence[WrittenFound]) -> None:
     """Discover the formulas that are not known yet, one after another, rerunning the page after each."""
-    failed: dict[tuple[str, str], Problem] = st.session_state.setdefault(_FAILED, {})
+    failed: dict[tuple[str, str], Problem] = {}
+    st.session_state[_FAILED] = failed  # of this run alone: the next one tries again what may succeed
     for item in items:
         now = of(item.model_type, item.cls, item.fields())
-        if now.found or (item.base, item.given) in failed or not real_model.installed():
+        if now.found or not real_model.installed():
             continue
-        problem = look(now)
+        problem = refusal(now.model_type, now.cls, now.given) or look(now)
         if problem is None:
             st.rerun()
         failed[item.base, item.given] = problem

@@ -55,7 +55,7 @@ def _name(preset: str) -> str:
     return preset.removeprefix("all-").removesuffix("-v2").removesuffix("-uncased")
 
 
-@lru_cache(maxsize=256)
+@lru_cache(maxsize=48)  # a quarter of a MB each
 def map_of(sweep: Sweep, ranges: tuple[tuple[int, int], tuple[int, int]], measure: str) -> Map:
     xs, ys = (sweep.values(field, *ends, _FINE) for field, ends in zip(sweep.dimensions, ranges, strict=True))
     table = sweep.table(measure, xs, ys, array)

@@ -7,10 +7,12 @@ import streamlit as st
 
 from bertcalc.checkpoints.safetensors import LARGEST_HEADER
 from bertcalc.checkpoints.shards import MOST_FILES
+from bertcalc.server.messages import LARGEST
 from pages.ui.component import component
 from pages.ui.i18n import _
 
 _CHOOSER = component("bertcalc_chooser", "checkpoints/chooser/chooser.css", "dom.js", "checkpoints/chooser/chooser.js")
+_ROOM = LARGEST * 3 // 4  # bytes of the compressed headers in one message; the rest is for the other controls
 
 
 class Wanted(NamedTuple):
@@ -32,6 +34,7 @@ def choose_files(key: str, wanted: Wanted, on_files: Callable[[], None]) -> None
         **wanted._asdict(),
         "most": MOST_FILES,
         "header": LARGEST_HEADER,
+        "room": _ROOM,
         "taken": _taken(key),
         "choose": _("Choose files") if wanted.several else _("Choose a file"),
         "drop": _("or drop them here") if wanted.several else _("or drop it here"),

@@ -1,5 +1,5 @@
-// Files of any size stay on the reader's computer: only their names, sizes and first bytes are sent, and the server
-// checks all of it.
+// Files of any size stay on the reader's computer: only their names, sizes and first bytes are sent, compressed, and the
+// server checks all of it.
 
 const LENGTH_BYTES = 8n; // the length of a safetensors header, little-endian
 const PATIENCE = 5000; // ms after which an unanswered message is sent again: Streamlit may drop one
@@ -55,11 +55,14 @@ class Chooser {
     if (!files.length) return;
     this.hint.textContent = this.data.reading;
     const said = [];
-    let left = this.data.header;
+    let [left, room] = [this.data.header, this.data.room];
     for (const file of files.slice(0, this.data.most + 1)) {
       const start = await this.start(file, left).catch(() => null); // a folder, or a file that is gone
       left -= start?.size ?? 0;
-      said.push({ name: file.name, size: file.size, start: start && (await base64(start)) });
+      let gzip = start && (await compressed(start));
+      if (gzip?.length > room) gzip = await compressed(start.slice(0, Number(LENGTH_BYTES))); // the server says: too much
+      room -= gzip?.length ?? 0;
+      said.push({ name: file.name, size: file.size, gzip });
     }
     this.open = { number: this.data.taken + 1, files: said };
     this.ask();
@@ -83,6 +86,12 @@ class Chooser {
     }
     return file.slice(0, file.name.endsWith(this.data.whole) && file.size <= this.data.largest ? file.size : 0);
   }
+}
+
+// In gzip and Base64: a header is mostly names that repeat, and the server takes no large messages.
+async function compressed(blob) {
+  const stream = blob.stream().pipeThrough(new CompressionStream("gzip"));
+  return base64(await new Response(stream).blob());
 }
 
 function base64(blob) {

@@ -1,8 +1,14 @@
-"""The checks of a family at registration, so that nothing is found missing later or silently counts as zero."""
+"""Checks that a family is complete, so that nothing is missing on a page or silently counts as zero.
+
+>>> from bertcalc.families import FAMILIES
+>>> missing_parts(FAMILIES["bert"])
+[]
+"""
 
 from collections import Counter
 from collections.abc import Iterator, Mapping
 from dataclasses import fields
+from itertools import product
 from typing import get_args
 
 from bertcalc.config import undeclared_fields
@@ -18,8 +24,32 @@ from bertcalc.tree.nn import Linear, Shape
 from bertcalc.tree.totals import PARTS, part_of
 
 
-def missing(family: Family) -> Iterator[str]:
-    """A sentence for each thing that a family lacks, found without running its classes."""
+def missing_parts(family: Family) -> list[str]:
+    """List whatever a family lacks, one sentence each; an empty list means that it is complete.
+
+    Declares and runs every class in its default and its fullest configuration. Call it while you write a family; the
+    tests call it for every registered family.
+    """
+    if declaration := list(_missing_in_declaration(family)):
+        return declaration
+    sentences: dict[str, None] = {}
+    outputs: dict[str, tuple[str, ...]] = {}
+    try:
+        for model, steps in _runs(family):
+            sentences |= dict.fromkeys(_missing_in_run(model, steps))
+            returned = tuple(step.output for step in steps if step.output)
+            if outputs.setdefault(model.cls.name, returned) != returned:
+                sentences[f"{model.cls.name}: its outputs are not the same in every configuration."] = None
+    except _CannotRunError as error:
+        sentences[str(error)] = None
+    return list(sentences)
+
+
+class _CannotRunError(Exception):
+    """A program of a family fails."""
+
+
+def _missing_in_declaration(family: Family) -> Iterator[str]:
     undeclared = [*undeclared_fields(family.config)]
     yield from undeclared or _wrong_defaults(family)
     if not family.presets:
@@ -42,27 +72,21 @@ def missing(family: Family) -> Iterator[str]:
                 yield f"{cls.name}: {name} is laid out, but is none of its inputs."
 
 
-def in_every_way(family: Family) -> Iterator[tuple[Model, list[Step]]]:
-    """Each class in its default configuration and with every optional part, and the steps of a run of each.
+def _runs(family: Family) -> Iterator[tuple[Model, list[Step]]]:
+    """Yield each class in its default and its fullest configuration, with the steps of a run of each.
 
-    The body runs once more in the fullest configuration, without an encoder's output.
-    Raises ValueError if a program cannot run.
+    Each runs with and without an encoder's output.
     """
-    default, fullest = family.config.default(), family.fullest()
-    ways = [(family.base, fullest, Sizes())]
-    ways += [(cls, default, Sizes()) for cls in family.classes]
-    ways += [(cls, fullest, Sizes(encoder_sequence_length=1)) for cls in family.classes]
-    for cls, config, sizes in ways:
+    for cls, config, encoder in product(family.classes, (family.config.default(), family.fullest()), (None, 1)):
         try:
             model = Model(family, cls, config, cls.pooler).declare()
-            steps = model.run(sizes)
+            steps = model.run(Sizes(encoder_sequence_length=encoder))
         except Exception as error:
-            raise ValueError(f"{cls.name}: its program cannot run: {error!r}") from error
+            raise _CannotRunError(f"{cls.name}: its program cannot run: {error!r}") from error
         yield model, steps
 
 
-def lacks(model: Model, steps: list[Step]) -> Iterator[str]:
-    """A sentence for each thing that is not declared for a model or its steps."""
+def _missing_in_run(model: Model, steps: list[Step]) -> Iterator[str]:
     cls = model.cls
     used = {tensor.name for step in steps for tensor in step.tensors}
     tensors = [*model.tensors()]

@@ -1,0 +1,46 @@
+"""What the server needs of Python and Streamlit, checked at the start: otherwise it says that it is healthy, and no
+page works.
+"""
+
+import logging
+import os
+import re
+import sys
+
+import streamlit
+
+# The first Streamlit with which every page works. Its next versions are tried: see the modules of this folder for the
+# methods that are replaced.
+STREAMLIT = (1, 67)
+
+
+def check() -> None:
+    """End the process with a sentence if no page can work; log a line if Streamlit is newer than what was tried.
+
+    Streamlit without App does not import the launcher but runs it in a thread for the first visitor, where SystemExit
+    would end nothing.
+    """
+    if problem := problem_of(streamlit.__version__, sys.flags.optimize):
+        print(problem, file=sys.stderr, flush=True)
+        os._exit(1)
+    if _version(streamlit.__version__) > STREAMLIT:
+        logging.getLogger("bertcalc").warning(
+            "bertcalc is tested with Streamlit %s.%s; this is %s.", *STREAMLIT, streamlit.__version__
+        )
+
+
+def problem_of(version: str, optimize: int) -> str | None:
+    """The reason why no page works with this version of Streamlit and level of Python's optimization, or None."""
+    if optimize > 1:
+        return "bertcalc needs docstrings: start Python without -OO, and without PYTHONOPTIMIZE=2."
+    if _version(version) < STREAMLIT:
+        needed = ".".join(map(str, STREAMLIT))
+        return (
+            f"bertcalc needs Streamlit {needed} or newer, and this is {version}: "
+            "install it with pip install -r requirements-lite.txt."
+        )
+    return None
+
+
+def _version(text: str) -> tuple[int, ...]:
+    return tuple(int(number) for number in re.findall(r"\d+", text)[:2])

@@ -1,0 +1,44 @@
+"""A cache whose entries have different sizes: bounded by their sum, where ``functools.lru_cache`` counts entries.
+
+>>> repeated = WeightedCache("x".__mul__, most=10, weigh=len)
+>>> for number in (4, 5, 3):
+...     _ = repeated(number)
+>>> repeated.weight  # the result for 4, the least recently used, is gone
+8
+"""
+
+from collections import OrderedDict
+from collections.abc import Callable, Hashable
+from threading import Lock
+from typing import Generic, TypeVar
+
+R = TypeVar("R")
+
+
+class WeightedCache(Generic[R]):
+    """A function of hashable arguments that keeps its results while they weigh no more than ``most`` together.
+
+    The least recently used ones leave first; the last one stays, whatever it weighs. Several threads may call it.
+    """
+
+    def __init__(self, function: Callable[..., R], most: int, weigh: Callable[[R], int]) -> None:
+        self._function, self._most, self._weigh = function, most, weigh
+        self._kept: OrderedDict[tuple[Hashable, ...], tuple[R, int]] = OrderedDict()
+        self._lock = Lock()
+        self.weight = 0
+
+    def __call__(self, *arguments: Hashable) -> R:
+        """The function's result, kept or new."""
+        with self._lock:
+            if arguments in self._kept:
+                self._kept.move_to_end(arguments)
+                return self._kept[arguments][0]
+        result = self._function(*arguments)
+        weight = self._weigh(result)
+        with self._lock:
+            self.weight += weight - self._kept.pop(arguments, (result, 0))[1]
+            self._kept[arguments] = result, weight
+            while self.weight > self._most and len(self._kept) > 1:
+                _arguments, (_result, lighter) = self._kept.popitem(last=False)
+                self.weight -= lighter
+        return result
