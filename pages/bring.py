@@ -10,7 +10,6 @@ from pages.ui.checkpoints import inputs, matching
 from pages.ui.checkpoints.chooser import choose_files
 from pages.ui.controls import sentence
 from pages.ui.i18n import _
-from pages.ui.sidebar import choice as current_choice
 
 view = inputs.VIEW.show()
 
@@ -32,14 +31,11 @@ if view == "config":
     last = inputs.read_config(text)
     inputs.show_problems(view, text)
     if last:
-        for remark in last.remarks:
-            st.caption(sentence(remark))
-        subject = current_choice().subject._replace(config=last.config)
+        inputs.show_remarks(text, last)
+        subject = Subject(last.config, last.architecture) if last.architecture else inputs.like_sidebar(last.config)
         if last.architecture is None:
             said = _("It names no class, so {architecture} is taken from the sidebar.")
             st.caption(said.format(architecture=subject.architecture))
-        else:
-            subject = Subject(last.config, last.architecture)
         item = item_of(subject)
         with st.container(horizontal=True, vertical_alignment="center"):
             label = _("Parameters of {architecture}").format(architecture=subject.architecture)

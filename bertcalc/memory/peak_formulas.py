@@ -254,7 +254,9 @@ def peak_of_designs(case: Subject, how: Plan | Inference, batch_size: int, seque
         def lines(layers: int) -> list[Terms]:
             return _partly(terms(alike(heads), intermediate == 1, layers), (heads, intermediate, 1, 1), (2, 3))
 
-        return lambda layers: max(Products((layers, layers // period)).sum(line) for line in lines(_fewest(layers, period)))
+        return lambda layers: max(
+            Products((layers, layers // period)).sum(line) for line in lines(_fewest(layers, period))
+        )
 
     return depths
 

@@ -6,7 +6,7 @@ import pytest
 from playwright.sync_api import Page, expect
 
 from tests.browser.conftest import Look
-from tests.browser.look import bottom, boxes, expect_query, open_page, overflow, settled
+from tests.browser.look import bottom, boxes, expect_query, open_page, overflow, settled, total
 
 
 def ready(page: Page, heading: str) -> None:
@@ -94,3 +94,14 @@ def test_the_model_of_an_exercise_opens_on_the_other_pages(look: Look) -> None:
     expect(page.get_by_test_id("stMetricValue").first).to_have_text("4,285")
     open_page(page, "Teach", "Exercises")
     ready(page, "5 · An architecture")
+
+
+def test_undo_right_after_a_button_undoes_it(look: Look) -> None:
+    page = look("exercises?seed=3")
+    undo, redo = (page.get_by_role("button", name=name, exact=True) for name in ("Undo", "Redo"))
+    page.get_by_role("button", name="Open this model").click()
+    page.keyboard.press("Control+z")  # before the page has answered
+    expect(redo).to_be_enabled()
+    expect(undo).to_be_disabled()
+    page.get_by_role("link", name="Parameters").click()
+    expect(total(page)).to_have_text("109,482,240")

@@ -7,8 +7,8 @@ import pytest
 from playwright.sync_api import Locator, Page, expect
 
 from bertcalc import BertConfig
-from tests.browser.conftest import Look
-from tests.browser.look import bottom, boxes, expect_query, settled
+from tests.browser.conftest import Look, Open
+from tests.browser.look import bottom, boxes, crowded, expect_query, settled, smallest
 from tests.oracle import Case
 
 
@@ -117,3 +117,14 @@ def test_back_and_forward_go_through_the_views(look: Look) -> None:
     page.go_forward()
     expect(page.locator(".tree")).to_have_count(0)
     expect_query(page, {"view": "parts"})
+
+
+def test_the_tensors_are_as_large_on_a_projector_as_other_tables(visit: Open, page: Page) -> None:
+    page.set_viewport_size({"width": 1920, "height": 1080})
+    visit("structure?view=notebook&present=1")  # loaded anew: the style may come after the table
+    names = page.locator("[class*=st-key-scrolling] td:first-child code")
+    expect(names).to_have_count(199)
+    assert crowded(page) == []
+    assert smallest(names) >= 1080 / 45
+    names.last.scroll_into_view_if_needed()
+    expect(names.last).to_be_in_viewport()

@@ -286,7 +286,9 @@ WITH_WINDOW = ModernBertConfig(
 @pytest.mark.parametrize("length", [1, 7, 8, 9, 32])
 @pytest.mark.parametrize("padded", [False, True])
 @pytest.mark.parametrize("training", [False, True])
-@pytest.mark.parametrize("architecture", ["ModernBertModel", "ModernBertForMaskedLM", "ModernBertForTokenClassification"])
+@pytest.mark.parametrize(
+    "architecture", ["ModernBertModel", "ModernBertForMaskedLM", "ModernBertForTokenClassification"]
+)
 def test_each_layer_with_a_window_has_a_mask_of_its_own(
     architecture: str, training: bool, padded: bool, length: int
 ) -> None:
@@ -309,7 +311,13 @@ REGRESSIONS = [cls.name for name in FAMILIES for cls in FAMILIES[name].classes i
 def test_the_loss_of_a_regression_has_the_storage_of_all_squares(architecture: str) -> None:
     """A batch of many short sequences peaks where its loss is there."""
     config = CLASSES[architecture].config.default()
-    small = {"hidden_size": 4, "num_attention_heads": 2, "intermediate_size": 3, "vocab_size": 4, "num_hidden_layers": 1}
+    small = {
+        "hidden_size": 4,
+        "num_attention_heads": 2,
+        "intermediate_size": 3,
+        "vocab_size": 4,
+        "num_hidden_layers": 1,
+    }
     tokens = {name: 0 for name in vars(config) if name.endswith("_token_id")}
     more: dict[str, Any] = {"pad_token_id": 1} if architecture.startswith(("Roberta", "XLM", "Camem", "MPNet")) else {}
     shared = {config.own_name(name): value for name, value in small.items()}

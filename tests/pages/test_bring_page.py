@@ -202,6 +202,38 @@ def test_a_config_of_another_type_leads_on_and_no_older_number_stays(text: str, 
     assert metrics(paste(CHINESE, app))  # the way back
 
 
+@pytest.mark.parametrize(
+    ("family", "sidebar", "cls"),
+    [
+        ("distilbert", "BertForMaskedLM", "DistilBertForMaskedLM"),
+        ("gpt2", "BertModel", "GPT2Model"),
+        ("bert", "BertLMHeadModel", "BertLMHeadModel"),
+    ],
+)
+def test_a_config_without_a_class_has_its_own_familys_class(family: str, sidebar: str, cls: str) -> None:
+    app = paste(json.dumps({"model_type": family}), architecture=sidebar)
+    kind = FAMILIES[family].config
+    assert metrics(app) == {f"Parameters of {cls}": real(cls, kind(is_decoder=True) if "LMHead" in cls else kind())}
+
+
+@pytest.mark.parametrize(
+    ("misspelled", "field"),
+    [
+        ({"hidden_sze": 512, "num_attention_heads": 8}, "hidden_size"),
+        ({"model_type": "distilbert", "n_layer": 3}, "n_layers"),
+    ],
+)
+def test_a_misspelled_key_is_asked_about_and_read_with_one_press(misspelled: dict[str, Any], field: str) -> None:
+    app = paste(json.dumps(misspelled))
+    [button] = [button for button in app.button if button.label == f"Read it as `{field}`"]
+    before = metrics(app)
+    button.click().run()
+    assert not app.exception
+    assert field in json.loads(f"{app.text_area(key='config_text').value}")
+    assert not [button for button in app.button if button.label.startswith("Read it as")]
+    assert metrics(app) != before
+
+
 def test_a_config_of_no_type_at_all_leaves_no_older_number() -> None:
     app = paste('{"model_type": "no_type"}', paste(CHINESE))
     assert "'no_type'" in errors(app)[0]

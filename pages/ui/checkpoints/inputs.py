@@ -4,6 +4,7 @@ The last model that could be read stays on the page for the session. The browser
 weights.
 """
 
+import json
 from collections.abc import Sequence
 from contextlib import suppress
 from typing import Any
@@ -13,10 +14,13 @@ import streamlit as st
 from bertcalc.checkpoints.checkpoint import Matching, compare, subject_of_shapes
 from bertcalc.checkpoints.chosen import INDEX_SUFFIX, SUFFIX, chosen, weights_of
 from bertcalc.checkpoints.safetensors import LARGEST_HEADER
-from bertcalc.config_json import LARGEST, Described, is_of_another_type, read, text_of
+from bertcalc.config import Config
+from bertcalc.config_json import LARGEST, Described, is_of_another_type, read, read_object, text_of
+from bertcalc.families import CLASSES, counterpart, family_of
 from bertcalc.hub import hub_workers, reader
 from bertcalc.problem import InputError, Problem
 from bertcalc.server.run_queue import RUN_QUEUE
+from bertcalc.subject import Subject
 from bertcalc.text import N_, code, shorten
 from pages.ui.any_model.way import show_way_of_config
 from pages.ui.checkpoints.chooser import Wanted, take_files
@@ -24,6 +28,7 @@ from pages.ui.checkpoints.matching import Brought
 from pages.ui.controls import Text, sentence, set_values, view
 from pages.ui.i18n import _, with_colon
 from pages.ui.oracle import wanted
+from pages.ui.sidebar import choice
 
 VIEW = view("bring", {"config": "config.json", "hub": "Hugging Face Hub", "file": N_("Weights file")})
 REPO_ID = Text("repo_id", N_("Name on the Hub"), "google-bert/bert-base-uncased", reader.LONGEST, width=420)
@@ -115,6 +120,34 @@ def show_problems(view: str, config: str = "") -> None:
         st.error(with_colon(code(shorten(problem.field)), said) if view == "file" and problem.field else said)
     if found and last_read(view):
         st.caption(_("Still showing the last one that could be read."))
+
+
+def like_sidebar(config: Config) -> Subject:
+    """A configuration with the class of the sidebar's model, or with its own family's class for the same task."""
+    present, family = choice().subject, family_of(config)
+    if CLASSES[present.architecture] is family:
+        return present._replace(config=config)
+    return Subject(config, counterpart(present.architecture, family))
+
+
+def show_remarks(text: str, described: Described) -> None:
+    """Show what was ignored or missing in a config.json; ask about a key that is probably misspelled."""
+    for remark in described.remarks:
+        if not remark.remedies:
+            st.caption(sentence(remark))
+            continue
+        [field] = map(described.config.own_name, remark.remedies[0])
+        with st.container(border=True, horizontal=True, vertical_alignment="center"):
+            st.markdown(sentence(remark), width="content")
+            label = _("Read it as {field}").format(field=code(field))
+            st.button(label, key=f"read as {field}", on_click=_rename, args=(text, remark.field, field))
+
+
+def _rename(text: str, key: str, field: str) -> None:
+    """Callback: give a key of the config.json in the field another name."""
+    forget("config")
+    renamed = {field if name == key else name: value for name, value in read_object(text).items()}
+    set_values({"config_text": json.dumps(renamed, indent=2, ensure_ascii=False)})
 
 
 def last_read(view: str) -> Any:

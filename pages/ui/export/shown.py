@@ -6,8 +6,11 @@ from typing import Any, NamedTuple
 import streamlit as st
 
 from bertcalc.charts.columns import Columns, sent
+from bertcalc.digits import brief
 from bertcalc.export.cells import Shown
 from bertcalc.export.report import Settings
+from bertcalc.text import code
+from pages.ui.present import presenting
 
 
 class File(NamedTuple):
@@ -76,9 +79,30 @@ def draw_chart(columns: Columns, spec: dict[str, Any], *, numbers: Mapping[str, 
 
 
 def draw_frame(columns: Columns, *, alt: str, column_config: Mapping[str, Any], **options: Any) -> None:
-    """Draw a scrollable table of plain text and numbers; with fewer than 40 rows it is shown in full."""
+    """Draw a scrollable table of plain text and numbers; with fewer than 40 rows it is shown in full.
+
+    On the projector it is an ordinary table that scrolls: Streamlit's grid keeps the size of type that the page had
+    when the grid was loaded, which is mostly before the projector's style is applied (Streamlit 1.67).
+    """
     labels = {name: column["label"] or name for name, column in column_config.items()}
-    note(Shown(alt, {labels.get(name, name): cells for name, cells in columns.items()}))
+    titled = {labels.get(name, name): cells for name, cells in columns.items()}
+    note(Shown(alt, titled))
+    if presenting():
+        with st.container(key=f"scrolling {len(shown())}"):
+            texts = {title: [_as_text(cell) for cell in cells[:_MOST_ROWS]] for title, cells in titled.items()}
+            st.table(sent(texts), border="horizontal", hide_index=True, alt=alt)
+        return
     few = all(len(cells) < 40 for cells in columns.values())
     look = {"hide_index": True, "height": "content" if few else 640, **options}
     st.dataframe(sent(columns), alt=alt, column_config=column_config, **look)
+
+
+_MOST_ROWS = 400  # on the projector: bert-large has 391 tensors
+
+
+def _as_text(cell: object) -> str:
+    if isinstance(cell, str):
+        return code(cell)
+    if isinstance(cell, float):
+        return brief(cell, 3)
+    return "" if cell is None else f"{cell:,}"

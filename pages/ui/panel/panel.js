@@ -4,6 +4,7 @@
 
 const PATIENCE = 2000; // ms after which an answer should have come, if no run is under way
 const TRIES = 5; // to send again what was lost with a connection, or with an interrupted run
+const PRESS = 500; // ms within which a run that a button asks for has begun
 const GRIP = 100; // ms within which a key press or a click ends: it sends one event
 const LEFT = "[data-testid=stMain] :is(input[type=text], input[type=number], textarea):not([role], [role=dialog] *)";
 const panels = new WeakMap();
@@ -30,16 +31,21 @@ class Panel {
     this.queue = [];
     this.awaited = null; // the number of the last event that was sent, until the page that answers it is drawn
     this.open = []; // events without an answer: sent again with the next, as Streamlit may drop an older message
+    this.pressed = -Infinity; // when a button was, last
+    this.wanted = null; // undo, redo or reset, once a button's run has drawn the panel
+    this.clicked = ({ target }) => target.closest?.("button, a") && (this.pressed = performance.now());
     this.keys = (event) => this.shortcut(event);
     this.drawn = ({ detail }) => this.answered(detail.event, detail.link, detail.whole);
     this.asked = ({ detail }) => this.ask(detail);
     document.addEventListener("keydown", this.keys);
+    document.addEventListener("click", this.clicked, true);
     window.addEventListener("bertcalc-drawn", this.drawn);
     window.addEventListener("bertcalc-ask", this.asked); // from another component of the page
   }
 
   close() {
     document.removeEventListener("keydown", this.keys);
+    document.removeEventListener("click", this.clicked, true);
     window.removeEventListener("bertcalc-drawn", this.drawn);
     window.removeEventListener("bertcalc-ask", this.asked);
     clearTimeout(this.timer);
@@ -126,6 +132,7 @@ class Panel {
       field.update(said);
     });
     this.choose(chosen);
+    if (this.wanted) this.askWanted();
   }
 
   choose(name) {
@@ -155,8 +162,21 @@ class Panel {
     const action = this.data?.actions.find((one) => one.keys.includes(key));
     if (!action) return;
     event.preventDefault();
-    if (!action.disabled || this.awaited !== null) this.ask(action.event); // the event under way may be the one to undo
+    // The event under way may be the one to undo; a button of Streamlit's is not an event of the panel.
+    if (!action.disabled || this.awaited !== null) this.ask(action.event);
+    else if (performance.now() - this.pressed < PRESS || isRunning()) this.wanted = action.event.do;
   }
+
+  // A key that was pressed before the page had answered a button.
+  askWanted() {
+    const action = this.data.actions.find(({ event, disabled }) => event.do === this.wanted && !disabled);
+    this.wanted = null;
+    if (action) this.ask(action.event);
+  }
+}
+
+function isRunning() {
+  return document.querySelector(".stApp")?.dataset.testScriptState === "running";
 }
 
 class Field {
