@@ -79,6 +79,7 @@ _LOWEST = {
     **dict.fromkeys(("batch_size", "sequence_length", "encoder_sequence_length", "num_choices", "count", "steps"), 1),
     **dict.fromkeys(("layers", "layer", "positions", "parameters", "bits"), 0),
 }
+_NOT_EMPTY = ("steps", "stops", "changes", "growths")
 _WANTED: dict[str, str] = {
     "Model": N_("a model, such as build(BertConfig()) makes"),
     "Module": N_("a module, such as build(BertConfig()) makes"),
@@ -365,6 +366,8 @@ def _items(kind: type, check_item: Check | None) -> Check:
     def check(name: str, value: Any) -> Any:
         if isinstance(value, str | bytes | Mapping) or not isinstance(value, Iterable):
             raise _not(name, value, _SEQUENCE)
+        if not value and name in _NOT_EMPTY and issubclass(kind, Sequence):
+            raise _error(N_("{argument} must not be empty."), name, value)
         if not isinstance(value, Collection):
             if issubclass(kind, Collection):
                 value = tuple(value)

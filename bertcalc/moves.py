@@ -16,7 +16,7 @@ from dataclasses import replace
 from itertools import islice
 from typing import Any, NamedTuple
 
-from bertcalc.arguments import checked
+from bertcalc.arguments import checked, unknown
 from bertcalc.config import DIMENSIONS, Config, ConfigError, Problem, check_field, divisors, nearest_divisors
 from bertcalc.fields import is_int
 from bertcalc.text import N_
@@ -43,12 +43,20 @@ _MOST = 256  # stops of a slider: a mouse cannot hit more
 _MULTIPLES = 8  # of H, where intermediate_size is one
 
 
+_NO_SLIDER = (
+    N_("There is no slider for {name}: did you mean {nearest}?"),
+    N_("There is no slider for {name}. There is one for {options}."),
+)
+
+
 @checked
 def stops(config: Config, field: str, locks: Locks = LOCKS, also: int | None = None) -> list[int]:
     """The stops of a slider, ascending, including the present value, and ``also`` if it is possible.
 
     ``moved`` accepts each of them.
     """
+    if field not in SLIDERS or not config.has(field):
+        raise unknown(_NO_SLIDER, field, [size for size in SLIDERS if config.has(size)])
     low, high, step = SLIDERS[field]
     now: int = getattr(config, field)
     match field:

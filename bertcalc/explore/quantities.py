@@ -115,7 +115,7 @@ PEAKS: Mapping[str, Callable[[Plan], Plan | Inference]] = {
 
 
 @checked
-def peak(name: str, case: Case) -> int:
+def peak(name: Literal["training_memory", "inference_memory"], case: Case) -> int:
     """The peak bytes of a step."""
     from bertcalc.memory.peak_formulas import peak_bytes  # imports SymPy, which is slow
 

@@ -22,6 +22,8 @@ from bertcalc.explore.quantities import QUANTITIES, Case
 from bertcalc.fields import OWN_DIMENSIONS
 from bertcalc.forward.steps import BATCH, LARGEST
 from bertcalc.presets import PRESETS
+from bertcalc.problem import wrong
+from bertcalc.text import N_
 
 # The fields that can be swept, with their limits.
 SWEPT: dict[str, tuple[int, int]] = {**DIMENSIONS, **OWN_DIMENSIONS, **dict.fromkeys(BATCH, (1, LARGEST))}
@@ -240,6 +242,8 @@ class PublishedModels(NamedTuple):
 @checked
 def published(dimensions: Sequence[str]) -> list[PublishedModels]:
     """The presets by their places on a map of two dimensions; none if one of these is a size of the batch."""
+    if len(dimensions) != 2:
+        raise wrong(N_("dimensions must be two sizes, such as hidden_size and num_hidden_layers."), "dimensions")
     places: dict[tuple[int, int], list[str]] = {}
     if set(dimensions) <= DIMENSIONS.keys():
         for name, preset in PRESETS.items():
