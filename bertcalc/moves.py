@@ -16,8 +16,18 @@ from dataclasses import replace
 from itertools import islice
 from typing import Any, NamedTuple
 
-from bertcalc.arguments import checked, unknown
-from bertcalc.config import DIMENSIONS, Config, ConfigError, Problem, check_field, divisors, nearest_divisors
+from bertcalc.arguments import checked, text, unknown
+from bertcalc.config import (
+    ABSENT,
+    DIMENSIONS,
+    Config,
+    ConfigError,
+    Problem,
+    check_field,
+    divisors,
+    nearest_divisors,
+    no_field,
+)
 from bertcalc.fields import is_int
 from bertcalc.text import N_
 
@@ -96,6 +106,8 @@ def moved(config: Config, field: str, value: int, locks: Locks = LOCKS) -> Confi
     A hidden_size that is no multiple of the head size is possible if the present number of heads divides it. Raises
     ConfigError with the nearest valid changes as remedies.
     """
+    if not config.has(text("field", field)) and field not in ABSENT:
+        raise ConfigError(no_field(type(config), field, value))
     if problem := check_field(type(config), field, value):
         nearest = problem.remedies[0][field] if is_int(value) else getattr(config, field)
         if field == "vocab_size":
