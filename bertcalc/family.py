@@ -5,6 +5,7 @@ from contextlib import suppress
 from dataclasses import dataclass, field, replace
 from typing import Any, Literal, NamedTuple
 
+from bertcalc.arguments import checked
 from bertcalc.config import Config, ConfigError
 from bertcalc.forward.trace import Sizes, Step, Trace, Value
 from bertcalc.text import N_
@@ -219,6 +220,7 @@ class Model(Module):
         self._run(self, _ONE, None)
         return self
 
+    @checked
     def run(self, sizes: Sizes) -> list[Step]:
         """Every step from the token ids to the outputs, in order; those of a repeated layer once."""
         steps: list[Step] = []

@@ -30,7 +30,7 @@ class Subject(NamedTuple):
 
     def as_class(self, architecture: str) -> "Subject":
         """The same sizes in another class; if that is of another family, the nearest sizes that are valid there."""
-        kind = CLASSES[architecture].config
+        kind = CLASSES[class_of(architecture).name].config
         values = {name: value for name, value in self.config.shared().items() if kind.has(name)}
         while type(self.config) is not kind:
             try:

@@ -21,7 +21,8 @@ from typing import Any, NamedTuple, TypeVar
 
 from bertcalc.arguments import checked, record
 from bertcalc.config import DIMENSIONS, Problem, check_whole_number
-from bertcalc.explore.quantities import PEAKS, QUANTITIES, Case
+from bertcalc.explore.quantities import PEAKS, Case, quantity_named
+from bertcalc.problem import InputError
 from bertcalc.text import N_
 
 HEAD_SIZES = (32, 64, 96, 128)
@@ -46,7 +47,7 @@ class Budget(NamedTuple):
     @property
     def is_limit(self) -> bool:
         """Whether the budget must not be exceeded, as for memory; otherwise it is a target."""
-        return QUANTITIES[self.quantity].unit == "bytes"
+        return quantity_named(self.quantity).unit == "bytes"
 
     def excess(self, value: int) -> tuple[bool, int]:
         """The distance of a value, as a sort key: values that exceed a limit come after all that do not."""
@@ -81,6 +82,11 @@ class Constraints(NamedTuple):
     def problems(self) -> Iterator[Problem]:
         """The problems with the limits of depth and width."""
         widest = DIMENSIONS["hidden_size"][1]
+        sizes = {"head_size": (1, widest, 64), "multiple": (1, widest, 64)}
+        wrong = [check_whole_number(field, getattr(self, field), *limit) for field, limit in sizes.items()]
+        if any(wrong):
+            yield from filter(None, wrong)
+            return
         limits = {
             "layers_from": (*DIMENSIONS["num_hidden_layers"], 2),
             "layers_to": (*DIMENSIONS["num_hidden_layers"], 24),
@@ -148,8 +154,12 @@ def search(case: Case, budget: Budget, constraints: Constraints, count: int = 8)
     """The ``count`` candidates nearest to a budget, with the architecture, the batch and the plan of a case.
 
     For a limit, candidates within it come first, the largest first. Ties are broken by the distance of their shape from
-    bert-base's, then by their fields from hidden_size on, the smaller first. The constraints must have no problems.
+    bert-base's, then by their fields from hidden_size on, the smaller first.
+
+    Raises InputError if a constraint is wrong.
     """
+    for problem in constraints.problems():
+        raise InputError(problem)
     vocab_size = constraints.vocabulary(case.subject.config.vocab_size)
     rows = list(_rows(case.replace(vocab_size=vocab_size), budget, constraints))
     first, last = constraints.layers_from, constraints.layers_to
@@ -207,7 +217,7 @@ def _values(case: Case, quantity: str, constraints: Constraints) -> Callable[[in
         return lambda width, intermediate: peak(width * heads, intermediate)
 
     def count(width: int, intermediate: int, layers: int) -> int:
-        return QUANTITIES[quantity].of(one(width, intermediate, layers))
+        return quantity_named(quantity).of(one(width, intermediate, layers))
 
     # Quadratic in the width, linear in intermediate size and depth, except for a single head (with relative positions)
     # and the widths at which the family builds another model.

@@ -286,7 +286,6 @@ def problems(subject: Subject, call: Call) -> Iterator[Problem]:
             yield Problem.of(message, "label", call.label, {"label": nearest}, **shown)
 
 
-@checked
 def scores_of_answers(model: Model) -> int:
     """The number of answer scores per token."""
     return next(step.takes[0].shape[-1] for step in model.run(Sizes()) if step.output == "start_logits")

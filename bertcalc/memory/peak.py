@@ -65,7 +65,7 @@ def training_peak_bytes(
 ) -> int:
     """The peak bytes of all tensors in a training step, weights included: see ``changes_in``."""
     if not labels:
-        raise ValueError("Without labels there is no loss: nothing can be trained.")
+        raise wrong(N_("Without labels there is no loss: nothing can be trained."), "labels", labels)
     plan = Plan("fp32" if dtype == "float32" else "bf16", optimizer, attention, keep_outputs=keep_outputs)
     sizes = Sizes(batch_size, sequence_length, encoder_sequence_length, num_choices)
     return peak(changes_in(model, plan, sizes, padded=padded)).live
