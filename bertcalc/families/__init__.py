@@ -3,7 +3,7 @@
 from collections.abc import Collection, Iterable, Iterator
 from importlib import import_module
 
-from bertcalc.config import Config
+from bertcalc.config import Config, ConfigError
 from bertcalc.families.complete import in_every_way, lacks, missing
 from bertcalc.family import Class, Family, Model, Preset
 
@@ -77,13 +77,15 @@ def build(config: Config, architecture: str | None = None, *, add_pooling_layer:
 
     Without ``architecture``, the class of the body (BertModel). ``add_pooling_layer`` is an option of that class only;
     passing False to any other raises TypeError, as transformers does. Raises ValueError if the configuration's family
-    has no class of this name.
+    has no class of this name, ConfigError if transformers does not build the class with this configuration.
     """
     family = family_of(config)
     if architecture is not None and CLASSES.get(architecture) is not family:
         names = ", ".join(cls.name for cls in family.classes)
         raise ValueError(f"architecture {architecture!r} is unknown: it must be one of {names}")
     cls = _DECLARED[architecture] if architecture is not None else family.base
+    if problem := cls.unbuilt(config):
+        raise ConfigError(problem)
     if cls.pooler_is_optional:
         return Model(family, cls, config, add_pooling_layer).declare()
     if not add_pooling_layer:

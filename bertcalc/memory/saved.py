@@ -78,7 +78,9 @@ def saved_activations(model: Model, sizes: Sizes, plan: Plan) -> list[Saved]:
     """
     check_recompute(model, plan.recompute)
     cached = not model.cls.labels_stop_caching  # training has labels
-    return saved_by(model.run(sizes._replace(cached=cached)), plan, masks=model.config.masks_window(sizes.sequence_length))
+    return saved_by(
+        model.run(sizes._replace(cached=cached)), plan, masks=model.config.masks_window(sizes.sequence_length)
+    )
 
 
 def check_recompute(model: Model, recompute: Recompute) -> None:
@@ -140,7 +142,9 @@ def saved_by(steps: list[Step], plan: Plan, *, masks: bool = False) -> list[Save
             if _is_fused(step) and step.within in local:
                 batch, _heads, length, _size = step.gives.shape
                 own_name = f"{step.name}: mask"
-                found[own_name] = Saved(own_name, step.name, (batch, 1, length, length), width, local[step.within], step.place)
+                found[own_name] = Saved(
+                    own_name, step.name, (batch, 1, length, length), width, local[step.within], step.place
+                )
         if is_view(step):
             storages[step.gives.name] = storages.get(step.takes[0].name, step.takes[0])
             if step.place.role == "cut" or step.takes[0].name in pieces:
