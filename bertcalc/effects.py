@@ -48,6 +48,8 @@ def effect(field: str, subject: Subject, batch_size: int, sequence_length: int) 
     now = getattr(subject.config, field)
     first = None
     for base, changed in _neighbours(field, subject.config):
+        if subject.cls.unbuilt(changed):
+            continue
         before, read = _cost(subject._replace(config=base), batch_size, sequence_length)
         after = before
         if subject.config.own_name(field) in read:  # a field that is never read has no effect

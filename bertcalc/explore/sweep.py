@@ -22,7 +22,8 @@ from bertcalc.explore.quantities import QUANTITIES, Case, quantity_named
 from bertcalc.fields import OWN_DIMENSIONS
 from bertcalc.forward.steps import BATCH, LARGEST
 from bertcalc.presets import PRESETS
-from bertcalc.problem import wrong
+from bertcalc.problem import InputError, wrong
+from bertcalc.subject import Subject
 from bertcalc.text import N_
 
 # The fields that can be swept, with their limits.
@@ -42,9 +43,17 @@ _NO_DIMENSION = (
 
 
 @checked
-def sweepable(config: Config) -> list[str]:
-    """The sizes of a model that can be swept: those that its family has, and those of the batch."""
-    return [field for field in SWEPT if field in BATCH or config.has(field)]
+def sweepable(subject: Subject) -> list[str]:
+    """The sizes of a model that can be swept: those of the batch, and of its family, unless its class needs another."""
+    config, fixed = subject.config, dict(subject.cls.builds_with)
+    of_model = [field for field in SWEPT if config.has(field) and field not in fixed and getattr(config, field) > 0]
+    return [field for field in SWEPT if field in BATCH or field in of_model]
+
+
+@checked
+def shares(config: Config, heads: int) -> bool:
+    """Whether the number of key/value heads divides a number of heads (grouped-query attention in EuroBERT)."""
+    return bool(heads % (config.shared().get("num_key_value_heads") or 1) == 0)
 
 
 @record
@@ -155,9 +164,8 @@ class Sweep(NamedTuple):
         return [value for value in found if self._shares(**{field: value})] or [self.present(field)]
 
     def _shares(self, **values: int) -> bool:
-        """Whether the number of key/value heads divides the number of heads (grouped-query attention in EuroBERT)."""
-        heads = self.fields(**values).get("num_attention_heads", self.config.num_attention_heads)
-        return bool(heads % (self.config.shared().get("num_key_value_heads") or 1) == 0)
+        """Whether so many heads can share the model's keys and values."""
+        return shares(self.config, self.fields(**values).get("num_attention_heads", self.config.num_attention_heads))
 
     @checked
     def has(self, field: str, value: int) -> bool:
@@ -175,8 +183,8 @@ class Sweep(NamedTuple):
         return True
 
     @checked
-    def row(self, name: str, values: Sequence[int], array: Array) -> list[int]:
-        """A quantity at each value of the only dimension."""
+    def row(self, name: str, values: Sequence[int], array: Array) -> list[int | None]:
+        """A quantity at each value of the only dimension; None where the class cannot run with it."""
         (field,) = self.dimensions
         return [figure for group in self._apart(field, values) for figure in self._figures(name, {field: group}, array)]
 
@@ -184,7 +192,7 @@ class Sweep(NamedTuple):
     def table(self, name: str, xs: Sequence[int], ys: Sequence[int], array: Array) -> list[list[int | None]]:
         """A quantity of every model of the map: for each x a list with a figure for each y.
 
-        None where there is no such model (see ``exists``).
+        None where there is no such model (see ``exists``), or none that can run.
         """
         x, y = self.dimensions
         rows: list[list[int | None]] = []
@@ -199,7 +207,10 @@ class Sweep(NamedTuple):
         ]
 
     def _figures(self, name: str, places: Mapping[str, Sequence[int]], array: Array) -> list[Any]:
-        """A quantity at some values of the dimensions, in nested lists; halved until all models are built alike."""
+        """A quantity at some values of the dimensions, in nested lists; None for a model that cannot run.
+
+        The values are halved until all models are built alike and can run.
+        """
         x, *others = places
         columns = {field: array(values) for field, values in places.items()}
         if others:
@@ -208,7 +219,9 @@ class Sweep(NamedTuple):
         given = {field: values[0] if len(values) == 1 else columns[field] for field, values in places.items()}
         try:
             figures = quantity_named(name).of(self.at(**given))
-        except MixedError:
+        except (MixedError, InputError):
+            if all(len(values) == 1 for values in places.values()):
+                return [[None]] if others else [None]
             halved = x if len(places[x]) > 1 else others[0]
             half = len(places[halved]) // 2
             parts = places[halved][:half], places[halved][half:]

@@ -7,7 +7,7 @@ from importlib import import_module
 from typing import Any
 
 from bertcalc.arguments import ArgumentError, checked, unknown, wrong_kind
-from bertcalc.config import Config
+from bertcalc.config import Config, ConfigError
 from bertcalc.family import Class, Family, Model, Preset
 from bertcalc.forward.trace import Sizes
 from bertcalc.problem import Problem
@@ -116,7 +116,8 @@ def build(config: Config | str, architecture: str | None = None, *, add_pooling_
     ``config`` can also be the name of a preset: "bert-base-uncased", or "FacebookAI/roberta-base". Without
     ``architecture``, the class is that of the body (BertModel). ``add_pooling_layer`` is an option of that class only;
     passing False to any other raises ArgumentError, which is a TypeError, as transformers does. Raises InputError if
-    there is no such preset, or if the configuration's family has no class of this name.
+    there is no such preset, or if the configuration's family has no class of this name, and ConfigError if transformers
+    does not build the class with this configuration.
     """
     if isinstance(config, str):
         preset = preset_named(config)
@@ -128,6 +129,8 @@ def build(config: Config | str, architecture: str | None = None, *, add_pooling_
     if architecture is not None and architecture not in names:
         raise unknown(_NOT_OF_FAMILY, architecture, names, config=type(config).__name__)
     cls = _DECLARED[architecture] if architecture is not None else family.base
+    if problem := cls.unbuilt(config):
+        raise ConfigError(problem)
     if cls.pooler_is_optional:
         return Model(family, cls, config, add_pooling_layer).declare()
     if not add_pooling_layer:

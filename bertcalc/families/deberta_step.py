@@ -102,8 +102,9 @@ def _near(
     return tape.unsqueeze(near, 0)
 
 
-def _relative_positions(tape: Tape, length: int) -> SimulatedTensor:
+def _relative_positions(run: Pass, length: int) -> SimulatedTensor:
     """build_relative_position: the distance between each pair of tokens."""
+    tape = run.tape
     q_ids = tape.new((length,), INT64)
     k_ids = tape.new((length,), INT64)
     rel_pos_ids = tape.like(tape.new((length, length), INT64))

@@ -172,22 +172,25 @@ def _mask_padding(run: Pass, step: Step) -> SimulatedTensor:
     return run.tape.multiply(x, run.values["mask"])
 
 
-def _make_masks(run: Pass, positions: Callable[[Tape, int], SimulatedTensor]) -> None:
+def _make_masks(run: Pass, positions: Callable[[Pass, int], SimulatedTensor]) -> None:
     """get_attention_mask, and the distances between all tokens, which the encoder hands to each layer."""
     ones = run.values["ones"]
     batch, length = ones.shape
     run.hold("", {"attention_mask": run.tape.new((batch, 1, length, length), ones.item)})
     if run.model.config.relative_attention:
-        run.hold("", {"relative_pos": positions(run.tape, length)})
+        run.hold("", {"relative_pos": positions(run, length)})
 
 
-def _relative_positions(tape: Tape, length: int) -> SimulatedTensor:
-    """build_relative_position: the bucket of the distance between each pair of tokens."""
+def _relative_positions(run: Pass, length: int) -> SimulatedTensor:
+    """build_relative_position: the distance between each pair of tokens, or the bucket that it is in."""
+    tape = run.tape
     q_ids = tape.new((length,), INT64)
     k_ids = tape.new((length,), INT64)
     rel_pos_ids = tape.new((length, length), INT64)
-    rel_pos_ids = _log_buckets(tape, rel_pos_ids)
-    rel_pos_ids = tape.made(rel_pos_ids.shape, INT64, q_ids, k_ids)
+    if vars(run.model.config)["position_buckets"] != -1:
+        rel_pos_ids = _log_buckets(tape, rel_pos_ids)
+        rel_pos_ids = tape.made(rel_pos_ids.shape, INT64, q_ids, k_ids)
+    del q_ids, k_ids
     return tape.view(rel_pos_ids, (1, length, length))
 
 
@@ -208,7 +211,7 @@ def _log_buckets(tape: Tape, relative_pos: SimulatedTensor) -> SimulatedTensor:
     return made(FLOAT32, sign, abs_pos, log_pos, made(BOOL), made(FLOAT32), made(FLOAT32))
 
 
-def own(positions: Callable[[Tape, int], SimulatedTensor], **modules: Callable[[Pass, Steps], SimulatedTensor]) -> Own:
+def own(positions: Callable[[Pass, int], SimulatedTensor], **modules: Callable[[Pass, Steps], SimulatedTensor]) -> Own:
     """What both versions do; each has its own distances and modules."""
     return Own(
         steps={"mask_padding": _mask_padding},

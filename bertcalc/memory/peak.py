@@ -31,7 +31,7 @@ NOTHING_TO_TRAIN = N_("Everything in {architecture} is frozen: there is nothing 
 ANSWERS = N_("{architecture} cannot run with num_labels {value}: its forward method splits the scores in two.")
 ORDER = N_("{architecture} cannot be trained with num_labels {value}: its loss takes the scores in pairs.")
 PADDING = N_("The memory of {architecture} depends on how many tokens are padding: its loss leaves them out.")
-SPARSE = N_("With sparse_prediction, the memory of {architecture} depends on how many tokens are masked.")
+SPARSE = N_("With {field}, the memory of {architecture} depends on how many tokens are masked.")
 UNKNOWN = N_("The memory of {architecture} is not simulated yet.")
 
 
@@ -230,8 +230,9 @@ def _check(model: Model, sizes: Sizes, *, training: bool, padded: bool) -> None:
         raise NotSimulatedError(Problem("architecture", cls.name, UNKNOWN, shown))
     if training and padded and cls.task == "replaced-tokens":
         raise NotSimulatedError(Problem("architecture", cls.name, PADDING, shown))
-    if training and cls.task == "masked-lm" and getattr(model.config, "sparse_prediction", False):
-        raise NotSimulatedError(Problem("sparse_prediction", "True", SPARSE, shown, ({"sparse_prediction": False},)))
+    if training and cls.leaves_out_tokens(model.config):
+        field = cls.by_labels
+        raise NotSimulatedError(Problem(field, "True", SPARSE, {**shown, "field": field}, ({field: False},)))
     if wrong_number := two_labels(model, training=training) if labels != 2 else "":
         number = f"{labels:,}"
         raise InputError(Problem("num_labels", number, wrong_number, {**shown, "value": number}, ({"num_labels": 2},)))
