@@ -12,11 +12,11 @@ from pages.ui.i18n import choose_language
 from pages.ui.lecture import screens
 from pages.ui.navigation import PAGES, navigation
 from pages.ui.oracle import sorry
-from pages.ui.theme import follow, print_dark_on_white
+from pages.ui.theme import follow, style_paper
 
 st.set_page_config(page_icon="🧮", layout="wide")
 st.html(Path(__file__).parent / "ui" / "style.css")
-print_dark_on_white()
+style_paper()
 
 
 with RUN_QUEUE.enter(st.session_state):
