@@ -16,9 +16,13 @@ def show_metric(label: str, value: str, below: str, *, least: int, **look: Any) 
     st.metric(label, value, below, **{"delta_color": "off", "delta_arrow": "off", "width": width, **look})
 
 
-def show_total(architecture: str, total: int, difference: int, against: str) -> None:
-    """Show the parameters of a class, and below them the difference from another model's, named by ``against``."""
-    label, said = _("Parameters in {architecture}").format(architecture=architecture), signed_count(difference)
+def show_total(architecture: str, total: int, difference: int, against: str, grown: str = "") -> None:
+    """Show the parameters of a class, and below them the difference from another model's, named by ``against``.
+
+    ``grown`` is the factor that belongs to the difference.
+    """
+    label = _("Parameters in {architecture}").format(architecture=architecture)
+    said = " · ".join(filter(None, (signed_count(difference), grown)))
     arrow = "up" if difference > 0 else "down" if difference else "off"
     width = metric_width(max(290, 7 * text_width(label)), f"{total:,}", "0" * text_width(f"{said} {against}"))
     show_metric(label, f"{total:,}", said, least=0, delta_arrow=arrow, delta_description=against, width=width)

@@ -5,9 +5,10 @@ from typing import Any, NamedTuple
 
 import streamlit as st
 
+from bertcalc.charts.colors import FREE
 from bertcalc.charts.columns import Columns, number, of_rows
 from bertcalc.charts.labels import ems
-from bertcalc.charts.memory_charts import AREA_COLORS, FREE, stacked_bar
+from bertcalc.charts.memory_charts import AREA_COLORS, stacked_bar
 from bertcalc.digits import signed, size
 from bertcalc.memory.devices import Device
 from bertcalc.memory.tape import Area
