@@ -15,14 +15,16 @@ from bertcalc.memory.tape import BOOL, FLOAT32, INT64, SimulatedTensor, Tape, is
 def _attention(run: Pass, steps: Steps) -> SimulatedTensor:
     """DisentangledSelfAttention.forward, with the steps of our program by role."""
     hidden_states, rel_embeddings = run.values[steps["query"].takes[0].name], distances(run, steps)
-    tape, item = run.tape, hidden_states.item
+    tape = run.tape
     batch, heads, length, size = steps["query_heads"].gives.shape
     query_layer = _heads(tape, run.call(steps["query"], hidden_states), heads, size)
     key_layer = _heads(tape, run.call(steps["key"], hidden_states), heads, size)
     value_layer = _heads(tape, run.call(steps["value"], hidden_states), heads, size)
     for_step(run, steps["scores"])
     scale = scaled_size_sqrt(tape)
-    attention_scores = tape.bmm(query_layer, tape.divide(tape.transpose(key_layer, 1, 2), tape.to(scale, item)))
+    attention_scores = tape.bmm(
+        query_layer, tape.divide(tape.transpose(key_layer, 1, 2), tape.to(scale, query_layer.item))
+    )
     if rel_embeddings:
         rel_embeddings = run.call(steps["distances_dropout"], rel_embeddings)
         rel_att = _bias(run, steps, query_layer, key_layer, rel_embeddings)

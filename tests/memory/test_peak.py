@@ -179,6 +179,9 @@ def flash(
     **_options: Any,
 ) -> tuple[torch.Tensor, None]:
     """The CPU's flash kernel, on the meta device with any dropout, as CUDA's has it: it keeps no mask for that."""
+    if torch.is_autocast_enabled("cuda"):  # as it does for scaled_dot_product_attention
+        low = torch.get_autocast_dtype("cuda")
+        value, key, query = (tensor.to(low) for tensor in (value, key, query))
     kernel = torch.ops.aten._scaled_dot_product_flash_attention_for_cpu
     if mask is not None:
         mask = additive(mask, query)
@@ -200,6 +203,13 @@ def core(plan: Plan, module: Any, *given: Any, **options: Any) -> Any:
 @given(passes(SIMULATED), plans())
 def test_any_plan(run: tuple[Case, Call], plan: Plan) -> None:
     check_training(*run, plan)
+
+
+@examples(16)
+@given(passes(SIMULATED), plans(), st.sampled_from(("amp-bf16", "amp-fp16")))
+def test_autocast_holds_what_the_real_one_holds(run: tuple[Case, Call], plan: Plan, precision: Precision) -> None:
+    """PyTorch's own dispatcher makes the casts of CUDA: tests/memory/autocast.py."""
+    check_training(*run, plan._replace(precision=precision))
 
 
 @examples(4)
