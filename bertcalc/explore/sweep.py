@@ -117,7 +117,7 @@ class Sweep(NamedTuple):
     def limits(self, field: str) -> tuple[int, int]:
         """The lowest and highest value of a dimension; ``exists`` checks relations to the other dimension."""
         if field not in SWEPT:
-            raise unknown(_NO_DIMENSION, field, sweepable(self.config))
+            raise unknown(_NO_DIMENSION, field, sweepable(self.case.subject))
         low, high = SWEPT[field]
         if field == "vocab_size":
             low = self.config.fewest_words
