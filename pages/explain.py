@@ -41,6 +41,7 @@ else:
         counts_view.show_matches(subject, found.matches)
         if tools:
             st.info(_("The formula of {tools} gives exactly this: see Other tools.").format(tools=listed(tools)))
+        counts_view.show_flops(found.flops)
         peaks = counts_view.show_peaks(subject, number)
         if found.own:
             counts_view.show_own(subject, found.own)

@@ -18,7 +18,7 @@ from typing import NamedTuple
 
 from bertcalc.config import Config, sizes_of
 from bertcalc.diagnosis.layer_parts import Counted, own_counts
-from bertcalc.diagnosis.miscounts import counted
+from bertcalc.diagnosis.miscounts import MiscountSizes, counted
 from bertcalc.diagnosis.which import which
 from bertcalc.families import family_of
 from bertcalc.presets import PRESETS
@@ -261,8 +261,20 @@ def published_parts() -> Mapping[int, tuple[str, Counted]]:
     found: dict[int, tuple[str, Counted]] = {}
     for name, config in PUBLISHED_CONFIGS.items():
         model = Subject(config, family_of(config).base.name).model()
-        for counted_part in own_counts(counted(model)):
+        for counted_part in own_counts(counted(model), MiscountSizes.of(config)):
             found.setdefault(counted_part.right, (name, counted_part))
+    return found
+
+
+@lru_cache(maxsize=1)
+def published_backbones() -> Mapping[int, tuple[str, Known]]:
+    """The counts of every preset's body without its tables, which papers call backbone parameters."""
+    found = {}
+    for name, config in PUBLISHED_CONFIGS.items():
+        subject = Subject(config, family_of(config).base.name)
+        tensors = list(subject.model().tensors())
+        backbone = sum(tensor.num_parameters() for tensor in tensors if not which("tables")(tensor))
+        found.setdefault(backbone, (name, Known(subject, backbone, convention="no embeddings")))
     return found
 
 

@@ -192,7 +192,7 @@ def _verdict(
         return LineVerdict(line, None, None)
     value = int(line.value)
     called = [part for part, (_of, pattern) in PARTS.items() if line.name and re.search(pattern, line.name, re.I)]
-    candidates = list(_candidates(line.name, called, tensors))
+    candidates = list(_candidates(line.name, called, tensors, sizes))
     right = [found for found in candidates if found.right == value]
     # Of two parts of the same size, prefer the one that no line has counted yet: the second of two LayerNorms.
     copies = {tensor.name: tensor.copies for tensor in tensors}
@@ -231,13 +231,15 @@ def _also(right: Sequence[Counted], open_copies: dict[str, int]) -> Iterator[Cou
             yield found
 
 
-def _candidates(name: str, called: Sequence[str], tensors: Sequence[Tensor]) -> Iterator[Counted]:
+def _candidates(
+    name: str, called: Sequence[str], tensors: Sequence[Tensor], sizes: MiscountSizes
+) -> Iterator[Counted]:
     """The tensor or module with the name of a line, and the parts that people call so; all parts if there are none."""
     own = tuple(tensor for tensor in tensors if tensor.name == name)  # pre_classifier.weight is no classifier.weight
     own = own or tuple(tensor for tensor in tensors if name and name.lower() in tensor.name.lower())
     if own and re.search(r"[._]", name):
         yield Counted(name, own)
-    yield from parts_of(tensors, called or PARTS)
+    yield from parts_of(tensors, sizes, called or PARTS)
 
 
 def _is_number_of_modules(name: str, model: Model, value: int) -> bool:
