@@ -2,7 +2,7 @@
 
 import streamlit as st
 
-from bertcalc.diagnosis import terms
+from bertcalc.diagnosis import lines
 from bertcalc.diagnosis.diagnose import diagnose
 from bertcalc.diagnosis.known import Known
 from bertcalc.diagnosis.tools import tools_with
@@ -18,7 +18,7 @@ subject = current_choice().subject
 if VIEW.show() == "terms":
     terms_view.show_examples()
     text = terms_view.COUNT.show(height=110 if presenting() else 130)
-    if problem := terms.problem(text):
+    if problem := lines.problem(text):
         show_problem(problem)
     if presenting():
         terms_view.show_in_short(subject, text)

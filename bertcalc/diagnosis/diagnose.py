@@ -182,12 +182,11 @@ class Diagnosis(NamedTuple):
         """Whether the number is a right or a published count, without any miscount."""
         return bool(self.matches or self.own or self.elsewhere or self.claims or self.flops)
 
-
     @property
     def as_parameters(self) -> bool:
         """Whether the number is a count of parameters, or comes from one by common miscounts."""
-        known = (*self.matches, *self.own, *self.elsewhere)
-        return bool(self.hand or self.usual or any(count.reading.key == "parameters" for count in known))
+        meanings: tuple[Match | OwnPart | Elsewhere, ...] = (*self.matches, *self.own, *self.elsewhere)
+        return bool(self.hand or self.usual or any(count.reading.key == "parameters" for count in meanings))
 
 
 def diagnose(model: Known, number: Typed) -> Diagnosis:
@@ -224,8 +223,8 @@ def _diagnose(model: Known, number: Typed) -> Diagnosis:
         matches = matches or _adapted(some, model.subject)
         if some is first and rounding and not own and _is_vague(matches):
             precise = tuple(_without_embeddings(rounding, model.subject))
-            if matches and not precise and (elsewhere := tuple(_precisely_elsewhere(rounding))):
-                return Diagnosis(elsewhere=elsewhere)
+            if matches and not precise and (instead := tuple(_precisely_elsewhere(rounding))):
+                return Diagnosis(elsewhere=instead)
             matches = precise or matches
         if some is others and (matches or own or _elsewhere(others)) and (sums := _sums(model, first)):
             return Diagnosis(own=sums, hand=hand)
@@ -335,7 +334,9 @@ def _precisely_elsewhere(reading: Reading) -> Iterator[Elsewhere]:
     if not reading.rounded:
         counts = list(_rounded([reading], parts=False))
         backbones = published_backbones().items()
-        yield from counts or [Elsewhere(reading, name, known) for count, (name, known) in backbones if reading.means(count)]
+        yield from counts or [
+            Elsewhere(reading, name, known) for count, (name, known) in backbones if reading.means(count)
+        ]
 
 
 def _halved(meanings: Sequence[Reading], config: Config) -> Iterator[Elsewhere]:
@@ -366,7 +367,9 @@ def _sums(model: Known, meanings: Sequence[Reading]) -> tuple[OwnPart, ...]:
     exactly = [reading for reading in meanings if reading.exact and reading.key == "parameters"]
     counts = [count for _right, count in _own_counts(model.subject)]
     return tuple(
-        OwnPart(reading, first, second) for reading in exactly for first, second in sums_of_two(counts, reading.exact or 0)
+        OwnPart(reading, first, second)
+        for reading in exactly
+        for first, second in sums_of_two(counts, reading.exact or 0)
     )
 
 

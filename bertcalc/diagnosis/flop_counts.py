@@ -2,8 +2,9 @@
 
 >>> from bertcalc import BertConfig
 >>> from bertcalc.typed import typed
->>> [(count.batch_size, count.sequence_length, count.unit) for count in flops_of(Subject(BertConfig()), typed("11.2G"))]
-[(1, 128, 'MACs')]
+>>> [cost] = flops_of(Subject(BertConfig()), typed("22.35G"))
+>>> cost.batch_size, cost.sequence_length, cost.unit
+(1, 128, 'FLOPs')
 """
 
 from collections.abc import Iterator
@@ -24,11 +25,14 @@ _PRECISE = 100  # the value of a rounded number is this many times its uncertain
 _MOST = 6
 
 
+CostUnit = Literal["FLOPs", "MACs"]
+
+
 class FlopCount(NamedTuple):
     """The cost of a batch in FLOPs or multiply-adds: as PyTorch counts it, or by a published rule."""
 
-    count: Fraction
-    unit: Literal["FLOPs", "MACs"]
+    operations: Fraction
+    unit: CostUnit
     phase: Phase
     batch_size: int
     sequence_length: int
@@ -43,21 +47,23 @@ def flops_of(subject: Subject, number: Typed) -> tuple[FlopCount, ...]:
     if number.unit in ("parameters", "bytes") or (number.high - number.low) * _PRECISE > number.value:
         return ()
     units = (number.unit,) if number.unit else ("FLOPs", "MACs")
-    meant = [count for count in flop_counts(subject) if count.unit in units and number.low <= count.count <= number.high]
-    return tuple(meant[:_MOST])
+    costs = [cost for cost in flop_counts(subject) if cost.unit in units]
+    return tuple([cost for cost in costs if number.low <= cost.operations <= number.high][:_MOST])
 
 
 @lru_cache(maxsize=16)
 def flop_counts(subject: Subject) -> tuple[FlopCount, ...]:
     """The costs of usual batches: PyTorch's count of a single sequence first, then larger batches, then the rules."""
     lengths = [length for length in _LENGTHS if length <= subject.config.longest]
-    single = [count for length in lengths for count in _of_one(subject, length)]
+    single = [cost for length in lengths for cost in _of_one(subject, length)]
     batches = [
-        count._replace(count=batch_size * count.count, batch_size=batch_size)  # every cost is proportional to the batch
+        cost._replace(
+            operations=batch_size * cost.operations, batch_size=batch_size
+        )  # every cost is proportional to it
         for batch_size in _BATCH_SIZES
-        for count in single
+        for cost in single
     ]
-    return tuple(sorted(batches, key=lambda count: (count.batch_size != 1, bool(count.rule))))
+    return tuple(sorted(batches, key=lambda cost: (cost.batch_size != 1, bool(cost.rule))))
 
 
 def _of_one(subject: Subject, length: int) -> Iterator[FlopCount]:
@@ -66,9 +72,10 @@ def _of_one(subject: Subject, length: int) -> Iterator[FlopCount]:
         steps = list(subject.model().run(Sizes(1, length, subject.seen(length))))
     except InputError:
         return
-    phases: tuple[Phase, Phase] = ("forward", "training")
+    phases: tuple[Phase, ...] = ("forward", "training")
+    units: tuple[CostUnit, ...] = ("FLOPs", "MACs")
     for phase in phases:
-        for unit in ("FLOPs", "MACs"):
+        for unit in units:
             yield FlopCount(Fraction(total(steps, Convention(unit), phase)), unit, phase, 1, length)
         both = Fraction(total(steps, Convention("FLOPs", "all"), phase))
         yield FlopCount(both, "FLOPs", phase, 1, length, "all")

@@ -269,13 +269,13 @@ def published_parts() -> Mapping[int, tuple[str, Counted]]:
 @lru_cache(maxsize=1)
 def published_backbones() -> Mapping[int, tuple[str, Known]]:
     """The counts of every preset's body without its tables, which papers call backbone parameters."""
-    found = {}
+    backbones: dict[int, tuple[str, Known]] = {}
     for name, config in PUBLISHED_CONFIGS.items():
         subject = Subject(config, family_of(config).base.name)
         tensors = list(subject.model().tensors())
         backbone = sum(tensor.num_parameters() for tensor in tensors if not which("tables")(tensor))
-        found.setdefault(backbone, (name, Known(subject, backbone, convention="no embeddings")))
-    return found
+        backbones.setdefault(backbone, (name, Known(subject, backbone, convention="no embeddings")))
+    return backbones
 
 
 @lru_cache(maxsize=1)

@@ -24,6 +24,8 @@ Heads = Literal["all", "one"]
 # The parts that people count in one line: a predicate for their tensors, and a pattern for the names of such lines.
 _TABLE = tomllib.loads(Path(__file__).with_suffix(".toml").read_text(encoding="utf-8"))["parts"]
 PARTS: dict[str, tuple[Concerned, str]] = {line["part"]: (which(line["of"]), line["called"]) for line in _TABLE}
+# The parts that a name means before all others that it may mean.
+SPECIFIC: dict[str, str] = {line["part"]: line["specific"] for line in _TABLE if "specific" in line}
 # If no part has the right count, miscounts are searched in the usual ones; terms tell explanations apart.
 USUAL, TERMS, _OF_HEADS = ([line["part"] for line in _TABLE if line.get(key)] for key in ("usual", "term", "heads"))
 
@@ -133,7 +135,7 @@ def _is_detail(part: str) -> bool:
     return part.startswith(("weight of the", "bias of the", "gamma of the", "beta of the")) and part not in _ALWAYS
 
 
-_ALWAYS = ("bias of the decoder", "bias of the pooler")
+_ALWAYS = ("bias of the decoder", "bias of the pooler", "weight of the pooler")
 
 
 def of_layers(tensors: Sequence[Tensor], layers: Layers) -> Iterator[Tensor]:

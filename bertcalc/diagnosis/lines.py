@@ -8,7 +8,7 @@
 import re
 from collections.abc import Mapping, Sequence
 from fractions import Fraction
-from math import prod
+from math import ceil, floor, prod
 from typing import NamedTuple
 
 from bertcalc.arithmetic import evaluate
@@ -39,6 +39,12 @@ class TypedLine(NamedTuple):
     def exact(self) -> int | None:
         """The value if it is a whole number that is not rounded."""
         return int(self.value) if self.value is not None and self.value.denominator == 1 and not self.reach else None
+
+    @property
+    def bounds(self) -> tuple[int, int]:
+        """The lowest and the highest count that the value may mean."""
+        value = self.value or Fraction(0)
+        return ceil(value - self.reach), floor(value + self.reach)
 
     def means(self, count: int) -> bool:
         """Whether a count is the value, or rounds to it."""
@@ -77,10 +83,12 @@ def written_value(value: Fraction) -> str:
 
 
 # What stands in front of an item of a list.
-_BULLET = re.compile(r"(?:[-*•·]\s+|\(?[0-9]{1,2}[.)、]\s+)(?=\D)")
+_BULLET = re.compile(r"^(?:[-*•]\s+|\(?[0-9]{1,2}[.)、]\s+)(?=\D)")
 _EQUALS = re.compile(r"[=＝]+\s*[≈~]?|[≈≃]")
 # A name without a sign behind it: "word embeddings 23,440,896", "query.weight torch.Size([768, 768])".
-_UNSEPARATED = re.compile(r"(?P<name>[^\W\d][^=*×+]*?[^\W\d][\w.*]*)\s+(?P<value>(?:torch\.Size)?[(\[]?[0-9].*)")
+_UNSEPARATED = re.compile(
+    r"(?P<name>[^\W\d][^=*×+]*?[^\W\d][\w.*]*)[\s,|]+(?P<value>(?:torch\.Size)?[(\[]*[0-9][^a-zA-Z]*[a-zA-Z]{0,10})"
+)
 _SHAPE = re.compile(r"(?:torch\.Size)?\s*(?:\(\[|\[|\()\s*([0-9]+(?:\s*,\s*[0-9]+)*),?\s*(?:\]\)|\]|\))")
 
 
@@ -139,7 +147,7 @@ def _agree(value: _Side, other: _Side) -> bool:
 def _disagreement(text: str, first: _Side, wrong: _Side, value: _Side) -> Problem:
     if wrong.unit == "bytes" and abs(value.value / 2**20 - wrong.value / 10**6) <= wrong.reach / 10**6:
         message = N_("{written} is the count divided by 1,024 · 1,024, not its bytes: in float32 it takes {bytes}.")
-        shown = {"written": text.rpartition("=")[2].strip(), "bytes": size(_FLOAT32 * value.value)}
+        shown = {"written": text.rpartition("=")[2].strip(), "bytes": size(int(_FLOAT32 * value.value))}
         return Problem("terms", text, message, shown)
     message = N_("The calculation gives {value}, not {written}.")
     shown = {"value": written_value(first.value), "written": written_value(wrong.value)}

@@ -8,8 +8,9 @@ from hypothesis import strategies as st
 
 from bertcalc import BertConfig, Config, build
 from bertcalc.diagnosis.layer_parts import PARTS
+from bertcalc.diagnosis.lines import LONGEST, MOST_LINES, problem, read
 from bertcalc.diagnosis.miscounts import MISCOUNTS, MiscountSizes, counted, total
-from bertcalc.diagnosis.terms import LONGEST, MOST_LINES, TermsReport, check, problem, read
+from bertcalc.diagnosis.terms import TermsReport, check
 from bertcalc.presets import PRESETS
 from tests.examples import examples
 from tests.oracle import Case
@@ -85,7 +86,7 @@ def test_write_up_001_comes_out_right() -> None:
 def test_the_inventory_of_000_comes_out_right() -> None:
     text = "Dropout = 1 + (1+1+1)*12 = 37\nLayerNorm = 1 + (1+1)*12\ndense = (1+1+1)*12 + 1\nLinear = 6*12 + 1"
     found = report(text, BertConfig())
-    assert [(verdict.modules, verdict.is_right) for verdict in found.verdicts] == [(True, True)] * 4
+    assert [(verdict.kind, verdict.is_right) for verdict in found.verdicts] == [("modules", True)] * 4
     assert not found.gaps
 
 
@@ -121,7 +122,7 @@ def test_limits() -> None:
 @given(st.text(max_size=300))
 def test_any_text_gets_a_report(text: str) -> None:
     found = report(text, BertConfig())
-    assert found.typed == sum(verdict.line.value or Fraction(0) for verdict in found.verdicts if not verdict.modules)
+    assert found.typed == sum(verdict.line.value or Fraction(0) for verdict in found.verdicts if verdict.is_term)
 
 
 @given(cases(), st.data())
@@ -150,7 +151,7 @@ def test_a_miscount_in_a_term_is_found(case: Case, miscount: str, name: str) -> 
         assert verdict.counted.right + sum(cause.amount for cause in verdict.explanation) == after
         assert len(verdict.explanation) <= 1
     else:
-        assert verdict.modules
+        assert verdict.kind == "modules"
 
 
 @examples(6)

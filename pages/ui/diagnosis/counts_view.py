@@ -86,7 +86,9 @@ def show_own(subject: Subject, found: Sequence[OwnPart]) -> None:
     for part in shown:
         counts = (part.counted, part.added) if part.added else (part.counted,)
         formulas = [count_formula(subject, count) for count in counts]
-        letters, numbers = (" + ".join(formula.latex(*config) for formula in formulas) for config in ((), (subject.config,)))
+        letters, numbers = (
+            " + ".join(formula.latex(*config) for formula in formulas) for config in ((), (subject.config,))
+        )
         names = " + ".join(own_count(count, layers) for count in counts)
         rows.append((names, f"${letters} = {numbers}$", f"{part.right:,}"))
     titles = (_("What is counted"), _("Formula"), _("Parameters"))
@@ -105,7 +107,7 @@ def show_flops(counts: Sequence[FlopCount]) -> None:
             _("forward pass") if count.phase == "forward" else _("training step"),
             f"{count.batch_size:,} × {count.sequence_length:,}",
             _(_CONVENTIONS[count.rule]) if count.rule in _CONVENTIONS else count.rule,
-            f"{fixed(count.count, 0)} {count.unit}",
+            f"{fixed(count.operations, 0)} {count.unit}",
         )
         for count in counts
     ]
