@@ -38,12 +38,14 @@ else:
         found, tools = diagnose(known, number), tools_with(number, subject.config)
         if found.hand:
             miscounts_view.show_hand_count(subject, *found.hand, number)
+        if found.own_first:
+            counts_view.show_own(subject, found.own)
         counts_view.show_matches(subject, found.matches)
         if tools:
             st.info(_("The formula of {tools} gives exactly this: see Other tools.").format(tools=listed(tools)))
         counts_view.show_flops(found.flops)
         peaks = counts_view.show_peaks(subject, number)
-        if found.own:
+        if found.own and not found.own_first:
             counts_view.show_own(subject, found.own)
         if not peaks:
             if found.usual:  # before the other models, which are hardly meant

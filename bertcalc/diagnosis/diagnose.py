@@ -45,6 +45,7 @@ from bertcalc.diagnosis.known import (
     Mix,
     Reading,
     adapted_counts,
+    backbone,
     every_count,
     known_counts,
     mixes,
@@ -181,6 +182,12 @@ class Diagnosis(NamedTuple):
     def known(self) -> bool:
         """Whether the number is a right or a published count, without any miscount."""
         return bool(self.matches or self.own or self.elsewhere or self.claims or self.flops)
+
+    @property
+    def own_first(self) -> bool:
+        """Whether a part is likelier meant than the matches, which are of conventions that give many counts."""
+        conventions = {model.convention for match in self.matches for model in match.models}
+        return bool(self.own) and conventions <= PROVE_LITTLE
 
     @property
     def as_parameters(self) -> bool:
@@ -333,10 +340,8 @@ def _precisely_elsewhere(reading: Reading) -> Iterator[Elsewhere]:
     """The published models with a count, or a count without tables, that rounds to all digits of the number."""
     if not reading.rounded:
         counts = list(_rounded([reading], parts=False))
-        backbones = published_backbones().items()
-        yield from counts or [
-            Elsewhere(reading, name, known) for count, (name, known) in backbones if reading.means(count)
-        ]
+        backbones = (Elsewhere(reading, *backbone) for backbone in published_backbones())
+        yield from counts or (one for one in backbones if one.known and reading.means(one.known.total))
 
 
 def _halved(meanings: Sequence[Reading], config: Config) -> Iterator[Elsewhere]:
@@ -366,11 +371,14 @@ def _sums(model: Known, meanings: Sequence[Reading]) -> tuple[OwnPart, ...]:
     """The number as the sum of two parts of the model that people would add."""
     exactly = [reading for reading in meanings if reading.exact and reading.key == "parameters"]
     counts = [count for _right, count in _own_counts(model.subject)]
-    return tuple(
-        OwnPart(reading, first, second)
-        for reading in exactly
-        for first, second in sums_of_two(counts, reading.exact or 0)
-    )
+    exactly = [reading for reading in meanings if reading.exact and reading.key == "parameters"]
+    sums = [OwnPart(one, *parts) for one in exactly for parts in sums_of_two(counts, one.exact or 0)]
+    # People rather add what stands side by side in the model.
+    apart = [
+        len({tensor.place[:2] for tensor in (*one.counted.tensors, *(one.added or one.counted).tensors)})
+        for one in sums
+    ]
+    return tuple(one for one, places in zip(sums, apart, strict=True) if places == min(apart))
 
 
 @lru_cache(maxsize=16)
@@ -694,10 +702,17 @@ def _is_vague(matches: Sequence[Match]) -> bool:
 
 
 def _without_embeddings(reading: Reading, subject: Subject) -> Iterator[Match]:
-    """The counts without embeddings that round to the number, if it is precise to one part in 40."""
+    """The counts without embeddings that round to the number, if it is precise to one part in 40.
+
+    That is without all tables in every class, or without the word embeddings in the present one.
+    """
+    if reading.high - reading.low > reading.low * _CHANCE:
+        return
+    if reading.key == "parameters" and reading.means((rest := backbone(subject)).total):
+        yield Match(reading, rest.total, (rest,))
     for count, models in sorted(_by_total(subject.config, more_counts).items()):
         here = tuple(one for one in models if one.convention == "no embeddings")
-        if here and reading.means(count) and reading.high - reading.low <= reading.low * _CHANCE:
+        if here and reading.means(count):
             yield Match(reading, count, here)
 
 

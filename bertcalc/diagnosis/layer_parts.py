@@ -14,7 +14,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from pathlib import Path
 from typing import Literal, NamedTuple
 
-from bertcalc.diagnosis.miscounts import MiscountSizes, is_lacking, of_one_head, slices, total
+from bertcalc.diagnosis.miscounts import MiscountSizes, is_fused, of_one_head, slices, total
 from bertcalc.diagnosis.which import Concerned, which
 from bertcalc.tree.nn import Tensor, split_layer
 
@@ -63,37 +63,39 @@ class Selection(NamedTuple):
     def tensors(self, tensors: Sequence[Tensor], sizes: MiscountSizes) -> tuple[Tensor, ...]:
         """The selected tensors."""
         if self.part in PARTS:
-            return _part(tensors, sizes, self.part, self.layers, self.heads)
+            return _within(_part(tensors, sizes, self.part), sizes, self.layers, self.heads)
         named = [tensor for tensor in tensors if tensor.name in self.names]
         return tuple(named if self.layers == "all" else of_layers(named, self.layers))
 
 
 def parts_of(tensors: Sequence[Tensor], sizes: MiscountSizes, parts: Iterable[str] = PARTS) -> Iterator[Counted]:
     """The parts that a model has: all parts in all layers, in one, in all but one; then those of one head."""
-    parts = tuple(parts)
+    everywhere = [(part, some) for part in parts if (some := _part(tensors, sizes, part))]
     places: list[tuple[Layers, Heads]] = [("all", "all"), ("one", "all"), ("others", "all")]
     if sizes.num_attention_heads != 1:
         places += [("one", "one"), ("all", "one")]
     for layers, heads in places:
-        for part in parts:
-            if (heads == "all" or part in _OF_HEADS) and (some := _part(tensors, sizes, part, layers, heads)):
-                yield Counted(part, some, layers, heads)
+        for part, some in everywhere:
+            if (heads == "all" or part in _OF_HEADS) and (within := _within(some, sizes, layers, heads)):
+                yield Counted(part, within, layers, heads)
 
 
-def _part(
-    tensors: Sequence[Tensor], sizes: MiscountSizes, part: str, layers: Layers, heads: Heads
-) -> tuple[Tensor, ...]:
+def _part(tensors: Sequence[Tensor], sizes: MiscountSizes, part: str) -> tuple[Tensor, ...]:
     """The tensors of a part. Of a fused matrix that is not in it as a whole, the slices that are."""
     concerned = PARTS[part][0]
-    some = [
-        piece
-        for tensor in tensors
-        for piece in ((tensor,) if is_lacking(tensor) or concerned(tensor) else slices(tensor, sizes))
-        if concerned(piece)
-    ]
-    if layers != "all":
-        some = list(of_layers(some, layers))
-    return tuple([of_one_head(tensor, sizes) for tensor in some] if heads == "one" else some)
+    some: list[Tensor] = []
+    for tensor in tensors:
+        if concerned(tensor):
+            some.append(tensor)
+        elif is_fused(tensor):
+            some += filter(concerned, slices(tensor, sizes))
+    return tuple(some)
+
+
+def _within(tensors: Sequence[Tensor], sizes: MiscountSizes, layers: Layers, heads: Heads) -> tuple[Tensor, ...]:
+    """The tensors of all layers, of one or of all but one; all of them, or the rows of one head."""
+    some = tensors if layers == "all" else of_layers(tensors, layers)
+    return tuple(some if heads == "all" else [of_one_head(tensor, sizes) for tensor in some])
 
 
 def own_counts(tensors: Sequence[Tensor], sizes: MiscountSizes) -> Iterator[Counted]:

@@ -87,8 +87,9 @@ _BULLET = re.compile(r"^(?:[-*•]\s+|\(?[0-9]{1,2}[.)、]\s+)(?=\D)")
 _EQUALS = re.compile(r"[=＝]+\s*[≈~]?|[≈≃]")
 # A name without a sign behind it: "word embeddings 23,440,896", "query.weight torch.Size([768, 768])".
 _UNSEPARATED = re.compile(
-    r"(?P<name>[^\W\d][^=*×+]*?[^\W\d][\w.*]*)[\s,|]+(?P<value>(?:torch\.Size)?[(\[]*[0-9][^a-zA-Z]*[a-zA-Z]{0,10})"
+    r"(?P<name>[^\W\d][^=*×+]*?[^\W\d][\w.*]*)[\s,|]+(?P<value>(?:torch\.Size)?[(\[]*[0-9][^a-zA-Z]*[a-zA-Z]{0,10})\W*"
 )
+_COLUMNS = re.compile(r"\s*\|\s*|\s{2,}|\t|(?<=[\])])\s+")
 _SHAPE = re.compile(r"(?:torch\.Size)?\s*(?:\(\[|\[|\()\s*([0-9]+(?:\s*,\s*[0-9]+)*),?\s*(?:\]\)|\]|\))")
 
 
@@ -118,7 +119,7 @@ def _parts(text: str, names: Mapping[str, int]) -> tuple[str, Sequence[str]]:
     if colon and (not sides or _is_calculation(last, names)):
         return name, [last, *sides]
     if not sides and not _is_calculation(first, names) and (apart := _UNSEPARATED.fullmatch(text)):
-        return apart["name"].strip(" :|,\t"), [apart["value"]]
+        return apart["name"].strip(" :|,\t"), [column for column in _COLUMNS.split(apart["value"]) if column]
     if not sides or (re.search(r"[0-9+*/^()]", first) and _is_calculation(first, names)):
         return "", [first, *sides]
     return first, sides

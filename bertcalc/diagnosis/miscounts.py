@@ -166,9 +166,18 @@ def _part(tensor: Tensor, parts: int, sizes: MiscountSizes) -> Shape:
     return (first, others[0] // parts) if others and first == sizes.hidden_size else (first // parts, *others)
 
 
+def is_fused(tensor: Tensor) -> bool:
+    """Whether the model has a tensor that holds several matrices, or their biases."""
+    return not is_lacking(tensor) and len(_roles(tensor)) > 1
+
+
+def _roles(tensor: Tensor) -> list[str]:
+    return tensor.place.role.replace(" and ", ", ").split(", ")
+
+
 def slices(tensor: Tensor, sizes: MiscountSizes) -> tuple[Tensor, ...]:
     """The parts of a fused matrix or of its bias, such as query, key and value; any other tensor as it is."""
-    roles = tensor.place.role.replace(" and ", ", ").split(", ")
+    roles = _roles(tensor)
     shape = _part(tensor, len(roles), sizes) if len(roles) > 1 else tensor.shape
     return tuple(tensor._replace(shape=shape, place=tensor.place._replace(role=role)) for role in roles)
 
@@ -181,7 +190,7 @@ def of_one_head(tensor: Tensor, sizes: MiscountSizes) -> Tensor:
 def _head(tensor: Tensor, size: Any, sizes: MiscountSizes) -> Shape:
     """The shape of one head's rows of a projection to heads; GPT-2's weights are (in, out)."""
     first, *others = tensor.shape
-    width = len(tensor.place.role.split(", ")) * size
+    width = len(_roles(tensor)) * size
     return (first, width) if others and first == sizes.hidden_size else (width, *others)
 
 
@@ -278,7 +287,7 @@ def _change(
         def concerned(some: Tensor) -> bool:
             return bool((out and left_out(some)) or (of and changed(some)))
 
-        if is_lacking(tensor) or concerned(tensor) or not any(map(concerned, slices(tensor, sizes))):
+        if not is_fused(tensor) or concerned(tensor) or not any(map(concerned, slices(tensor, sizes))):
             return change(tensor, sizes)
         return [after for part in slices(tensor, sizes) for after in change(part, sizes)]
 

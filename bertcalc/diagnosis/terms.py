@@ -15,7 +15,7 @@ from fractions import Fraction
 from itertools import islice, product
 from typing import Literal, NamedTuple
 
-from bertcalc.config import Config
+from bertcalc.config import Config, letters
 from bertcalc.diagnosis.explain import MOST_MISCOUNTS, Explanation, causes, is_chance, search
 from bertcalc.diagnosis.layer_parts import PARTS, SPECIFIC, USUAL, Counted, Layers, of_layers, parts_of
 from bertcalc.diagnosis.lines import TypedLine
@@ -26,9 +26,9 @@ from bertcalc.tree.inventory import inventory, named
 from bertcalc.tree.nn import Component, Tensor
 from bertcalc.tree.totals import COMPONENTS
 
-# What a line counts: parameters; modules, such as 37 for Dropout; what has no parameters; the sum of lines above it; a
-# layer or a head that a later line multiplies.
-Kind = Literal["parameters", "modules", "no parameters", "total", "step"]
+# What a line counts: parameters; modules, such as 37 for Dropout; nothing but a size, such as H = 768; what has no
+# parameters; the sum of lines above it; a layer or a head that a later line multiplies.
+Kind = Literal["parameters", "modules", "size", "no parameters", "total", "step"]
 
 
 class LineVerdict(NamedTuple):
@@ -81,18 +81,18 @@ class _Count(NamedTuple):
     """The model whose parameters are counted, and its tensors."""
 
     model: Model
+    config: Config
     tensors: tuple[Tensor, ...]
     sizes: MiscountSizes
 
     @classmethod
     def of(cls, model: Model, config: Config) -> "_Count":
-        return cls(model, counted(model), MiscountSizes.of(config))
+        return cls(model, config, counted(model), MiscountSizes.of(config))
 
 
 def judge(line: TypedLine, model: Model, config: Config) -> LineVerdict:
     """The verdict on a line alone."""
-    count = _Count.of(model, config)
-    return _verdict(line, count, _elements(count.tensors), walk=False)
+    return check(model, config, [line]).verdicts[0]
 
 
 def check(model: Model, config: Config, lines: Sequence[TypedLine]) -> TermsReport:
@@ -257,20 +257,26 @@ def _verdict(line: TypedLine, count: _Count, open_elements: Mapping[str, int], *
     if not line.value and _has_no_parameters(name, count):
         return LineVerdict(line, None, (), "no parameters")
     called = _called(name)
+    size = line.exact in _sizes_called(name, count.config)
+    if size and (len(name) > 1 or not called):  # V is a matrix of the attention as well
+        return LineVerdict(line, None, (), "size")
     candidates = _candidates(name, called, count)
     named_ones = bool(called or (candidates and candidates[0].part not in PARTS))
-    right = [part for part in candidates if line.means(part.right)]
+    right = [_as_part(part, count) for part in _sums(name, count) if line.means(part.right) and part.right][:1]
+    right = right or [part for part in candidates if line.means(part.right) and (part.right or named_ones)]
     # Of two parts of the same size, prefer the one that no line has counted yet: the second of two LayerNorms.
     whole = _elements(count.tensors)
     right.sort(key=lambda part: any(open_elements[tensor.name] != whole[tensor.name] for tensor in part.tensors))
-    if not right and named_ones:
-        right = [_as_part(part, count) for part in _sums(name, count) if line.means(part.right)][:1]
     if right:
         return LineVerdict(line, right[0], (), also=tuple(_also(right, open_elements)) if not called else ())
+    if size:
+        return LineVerdict(line, None, (), "size")
     if line.exact is not None and _is_number_of_modules(line.name, count.model, line.exact):
         return LineVerdict(line, None, (), "modules")
     if not named_ones and _NO_PARAMETERS.search(name):
         return LineVerdict(line, None, None, "no parameters")
+    if not line.value and not named_ones:
+        return LineVerdict(line, None, None)
     return _wrong(line, count, _meant(name, candidates), called=bool(named_ones), walk=walk)
 
 
@@ -286,14 +292,17 @@ def _wrong(line: TypedLine, count: _Count, meant: Sequence[Counted], *, called: 
     single = [part for part in meant if part.layers == "one" and part.heads == "all" and part.part in names]
     # Without a name that says which part is meant, only a single miscount is a reliable explanation.
     most = MOST_MISCOUNTS if called else 1
+    rarest = _MOST_BITS if line.exact is not None else _MOST_OF_ROUNDED
     low, high = line.bounds
     explained = [
         (way.bits, number, part, way)
         for number, part in enumerate([*single, *usual] if walk else usual)
         for ways in [search(part.tensors, count.sizes, _MOST_BITS)]
-        for value in ways.near(low, high, _MOST_BITS)
+        for value in ways.near(low, high, rarest)
         for way in ways.ways(value)[:1]
-        if 0 < len(way.miscounts) <= most and (called or not is_chance(value, ways.right, way.bits))
+        if 0 < len(way.miscounts) <= most
+        and way.bits <= rarest
+        and (called or not is_chance(value, ways.right, way.bits))
     ]
     if explained:
         _bits, _number, part, way = min(explained, key=lambda one: one[:2])
@@ -302,10 +311,13 @@ def _wrong(line: TypedLine, count: _Count, meant: Sequence[Counted], *, called: 
 
 
 _ONE_HEAD = re.compile(r"\b(one|per|each|a|single)\b.?head|单头|每个?头|一个头", re.I)
-_MOST_BITS = 9.0  # fewer than in explain.py: one term has fewer mistakes than a whole count
+# Fewer than in explain.py: one term has fewer mistakes than a whole count. Rounding hides all but common ones.
+_MOST_BITS, _MOST_OF_ROUNDED = 9.0, 4.0
 # Operations that people list although nothing in them has parameters.
 _NO_PARAMETERS = re.compile(
-    r"softmax|dropout|\b[a-z]*elu\b|tanh|activation|residual|\badd\b|\binput|scores?\b|context|激活|残差|输入", re.I
+    r"softmax|dropout|\b[a-z]*elu\b|tanh|activation|residual|\badd\b|\binput|scores?\b|context|\brope\b|rotary"
+    r"|non.?trainable|激活|残差|输入|不可训练",
+    re.I,
 )
 
 
@@ -350,6 +362,8 @@ def _candidates(name: str, called: Sequence[str], count: _Count) -> list[Counted
     """
     paths = list(_of_path(name, count))
     parts = list(parts_of(count.tensors, count.sizes, called or (() if paths else PARTS)))
+    if called and not re.search("head|头", name, re.I):
+        parts = [part for part in parts if part.heads == "all" or part.layers == "one"]
     specific = [part for part in parts if _is_specific(part, name)]
     parts = [*specific, *(part for part in parts if part not in specific)]
     return [*paths, *parts] if re.search(r"[._]", name) else [*parts, *paths]
@@ -421,15 +435,24 @@ _MOST_SUMS = 1000
 
 
 def _sums(name: str, count: _Count) -> Iterator[Counted]:
-    """What a name such as "QKV + O" means: a part for each of its pieces, together."""
+    """What a name such as "QKV + O" means: a part for each of its pieces, all in the same layers and heads."""
     pieces = [piece for piece in _AND.split(name) if piece]
-    if len(pieces) < 2:
+    some = [_candidates(piece, called, count) for piece in pieces if (called := _called(piece)) or "_" in piece]
+    if len(pieces) < 2 or len(some) < len(pieces):
         return
-    some = [list(_candidates(piece, called, count)) if (called := _called(piece)) else [] for piece in pieces]
-    for combination in islice(product(*some), _MOST_SUMS):
-        if len({(part.layers, part.heads) for part in combination}) == 1:
+    for place in dict.fromkeys((part.layers, part.heads) for part in some[0]):
+        within = [[part for part in parts if (part.layers, part.heads) == place] for parts in some]
+        for combination in islice(product(*within), _MOST_SUMS):
             tensors = tuple(dict.fromkeys(tensor for part in combination for tensor in part.tensors))
-            yield Counted(name, tensors, combination[0].layers, combination[0].heads)
+            yield Counted(name, tensors, *place)
+
+
+def _sizes_called(name: str, config: Config) -> set[int]:
+    """The sizes of a configuration with this name: a letter or the name of a field, also without num_ or _size."""
+    key = re.sub(r"[\s-]+", "_", name.strip().lower())
+    values = {**config.shared(), **vars(config)}
+    sizes = [values.get(field) for field in (key, f"num_{key}", f"{key}_size", f"num_attention_{key}")]
+    return {size for size in (*sizes, letters(config).get(name)) if isinstance(size, int)}
 
 
 def _is_number_of_modules(name: str, model: Model, value: int) -> bool:

@@ -146,6 +146,8 @@ def _verdict(verdict: LineVerdict) -> str:
     """Whether a line is right, and the part of the model that it counts."""
     if verdict.kind == "modules":
         return _(":material/check_circle: a number of modules")
+    if verdict.kind == "size":
+        return _(":material/check_circle: a size of the model")
     if verdict.kind == "no parameters":
         return _(":material/check_circle: no parameters") if verdict.is_right else _(":material/cancel: should be 0")
     if verdict.counted and verdict.is_right:
