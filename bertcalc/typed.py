@@ -33,8 +33,8 @@ from bertcalc.arithmetic import evaluate
 from bertcalc.problem import InputError, wrong
 from bertcalc.text import N_, shorten
 
-Unit = Literal["parameters", "FLOPs", "bytes"]
-UNITS: tuple[Unit, ...] = (N_("parameters"), N_("FLOPs"), N_("bytes"))
+Unit = Literal["parameters", "FLOPs", "MACs", "bytes"]
+UNITS: tuple[Unit, ...] = (N_("parameters"), N_("FLOPs"), N_("MACs"), N_("bytes"))
 LARGEST = 10**30  # far above any count, and small enough to compute with quickly
 LONGEST = 60
 _LARGEST_WHOLE = 2**53 - 1  # JavaScript's largest safe integer
@@ -71,6 +71,7 @@ _BYTES = ("b", "byte", "bytes", "字节")
 _UNITS: dict[str, Unit] = {
     **dict.fromkeys(("param", "params", "parameter", "parameters", "参数", "个参数"), "parameters"),
     **dict.fromkeys(("flop", "flops"), "FLOPs"),
+    **dict.fromkeys(("mac", "macs"), "MACs"),
     **dict.fromkeys(_BYTES, "bytes"),
 }
 # Everything that may follow a number, the likeliest first: spelling, factor, unit.
@@ -84,6 +85,7 @@ _SPELLINGS: tuple[tuple[str, int, Unit | None], ...] = (
 _EXAMPLES: dict[Unit | None, str] = {
     "parameters": N_("30M, 1.1e8 or 109,482,240"),
     "FLOPs": N_("22.4 GFLOPs or 2e10"),
+    "MACs": N_("11.2 GMACs or 1e10"),
     "bytes": N_("16 GB, 16 GiB or 437.9 MB"),
     None: N_("110M, 1.1e8, 72.1 MB or 75,641,856"),
 }

@@ -2,7 +2,7 @@
 
 import streamlit as st
 
-from bertcalc.diagnosis import terms
+from bertcalc.diagnosis import lines
 from bertcalc.diagnosis.diagnose import diagnose
 from bertcalc.diagnosis.known import Known
 from bertcalc.diagnosis.tools import tools_with
@@ -18,7 +18,7 @@ subject = current_choice().subject
 if VIEW.show() == "terms":
     terms_view.show_examples()
     text = terms_view.COUNT.show(height=110 if presenting() else 130)
-    if problem := terms.problem(text):
+    if problem := lines.problem(text):
         show_problem(problem)
     if presenting():
         terms_view.show_in_short(subject, text)
@@ -38,11 +38,14 @@ else:
         found, tools = diagnose(known, number), tools_with(number, subject.config)
         if found.hand:
             miscounts_view.show_hand_count(subject, *found.hand, number)
+        if found.own_first:
+            counts_view.show_own(subject, found.own)
         counts_view.show_matches(subject, found.matches)
         if tools:
             st.info(_("The formula of {tools} gives exactly this: see Other tools.").format(tools=listed(tools)))
+        counts_view.show_flops(found.flops)
         peaks = counts_view.show_peaks(subject, number)
-        if found.own:
+        if found.own and not found.own_first:
             counts_view.show_own(subject, found.own)
         if not peaks:
             if found.usual:  # before the other models, which are hardly meant

@@ -36,7 +36,7 @@ from bertcalc.config import DIMENSIONS, LETTERS, ConfigError, Problem
 from bertcalc.config_json import read as read_config
 from bertcalc.config_json import text_of
 from bertcalc.config_json import write as write_config
-from bertcalc.diagnosis import terms
+from bertcalc.diagnosis import lines, terms
 from bertcalc.diagnosis.diagnose import diagnose
 from bertcalc.diagnosis.known import Known
 from bertcalc.discover import discovery_worker, size_steps
@@ -146,9 +146,9 @@ def read_calculation(text: str) -> bool:
 
 def read_terms(text: str) -> bool:
     """A hand count, line by line; one that is too long for the link is cut in the field."""
-    if problem := terms.problem(text):
+    if problem := lines.problem(text):
         show(problem)
-    report = terms.check(_MODEL, _CONFIG, terms.read(text, _CONFIG))
+    report = terms.check(_MODEL, _CONFIG, lines.read(text, _CONFIG))
     for verdict in report.verdicts:
         if verdict.line.problem:
             show(verdict.line.problem)

@@ -12,7 +12,7 @@ from typing import NamedTuple
 import sympy
 
 from bertcalc.diagnosis.explain import causes
-from bertcalc.diagnosis.layer_parts import Counted, Layers, of_layers
+from bertcalc.diagnosis.layer_parts import Counted, Selection
 from bertcalc.diagnosis.miscounts import PADDED_TO, ROUNDED_TO, MiscountSizes, counted, total
 from bertcalc.diagnosis.tools import TOOLS, corrections, letters
 from bertcalc.formula import ALL_SYMBOLS, Formula, exact, once, symbolic_model, write
@@ -20,24 +20,24 @@ from bertcalc.subject import Subject
 from bertcalc.tree.nn import Tensor
 
 
-@once(4096)
-def cause_formulas(
-    subject: Subject, miscounts: tuple[str, ...], names: frozenset[str] | None = None, layers: Layers = "all"
-) -> tuple[Formula, ...]:
-    """The amount that each miscount adds to the total, made one after the other.
+def cause_formulas(subject: Subject, miscounts: tuple[str, ...], count: Counted | None = None) -> tuple[Formula, ...]:
+    """The amount that each miscount adds to the total, or to one count of the model, made one after the other.
 
-    ``names`` are the names of the counted tensors, as ``counted`` returns them, None for all; ``layers`` says in which
-    layers they are counted. To put numbers into a formula with a padded vocabulary, pass ``padded_vocab_size`` to
-    ``Formula.latex``.
+    To put numbers into a formula with a padded vocabulary, pass ``padded_vocab_size`` to ``Formula.latex``.
     """
-    tensors = _tensors(subject, names, layers)
+    return _cause_formulas(subject, miscounts, Selection.of(count) if count else None)
+
+
+@once(4096)
+def _cause_formulas(subject: Subject, miscounts: tuple[str, ...], selection: Selection | None) -> tuple[Formula, ...]:
+    tensors = _tensors(subject, selection)
     return tuple(write(sympy.factor(exact(cause.amount))) for cause in causes(tensors, SYMBOLIC_SIZES, miscounts))
 
 
-def _tensors(subject: Subject, names: frozenset[str] | None, layers: Layers) -> list[Tensor]:
-    """Tensors with symbolic sizes, by their names and the layers in which they are counted."""
-    found = [tensor for tensor in counted(symbolic_model(subject)) if names is None or tensor.name in names]
-    return found if layers == "all" else list(of_layers(found, layers))
+def _tensors(subject: Subject, selection: Selection | None) -> tuple[Tensor, ...]:
+    """Tensors with symbolic sizes: the selected ones, or all."""
+    tensors = counted(symbolic_model(subject))
+    return selection.tensors(tensors, SYMBOLIC_SIZES) if selection else tensors
 
 
 _PADDED = (ALL_SYMBOLS["padded_vocab_size"],) * len((*PADDED_TO, *ROUNDED_TO))
@@ -46,13 +46,12 @@ SYMBOLIC_SIZES = MiscountSizes._make((*(ALL_SYMBOLS[field] for field in Miscount
 
 def count_formula(subject: Subject, count: Counted) -> Formula:
     """The number of parameters of a part, module or tensor of a model."""
-    names = frozenset(tensor.name for tensor in count.tensors)
-    return _count_formula(subject, names, count.layers)
+    return _count_formula(subject, Selection.of(count))
 
 
 @once(1024)
-def _count_formula(subject: Subject, names: frozenset[str], layers: Layers) -> Formula:
-    return write(sympy.factor(exact(total(_tensors(subject, names, layers)))))
+def _count_formula(subject: Subject, selection: Selection) -> Formula:
+    return write(sympy.factor(exact(total(_tensors(subject, selection)))))
 
 
 class ToolFormulas(NamedTuple):

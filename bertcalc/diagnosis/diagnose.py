@@ -32,6 +32,7 @@ from bertcalc.diagnosis.explain import (
     evidence,
     search,
 )
+from bertcalc.diagnosis.flop_counts import FlopCount, flops_of
 from bertcalc.diagnosis.known import (
     CLAIMS,
     HAND_COUNTS,
@@ -45,17 +46,19 @@ from bertcalc.diagnosis.known import (
     Mix,
     Reading,
     adapted_counts,
+    backbone,
     every_count,
     known_counts,
     mixes,
     more_counts,
     other_labels,
+    published_backbones,
     published_counts,
     published_otherwise,
     published_parts,
     readings,
 )
-from bertcalc.diagnosis.layer_parts import PARTS, TERMS, Counted, own_counts
+from bertcalc.diagnosis.layer_parts import PARTS, TERMS, Counted, own_counts, sums_of_two
 from bertcalc.diagnosis.miscounts import MISCOUNTS, MiscountSizes, counted, total
 from bertcalc.diagnosis.slips import Slip, mistyped, slips_to
 from bertcalc.families import build
@@ -95,10 +98,19 @@ class Match(NamedTuple):
 
 
 class OwnPart(NamedTuple):
-    """A part, module or tensor of the model, in one layer or in several, with the number's count of parameters."""
+    """A part, module or tensor of the model, in one layer or in several, with the number's count of parameters.
+
+    With ``added`` it is the sum of both counts.
+    """
 
     reading: Reading
     counted: Counted
+    added: Counted | None = None
+
+    @property
+    def right(self) -> int:
+        """The number of parameters."""
+        return self.counted.right + (self.added.right if self.added else 0)
 
 
 class Miscounted(NamedTuple):
@@ -135,7 +147,8 @@ class Diagnosis(NamedTuple):
     ``matches`` and ``own`` are exact counts of the present model, ``elsewhere`` those of published models.
     ``miscounted`` are the likeliest explanations, about equally likely; ``behind`` are rarer ones; ``possible`` take
     several unrelated mistakes, which lead to any number sooner or later. ``hand`` is a published hand count with its
-    miscounts, ``claims`` are published numbers that are not the count of their model.
+    miscounts, ``claims`` are published numbers that are not the count of their model. ``flops`` are costs of the
+    present model; a number of FLOPs or MACs has no other meaning.
     """
 
     matches: tuple[Match, ...] = ()
@@ -148,6 +161,7 @@ class Diagnosis(NamedTuple):
     evidence: Evidence | None = None
     hand: tuple[HandCount, Miscounted] | None = None
     claims: tuple[Claim, ...] = ()
+    flops: tuple[FlopCount, ...] = ()
 
     @property
     def confident(self) -> bool:
@@ -168,7 +182,19 @@ class Diagnosis(NamedTuple):
     @property
     def known(self) -> bool:
         """Whether the number is a right or a published count, without any miscount."""
-        return bool(self.matches or self.own or self.elsewhere or self.claims)
+        return bool(self.matches or self.own or self.elsewhere or self.claims or self.flops)
+
+    @property
+    def own_first(self) -> bool:
+        """Whether a part is likelier meant than the matches, which are of conventions that give many counts."""
+        conventions = {model.convention for match in self.matches for model in match.models}
+        return bool(self.own) and conventions <= PROVE_LITTLE
+
+    @property
+    def as_parameters(self) -> bool:
+        """Whether the number is a count of parameters, or comes from one by common miscounts."""
+        meanings: tuple[Match | OwnPart | Elsewhere, ...] = (*self.matches, *self.own, *self.elsewhere)
+        return bool(self.hand or self.usual or any(count.reading.key == "parameters" for count in meanings))
 
 
 @checked
@@ -177,10 +203,13 @@ def diagnose(model: Known, number: Typed) -> Diagnosis:
 
     A rounded number is explained by miscounts only if it has enough digits to exclude most others.
     """
+    flops = flops_of(model.subject, number)
+    if number.unit in ("FLOPs", "MACs"):
+        return Diagnosis(flops=flops)
     claims = tuple(claim for claim in CLAIMS if claim.is_meant(number))
     found = _diagnose(model, number)
     if not claims:
-        return found
+        return Diagnosis(flops=flops) if flops and not found.as_parameters else found
     if any(PRESETS[claim.preset].config == model.subject.config for claim in claims):
         return Diagnosis(matches=found.matches, claims=claims)
     if found.matches or found.own or found.usual:
@@ -201,8 +230,13 @@ def _diagnose(model: Known, number: Typed) -> Diagnosis:
         matches = tuple(_matches(some, model.subject))
         own = () if matches else _own(model, some)
         matches = matches or _adapted(some, model.subject)
-        if rounding and some is first and not (matches or own):
-            matches = tuple(_without_embeddings(rounding, model.subject))
+        if some is first and rounding and not own and _is_vague(matches):
+            precise = tuple(_without_embeddings(rounding, model.subject))
+            if matches and not precise and (instead := tuple(_precisely_elsewhere(rounding))):
+                return Diagnosis(elsewhere=instead)
+            matches = precise or matches
+        if some is others and (matches or own or _elsewhere(others)) and (sums := _sums(model, first)):
+            return Diagnosis(own=sums, hand=hand)
         if matches or own:
             conventions = {one.convention for match in matches for one in match.models}
             rarest = _BESIDE_MODEL if conventions and conventions <= PROVE_LITTLE else _BESIDE_COUNT
@@ -229,6 +263,8 @@ def _diagnose(model: Known, number: Typed) -> Diagnosis:
         by_mistakes = explained.miscounted or explained.possible
         return explained._replace(elsewhere=here or (() if by_mistakes else tuple(_rounded(others))))
     found = _with_slips(model, exact, _miscounted(model, meanings))
+    if not (found.miscounted or found.slips) and (sums := _sums(model, first)):
+        return found._replace(own=sums)
     if not (found.miscounted or found.slips) and (matches := _adapted(first, model.subject, others=True)):
         return Diagnosis(matches=matches)
     if rounding and not (found.miscounted or found.slips):
@@ -302,6 +338,14 @@ def _rounded(meanings: Sequence[Reading], *, parts: bool = True) -> Iterator[Els
                 return
 
 
+def _precisely_elsewhere(reading: Reading) -> Iterator[Elsewhere]:
+    """The published models with a count, or a count without tables, that rounds to all digits of the number."""
+    if not reading.rounded:
+        counts = list(_rounded([reading], parts=False))
+        backbones = (Elsewhere(reading, *backbone) for backbone in published_backbones())
+        yield from counts or (one for one in backbones if one.known and reading.means(one.known.total))
+
+
 def _halved(meanings: Sequence[Reading], config: Config) -> Iterator[Elsewhere]:
     """A published model with the same sizes and twice the layers, if the number is half of its rounded count."""
     doubled = (config.vocab_size, config.hidden_size, config.intermediate_size, 2 * config.num_hidden_layers)
@@ -325,9 +369,23 @@ def _own(model: Known, meanings: Sequence[Reading]) -> tuple[OwnPart, ...]:
     return ()
 
 
+def _sums(model: Known, meanings: Sequence[Reading]) -> tuple[OwnPart, ...]:
+    """The number as the sum of two parts of the model that people would add."""
+    exactly = [reading for reading in meanings if reading.exact and reading.key == "parameters"]
+    counts = [count for _right, count in _own_counts(model.subject)]
+    exactly = [reading for reading in meanings if reading.exact and reading.key == "parameters"]
+    sums = [OwnPart(one, *parts) for one in exactly for parts in sums_of_two(counts, one.exact or 0)]
+    # People rather add what stands side by side in the model.
+    apart = [
+        len({tensor.place[:2] for tensor in (*one.counted.tensors, *(one.added or one.counted).tensors)})
+        for one in sums
+    ]
+    return tuple(one for one, places in zip(sums, apart, strict=True) if places == min(apart))
+
+
 @lru_cache(maxsize=16)
 def _own_counts(subject: Subject) -> tuple[tuple[int, Counted], ...]:
-    return tuple((one.right, one) for one in own_counts(_tensors(subject)))
+    return tuple((count.right, count) for count in own_counts(_tensors(subject), MiscountSizes.of(subject.config)))
 
 
 def _hand_count(meanings: Sequence[Reading]) -> tuple[HandCount, Miscounted] | None:
@@ -636,11 +694,26 @@ def _adapted(meanings: Sequence[Reading], subject: Subject, *, others: bool = Fa
     return ()
 
 
+def _is_vague(matches: Sequence[Match]) -> bool:
+    """Whether all matches, if any, take only the first digit of the number as significant."""
+    return all(
+        match.reading.rounded and match.reading.low + match.reading.high < 20 * (match.reading.high - match.reading.low)
+        for match in matches
+    )
+
+
 def _without_embeddings(reading: Reading, subject: Subject) -> Iterator[Match]:
-    """The counts without embeddings that round to the number, if it is precise to one part in 40."""
+    """The counts without embeddings that round to the number, if it is precise to one part in 40.
+
+    That is without all tables in every class, or without the word embeddings in the present one.
+    """
+    if reading.high - reading.low > reading.low * _CHANCE:
+        return
+    if reading.key == "parameters" and reading.means((rest := backbone(subject)).total):
+        yield Match(reading, rest.total, (rest,))
     for count, models in sorted(_by_total(subject.config, more_counts).items()):
         here = tuple(one for one in models if one.convention == "no embeddings")
-        if here and reading.means(count) and reading.high - reading.low <= reading.low * _CHANCE:
+        if here and reading.means(count):
             yield Match(reading, count, here)
 
 

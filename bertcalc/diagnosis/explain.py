@@ -81,10 +81,14 @@ def explain(model: Model, config: Config, wrong: int) -> list[Explanation]:
 
 
 def explain_tensors(
-    tensors: Sequence[Tensor], sizes: MiscountSizes, wrong: int, most: int = MOST_MISCOUNTS
+    tensors: Sequence[Tensor], sizes: MiscountSizes, wrong: int, most: int = MOST_MISCOUNTS, *, chance: bool = True
 ) -> list[Explanation]:
-    """The shortest explanations of a term that counts these tensors, of at most ``most`` miscounts."""
-    found = ways(tensors, sizes, wrong)
+    """The shortest explanations of a term that counts these tensors, of at most ``most`` miscounts.
+
+    Without ``chance`` those are left out that may well be due to tiny sizes alone.
+    """
+    among = search(tuple(tensors), sizes, MOST_BITS)
+    found = [way for way in among.ways(wrong) if chance or not is_chance(wrong, among.right, way.bits)]
     shortest = min([most, *(len(way.miscounts) for way in found)])
     return [causes(tensors, sizes, way.miscounts) for way in found if len(way.miscounts) <= shortest][:MOST_FOUND]
 
@@ -293,6 +297,17 @@ def evidence(
     found |= {one for one, rare in near if rare <= bits}
     explained = {(one - low) // step for one in found if wide or (one - low) % step == 0}
     return Evidence(len(explained), 2 * reach // step + 1, step)
+
+
+def is_chance(wrong: int, right: int, bits: float) -> bool:
+    """Whether a miscount is hardly likelier than to come upon its total by chance, among all numbers up to twice it.
+
+    So it is with tiny sizes, where nearly every number is some product of them: 16 is 4 H^2 for a hidden size of 2.
+    """
+    return _LIKELIER * 2**bits > 2 * max(wrong, right)
+
+
+_LIKELIER = 3
 
 
 # Kept, as numbers are typed again and again for the same model, and all its terms are examined; a search can have five

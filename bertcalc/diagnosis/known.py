@@ -18,7 +18,7 @@ from typing import NamedTuple
 
 from bertcalc.config import Config, sizes_of
 from bertcalc.diagnosis.layer_parts import Counted, own_counts
-from bertcalc.diagnosis.miscounts import counted
+from bertcalc.diagnosis.miscounts import MiscountSizes, counted
 from bertcalc.diagnosis.which import which
 from bertcalc.families import family_of
 from bertcalc.presets import PRESETS
@@ -263,9 +263,24 @@ def published_parts() -> Mapping[int, tuple[str, Counted]]:
     found: dict[int, tuple[str, Counted]] = {}
     for name, config in PUBLISHED_CONFIGS.items():
         model = Subject(config, family_of(config).base.name).model()
-        for counted_part in own_counts(counted(model)):
-            found.setdefault(counted_part.right, (name, counted_part))
+        for part in own_counts(counted(model), MiscountSizes.of(config)):
+            if part.heads == "all":
+                found.setdefault(part.right, (name, part))
     return found
+
+
+def backbone(subject: Subject) -> Known:
+    """The count of a model without its word embeddings, as DeBERTa's authors give it; only rounded numbers mean it."""
+    tensors = subject.model().tensors()
+    count = sum(tensor.num_parameters() for tensor in tensors if not which("word")(tensor))
+    return Known(subject, count, convention="backbone")
+
+
+@lru_cache(maxsize=1)
+def published_backbones() -> tuple[tuple[str, Known], ...]:
+    """The counts of every preset's body without its word embeddings."""
+    subjects = ((name, Subject(config, family_of(config).base.name)) for name, config in PUBLISHED_CONFIGS.items())
+    return tuple((name, backbone(subject)) for name, subject in subjects)
 
 
 @lru_cache(maxsize=1)

@@ -2,8 +2,11 @@
 
 >>> from bertcalc import BertConfig, build
 >>> from bertcalc.diagnosis.miscounts import counted
->>> [(one.part, one.layers) for one in own_counts(counted(build(BertConfig()))) if one.right == 28_348_416]
+>>> parts = list(own_counts(counted(build(BertConfig())), MiscountSizes.of(BertConfig())))
+>>> [(count.part, count.layers) for count in parts if count.right == 28_348_416]
 [('attention', 'all'), ('first matrix of the feed-forward', 'all')]
+>>> [(count.part, count.layers, count.heads) for count in parts if count.right == 147_648]
+[('query, key and value', 'one', 'one')]
 """
 
 import tomllib
@@ -11,25 +14,32 @@ from collections.abc import Iterable, Iterator, Sequence
 from pathlib import Path
 from typing import Literal, NamedTuple
 
-from bertcalc.diagnosis.miscounts import total
+from bertcalc.diagnosis.miscounts import MiscountSizes, is_fused, of_one_head, slices, total
 from bertcalc.diagnosis.which import Concerned, which
 from bertcalc.tree.nn import Tensor, split_layer
 
 Layers = Literal["all", "one", "others"]
+Heads = Literal["all", "one"]
 
 # The parts that people count in one line: a predicate for their tensors, and a pattern for the names of such lines.
 _TABLE = tomllib.loads(Path(__file__).with_suffix(".toml").read_text(encoding="utf-8"))["parts"]
 PARTS: dict[str, tuple[Concerned, str]] = {line["part"]: (which(line["of"]), line["called"]) for line in _TABLE}
+# The parts that a name means before all others that it may mean.
+SPECIFIC: dict[str, str] = {line["part"]: line["specific"] for line in _TABLE if "specific" in line}
 # If no part has the right count, miscounts are searched in the usual ones; terms tell explanations apart.
-USUAL, TERMS = ([line["part"] for line in _TABLE if line.get(key)] for key in ("usual", "term"))
+USUAL, TERMS, _OF_HEADS = ([line["part"] for line in _TABLE if line.get(key)] for key in ("usual", "term", "heads"))
 
 
 class Counted(NamedTuple):
-    """A part of the model, by its name in PARTS or Hugging Face's name, in all layers, in one, or in all but one."""
+    """A part of the model, by its name in PARTS or Hugging Face's name, in all layers, in one, or in all but one.
+
+    ``heads`` is "one" for the rows of one attention head.
+    """
 
     part: str
     tensors: tuple[Tensor, ...]
     layers: Layers = "all"
+    heads: Heads = "all"
 
     @property
     def right(self) -> int:
@@ -37,26 +47,89 @@ class Counted(NamedTuple):
         return total(self.tensors)
 
 
-def parts_of(tensors: Sequence[Tensor], parts: Iterable[str] = PARTS) -> Iterator[Counted]:
-    """The parts that a model has: all parts in all layers, then in one, then in all but one."""
-    parts = tuple(parts)
-    for layers in ("all", "one", "others"):
-        for part in parts:
-            found = tuple(filter(PARTS[part][0], tensors))
-            if layers != "all":
-                found = tuple(of_layers(found, layers))
-            if found:
-                yield Counted(part, found, layers)
+class Selection(NamedTuple):
+    """What a Counted counts, without sizes: the same for numeric and for symbolic tensors."""
+
+    part: str
+    names: frozenset[str]
+    layers: Layers = "all"
+    heads: Heads = "all"
+
+    @classmethod
+    def of(cls, count: Counted) -> "Selection":
+        """The selection that gives a count."""
+        return cls(count.part, frozenset(tensor.name for tensor in count.tensors), count.layers, count.heads)
+
+    def tensors(self, tensors: Sequence[Tensor], sizes: MiscountSizes) -> tuple[Tensor, ...]:
+        """The selected tensors."""
+        if self.part in PARTS:
+            return _within(_part(tensors, sizes, self.part), sizes, self.layers, self.heads)
+        named = [tensor for tensor in tensors if tensor.name in self.names]
+        return tuple(named if self.layers == "all" else of_layers(named, self.layers))
 
 
-def own_counts(tensors: Sequence[Tensor]) -> Iterator[Counted]:
+def parts_of(tensors: Sequence[Tensor], sizes: MiscountSizes, parts: Iterable[str] = PARTS) -> Iterator[Counted]:
+    """The parts that a model has: all parts in all layers, in one, in all but one; then those of one head."""
+    everywhere = [(part, some) for part in parts if (some := _part(tensors, sizes, part))]
+    places: list[tuple[Layers, Heads]] = [("all", "all"), ("one", "all"), ("others", "all")]
+    if sizes.num_attention_heads != 1:
+        places += [("one", "one"), ("all", "one")]
+    for layers, heads in places:
+        for part, some in everywhere:
+            if (heads == "all" or part in _OF_HEADS) and (within := _within(some, sizes, layers, heads)):
+                yield Counted(part, within, layers, heads)
+
+
+def _part(tensors: Sequence[Tensor], sizes: MiscountSizes, part: str) -> tuple[Tensor, ...]:
+    """The tensors of a part. Of a fused matrix that is not in it as a whole, the slices that are."""
+    concerned = PARTS[part][0]
+    some: list[Tensor] = []
+    for tensor in tensors:
+        if concerned(tensor):
+            some.append(tensor)
+        elif is_fused(tensor):
+            some += filter(concerned, slices(tensor, sizes))
+    return tuple(some)
+
+
+def _within(tensors: Sequence[Tensor], sizes: MiscountSizes, layers: Layers, heads: Heads) -> tuple[Tensor, ...]:
+    """The tensors of all layers, of one or of all but one; all of them, or the rows of one head."""
+    some = tensors if layers == "all" else of_layers(tensors, layers)
+    return tuple(some if heads == "all" else [of_one_head(tensor, sizes) for tensor in some])
+
+
+def own_counts(tensors: Sequence[Tensor], sizes: MiscountSizes) -> Iterator[Counted]:
     """Every part of a model with parameters, then its modules and tensors; the same tensors only once."""
     seen = set()
-    for one in (*parts_of(tensors, [part for part in PARTS if not _is_detail(part)]), *_named(tensors)):
-        place = frozenset(tensor for tensor in one.tensors if tensor.num_parameters())
+    parts = list(parts_of(tensors, sizes))
+    whole = [count for count in parts if count.heads == "all" and not _is_detail(count.part)]
+    for count in (*whole, *_named(tensors), *(count for count in parts if count.heads == "one")):
+        place = frozenset(tensor for tensor in count.tensors if tensor.num_parameters())
         if place and place not in seen:
             seen.add(place)
-            yield one
+            yield count
+
+
+def sums_of_two(counts: Sequence[Counted], value: int) -> Iterator[tuple[Counted, Counted]]:
+    """Two parts without a common tensor that add up to a number, both in all layers or both in one."""
+    by_count: dict[int, list[Counted]] = {}
+    for count in counts:
+        by_count.setdefault(count.right, []).append(count)
+    for number, first in enumerate(counts):
+        for second in by_count.get(value - first.right, ()):
+            before = number < next(at for at, count in enumerate(counts) if count is second)
+            if before and _stand_together(first, second):
+                yield first, second
+
+
+def _stand_together(first: Counted, second: Counted) -> bool:
+    """Whether people would add two counts: of the same layers, of all heads, and nothing twice."""
+    within = [count.layers for count in (first, second) if any(tensor.copies > 1 for tensor in count.tensors)]
+    within += [count.layers for count in (first, second) if count.layers != "all"]
+    pieces = [{(tensor.name, tensor.place) for tensor in count.tensors} for count in (first, second)]
+    names = [{tensor.name for tensor in count.tensors} for count in (first, second)]
+    apart = names[0].isdisjoint(names[1]) or (len(names[0]) == len(names[1]) == 1 and pieces[0].isdisjoint(pieces[1]))
+    return apart and len(set(within)) <= 1 and "others" not in within and first.heads == second.heads == "all"
 
 
 def _is_detail(part: str) -> bool:
@@ -64,7 +137,7 @@ def _is_detail(part: str) -> bool:
     return part.startswith(("weight of the", "bias of the", "gamma of the", "beta of the")) and part not in _ALWAYS
 
 
-_ALWAYS = ("bias of the decoder", "bias of the pooler")
+_ALWAYS = ("bias of the decoder", "bias of the pooler", "weight of the pooler")
 
 
 def of_layers(tensors: Sequence[Tensor], layers: Layers) -> Iterator[Tensor]:

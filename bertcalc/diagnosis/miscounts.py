@@ -125,7 +125,8 @@ def _lacking(tensors: Sequence[Tensor], config: Any) -> Iterator[Tensor]:
     for tensor in tensors:
         if related and tensor.place.role in ("query", "key"):
             place = tensor.place._replace(role=f"position {tensor.place.role}")
-            yield tensor._replace(name=f"({tensor.name} of positions)", shape=(*tensor.shape, 0), place=place)
+            stem, _dot, last = tensor.name.rpartition(".")
+            yield tensor._replace(name=f"({stem} of positions.{last})", shape=(*tensor.shape, 0), place=place)
         if tensor.name.endswith("weight") and f"{tensor.name[:-6]}bias" not in there and _has_bias(tensor):
             roles = tensor.place.role.split(", ")  # in a fused matrix, some roles may have a bias of their own
             own = sum(one.shape[0] for one in tensors if is_bias(one) and one.place.role in roles)
@@ -165,6 +166,34 @@ def _part(tensor: Tensor, parts: int, sizes: MiscountSizes) -> Shape:
     return (first, others[0] // parts) if others and first == sizes.hidden_size else (first // parts, *others)
 
 
+def is_fused(tensor: Tensor) -> bool:
+    """Whether the model has a tensor that holds several matrices, or their biases."""
+    return not is_lacking(tensor) and len(_roles(tensor)) > 1
+
+
+def _roles(tensor: Tensor) -> list[str]:
+    return tensor.place.role.replace(" and ", ", ").split(", ")
+
+
+def slices(tensor: Tensor, sizes: MiscountSizes) -> tuple[Tensor, ...]:
+    """The parts of a fused matrix or of its bias, such as query, key and value; any other tensor as it is."""
+    roles = _roles(tensor)
+    shape = _part(tensor, len(roles), sizes) if len(roles) > 1 else tensor.shape
+    return tuple(tensor._replace(shape=shape, place=tensor.place._replace(role=role)) for role in roles)
+
+
+def of_one_head(tensor: Tensor, sizes: MiscountSizes) -> Tensor:
+    """One head's rows of a query, key or value, also of a fused one."""
+    return tensor._replace(shape=_head(tensor, _size("H / A", sizes), sizes))
+
+
+def _head(tensor: Tensor, size: Any, sizes: MiscountSizes) -> Shape:
+    """The shape of one head's rows of a projection to heads; GPT-2's weights are (in, out)."""
+    first, *others = tensor.shape
+    width = len(_roles(tensor)) * size
+    return (first, width) if others and first == sizes.hidden_size else (width, *others)
+
+
 def _wide(tensor: Tensor, width: Any, sizes: MiscountSizes) -> Sequence[Any]:
     """The shape with ``width`` in place of the intermediate size."""
     wide = 2 * width if tensor.place.role == "up and gate" else width
@@ -180,7 +209,7 @@ _SIDES: Mapping[str, Callable[[Tensor, Any, MiscountSizes], Sequence[Any]]] = {
     "last": lambda tensor, number, sizes: (*tensor.shape[:-1], number),
     "every": lambda tensor, number, sizes: [number] * len(tensor.shape),
     "times": lambda tensor, number, sizes: (number, *tensor.shape),
-    "parts": _part,
+    "head": _head,
     "wide": _wide,
 }
 
@@ -217,15 +246,15 @@ def _change(
     out: str = "",
     of: str = "",
     beside: Mapping[str, Any] | None = None,
-    alone: bool = False,
+    split: bool = False,
     copies: str = "",
     **sides: str,
 ) -> Change:
     """The change that a line of miscounts.toml describes; ``add``, ``out`` and ``of`` select tensors as in which.py.
 
     ``add`` counts tensors that the model lacks, ``out`` leaves out tensors that it has. The tensors ``of`` get a second
-    tensor ``beside`` them in another place, other ``copies``, or other sides (keys of _SIDES); with ``alone`` only the
-    first part of a fused matrix is counted.
+    tensor ``beside`` them in another place, other ``copies``, or other sides (keys of _SIDES). With ``split`` the parts
+    of a fused matrix are selected one by one.
     """
     added, left_out, changed = which(add), which(out), which(of)
 
@@ -246,10 +275,6 @@ def _change(
         if beside:
             other = tensor._replace(name=f"{tensor.name} (beside)", place=tensor.place._replace(**beside))
             return tensor, sided(other, sizes)
-        if alone:
-            roles = tensor.place.role.replace(" and ", ", ").split(", ")
-            place = tensor.place._replace(role=roles[0])
-            return (tensor._replace(shape=_part(tensor, len(roles), sizes), place=place),)
         if copies == "one layer" and split_layer(tensor.name)[0].endswith(".0"):
             return ()
         if copies:
@@ -258,7 +283,15 @@ def _change(
             return (tensor._replace(copies=count),)
         return (sided(tensor, sizes),)
 
-    return change
+    def change_slices(tensor: Tensor, sizes: MiscountSizes) -> Iterable[Tensor]:
+        def concerned(some: Tensor) -> bool:
+            return bool((out and left_out(some)) or (of and changed(some)))
+
+        if not is_fused(tensor) or concerned(tensor) or not any(map(concerned, slices(tensor, sizes))):
+            return change(tensor, sizes)
+        return [after for part in slices(tensor, sizes) for after in change(part, sizes)]
+
+    return change_slices if split else change
 
 
 def _miscounts(name: str, said: str, bits: Any, **change: Any) -> Iterator[tuple[str, Miscount]]:

@@ -1,61 +1,61 @@
 """Check a hand count term by term: the part that each line counts, whether it is right, and what is missing.
 
 >>> from bertcalc import BertConfig, build
+>>> from bertcalc.diagnosis.lines import read
 >>> report = check(build(BertConfig()), BertConfig(), read("pooler = H*H", BertConfig()))
 >>> [[cause.miscount for cause in verdict.explanation or ()] for verdict in report.verdicts]
 [['pooler bias']]
+>>> judge(read("Softmax: 0", BertConfig())[0], build(BertConfig()), BertConfig()).kind
+'no parameters'
 """
 
 import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from fractions import Fraction
-from typing import NamedTuple
+from itertools import islice, product
+from typing import Literal, NamedTuple
 
 from bertcalc.arguments import checked
-from bertcalc.arithmetic import evaluate
-from bertcalc.config import Config, Problem, letters
-from bertcalc.diagnosis.explain import MOST_MISCOUNTS, Explanation, causes, ways
-from bertcalc.diagnosis.layer_parts import PARTS, USUAL, Counted, parts_of
-from bertcalc.diagnosis.miscounts import MiscountSizes, counted, total
-from bertcalc.digits import brief
+from bertcalc.config import Config, letters
+from bertcalc.diagnosis.explain import MOST_MISCOUNTS, Explanation, causes, is_chance, search
+from bertcalc.diagnosis.layer_parts import PARTS, SPECIFIC, USUAL, Counted, Layers, of_layers, parts_of
+from bertcalc.diagnosis.lines import TypedLine
+from bertcalc.diagnosis.miscounts import MISCOUNTS, MiscountSizes, counted, total
+from bertcalc.diagnosis.which import is_bias
 from bertcalc.family import Model
-from bertcalc.problem import InputError
-from bertcalc.text import N_
 from bertcalc.tree.inventory import inventory, named
 from bertcalc.tree.nn import Component, Tensor
 from bertcalc.tree.totals import COMPONENTS
 
-MOST_LINES = 40
-LONGEST = 4000
-
-
-class TypedLine(NamedTuple):
-    """A typed line: its name, which may be empty, and the value of its calculation, if it can be read."""
-
-    name: str
-    text: str
-    value: Fraction | None
-    problem: Problem | None = None  # why it cannot be read, or that its sides are not equal
+# What a line counts: parameters; modules, such as 37 for Dropout; nothing but a size, such as H = 768; what has no
+# parameters; the sum of lines above it; a layer or a head that a later line multiplies.
+Kind = Literal["parameters", "modules", "size", "no parameters", "total", "step"]
 
 
 class LineVerdict(NamedTuple):
     """A line, the part it is taken to count, and the miscounts in it: the empty explanation if it is right.
 
-    ``counted`` is None if no part of the model fits, ``explanation`` if no miscounts are found. ``modules`` means that
-    the line is right as a number of modules, such as 37 for Dropout. ``also`` are other parts with the same count that
-    the line may mean.
+    ``counted`` is None if no part of the model fits, ``explanation`` if no miscounts are found. ``also`` are other
+    parts with the same count that the line may mean. A total is no term: it says what the lines above it add up to,
+    and ``above`` is what they do add up to.
     """
 
     line: TypedLine
     counted: Counted | None
     explanation: Explanation | None
-    modules: bool = False
+    kind: Kind = "parameters"
     also: tuple[Counted, ...] = ()
+    above: Fraction | None = None
 
     @property
     def is_right(self) -> bool:
         """Whether there is nothing to correct."""
-        return self.modules or self.explanation == ()
+        return self.explanation == ()
+
+    @property
+    def is_term(self) -> bool:
+        """Whether the line is a term of the sum."""
+        return self.kind == "parameters"
 
 
 class Gap(NamedTuple):
@@ -69,7 +69,7 @@ class Gap(NamedTuple):
 class TermsReport(NamedTuple):
     """The verdicts, the typed sum, and the right one: the right counts of the lines plus the gaps.
 
-    If all lines are numbers of modules, both sums are 0 and there are no gaps.
+    If no line is a term of a sum of parameters, both sums are 0 and there are no gaps.
     """
 
     verdicts: tuple[LineVerdict, ...]
@@ -78,55 +78,153 @@ class TermsReport(NamedTuple):
     right: int
 
 
+class _Count(NamedTuple):
+    """The model whose parameters are counted, and its tensors."""
+
+    model: Model
+    config: Config
+    tensors: tuple[Tensor, ...]
+    sizes: MiscountSizes
+
+    @classmethod
+    def of(cls, model: Model, config: Config) -> "_Count":
+        return cls(model, config, counted(model), MiscountSizes.of(config))
+
+
 @checked
-def read(text: str, config: Config) -> list[TypedLine]:
-    """Read the lines of a hand count, such as ``attention = 12 * 4 * H * H``; letters are the configuration's.
-
-    A line may give its result after a second equals sign. Text beyond the limits is ignored; see ``problem``.
-    """
-    names = letters(config)
-    lines = [line.strip() for line in text[:LONGEST].splitlines()]
-    return [_read(line, names) for line in lines if line][:MOST_LINES]
-
-
-def problem(text: str) -> Problem | None:
-    """The problem of a text that is too long; None if it is not."""
-    lines = sum(bool(line.strip()) for line in text.splitlines())
-    if len(text) <= LONGEST and lines <= MOST_LINES:
-        return None
-    message = N_("The count is too long: at most {lines} lines and {characters} characters in all.")
-    return Problem("terms", None, message, {"lines": f"{MOST_LINES}", "characters": f"{LONGEST:,}"})
+def judge(line: TypedLine, model: Model, config: Config) -> LineVerdict:
+    """The verdict on a line alone."""
+    return check(model, config, [line]).verdicts[0]
 
 
 @checked
 def check(model: Model, config: Config, lines: Sequence[TypedLine]) -> TermsReport:
     """Find the part that each line counts and its mistakes, and the parts that no line counts."""
-    tensors, sizes = counted(model), MiscountSizes.of(config)
-    verdicts, open_copies = _verdicts(lines, model, tensors, sizes, walk=any(map(_is_of_other_layers, lines)))
-    if any(_goes_through_one_layer(verdict) for verdict in verdicts) and not any(map(_is_of_all_layers, verdicts)):
-        verdicts, open_copies = _verdicts(lines, model, tensors, sizes, walk=True)
-    if verdicts and all(one.modules for one in verdicts):
+    count = _Count.of(model, config)
+    walk = any(map(_is_of_other_layers, lines))
+    verdicts = _verdicts(lines, count, walk=walk)
+    if not walk and any(map(_goes_through_one_layer, verdicts)) and not any(map(_is_of_all_layers, verdicts)):
+        verdicts = _verdicts(lines, count, walk=True)
+    verdicts = list(_with_sums(_with_steps(list(_with_biases_apart(verdicts, count)))))
+    if not any(verdict.is_term for verdict in verdicts):
         return TermsReport(tuple(verdicts), (), Fraction(0), 0)
-    typed = sum((one.line.value or Fraction(0) for one in verdicts if not one.modules), Fraction(0))
-    gaps = tuple(_gaps([tensor._replace(copies=open_copies[tensor.name]) for tensor in tensors]))
-    return TermsReport(tuple(verdicts), gaps, typed, total(tensors))
+    typed = sum((verdict.line.value or Fraction(0) for verdict in verdicts if verdict.is_term), Fraction(0))
+    gaps = tuple(_gaps(count.tensors, _open(count.tensors, verdicts)))
+    return TermsReport(tuple(verdicts), gaps, typed, total(count.tensors))
 
 
-def _verdicts(
-    lines: Sequence[TypedLine], model: Model, tensors: Sequence[Tensor], sizes: MiscountSizes, *, walk: bool
-) -> tuple[list[LineVerdict], dict[str, int]]:
-    """The verdict on each line, and the copies of each tensor that no line counts.
+def _verdicts(lines: Sequence[TypedLine], count: _Count, *, walk: bool) -> list[LineVerdict]:
+    """The verdict on each line.
 
     With ``walk`` a line may count one layer: the hand count goes through one layer and then multiplies.
     """
-    open_copies = {tensor.name: tensor.copies for tensor in tensors}
-    verdicts = []
+    open_elements = _elements(count.tensors)
+    verdicts: list[LineVerdict] = []
     for line in lines:
-        verdict = _verdict(line, model, tensors, sizes, open_copies, walk=walk)
+        verdict = _verdict(line, count, open_elements, walk=walk)
+        if verdicts and _is_total(verdict, verdicts):
+            verdict = verdict._replace(kind="total")
         verdicts.append(verdict)
-        for tensor in verdict.counted.tensors if verdict.counted else ():
-            open_copies[tensor.name] -= tensor.copies
-    return verdicts, open_copies
+        open_elements = _open(count.tensors, verdicts)
+    return verdicts
+
+
+def _elements(tensors: Sequence[Tensor]) -> dict[str, int]:
+    return {tensor.name: tensor.num_parameters() for tensor in tensors}
+
+
+def _open(tensors: Sequence[Tensor], verdicts: Sequence[LineVerdict]) -> dict[str, int]:
+    """The elements of each tensor that no line counts; negative where lines count it twice."""
+    left = _elements(tensors)
+    for verdict in verdicts:
+        for tensor in verdict.counted.tensors if verdict.counted and verdict.is_term else ():
+            left[tensor.name] -= tensor.num_parameters()
+    return left
+
+
+def _is_total(verdict: LineVerdict, before: Sequence[LineVerdict]) -> bool:
+    """Whether a line is the sum of lines before it, and no term: the total, or a subtotal of the last lines."""
+    if _called(_last_part(verdict.line.name)) == [_WHOLE]:
+        return True
+    named = _TOTAL.search(verdict.line.name)
+    summed, names = Fraction(0), _names(verdict)
+    for number, term in enumerate(reversed([term for term in before if term.is_term]), 1):
+        summed += term.line.value or Fraction(0)
+        if not named and not (_names(term) and _names(term) <= names):
+            return False
+        if number > 1 and verdict.line.value is not None and abs(summed - verdict.line.value) <= verdict.line.reach:
+            return True
+    return False
+
+
+def _names(verdict: LineVerdict) -> set[str]:
+    """The names of the tensors that a right line counts."""
+    return {one.name for one in verdict.counted.tensors} if verdict.counted and verdict.is_right else set()
+
+
+def _with_sums(verdicts: Sequence[LineVerdict]) -> Iterator[LineVerdict]:
+    """The verdicts, with the sum of the lines above each total. A total that is this sum has no mistake of its own."""
+    above = Fraction(0)
+    for verdict in verdicts:
+        if verdict.kind == "total":
+            faithful = not verdict.is_right and verdict.line.means(int(above))
+            yield verdict._replace(above=above, explanation=None if faithful else verdict.explanation)
+        else:
+            above += verdict.line.value or Fraction(0) if verdict.is_term else Fraction(0)
+            yield verdict
+
+
+_WHOLE = "the whole model"
+_TOTAL = re.compile(r"\b(sub)?total|\bsum\b|合计|小计|总", re.I)
+
+
+def _with_steps(verdicts: Sequence[LineVerdict]) -> list[LineVerdict]:
+    """The verdicts, with lines about one layer or one head as steps where a later line counts all of them."""
+
+    def is_step(first: Counted, second: Counted) -> bool:
+        wider = first.layers == "one" and second.layers == "all" and any(one.copies > 1 for one in second.tensors)
+        wider = wider or (first.heads == "one" and second.heads == "all" and second.layers in (first.layers, "all"))
+        return wider and {one.name for one in first.tensors} <= {one.name for one in second.tensors}
+
+    some = []
+    for at, verdict in enumerate(verdicts):
+        later = [term.counted for term in verdicts[at + 1 :] if term.counted and term.is_term]
+        multiplied = verdict.is_term and verdict.counted and any(is_step(verdict.counted, part) for part in later)
+        some.append(verdict._replace(kind="step") if multiplied else verdict)
+    return some
+
+
+def _with_biases_apart(verdicts: Sequence[LineVerdict], count: _Count) -> Iterator[LineVerdict]:
+    """The verdicts, with a line that leaves out biases right where other lines count these biases."""
+    apart = {
+        tensor.name
+        for verdict in verdicts
+        if verdict.is_right and verdict.counted and verdict.counted.layers == "all"
+        if all(map(is_bias, verdict.counted.tensors))
+        for tensor in verdict.counted.tensors
+    }
+    for verdict in verdicts:
+        if verdict.is_term and verdict.counted and verdict.explanation:
+            after: Sequence[Tensor] = verdict.counted.tensors
+            for cause in verdict.explanation:
+                after = MISCOUNTS[cause.miscount].make(after, count.sizes)
+            left_out = [tensor for tensor in verdict.counted.tensors if tensor not in after and tensor.num_parameters()]
+            if set(after) <= set(verdict.counted.tensors) and all(tensor.name in apart for tensor in left_out):
+                weights = verdict.counted._replace(part=verdict.line.name, tensors=tuple(after))
+                yield verdict._replace(counted=_as_part(weights, count), explanation=())
+                continue
+        yield verdict
+
+
+def _as_part(part: Counted, count: _Count) -> Counted:
+    """A count under the name of the part of the model that it is, if it is one."""
+    elements = {tensor for tensor in part.tensors if tensor.num_parameters()}
+    same = (
+        known
+        for known in parts_of(count.tensors, count.sizes)
+        if {tensor for tensor in known.tensors if tensor.num_parameters()} == elements
+    )
+    return next(same, part)
 
 
 def _is_of_other_layers(line: TypedLine) -> bool:
@@ -148,99 +246,216 @@ def _is_of_all_layers(verdict: LineVerdict) -> bool:
     return (
         found is not None
         and found.layers == "all"
+        and verdict.is_term
         and verdict.explanation is not None
         and not _goes_through_one_layer(verdict)
         and any("*" in tensor.name and tensor.copies > 1 for tensor in found.tensors)
     )
 
 
-def _read(text: str, names: dict[str, int]) -> TypedLine:
-    name, *sides = (side.strip() for side in re.split(r"[=＝]|[:：](?!.*[=＝])", text))
-    if not sides or (re.search(r"[0-9+*/^()]", name) and _is_calculation(name, names)):
-        name, sides = "", [name, *sides]
-    try:
-        values = [evaluate(side, names) for side in sides]
-    except InputError as error:
-        return TypedLine(name, text, None, error.problem)
-    if len(set(values)) == 1:
-        return TypedLine(name, text, values[0])
-    message = N_("The calculation gives {value}, not {written}.")
-    given = {"value": written_value(values[0]), "written": written_value(values[-1])}
-    return TypedLine(name, text, values[0], Problem("terms", text, message, given))
-
-
-def _is_calculation(text: str, names: dict[str, int]) -> bool:
-    try:
-        evaluate(text, names)
-    except InputError:
-        return False
-    return True
-
-
-def written_value(value: Fraction) -> str:
-    """The value of a line with thousands separators, to six digits if it is not whole."""
-    return f"{int(value):,}" if value.denominator == 1 else brief(value)
-
-
-def _verdict(
-    line: TypedLine,
-    model: Model,
-    tensors: Sequence[Tensor],
-    sizes: MiscountSizes,
-    open_copies: dict[str, int],
-    *,
-    walk: bool,
-) -> LineVerdict:
-    if line.value is None or line.value.denominator != 1:
+def _verdict(line: TypedLine, count: _Count, open_elements: Mapping[str, int], *, walk: bool) -> LineVerdict:
+    if line.value is None or (line.exact is None and not line.reach):
         return LineVerdict(line, None, None)
-    value = int(line.value)
-    called = [part for part, (_of, pattern) in PARTS.items() if line.name and re.search(pattern, line.name, re.I)]
-    candidates = list(_candidates(line.name, called, tensors))
-    right = [found for found in candidates if found.right == value]
+    name = _last_part(line.name)
+    if not line.value and _has_no_parameters(name, count):
+        return LineVerdict(line, None, (), "no parameters")
+    called = _called(name)
+    size = line.exact in _sizes_called(name, count.config)
+    if size and (len(name) > 1 or not called):  # V is a matrix of the attention as well
+        return LineVerdict(line, None, (), "size")
+    candidates = _candidates(name, called, count)
+    named_ones = bool(called or (candidates and candidates[0].part not in PARTS))
+    right = [_as_part(part, count) for part in _sums(name, count) if line.means(part.right) and part.right][:1]
+    right = right or [part for part in candidates if line.means(part.right) and (part.right or named_ones)]
     # Of two parts of the same size, prefer the one that no line has counted yet: the second of two LayerNorms.
-    copies = {tensor.name: tensor.copies for tensor in tensors}
-    right.sort(key=lambda found: any(open_copies[tensor.name] != copies[tensor.name] for tensor in found.tensors))
+    whole = _elements(count.tensors)
+    right.sort(key=lambda part: any(open_elements[tensor.name] != whole[tensor.name] for tensor in part.tensors))
     if right:
-        return LineVerdict(line, right[0], (), also=tuple(_also(right, open_copies)))
-    if _is_number_of_modules(line.name, model, value):
-        return LineVerdict(line, None, (), modules=True)
-    whole = [found for found in candidates if found.layers == "all"]
-    usual = [found for found in whole if found.part in USUAL] or whole
-    parts = [found for found in candidates if found.layers == "one" and found.part in {one.part for one in usual}]
+        return LineVerdict(line, right[0], (), also=tuple(_also(right, open_elements)) if not called else ())
+    if size:
+        return LineVerdict(line, None, (), "size")
+    if line.exact is not None and _is_number_of_modules(line.name, count.model, line.exact):
+        return LineVerdict(line, None, (), "modules")
+    if not named_ones and _NO_PARAMETERS.search(name):
+        return LineVerdict(line, None, None, "no parameters")
+    if not line.value and not named_ones:
+        return LineVerdict(line, None, None)
+    return _wrong(line, count, _meant(name, candidates), called=bool(named_ones), walk=walk)
+
+
+def _wrong(line: TypedLine, count: _Count, meant: Sequence[Counted], *, called: bool, walk: bool) -> LineVerdict:
+    """The verdict on a line that is right for nothing: the likeliest miscounts in what it may mean."""
+    of_one_head = [part for part in meant if part.heads == "one" and part.layers == "one"]
+    whole = [part for part in meant if part.layers == "all" and part.heads == "all"]
+    whole = whole or [part for part in meant if part.part not in PARTS]
+    usual = [part for part in whole if part.part in USUAL] or whole
+    if of_one_head and _ONE_HEAD.search(line.name):
+        usual = of_one_head
+    names = {part.part for part in usual}
+    single = [part for part in meant if part.layers == "one" and part.heads == "all" and part.part in names]
     # Without a name that says which part is meant, only a single miscount is a reliable explanation.
     most = MOST_MISCOUNTS if called else 1
+    rarest = _MOST_BITS if line.exact is not None else _MOST_OF_ROUNDED
+    low, high = line.bounds
     explained = [
-        (way.bits, number, found, way)
-        for number, found in enumerate([*parts, *usual] if walk else usual)
-        for way in ways(found.tensors, sizes, value, _MOST_BITS)[:1]
+        (way.bits, number, part, way)
+        for number, part in enumerate([*single, *usual] if walk else usual)
+        for ways in [search(part.tensors, count.sizes, _MOST_BITS)]
+        for value in ways.near(low, high, rarest)
+        for way in ways.ways(value)[:1]
         if 0 < len(way.miscounts) <= most
+        and way.bits <= rarest
+        and (called or not is_chance(value, ways.right, way.bits))
     ]
     if explained:
-        _bits, _number, found, way = min(explained, key=lambda one: one[:2])
-        return LineVerdict(line, found, causes(found.tensors, sizes, way.miscounts))
+        _bits, _number, part, way = min(explained, key=lambda one: one[:2])
+        return LineVerdict(line, part, causes(part.tensors, count.sizes, way.miscounts))
     return LineVerdict(line, usual[-1] if usual and called else None, None)
 
 
-_MOST_BITS = 9.0  # fewer than in explain.py: one term has fewer mistakes than a whole count
+_ONE_HEAD = re.compile(r"\b(one|per|each|a|single)\b.?head|单头|每个?头|一个头", re.I)
+# Fewer than in explain.py: one term has fewer mistakes than a whole count. Rounding hides all but common ones.
+_MOST_BITS, _MOST_OF_ROUNDED = 9.0, 4.0
+# Operations that people list although nothing in them has parameters.
+_NO_PARAMETERS = re.compile(
+    r"softmax|dropout|\b[a-z]*elu\b|tanh|activation|residual|\badd\b|\binput|scores?\b|context|\brope\b|rotary"
+    r"|non.?trainable|激活|残差|输入|不可训练",
+    re.I,
+)
 
 
-def _also(right: Sequence[Counted], open_copies: dict[str, int]) -> Iterator[Counted]:
+def _has_no_parameters(name: str, count: _Count) -> bool:
+    """Whether a line names operations or modules without parameters."""
+    kinds = [group for group in inventory(count.model) if group.name.lower() in name.lower()]
+    if kinds:
+        return all(group.parameters == 0 for group in kinds)
+    trained = "activation" in name.lower() and any(tensor.place.role == "activation" for tensor in count.tensors)
+    return bool(_NO_PARAMETERS.search(name)) and not trained
+
+
+def _also(right: Sequence[Counted], open_elements: Mapping[str, int]) -> Iterator[Counted]:
     """Other parts with the right count, which share no tensor with those before and are not counted yet."""
     names = {tensor.name for tensor in right[0].tensors}
-    for found in right[1:]:
-        own = {tensor.name for tensor in found.tensors if tensor.num_parameters()}
-        if not own & names and all(open_copies[tensor.name] >= tensor.copies for tensor in found.tensors):
+    for part in right[1:]:
+        own = {tensor.name for tensor in part.tensors if tensor.num_parameters()}
+        if not own & names and all(open_elements[tensor.name] >= tensor.num_parameters() for tensor in part.tensors):
             names |= own
-            yield found
+            yield part
 
 
-def _candidates(name: str, called: Sequence[str], tensors: Sequence[Tensor]) -> Iterator[Counted]:
-    """The tensor or module with the name of a line, and the parts that people call so; all parts if there are none."""
-    own = tuple(tensor for tensor in tensors if tensor.name == name)  # pre_classifier.weight is no classifier.weight
-    own = own or tuple(tensor for tensor in tensors if name and name.lower() in tensor.name.lower())
-    if own and re.search(r"[._]", name):
-        yield Counted(name, own)
-    yield from parts_of(tensors, called or PARTS)
+def _last_part(name: str) -> str:
+    """The name of a line without what stands before a colon: the model, or a heading."""
+    last = re.split("[:：]", name)[-1].strip(" `'\"")
+    return last or name
+
+
+def _called(name: str) -> list[str]:
+    """The parts that people call so; those that the name means specifically come first."""
+    if not name:
+        return []
+    specific = [part for part, pattern in SPECIFIC.items() if re.search(pattern, name, re.I)]
+    called = [part for part, (_of, pattern) in PARTS.items() if re.search(pattern, name, re.I)]
+    return list(dict.fromkeys((*specific, *called)))
+
+
+def _candidates(name: str, called: Sequence[str], count: _Count) -> list[Counted]:
+    """The tensors and modules with the name of a line, and the parts that people call so; all parts if there are none.
+
+    A path, such as encoder.layer.0 or c_proj, means its tensors before it means anything else.
+    """
+    paths = list(_of_path(name, count))
+    parts = list(parts_of(count.tensors, count.sizes, called or (() if paths else PARTS)))
+    if called and not re.search("head|头", name, re.I):
+        parts = [part for part in parts if part.heads == "all" or part.layers == "one"]
+    specific = [part for part in parts if _is_specific(part, name)]
+    parts = [*specific, *(part for part in parts if part not in specific)]
+    return [*paths, *parts] if re.search(r"[._]", name) else [*parts, *paths]
+
+
+def _is_specific(part: Counted, name: str) -> bool:
+    return part.part in SPECIFIC and bool(re.search(SPECIFIC[part.part], name, re.I))
+
+
+def _meant(name: str, candidates: Sequence[Counted]) -> Sequence[Counted]:
+    """The candidates that a name means: a path or the specific parts, if there are any, else all."""
+    if candidates and candidates[0].part not in PARTS:
+        return [part for part in candidates if part.part == candidates[0].part]
+    return [part for part in candidates if _is_specific(part, name)] or candidates
+
+
+_NUMBER = re.compile(r"\.(?:[0-9]+|\*|[a-zA-Z]|\{\w*\}|\[\w*\])(?=\.|$)")
+
+
+def _of_path(name: str, count: _Count) -> Iterator[Counted]:
+    """The tensors at a path as PyTorch prints it, also from the middle of a path on; in all layers and in one.
+
+    With the number of a layer in it, only those of this layer.
+    """
+    if exact := tuple(tensor for tensor in count.tensors if tensor.name == name):
+        yield Counted(name, exact)
+        return
+    path = name.strip("`'\" ")
+    if not re.fullmatch(r"[\w.*{}\[\]]+", path):
+        return
+    pieces = path.removeprefix(count.model.prefix).split(".")
+    for start in range(len(pieces)):
+        if found := list(_at(".".join(pieces[start:]), path, count.tensors)):
+            yield from found
+            return
+
+
+def _at(path: str, name: str, tensors: Sequence[Tensor]) -> Iterator[Counted]:
+    """The tensors whose names contain a path as whole pieces, or else as text if it looks like code."""
+    folded = _NUMBER.sub(".*", f".{path}")[1:]
+    numbers = re.findall(r"(?<=\.)[0-9]+(?=\.|$)", f".{path}")
+    for within in (path, folded):
+        inside = [tensor for tensor in tensors if f".{within.lower()}." in f".{tensor.name.lower()}."]
+        if inside:
+            break
+    if not inside and re.search(r"[._]", path):
+        inside = [tensor for tensor in tensors if path.lower() in tensor.name.lower()]
+    some = tuple(inside)
+    if not some:
+        return
+    single = tuple(of_layers(some, "one"))
+    if numbers and within == folded and single:
+        yield Counted(name, single, "one")
+        return
+    ends = {f".{tensor.name.lower()}.".partition(f".{within.lower()}.")[0] for tensor in some}
+    groups = [some]
+    for end in sorted(ends) if len(ends) > 1 else ():  # attn.c_proj and mlp.c_proj
+        start = f"{end}.{within.lower()}."
+        groups.append(tuple(tensor for tensor in some if f".{tensor.name.lower()}.".startswith(start)))
+    layers: tuple[Layers, Layers] = ("all", "one")
+    for group in groups:
+        for of in layers:
+            if part := group if of == "all" else tuple(of_layers(group, "one")):
+                yield Counted(name, part, of)
+
+
+_AND = re.compile(r"\s*(?:[+&,，、/]|\band\b|\bplus\b|和|与|及|加)\s*")
+_MOST_SUMS = 1000
+
+
+def _sums(name: str, count: _Count) -> Iterator[Counted]:
+    """What a name such as "QKV + O" means: a part for each of its pieces, all in the same layers and heads."""
+    pieces = [piece for piece in _AND.split(name) if piece]
+    some = [_candidates(piece, called, count) for piece in pieces if (called := _called(piece)) or "_" in piece]
+    if len(pieces) < 2 or len(some) < len(pieces):
+        return
+    for place in dict.fromkeys((part.layers, part.heads) for part in some[0]):
+        within = [[part for part in parts if (part.layers, part.heads) == place] for parts in some]
+        for combination in islice(product(*within), _MOST_SUMS):
+            tensors = tuple(dict.fromkeys(tensor for part in combination for tensor in part.tensors))
+            yield Counted(name, tensors, *place)
+
+
+def _sizes_called(name: str, config: Config) -> set[int]:
+    """The sizes of a configuration with this name: a letter or the name of a field, also without num_ or _size."""
+    key = re.sub(r"[\s-]+", "_", name.strip().lower())
+    values = {**config.shared(), **vars(config)}
+    sizes = [values.get(field) for field in (key, f"num_{key}", f"{key}_size", f"num_attention_{key}")]
+    return {size for size in (*sizes, letters(config).get(name)) if isinstance(size, int)}
 
 
 def _is_number_of_modules(name: str, model: Model, value: int) -> bool:
@@ -248,15 +463,11 @@ def _is_number_of_modules(name: str, model: Model, value: int) -> bool:
     return any(part.modules == value for part in parts)
 
 
-def _gaps(tensors: Sequence[Tensor]) -> Iterator[Gap]:
-    """The remaining copies by component: tensors that are missing, then tensors that are counted too often."""
+def _gaps(tensors: Sequence[Tensor], open_elements: Mapping[str, int]) -> Iterator[Gap]:
+    """The remaining elements by component: tensors that are missing, then tensors that are counted too often."""
     for component in COMPONENTS:
+        left = {tensor.name: open_elements[tensor.name] for tensor in tensors if tensor.place.component == component}
         for missing in (True, False):
-            here = [
-                tensor
-                for tensor in tensors
-                if tensor.num_parameters() and tensor.place.component == component
-                if (tensor.copies > 0) == missing
-            ]
-            if here:
-                yield Gap(component, tuple(tensor.name for tensor in here), total(here))
+            some = {name: number for name, number in left.items() if number and (number > 0) == missing}
+            if some:
+                yield Gap(component, tuple(some), sum(some.values()))

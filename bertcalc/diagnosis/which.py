@@ -66,6 +66,7 @@ _NAMED: dict[str, Concerned] = {
     "language model": _block(LANGUAGE_MODEL),
     "after layers": _block(AFTER_LAYERS),
     "distances block": _block("relative positions"),
+    "convolution block": _block("convolution"),
     "in layer": in_layer,
     "repeats": lambda tensor: "*" in tensor.name,
     "bias": is_bias,
@@ -80,7 +81,9 @@ _NAMED: dict[str, Concerned] = {
     "first": _role("up", "up and gate"),
     "feed-forward": _role("up", "gate", "up and gate", "down"),
     "words": _role("word", "decoder", "decoder bias"),
-    "tables": _role("word", "position", "token type", "task type", "distance", "relative position"),
+    "tables": _role(
+        *("word", "position", "token type", "task type", "distance", "relative position", "relative embedding")
+    ),
     "distances": _role("distance", "relative position", "relative embedding"),
     "next sentences": _role("next sentence", "sentence order"),
     "classifiers": _role("classifier", "answer span", "next sentence", "sentence order"),

@@ -101,7 +101,7 @@ def _because(exercise: Exercise, right: int, read: Typed) -> list[tuple[Sentence
         for amount in meant:
             explanations = [
                 causes
-                for causes in explain_tensors(tensors, sizes, amount, _MOST_MISCOUNTS)
+                for causes in explain_tensors(tensors, sizes, amount, _MOST_MISCOUNTS, chance=False)
                 # A part of one layer looks like one that all layers share; and nothing is added to a part.
                 if not (exercise.path and any(cause.miscount.endswith(("not shared", "added")) for cause in causes))
             ]

@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 from bertcalc import BertConfig
 from bertcalc.diagnosis.cause_formulas import cause_formulas
 from bertcalc.diagnosis.explain import causes
-from bertcalc.diagnosis.layer_parts import parts_of
+from bertcalc.diagnosis.layer_parts import Counted, parts_of
 from bertcalc.diagnosis.miscounts import MISCOUNTS, MiscountSizes, counted
 from bertcalc.formula import ALL_SYMBOLS
 from tests.oracle import Case
@@ -44,8 +44,8 @@ def _padded(names: tuple[str, ...], sizes: MiscountSizes) -> int:
 
 def test_a_formula_of_some_tensors_alone() -> None:
     case = Case(BertConfig(), "BertModel", True)
-    names = frozenset(tensor.name for tensor in counted(case.ours()) if "attention.self" in tensor.name)
-    [biases] = cause_formulas(case.subject, ("attention biases",), names)
+    tensors = tuple(tensor for tensor in counted(case.ours()) if "attention.self" in tensor.name)
+    [biases] = cause_formulas(case.subject, ("attention biases",), Counted("encoder.layer.*.attention.self", tensors))
     assert biases.latex() == "- 3 H L"
     assert biases.latex(case.config) == r"- 3 \cdot 768 \cdot 12"
 
@@ -55,11 +55,11 @@ def test_the_formula_of_a_miscount_in_one_part_gives_its_number(case: Case, name
     """In all layers, in one, or in all but one; with fewer than four, those may be a single one: then none is less."""
     if case.config.num_hidden_layers < 4:
         names = tuple(name for name in names if not name.startswith(LAYERS_LESS))
-    parts = [part for part in parts_of(counted(case.ours())) if part.tensors]
+    parts = [part for part in parts_of(counted(case.ours()), MiscountSizes.of(case.config)) if part.tensors]
     part = parts[at % len(parts)]
     sizes = MiscountSizes.of(case.config)
     numbers: dict[str, Any] = case.config.shared() | {"padded_vocab_size": _padded(names, sizes)}
     values = {symbol: numbers[field] for field, symbol in ALL_SYMBOLS.items() if numbers.get(field) is not None}
-    formulas = cause_formulas(case.subject, names, frozenset(tensor.name for tensor in part.tensors), part.layers)
+    formulas = cause_formulas(case.subject, names, part)
     amounts = [cause.amount for cause in causes(part.tensors, sizes, names)]
     assert [formula.expression.subs(values) for formula in formulas] == amounts

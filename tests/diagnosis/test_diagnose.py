@@ -7,7 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from bertcalc import BertConfig, Config
-from bertcalc.diagnosis.diagnose import Diagnosis, diagnose, told_apart
+from bertcalc.diagnosis.diagnose import Diagnosis, Elsewhere, Match, OwnPart, diagnose, told_apart
 from bertcalc.diagnosis.known import Known
 from bertcalc.diagnosis.slips import is_slip, slips_to
 from bertcalc.families import family_of
@@ -593,3 +593,46 @@ def test_a_slip_to_another_models_neighbour_is_none_where_a_miscount_is_plain() 
     found = of_preset("109,483,008", "roberta-base")  # V = 30,522; a class of bert-base has one more
     assert found.confident
     assert not found.slips
+
+
+@pytest.mark.parametrize(
+    ("text", "parts"),
+    [
+        ("14,155,776", ("query.weight", "key.weight")),  # of all layers
+        ("24,427,776", ("embeddings", "pooler")),
+        ("4,719,360", ("second matrix of the feed-forward", "intermediate.dense.weight")),
+    ],
+)
+def test_a_sum_of_two_parts_is_known(text: str, parts: tuple[str, str]) -> None:
+    found = of(text)
+    assert found.own
+    assert {one.right for one in found.own} == {int(text.replace(",", ""))}
+    assert any(
+        one.added and one.counted.part.endswith(parts[0]) and one.added.part.endswith(parts[1]) for one in found.own
+    )
+
+
+@pytest.mark.parametrize("preset", ["bert-base-uncased", "gpt2", "deberta-base", "EuroBERT-610m", "ModernBERT-base"])
+def test_bytes_and_bits_never_stand_before_a_sum_of_tensors(preset: str) -> None:
+    """Two tensors of one layer of the real model: whatever else the number may be, it is that many parameters."""
+    config = PRESETS[preset].config
+    real = dict(Case(config, family_of(config).base.name).real().named_parameters())
+    layer = [tensor.numel() for name, tensor in real.items() if ".1." in name and tensor.dim() == 2]
+    drawn = random.Random(5)
+    for _number in range(12):
+        number = sum(drawn.sample(layer, 2))
+        found = of_preset(f"{number}", preset)
+        some: tuple[Match | OwnPart | Elsewhere, ...] = (*found.matches, *found.own, *found.elsewhere)
+        meanings = {one.reading.key for one in some}
+        assert meanings == {"parameters"}, number
+
+
+def test_three_digits_stand_before_one() -> None:
+    """DeBERTa's README gives 100M backbone parameters for its base model: all but the word embeddings."""
+    real = Case(PRESETS["deberta-base"].config, "DebertaModel").real()
+    backbone = real.num_parameters() - real.get_input_embeddings().weight.numel()
+    found = of("100M", PRESETS["deberta-base"].config, "DebertaModel")
+    assert found.matches[0].total == backbone
+    assert not any(match.reading.rounded for match in found.matches)
+    [elsewhere] = of("100M").elsewhere
+    assert (elsewhere.preset, elsewhere.known and elsewhere.known.total) == ("deberta-base", backbone)

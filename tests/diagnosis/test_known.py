@@ -59,6 +59,15 @@ def test_counts_by_other_conventions_are_the_real_models(config: Config) -> None
             assert known.parameters == parameters + sum(tensor.numel() for tensor in pooler.parameters())
 
 
+@pytest.mark.parametrize("preset", ["deberta-base", "deberta-v3-base", "mpnet-base", "gpt2", "ernie-3.0-base-zh"])
+def test_a_count_without_embeddings_leaves_out_every_table(preset: str) -> None:
+    config = PRESETS[preset].config
+    subject = Subject(config, family_of(config).base.name)
+    real = Case(*subject).real().num_parameters(exclude_embeddings=True)
+    found = [known for known in more_counts(config) if known.subject == subject and known.convention == "no embeddings"]
+    assert [known.total for known in found] == [real]
+
+
 @pytest.mark.parametrize(
     ("preset", "architecture", "convention", "trained", "all_of_it"),
     [

@@ -199,7 +199,7 @@ VOCABULARIES = (
     *(18000, 20000, 21128, 28996, 30000, 30522, 32000, 37000, 40000, 50257, 50265, 50280),
     *(100000, 105879, 110000, 119547, 250002),
 )
-# What BERT has not, or cannot have wrong: tests of their own below are of families that do.
+# What BERT has not, or cannot have wrong: tests of their own below, and planted_counts.csv, are of families that do.
 ELSEWHERE = (
     *("embeddings of H", "words of H", "tables of H", "transform of H", "embedding map", "map bias", "task types"),
     *("layers not shared", "positions added", "token types added", "embedding LayerNorm added", "layer biases added"),
@@ -207,6 +207,9 @@ ELSEWHERE = (
     *("attention biases added", "feed-forward biases added", "keys for all heads", "distances=256", "distances=1024"),
     *("positions of H", "positions and types of H", "distances in every layer", "embedding map in every layer"),
     *("attention not shared", "feed-forward not shared", "distances once", "final LayerNorm in every layer"),
+    *("gate once", "gate again", "qkv biases added", "distances=512", "matrix of the map", "position matrices added"),
+    *("position projections", "position keys", "position queries", "position biases", "position keys added"),
+    "convolution",
 )
 POOLED = (
     "BertForPreTraining",

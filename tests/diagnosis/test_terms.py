@@ -8,8 +8,9 @@ from hypothesis import strategies as st
 
 from bertcalc import BertConfig, Config, build
 from bertcalc.diagnosis.layer_parts import PARTS
+from bertcalc.diagnosis.lines import LONGEST, MOST_LINES, problem, read
 from bertcalc.diagnosis.miscounts import MISCOUNTS, MiscountSizes, counted, total
-from bertcalc.diagnosis.terms import LONGEST, MOST_LINES, TermsReport, check, problem, read
+from bertcalc.diagnosis.terms import TermsReport, check
 from bertcalc.presets import PRESETS
 from tests.examples import examples
 from tests.oracle import Case
@@ -85,7 +86,7 @@ def test_write_up_001_comes_out_right() -> None:
 def test_the_inventory_of_000_comes_out_right() -> None:
     text = "Dropout = 1 + (1+1+1)*12 = 37\nLayerNorm = 1 + (1+1)*12\ndense = (1+1+1)*12 + 1\nLinear = 6*12 + 1"
     found = report(text, BertConfig())
-    assert [(verdict.modules, verdict.is_right) for verdict in found.verdicts] == [(True, True)] * 4
+    assert [(verdict.kind, verdict.is_right) for verdict in found.verdicts] == [("modules", True)] * 4
     assert not found.gaps
 
 
@@ -121,7 +122,7 @@ def test_limits() -> None:
 @given(st.text(max_size=300))
 def test_any_text_gets_a_report(text: str) -> None:
     found = report(text, BertConfig())
-    assert found.typed == sum(verdict.line.value or Fraction(0) for verdict in found.verdicts if not verdict.modules)
+    assert found.typed == sum(verdict.line.value or Fraction(0) for verdict in found.verdicts if verdict.is_term)
 
 
 @given(cases(), st.data())
@@ -150,7 +151,7 @@ def test_a_miscount_in_a_term_is_found(case: Case, miscount: str, name: str) -> 
         assert verdict.counted.right + sum(cause.amount for cause in verdict.explanation) == after
         assert len(verdict.explanation) <= 1
     else:
-        assert verdict.modules
+        assert verdict.kind == "modules"
 
 
 @examples(6)
@@ -285,3 +286,91 @@ def test_a_number_that_is_right_for_two_things_is_not_called_right_for_one() -> 
     ]
     [named] = report("attention = 28,348,416", BertConfig()).verdicts
     assert not named.also
+
+
+def kinds(found: TermsReport) -> list[str]:
+    return [verdict.kind for verdict in found.verdicts]
+
+
+WHOLE = "embeddings = (V+P+T+2)*H\nlayers = L*(4H^2+2HI+9H+I)\npooler = H*H + H\n"
+
+
+@pytest.mark.parametrize(("total", "right"), [("109482240", True), ("109.48M", True), ("108,891,648", False)])
+def test_a_total_is_no_term(total: str, right: bool) -> None:
+    found = report(f"{WHOLE}total = {total}", BertConfig())
+    assert kinds(found) == ["parameters"] * 3 + ["total"]
+    assert found.verdicts[-1].is_right == right
+    assert not found.gaps
+    real = sum(tensor.numel() for tensor in Case(BertConfig()).real().parameters())
+    assert found.typed == found.right == found.verdicts[-1].above == real
+
+
+def test_a_total_that_the_lines_add_up_to_has_no_mistake_of_its_own() -> None:
+    found = report("embeddings = (V+P+T)*H; layers = 85,054,464; total = 108,890,112", BertConfig())
+    assert found.verdicts[-1].above == found.verdicts[-1].line.value
+    assert found.verdicts[-1].explanation is None
+    alone = report("total = 108,891,648", BertConfig())
+    assert miscounts(alone) == [[("pooler", -590_592)]]
+
+
+def test_a_subtotal_is_no_term() -> None:
+    found = report("word = V*H; pos = P*H; type = T*H; LN = 2H; embeddings total = 23,837,184", BertConfig())
+    assert kinds(found)[-1] == "total"
+    assert found.typed == 23_837_184
+    assert {gap.component for gap in found.gaps} == {"encoder", "pooler"}
+    found = report("total attention = L*4*(H*H + H); pooler = H*H + H", BertConfig())
+    assert kinds(found) == ["parameters"] * 2
+
+
+def test_weights_and_biases_on_lines_of_their_own_are_right_together() -> None:
+    weights = "attention = L*4*H*H\nfeed-forward = L*2*H*I\n"
+    assert [verdict.is_right for verdict in report(weights, BertConfig()).verdicts] == [False, False]
+    for biases in ("biases = L*(5H+I)", "attention biases = L*4*H; FFN biases = L*(H+I)"):
+        found = report(f"{weights}{biases}\nLayerNorm = 25*2*H\nembeddings = (V+P+T)*H\npooler = H*H+H", BertConfig())
+        assert all(verdict.is_right for verdict in found.verdicts)
+        assert not found.gaps
+        assert found.typed == found.right
+    [attention, _biases] = report("attention = L*4*H*H\nFFN biases = L*(H+I)", BertConfig()).verdicts
+    assert not attention.is_right
+
+
+def test_what_a_later_line_multiplies_is_a_step() -> None:
+    found = report("QKV of one head: (768*64+64)*3\nQKV = 147648*12\nQKV of all layers = 12*1771776", BertConfig())
+    assert kinds(found) == ["step", "step", "parameters"]
+    assert found.typed == 21_261_312
+    counts = [(verdict.counted.heads, verdict.counted.layers) for verdict in found.verdicts if verdict.counted]
+    assert counts == [("one", "one"), ("all", "one"), ("all", "all")]
+
+
+def test_a_line_about_one_head_leaves_the_others_to_be_counted() -> None:
+    [gap, *_others] = [gap for gap in report("W_q per head = H*H/A", BertConfig()).gaps if gap.component == "encoder"]
+    assert gap.parameters == 85_054_464 - 768 * 64
+
+
+def test_what_is_right_by_its_number_keeps_the_name_of_its_part() -> None:
+    [verdict] = report("QKV+O = L*4*(H*H+H)", BertConfig()).verdicts
+    assert verdict.is_right
+    assert verdict.counted
+    assert (verdict.counted.part, verdict.counted.layers) == ("attention", "all")
+
+
+@pytest.mark.parametrize(("line", "right"), [("Softmax: 0", True), ("Softmax: 64", False), ("activation = 0", False)])
+def test_what_has_no_parameters_is_0(line: str, right: bool) -> None:
+    """PReLU is an activation with a parameter in each layer."""
+    [verdict] = report(line, BertConfig(hidden_act="prelu")).verdicts
+    assert verdict.is_right == right
+    assert not verdict.counted or not right
+
+
+@pytest.mark.parametrize(
+    "line", ["hidden_size = 768", "H = 768", "vocab size: 30522", "attention heads = 12", "num_hidden_layers = 12"]
+)
+def test_a_size_of_the_model_is_no_term(line: str) -> None:
+    found = report(f"{WHOLE}{line}", BertConfig())
+    assert (found.verdicts[-1].kind, found.verdicts[-1].is_right) == ("size", True)
+    assert found.typed == found.right
+    assert (
+        not report(line.replace("12", "13").replace("768", "767").replace("30522", "3"), BertConfig())
+        .verdicts[0]
+        .is_right
+    )

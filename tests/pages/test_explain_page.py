@@ -339,3 +339,38 @@ def test_the_examples_are_of_the_present_model(preset: str) -> None:
         assert f"**{right:,}**" in [row[0] for row in cells(app)]
     click(app, wrong)
     assert cells(app)[-1][2] == f"**{wrong}**"
+
+
+@pytest.mark.parametrize(
+    ("number", "row"), [("22.35G", "22,348,431,360 FLOPs"), ("11.17 GMACs", "11,174,215,680 MACs")]
+)
+def test_operations_of_the_model_are_recognised(number: str, row: str) -> None:
+    app = open_app("explain.py", number=number)
+    assert "a number of operations of this model" in app.success[0].value
+    assert [cell for line in cells(app) for cell in line if cell == row]
+
+
+def test_a_sum_of_parts_is_shown_with_both_formulas() -> None:
+    rows = cells(open_app("explain.py", number="24,427,776"))
+    assert ["embeddings + pooler", "24,427,776"] in [[row[0], row[2]] for row in rows]
+
+
+def test_a_total_is_compared_with_the_lines_above_it() -> None:
+    app = open_app("explain.py", explain="terms", terms="embeddings = (V+P+T+2)*H\nSoftmax: 0\ntotal = 23,837,184")
+    rows = cells(app)
+    assert rows[1][2] == ":material/check_circle: no parameters"
+    assert rows[2][2] == ":material/cancel: the whole model: should be 109,482,240"
+    assert rows[2][3] == "The lines above add up to this."
+    assert ["the sum of the terms", "23,837,184"] in rows
+
+
+def test_one_head_is_named() -> None:
+    rows = cells(open_app("explain.py", number="147,648"))
+    assert "query, key and value of one head of one layer" in [row[0] for row in rows]
+
+
+def test_a_part_stands_before_adapters_with_as_many_parameters() -> None:
+    """One head's weights of query, key and value; LoRA of rank 4 trains as many."""
+    rows = cells(open_app("explain.py", number="147,456"))
+    assert rows[0][0] == "weights of query, key and value of one head of one layer"
+    assert any("LoRA" in row[1] for row in rows)

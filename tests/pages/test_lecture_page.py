@@ -8,7 +8,8 @@ import pytest
 from streamlit.testing.v1 import AppTest
 
 from bertcalc import BertConfig, build
-from bertcalc.diagnosis.terms import check, read
+from bertcalc.diagnosis.lines import read
+from bertcalc.diagnosis.terms import check
 from bertcalc.explore.compare import WELL_KNOWN
 from bertcalc.explore.models import subject_of_preset
 from bertcalc.lecture_screens import Lecture

@@ -30,7 +30,8 @@ def describe(known: Known) -> str:
 
 def part_name(count: Counted) -> str:
     """The counted part in words; a tensor or module by its name, or the part of the name that was typed."""
-    return _(count.part) if count.part in PARTS else code(count.part)
+    name = _(count.part) if count.part in PARTS else code(count.part)
+    return _("{part} of one head").format(part=name) if count.heads == "one" else name
 
 
 def part_in_layers(count: Counted) -> str:
@@ -60,8 +61,7 @@ def causes(known: Known, explanation: Explanation, count: Counted | None = None)
         mix, *others = explanation
         return [(*_taken_sizes(known, known.mix), mix.amount), *causes(known._replace(mix=None), tuple(others), count)]
     miscounts = tuple(cause.miscount for cause in explanation)
-    part = (frozenset(tensor.name for tensor in count.tensors), count.layers) if count else ()
-    formulas = cause_formulas(known.subject, miscounts, *part)
+    formulas = cause_formulas(known.subject, miscounts, count)
     sizes = MiscountSizes.of(config)
     found = []
     for cause, formula in zip(explanation, formulas, strict=True):

@@ -7,6 +7,7 @@ import streamlit as st
 
 from bertcalc.diagnosis.cause_formulas import count_formula
 from bertcalc.diagnosis.diagnose import Elsewhere, Match, OwnPart
+from bertcalc.diagnosis.flop_counts import FlopCount
 from bertcalc.diagnosis.known import PUBLISHED_CONFIGS, READINGS, Claim, Known, Reading
 from bertcalc.diagnosis.slips import Slip
 from bertcalc.digits import fixed, size
@@ -15,6 +16,7 @@ from bertcalc.families import build
 from bertcalc.forward.steps import batch_problems
 from bertcalc.presets import PRESETS
 from bertcalc.subject import Subject
+from bertcalc.text import N_
 from bertcalc.typed import Typed
 from pages.ui.batch import linked_batch
 from pages.ui.diagnosis.cause_words import describe, own_count
@@ -79,16 +81,41 @@ def show_own(subject: Subject, found: Sequence[OwnPart]) -> None:
         st.success(
             _("Exactly a part of this model, as {meaning}:").format(meaning=said), icon=":material/check_circle:"
         )
-    shown = [one.counted for one in found[:_MOST_ROWS]]
+    shown = found[:_MOST_ROWS]
     rows = []
-    for count in shown:
-        formula = count_formula(subject, count)
-        in_letters_and_numbers = f"${formula.latex()} = {formula.latex(subject.config)}$"
-        rows.append((own_count(count, layers), in_letters_and_numbers, f"{count.right:,}"))
+    for part in shown:
+        counts = (part.counted, part.added) if part.added else (part.counted,)
+        formulas = [count_formula(subject, count) for count in counts]
+        letters, numbers = (
+            " + ".join(formula.latex(*config) for formula in formulas) for config in ((), (subject.config,))
+        )
+        names = " + ".join(own_count(count, layers) for count in counts)
+        rows.append((names, f"${letters} = {numbers}$", f"{part.right:,}"))
     titles = (_("What is counted"), _("Formula"), _("Parameters"))
     show_rows(titles, rows, _("Parts of the model with this count"))
     if len(found) > len(shown):
         st.caption(_("And {count:,} more.").format(count=len(found) - len(shown)))
+
+
+def show_flops(counts: Sequence[FlopCount]) -> None:
+    """Show the batches and conventions by which the model costs this number of FLOPs or multiply-adds."""
+    if not counts:
+        return
+    st.success(_("It is a number of operations of this model, by usual conventions:"), icon=":material/check_circle:")
+    rows = [
+        (
+            _("forward pass") if count.phase == "forward" else _("training step"),
+            f"{count.batch_size:,} × {count.sequence_length:,}",
+            _(_CONVENTIONS[count.rule]) if count.rule in _CONVENTIONS else count.rule,
+            f"{fixed(count.operations, 0)} {count.unit}",
+        )
+        for count in counts
+    ]
+    titles = (_("What is counted"), _("Batch × tokens"), _("Convention"), _("Operations"))
+    show_rows(titles, rows, _("Operations with this count"))
+
+
+_CONVENTIONS = {"": N_("matrix products, as PyTorch counts them"), "all": N_("all operations, also element-wise ones")}
 
 
 def show_claims(subject: Subject, claims: Sequence[Claim]) -> None:

@@ -1,13 +1,14 @@
 """The view of a count term by term: each line with its verdict, and the corrections of the sum."""
 
 from collections.abc import Mapping
+from fractions import Fraction
 from typing import NamedTuple
 
 import streamlit as st
 
-from bertcalc.diagnosis import terms
+from bertcalc.diagnosis import lines
 from bertcalc.diagnosis.known import Known
-from bertcalc.diagnosis.terms import Gap, LineVerdict, TermsReport
+from bertcalc.diagnosis.terms import Gap, LineVerdict, TermsReport, check
 from bertcalc.digits import signed_count
 from bertcalc.families import family_of
 from bertcalc.presets import PRESETS
@@ -81,7 +82,7 @@ Linear = 6*12 + 1 = 73""",
 
 
 def _check(text: str) -> Reason | None:
-    found = terms.problem(text)
+    found = lines.problem(text)
     return None if found is None else (found.message, found.values)
 
 
@@ -89,7 +90,7 @@ COUNT = Text(
     "terms",
     N_("Your count, a line for each term: name = calculation. V, H, L, A, I, P, T are the sidebar's numbers."),
     TERMS,
-    terms.LONGEST,
+    lines.LONGEST,
     check=_check,
     draw=st.text_area,
 )
@@ -97,7 +98,7 @@ COUNT = Text(
 
 def report_on(subject: Subject, text: str) -> TermsReport:
     """The verdict on each line of a typed count."""
-    return terms.check(subject.model(), subject.config, terms.read(text, subject.config))
+    return check(subject.model(), subject.config, lines.read(text, subject.config))
 
 
 def show_examples() -> None:
@@ -124,8 +125,8 @@ def show_verdicts(subject: Subject, report: TermsReport) -> None:
 def show_in_short(subject: Subject, text: str) -> None:
     """Show the report for a projector: two short tables side by side."""
     report = report_on(subject, text)
-    lines, sums = st.columns([0.54, 0.46], gap="medium")
-    with lines:
+    terms, sums = st.columns([0.54, 0.46], gap="medium")
+    with terms:
         rows = [(code(shorten(verdict.line.text)), _verdict(verdict)) for verdict in report.verdicts]
         show_rows((_("Term"), _("Verdict")), rows, _("Each term with its verdict"))
     with sums:
@@ -138,13 +139,17 @@ def _name(verdict: LineVerdict) -> str:
 
 
 def _value(verdict: LineVerdict) -> str:
-    return "" if verdict.line.value is None else terms.written_value(verdict.line.value)
+    return "" if verdict.line.value is None else lines.written_value(verdict.line.value)
 
 
 def _verdict(verdict: LineVerdict) -> str:
     """Whether a line is right, and the part of the model that it counts."""
-    if verdict.modules:
+    if verdict.kind == "modules":
         return _(":material/check_circle: a number of modules")
+    if verdict.kind == "size":
+        return _(":material/check_circle: a size of the model")
+    if verdict.kind == "no parameters":
+        return _(":material/check_circle: no parameters") if verdict.is_right else _(":material/cancel: should be 0")
     if verdict.counted and verdict.is_right:
         parts = [part_in_layers(found) for found in (verdict.counted, *verdict.also[:_MOST_ALSO])]
         more = " ..." if len(verdict.also) > _MOST_ALSO else ""
@@ -158,16 +163,27 @@ def _verdict(verdict: LineVerdict) -> str:
 def _miscounts(verdict: LineVerdict, known: Known) -> str:
     """Each miscount in a line with its formula and the parameters it adds, or the reason why there is none."""
     said = [sentence(verdict.line.problem)] if verdict.line.problem else []
-    if verdict.counted and verdict.explanation is not None:
+    if verdict.kind == "step":
+        said.append(_("A later line multiplies this: it is not added."))
+    if verdict.above is not None and verdict.line.value is not None:
+        said.append(_sum_above(verdict.above, verdict))
+    elif verdict.counted and verdict.explanation is None:
+        said.append(_("No miscounts were found that give this value."))
+    elif verdict.line.value is not None and not verdict.counted and verdict.kind == "parameters":
+        said.append(_("Nothing in this model has this value."))
+    if verdict.counted and verdict.explanation:
         said += [
             f"{miscount}  \n{formula} = {signed_count(amount)}"
             for miscount, formula, amount in causes(known, verdict.explanation, verdict.counted)
         ]
-    elif verdict.counted:
-        said.append(_("No miscounts were found that give this value."))
-    elif verdict.line.value is not None and not verdict.modules:
-        said.append(_("Nothing in this model has this value."))
     return "  \n".join(said)
+
+
+def _sum_above(above: Fraction, verdict: LineVerdict) -> str:
+    """Whether a total is the sum of the lines above it."""
+    if verdict.line.means(int(above)):
+        return _("The lines above add up to this.")
+    return _("The lines above add up to {sum}.").format(sum=lines.written_value(above))
 
 
 _MOST_ALSO = 2  # other parts with the same count that are named
@@ -179,11 +195,14 @@ def show_corrections(subject: Subject, report: TermsReport) -> None:
         return
     rows: list[tuple[str, int]] = []
     for verdict in report.verdicts:
-        if verdict.counted and verdict.line.value is not None and (lack := verdict.counted.right - verdict.line.value):
-            rows.append((_("missing from {term}").format(term=_name(verdict)), int(lack)))
-        elif not verdict.counted and verdict.line.value and not verdict.modules:
+        if not verdict.is_term or not verdict.line.value:
+            continue
+        if not verdict.counted:
             said = _("{term} is not part of this model").format(term=_name(verdict))
             rows.append((said, -int(verdict.line.value)))
+        elif lack := verdict.counted.right - verdict.line.value:
+            said = _("{term}, exactly") if verdict.is_right else _("missing from {term}")
+            rows.append((said.format(term=_name(verdict)), int(lack)))
     rows += [(_gap(gap), gap.parameters) for gap in report.gaps]
     if not rows:
         st.success(

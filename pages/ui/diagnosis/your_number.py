@@ -49,13 +49,14 @@ def show_reading(number: Typed) -> None:
     """Show how the text was read."""
     numbers = {name: getattr(number, name) for name in ("value", "low", "high")}
     values = {name: f"{int(one) if one.denominator == 1 else float(one):,}" for name, one in numbers.items()}
-    if number.unit == "bytes":
-        said = _("Read as {value} bytes.") if number.low == number.high else _("Read as {low} to {high} bytes.")
+    if number.unit in ("bytes", "FLOPs", "MACs"):
+        exactly, about = _("Read as {value} {unit}."), _("Read as {low} to {high} {unit}.")
+        said = exactly if number.low == number.high else about
     elif number.low == number.high:
         said = _("Read as {value}, exactly.")
     else:
         said = _("Read as anything from {low} to {high}.")
-    st.caption(said.format(**values))
+    st.caption(said.format(**values, unit=_(number.unit) if number.unit else ""))
 
 
 def show_nothing(subject: Subject, number: Typed, text: str) -> None:

@@ -1,0 +1,38 @@
+"""Counts of real models with one planted mistake, in every family: the mistake is found, and stands in front.
+
+``planted_counts.csv`` has parts that people count, and mistakes that only one family allows: no number in it, they are
+worked out from the tensors of the real models. The last 55 were written after the explanations: of these 54 were right
+at first, and 40 by the version before.
+"""
+
+import csv
+from pathlib import Path
+
+import pytest
+
+from bertcalc.diagnosis.diagnose import diagnose
+from bertcalc.diagnosis.known import Known
+from bertcalc.presets import PRESETS
+from bertcalc.subject import Subject
+from bertcalc.typed import typed
+from tests.diagnosis.planted import planted
+
+with Path(__file__).with_name("planted_counts.csv").open(encoding="utf-8") as _file:
+    COUNTS = list(csv.DictReader(_file))
+
+
+@pytest.mark.parametrize("row", COUNTS, ids=lambda row: f"{row['preset']}: {row['change']}")
+def test_a_planted_mistake_is_found(row: dict[str, str]) -> None:
+    number = planted(row["preset"], row["architecture"], row["change"])
+    subject = Subject(PRESETS[row["preset"]].config, row["architecture"])
+    diagnosis = diagnose(Known(subject, subject.model().num_parameters()), typed(str(number)))
+    if row["cause"] == "known: a part":
+        assert {part.right for part in diagnosis.own} == {number}
+        assert {part.reading.key for part in diagnosis.own} == {"parameters"}
+        assert not diagnosis.miscounted
+    elif row["cause"].startswith("known"):
+        assert number in {match.total for match in diagnosis.matches}
+    else:
+        causes = [{name.strip() for name in cause.split("+")} for cause in row["cause"].split("|")]
+        front = [{cause.miscount for cause in one.explanation} for one in diagnosis.miscounted]
+        assert any(cause in front for cause in causes), front

@@ -1,0 +1,56 @@
+"""Lines as people write them, in every family: what each counts is compared with the tensors of the real model.
+
+A verdict in ``typed_lines.csv`` is "right", "wrong", "problem" (the sides are not equal) or "nothing" (rightly without
+parameters). ``counts`` is a pattern for the names of the tensors that the line means, and what their sum is divided by.
+"""
+
+import csv
+import re
+from pathlib import Path
+
+import pytest
+
+from bertcalc.diagnosis.lines import read
+from bertcalc.diagnosis.terms import LineVerdict, check, judge
+from bertcalc.presets import PRESETS
+from bertcalc.subject import Subject
+from tests.diagnosis.planted import real_tensors
+
+with Path(__file__).with_name("typed_lines.csv").open(encoding="utf-8") as _file:
+    LINES = list(csv.DictReader(_file))
+
+
+def verdict_on(preset: str, architecture: str, text: str) -> LineVerdict:
+    config = PRESETS[preset].config
+    [line] = read(text, config)
+    return judge(line, Subject(config, architecture).model(), config)
+
+
+@pytest.mark.parametrize("row", LINES, ids=lambda row: row["line"])
+def test_a_line_is_judged_by_the_real_tensors(row: dict[str, str]) -> None:
+    verdict = verdict_on(row["preset"], row["architecture"], row["line"])
+    if row["verdict"] == "nothing":
+        assert (verdict.kind, verdict.is_right) == ("no parameters", True)
+        return
+    pattern, _sign, divisor = row["counts"].partition("/")
+    sizes = real_tensors(row["preset"], row["architecture"])
+    assert verdict.counted
+    assert verdict.counted.right * int(divisor or 1) == sum(
+        size for name, size in sizes.items() if re.search(pattern, name)
+    )
+    assert verdict.is_right == (row["verdict"] != "wrong")
+    assert bool(verdict.line.problem) == (row["verdict"] == "problem")
+    if row["causes"]:
+        causes = {cause.miscount for cause in verdict.explanation or ()}
+        assert causes in [{name.strip() for name in cause.split("+")} for cause in row["causes"].split("|")]
+
+
+@pytest.mark.parametrize("row", [row for row in LINES if row["preset"] == "bert-base-uncased"][::3])
+def test_a_line_that_says_what_it_counts_is_judged_the_same_beside_others(row: dict[str, str]) -> None:
+    """Beside lines about one layer, and beside a right count of everything else."""
+    config = PRESETS[row["preset"]].config
+    model = Subject(config, row["architecture"]).model()
+    alone = verdict_on(row["preset"], row["architecture"], row["line"])
+    for others in ("pooler = H*H", "word embeddings = V*H\nfinal = 3", "dropout = 37"):
+        beside = check(model, config, read(f"{others}\n{row['line']}", config)).verdicts[-1]
+        assert (beside.counted, beside.explanation) == (alone.counted, alone.explanation)
