@@ -1,20 +1,24 @@
-"""The waits of a reader beside a hostile visitor: ``python -m benchmarks.hostile``, four minutes, on loopback alone.
+"""The waits of a reader beside a hostile visitor: ``python -m benchmarks.hostile``, six minutes, on loopback alone.
 
 A reader moves a slider on Parameters, first alone, then while somebody else does what no browser does. The server's
-soft limit is 1,024 open files, as on most systems, and its proxy for other hosts never answers.
+soft limit is 1,024 open files, as on most systems, and its proxy for other hosts never answers. The names of trials as
+arguments run these alone: ``python -m benchmarks.hostile floods messages``.
 """
 
+import argparse
 import asyncio
+import json
 import multiprocessing
 import resource
 import socket
 import statistics
 import time
 from collections.abc import Callable, Iterator
-from contextlib import ExitStack, contextmanager, suppress
+from contextlib import AsyncExitStack, ExitStack, contextmanager, suppress
 from http.client import HTTPConnection
 from pathlib import Path
 from tempfile import TemporaryDirectory
+from typing import NamedTuple
 from urllib.parse import urlsplit
 
 import psutil
@@ -23,58 +27,79 @@ from websockets.asyncio.client import connect
 from websockets.exceptions import WebSocketException
 from websockets.typing import Subprotocol
 
-from benchmarks.load import Server, Session, connection
+from benchmarks.load import Server, Session, connection, row
 from tests.browser.launch import running_server
 
 MOVES = 20
 SECONDS = 20.0
 HALF = 1_100  # incomplete requests
+CLASS = 200  # sessions that lose the network
+PANEL = "$$STREAMLIT_INTERNAL_KEY_panel__events"
 ANOTHER_SITE = (
     b"GET /_stcore/stream HTTP/1.1\r\nHost: a\r\nOrigin: https://example.org\r\nConnection: Upgrade\r\n"
     b"Upgrade: websocket\r\nSec-WebSocket-Version: 13\r\nSec-WebSocket-Key: dGhlIHNhbXBsZSBub25jZQ==\r\n\r\n"
 )
+Rows = Iterator[tuple[str, str]]
 
 
-async def moves(server: Server, least: float = 0.0) -> str:
-    """Median and longest wait, in milliseconds, of a reader who moves the slider twice a second."""
+class Target(NamedTuple):
+    """The server, its host and port, its process, and its log."""
+
+    server: Server
+    place: tuple[str, int]
+    process: psutil.Process
+    log: Path
+
+    @property
+    def stream(self) -> str:
+        return self.server.streams[0]
+
+
+async def moves(target: Target, least: float = 0.0) -> str:
+    """Median, p95 and longest wait of a reader who moves the slider twice a second, in ms, and the most threads."""
     waited: list[float] = []
+    threads = 0
     began = time.monotonic()
     try:
-        async with asyncio.timeout(60), connection(server) as opened:
+        async with asyncio.timeout(60 + least), connection(target.server) as opened:
             reader = Session(0, "", opened, own=True)
             await reader.open()
             while len(waited) < MOVES or time.monotonic() - began < least:
                 moved = time.perf_counter()
                 await reader.move()
                 waited.append(1000 * (time.perf_counter() - moved))
+                threads = max(threads, target.process.num_threads())
                 await asyncio.sleep(0.5)
     except (TimeoutError, OSError, WebSocketException) as error:
         return f"no answer in {time.monotonic() - began:.0f} s after {len(waited)} moves ({type(error).__name__})"
-    return f"{statistics.median(waited):,.0f} / {max(waited):,.0f}"
+    waited.sort()
+    late = waited[min(len(waited) - 1, len(waited) * 95 // 100)]
+    return f"{statistics.median(waited):,.0f} / {late:,.0f} / {waited[-1]:,.0f}; {threads} threads"
 
 
-def flood(stream: str) -> None:
-    """Ask for the page without pause over five connections."""
+def send(stream: str, payload: bytes, count: int, a_second: float) -> None:
+    """Send a message over so many connections, so often over each of them, and again where one is closed."""
 
-    async def one() -> None:
-        message = BackMsg()
-        message.rerun_script.query_string = "vocab_size=21128"
-        asked = message.SerializeToString()
-        async with connect(stream, subprotocols=[Subprotocol("streamlit")], max_size=None) as opened:
+    async def sender() -> None:
+        while True:
+            with suppress(OSError, WebSocketException):
+                async with connect(stream, subprotocols=[Subprotocol("streamlit")], max_size=None) as opened:
 
-            async def read() -> None:
-                async for _ in opened:
-                    pass
+                    async def read() -> None:
+                        with suppress(WebSocketException):
+                            async for _ in opened:
+                                pass
 
-            reading = asyncio.create_task(read())
-            while not reading.done():
-                await opened.send(asked)
-                await asyncio.sleep(0)
+                    reading = asyncio.create_task(read())
+                    while not reading.done():
+                        await opened.send(payload)
+                        await asyncio.sleep(1 / a_second if a_second else 0)
+            await asyncio.sleep(0.05)
 
-    async def five() -> None:
-        await asyncio.gather(*(one() for _ in range(5)), return_exceptions=True)
+    async def senders() -> None:
+        await asyncio.gather(*(sender() for _ in range(count)))
 
-    asyncio.run(five())
+    asyncio.run(senders())
 
 
 def other_sites(place: tuple[str, int]) -> None:
@@ -85,7 +110,7 @@ def other_sites(place: tuple[str, int]) -> None:
             opened.recv(1)
 
 
-def uploads(place: tuple[str, int]) -> None:
+def put_files(place: tuple[str, int]) -> None:
     """Upload twenty files of 100 MB."""
     for number in range(20):
         with suppress(OSError):
@@ -93,9 +118,9 @@ def uploads(place: tuple[str, int]) -> None:
 
 
 @contextmanager
-def doing(what: Callable[..., None], *given: object) -> Iterator[None]:
+def doing(what: Callable[..., None], *arguments: object) -> Iterator[None]:
     """Have another process do something meanwhile."""
-    process = multiprocessing.get_context("spawn").Process(target=what, args=given)
+    process = multiprocessing.get_context("spawn").Process(target=what, args=arguments)
     process.start()
     time.sleep(3)
     try:
@@ -105,81 +130,157 @@ def doing(what: Callable[..., None], *given: object) -> Iterator[None]:
         process.join()
 
 
-def half_sent(server: Server, place: tuple[str, int]) -> Iterator[tuple[str, str]]:
-    """Send incomplete requests, and measure the waits of a reader who comes then."""
+def nothing(target: Target) -> Rows:
+    """A reader alone."""
+    asyncio.run(moves(target))
+    yield "nothing", asyncio.run(moves(target))
+
+
+def sites(target: Target) -> Rows:
+    """Handshakes that would make Streamlit ask another host."""
+    with doing(other_sites, target.place):
+        yield "handshakes of another site, one after the other", asyncio.run(moves(target))
+
+
+def uploads(target: Target) -> Rows:
+    """Files, which are refused."""
+    before = target.server.memory()
+    with doing(put_files, target.place):
+        yield "20 uploads of 100 MB", asyncio.run(moves(target, least=SECONDS))
+    yield "memory before and after them, MB", f"{before:,.0f}, {target.server.memory():,.0f}"
+
+
+def messages(target: Target) -> Rows:
+    """Messages that are large, or that would become many objects, or that cannot be read."""
+    for size in (16_000_000, 1_900_000, 60_000):
+        message = BackMsg()
+        widget = message.rerun_script.widget_states.widgets.add()
+        events = [{"event": "events", "value": [{}] * (size // 3)}]
+        widget.id, widget.json_trigger_value = PANEL, json.dumps(events, separators=(",", ":"))
+        before = target.server.memory(alone=True)
+        most = 0.0
+        with doing(send, target.stream, message.SerializeToString(), 4, 1.0):
+            waited = asyncio.run(moves(target))
+            most = target.server.memory(alone=True)
+        yield f"four connections that send messages of {size:,} bytes to the panel", waited
+        yield "memory before and with them, MB", f"{before:,.0f}, {most:,.0f}"
+    before = target.log.stat().st_size
+    with doing(send, target.stream, b"\xff" * 1_000, 4, 40.0):
+        yield "four connections that send what cannot be read", asyncio.run(moves(target))
+    yield "bytes of the log for that", f"{target.log.stat().st_size - before:,}"
+
+
+def floods(target: Target) -> Rows:
+    """Messages as a browser sends them, but more."""
+    message = BackMsg()
+    message.rerun_script.query_string = "vocab_size=21128"
+    for count, a_second in ((5, 0.0), (5, 40.0), (20, 10.0)):
+        rate = f"{a_second:.0f} times a second" if a_second else "without pause"
+        with doing(send, target.stream, message.SerializeToString(), count, a_second):
+            waited = asyncio.run(moves(target, least=SECONDS))
+        yield f"{count} connections that ask for the page {rate} each", waited
+    yield "afterwards", asyncio.run(moves(target))
+
+
+def half(target: Target) -> Rows:
+    """Incomplete requests, and a reader who comes then."""
     with ExitStack() as stack:
         for _ in range(HALF):
-            opened = stack.enter_context(socket.create_connection(place))
+            opened = stack.enter_context(socket.create_connection(target.place))
             opened.sendall(b"GET / HTTP/1.1\r\nHost: a\r\nX-Slow: ")
         time.sleep(1)
-        yield f"{HALF:,} requests half sent: who comes then", asyncio.run(moves(server))
+        yield f"{HALF:,} requests half sent: who comes then", asyncio.run(moves(target))
         time.sleep(15)
-        yield "15 seconds after", asyncio.run(moves(server))
+        yield "15 seconds after", asyncio.run(moves(target))
 
 
-def workers(process: int) -> list[psutil.Process]:
+def network(target: Target) -> Rows:
+    """A class whose Wi-Fi fails for five seconds."""
+    yield f"{CLASS} sessions lose the network for 5 s: that many find their session again", asyncio.run(_lose(target))
+
+
+async def _lose(target: Target) -> str:
+    readers: list[Session] = []
+    async with AsyncExitStack() as stack:
+        for number in range(CLASS):
+            opened = await stack.enter_async_context(connection(target.server))
+            readers.append(Session(number, "", opened, own=True))
+            await readers[-1].open()
+            stack.callback(opened.transport.abort)
+    await asyncio.sleep(5)
+    found = 0
+    async with AsyncExitStack() as stack:
+        sockets = [await stack.enter_async_context(connection(target.server, again=reader.id)) for reader in readers]
+        for number, (reader, opened) in enumerate(zip(readers, sockets, strict=True)):
+            again = Session(number, "", opened, own=True)
+            await again.open()
+            found += again.id == reader.id
+    return f"{found}"
+
+
+def verify(target: Target) -> Rows:
+    """Verify's process hangs, or dies."""
+    asyncio.run(verified(target))
+    for worker in workers(target.process):
+        worker.suspend()
+    yield "Verify's process hangs, and somebody waits for it", asyncio.run(beside_verify(target))
+    for worker in workers(target.process):
+        worker.kill()
+    time.sleep(1)
+    yield "it was killed: Verify, once", asyncio.run(verified(target))
+
+
+def workers(process: psutil.Process) -> list[psutil.Process]:
     """The processes that build the real model."""
-    return [one for one in psutil.Process(process).children(recursive=True) if "bertcalc.worker" in one.cmdline()]
+    return [child for child in process.children(recursive=True) if "bertcalc.worker" in child.cmdline()]
 
 
-async def verified(server: Server) -> str:
+async def verified(target: Target) -> str:
     """The wait, in milliseconds, of a reader who opens Verify with a model that is not cached."""
     began = time.perf_counter()
-    async with connection(server) as opened:
+    async with connection(target.server) as opened:
         reader = Session(time.monotonic_ns() % 1000, "verify", opened, own=True)
         await reader.open()
     return f"{1000 * (time.perf_counter() - began):,.0f}"
 
 
-async def beside_verify(server: Server) -> str:
+async def beside_verify(target: Target) -> str:
     """The waits of a reader while another one waits for Verify."""
-    other = asyncio.create_task(verified(server))
-    waited = await moves(server)
+    other = asyncio.create_task(verified(target))
+    waited = await moves(target)
     if other.done():
         return "nobody waits"
     other.cancel()
     return waited
 
 
-def measure(server: Server, url: str, process: int) -> Iterator[tuple[str, str]]:
-    """The visitor's actions, and the waits of the reader meanwhile."""
-    address = urlsplit(url)
-    place = address.hostname or "", address.port or 0
-    asyncio.run(moves(server))
-    yield "nothing", asyncio.run(moves(server))
-    with doing(other_sites, place):
-        yield "handshakes of another site, one after the other", asyncio.run(moves(server))
-    before = server.memory()
-    with doing(uploads, place):
-        yield "20 uploads of 100 MB", asyncio.run(moves(server, least=SECONDS))
-    yield "memory before and after them, MB", f"{before:,.0f}, {server.memory():,.0f}"
-    asyncio.run(verified(server))
-    for worker in workers(process):
-        worker.suspend()
-    yield "Verify's process hangs, and somebody waits for it", asyncio.run(beside_verify(server))
-    for worker in workers(process):
-        worker.kill()
-    time.sleep(1)
-    yield "it was killed: Verify, once", asyncio.run(verified(server))
-    yield from half_sent(server, place)
-    with doing(flood, server.streams[0]):
-        yield "five connections that send without pause", asyncio.run(moves(server, least=SECONDS))
-    yield "afterwards", asyncio.run(moves(server))
+TRIALS = (nothing, sites, uploads, messages, floods, network, half, verify)
 
 
 def main() -> None:
-    """Print the table: median and longest wait in milliseconds, unless another unit is named."""
+    """Print the table: median, p95 and longest wait in milliseconds, unless another unit is named."""
+    parser = argparse.ArgumentParser(description=__doc__)
+    names = {trial.__name__: trial for trial in TRIALS}
+    parser.add_argument("trials", nargs="*", metavar="trial", help=f"of {', '.join(names)}; all if none is named")
+    chosen = parser.parse_args().trials or [*names]
+    if unknown := [name for name in chosen if name not in names]:
+        parser.error(f"{unknown[0]} is no trial: {', '.join(names)} are")
     _, most = resource.getrlimit(resource.RLIMIT_NOFILE)
-    # Streamlit 1.67 logs a traceback if somebody leaves while it sends them a page.
-    with suppress(AssertionError), TemporaryDirectory() as folder, ExitStack() as stack:
+    with TemporaryDirectory() as folder, ExitStack() as stack:
         nowhere = stack.enter_context(socket.create_server(("127.0.0.1", 0)))
         proxy = f"http://127.0.0.1:{nowhere.getsockname()[1]}"
         resource.setrlimit(resource.RLIMIT_NOFILE, (1_024, most))
-        app = running_server(Path(folder) / "log", bound="0.0.0.0", http_proxy=proxy, https_proxy=proxy)
+        log = Path(folder) / "log"
+        app = running_server(log, bound="0.0.0.0", http_proxy=proxy, https_proxy=proxy)
         url, process = stack.enter_context(app)
         resource.setrlimit(resource.RLIMIT_NOFILE, (most, most))
-        for what, waited in measure(Server((url, process)), url, process):
-            print(f"| {what} | {waited} |", flush=True)
+        address = urlsplit(url)
+        place = address.hostname or "", address.port or 0
+        target = Target(Server((url, process)), place, psutil.Process(process), log)
+        asyncio.run(target.server.ready())
+        for name in chosen:
+            for what, waited in names[name](target):
+                print(row(what, waited), flush=True)
 
 
 if __name__ == "__main__":

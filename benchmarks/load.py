@@ -70,6 +70,7 @@ class Session:
         self.model = model or (model_of(number, page) if own else OneSlider())
         self.random = Random(number)
         self._socket = socket
+        self.id = ""  # of Streamlit's session
         self._page_hash = ""
         self._widgets: dict[str, WidgetState] = {}
         self._slider = ""  # of the floor
@@ -149,6 +150,7 @@ class Session:
             match message.WhichOneof("type"):
                 case "new_session":
                     self._page_hash = message.new_session.page_script_hash
+                    self.id = message.new_session.initialize.session_id
                 case "navigation":
                     self._page_hash = message.navigation.page_script_hash
                     self._first_page = next(page.page_script_hash for page in message.navigation.app_pages)
@@ -280,14 +282,15 @@ async def load(
     return Loads(loads, opened, memory)
 
 
-def connection(server: Server, number: int = 0) -> connect:
+def connection(server: Server, number: int = 0, again: str = "") -> connect:
     """A WebSocket as the browser opens it; messages are not compressed, as is Streamlit's default.
 
-    Several servers are taken in turn by two sessions each, one of each language.
+    Several servers are taken in turn by two sessions each, one of each language. ``again`` is the id of a session that
+    lost its connection.
     """
     return connect(
         server.streams[number // 2 % len(server.streams)],
-        subprotocols=[Subprotocol("streamlit")],
+        subprotocols=[Subprotocol(name) for name in (["streamlit", "none", again] if again else ["streamlit"])],
         compression=None,
         max_size=None,
     )

@@ -6,6 +6,7 @@ formula is known; one in ten has a class discovered, and one in twenty leaves du
 checked as in benchmarks/load.py: the numbers, the language and the total are the reader's own. At the end the log has
 to be free of tracebacks, and the server's memory must not have grown after the first third of the time, in which all
 pages are opened and caches filled; when all have left, no process of the server's and no open file may remain.
+``--pages explain`` has all readers on the pages that are named.
 """
 
 import argparse
@@ -97,8 +98,9 @@ def state(server: psutil.Process) -> State:
 class Soak:
     """Readers on a server until the time is over, and the measurements."""
 
-    def __init__(self, server: tuple[str, int], minutes: float) -> None:
+    def __init__(self, server: tuple[str, int], minutes: float, pages: Sequence[str]) -> None:
         self.server, self.process = Server(server), psutil.Process(server[1])
+        self.pages = pages
         self.seconds = 60 * minutes
         self.until = time.monotonic() + self.seconds
         self.waited: list[float] = []  # for each move
@@ -121,13 +123,13 @@ class Soak:
     async def _read(self, reader: Random) -> None:
         """Be one reader, who comes again and again."""
         while time.monotonic() < self.until:
-            number, draw = reader.randrange(10**6), reader.random()
+            number, draw = reader.randrange(10**6), reader.random() if ANY_MODEL in self.pages else 1.0
             if draw < 0.15:
                 await self._discover(reader, number, leaves=draw < 0.05)
             elif draw < 0.25:
                 await self._visit(reader, number, ANY_MODEL, any_model(reader))
             else:
-                page = reader.choice([*PAGES])
+                page = reader.choice(self.pages)
                 await self._visit(reader, number, page, None if page == ANY_MODEL else of_sidebar(reader))
 
     async def _visit(self, reader: Random, number: int, page: str, model: Model | None) -> None:
@@ -223,12 +225,14 @@ def main() -> None:
     parser.add_argument("--minutes", type=float, default=30)
     parser.add_argument("--sessions", type=int, default=20)
     parser.add_argument("--seed", type=int, default=0)
+    parser.add_argument("--pages", nargs="+", default=[name or "parameters" for name in PAGES])
     said = parser.parse_args()
+    pages = ["" if name == "parameters" else name for name in said.pages]
     with TemporaryDirectory() as folder:
         log = Path(folder) / "log"
         try:
             with running_server(log) as running:  # which looks for tracebacks in the log at the end
-                steady = asyncio.run(Soak(running, said.minutes).run(said.sessions, said.seed))
+                steady = asyncio.run(Soak(running, said.minutes, pages).run(said.sessions, said.seed))
         except BaseException:
             print(log.read_text()[-20_000:], Counter(tracebacks(log.read_text())))
             raise

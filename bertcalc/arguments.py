@@ -23,7 +23,6 @@ whole numbers. A size can also be a column or a symbol, as everything is counted
 import types
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import fields as members
-from dataclasses import is_dataclass
 from fractions import Fraction
 from functools import cache, wraps
 from inspect import Parameter, signature
@@ -79,6 +78,7 @@ _LOWEST = {
     **dict.fromkeys(("batch_size", "sequence_length", "encoder_sequence_length", "num_choices", "count", "steps"), 1),
     **dict.fromkeys(("layers", "layer", "positions", "parameters", "bits"), 0),
 }
+_NOT_EMPTY = ("steps", "stops", "changes", "growths")
 _WANTED: dict[str, str] = {
     "Model": N_("a model, such as build(BertConfig()) makes"),
     "Module": N_("a module, such as build(BertConfig()) makes"),
@@ -155,7 +155,7 @@ def _wanted_by(function: Callable[..., Any]) -> _Signature:
     required_by_name: list[str] = []
     more = others = None
     for name, parameter in signature(function).parameters.items():
-        check = check_of(hints.get(name, Any))
+        check = _self if name == "self" else check_of(hints.get(name, Any))
         if parameter.kind is Parameter.VAR_POSITIONAL:
             more = check
             continue
@@ -171,6 +171,11 @@ def _wanted_by(function: Callable[..., Any]) -> _Signature:
     relates = any(name in named for name in ("sequence_length", "sizes", "call", "config"))
     name = f"{function.__name__}()"
     return _Signature(name, tuple(positional), named, tuple(required), tuple(required_by_name), more, others, relates)
+
+
+def _self(name: str, value: Any) -> Any:
+    """The check of a method's own object: of its fields, if people fill these."""
+    return _record(type(value))(name, value) if type(value) in RECORDS else value
 
 
 def _each(wanted: _Signature, value: Any) -> Any:
@@ -249,13 +254,13 @@ def whole(name: str, value: Any, low: int | None = None) -> Any:
 
 def flag(name: str, value: Any) -> bool:
     if not isinstance(value, bool):
-        raise _not(name, value, _FLAG)
+        raise wrong_kind(name, value, _FLAG)
     return value
 
 
 def text(name: str, value: Any) -> str:
     if not isinstance(value, str):
-        raise _not(name, value, _TEXT)
+        raise wrong_kind(name, value, _TEXT)
     return value
 
 
@@ -297,45 +302,54 @@ def _number(name: str, value: Any) -> Any:
         return value
     if _is_symbol(value):
         return value
-    raise _not(name, value, _NUMBER)
+    raise wrong_kind(name, value, _NUMBER)
 
 
 def _class(name: str, value: Any) -> Any:
     if not isinstance(value, type):
-        raise _not(name, value, N_("a class"))
+        raise wrong_kind(name, value, N_("a class"))
     return value
 
 
 def _callable(name: str, value: Any) -> Any:
     if not callable(value):
-        raise _not(name, value, _FUNCTION)
+        raise wrong_kind(name, value, _FUNCTION)
     return value
 
 
 def _mapping_of(key: Any) -> Check:
     def check(name: str, value: Any) -> Any:
         if not isinstance(value, Mapping) or (key is str and not all(isinstance(each, str) for each in value)):
-            raise _not(name, value, _MAPPING)
+            raise wrong_kind(name, value, _MAPPING)
         return value
 
     return check
+
+
+def check_fields(value: Any) -> None:
+    """Raise ArgumentError if a field of a dataclass is wrong; for its ``__post_init__``."""
+    for name, check in _fields_of(type(value)):
+        check(name, getattr(value, name))
+
+
+@cache
+def _fields_of(kind: Any) -> tuple[tuple[str, Check], ...]:
+    hints = get_type_hints(kind)
+    return tuple((field.name, check_of(hints[field.name])) for field in members(kind))
 
 
 def _instance(kind: type) -> Check:
     wanted = _WANTED.get(kind.__name__, kind.__name__)
-    hints = get_type_hints(kind) if is_dataclass(kind) and not hasattr(kind, "relations") else {}
-    inside = [(field.name, check_of(hints[field.name])) for field in members(kind)] if hints else []
 
     def check(name: str, value: Any) -> Any:
         if not isinstance(value, kind):
-            raise _not(name, value, wanted)
-        for field, check_field in inside:
-            check_field(field, getattr(value, field))
+            raise wrong_kind(name, value, wanted)
         return value
 
     return check
 
 
+@cache
 def _record(kind: Any) -> Check:
     """The check of a NamedTuple and of all its fields."""
     defaults = kind._field_defaults
@@ -344,14 +358,14 @@ def _record(kind: Any) -> Check:
 
     def check(name: str, value: Any) -> Any:
         if not isinstance(value, kind):
-            raise _not(name, value, wanted)
+            raise wrong_kind(name, value, wanted)
         changed = None
         for (field, check_field, default), part in zip(fields, value, strict=True):
             if part is not default:  # which needs no check, and takes the most time
                 meant = check_field(field, part)
                 if meant is not part and not _same(meant, part):
                     changed = {**(changed or {}), field: meant}
-        return value._replace(**changed) if changed else value  # type: ignore[attr-defined]
+        return value._replace(**changed) if changed else value
 
     return check
 
@@ -364,7 +378,9 @@ def _items(kind: type, check_item: Check | None) -> Check:
 
     def check(name: str, value: Any) -> Any:
         if isinstance(value, str | bytes | Mapping) or not isinstance(value, Iterable):
-            raise _not(name, value, _SEQUENCE)
+            raise wrong_kind(name, value, _SEQUENCE)
+        if not value and name in _NOT_EMPTY and issubclass(kind, Sequence):
+            raise _error(N_("{argument} must not be empty."), name, value)
         if not isinstance(value, Collection):
             if issubclass(kind, Collection):
                 value = tuple(value)
@@ -372,10 +388,9 @@ def _items(kind: type, check_item: Check | None) -> Check:
                 return _as_they_come(name, value, check_item)
         if issubclass(kind, Sequence) and not isinstance(value, Sequence):
             value = tuple(value)
-        items = [check_item(name, item) for item in value] if check_item else list(value)
-        if kind is tuple and not isinstance(value, tuple):
-            return tuple(items)
-        return value if all(map(_same, items, value)) else type(value)(items)
+        if check_item and any(check_item(name, item) is not item for item in value):
+            value = type(value)(check_item(name, item) for item in value)
+        return tuple(value) if kind is tuple and not isinstance(value, tuple) else value
 
     return check
 
@@ -386,7 +401,7 @@ def _tuple(hints: Sequence[Any]) -> Check:
 
     def check(name: str, value: Any) -> Any:
         if not isinstance(value, tuple | list) or len(value) != len(checks):
-            raise _not(name, value, _SEQUENCE)
+            raise wrong_kind(name, value, _SEQUENCE)
         return tuple(check_item(name, item) for check_item, item in zip(checks, value, strict=True))
 
     return check
@@ -477,7 +492,8 @@ def _listed(choices: Sequence[Any]) -> str:
 _NOT = N_("{argument} has to be {wanted}, not {value}.")
 
 
-def _not(name: str, value: Any, wanted: str) -> ArgumentError:
+def wrong_kind(name: str, value: Any, wanted: str) -> ArgumentError:
+    """Return the error for a value of another kind than an argument has."""
     return _error(_NOT, name, value, wanted=wanted)
 
 

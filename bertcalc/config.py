@@ -374,6 +374,8 @@ def columns(config: Kind, **arrays: Any) -> Kind:
     hidden, heads = many.hidden_size + zeros, many.num_attention_heads + zeros
     if columns and (wrong_pair := hidden % (heads * kind.heads_of) != 0).any():
         raise ConfigError(_not_divisible(kind, hidden[wrong_pair].tolist()[0], heads[wrong_pair].tolist()[0]))
+    if kind.relations.__func__ is not Config.relations.__func__:  # type: ignore[attr-defined]
+        _check_rows(config, columns, zeros)
     if "vocab_size" in columns and (pad := config.pad_token_id) is not None:
         vocabularies: Any = many.vocab_size
         for vocab_size in vocabularies[vocabularies <= pad][:1].tolist():
@@ -399,6 +401,15 @@ def _column(kind: type[Config], field: str, values: Any) -> Any:
 
 
 _NO_COLUMN = N_("{field} {value} is not a column: it must be an array or a list of whole numbers.")
+
+
+def _check_rows(config: Config, columns: Mapping[str, Any], zeros: Any) -> None:
+    """Raise ConfigError for the first row that breaks a family's own relation between its fields."""
+    kind, shared = type(config), config.shared()
+    rows = zip(*((array + zeros).ravel().tolist() for array in columns.values()), strict=True)
+    for row in dict.fromkeys(rows):
+        for problem in kind.relations({**absent(kind), **shared, **dict(zip(columns, row, strict=True))}):
+            raise ConfigError(problem)
 
 
 def problems(kind: type[Config], values: Mapping[str, Any]) -> Iterator[Problem]:

@@ -126,6 +126,8 @@ def read(text: str) -> Described:
         raise InputError(*found)
     config = kind(**values)
     architecture, remarks = _architecture(names, family)
+    if architecture and (problem := class_of(architecture).unbuilt(config)):
+        raise InputError(problem)
     remarks += kept
     chunk: Any = given.get(_CHUNK)
     if is_int(chunk) and chunk > 0 and kind.chunks:
@@ -203,7 +205,7 @@ def _without_count(kind: type[Config], values: dict[str, Any]) -> Iterator[Probl
         yield Problem.of(said, "pad_token_id", pad, value=f"{pad}", token=vocabulary + pad)
 
 
-# Sizes for which transformers also accepts 0. It accepts any position_buckets: below 1, distances are not bucketed.
+# Sizes for which transformers also accepts 0. It also builds a model with 1 for position_buckets.
 _ZEROS = ("num_hidden_layers", "type_vocab_size", "max_position_embeddings", "intermediate_size", "num_labels")
 # Fields for which transformers accepts values that are not counted here.
 _OTHERWISE = (

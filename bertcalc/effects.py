@@ -9,7 +9,7 @@ from typing import Any, NamedTuple
 from bertcalc.activations import ACTIVATIONS
 from bertcalc.arguments import checked
 from bertcalc.compute.flops import total
-from bertcalc.config import DIMENSIONS, Config, ConfigError, divisors, sizes_of
+from bertcalc.config import DIMENSIONS, Config, ConfigError, divisors, no_field, sizes_of
 from bertcalc.fields import known
 from bertcalc.forward.trace import Sizes
 from bertcalc.memory.plan import Plan
@@ -43,9 +43,13 @@ def effect(field: str, subject: Subject, batch_size: int, sequence_length: int) 
     If a field can change only together with another one (cross attention needs a decoder), the other one is changed in
     both models. If the field has no other valid value (one unit has one head), nothing changes.
     """
+    if not hasattr(subject.config, field) or not subject.config.has(field):
+        raise ConfigError(no_field(type(subject.config), field, None))
     now = getattr(subject.config, field)
     first = None
     for base, changed in _neighbours(field, subject.config):
+        if subject.cls.unbuilt(changed):
+            continue
         before, read = _cost(subject._replace(config=base), batch_size, sequence_length)
         after = before
         if subject.config.own_name(field) in read:  # a field that is never read has no effect

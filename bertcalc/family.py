@@ -5,8 +5,10 @@ from contextlib import suppress
 from dataclasses import dataclass, field, replace
 from typing import Any, Literal, NamedTuple
 
-from bertcalc.config import Config, ConfigError
+from bertcalc.arguments import checked
+from bertcalc.config import Config, ConfigError, all_or_none
 from bertcalc.forward.trace import Sizes, Step, Trace, Value
+from bertcalc.problem import Problem
 from bertcalc.text import N_
 from bertcalc.tree.nn import Attention, Module
 
@@ -46,7 +48,9 @@ class Class(NamedTuple):
     choices flattened into the batch axis. With ``caches_with_labels``, the cache is filled even if labels are given.
     ``withholds`` are outputs of the body that the class does not return. With ``finds_last_token``, it looks for the
     last token of each sequence that is not padding; with ``flattens_regression``, a single score per sequence loses its
-    axis if labels are given; with ``widens_scores``, the loss takes the scores in float32.
+    axis if labels are given; with ``widens_scores``, the loss takes the scores in float32. ``builds_with`` are the only
+    values of fields with which transformers builds the class. With the field ``by_labels``, its head leaves out tokens
+    without a label, if it has labels.
     """
 
     name: str
@@ -60,6 +64,26 @@ class Class(NamedTuple):
     flattens_regression: bool = False
     widens_scores: bool = False
     withholds: tuple[str, ...] = ()
+    builds_with: tuple[tuple[str, Any], ...] = ()
+    by_labels: str = ""
+
+    def unbuilt(self, config: Config) -> Problem | None:
+        """The problem with a configuration with which transformers does not build the class; None for symbols.
+
+        Raises MixedError for columns of which some rows have one.
+        """
+        for name, needed in self.builds_with:
+            value = getattr(config, name)
+            if (isinstance(value, int) or hasattr(value, "all")) and all_or_none(value != needed):
+                message = N_("{architecture} cannot be built with {field} {value}: transformers takes {needed} only.")
+                first = value if isinstance(value, int) else int(value.flat[0])
+                shown = {"architecture": self.name, "field": name, "value": first, "needed": needed}
+                return Problem.of(message, name, first, {name: needed}, **shown)
+        return None
+
+    def leaves_out_tokens(self, config: Config) -> bool:
+        """Whether the head computes nothing for tokens without a label, so that costs depend on the labels."""
+        return bool(self.by_labels and getattr(config, self.by_labels))
 
     @property
     def targets(self) -> tuple[str, ...]:
@@ -219,6 +243,7 @@ class Model(Module):
         self._run(self, _ONE, None)
         return self
 
+    @checked
     def run(self, sizes: Sizes) -> list[Step]:
         """Every step from the token ids to the outputs, in order; those of a repeated layer once."""
         steps: list[Step] = []

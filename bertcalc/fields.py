@@ -176,15 +176,23 @@ OWN_FIELDS: dict[str, Field] = {
     "summary_last_dropout": Field(N_("Dropout after the activation, before the scores of the choices."), *_PROBABILITY),
     "relative_attention": Field(N_("Whether scores depend on how far apart two tokens are."), *_BOOL),
     "max_relative_positions": Field(
-        N_("The distance from which on all are alike; -1 means max_position_embeddings. No tensor depends on it."),
-        N_("a whole number"),
-        is_int,
+        N_(
+            "The distance from which on all are alike; -1 means max_position_embeddings. Without buckets, the table of "
+            "relative embeddings has twice as many rows."
+        ),
+        N_("a whole number up to 1,000,000"),
+        lambda value: is_int(value) and value <= 1_000_000,
     ),
-    "position_buckets": _size(
-        N_("Distance buckets in each direction: the table of relative embeddings has twice as many rows."),
+    "position_buckets": Field(
+        N_(
+            "Distance buckets in each direction: the table of relative embeddings has twice as many rows. With -1, "
+            "each distance has a row of its own."
+        ),
+        N_("a whole number from {low} to {high}, or -1"),
+        lambda value: is_int(value) and (value < 1 or 2 <= value <= 1_000_000),
         "D",
+        2,  # transformers divides by half of it
         1_000_000,
-        low=2,  # transformers divides by half of it
     ),
     "norm_rel_ebd": _one_of(
         N_("Whether there is a LayerNorm over the table of relative embeddings."), _RELATIVE_NORMS, RELATIVE_NORMS

@@ -13,14 +13,16 @@ from typing import Any, NamedTuple, TypeVar, cast
 
 import sympy
 
-from bertcalc.arguments import checked
+from bertcalc.arguments import ArgumentError, checked
 from bertcalc.config import Config, sizes_of, unchecked
 from bertcalc.digits import latex_number
 from bertcalc.family import Model
 from bertcalc.fields import EVERY_LETTER
 from bertcalc.forward.steps import Step
 from bertcalc.forward.trace import Sizes
+from bertcalc.problem import Problem
 from bertcalc.subject import Subject
+from bertcalc.text import N_
 from bertcalc.tree.inventory import inventory, named
 from bertcalc.tree.nn import Component, Module, ModuleList, Shape, Tensor
 from bertcalc.tree.totals import COMPONENTS, breakdown, over_layers, submodule, summed, top_level
@@ -65,12 +67,22 @@ class Formula(NamedTuple):
     letters: str  # LaTeX with placeholders, products by juxtaposition
     numbers: str  # LaTeX with placeholders, products with dots
 
+    @checked
     def latex(self, config: Config | None = None, **sizes: int) -> str:
         """LaTeX with letters, or with the numbers of a configuration and the ``sizes`` of a call."""
         if config is None:
             return _PLACEHOLDER.sub(lambda match: _ALL_LETTERS[match[1]], self.letters)
-        values = {**config.shared(), **sizes}
+        values = self.numbers_of(config, sizes)
         return _PLACEHOLDER.sub(lambda match: latex_number(values[match[1]]), self.numbers)
+
+    def numbers_of(self, config: Config, sizes: Mapping[str, int]) -> dict[str, Any]:
+        """The numbers for all letters of the formula. Raises ArgumentError for one that neither argument has."""
+        values = {**config.shared(), **sizes}
+        for field in dict.fromkeys(_PLACEHOLDER.findall(self.numbers)):
+            if field not in values:
+                message = N_("The formula has a letter for {field}: give a number for it, {field}=1.")
+                raise ArgumentError(Problem.of(message, field, None, field=field))
+        return values
 
 
 class SymbolicStep(NamedTuple):

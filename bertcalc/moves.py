@@ -16,8 +16,18 @@ from dataclasses import replace
 from itertools import islice
 from typing import Any, NamedTuple
 
-from bertcalc.arguments import checked
-from bertcalc.config import DIMENSIONS, Config, ConfigError, Problem, check_field, divisors, nearest_divisors
+from bertcalc.arguments import checked, text, unknown
+from bertcalc.config import (
+    ABSENT,
+    DIMENSIONS,
+    Config,
+    ConfigError,
+    Problem,
+    check_field,
+    divisors,
+    nearest_divisors,
+    no_field,
+)
 from bertcalc.fields import is_int
 from bertcalc.text import N_
 
@@ -43,12 +53,20 @@ _MOST = 256  # stops of a slider: a mouse cannot hit more
 _MULTIPLES = 8  # of H, where intermediate_size is one
 
 
+_NO_SLIDER = (
+    N_("There is no slider for {name}: did you mean {nearest}?"),
+    N_("There is no slider for {name}. There is one for {options}."),
+)
+
+
 @checked
 def stops(config: Config, field: str, locks: Locks = LOCKS, also: int | None = None) -> list[int]:
     """The stops of a slider, ascending, including the present value, and ``also`` if it is possible.
 
     ``moved`` accepts each of them.
     """
+    if field not in SLIDERS or not config.has(field):
+        raise unknown(_NO_SLIDER, field, [size for size in SLIDERS if config.has(size)])
     low, high, step = SLIDERS[field]
     now: int = getattr(config, field)
     match field:
@@ -88,6 +106,8 @@ def moved(config: Config, field: str, value: int, locks: Locks = LOCKS) -> Confi
     A hidden_size that is no multiple of the head size is possible if the present number of heads divides it. Raises
     ConfigError with the nearest valid changes as remedies.
     """
+    if not config.has(text("field", field)) and field not in ABSENT:
+        raise ConfigError(no_field(type(config), field, value))
     if problem := check_field(type(config), field, value):
         nearest = problem.remedies[0][field] if is_int(value) else getattr(config, field)
         if field == "vocab_size":

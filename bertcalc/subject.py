@@ -1,5 +1,6 @@
 """A model as one value: its configuration, its class, and whether the class has its pooler."""
 
+from dataclasses import replace
 from typing import NamedTuple
 
 from bertcalc.arguments import record
@@ -29,15 +30,16 @@ class Subject(NamedTuple):
         return build(self.config, self.architecture, add_pooling_layer=self.add_pooling_layer)
 
     def as_class(self, architecture: str) -> "Subject":
-        """The same sizes in another class; if that is of another family, the nearest sizes that are valid there."""
-        kind = CLASSES[architecture].config
+        """The same sizes in another class, or the nearest ones that are possible there."""
+        kind = CLASSES[class_of(architecture).name].config
         values = {name: value for name, value in self.config.shared().items() if kind.has(name)}
         while type(self.config) is not kind:
             try:
-                return Subject(kind(**values), architecture)
+                return Subject(kind(**values), architecture).as_class(architecture)
             except ConfigError as error:
                 values = values | error.problem.remedies[0]
-        return Subject(self.config, architecture)
+        problem = class_of(architecture).unbuilt(self.config)
+        return Subject(replace(self.config, **problem.remedies[0]) if problem else self.config, architecture)
 
     def seen(self, sequence_length: int) -> int | None:
         """The length of encoder_hidden_states: ``sequence_length`` if the model reads them, else None."""

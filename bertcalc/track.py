@@ -17,7 +17,7 @@ from typing import Any, NamedTuple
 
 from bertcalc.activations import ACTIVATIONS
 from bertcalc.config import POSITION_EMBEDDING_TYPES, Config, ConfigError, Problem, problems
-from bertcalc.families import CLASSES, SHARED, counterpart, family_of
+from bertcalc.families import CLASSES, SHARED, class_of, counterpart, family_of
 from bertcalc.fields import OWN_LETTERS
 from bertcalc.moves import LOCKS, SLIDERS, Locks, moved
 from bertcalc.presets import DEFAULT_PRESET, PRESETS, preset_named
@@ -72,7 +72,10 @@ class ChosenModel(NamedTuple):
         config = {field: value for field, value in values.items() if field in FIELDS}
         locks = {lock: values[name] for name, lock in _LOCKS.items() if name in values}
         rest = {name: value for name, value in values.items() if name in ChosenModel._fields}
-        return self._replace(config=replace(self.config, **config), locks=self.locks._replace(**locks), **rest)
+        found = self._replace(config=replace(self.config, **config), locks=self.locks._replace(**locks), **rest)
+        if problem := class_of(found.architecture).unbuilt(found.config):
+            raise ConfigError(problem)
+        return found
 
     def reset(self, preset: str | None = None) -> "ChosenModel":
         """A preset (by default the present one) in the present class, or in its counterpart in another family."""

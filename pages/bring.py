@@ -2,6 +2,7 @@
 
 import streamlit as st
 
+from bertcalc.config_json import LARGEST
 from bertcalc.explore.models import item_of
 from bertcalc.hub import reader
 from bertcalc.subject import Subject
@@ -16,7 +17,13 @@ if view == "config":
     st.markdown(_("Paste or upload the config.json of your model; you can then use it on every page."))
     field, file = st.columns([3, 2])
     text: str = field.text_area(
-        "config.json", key="config_text", height=190, on_change=inputs.forget, args=(view,), persist_state="session"
+        "config.json",
+        key="config_text",
+        height=190,
+        max_chars=LARGEST,
+        on_change=inputs.forget,
+        args=(view,),
+        persist_state="session",
     )
     with file:
         st.caption(_("or a file"))

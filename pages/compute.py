@@ -16,7 +16,7 @@ look = appearance()
 
 with row():
     view = VIEW.show()
-    count = choose_count(choice)
+    count = choose_count(choice, trained=view == "time")
 show_convention(count)
 
 if view == "forward":

@@ -6,6 +6,7 @@ from bertcalc.digits import size
 from bertcalc.explore.design import Budget
 from bertcalc.explore.quantities import Case
 from bertcalc.memory.plan import Plan
+from bertcalc.problem import InputError
 from pages.ui.batch import choose_batch
 from pages.ui.controls import change, show_problem
 from pages.ui.design import nearest
@@ -28,7 +29,11 @@ budget = Budget(nearest.KINDS[kind], nearest.amount_of(kind, text))
 case = Case(choice.subject, *batch, Plan(precision=precision))
 question = nearest.BudgetQuestion(case, budget, nearest.TARGETS[kind].name)
 constraints = nearest.choose_constraints()
-result = nearest.answer(question, constraints)
+try:
+    result = nearest.answer(question, constraints)
+except InputError as error:
+    show_problem(error.problem)
+    st.stop()
 
 possible = result.possible(budget)
 if not possible:

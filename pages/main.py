@@ -12,12 +12,12 @@ from pages.ui.i18n import choose_language
 from pages.ui.lecture import screens
 from pages.ui.navigation import PAGES, navigation
 from pages.ui.oracle import sorry
-from pages.ui.theme import follow, print_dark_on_white
+from pages.ui.theme import follow, style_paper
 
 with RUN_QUEUE.enter(st.session_state):
     st.set_page_config(page_icon="🧮", layout="wide")
     st.html(Path(__file__).parent / "ui" / "style.css")
-    print_dark_on_white()
+    style_paper()
     address.restore()
     link.check(before_rerun=navigation)
     controls.begin()

@@ -14,7 +14,7 @@ with top:
     view = run.VIEW.show()
 if view == "fit" and not unknown_peaks(choice.model()):
     # Above the controls, which a phone stacks; below them on the projector, where they take few lines.
-    answer = None if presenting() else st.empty()
+    answer = None if presenting() else st.container(key="fit-answer").empty()
     with top if presenting() else st.container():
         task, device = run.choose_task()
 

@@ -4,9 +4,10 @@ from functools import partial
 
 import streamlit as st
 
+from bertcalc.explore.factor_formulas import total_factor
 from bertcalc.tree.totals import totals_by_component
 from pages.ui import answer, tables
-from pages.ui.bars import OPEN, WHOLE, draw_bars, open_clicked, openable_in, parameter_bars, preset_of
+from pages.ui.bars import OPEN, WHOLE, draw_bars, grown_by, open_clicked, openable_in, parameter_bars, preset_of
 from pages.ui.formulas import node_formula
 from pages.ui.i18n import _, filled
 from pages.ui.metrics import show_metric, show_total
@@ -26,8 +27,10 @@ if not presenting():
         st.page_link("lecture.py", label=_("Take the tour →"))
 
 difference = total - preset_of(choice).model().num_parameters()
+against = _("against {preset}").format(preset=choice.preset)
+grown = grown_by(total_factor(preset_of(choice).subject, choice.subject))
 with st.container(horizontal=True):
-    show_total(choice.architecture, total, difference, _("against {preset}").format(preset=choice.preset))
+    show_total(choice.architecture, total, difference, against, grown)
     for component, count in components.items():
         show_metric(_(component), percent(count, total), f"{count:,}", least=112)
 

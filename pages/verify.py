@@ -10,6 +10,8 @@ from pages.ui.present import presenting
 from pages.ui.sidebar import choice as current_choice
 from pages.ui.verdict import RETURNED, TOTALS, show_returned, show_verdict, show_weights
 
+_TALL = 560  # pixels of a long table, which scrolls
+
 subject = current_choice().subject
 
 if not real_model.installed():
@@ -29,5 +31,5 @@ else:
 
 if not presenting():
     st.header(_("Published counts"))
-    with st.container(key="published"):
+    with st.container(key="published", height=_TALL):
         tables.show_published(PUBLISHED)

@@ -91,7 +91,7 @@ _VALUES: dict[str, st.SearchStrategy[Any]] = {
     "sparse_pred_ignore_index": st.integers(-100, 100),
     "relative_attention": st.booleans(),
     "max_relative_positions": st.integers(-1, 300),
-    "position_buckets": st.integers(2, 300),
+    "position_buckets": st.just(-1) | st.integers(2, 300),
     "norm_rel_ebd": st.sampled_from(RELATIVE_NORMS),
     "share_att_key": st.booleans(),
     "conv_kernel_size": st.sampled_from([0, 0, 1, 3, 5]),

@@ -9,7 +9,7 @@ import transformers
 from hypothesis import assume, example, given
 from hypothesis import strategies as st
 
-from bertcalc import ARCHITECTURES, BertConfig, Config, ConfigError, build, columns
+from bertcalc import ARCHITECTURES, BertConfig, Config, ConfigError, GPT2Config, build, columns
 from bertcalc.config import DIMENSIONS, check_field, problems
 from tests.oracle import Case, facts, real_config
 from tests.strategies import configs
@@ -120,6 +120,12 @@ REFUSED: dict[str, tuple[object, ...]] = {
     "hidden_act": ("GELU", "", 1, None),
     "position_embedding_type": ("relative", "", 1, None),
 }
+
+
+@pytest.mark.parametrize("value", [None, "wide", [1]])
+def test_a_width_that_is_no_number_is_refused_before_another_size_is_made_of_it(value: Any) -> None:
+    with pytest.raises(ConfigError, match="n_embd"):
+        GPT2Config(n_embd=value)
 
 
 @pytest.mark.parametrize("field", FIELDS)

@@ -186,7 +186,7 @@ def test_where_both_are_said_the_other_is_remarked() -> None:
         ('{"model_type": "deberta-v2", "pos_att_type": ["c2p"]}', "it must be p2c|c2p or None"),
         (
             '{"model_type": "deberta-v2", "relative_attention": true}',
-            "position_buckets -1: bertcalc does not count this",
+            "relative_attention True needs a pos_att_type",
         ),
         ('{"model_type": "gpt2", "reorder_and_upcast_attn": true}', "what True computes is not counted here"),
     ],
@@ -238,14 +238,21 @@ def test_zeros_that_transformers_builds_are_not_called_impossible(field: str) ->
     assert f"{field} 0: bertcalc does not count this" in said
 
 
-@pytest.mark.parametrize("buckets", [-1, 0, 1])
-def test_distances_told_apart_one_by_one_are_not_called_impossible(buckets: int) -> None:
-    deberta = {"relative_attention": True, "pos_att_type": ["c2p", "p2c"], "position_buckets": buckets, **SMALL}
+@pytest.mark.parametrize("more", [{}, {"max_relative_positions": 9}, {"max_relative_positions": 0}])
+@pytest.mark.parametrize("buckets", [None, -1, 0, 1])
+def test_without_buckets_each_distance_has_its_own_vector(buckets: int | None, more: dict[str, int]) -> None:
+    deberta = {"relative_attention": True, "pos_att_type": ["c2p", "p2c"], **SMALL, **more}
     deberta |= {"model_type": "deberta-v2", "type_vocab_size": 0}
+    if buckets is not None:
+        deberta["position_buckets"] = buckets
     with torch.device("meta"):
-        assert transformers.DebertaV2Model(transformers.DebertaV2Config.from_dict(deberta))
-    [said] = sentences(json.dumps(deberta))
-    assert f"position_buckets {buckets}: bertcalc does not count this" in said
+        real = transformers.DebertaV2Model(transformers.DebertaV2Config.from_dict(deberta))
+    if buckets == 1:  # it is built, but it cannot run
+        [said] = sentences(json.dumps(deberta))
+        assert f"position_buckets {buckets}: bertcalc does not count this" in said
+        return
+    ours = build(read(json.dumps(deberta)).config)
+    assert ours.num_parameters() == sum(tensor.numel() for tensor in real.parameters())
 
 
 def test_labels_that_are_null_are_refused_as_transformers_does() -> None:

@@ -130,8 +130,10 @@ def test_parameters_are_the_difference_of_two_real_models(case: Case) -> None:
             base = replace(base, is_decoder=True)
         if field == "is_decoder" and not found.after:
             base = replace(base, add_cross_attention=False)
-        while not possible(base, changes):  # with what goes along, in both
-            base = replace(base, **along(base, changes))
+        also: dict[str, Any] = {}  # what goes along, in both
+        while not possible(base, {**also, **changes}):
+            also |= along(base, {**also, **changes})
+        base = replace(base, **also)
         if field == "vocab_size":
             changes["vocab_size"] = found.after
         assert found.parameters == real(replace(base, **changes)) - real(base), field

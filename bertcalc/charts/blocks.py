@@ -10,7 +10,7 @@ from typing import Any
 import altair as alt
 import pandas as pd
 
-from bertcalc.charts.colors import BACKGROUND, INK
+from bertcalc.charts.colors import BACKGROUND, INK, for_paper
 from bertcalc.charts.columns import Columns
 from bertcalc.charts.labels import FONT, SMALL, SUFFIXES
 
@@ -120,29 +120,42 @@ def json_of(chart: Any, height: Any, **look: Any) -> Spec:
     return spec
 
 
-def svg(chart: Mapping[str, Any], data: Columns, appearance: str) -> str:
-    """A chart in Vega-Lite with its data as SVG, in the colors of the page.
+def svg(chart: Mapping[str, Any], data: Columns) -> str:
+    """A chart in Vega-Lite with its data as SVG, in the colors of a light page, whatever those of the chart.
 
     Vega-Lite itself draws it on the server (vl-convert), without access to the network.
     """
     import vl_convert  # 65 MB, and half a second for the first chart
 
+    return str(vl_convert.vegalite_to_svg(_on_paper(chart, data), allowed_base_urls=[]))
+
+
+def png(chart: Mapping[str, Any], data: Columns) -> bytes:
+    """The chart of ``svg`` as a picture with two pixels for each of its pixels."""
+    import vl_convert
+
+    return bytes(vl_convert.vegalite_to_png(_on_paper(chart, data), scale=2, allowed_base_urls=[]))
+
+
+def _on_paper(chart: Mapping[str, Any], data: Columns) -> Spec:
+    """The specification with its data, in the colors of a light page."""
     rows = json.loads(pd.DataFrame(data, dtype=object).to_json(orient="records"))
     # Altair's name for the data of a chart without data is "empty"; Streamlit also puts the data there.
-    spec = {**chart, "data": {"name": "empty"}, "datasets": {"empty": rows}, "padding": 8}
+    spec: Spec = {**chart, "data": {"name": "empty"}, "datasets": {"empty": rows}, "padding": 8}
     if spec.get("width") == "container":
         spec["width"] = 900  # pixels, as on a lecture screen beside the sidebar
-    spec["config"] = {**_theme(appearance), **spec.get("config", {}), "view": {"stroke": None}}
-    return str(vl_convert.vegalite_to_svg(spec, allowed_base_urls=[]))
+    spec["config"] = {**_theme(), **spec.get("config", {}), "view": {"stroke": None}}
+    found: Spec = for_paper(spec)
+    return found
 
 
-def _theme(appearance: str) -> dict[str, Any]:
-    """The defaults of Streamlit's theme for charts."""
-    ink = INK[appearance]
+def _theme() -> dict[str, Any]:
+    """The defaults of Streamlit's light theme for charts."""
+    ink = INK["light"]
     words = {"labelColor": ink, "titleColor": ink, "labelFontSize": 13, "titleFontSize": 13}
     lines = {"gridColor": f"{ink}22", "domain": False, "ticks": False, "labelPadding": 8, "titleFontWeight": "normal"}
     return {
-        "background": BACKGROUND[appearance],
+        "background": BACKGROUND["light"],
         "font": "Source Sans, Arial, sans-serif",
         "axis": words | lines,
         "legend": words,

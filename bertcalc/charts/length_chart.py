@@ -6,21 +6,15 @@ from functools import lru_cache
 import altair as alt
 
 from bertcalc.charts.blocks import Spec, axis_look, colored, having, inside, spec_of, tooltip, whole_number
-from bertcalc.charts.colors import COLORS, INK
+from bertcalc.charts.colors import COLORS, ENCODER, INK
 from bertcalc.charts.columns import Columns, of_rows
 from bertcalc.charts.labels import FONT, SMALL, ems
 from bertcalc.compute.flops import PARTS, Part
 
-# Colors for the parts of the encoder, based on Okabe and Ito's; the other parts are components and have theirs.
-_ENCODER = {
-    "light": ("#7a6200", "#5b4bb5", "#b34700", "#5f6673"),
-    "dark": ("#e3d04f", "#b5a6ff", "#f0a050", "#a9b0bd"),
-}
-
 
 def part_colors(appearance: str) -> dict[Part, str]:
     """The color of each part of the model's compute."""
-    inside = iter(_ENCODER[appearance])
+    inside = iter(ENCODER[appearance])
     components: dict[str, str] = dict(COLORS[appearance].items())
     return {part: components.get(part) or next(inside) for part in PARTS}
 

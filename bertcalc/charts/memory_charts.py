@@ -6,6 +6,7 @@ from typing import Any
 
 import altair as alt
 
+from bertcalc.charts import colors
 from bertcalc.charts.blocks import Spec, colored, figures_axis, fitting, having, inside, spec_of, tooltip
 from bertcalc.charts.colors import BACKGROUND, INK
 from bertcalc.charts.columns import Columns, number, of_rows
@@ -13,15 +14,9 @@ from bertcalc.charts.labels import FONT, SMALL
 from bertcalc.memory.peak import Moment
 from bertcalc.memory.tape import AREAS, Area, Phase
 
-# Neighbors differ in lightness, too: a test simulates color blindness.
 AREA_COLORS: dict[str, dict[Area, str]] = {
-    look: dict(zip(AREAS, inks, strict=True))
-    for look, inks in {
-        "light": ("#0066ff", "#5a3795", "#007f3f", "#4e1d01", "#b14f88", "#1d262d"),
-        "dark": ("#1e77fe", "#c3a3ff", "#7effbb", "#f4794d", "#fbb5e9", "#797f86"),
-    }.items()
+    look: dict(zip(AREAS, inks, strict=True)) for look, inks in colors.AREAS.items()
 }
-FREE = {"light": "#dfe3ea", "dark": "#363d4a"}  # the part of a device's memory that is kept free
 _CROSSED = 0.07  # of the peak: a line that is nearer to the middle of a name crosses it
 _NAMED = 0.1  # of the peak: an area that is thinner than this has no room for its name
 

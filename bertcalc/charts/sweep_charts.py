@@ -37,11 +37,11 @@ Lines = Sequence[tuple[str, Sequence[tuple[float, float]]]]  # contour lines: th
 
 
 class Curve(NamedTuple):
-    """A curve: its quantity, its name, and a figure for each value."""
+    """A curve: its quantity, its name, and a figure for each value, None where there is none."""
 
     quantity: str
     name: str
-    figures: Sequence[int]
+    figures: Sequence[int | None]
 
 
 class Mark(NamedTuple):
@@ -76,7 +76,9 @@ def curves_frame(
     for curve in curves:
         width = 4 if curve.quantity == chosen else 2
         look = {"color": hue(curve.quantity, appearance), "name": curve.name, "width": width}
-        rows += [{"x": x, "y": y, **look} for x, y in zip(values, curve.figures, strict=True) if y or not logs]
+        rows += [
+            {"x": x, "y": y, **look} for x, y in zip(values, curve.figures, strict=True) if y or (y == 0 and not logs)
+        ]
     heights = _heights(curves, logs=logs)
     downwards = sorted(heights, reverse=True)
     for curve, height in zip(curves, heights, strict=True):
@@ -103,9 +105,10 @@ def _part(figure: float, low: float, high: float, *, logs: bool) -> float:
 
 def _heights(curves: Sequence[Curve], *, logs: bool) -> list[float]:
     """The heights of the curves' names, 0 to 1: as near to the ends of the curves as possible without overlaps."""
-    figures = [figure for curve in curves for figure in curve.figures if figure or not logs]
+    known = [[figure for figure in curve.figures if figure is not None] for curve in curves]
+    figures = [figure for curve in known for figure in curve if figure or not logs]
     low, high = (min(figures, default=1) if logs else 0), max(figures, default=1)
-    at = [_part(max(curve.figures[-1], low), low, high, logs=logs) for curve in curves]
+    at = [_part(max(curve[-1] if curve else low, low), low, high, logs=logs) for curve in known]
     upwards = sorted(range(len(at)), key=at.__getitem__)
     for below, above in pairwise(upwards):
         at[above] = max(at[above], at[below] + _LINE_OF_TEXT)

@@ -266,7 +266,8 @@ def _with_labels(subject: Subject, shapes: Mapping[str, Shape]) -> Subject:
         shape = shapes.get(model.bare(tensor.name), ())
         if tensor.place.role in _LABELLED and len(tensor.shape) == len(shape) == 2:
             with suppress(ConfigError):
-                return subject._replace(config=replace(subject.config, num_labels=shape[0]))
+                config = replace(subject.config, num_labels=shape[0])
+                return subject if subject.cls.unbuilt(config) else subject._replace(config=config)
     return subject
 
 

@@ -12,12 +12,14 @@ from bertcalc.forward.steps import Operation, Step, Value
 from bertcalc.forward.trace import Sizes
 from bertcalc.memory.plan import Recompute
 from bertcalc.memory.saved import check_recompute, recomputed_in
+from bertcalc.problem import InputError, Problem
 from bertcalc.text import N_
 from bertcalc.tree.freezing import Freezing
 from bertcalc.tree.nn import Dropout
 from bertcalc.tree.totals import summed
 
 Phase = Literal["forward", "training"]
+BY_LABELS = N_("With {field}, the FLOPs of training {architecture} depend on how many tokens have a label.")
 
 
 class Counting(NamedTuple):
@@ -134,9 +136,12 @@ def training_flops(
     no product for its gradient, and an input with nothing trained before it none for its own. ``recompute`` runs
     layers, or their attention cores, forward a second time where a gradient flows in them; transformers' gradient
     checkpointing lets one flow to the embeddings always, unless its ``disable_input_require_grads()`` is called.
-    Raises InputError if the model's family does not support this ``recompute``.
+    Raises InputError if the model's family does not support this ``recompute``, or if the FLOPs depend on the labels.
     """
     check_recompute(model, recompute)
+    if model.cls.leaves_out_tokens(model.config):
+        field, shown = model.cls.by_labels, {"architecture": model.cls.name, "field": model.cls.by_labels}
+        raise InputError(Problem(field, "True", BY_LABELS, shown, ({field: False},)))
     steps = model.run(Sizes(batch_size, sequence_length, encoder_sequence_length, num_choices))
     if freezing == NOTHING_FROZEN and recompute == "none":
         return total(steps, phase="training")

@@ -247,6 +247,8 @@ def _by_labels(config: Config) -> tuple[tuple[str, int, int], ...]:
     """The classes that depend on the number of labels: name, count with two labels, and the amount each label adds."""
     found = []
     for cls in family_of(config).classes:
+        if "num_labels" in dict(cls.builds_with):
+            continue
         first, second = (
             Subject(replace(config, num_labels=labels), cls.name).model().num_parameters() for labels in (2, 3)
         )

@@ -209,7 +209,7 @@ def row_of(
         before = of_json(known) if known else None
         found = before if before and not again else discover(kind, cls, seconds=seconds)
         if before and again:
-            found = with_flops_of(found, before, seconds=seconds)
+            found = with_flops_of(found, before, seconds=seconds / 4)
         if flops and not found.compute:
             found = with_flops(found, seconds=seconds)
     except Refused as error:

@@ -11,7 +11,7 @@ from typing import Any
 
 from bertcalc.discover.build import Ended, tensors
 from bertcalc.discover.given import structure
-from bertcalc.discover.recipe import configured, inside, integers, is_config, put, steps
+from bertcalc.discover.recipe import configured, inside, integers, is_config, minimal, put, steps
 from bertcalc.problem import InputError, wrong
 from bertcalc.text import N_, shorten
 
@@ -22,13 +22,14 @@ _PATH = re.compile(r"[A-Za-z_]\w*(\.[A-Za-z_]\w*|\[\d{1,9}\])*", re.ASCII)
 def merged(config: Any, cls: Any, file: Mapping[str, Any], changes: Mapping[str, Any], until: float) -> dict[str, Any]:
     """Return the fields of a file, and changes of them, as the arguments of a type's configuration class.
 
+    Of a file, only what differs from the class's defaults and from what it derives is kept, and all of the changes.
     A change may be named by its path, as ``Discovered.count`` takes it, or be nested. If the class takes a nested
     configuration of its type's, such as the text's, fields that only that one has are put there. Raises InputError for
     a change that no configuration has and that changes nothing.
     """
     default = _default(config)
     inner = inside(config, cls)
-    arguments = structure(file)
+    arguments = _lean(config, structure(file), until)
     for path, value in changes.items():
         arguments = _put(arguments, path, value, default, config)
     if inner:
@@ -40,6 +41,15 @@ def merged(config: Any, cls: Any, file: Mapping[str, Any], changes: Mapping[str,
             if not _has(default, place) and _is_idle(config, cls, arguments, place, until):
                 raise _unknown(name, default, config, value)
     return arguments
+
+
+def _lean(config: Any, file: dict[str, Any], until: float) -> dict[str, Any]:
+    """Leave out what a file says and the class would derive or take as its default: files say everything."""
+    try:
+        least = minimal(config, config(**deepcopy(file)), until)
+    except Exception:  # transformers raises exceptions of all types; the model is refused for it later
+        return file
+    return file if least is None else least
 
 
 def _put(arguments: Mapping[str, Any], path: str, value: Any, default: Any, config: Any) -> dict[str, Any]:

@@ -97,7 +97,11 @@ def offered(
         for condition in _all(changed, fields, good, at)
         if not condition.holds(values) and all(condition.holds(each) for each in good)
     ]
-    return sorted(dict.fromkeys(found), key=lambda each: (isinstance(each.other, int), _ORDER.index(each.kind)))
+
+    def likely(condition: Condition) -> tuple[bool, bool, int]:
+        return isinstance(condition.other, int), condition.factor != 1, _ORDER.index(condition.kind)
+
+    return sorted(dict.fromkeys(found), key=likely)
 
 
 def _all(

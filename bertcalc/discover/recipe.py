@@ -24,9 +24,10 @@ _STEP = re.compile(r"([A-Za-z_]\w*)|\[(\d+)\]")
 
 
 class Recipe:
-    """A configuration as the arguments that differ from the defaults of its class.
+    """A configuration as the arguments that its class is given; all others are the defaults of its class.
 
     What the class derives if it is not given, such as head_dim from hidden_size, is derived when sizes change, too.
+    What is given stays, even if it is what the class would derive now.
     """
 
     def __init__(self, kind: Any, changes: Mapping[str, Any], until: float = inf) -> None:
@@ -36,8 +37,7 @@ class Recipe:
         if len(self.fields) > _MOST_FIELDS:
             message = N_("This configuration has more than {most} sizes: its formula is not looked for.")
             raise Refused.because(message, most=_MOST_FIELDS)
-        least = minimal(kind, self.config, until)
-        self.given = dict(changes) if least is None else least
+        self.given = dict(changes)
         self._nested = {name: _as_given(value) for name, value in vars(self.config).items() if is_config(value)}
         self.follows: set[str] = set()  # fields that the class derives from others
         self.leaders: dict[str, list[str]] = {}  # field -> the fields with which it changes
@@ -116,7 +116,10 @@ def recipe_of(config: Any, cls: Any, given: Mapping[str, Any], until: float) -> 
     if not inside(config, cls):
         return Recipe(config, given, until)
     here = configured(config, cls, given)
-    return Recipe(cls.config_class, minimal(cls.config_class, here, until) or here.to_dict(), until)
+    nested = given.get(inside(config, cls))
+    least = minimal(cls.config_class, here, until)
+    arguments = here.to_dict() if least is None else {**least, **(nested if isinstance(nested, Mapping) else {})}
+    return Recipe(cls.config_class, arguments, until)
 
 
 def configured(config: Any, cls: Any, given: Mapping[str, Any]) -> Any:

@@ -17,7 +17,6 @@ def _data() -> Mapping[tuple[str, str], dict[str, Any]]:
     return by_class(files("bertcalc.discover").joinpath(FILE).read_text(encoding="utf-8"))
 
 
-@checked
 def by_class(text: str) -> dict[tuple[str, str], dict[str, Any]]:
     """The entries of a file such as found.json, by model type and class."""
     return {(each["model_type"], each["cls"]): each for each in json.loads(text)}

@@ -11,7 +11,7 @@ from dataclasses import replace
 from functools import lru_cache
 from random import Random
 
-from bertcalc.arguments import checked
+from bertcalc.arguments import checked, unknown
 from bertcalc.compute.flops import PYTORCH, Convention, by_name, part_of
 from bertcalc.diagnosis.miscounts import MISCOUNTS, counted, total
 from bertcalc.effects import effect
@@ -38,7 +38,15 @@ BERT = next(iter(FAMILIES))  # for links that name no family
 @checked
 def sheet(seed: int, level: Level, family: str = BERT) -> tuple[Exercise, ...]:
     """One exercise of each kind about models of a family; each is drawn independently of the others."""
+    if family not in FAMILIES:
+        raise unknown(_NO_FAMILY, family, FAMILIES)
     return tuple(exercise(seed, level, kind, family) for kind in KINDS)
+
+
+_NO_FAMILY = (
+    N_("There is no family {name}: did you mean {nearest}?"),
+    N_("There is no family {name}: it must be one of {options}."),
+)
 
 
 @lru_cache(maxsize=4096)

@@ -28,6 +28,7 @@ from bertcalc.config import ConfigError
 from bertcalc.explore.models import FIELDS, subject_of, values_of
 from bertcalc.explore.quantities import Case, Quantity, parameters, weights
 from bertcalc.families import CLASSES
+from bertcalc.forward.trace import Sizes
 from bertcalc.subject import Subject
 from bertcalc.text import N_
 from bertcalc.tree.nn import Place, Shape
@@ -51,11 +52,15 @@ _SHOWN = (Place("embeddings", role="word"), Place("embeddings", role="position")
 
 
 class FieldChange(NamedTuple):
-    """A field that differs, with its value in either model."""
+    """A field that differs, with its value in either model.
+
+    ``sharing``: how often the one layer of a new class runs; negative: the layers that get weights of their own.
+    """
 
     field: str
     before: Any
     after: Any
+    sharing: int = 0
 
     @property
     def counted(self) -> bool:
@@ -64,7 +69,11 @@ class FieldChange(NamedTuple):
 
     def sentence(self, *, alone: bool = True) -> tuple[str, dict[str, str]]:
         """An English phrase with placeholders, and their values; ``alone``: no other field changes with this one."""
-        field, before, after = self
+        field, before, after, sharing = self
+        if sharing > 0:
+            return N_("one layer, run {count} times"), {"count": f"{sharing:,}"}
+        if sharing < 0:
+            return N_("{count} layers, each with its own weights"), {"count": f"{-sharing:,}"}
         if field == "type_vocab_size" and not after:
             return N_("without segment types"), {}
         if field in _COUNTED:
@@ -155,6 +164,9 @@ class Explanation(NamedTuple):
 def explain(here: Case, there: Case, quantity: Quantity) -> Explanation:
     """Explain the difference between two models with the same batch and plan."""
     way = list(path(here.subject, there.subject))
+    if quantity.unit != "FLOPs":  # which do not depend on whose weights a layer has
+        models = pairwise([here.subject, *(subject for _changes, subject in way)])
+        way = [(_with_sharing(changes, *pair), pair[1]) for (changes, _after), pair in zip(way, models, strict=True)]
     counts = ((changes, quantity.of(here._replace(subject=one))) for changes, one in way)
     found = attributed(quantity.of(here), counts)
     if quantity.of not in (parameters, weights):
@@ -167,6 +179,21 @@ def explain(here: Case, there: Case, quantity: Quantity) -> Explanation:
             for part, pair in zip(found.parts, models, strict=True)
         ]
     )
+
+
+def _with_sharing(changes: tuple[FieldChange, ...], here: Subject, there: Subject) -> tuple[FieldChange, ...]:
+    """The changes; that of the class says whether it is one layer that runs many times."""
+    before, after = _repeated(here), _repeated(there)
+    if (before > 1) == (after > 1):
+        return changes
+    sharing = after if after > 1 else -there.config.num_hidden_layers
+    return tuple(change._replace(sharing=sharing if change.field == "architecture" else 0) for change in changes)
+
+
+def _repeated(subject: Subject) -> int:
+    """How often a layer runs with the same weights: once, except in ALBERT."""
+    steps = subject.model().run(Sizes(1, 1))
+    return max((step.runs // tensor.copies for step in steps for tensor in step.tensors), default=1)
 
 
 def _moved(here: Subject, there: Subject) -> int:

@@ -7,7 +7,8 @@
 [(640, 2, 30121600), (576, 3, 30176640), (384, 10, 29811072)]
 
 Every quantity is a polynomial in the sizes of a candidate: quadratic in the number of heads (of fixed size), linear
-in intermediate_size and in the number of layers. Two widths are exceptions: a single head, which needs no copy for
+in intermediate_size and in the number of layers (of each kind, if layers alternate). Two widths are exceptions: a
+single head, which needs no copy for
 another memory layout, and the width at which ELECTRA needs no projection. So a few exact counts give the quantity of
 every candidate, and bisection finds the depths nearest to a budget for each width and intermediate size.
 """
@@ -21,7 +22,9 @@ from typing import Any, NamedTuple, TypeVar
 
 from bertcalc.arguments import checked, record
 from bertcalc.config import DIMENSIONS, Problem, check_whole_number
-from bertcalc.explore.quantities import PEAKS, QUANTITIES, Case
+from bertcalc.explore.quantities import PEAKS, Case, quantity_named
+from bertcalc.explore.sweep import shares
+from bertcalc.problem import InputError
 from bertcalc.text import N_
 
 HEAD_SIZES = (32, 64, 96, 128)
@@ -46,7 +49,7 @@ class Budget(NamedTuple):
     @property
     def is_limit(self) -> bool:
         """Whether the budget must not be exceeded, as for memory; otherwise it is a target."""
-        return QUANTITIES[self.quantity].unit == "bytes"
+        return quantity_named(self.quantity).unit == "bytes"
 
     def excess(self, value: int) -> tuple[bool, int]:
         """The distance of a value, as a sort key: values that exceed a limit come after all that do not."""
@@ -81,6 +84,11 @@ class Constraints(NamedTuple):
     def problems(self) -> Iterator[Problem]:
         """The problems with the limits of depth and width."""
         widest = DIMENSIONS["hidden_size"][1]
+        sizes = {"head_size": (1, widest, 64), "multiple": (1, widest, 64)}
+        wrong = [check_whole_number(field, getattr(self, field), *limit) for field, limit in sizes.items()]
+        if any(wrong):
+            yield from filter(None, wrong)
+            return
         limits = {
             "layers_from": (*DIMENSIONS["num_hidden_layers"], 2),
             "layers_to": (*DIMENSIONS["num_hidden_layers"], 24),
@@ -148,10 +156,16 @@ def search(case: Case, budget: Budget, constraints: Constraints, count: int = 8)
     """The ``count`` candidates nearest to a budget, with the architecture, the batch and the plan of a case.
 
     For a limit, candidates within it come first, the largest first. Ties are broken by the distance of their shape from
-    bert-base's, then by their fields from hidden_size on, the smaller first. The constraints must have no problems.
+    bert-base's, then by their fields from hidden_size on, the smaller first.
+
+    Raises InputError if a constraint is wrong, or if they allow no model of the family.
     """
+    for problem in constraints.problems():
+        raise InputError(problem)
     vocab_size = constraints.vocabulary(case.subject.config.vocab_size)
     rows = list(_rows(case.replace(vocab_size=vocab_size), budget, constraints))
+    if not rows:
+        raise InputError(_too_narrow(case, constraints))
     first, last = constraints.layers_from, constraints.layers_to
 
     def design(row: _Row, layers: int) -> Design:
@@ -173,6 +187,15 @@ def search(case: Case, budget: Budget, constraints: Constraints, count: int = 8)
     )
 
 
+def _too_narrow(case: Case, constraints: Constraints) -> Problem:
+    """The problem with constraints within which no model has a multiple of its key/value heads."""
+    shared: int = case.subject.config.shared()["num_key_value_heads"]
+    nearest = lcm(constraints.step, shared * constraints.head_size)
+    message = N_("num_key_value_heads {shared} divides no number of heads up to hidden_to {value}: {nearest} would do.")
+    shown = {"shared": shared, "value": constraints.hidden_to, "nearest": nearest}
+    return Problem.of(message, "hidden_to", constraints.hidden_to, {"hidden_to": nearest}, **shown)
+
+
 def _first(items: Sequence[_Item], far: Callable[[_Item], tuple[bool, int]], count: int) -> list[_Item]:
     """The ``count`` items with the smallest distances, and all that tie with the last; in their original order."""
     distances = list(map(far, items))
@@ -185,6 +208,8 @@ def _rows(case: Case, budget: Budget, constraints: Constraints) -> Iterator[_Row
     values = _values(case, budget.quantity, constraints)
     for width in range(1, constraints.hidden_to // constraints.step + 1):
         hidden_size = width * constraints.step
+        if not shares(case.subject.config, width * heads):
+            continue
         # Rounding can make two ratios equal.
         sizes = {_round_up(ratio.numerator * hidden_size, multiple, ratio.denominator) for ratio in constraints.ratios}
         for intermediate in sorted(sizes):
@@ -207,21 +232,30 @@ def _values(case: Case, quantity: str, constraints: Constraints) -> Callable[[in
         return lambda width, intermediate: peak(width * heads, intermediate)
 
     def count(width: int, intermediate: int, layers: int) -> int:
-        return QUANTITIES[quantity].of(one(width, intermediate, layers))
+        return quantity_named(quantity).of(one(width, intermediate, layers))
 
     # Quadratic in the width, linear in intermediate size and depth, except for a single head (with relative positions)
-    # and the widths at which the family builds another model.
+    # and the widths at which the family builds another model. If layers alternate, linear from period to period.
     apart = {1, *(size // constraints.step for size in case.subject.config.breaks if size % constraints.step == 0)}
+    period = case.subject.config.layer_period if quantity == "activations" else 1
+    counted = range(1, 2 * period + 2)
     curves = {
         (inner, layers): _through(partial(count, intermediate=inner, layers=layers), apart)
         for inner in (1, 2)
-        for layers in (1, 2)
+        for layers in counted
     }
 
     def depths(width: int, intermediate: int) -> Callable[[int], int]:
         at = {corner: curve(width) for corner, curve in curves.items()}
-        first, second = (at[1, layers] + (intermediate - 1) * (at[2, layers] - at[1, layers]) for layers in (1, 2))
-        return lambda layers: first + (layers - 1) * (second - first)
+        shallow = [at[1, layers] + (intermediate - 1) * (at[2, layers] - at[1, layers]) for layers in counted]
+
+        def deep(layers: int) -> int:
+            if layers == 1:  # ModernBERT has other angles for all layers but the first
+                return shallow[0]
+            periods, place = divmod(layers - 2, period)
+            return shallow[place + 1] + periods * (shallow[place + period + 1] - shallow[place + 1])
+
+        return deep
 
     return depths
 

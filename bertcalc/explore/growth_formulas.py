@@ -16,7 +16,6 @@ from typing import Any, NamedTuple
 
 import sympy
 
-from bertcalc.arguments import checked
 from bertcalc.compute.flop_formulas import value
 from bertcalc.digits import latex_fraction
 from bertcalc.explore.quantities import PEAKS, QUANTITIES, Case
@@ -49,7 +48,6 @@ class Growth(NamedTuple):
         return tuple((power, _term(latex_fraction(one), self.field, power)) for power, one in found)
 
 
-@checked
 def growth(name: str, sweep: Sweep) -> Growth:
     """The growth of a quantity along the only dimension of a sweep, including the sizes that follow it.
 

@@ -153,9 +153,12 @@ def subject_of_preset(name: str) -> Subject:
 
 @checked
 def subject_of(values: Mapping[str, Any]) -> Subject:
-    """The model with these values. Raises ConfigError if it cannot be built."""
+    """The model with these values, those of ``values_of``. Raises ConfigError if it cannot be built."""
+    for name in ("architecture", "add_pooling_layer"):
+        if name not in values:
+            raise ConfigError(Problem.of(N_("{field} is missing."), name, None, field=name))
     architecture, pooler = values["architecture"], values["add_pooling_layer"]
-    family, cls = CLASSES[architecture], class_of(architecture)
+    cls, family = class_of(architecture), CLASSES[architecture]
     config = {field: value for field, value in values.items() if family.config.has(field) or field in ABSENT}
     if not cls.pooler_is_optional and pooler != cls.pooler:
         message = N_("{architecture} has no option add_pooling_layer: only {base} has.")

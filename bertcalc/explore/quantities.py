@@ -12,7 +12,7 @@ from collections.abc import Callable, Mapping
 from functools import lru_cache, partial
 from typing import Any, Literal, NamedTuple
 
-from bertcalc.arguments import checked, record
+from bertcalc.arguments import checked, record, unknown
 from bertcalc.compute.flops import forward_flops, training_flops
 from bertcalc.config import unchecked
 from bertcalc.memory.footprint import kept
@@ -84,6 +84,7 @@ def components(subject: Subject) -> Mapping[Component, int]:
     return totals_by_component(subject.model())
 
 
+@checked
 def flops(count: Callable[..., int], case: Case) -> int:
     """FLOPs of matrix products, as PyTorch counts them."""
     seen = case.subject.seen(case.sequence_length)
@@ -115,7 +116,7 @@ PEAKS: Mapping[str, Callable[[Plan], Plan | Inference]] = {
 
 
 @checked
-def peak(name: str, case: Case) -> int:
+def peak(name: Literal["training_memory", "inference_memory"], case: Case) -> int:
     """The peak bytes of a step."""
     from bertcalc.memory.peak_formulas import peak_bytes  # imports SymPy, which is slow
 
@@ -137,3 +138,16 @@ QUANTITIES: Mapping[str, Quantity] = {
     ),
     "inference_memory": Quantity("bytes", N_("peak memory of inference"), partial(peak, "inference_memory")),
 }
+
+
+def quantity_named(name: str) -> Quantity:
+    """The quantity with this name. Raises UnknownNameError if there is none."""
+    if name not in QUANTITIES:
+        raise unknown(_NO_QUANTITY, name, QUANTITIES)
+    return QUANTITIES[name]
+
+
+_NO_QUANTITY = (
+    N_("There is no quantity {name}: did you mean {nearest}?"),
+    N_("There is no quantity {name}: it must be one of {options}."),
+)

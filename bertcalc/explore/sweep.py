@@ -16,12 +16,15 @@ from itertools import product
 from math import ceil, lcm, sqrt
 from typing import Any, NamedTuple, TypeVar
 
-from bertcalc.arguments import checked, record
+from bertcalc.arguments import checked, record, unknown
 from bertcalc.config import DIMENSIONS, Config, MixedError, divisors
-from bertcalc.explore.quantities import QUANTITIES, Case
+from bertcalc.explore.quantities import QUANTITIES, Case, quantity_named
 from bertcalc.fields import OWN_DIMENSIONS
 from bertcalc.forward.steps import BATCH, LARGEST
 from bertcalc.presets import PRESETS
+from bertcalc.problem import InputError, wrong
+from bertcalc.subject import Subject
+from bertcalc.text import N_
 
 # The fields that can be swept, with their limits.
 SWEPT: dict[str, tuple[int, int]] = {**DIMENSIONS, **OWN_DIMENSIONS, **dict.fromkeys(BATCH, (1, LARGEST))}
@@ -33,10 +36,24 @@ _Thing = TypeVar("_Thing")
 Array = Callable[[Sequence[int]], Any]  # makes an int64 column; the caller passes NumPy's, as this package has none
 
 
+_NO_DIMENSION = (
+    N_("{name} is no dimension of a sweep: did you mean {nearest}?"),
+    N_("{name} is no dimension of a sweep: it must be one of {options}."),
+)
+
+
 @checked
-def sweepable(config: Config) -> list[str]:
-    """The sizes of a model that can be swept: those that its family has, and those of the batch."""
-    return [field for field in SWEPT if field in BATCH or config.has(field)]
+def sweepable(subject: Subject) -> list[str]:
+    """The sizes of a model that can be swept: those of the batch, and of its family, unless its class needs another."""
+    config, fixed = subject.config, dict(subject.cls.builds_with)
+    of_model = [field for field in SWEPT if config.has(field) and field not in fixed and getattr(config, field) > 0]
+    return [field for field in SWEPT if field in BATCH or field in of_model]
+
+
+@checked
+def shares(config: Config, heads: int) -> bool:
+    """Whether the number of key/value heads divides a number of heads (grouped-query attention in EuroBERT)."""
+    return bool(heads % (config.shared().get("num_key_value_heads") or 1) == 0)
 
 
 @record
@@ -96,8 +113,11 @@ class Sweep(NamedTuple):
         sizes = {field: fields.pop(field) for field in BATCH if field in fields}
         return self.case._replace(**sizes).replace(**fields)
 
+    @checked
     def limits(self, field: str) -> tuple[int, int]:
         """The lowest and highest value of a dimension; ``exists`` checks relations to the other dimension."""
+        if field not in SWEPT:
+            raise unknown(_NO_DIMENSION, field, sweepable(self.case.subject))
         low, high = SWEPT[field]
         if field == "vocab_size":
             low = self.config.fewest_words
@@ -124,6 +144,7 @@ class Sweep(NamedTuple):
         heads = self.config.num_attention_heads * self.config.heads_of if by_heads else self.config.attention_head_size
         return lcm(heads, self.ratio.denominator) if "intermediate_size" in self.following else heads
 
+    @checked
     def values(self, field: str, low: int, high: int, most: int = 200) -> list[int]:
         """At most about ``most`` possible values from ``low`` to ``high``, both within the limits.
 
@@ -143,10 +164,10 @@ class Sweep(NamedTuple):
         return [value for value in found if self._shares(**{field: value})] or [self.present(field)]
 
     def _shares(self, **values: int) -> bool:
-        """Whether the number of key/value heads divides the number of heads (grouped-query attention in EuroBERT)."""
-        heads = self.fields(**values).get("num_attention_heads", self.config.num_attention_heads)
-        return bool(heads % (self.config.shared().get("num_key_value_heads") or 1) == 0)
+        """Whether so many heads can share the model's keys and values."""
+        return shares(self.config, self.fields(**values).get("num_attention_heads", self.config.num_attention_heads))
 
+    @checked
     def has(self, field: str, value: int) -> bool:
         """Whether a dimension can have a value while the other one stays."""
         low, high = self.limits(field)
@@ -161,15 +182,17 @@ class Sweep(NamedTuple):
             return values["sequence_length"] + self._spare <= values["max_position_embeddings"]
         return True
 
-    def row(self, name: str, values: Sequence[int], array: Array) -> list[int]:
-        """A quantity at each value of the only dimension."""
+    @checked
+    def row(self, name: str, values: Sequence[int], array: Array) -> list[int | None]:
+        """A quantity at each value of the only dimension; None where the class cannot run with it."""
         (field,) = self.dimensions
         return [figure for group in self._apart(field, values) for figure in self._figures(name, {field: group}, array)]
 
+    @checked
     def table(self, name: str, xs: Sequence[int], ys: Sequence[int], array: Array) -> list[list[int | None]]:
         """A quantity of every model of the map: for each x a list with a figure for each y.
 
-        None where there is no such model (see ``exists``).
+        None where there is no such model (see ``exists``), or none that can run.
         """
         x, y = self.dimensions
         rows: list[list[int | None]] = []
@@ -184,7 +207,10 @@ class Sweep(NamedTuple):
         ]
 
     def _figures(self, name: str, places: Mapping[str, Sequence[int]], array: Array) -> list[Any]:
-        """A quantity at some values of the dimensions, in nested lists; halved until all models are built alike."""
+        """A quantity at some values of the dimensions, in nested lists; None for a model that cannot run.
+
+        The values are halved until all models are built alike and can run.
+        """
         x, *others = places
         columns = {field: array(values) for field, values in places.items()}
         if others:
@@ -192,8 +218,10 @@ class Sweep(NamedTuple):
         # A single value stays an integer, because what is saved depends on whether it is 1.
         given = {field: values[0] if len(values) == 1 else columns[field] for field, values in places.items()}
         try:
-            figures = QUANTITIES[name].of(self.at(**given))
-        except MixedError:
+            figures = quantity_named(name).of(self.at(**given))
+        except (MixedError, InputError):
+            if all(len(values) == 1 for values in places.values()):
+                return [[None]] if others else [None]
             halved = x if len(places[x]) > 1 else others[0]
             half = len(places[halved]) // 2
             parts = places[halved][:half], places[halved][half:]
@@ -240,6 +268,8 @@ class PublishedModels(NamedTuple):
 @checked
 def published(dimensions: Sequence[str]) -> list[PublishedModels]:
     """The presets by their places on a map of two dimensions; none if one of these is a size of the batch."""
+    if len(dimensions) != 2:
+        raise wrong(N_("dimensions must be two sizes, such as hidden_size and num_hidden_layers."), "dimensions")
     places: dict[tuple[int, int], list[str]] = {}
     if set(dimensions) <= DIMENSIONS.keys():
         for name, preset in PRESETS.items():

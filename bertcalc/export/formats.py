@@ -37,7 +37,7 @@ def markdown_text(table: Table) -> str:
 
 def latex_text(table: Table) -> str:
     r"""A tabular with booktabs rules, in a table with its title as caption; a long one is a longtable."""
-    align = "".join("r" if _numeric(table, at) else "l" for at in range(len(table.columns)))
+    align = "".join("r" if _mostly_amounts(table, at) else "l" for at in range(len(table.columns)))
     caption = rf"\caption{{{_latex_cell(table.title)}}}"
     head = [r"\toprule", " & ".join(map(_latex_cell, table.columns)) + r" \\", r"\midrule"]
     rows = [" & ".join(map(_latex_cell, row)) + r" \\" for row in table.rows]
@@ -71,6 +71,11 @@ def html_cell(cell: Cell) -> str:
     return _written(cell, _html, lambda math: math.mathml or _html_code(math.latex), _html_code)
 
 
+def cell_text(cell: Cell) -> str:
+    """A cell as plain text, its formulas as LaTeX."""
+    return _written(cell, str, lambda math: math.latex)
+
+
 def _written(
     cell: Cell, text: Callable[[str], str], math: Callable[[Math], str], name: Callable[[str], str] = str
 ) -> str:
@@ -94,6 +99,17 @@ def _numeric(table: Table, column: int) -> bool:
         isinstance(cell, int | float) or (isinstance(cell, str) and (not cell or _GROUPED.fullmatch(cell)))
         for cell in cells
     )
+
+
+# 109,482,240; -97,798,656 (-89.3 %); 1.5 GB; 30,522 × 768; – for what is not known.
+_AMOUNT = re.compile(r"–|[<>≈]?[+\-−]?[0-9][0-9.,]*(?: ?[^\W\d_]{0,8}%?)?(?: [(×·].*)?")
+
+
+def _mostly_amounts(table: Table, column: int) -> bool:
+    """Whether at least half of a column's cells are numbers, with or without a unit: they are aligned at the right."""
+    cells = [cell for row in table.rows if (cell := row[column]) != ""]
+    amounts = [isinstance(cell, int | float) or bool(_AMOUNT.fullmatch(cell_text(cell))) for cell in cells]
+    return bool(cells) and 2 * sum(amounts) >= len(cells)
 
 
 def _value(cell: Cell) -> int | float | str:

@@ -73,6 +73,7 @@ class Settings(NamedTuple):
     words: str
     plan: Plan = Plan()
     inference: Inference | None = None  # None: in the type that training computes in
+    results: Table | None = None  # what the page answers
 
 
 def report(
@@ -126,6 +127,7 @@ def report(
             ),
             (Heading(_("Proof")), verification.verdict, *((verification.checks,) if verification.checks else ())),
         ),
+        *((settings.results,) if settings.results else ()),
         _("This program builds the model with transformers and checks the count."),
         Program(snippet(case.subject)),
     )

@@ -6,8 +6,8 @@ from functools import cache
 from importlib import import_module
 from typing import Any
 
-from bertcalc.arguments import ArgumentError, checked, unknown
-from bertcalc.config import Config
+from bertcalc.arguments import ArgumentError, checked, unknown, wrong_kind
+from bertcalc.config import Config, ConfigError
 from bertcalc.family import Class, Family, Model, Preset
 from bertcalc.forward.trace import Sizes
 from bertcalc.problem import Problem
@@ -55,14 +55,18 @@ def _taken(family: Family) -> Iterator[str]:
 
 def family_of(config: Config) -> Family:
     """The family of a configuration."""
-    return _OF_CONFIG.get(type(config)) or next(_OF_CONFIG[kind] for kind in type(config).__mro__ if kind in _OF_CONFIG)
+    for kind in type(config).__mro__:
+        if family := _OF_CONFIG.get(kind):
+            return family
+    raise wrong_kind("config", config, N_("a configuration, such as BertConfig()"))
 
 
 def class_of(architecture: str) -> Class:
     """The class with this name. Raises UnknownNameError, which is a KeyError as well, if there is none."""
-    if architecture not in _DECLARED:
-        raise unknown(NO_CLASS, architecture, _DECLARED)
-    return _DECLARED[architecture]
+    try:
+        return _DECLARED[architecture]
+    except (KeyError, TypeError):  # TypeError: a list cannot be a key
+        raise unknown(NO_CLASS, architecture, _DECLARED) from None
 
 
 NO_CLASS = (
@@ -91,15 +95,16 @@ def _hub_names(name: str, preset: Preset) -> Iterator[str]:
     yield repository.rpartition("/")[2]
 
 
+@checked
 def counterpart(architecture: str, family: Family) -> str:
     """The name of a family's class for the task of another class, or of its body's class if there is none."""
-    return family.for_task(_DECLARED[architecture].task)
+    return family.for_task(class_of(architecture).task)
 
 
 @cache
 def output_names(architecture: str) -> tuple[str, ...]:
     """The outputs of a class, in order, without those returned only on request."""
-    cls, family = _DECLARED[architecture], CLASSES[architecture]
+    cls, family = class_of(architecture), CLASSES[architecture]
     steps = Model(family, cls, family.config.default(), cls.pooler).declare().run(Sizes())
     return tuple(step.output for step in steps if step.output)
 
@@ -111,7 +116,8 @@ def build(config: Config | str, architecture: str | None = None, *, add_pooling_
     ``config`` can also be the name of a preset: "bert-base-uncased", or "FacebookAI/roberta-base". Without
     ``architecture``, the class is that of the body (BertModel). ``add_pooling_layer`` is an option of that class only;
     passing False to any other raises ArgumentError, which is a TypeError, as transformers does. Raises InputError if
-    there is no such preset, or if the configuration's family has no class of this name.
+    there is no such preset, or if the configuration's family has no class of this name, and ConfigError if transformers
+    does not build the class with this configuration.
     """
     if isinstance(config, str):
         preset = preset_named(config)
@@ -123,6 +129,8 @@ def build(config: Config | str, architecture: str | None = None, *, add_pooling_
     if architecture is not None and architecture not in names:
         raise unknown(_NOT_OF_FAMILY, architecture, names, config=type(config).__name__)
     cls = _DECLARED[architecture] if architecture is not None else family.base
+    if problem := cls.unbuilt(config):
+        raise ConfigError(problem)
     if cls.pooler_is_optional:
         return Model(family, cls, config, add_pooling_layer).declare()
     if not add_pooling_layer:

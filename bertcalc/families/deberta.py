@@ -40,7 +40,7 @@ class DebertaConfig(deberta_v2.Disentangled):
             yield uncounted("max_relative_positions", most, "-1")._replace(remedies=remedies)
 
     @property
-    def position_buckets(self) -> int:
+    def distances(self) -> int:
         """The number of distances in each direction that have a vector."""
         return self.max_position_embeddings
 
@@ -77,7 +77,7 @@ def _body(t: Trace, c: DebertaConfig, pooler: bool) -> Hidden:
         if c.relative_attention:
             with t.block("relative positions"):
                 role = "relative embedding"
-                distances = t.table("rel_embeddings", 2 * c.position_buckets, c.hidden_size, role=role)
+                distances = t.table("rel_embeddings", 2 * c.distances, c.hidden_size, role=role)
         with t.repeat("layer", c.num_hidden_layers, "DebertaLayer"):
             x = deberta_v2.layer(t, c, x, "Deberta", lambda x: _attention(t, c, x, distances), _NORM)
     return Hidden(t.variable("hidden_states.*", x), None)  # the body keeps those of all layers

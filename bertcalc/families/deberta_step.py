@@ -15,7 +15,7 @@ from bertcalc.memory.tape import BOOL, INT64, SimulatedTensor, Tape
 def _attention(run: Pass, steps: Steps) -> SimulatedTensor:
     """DisentangledSelfAttention.forward, with the steps of our program by role."""
     hidden_states, rel_embeddings = run.values[steps["query, key, value"].takes[0].name], distances(run, steps)
-    tape, item = run.tape, hidden_states.item
+    tape = run.tape
     batch, heads, length, size = steps["query_heads"].gives.shape
     qp = run.call(steps["query, key, value"], hidden_states)
     query_layer, key_layer, value_layer = tape.split(_heads(tape, qp, heads), 3)
@@ -25,7 +25,7 @@ def _attention(run: Pass, steps: Steps) -> SimulatedTensor:
     value_layer = tape.add(value_layer, _bias_of_heads(run, steps["value bias"], heads))
     for_step(run, steps["query_scaled"])
     scale = scaled_size_sqrt(tape)
-    query_layer = tape.divide(query_layer, tape.to(scale, item))
+    query_layer = tape.divide(query_layer, tape.to(scale, query_layer.item))
     for_step(run, steps["scores"])
     attention_scores = tape.matmul(query_layer, tape.transpose(key_layer, 2, 3))
     if rel_embeddings:
@@ -102,8 +102,9 @@ def _near(
     return tape.unsqueeze(near, 0)
 
 
-def _relative_positions(tape: Tape, length: int) -> SimulatedTensor:
+def _relative_positions(run: Pass, length: int) -> SimulatedTensor:
     """build_relative_position: the distance between each pair of tokens."""
+    tape = run.tape
     q_ids = tape.new((length,), INT64)
     k_ids = tape.new((length,), INT64)
     rel_pos_ids = tape.like(tape.new((length, length), INT64))

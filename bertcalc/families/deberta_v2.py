@@ -8,10 +8,11 @@ from dataclasses import dataclass
 from functools import partial
 from typing import Any, ClassVar
 
-from bertcalc.config import Config, other_heads, uncounted
+from bertcalc.config import Config, all_or_none, other_heads, uncounted
 from bertcalc.families import bert
 from bertcalc.families.usual import BASE, FLAGS, LARGE, EncoderConfig, Named, presets
 from bertcalc.family import LANGUAGE_MODEL, Family, Hidden
+from bertcalc.fields import is_int
 from bertcalc.forward.trace import Operation, Trace, Value, any_is_one
 from bertcalc.problem import Problem
 from bertcalc.text import N_
@@ -87,7 +88,7 @@ class DebertaV2Config(Disentangled):
     num_hidden_layers: int = 24
     num_attention_heads: int = 24
     intermediate_size: int = 6144
-    position_buckets: int = 256
+    position_buckets: int = -1
     norm_rel_ebd: str = "none"
     share_att_key: bool = False
     conv_kernel_size: int = 0
@@ -96,6 +97,7 @@ class DebertaV2Config(Disentangled):
     most: ClassVar = {
         "relative_attention": True,
         "pos_att_type": BOTH,
+        "position_buckets": 256,
         "norm_rel_ebd": "layer_norm",
         "conv_kernel_size": 3,
     }
@@ -103,8 +105,13 @@ class DebertaV2Config(Disentangled):
     undeclared: ClassVar = ("position_buckets", "norm_rel_ebd", "share_att_key", "conv_kernel_size", "conv_act")
     shaping: ClassVar = (
         *Disentangled.shaping,
-        *("norm_rel_ebd", "share_att_key", "conv_kernel_size", "conv_act"),
+        *("max_relative_positions", "norm_rel_ebd", "share_att_key", "conv_kernel_size", "conv_act"),
     )
+
+    def __post_init__(self) -> None:
+        if is_int(self.position_buckets) and self.position_buckets < 1:
+            object.__setattr__(self, "position_buckets", -1)  # transformers makes no difference between these
+        super().__post_init__()
 
     @classmethod
     def relations(cls, values: Mapping[str, Any]) -> Iterator[Problem]:
@@ -118,6 +125,18 @@ class DebertaV2Config(Disentangled):
                 "A convolution of a single unit is not counted here: set hidden_size to 2 or conv_kernel_size to 0."
             )
             yield Problem.of(message, "hidden_size", 1, {"hidden_size": 2}, {"conv_kernel_size": 0})
+
+    @property
+    def has_buckets(self) -> bool:
+        """Whether distances are sorted into buckets; symbols stand for numbers of buckets."""
+        return all_or_none(self.position_buckets > 0)
+
+    @property
+    def distances(self) -> int:
+        """The number of distances in each direction that have a vector: of buckets, or of all that are told apart."""
+        if self.has_buckets:
+            return self.position_buckets
+        return self.max_relative_positions if self.max_relative_positions > 0 else self.max_position_embeddings
 
     @property
     def convolves(self) -> bool:
@@ -135,16 +154,16 @@ class DebertaV2Config(Disentangled):
         return any_is_one(self.num_hidden_layers)
 
     def letters_of_sizes(self) -> dict[str, str]:
-        """The family's sizes, without L for a single layer with a convolution, as no layer follows that."""
+        """The family's sizes, without D where there are no buckets.
+
+        There is no L for a single layer with a convolution, as no layer follows that.
+        """
         letters = super().letters_of_sizes()
+        if not self.has_buckets:
+            del letters["position_buckets"]
         if self.convolves and self.single:
             del letters["num_hidden_layers"]
         return letters
-
-    @classmethod
-    def unsaid(cls, given: Mapping[str, Any]) -> dict[str, Any]:
-        """Without position_buckets in a config.json, each distance has its own vector."""
-        return {"position_buckets": -1} if given.get("relative_attention") else {}
 
     @classmethod
     def refused(cls, given: Mapping[str, Any]) -> Iterator[Problem]:
@@ -234,7 +253,7 @@ def _convolution(t: Trace, c: DebertaV2Config, x: Value, first: Value) -> Value:
 def _distances(t: Trace, c: DebertaV2Config) -> Value:
     """A vector for each distance bucket in both directions: one table for all layers."""
     with t.block("relative positions"):
-        x = t.table("rel_embeddings", 2 * c.position_buckets, c.hidden_size, role="relative embedding")
+        x = t.table("rel_embeddings", 2 * c.distances, c.hidden_size, role="relative embedding")
         x = t.norm("LayerNorm", x, c.layer_norm_eps) if c.norm_rel_ebd == "layer_norm" else x
     return t.variable("rel_embeddings", x)
 
@@ -258,7 +277,7 @@ def _attention(t: Trace, c: DebertaV2Config, x: Value, distances: Value | None) 
             with t.core():
                 found = []
                 for name, ours, theirs in (("c2p", query, pos_key), ("p2c", key, pos_query)):
-                    wide = t.step(name, "matmul", ours, theirs, shape=(*square[:-1], 2 * c.position_buckets))
+                    wide = t.step(name, "matmul", ours, theirs, shape=(*square[:-1], 2 * c.distances))
                     near = t.step(f"{name}_gathered", "gather", wide, shape=square)
                     found.append(t.step(f"{name}_scaled", "divide", near, shape=square))
                 scores = t.add("add_distances", scores, *found)
@@ -334,6 +353,7 @@ def _multiple_choice(t: Trace, c: DebertaV2Config, hidden: Hidden) -> None:
 
 _V3: dict[str, Any] = {
     "relative_attention": True,
+    "position_buckets": 256,
     "norm_rel_ebd": "layer_norm",
     "share_att_key": True,
     "pos_att_type": BOTH,

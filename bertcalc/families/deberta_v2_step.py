@@ -15,14 +15,16 @@ from bertcalc.memory.tape import BOOL, FLOAT32, INT64, SimulatedTensor, Tape, is
 def _attention(run: Pass, steps: Steps) -> SimulatedTensor:
     """DisentangledSelfAttention.forward, with the steps of our program by role."""
     hidden_states, rel_embeddings = run.values[steps["query"].takes[0].name], distances(run, steps)
-    tape, item = run.tape, hidden_states.item
+    tape = run.tape
     batch, heads, length, size = steps["query_heads"].gives.shape
     query_layer = _heads(tape, run.call(steps["query"], hidden_states), heads, size)
     key_layer = _heads(tape, run.call(steps["key"], hidden_states), heads, size)
     value_layer = _heads(tape, run.call(steps["value"], hidden_states), heads, size)
     for_step(run, steps["scores"])
     scale = scaled_size_sqrt(tape)
-    attention_scores = tape.bmm(query_layer, tape.divide(tape.transpose(key_layer, 1, 2), tape.to(scale, item)))
+    attention_scores = tape.bmm(
+        query_layer, tape.divide(tape.transpose(key_layer, 1, 2), tape.to(scale, query_layer.item))
+    )
     if rel_embeddings:
         rel_embeddings = run.call(steps["distances_dropout"], rel_embeddings)
         rel_att = _bias(run, steps, query_layer, key_layer, rel_embeddings)
@@ -172,22 +174,25 @@ def _mask_padding(run: Pass, step: Step) -> SimulatedTensor:
     return run.tape.multiply(x, run.values["mask"])
 
 
-def _make_masks(run: Pass, positions: Callable[[Tape, int], SimulatedTensor]) -> None:
+def _make_masks(run: Pass, positions: Callable[[Pass, int], SimulatedTensor]) -> None:
     """get_attention_mask, and the distances between all tokens, which the encoder hands to each layer."""
     ones = run.values["ones"]
     batch, length = ones.shape
     run.hold("", {"attention_mask": run.tape.new((batch, 1, length, length), ones.item)})
     if run.model.config.relative_attention:
-        run.hold("", {"relative_pos": positions(run.tape, length)})
+        run.hold("", {"relative_pos": positions(run, length)})
 
 
-def _relative_positions(tape: Tape, length: int) -> SimulatedTensor:
-    """build_relative_position: the bucket of the distance between each pair of tokens."""
+def _relative_positions(run: Pass, length: int) -> SimulatedTensor:
+    """build_relative_position: the distance between each pair of tokens, or the bucket that it is in."""
+    tape = run.tape
     q_ids = tape.new((length,), INT64)
     k_ids = tape.new((length,), INT64)
     rel_pos_ids = tape.new((length, length), INT64)
-    rel_pos_ids = _log_buckets(tape, rel_pos_ids)
-    rel_pos_ids = tape.made(rel_pos_ids.shape, INT64, q_ids, k_ids)
+    if vars(run.model.config)["position_buckets"] != -1:
+        rel_pos_ids = _log_buckets(tape, rel_pos_ids)
+        rel_pos_ids = tape.made(rel_pos_ids.shape, INT64, q_ids, k_ids)
+    del q_ids, k_ids
     return tape.view(rel_pos_ids, (1, length, length))
 
 
@@ -208,7 +213,7 @@ def _log_buckets(tape: Tape, relative_pos: SimulatedTensor) -> SimulatedTensor:
     return made(FLOAT32, sign, abs_pos, log_pos, made(BOOL), made(FLOAT32), made(FLOAT32))
 
 
-def own(positions: Callable[[Tape, int], SimulatedTensor], **modules: Callable[[Pass, Steps], SimulatedTensor]) -> Own:
+def own(positions: Callable[[Pass, int], SimulatedTensor], **modules: Callable[[Pass, Steps], SimulatedTensor]) -> Own:
     """What both versions do; each has its own distances and modules."""
     return Own(
         steps={"mask_padding": _mask_padding},

@@ -114,7 +114,7 @@ def _multiple_choice(t: Trace, c: DistilBertConfig, hidden: Hidden) -> None:
 
 
 def _question_answering(t: Trace, c: DistilBertConfig, hidden: Hidden) -> None:
-    """The scores of question answering; the real class cannot be built unless ``num_labels`` is 2."""
+    """The scores of question answering."""
     with t.ordered("distilbert", "qa_outputs", "dropout"):
         bert.answers(t, t.dropout("dropout", hidden.states, c.qa_dropout), c.num_labels)
 
@@ -130,7 +130,7 @@ FAMILY = Family(
         _class("masked-lm", _masked_lm),
         _class("sequence-classification", _sequence_classification),
         _class("token-classification", bert.token_classification),
-        _class("question-answering", _question_answering),
+        _class("question-answering", _question_answering, builds_with=(("num_labels", 2),)),
         _class("multiple-choice", _multiple_choice, laid_out=("position_ids",)),
     ),
     presets(

@@ -12,6 +12,7 @@ from bertcalc.config import Config
 from bertcalc.families import bert
 from bertcalc.families.usual import ENCODER, Named, presets
 from bertcalc.family import LANGUAGE_MODEL, Family, Hidden
+from bertcalc.fields import is_int
 from bertcalc.forward.trace import Trace, Value, any_is_one
 from bertcalc.text import N_
 from bertcalc.tree.nn import AFTER_LAYERS
@@ -89,7 +90,7 @@ class GPT2Config(Config):
 
     def __post_init__(self) -> None:
         if self.n_inner is None:
-            object.__setattr__(self, "n_inner", 4 * self.n_embd)
+            object.__setattr__(self, "n_inner", 4 * self.n_embd if is_int(self.n_embd) else None)
         super().__post_init__()
 
 

@@ -5,7 +5,7 @@ from math import prod
 from bertcalc.forward.steps import Step
 from bertcalc.memory.own import Own
 from bertcalc.memory.simulated_pass import Pass
-from bertcalc.memory.tape import BOOL, INT32, INT64, SimulatedTensor
+from bertcalc.memory.tape import BOOL, HALF, INT32, INT64, SimulatedTensor
 from bertcalc.problem import InputError, Problem
 from bertcalc.text import N_
 
@@ -49,8 +49,16 @@ def _losses(run: Pass, logits: list[SimulatedTensor]) -> list[SimulatedTensor]:
     return [run.classified(shift_logits, shift_labels), of_choices]
 
 
+def _softmax(run: Pass, step: Step) -> SimulatedTensor:
+    """Softmax, cast to the type of the values: with autocast it is computed in float32."""
+    (x,) = run.taken(step)
+    item = HALF if run.tape.autocast else x.item
+    run.values[step.takes[0].name] = x = run.tape.softmax(x)  # the same variable
+    return run.tape.to(x, item)
+
+
 OWN = Own(
-    steps={"last_token": _last_token, "tokens": _tokens, "chosen_token": _chosen_token},
+    steps={"softmax": _softmax, "last_token": _last_token, "tokens": _tokens, "chosen_token": _chosen_token},
     # The body looks before it flattens the choices.
     asides={"padding": lambda run, _step: run.look_for_padding(run.batch["input_ids"].shape)},
     losses={"double-heads": _losses},

@@ -229,7 +229,7 @@ FAMILY = Family(
     _body,
     (
         _class("base", bert.base),
-        _class("masked-lm", _masked_lm, widens_scores=True),
+        _class("masked-lm", _masked_lm, widens_scores=True, by_labels="sparse_prediction"),
         _class("sequence-classification", _sequence_classification),
         _class("token-classification", _token_classification),
         Named("ModernBert", WITHOUT_TYPES[:3])("question-answering", _question_answering),

@@ -5,6 +5,7 @@ from itertools import pairwise
 from typing import NamedTuple
 
 from bertcalc.arguments import checked
+from bertcalc.config import all_or_none
 from bertcalc.forward.stack import Layers, in_layers, stack
 from bertcalc.forward.steps import Step
 from bertcalc.forward.walk import numbered
@@ -29,7 +30,7 @@ def gradients(steps: Sequence[Step], freezing: Freezing, *, first: bool = False)
     If nothing in front of that layer is trained, it is the only one whose input gets no gradient.
     """
     apart, numbers, length = _apart(steps, {freezing.layers, freezing.layers + int(first)})
-    if freezing.layers and freezing.layers == length:  # all layers are frozen: no need to tell them apart
+    if freezing.layers and all_or_none(freezing.layers == length):  # all layers are frozen: no need to tell them apart
         numbers = {}
     trains_all = freezing == NOTHING_FROZEN
     owned = {tensor.name: tensor for step in apart for tensor in step.tensors}
@@ -73,9 +74,10 @@ def _apart(steps: Sequence[Step], cuts: Iterable[int]) -> tuple[list[Step], dict
 def _bounds(group: Layers, length: int, cuts: Iterable[int]) -> list[int]:
     """The first layer of a group, the layers at which it is split, and its end."""
     start, end = group.start, group.start + group.copies
-    inner = {cut for cut in cuts if cut not in (0, start, length, length + 1)}
-    if isinstance(end, int):
-        inner = {cut for cut in inner if start < cut < end}
+    outside = (0, start, length, length + 1)
+    inner = {cut for cut in cuts if not any(all_or_none(cut == edge) for edge in outside)}
+    if isinstance(end, int) or hasattr(end, "all"):  # a symbol is larger than any number
+        inner = {cut for cut in inner if all_or_none(start < cut) and all_or_none(cut < end)}
     return [start, *sorted(inner), end]
 
 

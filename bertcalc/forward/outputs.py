@@ -10,7 +10,7 @@ from math import prod
 from typing import Any
 
 from bertcalc.arguments import checked
-from bertcalc.config import Config, Problem, check_whole_number
+from bertcalc.config import Config, Problem, all_or_none, check_whole_number
 from bertcalc.families import family_of, output_names
 from bertcalc.family import Class, Model
 from bertcalc.forward.call import Call as Call
@@ -224,12 +224,24 @@ def unpadded(cls: Class, config: Config, batch_size: int) -> Problem | None:
 
 
 def in_pairs(config: Config) -> Problem | None:
-    """The problem with an odd head size, which rotary positions cannot rotate; None for symbols and columns."""
+    """The problem with an odd head size, which rotary positions cannot rotate; None for symbols.
+
+    Raises MixedError for columns of which some rows have one.
+    """
     heads, hidden_size = config.num_attention_heads, config.hidden_size
-    known = isinstance(hidden_size, int) and isinstance(heads, int)
-    if not config.turns_pairs or not known or hidden_size // heads % 2 == 0:
+    numbers = all(isinstance(size, int) or hasattr(size, "all") for size in (hidden_size, heads))
+    if not config.turns_pairs or not numbers or not all_or_none(hidden_size // heads % 2 != 0):
         return None
+    if not isinstance(hidden_size + heads, int):  # the first row stands for all
+        hidden_size, heads = (int((size + 0 * (hidden_size + heads)).flat[0]) for size in (hidden_size, heads))
     near = max(1, hidden_size // (2 * heads)) * 2 * heads
+    if hidden_size == heads:
+        message = N_(
+            "A head of a single number is not counted: rotary positions rotate pairs of numbers, and transformers "
+            "makes two numbers of it. {field} {near} would work."
+        )
+        shown = {"field": config.own_name("hidden_size"), "near": near}
+        return Problem.of(message, "hidden_size", hidden_size, {"hidden_size": near}, **shown)
     message = N_(
         "Rotary positions rotate pairs of numbers, and a head of {size} numbers cannot be split into pairs: no forward "
         "pass is possible. {field} {near} would work."
@@ -261,7 +273,7 @@ def problems(subject: Subject, call: Call) -> Iterator[Problem]:
     if call.labels and cls.task == "double-heads" and not vars(config)["summary_use_proj"] and config.hidden_size > 1:
         message = N_("{architecture} has a loss only with summary_use_proj: without it, a choice has many scores.")
         yield Problem.of(message, "labels", True, unlabelled, architecture=architecture)
-    if call.labels and cls.task == "masked-lm" and vars(config).get("sparse_prediction"):
+    if call.labels and cls.leaves_out_tokens(config):
         message = N_("With sparse_prediction and labels, the shape of the logits depends on the labels themselves.")
         yield Problem.of(message, "labels", True, unlabelled)
     if problem := in_pairs(config):
@@ -286,7 +298,6 @@ def problems(subject: Subject, call: Call) -> Iterator[Problem]:
             yield Problem.of(message, "label", call.label, {"label": nearest}, **shown)
 
 
-@checked
 def scores_of_answers(model: Model) -> int:
     """The number of answer scores per token."""
     return next(step.takes[0].shape[-1] for step in model.run(Sizes()) if step.output == "start_logits")

@@ -6,7 +6,13 @@ from typing import NamedTuple
 
 from bertcalc.arguments import checked
 from bertcalc.forward.trace import Step
+from bertcalc.problem import InputError, Problem
+from bertcalc.text import N_
 from bertcalc.tree.nn import split_layer
+
+
+class NoLayerError(InputError, IndexError):
+    """A layer that a model does not have."""
 
 
 class Layers(NamedTuple):
@@ -47,11 +53,12 @@ class Stack(NamedTuple):
         return self.groups[-1].start + self.groups[-1].copies
 
     def group(self, layer: int) -> Layers:
-        """The group that a layer is in. Raises IndexError if there is no such layer."""
+        """The group that a layer is in. Raises NoLayerError, which is an IndexError as well, if there is none."""
         for found in self.groups:
             if found.start <= layer < found.start + found.copies:
                 return found
-        raise IndexError(f"layer {layer} is not one of 0 to {self.length - 1}")
+        message = N_("layer {value} is not one of 0 to {high}.")
+        raise NoLayerError(Problem.of(message, "layer", layer, value=layer, high=self.length - 1))
 
 
 @checked

@@ -122,7 +122,7 @@ class InLayer(NamedTuple):
 def walk(steps: list[Step], layer: int = 0) -> list[Stop]:
     """The stops of a forward pass in order, ``layer`` in full; the last stop's ``so_far`` is the model's total.
 
-    Raises IndexError if there is no such layer.
+    Raises NoLayerError if there is no such layer.
     """
     before, groups, after = layers = stack(steps)
     opened, length = layers.group(layer), layers.length
@@ -140,7 +140,6 @@ def walk(steps: list[Step], layer: int = 0) -> list[Stop]:
     return [stop._replace(so_far=so_far) for stop, so_far in zip(stops, sums, strict=True)]
 
 
-@checked
 def in_layer(stops: Sequence[Stop], at: int) -> InLayer | None:
     """The progress in the opened layer at stop number ``at``; None if that is outside of the layer."""
     if not stops[at].in_layer:

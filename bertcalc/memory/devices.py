@@ -36,11 +36,15 @@ GAPS = 6
 
 
 class Device(NamedTuple):
-    """A device's memory: its name, its bytes, and how many of them are kept free."""
+    """A device's memory: its name, its bytes, how many of them are kept free, and the allocator's share.
+
+    ``overhead``: per cent that a run needs on top of its tensors.
+    """
 
     name: str
     num_bytes: int
     kept_free: int = 0
+    overhead: int = GAPS
 
     @property
     def usable(self) -> int:
@@ -49,8 +53,12 @@ class Device(NamedTuple):
 
     @property
     def for_tensors(self) -> int:
-        """The usable bytes that tensors can take, in a run that needs ``GAPS`` per cent more than its tensors."""
-        return self.usable * 100 // (100 + GAPS)
+        """The usable bytes that tensors can take: the rest is the allocator's."""
+        return self.usable * 100 // (100 + self.overhead)
+
+    def needed(self, tensors: int) -> int:
+        """The bytes that a run with so many bytes of tensors needs, with the allocator's share."""
+        return -(-tensors * (100 + self.overhead) // 100)
 
 
 @checked

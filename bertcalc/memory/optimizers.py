@@ -14,7 +14,7 @@ from bertcalc.tree.nn import Tensor
 Dtype = Literal["float32", "bfloat16", "float16"]
 ITEM_BYTES: dict[Dtype, int] = {"float32": 4, "bfloat16": 2, "float16": 2}
 Part = Literal["weights", "master weights", "gradients", "optimizer states"]
-Precision = Literal["fp32", "bf16", "mixed-18", "mixed-16"]
+Precision = Literal["fp32", "amp-bf16", "amp-fp16", "bf16", "mixed-18", "mixed-16"]
 Optimizer = Literal["sgd", "momentum", "adamw", "adamw-8bit", "adafactor"]
 
 # bitsandbytes 0.50 (optim/optimizer.py): a tensor with fewer elements than _SMALL keeps its states in float32; each
@@ -34,13 +34,17 @@ class StateSizes(NamedTuple):
 
 
 class BytesRule(NamedTuple):
-    """The bytes of a parameter in each part, and the type that the model computes in."""
+    """The bytes of a parameter in each part, the type of the weights, and that of autocast.
+
+    ``autocast``: the type in which torch.autocast runs products; None without it.
+    """
 
     weight: int
     master: int
     gradient: int
     dtype: Dtype
     meaning: str
+    autocast: Dtype | None = None
 
     @property
     def state(self) -> int:
@@ -50,8 +54,34 @@ class BytesRule(NamedTuple):
 
 PRECISIONS: dict[Precision, BytesRule] = {
     "fp32": BytesRule(4, 0, 4, "float32", N_("FP32: everything in float32.")),
+    "amp-bf16": BytesRule(
+        4,
+        0,
+        4,
+        "float32",
+        N_(
+            'AMP with bfloat16, torch.autocast("cuda", torch.bfloat16): float32 weights, gradients and states; matrix '
+            "products in bfloat16, with a 16-bit copy of each weight until it has its gradient."
+        ),
+        autocast="bfloat16",
+    ),
+    "amp-fp16": BytesRule(
+        4,
+        0,
+        4,
+        "float32",
+        N_(
+            'AMP with float16, torch.autocast("cuda", torch.float16) with a GradScaler: as with bfloat16, but softmax '
+            "reads float16."
+        ),
+        autocast="float16",
+    ),
     "bf16": BytesRule(
-        2, 0, 2, "bfloat16", N_("Everything in 16 bits, as model.to(torch.bfloat16) does: optimizer states, too.")
+        2,
+        0,
+        2,
+        "bfloat16",
+        N_("Pure bfloat16: everything in 16 bits, as model.to(torch.bfloat16) does: optimizer states, too."),
     ),
     "mixed-18": BytesRule(
         2,
@@ -59,8 +89,8 @@ PRECISIONS: dict[Precision, BytesRule] = {
         4,
         "bfloat16",
         N_(
-            "Mixed, 18 bytes a parameter with Adam: 16-bit weights, float32 master "
-            "weights and gradients, as in Megatron."
+            "Master weights, 18 bytes a parameter with Adam: 16-bit weights, float32 master weights and gradients, as "
+            "in Megatron."
         ),
     ),
     "mixed-16": BytesRule(
@@ -68,7 +98,10 @@ PRECISIONS: dict[Precision, BytesRule] = {
         4,
         2,
         "bfloat16",
-        N_("Mixed, 16 bytes a parameter with Adam: 16-bit weights and gradients, float32 master weights."),
+        N_(
+            "Master weights, 16 bytes a parameter with Adam: 16-bit weights and gradients, float32 master weights, as "
+            "in DeepSpeed."
+        ),
     ),
 }
 

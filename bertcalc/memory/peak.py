@@ -9,14 +9,14 @@ the gradient of its weight.
 """
 
 from collections.abc import Sequence
-from contextlib import suppress
-from typing import NamedTuple
+from contextlib import nullcontext, suppress
+from typing import Literal, NamedTuple
 
 from bertcalc.arguments import checked
 from bertcalc.family import Model
 from bertcalc.forward.outputs import in_pairs, scores_of_answers, unpadded
 from bertcalc.forward.trace import Sizes
-from bertcalc.memory.optimizers import Dtype, Optimizer
+from bertcalc.memory.optimizers import Dtype, Optimizer, Precision
 from bertcalc.memory.plan import Attention, Inference, Plan
 from bertcalc.memory.saved import check_recompute
 from bertcalc.memory.simulated_optimizer import Optimizing
@@ -31,7 +31,7 @@ NOTHING_TO_TRAIN = N_("Everything in {architecture} is frozen: there is nothing 
 ANSWERS = N_("{architecture} cannot run with num_labels {value}: its forward method splits the scores in two.")
 ORDER = N_("{architecture} cannot be trained with num_labels {value}: its loss takes the scores in pairs.")
 PADDING = N_("The memory of {architecture} depends on how many tokens are padding: its loss leaves them out.")
-SPARSE = N_("With sparse_prediction, the memory of {architecture} depends on how many tokens are masked.")
+SPARSE = N_("With {field}, the memory of {architecture} depends on how many tokens are masked.")
 UNKNOWN = N_("The memory of {architecture} is not simulated yet.")
 
 
@@ -57,16 +57,28 @@ def training_peak_bytes(
     labels: bool = True,
     optimizer: Optimizer = "adamw",
     dtype: Dtype = "float32",
+    autocast: Literal["bfloat16", "float16"] | None = None,
     attention: Attention = "eager",
     keep_outputs: bool = True,
     num_choices: int = 1,
     encoder_sequence_length: int | None = None,
     padded: bool = False,
 ) -> int:
-    """The peak bytes of all tensors in a training step, weights included: see ``changes_in``."""
+    """The peak bytes of all tensors in a training step, weights included: see ``changes_in``.
+
+    ``autocast`` is the type of torch.autocast on CUDA; the weights are then float32.
+    """
     if not labels:
-        raise ValueError("Without labels there is no loss: nothing can be trained.")
-    plan = Plan("fp32" if dtype == "float32" else "bf16", optimizer, attention, keep_outputs=keep_outputs)
+        raise wrong(N_("Without labels there is no loss: nothing can be trained."), "labels", labels)
+    if autocast and dtype != "float32":
+        message = N_("With autocast, the weights stay float32: leave dtype as it is, instead of {value}.")
+        raise wrong(message, "dtype", dtype, value=dtype)
+    precisions: dict[str | None, Precision] = {
+        "bfloat16": "amp-bf16",
+        "float16": "amp-fp16",
+        None: "fp32" if dtype == "float32" else "bf16",
+    }
+    plan = Plan(precisions[autocast], optimizer, attention, keep_outputs=keep_outputs)
     sizes = Sizes(batch_size, sequence_length, encoder_sequence_length, num_choices)
     return peak(changes_in(model, plan, sizes, padded=padded)).live
 
@@ -167,11 +179,14 @@ def changes_in(model: Model, how: Plan | Inference, sizes: Sizes, *, padded: boo
     before are alive. Without ``plan.keep_outputs`` the loop is ``loss = model(...).loss`` and holds only the loss: the
     logits are released before the backward pass. The other settings of a plan:
 
-    - ``precision``: "bf16" is ``model.to(torch.bfloat16)``; float16 takes the same bytes. The two mixed ones are such a
-      model with float32 master weights, which the optimizer updates tensor by tensor. "mixed-16" makes a float32 copy
-      of each gradient when its tensor is updated; "mixed-18" has float32 gradients all the time, and each 16-bit
-      gradient is added to them and released as soon as it is computed. Master weights are counted as "optimizer
-      states". LayerNorm's means and deviations are float32, as on CUDA: on the CPU a 16-bit model has them in 16 bits.
+    - ``precision``: "amp-bf16" and "amp-fp16" are torch.autocast("cuda") around the forward pass and the loss, as
+      PyTorch's dispatcher casts there: products in 16 bits, each trained weight cast once, softmax, norms and losses in
+      float32. The two scalars of a GradScaler, 8 bytes, are not counted. "bf16" is ``model.to(torch.bfloat16)``;
+      float16 takes the same bytes. The two mixed ones are such a model with float32 master weights, which the
+      optimizer updates tensor by tensor. "mixed-16" makes a float32 copy of each gradient when its tensor is updated;
+      "mixed-18" has float32 gradients all the time, and each 16-bit gradient is added to them and released as soon as
+      it is computed. Master weights are counted as "optimizer states". LayerNorm's means and deviations are float32, as
+      on CUDA: on the CPU a 16-bit model has them in 16 bits.
     - ``optimizer``: those of torch.optim with ``foreach=False``. 8-bit Adam is that of bitsandbytes, whose kernels work
       in place: its states by their rule and no temporary tensors, which is not measured.
     - ``attention``: "fused" is the flash kernel of scaled_dot_product_attention, which keeps query, key, value, output
@@ -204,11 +219,12 @@ def _train(step: Pass, plan: Plan) -> list[Change]:
     loss: SimulatedTensor
     for number in range(2):  # from the second step on there are optimizer states, and the outputs of the step before
         step.memory.changes = [change._replace(phase="before") for change in alive(step.memory.changes)]
-        returned = step.forward()
-        if plan.keep_outputs:
-            outputs = returned  # noqa: F841  # held until the next forward pass has returned
-        loss = step.loss(returned)
-        del returned
+        with step.tape.autocast or nullcontext():
+            returned = step.forward()
+            if plan.keep_outputs:
+                outputs = returned  # noqa: F841  # held until the next forward pass has returned
+            loss = step.loss(returned)
+            del returned
         if not loss.node:
             raise wrong(NOTHING_TO_TRAIN, "train", plan.freezing.train, architecture=step.model.cls.name)
         step.memory.phase = "backward"
@@ -230,8 +246,9 @@ def _check(model: Model, sizes: Sizes, *, training: bool, padded: bool) -> None:
         raise NotSimulatedError(Problem("architecture", cls.name, UNKNOWN, shown))
     if training and padded and cls.task == "replaced-tokens":
         raise NotSimulatedError(Problem("architecture", cls.name, PADDING, shown))
-    if training and cls.task == "masked-lm" and getattr(model.config, "sparse_prediction", False):
-        raise NotSimulatedError(Problem("sparse_prediction", "True", SPARSE, shown, ({"sparse_prediction": False},)))
+    if training and cls.leaves_out_tokens(model.config):
+        field = cls.by_labels
+        raise NotSimulatedError(Problem(field, "True", SPARSE, {**shown, "field": field}, ({field: False},)))
     if wrong_number := two_labels(model, training=training) if labels != 2 else "":
         number = f"{labels:,}"
         raise InputError(Problem("num_labels", number, wrong_number, {**shown, "value": number}, ({"num_labels": 2},)))

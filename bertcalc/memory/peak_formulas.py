@@ -132,9 +132,9 @@ class Peak(NamedTuple):
 @checked
 def peak_bytes(subject: Subject, how: Plan | Inference, batch_size: int, sequence_length: int) -> int:
     """The peak bytes of a training step or a forward pass: a number, or a column."""
+    _check(subject)
     sizes = _sizes(subject, batch_size, sequence_length)
     if all(isinstance(size, int) for size in sizes):
-        _check(subject)
         return _peak_bytes(subject, how, sizes, sizes)
     # Rows of one structure share a formula: which sizes are 1, which thresholds are reached, how many layers if few.
     length, window, whole = sizes[_NAMES.index("sequence_length")], subject.config.window, subject.config.whole
@@ -304,8 +304,11 @@ def _in_8_bits(subject: Subject, how: Plan | Inference) -> int:
     """
     if not _is_in_8_bits(how):
         return 0
-    # The run with momentum shows which tensors are learned: each has one state.
-    changes = _changes(*_symbolic(subject, how._replace(optimizer="momentum"), 1, 1)[:4])
+    # The run with momentum shows which tensors are learned: each has one state. Master weights, which tensors without a
+    # gradient have as well, are left out; float32 gradients are there from the beginning, for every tensor.
+    rule = PRECISIONS[how.precision]
+    precision = "bf16" if rule.gradient == rule.weight else how.precision
+    changes = _changes(*_symbolic(subject, how._replace(optimizer="momentum", precision=precision), 1, 1)[:4])
     learned = {_numbered(change.where) for change in changes if change.area == "optimizer states"}
     model = subject.model()
     tensors = [tensor for tensor in model.tensors() if _numbered(tensor.name) in learned]

@@ -13,7 +13,7 @@ from bertcalc.forward.steps import Operation, Step, Value
 from bertcalc.forward.trace import Sizes, any_is_one
 from bertcalc.memory.optimizers import ITEM_BYTES, PRECISIONS, Dtype
 from bertcalc.memory.plan import Attention, Plan, Recompute
-from bertcalc.problem import InputError, Problem
+from bertcalc.problem import InputError, Problem, wrong
 from bertcalc.text import N_
 from bertcalc.transformers4.einsum import laid_out
 from bertcalc.tree.nn import NOWHERE, Activation, Dropout, Norm, Place, Shape, split_layer
@@ -26,6 +26,12 @@ KNOWN_OPERATIONS: frozenset[Operation] = frozenset(
         "table", "convolution",
     )
 )  # fmt: skip
+
+
+UNDER_AUTOCAST = N_(
+    "Under AMP the activations are not listed tensor by tensor, because autocast keeps 16-bit copies beside them: "
+    "Training shows their sum, and its formula."
+)
 
 
 class Saved(NamedTuple):
@@ -78,9 +84,12 @@ def saved_activations(model: Model, sizes: Sizes, plan: Plan) -> list[Saved]:
     gradient checkpointing gradients would still flow to the embeddings, unless its ``disable_input_require_grads()`` is
     called.
 
-    Raises InputError if the model does not support the plan's ``recompute``.
+    Raises InputError if the model does not support the plan's ``recompute``, or with autocast, whose copies are only
+    in the simulated step (peak.py).
     """
     check_recompute(model, plan.recompute)
+    if PRECISIONS[plan.precision].autocast:
+        raise wrong(UNDER_AUTOCAST, "precision", plan.precision)
     cached = not model.cls.labels_stop_caching  # training has labels
     return saved_by(
         model.run(sizes._replace(cached=cached)), plan, masks=model.config.masks_window(sizes.sequence_length)

@@ -58,7 +58,7 @@ _WRITTEN_OUT: dict[str, Callable[..., SimulatedTensor]] = {
     "LaplaceActivation": _laplace,
     "LinearActivation": lambda t, x: x,
     "NewGELUActivation": _gelu_new,
-    "PReLU": lambda t, x, weight: _prelu(t, x, t.view(weight, (1,) * len(x.shape))),
+    "PReLU": lambda t, x, weight: _prelu(t, *t.lower(x, weight)),
     "QuickGELUActivation": lambda t, x: t.multiply(x, t.function("sigmoid", t.scale(x))),
     "ReLUSquaredActivation": lambda t, x: t.function("pow", t.function("relu", x)),
     "SqrtSoftplusActivation": lambda t, x: t.function("sqrt", t.function("softplus", x)),
@@ -69,7 +69,8 @@ _WRITTEN_OUT: dict[str, Callable[..., SimulatedTensor]] = {
 # Operations whose backward pass makes temporary tensors. The named ones are alive until a C++ expression ends.
 
 
-def _prelu(t: Tape, x: SimulatedTensor, slope: SimulatedTensor) -> SimulatedTensor:
+def _prelu(t: Tape, x: SimulatedTensor, weight: SimulatedTensor) -> SimulatedTensor:
+    slope = t.view(weight, (1,) * len(x.shape))
     return t.record((x, slope), t.like(x), (x, slope), lambda grad, *kept: (t.like(grad), t.like(grad)))
 
 

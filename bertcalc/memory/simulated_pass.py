@@ -13,7 +13,7 @@ from bertcalc.memory.own import Own, Steps, own_of
 from bertcalc.memory.plan import Inference, Plan
 from bertcalc.memory.saved import fuse_attention, recomputed_in
 from bertcalc.memory.simulated_activations import simulate_activation
-from bertcalc.memory.tape import BOOL, FLOAT32, INT64, Memory, Region, SimulatedTensor, Tape
+from bertcalc.memory.tape import BOOL, FLOAT32, HALF, INT64, Autocast, Memory, Region, SimulatedTensor, Tape
 from bertcalc.tree.nn import Activation, Conv1D, Convolution, Dropout, Linear, Norm, Shape, split_layer
 
 ENCODED = "encoder_hidden_states"
@@ -36,7 +36,8 @@ class Pass:
         self.padded = padded
         self.own = own = own_of(model)
         self.memory = Memory()
-        self.tape = Tape(self.memory, grad=training)
+        autocast = PRECISIONS[how.precision].autocast if isinstance(how, Plan) else None
+        self.tape = Tape(self.memory, grad=training, autocast=Autocast(autocast) if autocast else None)
         steps = model.run(sizes._replace(cached=self._caches()))
         if plan.attention == "fused":
             steps = fuse_attention(steps)
@@ -238,7 +239,9 @@ class Pass:
                 return self.call(step, *taken)
             case "softmax", _:
                 (x,) = taken
-                return tape.to(tape.softmax(tape.to(x, FLOAT32)), x.item) if step.wide else tape.softmax(x)
+                if not step.wide:
+                    return tape.softmax(x)
+                return tape.to(tape.wide_softmax(x), self._query_of(step).item)
             case "multiply", _:
                 return tape.multiply(*taken)
             case "angles", _:
@@ -288,6 +291,11 @@ class Pass:
                 self.cache.append(tape.cat_with_nothing(*taken))
                 return self.cache[-1]
         raise NotImplementedError(f"Nothing says what {step.name} ({step.operation}) allocates.")
+
+    def _query_of(self, step: Step) -> SimulatedTensor:
+        """The query of the attention core that a step is in."""
+        (name,) = (one.takes[0].name for one in self.steps if one.within == step.within and one.place.role == "scores")
+        return self.values[name]
 
     def call(self, step: Step, x: SimulatedTensor) -> SimulatedTensor:
         tape, module = self.tape, step.module
@@ -394,7 +402,8 @@ class Pass:
             if key.shape[1] != query.shape[1] and query.shape[2] != 1:
                 key = layers.repeated(tape, key, query.shape[1])
                 value = layers.repeated(tape, value, query.shape[1])
-            mask = self._in_numbers((query.shape[0], *allowed.shape[1:]))
+            item = HALF if tape.autocast else self.width
+            mask = self._in_numbers((query.shape[0], *allowed.shape[1:]), item=item)
         return tape.flash_attention(query, key, value, mask)
 
     def _cut(self, step: Step, x: SimulatedTensor) -> list[SimulatedTensor]:
@@ -481,12 +490,12 @@ class Pass:
         allowed = self._allowed(batch, length, window)
         if self._fused:
             return allowed
-        return self._in_numbers((batch, 1, length, length), allowed, *((padding,) if padding else ()))
+        return self._in_numbers((batch, 1, length, length), allowed, *((padding,) if padding else ()), item=self.width)
 
-    def _in_numbers(self, shape: Shape, *of: SimulatedTensor) -> SimulatedTensor:
+    def _in_numbers(self, shape: Shape, *of: SimulatedTensor, item: int) -> SimulatedTensor:
         """An additive mask made from a boolean one: 0 or the smallest number."""
-        zero, least = self.tape.new((), self.width), self.tape.new((), self.width)
-        return self.tape.made(shape, self.width, zero, least, *of)
+        zero, least = self.tape.new((), item), self.tape.new((), item)
+        return self.tape.made(shape, item, zero, least, *of)
 
     def _allowed(self, batch: int, length: int, window: bool) -> SimulatedTensor:
         """The boolean mask: which tokens each token may see."""

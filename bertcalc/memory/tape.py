@@ -7,8 +7,8 @@ transformers holds its intermediate values exactly as long.
 Every rule was read off PyTorch 2.13, and tests compare it with the real one, release by release.
 """
 
-from collections.abc import Callable, Sequence
-from contextlib import suppress
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import nullcontext, suppress
 from heapq import heappop, heappush
 from math import prod
 from typing import Any, Literal, NamedTuple, get_args
@@ -16,7 +16,7 @@ from weakref import ref
 
 from bertcalc.tree.nn import Shape
 
-BOOL, INT32, INT64, FLOAT32 = 1, 4, 8, 4  # bytes of an element
+BOOL, INT32, INT64, FLOAT32, HALF = 1, 4, 8, 4, 2  # bytes of an element
 Area = Literal["weights", "buffers and batch", "gradients", "optimizer states", "kept activations", "temporaries"]
 AREAS: tuple[Area, ...] = get_args(Area)
 Phase = Literal["before", "forward", "loss", "backward", "optimizer"]
@@ -156,15 +156,40 @@ FUNCTIONS: dict[str, tuple[Keep, int]] = {
     "tanh": ("output", 1),
 }
 
+# Functions that autocast runs in float32 on CUDA (aten/src/ATen/autocast_mode.h), besides softmax, norms and losses.
+IN_FLOAT32 = frozenset(("expm1", "pow", "rsqrt", "softplus"))
+
+
+class Autocast:
+    """torch.autocast on CUDA, while it is ``on``, with the 16-bit ``copies`` of trained parameters, by their nodes.
+
+    Products and convolutions run in 16 bits, softmax, norms, losses and some functions in float32; all else runs in
+    the widest type of its arguments.
+    """
+
+    def __init__(self, dtype: str) -> None:
+        self.dtype = dtype
+        self.on = False
+        self.copies: dict[Node, SimulatedTensor] = {}
+
+    def __enter__(self) -> None:
+        self.on = True
+
+    def __exit__(self, *_raised: object) -> None:
+        self.on = False
+        self.copies.clear()
+
+
 _LEAF = 1 << 62  # of the nodes that are ready PyTorch runs the one that was made last, and leaves before all others
 
 
 class Tape:
-    """Operations under PyTorch's names. ``grad``: whether autograd is on."""
+    """Operations under PyTorch's names. ``grad``: whether autograd is on; ``autocast``: see ``Autocast``."""
 
-    def __init__(self, memory: Memory, *, grad: bool) -> None:
+    def __init__(self, memory: Memory, *, grad: bool, autocast: "Autocast | None" = None) -> None:
         self.memory = memory
         self.grad = grad
+        self.autocast = autocast
         self.region: Region | None = None  # the one that runs for the first time
         self._again: Region | None = None  # the one that is recomputed
         self._made = 0
@@ -362,6 +387,24 @@ class Tape:
         """A cast to elements of ``item`` bytes; ``_run`` casts the gradient back."""
         return x if x.item == item else self.record((x,), self._in_bytes(x, item), (), _passed)
 
+    def lower(self, *tensors: SimulatedTensor) -> Iterator[SimulatedTensor]:
+        """The arguments of a product, with autocast in its 16 bits; C++ casts the last argument first."""
+        return reversed([self._lowered(tensor) for tensor in reversed(tensors)])
+
+    def _lowered(self, x: SimulatedTensor) -> SimulatedTensor:
+        if self.autocast is None or not self.autocast.on or x.item != FLOAT32:
+            return x
+        if x.node is None or x.node.rule is not None or x.is_view:
+            return self.to(x, HALF)
+        copies = self.autocast.copies
+        if x.node not in copies:  # a trained parameter is cast once
+            copies[x.node] = self.to(x, HALF)
+        return copies[x.node]
+
+    def raised(self, x: SimulatedTensor) -> SimulatedTensor:
+        """The argument of an operation that autocast runs in float32."""
+        return self.to(x, FLOAT32) if self.autocast and self.autocast.on else x
+
     def cat_with_nothing(self, x: SimulatedTensor) -> SimulatedTensor:
         """The copy that an empty key/value cache makes of its first tokens."""
         return self.record((x,), self.like(x), (), lambda grad: (self.same(grad),))
@@ -395,13 +438,20 @@ class Tape:
     def linear(
         self, x: SimulatedTensor, weight: SimulatedTensor, bias: SimulatedTensor | None, *, transposed: bool = True
     ) -> SimulatedTensor:
-        """x W^T + b; if not ``transposed``, x W + b."""
+        """x W^T + b; if not ``transposed``, x W + b in one function, whose arguments are bias, x and W."""
         shape = x.shape
         flat = (prod(shape[:-1]), shape[-1])
-        if bias and len(shape) > 2:  # without a bias PyTorch makes the two views in the other order
+        if transposed:
+            x, weight, *biases = self.lower(x, weight, *((bias,) if bias else ()))
+        elif len(shape) > 2:
+            x = self.reshape(x, flat)
+        if not transposed:
+            *biases, x, weight = self.lower(*((bias,) if bias else ()), x, weight)
+        bias = biases[0] if biases else None
+        if bias and len(x.shape) > 2:  # without a bias PyTorch makes the two views in the other order
             x = self.reshape(x, flat)
         factor = self.transpose(weight, 0, 1) if transposed else weight
-        if not bias and len(shape) > 2:
+        if not bias and len(x.shape) > 2:
             x = self.reshape(x, flat)
         y = self._mm(x, factor, bias, transposed)
         if len(shape) == 2:
@@ -412,6 +462,7 @@ class Tape:
         self, x: SimulatedTensor, weight: SimulatedTensor, bias: SimulatedTensor | None, transposed: bool
     ) -> SimulatedTensor:
         of_x, of_weight, kept = self._factors(x, weight)
+        biased = bias is not None  # the rule must not hold the bias: autocast's copy goes after the forward pass
         y = self.new((x.shape[0], weight.shape[1]), x.item)
 
         def rule(grad: SimulatedTensor, *kept: SimulatedTensor) -> Gradients:
@@ -422,12 +473,13 @@ class Tape:
                 grad_weight = self.transpose(product, 0, 1)
             elif of_weight:
                 grad_weight = self.new((kept[-1].shape[1], grad.shape[1]), grad.item)
-            return *((grad,) if bias else ()), grad_x, grad_weight
+            return *((grad,) if biased else ()), grad_x, grad_weight
 
         return self.record((*((bias,) if bias else ()), x, weight), y, kept, rule)
 
     def matmul(self, x: SimulatedTensor, y: SimulatedTensor) -> SimulatedTensor:
         """The matrix products of two tensors of shape (batch, heads, rows, columns)."""
+        x, y = self.lower(x, y)
         batch, heads, rows, columns = x.shape
         left = self.reshape(self.same(x), (batch * heads, rows, columns))
         right = self.reshape(
@@ -437,6 +489,7 @@ class Tape:
 
     def bmm(self, x: SimulatedTensor, y: SimulatedTensor) -> SimulatedTensor:
         """The matrix products of two tensors of shape (batch, rows, columns)."""
+        x, y = self.lower(x, y)
         _of_x, _of_y, kept = self._factors(x, y)
         return self.record((x, y), self.new((*x.shape[:2], y.shape[2]), x.item), kept)
 
@@ -487,6 +540,7 @@ class Tape:
             one, row, head, number = contiguous_strides((batch, rows, heads, size))
             return SimulatedTensor(self.like(x).storage, x.shape, (one, head, row, number), x.item)
 
+        query, key, value = self.lower(query, key, value)
         output = laid_out(query)
         sums = self.new(query.shape[:3])
         kept = (query, key, value, output, sums, *((mask,) if mask else ()))
@@ -494,13 +548,15 @@ class Tape:
 
     def convolution(self, x: SimulatedTensor, weight: SimulatedTensor, bias: SimulatedTensor) -> SimulatedTensor:
         """A convolution over the last axis, whose length stays the same."""
+        x, weight, bias = self.lower(x, weight, bias)
         return self.record((x, weight, bias), self.like(x), (x, weight))
 
     # Elementwise.
 
     def function(self, name: str, x: SimulatedTensor) -> SimulatedTensor:
         """An elementwise function of FUNCTIONS, by its name in PyTorch."""
-        return self.kernel(x, *FUNCTIONS[name])
+        cast = self.raised(x) if name in IN_FLOAT32 else x  # the caller holds x until the function returns
+        return self.kernel(cast, *FUNCTIONS[name])
 
     def kernel(self, x: SimulatedTensor, keep: Keep, backward: int = 1) -> SimulatedTensor:
         """An elementwise function, by what it keeps and how many tensors its backward pass makes: see FUNCTIONS."""
@@ -521,7 +577,18 @@ class Tape:
         return self.function("mul", x)
 
     def softmax(self, x: SimulatedTensor) -> SimulatedTensor:
-        """Softmax along the last axis; log-softmax takes the same memory."""
+        """Softmax along the last axis, which autocast runs in float32."""
+        return self.wide_softmax(x) if self.autocast and self.autocast.on else self.log_softmax(x)
+
+    def wide_softmax(self, x: SimulatedTensor) -> SimulatedTensor:
+        """Softmax in float32: CUDA's kernel reads autocast's float16 as it is, and a cast copy of bfloat16."""
+        if not (self.autocast and self.autocast.dtype == "float16" and x.item == HALF):
+            return self.log_softmax(self.to(x, FLOAT32))
+        y, shape = self.new(x.shape, FLOAT32), x.shape
+        return self.record((x,), y, (y,), lambda _grad, _y: (self.new(shape, HALF),))
+
+    def log_softmax(self, x: SimulatedTensor) -> SimulatedTensor:
+        """Log-softmax in the type of the scores, also under autocast; softmax takes the same memory."""
         return self.function("softmax", x)
 
     def masked(self, x: SimulatedTensor, mask: SimulatedTensor, *, in_place: bool = False) -> SimulatedTensor:
@@ -605,6 +672,7 @@ class Tape:
 
     def layer_norm(self, x: SimulatedTensor, weight: SimulatedTensor, bias: SimulatedTensor | None) -> SimulatedTensor:
         """LayerNorm; the backward pass needs the mean and 1 / standard deviation of each row."""
+        x = self.raised(x)
         y, mean, rstd = self.like(x), self.new(x.shape[:-1]), self.new(x.shape[:-1])
         return self.record((x, weight, *((bias,) if bias else ())), y, (x, mean, rstd, weight))
 
@@ -618,21 +686,22 @@ class Tape:
         return self.record((x,), made, (), lambda grad: (self.expand(self.unsqueeze(grad, axis), shape),))
 
     def sum(self, x: SimulatedTensor) -> SimulatedTensor:
-        shape = x.shape
+        shape, item = x.shape, FLOAT32 if self.autocast and self.autocast.on else x.item
 
         def rule(grad: SimulatedTensor) -> Gradients:
             return (SimulatedTensor(grad.storage, shape, (0,) * len(shape), grad.item, is_view=True),)
 
-        return self.record((x,), self.new((), x.item), (), rule)
+        return self.record((x,), self.new((), item), (), rule)
 
     def cross_entropy(self, scores: SimulatedTensor, labels: SimulatedTensor) -> SimulatedTensor:
         """The mean of -log softmax at the labels."""
-        logs = self.softmax(scores)
+        logs = self.raised(self.log_softmax(scores))
         loss, weight = self.new((), logs.item), self.new((), logs.item)
         return self.record((logs,), loss, (logs, labels, weight))
 
     def binary_cross_entropy(self, scores: SimulatedTensor, labels: SimulatedTensor) -> SimulatedTensor:
         """The mean of -log sigmoid, for labels of 0 and 1."""
+        scores = self.raised(scores)
 
         def rule(grad: SimulatedTensor, scores: SimulatedTensor, labels: SimulatedTensor) -> Gradients:
             return (self.like(self._each(self.like(scores), labels)),)  # (sigmoid - label) * grad
@@ -647,6 +716,7 @@ class Tape:
         only the meta device, which replaces it, has a storage of one number. A second tensor of squares is gone when
         the kernel returns; like any workspace of a kernel, it is not counted.
         """
+        scores = self.raised(scores)
         item, shape = common_item(scores, labels), scores.shape
         squares = self.new(shape, item)
         loss = SimulatedTensor(squares.storage, (), (), item)
@@ -715,7 +785,7 @@ class Tape:
     def _run_again(self, region: Region) -> None:
         region.ran_again = True
         self.grad, self._again = True, region
-        with suppress(_EnoughError):
+        with suppress(_EnoughError), self.autocast or nullcontext():
             region.again()
         self.grad, self._again = False, None
 

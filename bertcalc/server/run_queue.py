@@ -3,9 +3,9 @@
 Streamlit runs the script of each session in a thread, and Python runs one thread at a time. Forty simultaneous runs
 would each take forty times as long; in a queue the first page is drawn after 20 ms.
 
-The order is start-time fair queueing (Goyal, Vin and Cheng, SIGCOMM 1996). A session that has used less than its share
-goes before a session that sends without pause; sessions that use the same go first come, first served. So the wait of a
-reader does not depend on how much others send, only on how many send at the same time.
+The order is fair queueing (Demers, Keshav and Shenker, SIGCOMM 1989). A session that has used less than its share goes
+before a session that sends without pause; sessions that have used the same go first come, first served. So the wait of
+a reader does not depend on how much others send, only on how many send at the same time.
 
 ``runner.fastReruns = false`` in .streamlit/config.toml belongs to the queue: it gives a session one thread, and so one
 place in the line, whatever it sends. Streamlit merges the messages that arrive while that thread waits. With
@@ -25,24 +25,22 @@ from typing import Any, NamedTuple
 PATIENCE = 1.0
 # The seconds that a run counts for: a run that is interrupted at once counts, and a slow page is not locked out.
 LEAST, MOST = 0.001, 0.1
+# Seconds of its share that a session can have saved up: enough to go before all that always want theirs.
+SAVED = 0.1
 _SHARE = "share of the queue"  # the session's key for its Share
 
 
 class Share:
     """The virtual time until which a session has used its share of the queue."""
 
-    def __init__(self) -> None:
-        self.until = 0.0
+    def __init__(self, until: float) -> None:
+        self.until = until
 
 
 class _Turn(NamedTuple):
-    """A run in the line, in the order of its first three fields.
-
-    They are its virtual start time, whether its session has used its share so far, and its number. ``begun`` begins it.
-    """
+    """A run in the line, in the order of its virtual start time and its number; ``begun`` begins it."""
 
     start: float
-    used: bool
     number: int
     share: Share
     begun: threading.Event
@@ -55,7 +53,7 @@ class RunQueue:
         self._change = threading.Lock()
         self._line: list[_Turn] = []  # a heap
         self._count = 0  # of all turns
-        self._clock = 0.0  # the virtual start time of the turn that began last
+        self._clock = 0.0  # the virtual time: what a session would have used by now that always wants its share
         self._active: _Turn | None = None
         self._since = 0.0
         self._thread = threading.local()
@@ -77,7 +75,7 @@ class RunQueue:
         Streamlit ends a run when its reader moves on, and begins the next run in the same thread. What the ended run
         used counts for its session.
         """
-        self._begin(session.setdefault(_SHARE, Share()))
+        self._begin(session.setdefault(_SHARE, Share(self._clock)))
         try:
             yield
         finally:
@@ -99,8 +97,7 @@ class RunQueue:
     def _begin(self, share: Share) -> None:
         with self._change:
             self._count += 1
-            used = share.until >= self._clock
-            turn = _Turn(max(share.until, self._clock), used, self._count, share, threading.Event())
+            turn = _Turn(max(share.until, self._clock - SAVED), self._count, share, threading.Event())
             heapq.heappush(self._line, turn)
             left = self._call_next()
         self._thread.turn = turn
@@ -111,10 +108,12 @@ class RunQueue:
 
     def _end(self) -> None:
         turn = self._thread.turn
-        used = time.monotonic() - self._thread.since
+        used = min(MOST, max(LEAST, time.monotonic() - self._thread.since))
         self._thread.turn = None
         with self._change:
-            turn.share.until = turn.start + min(MOST, max(LEAST, used))
+            turn.share.until = turn.start + used
+            # Not by the next start alone: a stream of new sessions, which start now, would stop the clock for others.
+            self._clock += used / (len(self._line) + 1)
             if self._active is turn:
                 self._active = None
                 self._call_next()

@@ -9,6 +9,7 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import Literal, NamedTuple
 
+from bertcalc.arguments import check_fields, checked
 from bertcalc.config import Config, Problem, check_whole_number
 from bertcalc.tree.nn import AFTER_LAYERS, Component, Module, Tensor, layer_number
 
@@ -38,6 +39,9 @@ class Freezing:
     layers: int = 0
     train: Train = "all"
 
+    def __post_init__(self) -> None:
+        check_fields(self)
+
     def is_frozen(self, tensor: Tensor, layer: int = 0) -> bool:
         """Whether a tensor is frozen; for a tensor of every layer, whether that of the given layer is."""
         component, block, role = tensor.place
@@ -48,19 +52,23 @@ class Freezing:
             or (self.train == "bias+LayerNorm" and not (tensor.name.endswith("bias") or role == "norm"))
         )
 
+    @checked
     def names(self, model: Module) -> frozenset[str]:
         """The names of the frozen tensors as in the real model's named_parameters()."""
         ties = model.ties()
         return frozenset(ties.get(name, name) for name in self.owned(model))
 
+    @checked
     def owned(self, model: Module) -> frozenset[str]:
         """The names of the frozen tensors under the modules that own them."""
         tensors = model.tensors(folded=False)
         return frozenset(tensor.name for tensor in tensors if self.is_frozen(tensor, layer_number(tensor.name)))
 
+    @checked
     def split(self, model: Module) -> Split:
         return _sum(self.by_component(model).values())
 
+    @checked
     def by_component(self, model: Module) -> dict[Component, Split]:
         """Trainable and frozen parameters of each component of the model."""
         splits: dict[Component, list[Split]] = {}
@@ -80,6 +88,7 @@ class Freezing:
         left = [n for number, n in groups.items() if not self.is_frozen(tensor, number)]
         return tensor._replace(copies=sum(left))
 
+    @checked
     def problem(self, config: Config) -> Problem | None:
         """The problem with the number of layers, if any; its remedy is the nearest possible number."""
         return check_whole_number("freeze_layers", self.layers, 0, config.num_hidden_layers, like=0)

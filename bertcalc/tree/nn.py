@@ -11,7 +11,7 @@ from types import MappingProxyType
 from typing import Any, Literal, NamedTuple
 
 from bertcalc.activations import Kept
-from bertcalc.arguments import text, unknown
+from bertcalc.arguments import checked, unknown
 from bertcalc.text import N_
 
 Shape = tuple[int, ...]
@@ -130,6 +130,7 @@ class Module:
                 if name not in early:
                     yield Tensor(name, shape, copies, module.places.get(last, module.place))
 
+    @checked
     def first_layer(self, name: str) -> int:
         """The number of the first layer that a name of the folded tree stands for; 0 outside of layers."""
         module = self
@@ -183,13 +184,14 @@ class Module:
             if name in children:
                 yield name, children[name], 1
 
+    @checked
     def get_submodule(self, path: str) -> "Module":
         """Return the module at a dotted path, with layers as numbers or ``*``.
 
         Raises UnknownNameError, which is a KeyError as well, if there is none.
         """
         module, before = self, self.kind
-        for name in text("path", path).split(".") if path else ():
+        for name in path.split(".") if path else ():
             inside = module._child(name)
             if inside is None:
                 raise unknown(_NO_MODULE, name, [*module._child_names()] or ["none"], parent=before)

@@ -102,7 +102,6 @@ def over_layers(model: Module) -> list[Tensor]:
     return list(found.values())
 
 
-@checked
 def shares(totals: Mapping[Key, int]) -> dict[Key, Fraction]:
     whole = sum(totals.values())
     return {key: Fraction(count, whole) for key, count in totals.items()}

@@ -11,7 +11,8 @@ from bertcalc import build
 from bertcalc.charts.bar_charts import PieceBar, piece_bars, pieces_frame, proportional_bar, ranked_bars
 from bertcalc.charts.columns import Columns
 from bertcalc.charts.labels import ems
-from bertcalc.digits import figure, signed
+from bertcalc.digits import figure, multiple, signed
+from bertcalc.explore.factor_formulas import Factor, piece_factors
 from bertcalc.families import CLASSES
 from bertcalc.family import Model
 from bertcalc.formula import piece_formulas
@@ -22,7 +23,7 @@ from bertcalc.tree.names import PART_NAMES, norm_kind
 from bertcalc.tree.totals import breakdown, openable
 from pages.ui.controls import Select, set_values
 from pages.ui.export.shown import draw_chart
-from pages.ui.i18n import _
+from pages.ui.i18n import _, with_colon
 from pages.ui.model import linked
 from pages.ui.numbers import percent, short
 from pages.ui.present import presenting
@@ -72,6 +73,7 @@ class Bars(NamedTuple):
     paths: Sequence[str] | None = None
     unit: str = "parameters"
     preset: str = ""
+    factors: Sequence[str] = ()  # by what factor each figure has grown, and why
 
     @property
     def changed(self) -> bool:
@@ -103,7 +105,16 @@ def parameter_bars(choice: Choice, path: str = "") -> Bars:
         piece_formulas(choice.subject, path=path),
         [piece.path for piece in pieces],
         preset=choice.preset,
+        factors=[grown_by(factor) for factor in piece_factors(preset_of(choice).subject, choice.subject, path=path)],
     )
+
+
+def grown_by(factor: Factor | None) -> str:
+    """The factor and its reason: "× 4.00: H²"; empty if nothing has grown."""
+    if factor is None:
+        return ""
+    ratio = factor.ratio
+    return with_colon(f"× {multiple(ratio.numerator, ratio.denominator)}", factor.text(_))
 
 
 def draw_bars(bars: Bars, place: str, *looked_at: Hashable, alt: str, **options: Any) -> None:
@@ -125,6 +136,8 @@ def draw_bars(bars: Bars, place: str, *looked_at: Hashable, alt: str, **options:
     )
     if bars.changed:
         show_legend(bars.preset)
+        if any(bars.factors) and not presenting():
+            st.page_link("sweep.py", label=_("How it grows with each size →"))
 
 
 def with_room(before: int) -> int:
@@ -171,7 +184,11 @@ def bars_frame(bars: Bars, limit: int) -> Columns:
     compact = partial(short, unit=bars.unit)
     # All digits of FLOPs and bytes would be wider than their bars.
     exactly = "{:,}".format if bars.unit == "parameters" else compact
-    more = [signed(now - was, exactly) for now, was in pairs]
+    factors = bars.factors or [""] * count
+    more = [
+        " · ".join(filter(None, (signed(now - was, exactly), factor)))
+        for (now, was), factor in zip(pairs, factors, strict=True)
+    ]
     lines = [
         _line(name, now, was, share, (exactly, compact))
         for name, (now, was), share in zip(bars.names, pairs, said["share"], strict=True)

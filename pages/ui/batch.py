@@ -11,7 +11,7 @@ from bertcalc.formula import CALL_LETTERS
 from bertcalc.forward.steps import BATCH, batch_problems
 from bertcalc.subject import Subject
 from bertcalc.text import N_
-from pages.ui.controls import Number, show_problem
+from pages.ui.controls import Number, set_values, show_problem
 from pages.ui.i18n import _
 
 # The widths are what their labels need.
@@ -23,6 +23,10 @@ SEQUENCE_LENGTH = Number(
     letter=CALL_LETTERS["sequence_length"],
     width=128,
 )
+# BERT's pre-training (Devlin et al. 2019, appendix A.2): 1,000,000 steps of 256 sequences with 512 tokens.
+TRAINED_BATCH = Number("trained_batch", N_("Batch size"), 256, letter=CALL_LETTERS["batch_size"], width=110)
+TRAINED_LENGTH = Number("trained_length", N_("Sequence length"), 512, letter=CALL_LETTERS["sequence_length"], width=128)
+_TRAINED = {TRAINED_BATCH.name, TRAINED_LENGTH.name}
 
 
 class Batch(NamedTuple):
@@ -51,6 +55,24 @@ def choose_batch(config: Config, *, sidebar: bool = True) -> Batch:
         show_problem(problem._replace(remedies=tuple(remedies)))
         values = present_batch(config, values)._asdict()
     st.session_state["batch"] = Batch(**values)
+    return Batch(**values)
+
+
+def choose_training_batch(config: Config) -> Batch:
+    """Draw the batch of a training run, which begins with BERT's own, or with what the other pages were told."""
+    of_page = {TRAINED_BATCH: BATCH_SIZE, TRAINED_LENGTH: SEQUENCE_LENGTH}
+    told = {control.name: control.is_changed for control in of_page.values()}
+    if TRAINED_BATCH.name not in st.session_state and any(told.values()) and not st.query_params.keys() & _TRAINED:
+        before = present_batch(config, linked_batch()._asdict())
+        set_values({control.name: getattr(before, shared.name) for control, shared in of_page.items()})
+    values: dict[str, Any] = {shared.name: control.show() for control, shared in of_page.items()}
+    if problem := next(batch_problems(config, values), None):
+        names = {shared.name: control.name for control, shared in of_page.items()}
+        remedies = tuple({names.get(field, field): value for field, value in one.items()} for one in problem.remedies)
+        if TRAINED_LENGTH.is_changed or TRAINED_BATCH.is_changed:
+            show_problem(problem._replace(remedies=remedies))
+        while problem := next(batch_problems(config, values), None):
+            values |= {field: value for field, value in problem.remedies[0].items() if field in values}
     return Batch(**values)
 
 

@@ -8,6 +8,7 @@ from io import BytesIO
 from pathlib import Path
 
 import streamlit as st
+from streamlit.runtime import get_instance
 
 from bertcalc.text import Translate
 from pages.ui import address
@@ -62,6 +63,15 @@ def translator() -> Translate:
     """A function that translates into the language of this session, also in a thread, which has no session."""
     translate = catalogue(st.session_state.get("lang", "en")).gettext
     return lambda text: text and translate(text)  # gettext's answer to "" is the head of the catalogue
+
+
+def translator_of(session_id: str) -> Translate:
+    """A function that translates into the language of a session, from outside of its runs."""
+    session = get_instance().get_app_session(session_id)
+    language = "en"
+    if session is not None and "lang" in session.session_state:
+        language = session.session_state["lang"]
+    return catalogue(language).gettext
 
 
 def in_context(context: str, message: str) -> str:

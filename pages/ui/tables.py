@@ -26,12 +26,12 @@ from bertcalc.text import N_, written
 from bertcalc.tree.difference import ModuleChange
 from bertcalc.tree.inventory import inventory, named
 from bertcalc.tree.nn import Shape
-from bertcalc.tree.totals import Component, shares
+from bertcalc.tree.totals import Component
 from pages.ui.controls import Fold, Switch
-from pages.ui.export.shown import draw_frame, note
+from pages.ui.export.shown import draw_frame, note, shown
 from pages.ui.formulas import count_formula
 from pages.ui.i18n import _, in_a_row, with_colon
-from pages.ui.numbers import percent, unbroken
+from pages.ui.numbers import percent, text_width, unbroken
 from pages.ui.present import presenting
 
 TENSORS = Fold("tensors", N_("Tensors: name, shape, formula, count, share"))
@@ -100,14 +100,14 @@ def show_run(run: RealRun) -> None:
 def show_published(counts: Sequence[PublishedCount]) -> None:
     """Show counts that others have published, beside ours."""
     counted = (_("Published"), "bertcalc", _("Verdict"))
-    titles = (_("Model"), _("Architecture"), *counted, _("Convention"), _("Source"))
+    titles = (_("Model"), *counted, _("Architecture"), _("Convention"), _("Source (names as published)"))
     rows = []
     for count in counts:
         ours, theirs = _ours(count), count.parameters
         more = count.more and theirs + count.more == ours
         verdict = signed_count(count.more) if more else _verdict(theirs == ours)
         figures = (f"{theirs:,}", f"{ours:,}", verdict)
-        rows.append((count.preset, count.architecture, *figures, _(count.convention), count.source))
+        rows.append((count.preset, *figures, count.architecture, _(count.convention), count.source))
     show_rows(titles, rows, _("Published counts, ours, and the verdicts"))
 
 
@@ -156,14 +156,11 @@ def _kind(module: Module | None) -> str:
 
 
 def show_sums(totals: Mapping[Component, int]) -> None:
-    """Show the parameters of each component and of all, and the shares, in small print as Python prints them."""
+    """Show the parameters of each component and of all, and the shares."""
     bold = "**{}**".format
     whole = sum(totals.values())
     total = bold(f"{whole:,}")
-    rows = [
-        (_(at), f"{totals[at]:,}", f"{percent(totals[at], whole)} :small[{float(share)}]")
-        for at, share in shares(totals).items()
-    ]
+    rows = [(_(at), f"{count:,}", percent(count, whole)) for at, count in totals.items()]
     ends = [(bold(_("Total")), total, ""), (bold(_("Trainable (nothing is frozen)")), total, "")]
     show_rows((_("Component"), _("Parameters"), _("Share")), [*rows, *ends], _("Parameters of each component"))
 
@@ -243,8 +240,15 @@ def show_table(columns: dict[str, list[str]], alt: str) -> None:
     note(Shown(alt, columns, marked=True))
     # A cell is Markdown, in which ">99.9 %" would be a quotation of 99.9 %.
     cells = {name: [re.sub("^>", r"\\>", text) for text in texts] for name, texts in columns.items()}
-    # st.table wraps long texts, where st.dataframe cuts them off.
-    st.table(sent(cells), border="horizontal", hide_index=True, alt=alt)
+    *_others, last = columns.values()
+    short = all(text_width(text) <= _SHORT for text in last)
+    # On a phone a short last column, which has the amounts or verdicts, stays in view: see window.css.
+    with st.container(key=f"{'amounts' if short else 'texts'}-{len(shown())}"):
+        # st.table wraps long texts, where st.dataframe cuts them off.
+        st.table(sent(cells), border="horizontal", hide_index=True, alt=alt)
+
+
+_SHORT = 22  # digits and letters that take half of a phone
 
 
 def _verdict(agrees: bool) -> str:

@@ -4,7 +4,7 @@ from collections.abc import Collection
 
 import streamlit as st
 
-from bertcalc.charts.colors import COLORS
+from bertcalc.charts.colors import BACKGROUND, COLORS
 from bertcalc.tree.totals import Component
 
 
@@ -50,8 +50,9 @@ def follow(page: str, pages: Collection[str]) -> None:
     _WATCH(key="theme", data={"page": page, "pages": list(pages)}, on_paper_change=lambda: None)
 
 
-def print_dark_on_white() -> None:
-    """Invert a dark page for print: hues stay, light becomes dark."""
+def style_paper() -> None:
+    """Name the colour of the page, and invert a dark page for print: hues stay, light becomes dark."""
+    st.html(f"<style>:root {{ --paper: {BACKGROUND[appearance()]}; }}</style>")
     if appearance() == "dark":
         st.html(
             "<style>@media print {"

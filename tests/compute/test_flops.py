@@ -14,7 +14,16 @@ from hypothesis import example, given
 from hypothesis import strategies as st
 from torch.utils.flop_counter import FlopCounterMode
 
-from bertcalc import AlbertConfig, BertConfig, DebertaV2Config, GPT2Config, build, forward_flops, training_flops
+from bertcalc import (
+    AlbertConfig,
+    BertConfig,
+    DebertaV2Config,
+    GPT2Config,
+    ModernBertConfig,
+    build,
+    forward_flops,
+    training_flops,
+)
 from bertcalc.compute.flops import (
     ELEMENT_COSTS,
     PYTORCH,
@@ -38,6 +47,7 @@ from bertcalc.problem import InputError
 from bertcalc.subject import Subject
 from bertcalc.tree.freezing import TRAIN, Freezing, Train
 from tests.examples import examples
+from tests.memory.live import on_cpu
 from tests.memory.test_saved import freeze, recompute_in
 from tests.oracle import Case, arguments, bare, layers_of, numbered, possible
 from tests.strategies import passes
@@ -248,3 +258,23 @@ def test_published_figures() -> None:
     steps = run(Subject(config, add_pooling_layer=False), Call(80, 128))
     assert round(total(steps, Convention(unit="MACs")) / 1e9, 2) == 3156.80
     assert total(steps, PYTORCH, "training") == 3 * total(steps)
+
+
+def test_flops_that_depend_on_labels_are_refused() -> None:
+    """The real head runs only where there is a label."""
+    config = ModernBertConfig(num_hidden_layers=1, sparse_prediction=True, pad_token_id=0, vocab_size=300)
+    case = Case(config, "ModernBertForMaskedLM")
+    real, counts = case.real(), []
+    for masked in (1, 5):
+        given = {"input_ids": torch.zeros(1, 8, dtype=torch.long), "labels": torch.full((1, 8), -100)}
+        given["labels"][0, :masked] = 0
+        with FlopCounterMode(display=False) as counter:
+            on_cpu(real, {})[0](**given)
+        counts.append(counter.get_total_flops())
+    assert counts[0] < counts[1]
+    with pytest.raises(
+        InputError, match="With sparse_prediction, the FLOPs of training ModernBertForMaskedLM depend on"
+    ):
+        training_flops(case.ours(), 1, 8)
+    assert forward_flops(case.ours(), 1, 8)
+    assert training_flops(build(config, "ModernBertForTokenClassification"), 1, 8)

@@ -2,14 +2,15 @@
 
 from functools import partial
 from math import inf
+from types import SimpleNamespace
 
 import pytest
 import transformers
 
 from bertcalc.discover import build
-from bertcalc.discover.derived import derived, put
+from bertcalc.discover.derived import derived
 from bertcalc.discover.lab import Lab
-from bertcalc.discover.recipe import recipe_of
+from bertcalc.discover.recipe import put, recipe_of
 from bertcalc.discover.shipped import shipped
 from tests.discover.real import real
 
@@ -42,3 +43,6 @@ def test_a_field_follows_what_is_said_until_it_is_given() -> None:
 def test_a_field_is_put_where_it_lies() -> None:
     assert put({"a": 1}, "b", 2) == {"a": 1, "b": 2}
     assert put({"text_config": {"a": 1}}, "text_config.b.c", 2) == {"text_config": {"a": 1, "b": {"c": 2}}}
+    assert put({}, "sizes[1]", 2, SimpleNamespace(sizes=(4, 4))) == {"sizes": [4, 2]}
+    with pytest.raises(IndexError):
+        put({}, "sizes[2]", 2, SimpleNamespace(sizes=[4, 4]))

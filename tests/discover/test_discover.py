@@ -18,13 +18,14 @@ from transformers.initialization import no_init_weights
 
 from bertcalc.discover import Discovered, build, discover
 from bertcalc.discover.build import Ended, Refused
+from bertcalc.discover.changes import merged
 from bertcalc.discover.find import find
 from bertcalc.discover.fitted_columns import Tables
 from bertcalc.discover.lab import Lab
 from bertcalc.discover.polynomial_fit import Fit, FittedTerm
 from bertcalc.discover.recipe import Recipe, recipe_of
 from bertcalc.discover.result import of_json
-from bertcalc.discover.shipped import shipped, shipped_classes
+from bertcalc.discover.shipped import shipped
 from bertcalc.problem import InputError, Problem
 from tests.discover.real import real
 from tests.examples import examples, sampled
@@ -136,13 +137,77 @@ def test_what_a_configuration_derives_follows_and_what_is_given_is_a_field_of_it
     assert given_heads.count(num_key_value_heads=4) == real("llama", "LlamaModel", num_key_value_heads=4)
 
 
-def test_fields_that_have_to_be_alike_follow_each_other() -> None:
+def test_fields_that_have_to_be_alike_are_given_together() -> None:
     found = found_for("gpt_neo", "GPTNeoModel")
     assert found.follows == {"num_layers": ("attention_types[0][1]", Fraction(2))}
-    more = found.count(**{"attention_types[0][1]": 2})
-    assert more == real("gpt_neo", "GPTNeoModel", num_layers=4, attention_types=[[["global", "local"], 2]])
-    with pytest.raises(InputError, match=r"num_layers is 2 times attention_types\[0\]\[1\]"):
+    with pytest.raises(InputError, match=r"num_layers would have to be 4, too"):
+        found.count(**{"attention_types[0][1]": 2})
+    both = found.whole(**{"attention_types[0][1]": 2})
+    there = real("gpt_neo", "GPTNeoModel", num_layers=4, attention_types=[[["global", "local"], 2]])
+    assert found.count(**both) == there == discover("gpt_neo", "GPTNeoModel", both).parameters
+    with pytest.raises(InputError, match=r"num_layers would have to be 24, too"):
         found.count(num_layers=5)
+
+
+def test_what_is_given_stays_even_if_it_is_what_the_class_would_derive() -> None:
+    heads = {"hidden_size": 1024, "num_attention_heads": 16, "head_dim": 64}
+    found = discover("llama", "LlamaModel", heads)
+    assert found.count(hidden_size=2048) == real("llama", "LlamaModel", **heads | {"hidden_size": 2048})
+
+
+@pytest.mark.parametrize(
+    ("model_type", "cls", "changes", "said"),
+    [
+        ("bert", "BertModel", {"hiden_size": 96}, "bert has no field hiden_size: did you mean hidden_size?"),
+        ("bert", "BertModel", {"two words": 96}, "bert has no field two words."),
+        ("gpt2", "GPT2Model", {"n_layer[0]": 3}, "gpt2 has no field n_layer[0]: did you mean n_layer?"),
+        (
+            "funnel",
+            "FunnelModel",
+            {"block_sizes[7]": 3},
+            "funnel has no field block_sizes[7]: did you mean block_sizes",
+        ),
+        ("clip", "CLIPModel", {"hidden_size": 96}, "did you mean text_config.hidden_size, vision_config.hidden_size?"),
+        ("clip", "CLIPModel", {"text_config": {"hiden_size": 9}}, "clip has no field text_config.hiden_size"),
+        ("emu3", "Emu3ForCausalLM", {"text_config": {"n_embd": 9}}, "emu3 has no field text_config.n_embd"),
+    ],
+)
+def test_a_change_of_a_field_that_there_is_not_is_refused(
+    model_type: str, cls: str, changes: dict[str, Any], said: str
+) -> None:
+    with pytest.raises(InputError) as refused:
+        discover(model_type, cls, changes)
+    assert said in str(refused.value)
+
+
+@pytest.mark.parametrize(
+    ("model_type", "cls", "config", "changes"),
+    [
+        ("emu3", "Emu3ForCausalLM", transformers.Emu3TextConfig, {"hidden_size": 2048}),
+        ("musicgen", "MusicgenForCausalLM", transformers.MusicgenDecoderConfig, {"num_hidden_layers": 3}),
+        ("mllama", "MllamaForCausalLM", transformers.MllamaTextConfig, {"hidden_size": 1024, "vocab_size": 130_000}),
+    ],
+)
+def test_a_class_of_a_nested_configuration_takes_its_fields(
+    model_type: str, cls: str, config: Any, changes: dict[str, int]
+) -> None:
+    with torch.device("meta"), no_init_weights():
+        model = getattr(transformers, cls)(config(**changes))
+    there = sum(tensor.numel() for tensor in model.parameters())
+    usual = shipped(model_type, cls)
+    assert usual is not None
+    assert usual.count(**changes) == there
+    assert discover(model_type, cls, changes).parameters == there
+
+
+def test_a_path_is_what_it_stands_for() -> None:
+    nested = {"text_config": {"hidden_size": 256, "num_attention_heads": 4}}
+    paths = {"text_config.hidden_size": 256, "text_config.num_attention_heads": 4}
+    there = real("clip", "CLIPModel", **nested)
+    assert discover("clip", "CLIPModel", nested).parameters == there
+    assert discover("clip", "CLIPModel", paths).parameters == there
+    listed = discover("funnel", "FunnelBaseModel", {"block_sizes[1]": 2})
+    assert listed.parameters == real("funnel", "FunnelBaseModel", block_sizes=[4, 2, 4])
 
 
 def test_a_file_that_says_everything_is_read_as_what_it_changes() -> None:
@@ -240,9 +305,12 @@ def test_what_is_written_is_read(case: tuple[str, str]) -> None:
     assert of_json(found.json()).count() == found.parameters
 
 
-def test_a_recipe_keeps_what_a_class_derives() -> None:
-    recipe = Recipe(transformers.LlamaConfig, transformers.LlamaConfig(hidden_size=512).to_dict())
-    assert recipe.given == {"hidden_size": 512}
+def test_of_a_file_what_a_class_derives_is_left_out() -> None:
+    config = transformers.LlamaConfig
+    file = config(hidden_size=512).to_dict()
+    given = merged(config, transformers.LlamaModel, file, {}, inf)
+    assert given == {"hidden_size": 512}
+    recipe = Recipe(config, given)
     assert {"head_dim", "num_key_value_heads"} <= recipe.follows
     assert recipe.changed({"num_attention_heads": 8}).head_dim == 64
 
@@ -253,17 +321,3 @@ def test_a_small_size_is_tried_where_it_is_large() -> None:
     assert found.count(num_mem_blocks=9) == real("zamba2", "Zamba2ForCausalLM", num_mem_blocks=9)
     with pytest.raises(InputError, match="num_mem_blocks is at most 9"):
         found.count(num_mem_blocks=10)
-
-
-@pytest.mark.parametrize("case", sampled(shipped_classes(), 25), ids=lambda case: case[1])
-def test_what_is_shipped_is_right_where_small_sizes_are_large(case: tuple[str, str]) -> None:
-    found = shipped(*case)
-    assert found is not None
-    leaders = {leader for leader, _share in found.follows.values()}  # with which others change, here
-    small = {field for field, value in found.fields.items() if 0 < value < 40 and field.isidentifier()}
-    own = getattr(transformers, case[1]).config_class is transformers.CONFIG_MAPPING[case[0]]
-    for field in sorted(small - leaders) if own and not (found.unexplained or found.given) else ():
-        size = found.fields[field] * (40 // found.fields[field] + 1)
-        with suppress(InputError, ValueError, AssertionError, StrictDataclassError):
-            sizes: dict[str, Any] = {field: size}
-            assert_same(found.count(**sizes), real(*case, **sizes))

@@ -7,16 +7,19 @@ from itertools import count
 from typing import NamedTuple
 
 import pytest
+import torch
+import transformers
 from hypothesis import given
 from hypothesis import strategies as st
 
-from bertcalc import BertConfig, Config, build, forward_flops
+from bertcalc import BertConfig, Config, EuroBertConfig, ModernBertConfig, build, forward_flops
 from bertcalc.config import POSITION_EMBEDDING_TYPES
 from bertcalc.explore.design import HEAD_SIZES, MULTIPLES, RATIOS, Budget, Constraints, search
 from bertcalc.explore.quantities import QUANTITIES, Case
 from bertcalc.memory.optimizers import PRECISIONS
 from bertcalc.memory.peak import changes_of, peak
 from bertcalc.memory.plan import Plan
+from bertcalc.problem import InputError
 from bertcalc.subject import Subject
 from tests.examples import examples
 from tests.oracle import Case as Model
@@ -212,3 +215,48 @@ def test_impossible_limits_are_explained_and_have_a_way_out(
         assert "{" not in str(problem)
         for remedy in problem.remedies:
             assert problem not in said._replace(**remedy).problems()
+
+
+@pytest.mark.parametrize("quantity", ["parameters", "activations", "training_memory"])
+def test_heads_that_share_keys_are_a_multiple_of_these(quantity: str) -> None:
+    config = EuroBertConfig(num_attention_heads=12, num_key_value_heads=4, num_hidden_layers=2)
+    case = Case(Subject(config, "EuroBertModel"), 1, 8)
+    found = search(
+        case, Budget(quantity, 400_000_000), Constraints(layers_from=2, layers_to=3, hidden_to=1024), count=99
+    )
+    runs = {heads for heads in range(1, 17) if real_heads_run(heads)}
+    assert {one.num_attention_heads for one in found.designs} == runs == {4, 8, 12, 16}
+    for one in found.designs:
+        alone = case._replace(subject=case.subject._replace(config=replace(config, **one.fields)))
+        assert QUANTITIES[quantity].of(alone) == one.value
+
+
+def real_heads_run(heads: int) -> bool:
+    """Whether so many heads can share four keys and values in the real model."""
+    sizes = {"hidden_size": 8 * heads, "num_attention_heads": heads, "num_key_value_heads": 4, "num_hidden_layers": 1}
+    with torch.device("meta"):
+        real = transformers.EuroBertModel(transformers.EuroBertConfig(**sizes, head_dim=8, intermediate_size=8))
+        try:
+            real(torch.zeros(1, 3, dtype=torch.long))
+        except RuntimeError:
+            return False
+    return True
+
+
+def test_constraints_without_a_multiple_of_the_shared_heads_are_refused() -> None:
+    config = EuroBertConfig(num_attention_heads=14, hidden_size=896, num_key_value_heads=7)
+    with pytest.raises(InputError, match="num_key_value_heads 7 divides no number of heads up to hidden_to 256: 448"):
+        search(Case(Subject(config, "EuroBertModel")), Budget("parameters", 10**8), Constraints(hidden_to=256))
+
+
+@pytest.mark.parametrize("quantity", ["activations", "training_memory"])
+def test_layers_that_alternate_are_counted_by_kind(quantity: str) -> None:
+    """With fused attention, two of three layers of ModernBERT keep a mask."""
+    config = ModernBertConfig(vocab_size=300, pad_token_id=0, local_attention=8, num_hidden_layers=2)
+    case = Case(Subject(config, "ModernBertModel"), 2, 16, Plan(attention="fused"))
+    allowed = Constraints(layers_from=2, layers_to=20, hidden_to=128, ratios=RATIOS["2"])
+    found = search(case, Budget(quantity, 10**7), allowed, count=99)
+    assert len(found.designs) == found.candidates
+    for one in found.designs:
+        alone = case._replace(subject=case.subject._replace(config=replace(config, **one.fields)))
+        assert QUANTITIES[quantity].of(alone) == one.value

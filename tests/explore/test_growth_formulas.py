@@ -122,7 +122,7 @@ def test_of_a_peak_it_is_the_formula_of_the_moment_where_it_is_now(name: str, sw
         assert figure(2 * now) <= QUANTITIES[name].of(sweep.at(**{field: 2 * now}))
 
 
-@pytest.mark.parametrize("field", sweepable(BertConfig()))
+@pytest.mark.parametrize("field", sweepable(Subject(BertConfig())))
 def test_no_coefficient_has_the_swept_letter_or_what_goes_along(field: str) -> None:
     sweep = Sweep(Case(Subject(BertConfig(), "BertForMaskedLM")), (field,))
     for name in WITH_FORMULA:

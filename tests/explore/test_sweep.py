@@ -10,14 +10,15 @@ import pytest
 from hypothesis import assume, given
 from hypothesis import strategies as st
 
-from bertcalc import BertConfig
+from bertcalc import BertConfig, ModernBertConfig
 from bertcalc.config import DIMENSIONS, POSITION_EMBEDDING_TYPES, ConfigError
 from bertcalc.explore.quantities import PEAKS, QUANTITIES, Case
 from bertcalc.explore.sweep import Sweep, Ties, around, crossing, levels, line, published, round_up, sweepable
 from bertcalc.forward.steps import BATCH, batch_problems
-from bertcalc.memory.plan import Plan
+from bertcalc.memory.plan import Plan, Recompute
 from bertcalc.presets import PRESETS
 from bertcalc.subject import Subject
+from bertcalc.tree.freezing import Freezing
 from tests.examples import examples
 from tests.strategies import cases as models
 
@@ -34,7 +35,7 @@ def sweeps(draw: st.DrawFn, dimensions: int = 1) -> Sweep:
     length = draw(st.integers(1, min(32, model.config.longest)))
     plan = Plan(attention=draw(st.sampled_from(("eager", "fused"))))
     case = Case(model.subject, draw(st.integers(1, 4)), length, plan)
-    known = sweepable(model.config)
+    known = sweepable(model.subject)
     fields = draw(st.lists(st.sampled_from(known), min_size=dimensions, max_size=dimensions, unique=True))
     return Sweep(case, tuple(fields), draw(ties))
 
@@ -286,3 +287,31 @@ def test_heads_that_share_keys_and_values_are_swept_in_multiples() -> None:
     assert not Sweep(Case(Subject(config, "EuroBertModel")), ("hidden_size", "num_attention_heads")).exists(
         hidden_size=576, num_attention_heads=9
     )
+
+
+def test_a_size_that_cannot_run_leaves_the_others_in_the_chart() -> None:
+    """ModernBERT cannot rotate heads of an odd size: of 66 units these are the ones with 2, 6, 22 and 66 heads."""
+    config = ModernBertConfig(
+        hidden_size=66, num_attention_heads=11, num_hidden_layers=2, vocab_size=300, pad_token_id=0
+    )
+    for measure in ("training_memory", "inference_memory"):
+        sweep = Sweep(Case(Subject(config, "ModernBertModel")), ("num_attention_heads",))
+        values = sweep.values("num_attention_heads", *sweep.limits("num_attention_heads"))
+        assert values == [1, 2, 3, 6, 11, 22, 33, 66]
+        figures = sweep.row(measure, values, array)
+        assert [value for value, figure in zip(values, figures, strict=True) if figure is None] == [2, 6, 22, 66]
+        assert figures == [QUANTITIES[measure].known(sweep.at(num_attention_heads=value)) for value in values]
+        sweep = Sweep(sweep.case, ("num_attention_heads", "num_hidden_layers"))
+        table = sweep.table(measure, values, [1, 2, 3], array)
+        assert [[figure is None for figure in row] for row in table] == [[figure is None] * 3 for figure in figures]
+
+
+@pytest.mark.parametrize("recompute", ["selective", "full"])
+@pytest.mark.parametrize("frozen", [0, 2])
+def test_layers_that_run_again_are_swept_as_each_is_alone(recompute: Recompute, frozen: int) -> None:
+    plan = Plan(recompute=recompute, freezing=Freezing(layers=frozen))
+    sweep = Sweep(Case(Subject(BertConfig(vocab_size=300), "BertForMaskedLM"), 2, 8, plan), ("num_hidden_layers",))
+    for measure in ("training", "activations", "training_memory"):
+        values = list(range(frozen + 1, 12))
+        alone = [QUANTITIES[measure].of(sweep.at(num_hidden_layers=layers)) for layers in values]
+        assert sweep.row(measure, values, array) == alone

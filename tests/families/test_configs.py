@@ -1,7 +1,7 @@
 """The configurations of all families: Hugging Face's names and defaults, checked alike, under either name."""
 
 import re
-from dataclasses import fields
+from dataclasses import fields, replace
 from pathlib import Path
 from typing import Any
 
@@ -18,14 +18,17 @@ from bertcalc import (
     ConfigError,
     DistilBertConfig,
     ElectraConfig,
+    EuroBertConfig,
     ModernBertConfig,
     MPNetConfig,
+    RobertaConfig,
     build,
     columns,
     config_json,
 )
 from bertcalc.config import MixedError, sizes_of
 from bertcalc.families import CLASSES, FAMILIES, family_of
+from bertcalc.family import Family
 from bertcalc.presets import PRESETS
 from bertcalc.subject import Subject
 from bertcalc.track import ChosenModel, read
@@ -56,6 +59,20 @@ def test_fields_and_defaults_are_those_of_transformers(kind: type[Config]) -> No
         if name == "num_key_value_heads":  # as many as heads, which is None here
             theirs = None if theirs == real().num_attention_heads else theirs
         assert (type(theirs), theirs) == (type(mine), mine), name
+
+
+@pytest.mark.parametrize("family", FAMILIES.values(), ids=FAMILIES)
+def test_a_field_that_is_not_given_is_what_transformers_makes_of_it(family: Family) -> None:
+    """Also those that transformers reads but does not declare, such as DeBERTa-v2's position_buckets."""
+    kind, real_kind = family.config, getattr(transformers, family.config.__name__)
+    some: list[dict[str, Any]] = [{}]
+    if kind.has("pos_att_type"):
+        relative = {"relative_attention": True, "pos_att_type": "p2c|c2p"}
+        some += [relative] + [relative | {name: kind.most[name]} for name in kind.undeclared if name in kind.most]
+    for given_fields in some:
+        with torch.device("meta"):
+            real = getattr(transformers, family.base.name)(real_kind(**given_fields))
+        assert build(kind(**given_fields)).num_parameters() == sum(tensor.numel() for tensor in real.parameters())
 
 
 @pytest.mark.parametrize("kind", KINDS)
@@ -151,6 +168,28 @@ def test_columns_of_every_family_are_the_counts_of_their_rows(case: Case, data: 
         return
     alone = [case._replace(config=kind(**{**vars(case.config), kind.own_name(field): value})) for value in values]
     assert np.broadcast_to(many, 3).tolist() == [one.ours().num_parameters() for one in alone]
+
+
+@pytest.mark.parametrize(
+    ("config", "arrays"),
+    [
+        (EuroBertConfig(num_key_value_heads=4), {"num_attention_heads": [4, 6]}),
+        (EuroBertConfig(num_key_value_heads=4), {"hidden_size": [512, 384], "num_attention_heads": [8, 6]}),
+        (RobertaConfig(pad_token_id=7), {"max_position_embeddings": [9, 8]}),
+        (MPNetConfig(), {"vocab_size": [30, 1]}),
+    ],
+    ids=["heads", "widths", "positions", "words"],
+)
+def test_a_row_that_breaks_a_relation_is_refused_as_the_configuration_is(
+    config: Config, arrays: dict[str, list[int]]
+) -> None:
+    last: dict[str, Any] = {field: values[-1] for field, values in arrays.items()}
+    with pytest.raises(ConfigError) as alone:
+        replace(config, **last)
+    with pytest.raises(ConfigError) as row:
+        columns(config, **{field: np.array(values) for field, values in arrays.items()})
+    assert str(row.value) == str(alone.value)
+    columns(config, **{field: np.array(values[:1]) for field, values in arrays.items()})
 
 
 def test_bert_can_become_any_other_family_and_come_back() -> None:

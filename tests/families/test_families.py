@@ -16,6 +16,7 @@ import torch
 
 from bertcalc import BertConfig, Config, families, forward_flops, saved_activation_bytes, training_flops
 from bertcalc.activations import ACTIVATIONS
+from bertcalc.config import ConfigError
 from bertcalc.exercises.generate import KINDS, sheet
 from bertcalc.families import CLASSES, FAMILIES, bert, build, class_of, output_names, register
 from bertcalc.families.completeness import missing_parts
@@ -32,6 +33,7 @@ from bertcalc.subject import Subject
 from bertcalc.tree.totals import totals_by_part
 from pages.ui.navigation import PAGES
 from tests.families.made_up import MADE_UP, made_up
+from tests.oracle import Case
 from tests.sources import strings
 
 ROOT = Path(__file__).parents[2]
@@ -142,6 +144,23 @@ def test_every_class_of_every_family_can_be_read_in_every_way(architecture: str)
     flops = forward_flops(model, batch_size=2, sequence_length=3)
     assert training_flops(model, batch_size=2, sequence_length=3) == 3 * flops > 0
     assert saved_activation_bytes(model, batch_size=2, sequence_length=3) > 0
+
+
+@pytest.mark.parametrize("architecture", CLASSES)
+def test_a_class_that_transformers_does_not_build_is_refused(architecture: str) -> None:
+    kind = CLASSES[architecture].config
+    for labels in (1, 2, 3):
+        changes: dict[str, Any] = {"num_labels": labels, kind.own_name("num_hidden_layers"): 1}
+        config = replace(kind.default(), **changes)
+        case = Case(config, architecture)
+        try:
+            expected = case.real().num_parameters()
+        except ValueError:
+            with pytest.raises(ConfigError, match=f"cannot be built with num_labels {labels}"):
+                case.ours()
+            assert case.subject.as_class(architecture).config.num_labels == 2  # the nearest one that is built
+        else:
+            assert case.ours().num_parameters() == expected
 
 
 @pytest.mark.parametrize("family", FAMILIES)

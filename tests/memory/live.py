@@ -8,6 +8,7 @@ CPU and CUDA have a kernel. ``on_cpu`` is for that.
 import gc
 import weakref
 from collections.abc import Iterable
+from contextlib import nullcontext
 from functools import partial
 from typing import Any, NamedTuple
 
@@ -16,8 +17,9 @@ from torch.utils._python_dispatch import TorchDispatchMode
 from torch.utils._pytree import tree_flatten
 
 from bertcalc.discover.kernels import Kernels
-from bertcalc.memory.optimizers import Optimizer, Precision
+from bertcalc.memory.optimizers import PRECISIONS, Optimizer, Precision
 from bertcalc.memory.plan import Plan
+from tests.memory import autocast
 
 RELEASE = "release"
 
@@ -50,8 +52,9 @@ class Live(TorchDispatchMode):  # type: ignore[misc]  # torch's types are not fo
     ``phase`` is whatever was set last.
     """
 
-    def __init__(self, *given: Any) -> None:
+    def __init__(self, *given: Any, autocasts: bool = False) -> None:
         super().__init__()
+        self._autocasts = autocasts
         self.phase = ""
         self.live = 0
         self.moments: list[Moment] = []
@@ -67,11 +70,13 @@ class Live(TorchDispatchMode):  # type: ignore[misc]  # torch's types are not fo
             function = torch.ops.aten.index_put_.default  # likewise
         if adds_up and function is torch.ops.aten.scatter_add.default:
             function = torch.ops.aten.scatter_add_.default  # likewise
+        if function is torch.ops.prim.device.default:
+            return autocast.run(function, function, args, kwargs)
         if function is torch.ops.aten._local_scalar_dense.default and args[0].is_meta:
             return 1.0  # Adafactor asks for norms
         if function is torch.ops.aten.index.Tensor:
             self._follow_all(args)  # a list of numbers is a tensor that no dispatch mode sees come on the meta device
-        outputs = self._kernels(function, args, kwargs or {})
+        outputs = self._run(function, args, kwargs or {})
         if function is torch.ops.aten.mse_loss.default and outputs.is_meta:  # elsewhere in the storage of all squares
             outputs = torch.broadcast_to(outputs, args[0].shape).clone().resize_(())
         if function is torch.ops.aten.convolution_backward.default:  # the CPU's own layout, which would be copied
@@ -81,6 +86,11 @@ class Live(TorchDispatchMode):  # type: ignore[misc]  # torch's types are not fo
         self._follow_all(outputs)
         self.moments.append(Moment(self.phase, str(function), self.live))
         return outputs
+
+    def _run(self, function: Any, args: Any, kwargs: Any) -> Any:
+        if not self._autocasts:
+            return self._kernels(function, args, kwargs)
+        return autocast.run(function, lambda *args, **kwargs: self._kernels(function, args, kwargs), args, kwargs)
 
     def _follow_all(self, tree: Any) -> None:
         """Count the storages of all tensors in it until nothing holds them."""
@@ -107,7 +117,8 @@ def _is_alone(gradient: torch.Tensor) -> bool:
     The counts include those who look: this function, the mode, and the engine.
     """
     storage = gradient.untyped_storage()
-    alone = gradient._use_count() <= 4 and torch._C._storage_Use_Count(storage._cdata) <= 2
+    inner = isinstance(gradient, autocast.Autocasted)  # which holds the storage, too
+    alone = gradient._use_count() <= 4 and torch._C._storage_Use_Count(storage._cdata) <= 2 + inner
     return alone and not gradient._is_view() and gradient.is_contiguous()
 
 
@@ -122,21 +133,26 @@ def training_moments(real: Any, given: dict[str, Any], plan: Plan, *, steps: int
     With ``plan.accumulate`` the optimizer makes a step after every second batch.
     """
     real.train()
+    dtype = PRECISIONS[plan.precision].autocast
+    if dtype:
+        real, given = autocast.autocasted(real, given)
     make = partial(_OPTIMIZERS[plan.optimizer], foreach=False)
     optimizer = Masters(real, make, plan.precision) if "mixed" in plan.precision else make(real.parameters())
     gc.disable()
     try:
-        live = Live(*real.parameters(), *real.buffers(), *given.values(), *getattr(optimizer, "holds", []))
+        held = (*real.parameters(), *real.buffers(), *given.values(), *getattr(optimizer, "holds", []))
+        live = Live(*held, autocasts=dtype is not None)
         moments = live.moments
-        with live:
+        with live, autocast.checkpoints() if dtype else nullcontext():
             for batch in range(steps * (1 + plan.accumulate)):
                 live.moments.clear()
                 live.phase = "forward"
-                if plan.keep_outputs:
-                    outputs = real(**given)
-                    loss = loss_of(outputs)
-                else:
-                    loss = loss_of(real(**given))
+                with autocast.autocast(dtype and getattr(torch, dtype)):
+                    if plan.keep_outputs:
+                        outputs = real(**given)
+                        loss = loss_of(outputs)
+                    else:
+                        loss = loss_of(real(**given))
                 live.phase = "backward"
                 loss.backward()
                 live.phase = "optimizer"

@@ -29,7 +29,7 @@ from tests.strategies import bert_cases
 
 plans = st.builds(
     Plan,
-    st.sampled_from(list(PRECISIONS)),
+    st.sampled_from([name for name, rule in PRECISIONS.items() if not rule.autocast]),
     st.sampled_from(list(OPTIMIZERS)),
     st.sampled_from(ATTENTIONS),
     st.booleans(),

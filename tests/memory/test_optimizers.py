@@ -88,7 +88,7 @@ def test_bytes_a_parameter_as_published() -> None:
     """
     model = build(BertConfig())
     everything = sizes(model.tensors())
-    published = {"fp32": 16, "bf16": 8, "mixed-18": 18, "mixed-16": 16}
+    published = {"fp32": 16, "amp-bf16": 16, "amp-fp16": 16, "bf16": 8, "mixed-18": 18, "mixed-16": 16}
     for precision in PRECISIONS:
         found = parts(model.num_parameters(), everything, precision, "adamw")
         assert sum(found.values()) == published[precision] * 109_482_240

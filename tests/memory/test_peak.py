@@ -179,6 +179,9 @@ def flash(
     **_options: Any,
 ) -> tuple[torch.Tensor, None]:
     """The CPU's flash kernel, on the meta device with any dropout, as CUDA's has it: it keeps no mask for that."""
+    if torch.is_autocast_enabled("cuda"):  # as it does for scaled_dot_product_attention
+        low = torch.get_autocast_dtype("cuda")
+        value, key, query = (tensor.to(low) for tensor in (value, key, query))
     kernel = torch.ops.aten._scaled_dot_product_flash_attention_for_cpu
     if mask is not None:
         mask = additive(mask, query)
@@ -200,6 +203,13 @@ def core(plan: Plan, module: Any, *given: Any, **options: Any) -> Any:
 @given(passes(SIMULATED), plans())
 def test_any_plan(run: tuple[Case, Call], plan: Plan) -> None:
     check_training(*run, plan)
+
+
+@examples(16)
+@given(passes(SIMULATED), plans(), st.sampled_from(("amp-bf16", "amp-fp16")))
+def test_autocast_holds_what_the_real_one_holds(run: tuple[Case, Call], plan: Plan, precision: Precision) -> None:
+    """PyTorch's own dispatcher makes the casts of CUDA: tests/memory/autocast.py."""
+    check_training(*run, plan._replace(precision=precision))
 
 
 @examples(4)
@@ -279,7 +289,7 @@ WITH_WINDOW = ModernBertConfig(
     intermediate_size=24,
     max_position_embeddings=32,
     local_attention=16,
-    **dict.fromkeys(("pad_token_id", "eos_token_id", "bos_token_id", "cls_token_id", "sep_token_id"), 0),
+    pad_token_id=0,
 )
 
 
@@ -292,7 +302,7 @@ WITH_WINDOW = ModernBertConfig(
 def test_each_layer_with_a_window_has_a_mask_of_its_own(
     architecture: str, training: bool, padded: bool, length: int
 ) -> None:
-    """The fused kernel takes no window: from its length on transformers makes a mask, of which each layer has a copy."""
+    """The fused kernel takes no window: transformers makes a mask, of which each layer has a copy."""
     for attention in ATTENTIONS:
         case = Case(WITH_WINDOW, architecture)
         check_numbers(case, Call(2, length), training=training, padded=padded, attention=attention)
@@ -515,3 +525,12 @@ def test_what_is_not_simulated_is_refused() -> None:
         training_peak_bytes(words, 1, 8, labels=False)
     with pytest.raises(ValueError, match="cannot run with num_labels 3"):
         inference_peak_bytes(build(BertConfig(num_labels=3), "BertForQuestionAnswering"), 1, 8)
+
+
+def test_a_head_of_one_number_runs_in_another_way_than_is_counted() -> None:
+    """The angles of a pair are broadcast over it: query and key have two numbers then."""
+    case = Case(replace(WITH_WINDOW, num_attention_heads=16), "ModernBertModel")
+    real, given = on_cpu(case.real(), unmasked(case, Call(1, 3)))
+    assert real(**given).last_hidden_state.shape == (1, 3, 16)
+    with pytest.raises(ValueError, match=r"^A head of a single number is not counted: .* hidden_size 32 would work\.$"):
+        inference_peak_bytes(case.ours(), 1, 3)

@@ -11,12 +11,12 @@ import sympy
 from hypothesis import given
 from hypothesis import strategies as st
 
-from bertcalc import BertConfig, GPT2Config, columns
+from bertcalc import BertConfig, GPT2Config, XLMRobertaConfig, columns
 from bertcalc.families import family_of
 from bertcalc.fields import POSITION_EMBEDDING_TYPES
 from bertcalc.formula import ALL_SYMBOLS, COUNT_SYMBOLS
 from bertcalc.memory.fit import most
-from bertcalc.memory.optimizers import ITEM_BYTES, OPTIMIZERS, PRECISIONS
+from bertcalc.memory.optimizers import ITEM_BYTES, OPTIMIZERS, PRECISIONS, Precision
 from bertcalc.memory.peak import changes_of
 from bertcalc.memory.peak import peak as simulated
 from bertcalc.memory.peak_formulas import growths, most_sequences, peak, peak_bytes, peak_of_designs
@@ -79,6 +79,35 @@ def test_a_run_with_letters_gives_the_peak_of_the_run_with_numbers(run: tuple[Su
     expected = in_numbers(*run)
     if expected is not None:
         assert peak_bytes(*run) == peak(*run).num_bytes == expected
+
+
+@examples(8)
+@given(runs(), st.sampled_from(list(PRECISIONS)))
+def test_8_bit_states_are_those_of_tensors_with_a_gradient(
+    run: tuple[Subject, Any, int, int], precision: Precision
+) -> None:
+    """Master weights stand for each trained tensor, also for one that no gradient reaches."""
+    subject, how, batch, length = run
+    if isinstance(how, Plan):
+        run = subject, how._replace(precision=precision, optimizer="adamw-8bit"), batch, length
+    expected = in_numbers(*run)
+    if expected is not None:
+        assert peak_bytes(*run) == expected
+
+
+def test_a_tensor_without_a_gradient_has_no_8_bit_states() -> None:
+    """Untied, the masked-LM head has a bias that its decoder does not use."""
+    config = XLMRobertaConfig(**TINY, max_position_embeddings=3, pad_token_id=0, tie_word_embeddings=False)
+    for precision in PRECISIONS:
+        run = Subject(config, "XLMRobertaForMaskedLM"), Plan(precision, "adamw-8bit"), 1, 1
+        assert peak_bytes(*run) == in_numbers(*run)
+
+
+TINY: dict[str, Any] = {
+    **dict.fromkeys(("vocab_size", "hidden_size", "num_hidden_layers", "num_attention_heads", "intermediate_size"), 1),
+    **dict.fromkeys(("hidden_dropout_prob", "attention_probs_dropout_prob"), 0.0),
+    "type_vocab_size": 1,
+}
 
 
 @examples(8)

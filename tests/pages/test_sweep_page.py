@@ -10,6 +10,7 @@ from bertcalc import BertConfig
 from bertcalc.explore.quantities import QUANTITIES
 from bertcalc.explore.sweep import SWEPT, sweepable
 from bertcalc.moves import SLIDERS
+from bertcalc.subject import Subject
 from pages.ui.numbers import short
 from pages.ui.sweep.map_view import _name
 from pages.ui.sweep.swept import RANGES, VIEW
@@ -90,7 +91,7 @@ def test_every_quantity_of_the_unit_has_its_formula_and_order() -> None:
 )
 def test_every_dimension_comes_up(link: dict[str, str]) -> None:
     app = open_app("sweep.py", architecture="BertForPreTraining", **link)
-    for x in sweepable(BertConfig()):
+    for x in sweepable(Subject(BertConfig())):
         app.selectbox(key="x").set_value(x).run()
         assert not app.exception
         assert not app.error
@@ -101,7 +102,7 @@ def test_every_dimension_comes_up(link: dict[str, str]) -> None:
 def test_any_two_dimensions_make_a_map(link: dict[str, str]) -> None:
     decoder = {"is_decoder": "true", "add_cross_attention": "true", "architecture": "BertLMHeadModel"}
     app = open_app("sweep.py", sweep="map", measure="activations", **decoder, **link)
-    for x, y in list(permutations(sweepable(BertConfig()), 2))[::8]:
+    for x, y in list(permutations(sweepable(Subject(BertConfig())), 2))[::8]:
         app.selectbox(key="x").set_value(x)
         app.selectbox(key="y").set_value(y).run()
         assert not app.exception

@@ -95,7 +95,7 @@ def test_every_page_offers_what_it_shows(page: str, link: dict[str, str]) -> Non
             assert 0 < len(again) <= len(frame_of(one))
             assert not set(again.columns) & {"x", "y", "name", "label", "figure", "start", "end", "kind", "room"}
     for chart in charts:
-        drawn = svg(chart.spec or {}, chart.data, "light")
+        drawn = svg(chart.spec or {}, chart.data)
         assert drawn.startswith("<svg")
         columns = [chart.data[name] for name in ("name", "label", "short", "text", "side") if name in chart.data]
         texts = {escape(text) for column in columns for text in column if isinstance(text, str)} - {""}

@@ -144,9 +144,7 @@ def test_who_sends_without_pause_does_not_go_before_others() -> None:
         with line.enter(session):
             order.append(name)
 
-    busy: dict[str, object] = {}
-    with line.enter(busy):
-        pass
+    busy: dict[str, object] = {"share of the queue": run_queue.Share(0.05)}
     threads = []
     with line.enter({}):
         for number, (name, session) in enumerate({"busy": busy, "one": {}, "two": {}}.items()):
@@ -158,8 +156,14 @@ def test_who_sends_without_pause_does_not_go_before_others() -> None:
     assert order == ["one", "two", "busy"]
 
 
-def test_the_wait_does_not_depend_on_how_much_others_send(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Twenty sessions that always want the turn, for longer than the reader: the reader waits for one of them."""
+@pytest.mark.parametrize(("new", "most"), [(False, 3), (True, 25)])
+def test_the_wait_does_not_depend_on_how_much_others_send(
+    new: bool, most: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Twenty sessions always want the turn, and for longer than the reader, who waits for one or two of them.
+
+    A stream of new sessions, which have used nothing, makes the reader wait for no more than there are.
+    """
     clock = [0.0]
     monkeypatch.setattr("bertcalc.server.run_queue.time.monotonic", lambda: clock[0])
     line = RunQueue()
@@ -168,7 +172,7 @@ def test_the_wait_does_not_depend_on_how_much_others_send(monkeypatch: pytest.Mo
     def send_without_pause(number: int) -> None:
         session: dict[str, object] = {}
         while not stop.is_set():
-            with line.enter(session):
+            with line.enter({} if new else session):
                 passed.append(number)
                 clock[0] += 0.05
                 while line.waiting < others[0] and not stop.is_set():  # until all others stand in line again
@@ -190,7 +194,7 @@ def test_the_wait_does_not_depend_on_how_much_others_send(monkeypatch: pytest.Mo
     stop.set()
     for sender in senders:
         sender.join(60)
-    assert sorted(waits)[5] <= 3, waits  # in a line it would be 20
+    assert sorted(waits)[5] <= most, waits  # in a line it would be 20
 
 
 def test_a_slow_page_counts_no_more_than_most(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -8,6 +8,7 @@ import streamlit as st
 
 from bertcalc import ConfigError
 from bertcalc.config import Problem
+from bertcalc.config_json import LARGEST as LARGEST_CONFIG
 from bertcalc.config_json import is_of_another_type
 from bertcalc.config_json import read as read_json
 from bertcalc.discover.compared import FoundCase, FoundModel, WrittenFound, components_of, explain, known, read
@@ -155,9 +156,11 @@ def choose_models(items: Sequence[WrittenModel | WrittenFound], choice: Choice) 
     """Draw the list of models, for adding and removing some."""
     written = list(map(str, items))
     names = dict(zip(written, names_of(items), strict=True))
-    # A new key for each comparison: a control in a closed popover would send the server its old value.
-    key = f"compared {write(items)}"
-    options = list(dict.fromkeys([*written, PRESENT, *PRESETS]))
+    # A new key for each comparison: a control in a closed popover would send the server its old value. What the control
+    # itself has chosen keeps its key, and so the focus: somebody types the next name.
+    taken: _Taken | None = st.session_state.get("models taken")
+    key = taken.key if taken and taken.models == write(items) else f"compared {write(items)}"
+    options = list(dict.fromkeys([PRESENT, *PRESETS, *written]))
     st.multiselect(
         _("Models (the first is the baseline)"),
         options,
@@ -176,14 +179,25 @@ def choose_models(items: Sequence[WrittenModel | WrittenFound], choice: Choice) 
     _add_button(_("Add {model}").format(model=other.cls), items, other, icon=":material/add:")
 
 
+class _Taken(NamedTuple):
+    """The key of the control that has chosen the models, and these."""
+
+    key: str
+    models: str
+
+
 def _take_chosen(key: str, options: Sequence[str]) -> None:
     # An option that has disappeared comes as its label (see controls.Select): the present model's changes in a drag.
-    change({"models": " ".join(item for item in st.session_state[key] if item in options)})
+    models = " ".join(item for item in st.session_state[key] if item in options)
+    st.session_state["models taken"] = _Taken(key, models)
+    change({"models": models})
 
 
 def paste(items: Sequence[WrittenModel | WrittenFound]) -> None:
     """Draw the field for a config.json, and the problems of its text."""
-    text = st.text_area(_("Paste a config.json of Hugging Face"), key="config_json", height=220)
+    text = st.text_area(
+        _("Paste a config.json of Hugging Face"), key="config_json", height=220, max_chars=LARGEST_CONFIG
+    )
     if not text.strip():
         return
     try:

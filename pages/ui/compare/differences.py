@@ -76,10 +76,10 @@ def show_parts(comparison: Comparison, found: Explanation) -> None:
 def show_steps(comparison: Comparison, found: Explanation) -> None:
     """Show the sum as a table, with the fields to change in the sidebar to check each line."""
     first, other = comparison.models[0], explained(comparison.models)
-    steps = [(_phrase(part), _assignments(part), signed(part.difference), f"{part.total:,}") for part in found.parts]
-    end = (f"**{other.name}**", "", f"**{signed(found.difference)}**", f"**{found.after:,}**")
-    titles = (_("Step"), _("Changed"), _("Difference"), _("Running total"))
-    rows = [(first.name, "", "", f"{found.before:,}"), *steps, end]
+    steps = [(_phrase(part), _assignments(part), f"{part.total:,}", signed(part.difference)) for part in found.parts]
+    end = (f"**{other.name}**", "", f"**{found.after:,}**", f"**{signed(found.difference)}**")
+    titles = (_("Step"), _("Changed"), _("Running total"), _("Difference"))
+    rows = [(first.name, "", f"{found.before:,}", ""), *steps, end]
     show_rows(titles, rows, _("The difference, step by step"))
 
 

@@ -81,8 +81,8 @@ def _shape_rows(models: Sequence[Compared]) -> list[tuple[str, list[str]]]:
     """The shapes that differ, of a few matrices."""
     found = [{} if isinstance(model.subject, FoundModel) else shapes(model.subject) for model in models]
     return [
-        (f"`{split_layer(name)[1]}`", [shape_text(one.get(name, ())) for one in found])
-        for name in found[0]
+        (f"`{split_layer(name)[1]}`", [shape_text(one[name]) if name in one else "–" for one in found])
+        for name in dict.fromkeys(name for one in found for name in one)
         if len({one.get(name) for one in found if one}) > 1
     ]
 

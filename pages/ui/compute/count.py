@@ -11,7 +11,7 @@ from bertcalc.forward.outputs import Call, attends, possible, problems, run
 from bertcalc.forward.steps import Step
 from bertcalc.subject import Subject
 from bertcalc.text import N_
-from pages.ui.batch import choose_batch
+from pages.ui.batch import choose_batch, choose_training_batch
 from pages.ui.call_controls import ENCODER_SEQUENCE_LENGTH, NUM_CHOICES
 from pages.ui.controls import Select, show_problem, view
 from pages.ui.i18n import _
@@ -79,10 +79,10 @@ def part_costs(subject: Subject, call: Call, convention: Convention) -> dict[Par
     return by_part(as_stated(run(subject, call), convention, call.sequence_length), convention)
 
 
-def choose_count(choice: Choice) -> Count:
-    """Draw the controls and return their values, or the nearest possible ones."""
+def choose_count(choice: Choice, *, trained: bool = False) -> Count:
+    """Draw the controls and return their values, or the nearest possible ones; ``trained``: of a training run."""
     with st.container(horizontal=True, vertical_alignment="bottom"):
-        call = _choose_call(choice.subject)
+        call = _choose_call(choice.subject, trained=trained)
         steps = run(choice.subject, call)
         said: dict[str, Any] = {
             field: control.show(help=_meanings(control))
@@ -94,8 +94,8 @@ def choose_count(choice: Choice) -> Count:
     return Count(choice, call, convention, as_stated(steps, convention, call.sequence_length))
 
 
-def _choose_call(subject: Subject) -> Call:
-    said = Call(*choose_batch(subject.config))
+def _choose_call(subject: Subject, *, trained: bool) -> Call:
+    said = Call(*(choose_training_batch if trained else choose_batch)(subject.config))
     if subject.reads_encoder:
         said = said._replace(encoder_sequence_length=ENCODER_SEQUENCE_LENGTH.show())
     if subject.cls.takes_choices:

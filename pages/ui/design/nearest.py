@@ -169,17 +169,20 @@ def columns(question: BudgetQuestion, designs: Sequence[Design], config: Config)
         "$L$": [f"{one.num_hidden_layers:,}" for one in designs],
         "$A$": [f"{one.num_attention_heads:,}" for one in designs],
         "$I$": [f"{one.intermediate_size:,}" for one in designs],
-        names.pop(budget.quantity): [f"**{one.value:,}**" for one in designs],
-        _("Difference"): [signed_count(distance) for distance in distances],
-        "%": [_share(distance, budget.amount) for distance in distances],
         "$H/L$": [fixed(one.shape) for one in designs],
     }
+    title = names.pop(budget.quantity)
     cases = [question.case.replace(**one.fields) for one in designs]
     for quantity, name in names.items():
         found = [_value(quantity, case) for case in cases]
         unit = QUANTITIES[quantity].unit
         cells[name] = ["–" if value is None else unbroken(short(value, unit)) for value in found]
-    return cells
+    return {
+        **cells,
+        "%": [_share(distance, budget.amount) for distance in distances],
+        _("Difference"): [signed_count(distance) for distance in distances],
+        title: [f"**{one.value:,}**" for one in designs],  # the last column stays in view on a phone
+    }
 
 
 @lru_cache(maxsize=4096)

@@ -6,18 +6,17 @@ from urllib.parse import urlencode, urlsplit
 
 import streamlit as st
 
-from bertcalc.charts.columns import sent
 from bertcalc.export.cells import Shown
+from bertcalc.export.formats import cell_text
 from bertcalc.export.formula_tables import component_table, tensor_table
 from bertcalc.export.table import Table
 from bertcalc.text import distinct
 from pages.ui.batch import present_batch
 from pages.ui.controls import set_values
-from pages.ui.export.files import Origin, chart_file, model_files, stem_of, table_files
+from pages.ui.export.files import Origin, chart_files, model_files, model_name, stem_of, table_files
 from pages.ui.export.shown import File, own, shown, shown_settings
 from pages.ui.i18n import _, translator
 from pages.ui.sidebar import Choice
-from pages.ui.theme import appearance
 
 KEY = "t"
 
@@ -78,14 +77,20 @@ def _show(choice: Choice) -> None:
         return
     title = st.selectbox(_("What"), list(offered), key="taken", label_visibility="collapsed")
     make, chart = offered[title]
-    stem = other.stem if other else stem_of(choice)
-    files = table_files(stem, title, make)
+    stem, name = (other.stem, other.stem) if other else (stem_of(choice), model_name(choice))
+    files = table_files(stem, title, _chosen_rows(make), name)
     if chart:
-        files.append(chart_file(stem, chart, title, appearance()))
+        files += chart_files(stem, chart, title)
     _buttons(files)
-    if chart:
-        st.caption(_("PNG, as on this screen: in the menu at the chart's top right."))
-        st.vega_lite_chart(sent(chart.data), dict(chart.spec or {}), alt=chart.title)
+
+
+def _chosen_rows(make: Callable[[], Table]) -> Callable[[], Table]:
+    """Draw the choice of some rows of a table; the table with these rows, or with all if none is chosen."""
+    table = make()
+    labels = [f"{at}. {cell_text(row[0])}" for at, row in enumerate(table.rows, 1)]
+    chosen = st.multiselect(_("Rows (all, unless some are chosen)"), labels, select_all=False)
+    rows = tuple(row for label, row in zip(labels, table.rows, strict=True) if label in chosen)
+    return lambda: table._replace(rows=rows) if rows else table
 
 
 def _buttons(files: Sequence[File]) -> None:

@@ -6,7 +6,7 @@ from functools import partial
 from typing import NamedTuple
 
 from bertcalc import config_json
-from bertcalc.charts.blocks import svg
+from bertcalc.charts.blocks import png, svg
 from bertcalc.explore.quantities import Case
 from bertcalc.export.cells import Shown
 from bertcalc.export.formats import csv_text, latex_text, markdown_text
@@ -50,20 +50,34 @@ def model_files(
     ]
 
 
-def table_files(stem: str, title: str, make: Callable[[], Table]) -> list[File]:
-    """The files of a table in each format; ``stem`` begins their names."""
+def table_files(stem: str, title: str, make: Callable[[], Table], model: str = "") -> list[File]:
+    """The files of a table in each format; ``stem`` begins their names, and LaTeX's caption says which model it is."""
+
+    def captioned() -> Table:
+        table = make()
+        return table._replace(title=f"{table.title}: {model}") if model else table
+
     stem = f"{stem}-{_slug(title)}"
     return [
         # The byte order mark makes spreadsheets read UTF-8.
         File("CSV", f"{stem}.csv", "text/csv", lambda: csv_text(make()).encode("utf-8-sig")),
         File("Markdown", f"{stem}.md", "text/markdown", lambda: markdown_text(make()).encode()),
-        File("LaTeX", f"{stem}.tex", "text/x-tex", lambda: latex_text(make()).encode()),
+        File("LaTeX", f"{stem}.tex", "text/x-tex", lambda: latex_text(captioned()).encode()),
     ]
 
 
-def chart_file(stem: str, chart: Shown, title: str, appearance: str) -> File:
-    drawn = partial(svg, chart.spec or {}, chart.data, appearance)
-    return File("SVG", f"{stem}-{_slug(title)}.svg", "image/svg+xml", lambda: drawn().encode())
+def chart_files(stem: str, chart: Shown, title: str) -> list[File]:
+    """The files of a chart, in the colors of a light page."""
+    stem, spec = f"{stem}-{_slug(title)}", chart.spec or {}
+    return [
+        File("SVG", f"{stem}.svg", "image/svg+xml", lambda: svg(spec, chart.data).encode()),
+        File("PNG", f"{stem}.png", "image/png", lambda: png(spec, chart.data)),
+    ]
+
+
+def model_name(choice: Choice) -> str:
+    """The class, and the preset that it is or started from."""
+    return f"{choice.architecture}, {stem_of(choice)}"
 
 
 def _report(choice: Choice, batch: Batch, place: Origin, _: Translate, settings: Settings | None) -> Report:

@@ -9,6 +9,7 @@ from bertcalc.charts.columns import Columns, sent
 from bertcalc.digits import brief
 from bertcalc.export.cells import Shown
 from bertcalc.export.report import Settings
+from bertcalc.export.table import Table
 from bertcalc.text import code
 from pages.ui.present import presenting
 
@@ -39,6 +40,12 @@ def begin() -> None:
 def note_settings(settings: Settings) -> None:
     """Set how the page trains or runs the model, for the report."""
     st.session_state["shown settings"] = settings
+
+
+def note_results(table: Table) -> None:
+    """Set a table of what the page answers, for the report."""
+    if settings := shown_settings():
+        note_settings(settings._replace(results=table))
 
 
 def shown_settings() -> Settings | None:

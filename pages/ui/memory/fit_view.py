@@ -1,91 +1,126 @@
 """The longest sequence and the largest batch that fit into the memory of a device."""
 
+from typing import NamedTuple
+
 import streamlit as st
 from streamlit.delta_generator import DeltaGenerator
 
 from bertcalc.digits import latex_number, size
+from bertcalc.export.table import Table
 from bertcalc.formula import plain
-from bertcalc.memory.devices import GAPS, Device
+from bertcalc.memory.devices import Device
 from bertcalc.memory.fit import Most, Polynomial, most
 from bertcalc.memory.peak_formulas import growths, most_sequences, peak
 from bertcalc.memory.plan import Inference, Plan
+from pages.ui.export.shown import note_results
 from pages.ui.formulas import aligned
 from pages.ui.i18n import _, in_a_row
 from pages.ui.memory.peak_view import NOT_COUNTED, loop
-from pages.ui.memory.run import Run
+from pages.ui.memory.run import KEEP_FREE, OVERHEAD, Run
 from pages.ui.memory.stack_bar import DeviceUse, show_bar
 from pages.ui.metrics import show_metrics
 from pages.ui.numbers import percent
 from pages.ui.present import presenting
 
 
+class Fit(NamedTuple):
+    """Whether a batch fits, and the longest sequence and the largest batch that would."""
+
+    needed: int  # by the batch, with the allocator's share
+    length: Most
+    batch: Most
+
+    def fits(self, device: Device) -> bool:
+        return self.needed <= device.usable
+
+
 def show_fit(run: Run, how: Plan | Inference, device: Device, answer: DeltaGenerator) -> None:
-    """Write what fits and what the batch needs into ``answer``; below, show metrics, the bar and the formulas."""
+    """Write whether the batch fits into ``answer``; below, show metrics, the bar and the formulas."""
     found = peak(run.subject, how, *run.batch)
-    total = found.num_bytes
-    length = most(growths(run.subject, how, "sequence_length", *run.batch), device.usable, run.choice.config.longest)
-    batch = _largest_batch(run, how, device.usable)
-    said = _answer(run, device, length)
-    if not presenting():
-        needs = _("{batch_size:,} × {sequence_length:,} tokens need {needed}, {share} of the {usable}.")
-        figures = {"needed": size(total), "share": percent(total, device.usable), "usable": size(device.usable)}
-        said = "  \n".join([said, needs.format(**run.batch._asdict(), **figures), _runs(run, how, device)])
-    if total <= device.for_tensors:
-        answer.success(said, icon=":material/check:")
-    elif total <= device.usable:
-        answer.warning(said, icon=":material/warning:")
+    longest = most(
+        growths(run.subject, how, "sequence_length", *run.batch), device.for_tensors, run.choice.config.longest
+    )
+    largest = most(growths(run.subject, how, "batch_size", *run.batch), device.for_tensors, most_sequences(run.subject))
+    fit = Fit(device.needed(found.num_bytes), longest, largest)
+    sentences = _answer(run, fit, device)
+    if fit.fits(device):
+        answer.success("  \n".join(sentences), icon=":material/check:")
     else:
-        answer.error(said, icon=":material/close:")
-    longest = _("Longest sequence, batch {batch:,}").format(batch=run.batch.batch_size)
-    largest = _("Largest batch of {length:,} tokens").format(length=run.batch.sequence_length)
-    limit = _("one without a pad_token_id") if batch.limit == "positions" else _limit(batch)
-    show_metrics({longest: (_number(length.number), _limit(length)), largest: (_number(batch.number), limit)})
+        answer.error("  \n".join(sentences), icon=":material/close:")
+    note_results(Table(_("What fits into {device}").format(device=device.name), *_results(run, fit, device)))
+    show_metrics(
+        {
+            _length_title(run): (_number(fit.length.number), _limit(fit.length)),
+            _batch_title(run): (_number(fit.batch.number), _batch_limit(fit.batch)),
+        }
+    )
     start = run.of_preset()
     before = peak(start.subject, how, *start.batch).areas if start else {}
     formulas = {area: plain(formula.expression) for area, formula in found.formulas.items()}
     show_bar(run.choice, DeviceUse(found.areas, before, formulas, device))
     if presenting():
-        st.latex(aligned([_solved("S", length, device)]))
+        st.latex(aligned([_solved("S", fit.length, device)]))
         return
-    st.latex(aligned([_solved("S", length, device), _solved("B", batch, device)]))
-    said = _("{device} has {mebibytes:,} MiB = {memory}, of which {free} are kept free.")
-    sizes = {"memory": size(device.num_bytes), "free": size(device.kept_free)}
-    said = said.format(device=device.name, mebibytes=device.num_bytes // 2**20, **sizes)
+    st.latex(aligned([_solved("S", fit.length, device), _solved("B", fit.batch, device)]))
+    room = _(
+        "{device} has {mebibytes:,} MiB = {memory}, of which {free} are kept free and {overhead} % of the tensors are "
+        "the allocator's: {room} are left for tensors."
+    )
+    sizes = {"memory": size(device.num_bytes), "free": size(device.kept_free), "room": size(device.for_tensors)}
+    said = room.format(device=device.name, mebibytes=device.num_bytes // 2**20, overhead=device.overhead, **sizes)
     lines = _(
         "Each line is the formula of the step that reaches the limit first; with a smaller batch, memory can peak at "
         "another step."
     )
-    which = loop(run, how, total) if isinstance(how, Plan) else ""
+    which = loop(run, how, found.num_bytes) if isinstance(how, Plan) else ""
     st.caption(in_a_row([said, lines, which, _(NOT_COUNTED)]))
 
 
-def _largest_batch(run: Run, how: Plan | Inference, usable: int) -> Most:
-    return most(growths(run.subject, how, "batch_size", *run.batch), usable, most_sequences(run.subject))
-
-
-def _runs(run: Run, how: Plan | Inference, device: Device) -> str:
-    """A sentence with the largest batch that leaves room for what a GPU needs besides tensors."""
-    batch = _largest_batch(run, how, device.for_tensors)
-    said = _(
-        "This counts tensors only. With PyTorch's expandable segments, a run on a GPU needs up to {gaps} % more: the "
-        "largest batch of {length:,} tokens is then **{number}**."
+def _answer(run: Run, fit: Fit, device: Device) -> list[str]:
+    """Two sentences: whether the batch fits, and the most that would."""
+    numbers = {"needed": size(fit.needed), "usable": size(device.usable), "share": percent(fit.needed, device.usable)}
+    verdict = (
+        _("**Fits:** {batch_size:,} × {sequence_length:,} tokens need {needed}, {share} of the {usable}.")
+        if fit.fits(device)
+        else _("**Does not fit:** {batch_size:,} × {sequence_length:,} tokens need {needed}, {share} of the {usable}.")
     )
-    return said.format(gaps=GAPS, length=run.batch.sequence_length, number=_number(batch.number))
-
-
-def _answer(run: Run, device: Device, length: Most) -> str:
-    """A sentence or two: the longest sequence, and whether memory or the model limits it."""
-    if not length.number:
-        said = _("**Not even one token** per sequence in batches of {batch}: {usable} are not enough.")
-    elif length.limit == "memory":
-        said = _("Up to **{number} tokens** per sequence in batches of {batch}. The limit is memory: {usable} usable.")
+    largest = {"number": _number(fit.batch.number), "length": f"{run.batch.sequence_length:,}"}
+    longest = {"longest": _number(fit.length.number), "batch": f"{run.batch.batch_size:,}"}
+    if not fit.length.number and not fit.batch.number:
+        most = _("Not even one sequence of {length} tokens fits, nor one token per sequence in batches of {batch}.")
     else:
-        said = _(
-            "Up to **{number} tokens** per sequence in batches of {batch}. The limit is the model's "
-            "max_position_embeddings; memory alone would allow {memory}."
+        most = _(
+            "At most: batches of **{number}** with {length} tokens, or **{longest}** tokens per sequence in batches of "
+            "{batch}."
         )
-    numbers = {"number": _number(length.number), "memory": _number(length.memory)}
-    return said.format(batch=f"{run.batch.batch_size:,}", usable=size(device.usable), **numbers)
+    return [verdict.format(**run.batch._asdict(), **numbers), most.format(**largest, **longest)]
+
+
+def _results(run: Run, fit: Fit, device: Device) -> tuple[tuple[str, ...], tuple[tuple[str, ...], ...]]:
+    """The titles and rows of the answer, for the report."""
+    verdict = _("fits") if fit.fits(device) else _("does not fit")
+    rows = (
+        (_("Memory"), size(device.num_bytes)),
+        (KEEP_FREE.title, size(device.kept_free)),
+        (OVERHEAD.title, f"{device.overhead} %"),
+        (_("{batch_size:,} × {sequence_length:,} tokens").format(**run.batch._asdict()), size(fit.needed)),
+        (_("Verdict"), verdict),
+        (_length_title(run), _number(fit.length.number)),
+        (_batch_title(run), _number(fit.batch.number)),
+    )
+    return (device.name, _("Number")), rows
+
+
+def _length_title(run: Run) -> str:
+    return _("Longest sequence, batch {batch:,}").format(batch=run.batch.batch_size)
+
+
+def _batch_title(run: Run) -> str:
+    return _("Largest batch of {length:,} tokens").format(length=run.batch.sequence_length)
+
+
+def _batch_limit(batch: Most) -> str:
+    return _("one without a pad_token_id") if batch.limit == "positions" else _limit(batch)
 
 
 def _limit(most: Most) -> str:
@@ -102,7 +137,8 @@ def _number(found: int | None) -> str:
 
 def _solved(letter: str, found: Most, device: Device) -> str:
     """The inequality for the bytes and its solution, as LaTeX."""
-    grown = rf"\text{{{_('bytes')}}}({letter}) &= {_polynomial(found.growth, letter)} \le {latex_number(device.usable)}"
+    room = latex_number(device.for_tensors)
+    grown = rf"\text{{{_('bytes')}}}({letter}) &= {_polynomial(found.growth, letter)} \le {room}"
     return rf"{grown} \;\Rightarrow\; {_solution(letter, found)}"
 
 

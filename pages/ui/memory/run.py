@@ -10,15 +10,15 @@ from bertcalc.family import Model
 from bertcalc.formula import Formula
 from bertcalc.forward.steps import LARGEST, batch_problems
 from bertcalc.forward.trace import Sizes
-from bertcalc.memory.devices import DEFAULT, DEVICES, KEPT_FREE, Device, kept_free
-from bertcalc.memory.optimizers import ITEM_BYTES, OPTIMIZERS, PRECISIONS
+from bertcalc.memory.devices import DEFAULT, DEVICES, GAPS, KEPT_FREE, Device, kept_free
+from bertcalc.memory.optimizers import ITEM_BYTES, OPTIMIZERS, PRECISIONS, Precision
 from bertcalc.memory.plan import ATTENTIONS, RECOMPUTE, Inference, Plan, Recompute
 from bertcalc.memory.saved import can_fuse
 from bertcalc.subject import Subject
 from bertcalc.text import N_
 from pages.ui.bars import preset_of
 from pages.ui.batch import Batch, choose_batch, show_seen
-from pages.ui.controls import Control, Decimal, Number, Select, Switch, assignments, show_problem, view
+from pages.ui.controls import Control, Decimal, Number, Select, Switch, assignments, set_values, show_problem, view
 from pages.ui.export.shown import note_settings
 from pages.ui.frozen import FREEZE_EMBEDDINGS, FREEZE_LAYERS, TRAINED, choose_freezing, frozen
 from pages.ui.i18n import _
@@ -41,9 +41,11 @@ TRAINING_DTYPE = Select(
     PRECISIONS,
     {
         "fp32": "FP32",
-        "bf16": N_("BF16 · 8 B/param"),
-        "mixed-18": N_("FP16 · 18 B/param"),
-        "mixed-16": N_("FP16 · 16 B/param"),
+        "amp-bf16": N_("AMP bfloat16"),
+        "amp-fp16": N_("AMP float16"),
+        "bf16": N_("Pure bfloat16"),
+        "mixed-18": N_("FP32 masters, 18 B"),
+        "mixed-16": N_("FP32 masters, 16 B"),
     },
 )
 OPTIMIZER = Select(
@@ -87,6 +89,7 @@ DEVICE_MEMORY = Select[str](
 )
 DEVICE_GIB = Number("device_gib", N_("Memory in GiB"), 16, width=105)
 KEEP_FREE = Decimal("kept_free", N_("Kept free, GiB"), KEPT_FREE, step=0.5, width=120)
+OVERHEAD = Number("overhead", N_("Allocator, %"), GAPS, width=105)
 ACCUMULATE = Number("accumulate", N_("Gradient accumulation steps"), 1)
 _MORE: tuple[Control[Any], ...] = (ACCUMULATE, FUSED_DROPOUT, FREEZE_LAYERS, TRAINED, FREEZE_EMBEDDINGS)
 _LARGEST_GIB = 1_000_000
@@ -115,7 +118,7 @@ def choose_plan(choice: Choice, *, states: bool = True) -> tuple[Run, Plan]:
     """Draw the controls of batch and training; ``states``: whether the optimizer matters."""
     with st.container(horizontal=True, vertical_alignment="bottom", gap="xsmall"):
         batch = choose_batch(choice.config)
-        said: dict[str, Any] = {"precision": TRAINING_DTYPE.show(width=163)}
+        said: dict[str, Any] = {"precision": choose_precision(width=163)}
         if states:
             said["optimizer"] = OPTIMIZER.show()
         said |= {"attention": ATTENTION.show(), "recompute": RECOMPUTATION.show(_recomputed(choice.model()))}
@@ -134,6 +137,18 @@ def choose_plan(choice: Choice, *, states: bool = True) -> tuple[Run, Plan]:
     plan = Plan(**said, freezing=freezing, accumulate=batches > 1)
     note_settings(Settings(assignments(_settings(plan, batches)), plan))
     return Run(choice, batch, batches), plan
+
+
+def choose_precision(**look: Any) -> Precision:
+    """Draw the precision of training; a change of it is also one of inference, which follows."""
+    precision = TRAINING_DTYPE.show(**{"help": TRAINING_DTYPE.meanings(_MEANINGS), **look})
+    if st.session_state.get("last precision", TRAINING_DTYPE.default) != precision:
+        set_values({DTYPE.name: PRECISIONS[precision].dtype})
+    st.session_state["last precision"] = precision
+    return precision
+
+
+_MEANINGS = {precision: rule.meaning for precision, rule in PRECISIONS.items()}
 
 
 def _settings(plan: Plan, batches: int) -> dict[str, object]:
@@ -178,6 +193,15 @@ def choose_task() -> tuple[str, Device]:
                 "For everything but tensors: driver, CUDA context, gaps between tensors, working memory of kernels."
             ),
         )
+        overhead = OVERHEAD.show_within(
+            0,
+            100,
+            help=_(
+                "What PyTorch's allocator and cuBLAS take on top of the tensors: up to 6 % with expandable segments, "
+                "2 to 29 % without (measured on an H100)."
+            ),
+        )
+    device = device._replace(overhead=overhead)
     found = kept_free(device, typed)
     if isinstance(found, Device):
         return task, found

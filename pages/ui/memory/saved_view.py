@@ -11,7 +11,7 @@ from bertcalc.memory import footprint
 from bertcalc.memory.byte_formulas import kept_formulas, korthikanti_formulas
 from bertcalc.memory.optimizers import PRECISIONS, Dtype
 from bertcalc.memory.plan import Plan
-from bertcalc.memory.saved import Saved, by_module, total_bytes
+from bertcalc.memory.saved import UNDER_AUTOCAST, Saved, by_module, total_bytes
 from bertcalc.proof import memory_proof
 from bertcalc.text import N_
 from bertcalc.tree.totals import component_at
@@ -34,6 +34,9 @@ KORTHIKANTI = Fold("korthikanti", N_("Compared with the formula of Korthikanti e
 
 def show_activations(run: Run, plan: Plan) -> None:
     """Show the activations that autograd keeps: total, formula, bars by module, tensors, and a published formula."""
+    if PRECISIONS[plan.precision].autocast:
+        st.info(_(UNDER_AUTOCAST))
+        return
     saved = footprint.kept(run.subject, plan, *run.batch)
     formulas = kept_formulas(run.subject, plan, *run.batch)
     total = total_bytes(saved)

@@ -5,9 +5,10 @@ from typing import Any, NamedTuple
 
 import streamlit as st
 
+from bertcalc.charts.colors import FREE
 from bertcalc.charts.columns import Columns, number, of_rows
 from bertcalc.charts.labels import ems
-from bertcalc.charts.memory_charts import AREA_COLORS, FREE, stacked_bar
+from bertcalc.charts.memory_charts import AREA_COLORS, stacked_bar
 from bertcalc.digits import signed, size
 from bertcalc.memory.devices import Device
 from bertcalc.memory.tape import Area
@@ -44,8 +45,8 @@ def show_bar(choice: Choice, use: DeviceUse) -> None:
     end = kept("fit", (choice.preset, choice.architecture, device), max(was, device.num_bytes), now)
     words = (_("Bytes"), _("Size"), _("Share"), _("Formula"))
     inks = [(_(AREA_WORDS[area]), AREA_COLORS[appearance()][area]) for area, count in use.parts.items() if count]
-    if device.kept_free:
-        inks.append((_("kept free"), FREE[appearance()]))
+    if device.for_tensors < device.num_bytes:
+        inks.append((_("not for tensors"), FREE[appearance()]))
     draw_chart(
         bar_frame(use, choice.preset, end),
         stacked_bar(appearance(), words, tuple(inks)),
@@ -60,7 +61,8 @@ def show_bar(choice: Choice, use: DeviceUse) -> None:
 def bar_frame(use: DeviceUse, preset: str, end: int) -> Columns:
     """The data of the bar: a row for each part, for each mark ("limit" and "was"), and for the end of the axis.
 
-    The memory that is kept free is at the end of the device, below the parts if these overlap it.
+    What is not for tensors, because it is kept free or the allocator's, is at the end of the device, below the parts if
+    these overlap it.
     """
     rows: list[dict[str, Any]] = []
     whole, at, device = sum(use.parts.values()), 0, use.device
@@ -74,13 +76,13 @@ def bar_frame(use: DeviceUse, preset: str, end: int) -> Columns:
             )
         at += count
     was = sum(use.before.values())
-    marks = (("limit", _("Usable memory"), device.usable), ("was", preset, was if was != whole else 0))
+    marks = (("limit", _("Room for tensors"), device.for_tensors), ("was", preset, was if was != whole else 0))
     rows += [
         {mark: float(count), "name": name, "exact": f"{count:,}", "size": size(count)}
         for mark, name, count in marks
         if count
     ]
-    if device.kept_free:
-        free = {"start": float(device.usable), "end": float(device.num_bytes), "name": _("kept free")}
-        rows.append({"free": True, **free, "exact": f"{device.kept_free:,}", "size": size(device.kept_free)})
+    if room := device.num_bytes - device.for_tensors:
+        free = {"start": float(device.for_tensors), "end": float(device.num_bytes), "name": _("not for tensors")}
+        rows.append({"free": True, **free, "exact": f"{room:,}", "size": size(room)})
     return of_rows([*rows, {"axis": float(end)}])

@@ -150,7 +150,7 @@ def values_of(config: Config, stop: Stop, batch: Batch) -> dict[str, str]:
         **config.shared(),
         **batch._asdict(),
         "attention_head_size": config.attention_head_size,
-        "position_buckets": getattr(config, "position_buckets", 0),  # DeBERTa's first version has no such field
+        "position_buckets": getattr(config, "distances", 0),  # DeBERTa's first version has no such field
         "layers": stop.layers,
         "parameters": stop.parameters,
         "probability": next((step.module.p for step in stop.steps if isinstance(step.module, Dropout)), 0.0),

@@ -12,7 +12,7 @@ from pages.ui.component import component
 from pages.ui.i18n import _
 
 _CHOOSER = component("bertcalc_chooser", "checkpoints/chooser/chooser.css", "dom.js", "checkpoints/chooser/chooser.js")
-_ROOM = LARGEST * 3 // 4  # bytes of the compressed headers in one message; the rest is for the other controls
+_ROOM = LARGEST - 100_000  # characters of the compressed headers in one message; the rest is for the other controls
 
 
 class Wanted(NamedTuple):

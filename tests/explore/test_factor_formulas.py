@@ -1,0 +1,61 @@
+"""The factor of growth is that of the real models' tensors, and its reason is the term that grew."""
+
+from dataclasses import replace
+from fractions import Fraction
+from typing import Any
+
+from hypothesis import given
+from hypothesis import strategies as st
+
+from bertcalc import BertConfig
+from bertcalc.explore.factor_formulas import Factor, piece_factors, total_factor
+from bertcalc.subject import Subject
+from bertcalc.tree.totals import breakdown
+from tests.examples import examples
+from tests.oracle import Case
+from tests.strategies import bert_cases
+
+BASE = BertConfig(vocab_size=11, hidden_size=16, num_hidden_layers=2, num_attention_heads=4, intermediate_size=64)
+
+
+def factors(**changes: Any) -> dict[str, Factor | None]:
+    here, there = Subject(BASE), Subject(replace(BASE, **changes))
+    pieces = breakdown(there.model())
+    return dict(zip([piece.name for piece in pieces], piece_factors(here, there), strict=True))
+
+
+def reason(factor: Factor | None) -> str:
+    return "" if factor is None else factor.text()
+
+
+def test_a_wider_model_grows_by_its_square_where_both_sides_follow() -> None:
+    wider = factors(hidden_size=32)
+    assert (reason(wider["attention"]), reason(wider["dense"])) == ("H²", "H²")
+    assert (reason(wider["word"]), reason(wider["feed-forward"])) == ("H", "I stays")
+    assert reason(factors(hidden_size=32, intermediate_size=128)["feed-forward"]) == "H·I"
+
+
+def test_what_has_not_moved_has_no_reason() -> None:
+    deeper = factors(num_hidden_layers=4)
+    assert reason(deeper["attention"]) == "L"
+    assert deeper["attention"] == Factor(Fraction(2), {"num_hidden_layers": 1})
+    assert deeper["word"] is None
+    assert total_factor(Subject(BASE), Subject(BASE)) is None
+
+
+@examples(6)
+@given(
+    bert_cases(("absolute",)).map(lambda case: case.subject),
+    st.sampled_from(("hidden_size", "num_hidden_layers", "vocab_size", "intermediate_size")),
+)
+def test_the_ratio_is_that_of_the_real_models(here: Subject, field: str) -> None:
+    there = here._replace(config=replace(here.config, **{field: 2 * getattr(here.config, field)}))
+    grown = total_factor(here, there)
+    if grown:
+        real = [sum(tensor.numel() for tensor in Case(*model).real().parameters()) for model in (here, there)]
+        assert grown.ratio == Fraction(real[1], real[0])
+        assert grown.powers.keys() == {field}
+
+
+def test_classes_of_different_structure_are_not_compared_by_letters() -> None:
+    assert total_factor(Subject(BASE), Subject(BASE, "BertForMaskedLM")) is None
