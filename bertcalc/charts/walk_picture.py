@@ -27,7 +27,8 @@ def picture(look: str, rows: int, *, low: bool = False) -> Spec:
         return alt.Chart().transform_filter(f"datum.mark == '{mark}'").encode(x=x, y=y)
 
     frame = shapes("frame").mark_rect(fill=None, stroke=ink, strokeWidth=1.5, cornerRadius=6).encode(x2="x2", y2="y2")
-    arcs = shapes("arc").mark_rule(color=ink, strokeWidth=1.5).encode(x2="x2", y2="y2")
+    # A picture without residual sums or with too many heads has no such shapes: an empty group needs no description.
+    arcs = shapes("arc").mark_rule(color=ink, strokeWidth=1.5, aria=False).encode(x2="x2", y2="y2")
     filled = {"fill": color(channel="Fill"), "fillOpacity": alt.FillOpacity("weight:Q", scale=None)}
     boxes = shapes("box").mark_rect(cornerRadius=4, cursor="pointer", strokeWidth=1.2).add_params(here)
     said = tooltip("what", "step")
@@ -42,7 +43,7 @@ def picture(look: str, rows: int, *, low: bool = False) -> Spec:
             end="datum.x + (datum.head + 0.85) * datum.width",
             top="datum.y2 - 0.2",
         )
-        .mark_rect(fill=ink, fillOpacity=0.6)
+        .mark_rect(fill=ink, fillOpacity=0.6, aria=False)
         .encode(x=alt.X("start:Q", axis=None), x2="end", y=alt.Y("top:Q", axis=None), y2="y2")
     )
     # All labels have the same size: the largest that fits into the rows and into each box. Where that is too small,

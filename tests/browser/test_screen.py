@@ -49,7 +49,7 @@ def test_the_language_is_the_sessions_own(look: Look, visit: Open) -> None:
     ready(page)
     expect(page.get_by_text("BertModel 的参数量")).to_be_visible()
     expect(look().get_by_text("Parameters in BertModel")).to_be_visible()
-    page.get_by_role("radio", name="en").click()
+    page.get_by_role("radio", name="English").click()
     expect(page.get_by_text("Parameters in BertModel")).to_be_visible()
     expect(page.get_by_role("link", name="Memory")).to_be_visible()
 

@@ -19,7 +19,12 @@ def test_on_a_phone_the_menu_has_a_name_and_closes_after_a_choice(visit: Open, p
     button.click()
     expect(page.get_by_role("button", name="关闭", exact=True)).to_be_visible()
     sizes = (slider(page, "hidden_size"), slider(page, "intermediate_size"))  # below the page there is one at a time
-    for thing in (page.get_by_role("radio", name="en"), choice, page.get_by_role("combobox", name="起始模型"), *sizes):
+    for thing in (
+        page.get_by_role("radio", name="English"),
+        choice,
+        page.get_by_role("combobox", name="起始模型"),
+        *sizes,
+    ):
         expect(thing).to_be_visible()
     page.set_viewport_size({"width": PHONE["height"], "height": PHONE["width"]})
     page.goto("about:blank")  # left while it is turned, with the menu open

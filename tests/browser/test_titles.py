@@ -36,7 +36,7 @@ def test_a_tab_says_page_and_model_and_is_renamed_once_for_each_change(look: Loo
     assert set(page.evaluate("() => window.titles")) == {page.title()}
     open_page(page, "Explore", "Sweep")
     expect(page).to_have_title("Sweep · bert-base-uncased, L = 19 · bertcalc")
-    page.get_by_role("radio", name="zh").click()
+    page.get_by_role("radio", name="中文").click()
     expect(page).to_have_title("扫描 · bert-base-uncased, L = 19 · bertcalc")
 
 
