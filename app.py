@@ -17,11 +17,13 @@ from starlette.middleware import Middleware
 
 from bertcalc.server.assets import Assets
 from bertcalc.server.connections import guard
+from bertcalc.server.downloads import take_turns
 from bertcalc.server.gate import Gate
 from bertcalc.server.headers import SecurityHeaders
 from bertcalc.server.preview import Preview
+from bertcalc.server.restarts import hold_first_message
 from bertcalc.server.sessions import end_callbacks, leave_quietly, share_lock
-from pages.ui.i18n import translator
+from pages.ui.i18n import translator, translator_of
 from pages.ui.navigation import about
 
 
@@ -73,6 +75,8 @@ guard()
 share_lock()
 end_callbacks()
 leave_quietly()
+hold_first_message()
+take_turns(translator_of)
 app = st.App(
     "pages/main.py",
     on_script_error=say_sorry,

@@ -17,6 +17,7 @@ from bertcalc.hub import hub_workers, reader
 from bertcalc.problem import InputError, Problem
 from bertcalc.server.run_queue import RUN_QUEUE
 from bertcalc.text import N_, code, shorten
+from pages.ui import kept
 from pages.ui.any_model.way import show_way_of_config
 from pages.ui.checkpoints.chooser import Wanted, take_files
 from pages.ui.checkpoints.matching import Brought
@@ -115,3 +116,14 @@ def show_problems(view: str, config: str = "") -> bool:
     if is_of_another_type(found):
         show_way_of_config(config)
     return bool(found)
+
+
+def show_lost(view: str, brought: Brought | None) -> None:
+    """Say that the server no longer has what it read last, if it was restarted; else have the browser keep its name."""
+    if view == "config":
+        return
+    if brought:
+        kept.put(f"{view} read", brought.name)
+    elif isinstance(name := kept.get(f"{view} read"), str):
+        message = _("The server has started anew and no longer has what it read of {name}: read it again.")
+        st.warning(message.format(name=code(shorten(name))))
