@@ -21,11 +21,13 @@ from streamlit.starlette import App  # the name that Streamlit 1.54 finds, too: 
 
 from bertcalc.server.assets import Assets
 from bertcalc.server.connections import guard
+from bertcalc.server.downloads import take_turns
 from bertcalc.server.gate import Gate
 from bertcalc.server.headers import SecurityHeaders
 from bertcalc.server.preview import Preview
+from bertcalc.server.restarts import hold_first_message
 from bertcalc.server.sessions import end_callbacks, leave_quietly, share_lock, store_class
-from pages.ui.i18n import translator
+from pages.ui.i18n import translator, translator_of
 from pages.ui.navigation import about
 
 
@@ -78,6 +80,8 @@ share_lock()
 end_callbacks()
 leave_quietly()
 store_class()
+hold_first_message()
+take_turns(translator_of)
 app = App(
     "pages/main.py",
     on_script_error=say_sorry,

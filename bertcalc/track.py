@@ -14,6 +14,7 @@ from collections.abc import Iterator, Mapping
 from contextlib import suppress
 from dataclasses import replace
 from typing import Any, NamedTuple
+from urllib.parse import parse_qsl, urlencode
 
 from bertcalc.activations import ACTIVATIONS
 from bertcalc.config import POSITION_EMBEDDING_TYPES, Config, ConfigError, Problem, problems
@@ -34,6 +35,8 @@ OPTIONS: dict[str, tuple[str, ...]] = {
 DECIMALS = ("hidden_dropout_prob", "attention_probs_dropout_prob", "layer_norm_eps")
 FIELDS = (*SLIDERS, *NUMBERS, *SWITCHES, *OPTIONS, *DECIMALS)
 _LOCKS = {f"lock_{name}": name for name in Locks._fields}
+_LONGEST_LINK = 4_000  # characters of a written step
+_LONGEST_ATTEMPT = 40  # characters of a value in a written attempt
 # The parameters of a link that describe the model.
 NAMES = ("preset", "architecture", "add_pooling_layer", *_LOCKS, *FIELDS, *SHARED)
 
@@ -164,6 +167,10 @@ def _read(link: Mapping[str, str], defaults: Mapping[str, Any]) -> Iterator[tupl
                 yield name, type(default)(value)
 
 
+def _can_be_typed(field: str, value: object) -> bool:
+    return field in FIELDS and isinstance(value, int | str) and len(f"{value}") <= _LONGEST_ATTEMPT
+
+
 class Track:
     """The history of one session, with its present step, and invalid values typed on top of that (``attempt``).
 
@@ -171,6 +178,7 @@ class Track:
     """
 
     LONGEST = 200  # steps in the history
+    WRITTEN = 30  # steps before the present one, and after it, that ``written`` has
 
     def __init__(self, model: ChosenModel) -> None:
         self.steps = [model]
@@ -178,6 +186,30 @@ class Track:
         self.draft: ChosenModel | None = None
         self.attempt: dict[str, Any] = {}
         self.unsaid: list[ChosenModel] = []  # steps that are not in the browser's history yet
+
+    def written(self) -> dict[str, Any]:
+        """The nearest steps as links, and the attempt, as values of JSON.
+
+        >>> track = Track(ChosenModel())
+        >>> track.change({"num_hidden_layers": 24})
+        >>> track.written()
+        {'steps': ['', 'num_hidden_layers=24'], 'at': 1, 'attempt': {}}
+        """
+        first = max(0, self.at - self.WRITTEN)
+        links = [urlencode(step.link()) for step in self.steps[first : self.at + self.WRITTEN + 1]]
+        return {"steps": links, "at": self.at - first, "attempt": self.attempt}
+
+    @classmethod
+    def restored(cls, model: ChosenModel, written: object, *, is_linked: bool = True) -> "Track":
+        """The history that ``written`` has, which may be anything; only this model if the link says another one."""
+        track = cls(model)
+        match written:
+            case {"steps": [*links], "at": int(at), "attempt": dict(attempt)} if 0 <= at < len(links) <= cls.LONGEST:
+                steps = [read(dict(parse_qsl(f"{link}"[:_LONGEST_LINK])))[0] for link in links]
+                if steps[at] == model or not is_linked:
+                    track.steps, track.at = steps, at
+                    track.attempt = {field: value for field, value in attempt.items() if _can_be_typed(field, value)}
+        return track
 
     @property
     def kept(self) -> ChosenModel:

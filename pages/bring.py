@@ -6,6 +6,7 @@ from bertcalc.config_json import LARGEST
 from bertcalc.explore.models import item_of
 from bertcalc.hub import reader
 from bertcalc.subject import Subject
+from pages.ui import kept
 from pages.ui.checkpoints import inputs, matching
 from pages.ui.checkpoints.chooser import choose_files
 from pages.ui.controls import sentence
@@ -16,6 +17,7 @@ view = inputs.VIEW.show()
 if view == "config":
     st.markdown(_("Paste or upload the config.json of your model; you can then use it on every page."))
     field, file = st.columns([3, 2])
+    kept.hold_text("config_text")
     text: str = field.text_area(
         "config.json",
         key="config_text",
@@ -72,6 +74,7 @@ else:
     inputs.show_problems(view)
 
 brought: matching.Brought | None = None if view == "config" else inputs.last_read(view)
+inputs.show_lost(view, brought)
 if brought:
     found = brought.comparison
     verdict, offer = st.columns([9, 4], vertical_alignment="center")

@@ -4,8 +4,9 @@ from pathlib import Path
 
 import streamlit as st
 
+from bertcalc.server.restarts import rehearse
 from bertcalc.server.run_queue import RUN_QUEUE
-from pages.ui import address, controls, link, model, panel, present, sidebar
+from pages.ui import address, controls, kept, link, model, panel, present, sidebar
 from pages.ui.export import dialog, shown
 from pages.ui.headings import show_heading
 from pages.ui.i18n import choose_language
@@ -14,11 +15,12 @@ from pages.ui.navigation import PAGES, navigation
 from pages.ui.oracle import sorry
 from pages.ui.theme import follow, style_paper
 
-with RUN_QUEUE.enter(st.session_state):
+with RUN_QUEUE.enter(st.session_state), rehearse():
     st.set_page_config(page_icon="🧮", layout="wide")
     st.html(Path(__file__).parent / "ui" / "style.css")
     style_paper()
     address.restore()
+    kept.begin()
     link.check(before_rerun=navigation)
     controls.begin()
     shown.begin()
@@ -27,7 +29,7 @@ with RUN_QUEUE.enter(st.session_state):
         choose_language()
         dialog.offer()
     page = navigation()
-    model.begin(*screens.where(page.url_path))
+    model.begin(page.url_path, *screens.where(page.url_path))
     model.write_link(page.url_path)
     with frame:
         present.choose(page.url_path)
@@ -42,3 +44,4 @@ with RUN_QUEUE.enter(st.session_state):
     follow(page.url_path, PAGES)
     panel.say_drawn(page.url_path)
     dialog.show_if_asked(sidebar.choice())
+    kept.show()

@@ -1,5 +1,6 @@
 """Steps, attempts and links of a model under change."""
 
+import json
 from typing import Any
 
 import pytest
@@ -238,3 +239,55 @@ def test_a_link_to_heads_that_fit_nothing_shows_another_model(link: dict[str, st
 def test_a_link_offers_no_way_twice() -> None:
     _model, [problem] = read({"hidden_size": "1024"})
     assert problem.remedies == ({"num_attention_heads": 16}, {"hidden_size": 1020}, {"hidden_size": 1032})
+
+
+JSON = st.recursive(
+    st.none() | st.booleans() | st.integers() | st.floats() | st.text(max_size=9),
+    lambda inner: st.lists(inner, max_size=3) | st.dictionaries(st.text(max_size=6), inner, max_size=3),
+    max_leaves=6,
+)
+WRITTEN = st.fixed_dictionaries(
+    {
+        "steps": st.lists(st.sampled_from(["", "num_hidden_layers=3", "hidden_size=7&preset=x", "%&="]) | JSON),
+        "at": st.integers(-2, 3) | JSON,
+        "attempt": st.dictionaries(st.sampled_from(["hidden_size", "vocab_size", "is_decoder", "steps"]), JSON) | JSON,
+    }
+)
+
+
+@given(st.lists(CHANGES, max_size=9), st.integers(0, 4))
+def test_a_written_history_is_restored(changes: list[dict[str, Any]], undone: int) -> None:
+    track = Track(ChosenModel())
+    for change in changes:
+        track.change(change)
+    for _step in range(undone):
+        track.undo()
+    restored = Track.restored(track.kept, json.loads(json.dumps(track.written())))
+    assert (restored.steps, restored.at, restored.attempt) == (track.steps, track.at, track.attempt)
+
+
+def test_a_written_history_has_the_nearest_steps() -> None:
+    track = Track(ChosenModel())
+    for layers in range(1, 120):
+        track.change({"num_hidden_layers": layers})
+    for _step in range(50):
+        track.undo()
+    restored = Track.restored(track.kept, track.written())
+    assert restored.kept == track.kept
+    assert (restored.at, restored.last) == (Track.WRITTEN, 2 * Track.WRITTEN)
+
+
+def test_a_history_of_another_model_is_not_restored() -> None:
+    track = Track(ChosenModel())
+    track.change({"num_hidden_layers": 24})
+    other = ChosenModel().changed({"num_hidden_layers": 6})
+    assert Track.restored(other, track.written()).steps == [other]
+
+
+@given(WRITTEN | JSON)
+def test_whatever_is_written_the_link_decides_on_the_model(written: object) -> None:
+    track = Track.restored(ChosenModel(), written)
+    assert track.present == ChosenModel()
+    track.problems()
+    track.undo()
+    track.redo()

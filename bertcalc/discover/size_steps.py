@@ -23,6 +23,7 @@ _FARTHEST = 4
 _SMALL = 64
 _NEAR = 600
 _MOST_STEPS = 200
+_MOST_WRITTEN = 30  # steps before the present one, and after it, that ``written`` has
 
 
 def refused(found: Discovered, sizes: Mapping[str, int]) -> Problem | None:
@@ -123,6 +124,30 @@ class Steps:
         self.past: list[dict[str, int]] = []
         self.future: list[dict[str, int]] = []
 
+    def written(self) -> dict[str, Any]:
+        """The nearest steps and the attempt as values of JSON; sizes are as in a link."""
+        past, future = self.past[-_MOST_WRITTEN:], self.future[-_MOST_WRITTEN:]
+        steps = {"past": [*map(write, past)], "kept": write(self.kept), "future": [*map(write, future)]}
+        return {**steps, "attempt": self.attempt}
+
+    def restore(self, written: object, *, is_linked: bool) -> None:
+        """Take the steps and the attempt of ``written``, which may be anything, unless the link says other sizes."""
+        match written:
+            case {"past": [*past], "kept": str(present), "future": [*future], "attempt": dict(attempt)} if (
+                not is_linked or present == write(self.kept)
+            ):
+                try:
+                    [*before, sizes], after = ([*map(read, map(str, some))] for some in ([*past, present], future))
+                except InputError:
+                    return
+                if len(before) + len(after) > 2 * _MOST_WRITTEN or any(map(self._refuses, (*before, sizes, *after))):
+                    return
+                self.past, self.future = [*map(self._plain, before)], [*map(self._plain, after)]
+                self.kept = self.present = self._plain(sizes)
+                for field, value in attempt.items():
+                    if type(value) in (int, str):
+                        self.move(field, value, final=False)
+
     def values(self) -> dict[str, int]:
         """All sizes that are shown."""
         return {**self.found.fields, **self.present}
@@ -164,6 +189,9 @@ class Steps:
             self.past = [*self.past, self.kept][-_MOST_STEPS:]
             self.future = []
         self.kept = self.present = sizes
+
+    def _refuses(self, sizes: Mapping[str, int]) -> bool:
+        return not self.found.fields.keys() >= sizes.keys() or refused(self.found, sizes) is not None
 
     def _plain(self, sizes: Mapping[str, int]) -> dict[str, int]:
         return {field: value for field, value in sizes.items() if value != self.found.fields[field]}

@@ -9,6 +9,9 @@ from collections.abc import Collection, Mapping
 import streamlit as st
 from streamlit.runtime.scriptrunner import get_script_run_ctx
 
+from bertcalc.server.restarts import is_rehearsal
+from pages.ui import kept
+
 
 def went_back() -> bool:
     """Whether this run was caused by the browser's Back or Forward.
@@ -33,9 +36,12 @@ def restore() -> None:
 
 
 def open_page(page: str) -> None:
-    """Note which page this run draws, and whether the last run drew another one."""
-    st.session_state["opened"] = st.session_state.get("page of the link", page) != page
-    st.session_state["page of the link"] = page
+    """Note which page this run draws, and whether the last run drew another one, perhaps of a session that is lost."""
+    before = st.session_state.setdefault("page of the link", kept.get("page") or page)
+    st.session_state["opened"] = before != page
+    if not is_rehearsal():  # else the next run opens the page again
+        st.session_state["page of the link"] = page
+        kept.put("page", page)
 
 
 def is_opened() -> bool:

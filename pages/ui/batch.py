@@ -78,7 +78,9 @@ def choose_training_batch(config: Config) -> Batch:
 
 def present_batch(config: Config, otherwise: Mapping[str, int] = BATCH) -> Batch:
     """The last possible batch, or else ``otherwise``; adjusted if this model cannot take it."""
-    values: dict[str, Any] = st.session_state["batch"]._asdict() if "batch" in st.session_state else dict(otherwise)
+    held: Batch | None = st.session_state.get("batch")
+    # Without it this session has no control for it drawn yet, but may have restored its value.
+    values = held._asdict() if held else {name: st.session_state.get(name, otherwise[name]) for name in BATCH}
     while problem := next(batch_problems(config, values), None):
         values |= problem.remedies[0]
     return Batch(**values)

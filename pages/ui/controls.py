@@ -25,7 +25,7 @@ from bertcalc.fields import FIELDS, OWN_FIELDS
 from bertcalc.suggestions import nearest
 from bertcalc.text import N_, literal, written
 from bertcalc.track import NAMES
-from pages.ui import address, model
+from pages.ui import address, kept, model
 from pages.ui.i18n import _, filled, with_colon
 
 P = ParamSpec("P")
@@ -65,6 +65,11 @@ class Control(Generic[Value]):
     def wrong_in(self, link: Mapping[str, str]) -> Reason | None:
         """The reason why its text in a link is wrong, or None; for some controls the rest of the link matters."""
         return self.wrong(link[self.name])
+
+    def takes(self, value: object) -> bool:
+        """Whether a value, which may be anything, has the type of this control's, and could be in a link."""
+        kind = int if self.default is None else type(self.default)
+        return type(value) is kind and self.wrong(_in_link(value)) is None
 
     def _bound(self, look: Mapping[str, Any]) -> dict[str, Any]:
         """The arguments that bind a control of Streamlit's to the link.
@@ -294,6 +299,8 @@ def view(name: str, words: Mapping[str, str]) -> Select[str]:
 
 def begin() -> None:
     """Begin a run, in which no choice is drawn yet."""
+    if "drawn choices" not in st.session_state:
+        _restore()
     st.session_state["drawn choices"] = {}
     set_values(st.session_state.pop("repair", {}))
 
@@ -306,6 +313,25 @@ def write_link() -> None:
         said = {name: value for name, value in wanted.items() if value is not None}
         address.write(wanted.keys(), said)
     st.session_state["choices in the link"] = list(drawn)
+    _keep()
+
+
+def _restore() -> None:
+    """In a new session, take over the values that controls had in the last one, unless the link says others.
+
+    The browser may send a parameter of another page, which Streamlit removes when that page is opened.
+    """
+    values = kept.get("controls")
+    for name, value in values.items() if isinstance(values, dict) else ():
+        control = CONTROLS.get(name)
+        if control and control.takes(value) and st.query_params.get(name, _in_link(value)) == _in_link(value):
+            st.session_state[name] = value
+
+
+def _keep() -> None:
+    """Have the browser keep the values that are no defaults."""
+    values = {name: st.session_state[name] for name in CONTROLS if name in st.session_state}
+    kept.put("controls", {name: value for name, value in values.items() if value != CONTROLS[name].default})
 
 
 def _in_link(value: object) -> str:

@@ -10,7 +10,7 @@ from typing import Any
 import streamlit as st
 
 from bertcalc.text import N_, shorten
-from pages.ui import model
+from pages.ui import kept, model
 from pages.ui.controls import CONTROLS, Reason, Select, assignments, sentence
 from pages.ui.i18n import LANGUAGES, _, filled
 
@@ -35,8 +35,10 @@ def check(before_rerun: Callable[[], object]) -> None:
     if "rejected" in st.session_state:
         return
     given = st.query_params.to_dict()
-    st.session_state["rejected"] = rejected = rejections(given)
-    if rejected:
+    noted = model.noted_link()
+    st.session_state["link with notes"] = noted or given
+    st.session_state["rejected"] = rejections(noted or given)
+    if rejected := rejections(given):
         before_rerun()
         names = {name for name, *_why in rejected}
         st.query_params.from_dict({name: given[name] for name in given if name not in names})
@@ -57,7 +59,9 @@ def show_rejected() -> None:
     """Show what was wrong with the link, until somebody presses a button."""
     rejected, stood_in = st.session_state["rejected"], model.stood_in()
     if not (rejected or stood_in):
+        kept.put(model.NOTED, None)
         return
+    kept.put(model.NOTED, st.session_state["link with notes"])
     with st.container(border=True, key="rejected"):
         # st.text, because a link is somebody else's text: none of it is Markdown.
         for name, text, message, values in rejected:

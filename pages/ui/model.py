@@ -8,10 +8,12 @@ import streamlit as st
 from bertcalc.config import Problem
 from bertcalc.presets import DEFAULT_PRESET
 from bertcalc.track import NAMES, ChosenModel, Track, read
-from pages.ui import address, scale
+from pages.ui import address, kept, scale
+
+NOTED = "link"  # what the browser keeps of a link with notes
 
 
-def begin(place: str = "", preset: str = "") -> None:
+def begin(page: str, place: str = "", preset: str = "") -> None:
     """Read the model from the link in the first run, and after Back and Forward.
 
     ``place`` names the screen of a lecture, and ``preset`` the preset that the screen is about, if any: the screen
@@ -20,13 +22,23 @@ def begin(place: str = "", preset: str = "") -> None:
     before, st.session_state["place"] = st.session_state.get("place"), place
     st.session_state["meant"] = preset or DEFAULT_PRESET
     if "track" not in st.session_state:
-        model, found = read(st.query_params.to_dict(), _meant())
-        st.session_state["track"], st.session_state["stood in"] = Track(model), found
+        link = st.query_params.to_dict()
+        model, found = read(link, _meant())
+        # The link of a page that is opened says nothing of the model, until the panel puts it there.
+        is_linked = address.went_back() or kept.get("page") == page or not link.keys().isdisjoint(NAMES)
+        st.session_state["track"] = Track.restored(model, kept.get("steps"), is_linked=is_linked)
+        st.session_state["stood in"] = found or read(noted_link(), _meant())[1]
     elif address.went_back():
         model, st.session_state["stood in"] = read(st.query_params.to_dict(), _meant())
         track().go_to(model)
     elif preset not in ("", track().kept.preset) and place != before:
         take_preset(preset)
+
+
+def noted_link() -> dict[str, str]:
+    """The link whose notes nobody has closed, as the browser keeps it; {} if there is none."""
+    link = kept.get(NOTED)
+    return {name: text for name, text in link.items() if isinstance(text, str)} if isinstance(link, dict) else {}
 
 
 def track() -> Track:
@@ -61,15 +73,16 @@ def write_link(page: str) -> None:
     Not in the run that opens another page: Streamlit drops parameters that it does not know from the address of the new
     page, and adding them here would be a history entry of its own. There the panel adds them, in the browser.
     """
-    kept = track().kept
+    kept.put("steps", track().written())
+    present = track().kept
     address.open_page(page)
     if not address.is_opened():
         query = st.query_params.to_dict()
         said, wrong = read(query, _meant())
         # Going back adds no entry, so a link that says more than it has to can be cleaned up then.
         plain = not address.went_back() or {name: query[name] for name in NAMES if name in query} == link()
-        if wrong or said != kept or not plain:
-            for step in track().unsaid or [kept]:
+        if wrong or said != present or not plain:
+            for step in track().unsaid or [present]:
                 address.write(NAMES, step.link(_meant()))
         track().unsaid.clear()
 

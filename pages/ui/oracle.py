@@ -11,6 +11,7 @@ from bertcalc.forward.outputs import Call, problems
 from bertcalc.problem import InputError
 from bertcalc.proof import real_model
 from bertcalc.proof.output_proof import countable
+from bertcalc.server.restarts import tell_browser
 from bertcalc.server.run_queue import RUN_QUEUE
 from bertcalc.subject import Subject
 from bertcalc.worker import WORKER, SlowError, StoppedError
@@ -53,6 +54,7 @@ def sorry() -> Iterator[None]:
 
 def ask(architecture: str, function: Callable[P, R], *arguments: P.args, **named: P.kwargs) -> R:
     """Like ``answer``, with a spinner on the page."""
+    tell_browser()
     with st.spinner(_("Asking the real {architecture} ...").format(architecture=architecture)):
         return answer(function, *arguments, **named)
 

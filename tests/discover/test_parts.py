@@ -1,5 +1,6 @@
 """A class that was discovered, in parts: they sum to the real class's parameters; formulas are written as people do."""
 
+import json
 import random
 import re
 from typing import Any
@@ -255,3 +256,38 @@ def test_the_types_are_those_of_the_installed_transformers() -> None:
 def test_the_most_that_is_shown_is_what_a_browser_counts_to() -> None:
     assert more_than_shown(2**53) is None  # above it, JavaScript skips whole numbers
     assert more_than_shown(2**53 + 1)
+
+
+def test_written_steps_are_restored_unless_the_link_says_others() -> None:
+    found = found_for("gpt2", "GPT2LMHeadModel")
+    steps = Steps(found, {})
+    for layers in (24, 36, 48):
+        steps.move("n_layer", layers)
+    steps.undo()
+    steps.move("n_embd", 770)
+    written = json.loads(json.dumps(steps.written()))
+    for linked, is_linked in (({}, False), ({"n_layer": 36}, True)):
+        restored = Steps(found, linked)
+        restored.restore(written, is_linked=is_linked)
+        assert vars(restored) == vars(steps)
+    other = Steps(found, {"n_layer": 3})
+    other.restore(written, is_linked=True)
+    assert (other.past, other.kept, other.attempt) == ([], {"n_layer": 3}, {})
+
+
+@pytest.mark.parametrize(
+    "written",
+    [
+        None,
+        [],
+        {"past": [], "kept": "n_embd-770", "future": [], "attempt": {}},
+        {"past": ["nothing-3"], "kept": "", "future": [], "attempt": {}},
+        {"past": [{}], "kept": "", "future": [], "attempt": {}},
+        {"past": [""] * 1000, "kept": "", "future": [], "attempt": {}},
+        {"past": [], "kept": "", "future": [], "attempt": {"n_layer": [], "nothing": 7}},
+    ],
+)
+def test_steps_that_nobody_can_have_written_are_not_restored(written: object) -> None:
+    steps = Steps(found_for("gpt2", "GPT2LMHeadModel"), {})
+    steps.restore(written, is_linked=False)
+    assert (steps.past, steps.future, steps.kept, steps.attempt) == ([], [], {}, {})

@@ -3,6 +3,7 @@
 from collections.abc import Callable, Mapping
 from difflib import get_close_matches
 from functools import partial
+from hashlib import sha256
 from types import MappingProxyType
 from typing import Any, NamedTuple
 
@@ -18,11 +19,13 @@ from bertcalc.discover.size_steps import Steps, read, refused, write
 from bertcalc.discover.types import types
 from bertcalc.problem import InputError, Problem
 from bertcalc.text import N_
-from pages.ui import address
+from pages.ui import address, kept
 from pages.ui.controls import Reason, Select, Text, sentence
 from pages.ui.i18n import _, filled
 
 PAGE = "any_model"
+# What the browser keeps: the given fields, and the steps of their sizes.
+_KEPT, _KEPT_STEPS = "any model", "any steps"
 
 
 def _check(reader: Callable[[str], object], text: str) -> Reason | None:
@@ -126,8 +129,9 @@ def take(
     fields = text_of(given)
     wanted = {MODEL_TYPE.name: model_type, MODEL_CLASS.name: cls or classes_of(model_type)[0]}
     st.session_state["repair"] = st.session_state.get("repair", {}) | wanted  # a drawn widget cannot be set
-    st.session_state["any given"] = (model_type, fields, dict(given))
+    _hold(model_type, fields, dict(given))
     st.session_state["any carried"] = dict(sizes)
+    st.session_state.pop("any lost", None)
     st.session_state.pop("any steps", None)
 
 
@@ -143,12 +147,33 @@ def _given(kind: str) -> dict[str, Any]:
     linked = st.query_params.get(FIELDS.name, "")
     held: tuple[str, str, dict[str, Any]] | None = st.session_state.get("any given")
     if held is None or (_is_linked() and held[1] != linked):
+        text = linked or ("" if held or address.went_back() else _kept_fields(kind))
         try:
-            held = kind, linked, read_fields(linked) if linked else {}
+            held = _hold(kind, text, read_fields(text) if text else {})
         except InputError:  # Back to a link that was refused
-            held = kind, "", {}
-        st.session_state["any given"] = held
+            held = _hold(kind, "", {})
     return held[2] if held[0] == kind else {}
+
+
+def _hold(kind: str, linked: str, given: dict[str, Any]) -> tuple[str, str, dict[str, Any]]:
+    """Hold the given fields in the session; the browser keeps those that are too long for the link."""
+    st.session_state["any given"] = held = kind, linked, given
+    text = text_of(given)
+    is_long = len(text) > FIELDS.longest
+    kept.put(_KEPT, {"type": kind, "fields": text} if is_long else None)
+    if is_long and kept.get(_KEPT) is None:
+        kept.put(_KEPT, {"type": kind})
+    return held
+
+
+def _kept_fields(kind: str) -> str:
+    """The fields for this type that the browser has kept, as JSON; "" if there are none, or too many to keep."""
+    match kept.get(_KEPT):
+        case {"type": str(of), "fields": str(fields)} if of == kind:
+            return fields
+        case {"type": str(of)} if of == kind:
+            st.session_state["any lost"] = kind
+    return ""
 
 
 def steps(now: Chosen) -> Steps | None:
@@ -164,10 +189,20 @@ def steps(now: Chosen) -> Steps | None:
         carried = st.session_state.pop("any carried", {})
         sizes, wrong = _sizes(now.found, linked) if told else ({} if refused(now.found, carried) else carried, None)
         st.session_state["any wrong"] = wrong
-        held = key, Steps(now.found, sizes)
+        sizes_held = Steps(now.found, sizes)
+        if held is None and not (carried or wrong):
+            match kept.get(_KEPT_STEPS):
+                case {"of": of, "steps": steps} if of == _digest(now):
+                    sizes_held.restore(steps, is_linked=bool(linked) or _is_linked())
+        held = key, sizes_held
         st.session_state["any steps"] = held
     st.session_state["any sizes"] = linked
     return held[1]
+
+
+def _digest(now: Chosen) -> str:
+    """A short name of a class with its given fields, which may be long."""
+    return sha256(f"{now.model_type} {now.cls} {text_of(now.given)}".encode()).hexdigest()
 
 
 def _is_linked() -> bool:
@@ -186,7 +221,14 @@ def _sizes(found: Discovered, linked: str) -> tuple[dict[str, int], Problem | No
 
 
 def show_wrong_in_link() -> None:
-    """Say what was wrong with the sizes of the link, which were left out."""
+    """Say what was wrong with the sizes of the link, which were left out, and whether a config.json was lost."""
+    if st.session_state.get("any lost") == MODEL_TYPE.value():
+        st.warning(
+            _(
+                "The server has started anew and no longer has the config.json: this is the default of its type."
+                " Press Find its formula again."
+            )
+        )
     known = chosen().found
     if known and known.unexplained and st.query_params.get(SIZES.name):
         st.text(_("The link asks for other sizes, but this model has no formula for them: showing those given."))
@@ -201,10 +243,11 @@ def write_link(now: Chosen, sizes: Steps | None) -> None:
     """Have the link name the fields and sizes at the end of the run, like the page's other choices."""
     drawn = st.session_state["drawn choices"]
     drawn[FIELDS.name] = None if too_long(now) else text_of(now.given) or None
-    kept = st.query_params.get(SIZES.name) if sizes is None else write(sizes.kept)
-    drawn[SIZES.name] = kept or None
+    text = st.query_params.get(SIZES.name) if sizes is None else write(sizes.kept)
+    drawn[SIZES.name] = text or None
     if sizes is not None:
-        st.session_state["any sizes"] = kept
+        st.session_state["any sizes"] = text
+        kept.put(_KEPT_STEPS, {"of": _digest(now), "steps": sizes.written()})
 
 
 def too_long(now: Chosen) -> bool:

@@ -10,6 +10,7 @@ from bertcalc.discover import discovery_worker
 from bertcalc.discover.result import Discovered
 from bertcalc.problem import InputError, Problem
 from bertcalc.proof import real_model
+from bertcalc.server.restarts import tell_browser
 from bertcalc.server.run_queue import RUN_QUEUE
 from bertcalc.text import N_, code, literal
 from pages.ui.any_model.choice import Chosen
@@ -64,6 +65,7 @@ def look_for_flops(now: Chosen) -> Problem | None:
 def _watched(
     title: str, why: str, ask: Callable[[discovery_worker.Hear, Callable[[], object]], object]
 ) -> Problem | None:
+    tell_browser()
     bar = st.progress(0.0, title)
     note = st.empty()
     note.caption(why)

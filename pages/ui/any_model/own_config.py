@@ -11,6 +11,7 @@ from bertcalc.hub import hub_workers, reader
 from bertcalc.problem import InputError
 from bertcalc.server.run_queue import RUN_QUEUE
 from bertcalc.text import N_
+from pages.ui import kept
 from pages.ui.any_model.choice import Chosen, take, too_long
 from pages.ui.controls import Fold, sentence
 from pages.ui.i18n import _
@@ -37,6 +38,7 @@ def show_bring(now: Chosen) -> None:
 
 def _show_ways() -> None:
     left, right = st.columns(2)
+    kept.hold_text("any config")
     with left:
         st.text_area(
             "config.json",

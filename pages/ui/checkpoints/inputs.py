@@ -22,6 +22,7 @@ from bertcalc.problem import InputError, Problem
 from bertcalc.server.run_queue import RUN_QUEUE
 from bertcalc.subject import Subject
 from bertcalc.text import N_, code, shorten
+from pages.ui import kept
 from pages.ui.any_model.way import show_way_of_config
 from pages.ui.checkpoints.chooser import Wanted, take_files
 from pages.ui.checkpoints.matching import Brought
@@ -158,3 +159,14 @@ def last_read(view: str) -> Any:
 def _problems(view: str) -> Sequence[Problem]:
     found: Sequence[Problem] = st.session_state.get(f"problems of {view}", ())
     return found
+
+
+def show_lost(view: str, brought: Brought | None) -> None:
+    """Say that the server no longer has what it read last, if it was restarted; else have the browser keep its name."""
+    if view == "config":
+        return
+    if brought:
+        kept.put(f"{view} read", brought.name)
+    elif isinstance(name := kept.get(f"{view} read"), str):
+        message = _("The server has started anew and no longer has what it read of {name}: read it again.")
+        st.warning(message.format(name=code(shorten(name))))

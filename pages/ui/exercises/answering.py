@@ -10,9 +10,11 @@ from bertcalc.exercises import sheet as documents
 from bertcalc.exercises.answers import Verdict, check
 from bertcalc.exercises.draw import LEVELS
 from bertcalc.exercises.questions import Exercise
+from bertcalc.families import FAMILIES
 from bertcalc.formula import LETTER_OF
 from bertcalc.text import N_
 from bertcalc.track import FIELDS
+from pages.ui import kept
 from pages.ui.controls import Number, Select, Switch, change
 from pages.ui.exercises.sheet_words import ChosenSheet, Place, fill, written
 from pages.ui.i18n import _, in_a_row, in_context, translator
@@ -62,12 +64,48 @@ def score(chosen: ChosenSheet) -> str:
 
 
 _Answer = str | tuple[str, ...]
+_Answers = dict[Place, tuple[_Answer, Verdict]]
+_LONGEST = 200  # characters of an answer that the browser keeps
+_MOST = 100  # answers that it keeps
 
 
 def given(chosen: ChosenSheet, number: str) -> tuple[_Answer, Verdict | None]:
     """This session's answer to an exercise, and the verdict."""
-    answers: dict[Place, tuple[_Answer, Verdict]] = st.session_state.get("answers", {})
-    return answers.get(chosen.place(number), ("", None))
+    return _answers().get(chosen.place(number), ("", None))
+
+
+def _answers() -> _Answers:
+    """This session's answers; in a new session those that the browser has kept, which are checked again."""
+    if "answers" not in st.session_state:
+        written = kept.get("answers")
+        some = written[-_MOST:] if isinstance(written, list) else ()
+        st.session_state["answers"] = dict(filter(None, map(_restored, some)))
+    answers: _Answers = st.session_state["answers"]
+    return answers
+
+
+def _keep(answers: _Answers) -> None:
+    """Have the browser keep the last answers."""
+    short = [[*place, typed] for place, (typed, _verdict) in answers.items() if len("".join(typed)) <= _LONGEST]
+    kept.put("answers", short[-_MOST:])
+
+
+def _restored(written: object) -> tuple[Place, tuple[_Answer, Verdict]] | None:
+    """The place of an answer, the answer and its verdict; None for what is none, as the browser can send anything."""
+    match written:
+        case [str(family), str(level), int(seed), str(number), str() | list() as typed] if (
+            family in FAMILIES and level in LEVELS and 0 <= seed <= generate.LARGEST_SEED and number in NUMBERS
+        ):
+            chosen = ChosenSheet(level, seed, solutions=False, family=family)
+            answer = typed[:_LONGEST] if isinstance(typed, str) else tuple(f"{option}" for option in typed[:_MOST])
+            if isinstance(answer, tuple) == bool(chosen.exercise(number).options):
+                return chosen.place(number), (answer, _verdict(chosen.exercise(number), answer))
+    return None
+
+
+def _verdict(exercise: Exercise, answer: _Answer) -> Verdict:
+    names = {LETTER_OF[field]: size for field, size in exercise.sizes().items()}
+    return check(exercise, answer, names)
 
 
 def ask(chosen: ChosenSheet, number: str) -> None:
@@ -89,16 +127,15 @@ def _answer(chosen: ChosenSheet, number: str, key: str) -> None:
     """Check an answer and keep it, in this session alone."""
     answer: str | list[str] = st.session_state[key]
     exercise = chosen.exercise(number)
-    answers = st.session_state.setdefault("answers", {})
-    place = chosen.place(number)
-    if not answer or not "".join(answer).strip():
-        answers.pop(place, None)
+    answers, place = _answers(), chosen.place(number)
+    answers.pop(place, None)
+    if answer and "".join(answer).strip():
+        st.session_state.pop("unanswered", None)
+        typed: _Answer = answer if isinstance(answer, str) else tuple(answer)
+        answers[place] = typed, _verdict(exercise, typed)
+    else:
         st.session_state["unanswered"] = place
-        return
-    st.session_state.pop("unanswered", None)
-    typed: _Answer = answer if isinstance(answer, str) else tuple(answer)
-    names = {LETTER_OF[field]: size for field, size in exercise.sizes().items()}
-    answers[place] = typed, check(exercise, typed, names)
+    _keep(answers)
 
 
 def show_verdict(verdict: Verdict) -> None:

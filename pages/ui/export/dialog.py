@@ -11,6 +11,7 @@ from bertcalc.export.formats import cell_text
 from bertcalc.export.formula_tables import component_table, tensor_table
 from bertcalc.export.table import Table
 from bertcalc.text import distinct
+from pages.ui import kept
 from pages.ui.batch import present_batch
 from pages.ui.controls import set_values
 from pages.ui.export.files import Origin, chart_files, model_files, model_name, stem_of, table_files
@@ -36,7 +37,9 @@ def offer() -> None:
 
 def show_if_asked(choice: Choice) -> None:
     """Draw the dialog, in every run until it is closed: a run without it would close it."""
-    if st.session_state.get("taking"):
+    is_open = st.session_state.setdefault("taking", kept.get("taking") is True)
+    kept.put("taking", is_open)
+    if is_open:
         closed = partial(set_values, {"taking": False})
         st.dialog(_("Export and share"), width="medium", icon=":material/download:", on_dismiss=closed)(_show)(choice)
 

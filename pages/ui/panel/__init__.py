@@ -76,12 +76,7 @@ def draw(
     # The page is there so that the browser checks the address again on another one.
     data: dict[str, Any] = {"names": NAMES, "page": page, "menu": _menu(), "link": model.link()}
     data |= {"fields": fields, "actions": actions, "lecture": lecture}
-    before = st.session_state.get("last event", 0)
     _PANEL(key="panel", data=data, on_events_change=partial(_take_events, take))
-    # Streamlit calls no callback for the first message of a session, as a browser sends it to a restarted server.
-    _take_events(take)
-    if st.session_state.get("last event", 0) > before:
-        st.rerun()
 
 
 def say_drawn(page: str) -> None:

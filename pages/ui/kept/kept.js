@@ -1,0 +1,32 @@
+// Hold the server's values. When the connection is lost they become part of the next message, whose session may be
+// a new one. They stay part of all later messages: to take them out would be a message of its own, which other controls
+// may not be ready for.
+const DOWNLOADS = "[data-testid=stDownloadButton]";
+let values = {};
+
+export default function ({ data, setStateValue }) {
+  values = data;
+  const app = document.querySelector(".stApp");
+  app.keeper ??= watch(app);
+  app.keeper.set = setStateValue;
+  return () => app.keeper?.close();
+}
+
+function watch(app) {
+  let wasConnected = true;
+  const observer = new MutationObserver(() => {
+    const isConnected = app.dataset.testConnectionState === "CONNECTED";
+    // A button to download asks for no run, and a new server does not know it: so ask for one at once.
+    const isNeeded = isConnected ? document.querySelector(DOWNLOADS) : wasConnected;
+    if (isConnected !== wasConnected && isNeeded) keeper.set("kept", values);
+    wasConnected = isConnected;
+  });
+  const keeper = {
+    close() {
+      observer.disconnect();
+      delete app.keeper;
+    },
+  };
+  observer.observe(app, { attributes: true, attributeFilter: ["data-test-connection-state"] });
+  return keeper;
+}
