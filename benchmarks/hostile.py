@@ -56,8 +56,12 @@ class Target(NamedTuple):
 
 
 async def moves(target: Target, least: float = 0.0) -> str:
-    """Median, p95 and longest wait of a reader who moves the slider twice a second, in ms, and the most threads."""
+    """Median, p95 and longest wait of a reader who moves the slider twice a second, in ms, and the most threads.
+
+    In brackets the same of the server's CPU until the answer, which others on the machine do not change.
+    """
     waited: list[float] = []
+    worked: list[float] = []
     threads = 0
     began = time.monotonic()
     try:
@@ -65,16 +69,25 @@ async def moves(target: Target, least: float = 0.0) -> str:
             reader = Session(0, "", opened, own=True)
             await reader.open()
             while len(waited) < MOVES or time.monotonic() - began < least:
-                moved = time.perf_counter()
+                moved, cpu = time.perf_counter(), _cpu(target)
                 await reader.move()
                 waited.append(1000 * (time.perf_counter() - moved))
+                worked.append(1000 * (_cpu(target) - cpu))
                 threads = max(threads, target.process.num_threads())
                 await asyncio.sleep(0.5)
     except (TimeoutError, OSError, WebSocketException) as error:
         return f"no answer in {time.monotonic() - began:.0f} s after {len(waited)} moves ({type(error).__name__})"
-    waited.sort()
-    late = waited[min(len(waited) - 1, len(waited) * 95 // 100)]
-    return f"{statistics.median(waited):,.0f} / {late:,.0f} / {waited[-1]:,.0f}; {threads} threads"
+    return f"{_percentiles(waited)} ({_percentiles(worked)}); {threads} threads"
+
+
+def _cpu(target: Target) -> float:
+    return sum(target.process.cpu_times()[:2])
+
+
+def _percentiles(figures: list[float]) -> str:
+    ordered = sorted(figures)
+    late = ordered[min(len(ordered) - 1, len(ordered) * 95 // 100)]
+    return f"{statistics.median(ordered):,.0f} / {late:,.0f} / {ordered[-1]:,.0f}"
 
 
 def send(stream: str, payload: bytes, count: int, a_second: float) -> None:

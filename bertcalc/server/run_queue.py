@@ -4,8 +4,9 @@ Streamlit runs the script of each session in a thread, and Python runs one threa
 would each take forty times as long; in a queue the first page is drawn after 20 ms.
 
 The order is fair queueing (Demers, Keshav and Shenker, SIGCOMM 1989). A session that has used less than its share goes
-before a session that sends without pause; sessions that have used the same go first come, first served. So the wait of
-a reader does not depend on how much others send, only on how many send at the same time.
+before a session that sends without pause; sessions that have used the same go first come, first served. A run that a
+newer message ends counts as a long one: a browser waits for its answer, and who does not wait comes later. So the wait
+of a reader does not depend on how much others send.
 
 ``runner.fastReruns = false`` in .streamlit/config.toml belongs to the queue: it gives a session one thread, and so one
 place in the line, whatever it sends. Streamlit merges the messages that arrive while that thread waits. With
@@ -23,7 +24,8 @@ from typing import Any, NamedTuple
 
 # Seconds after which the next run begins in any case; a longer run continues in parallel.
 PATIENCE = 1.0
-# The seconds that a run counts for: a run that is interrupted at once counts, and a slow page is not locked out.
+# The seconds that a run counts for: the shortest counts, too, and a slow page is not locked out. A run that is ended by
+# the next message of its reader counts as MOST.
 LEAST, MOST = 0.001, 0.1
 # Seconds of its share that a session can have saved up: enough to go before all that always want theirs.
 SAVED = 0.1
@@ -72,14 +74,15 @@ class RunQueue:
     def enter(self, session: MutableMapping[Any, Any]) -> Iterator[None]:
         """Wait for the turn of a run, then run; ``session`` is what Streamlit keeps between the runs of one reader.
 
-        Streamlit ends a run when its reader moves on, and begins the next run in the same thread. What the ended run
-        used counts for its session.
+        Streamlit ends a run with an exception when its reader moves on, and begins the next run in the same thread.
         """
         self._begin(session.setdefault(_SHARE, Share(self._clock)))
         try:
             yield
-        finally:
-            self._end()
+        except BaseException:
+            self._end(MOST)
+            raise
+        self._end()
 
     @contextmanager
     def pause(self) -> Iterator[None]:
@@ -106,9 +109,9 @@ class RunQueue:
                 left = self._call_next()
         self._thread.since = time.monotonic()
 
-    def _end(self) -> None:
+    def _end(self, least: float = LEAST) -> None:
         turn = self._thread.turn
-        used = min(MOST, max(LEAST, time.monotonic() - self._thread.since))
+        used = min(MOST, max(least, time.monotonic() - self._thread.since))
         self._thread.turn = None
         with self._change:
             turn.share.until = turn.start + used

@@ -249,7 +249,10 @@ def test_a_message_in_countless_parts_is_ended(server: Running) -> None:
 
 
 def test_five_who_send_without_pause_have_a_thread_each_and_others_are_served(server: Running) -> None:
-    before, most, waits = server.process.num_threads(), 0, []
+    before, most, worked = server.process.num_threads(), 0, list[float]()
+
+    def cpu() -> float:
+        return sum(server.process.cpu_times()[:2])
 
     async def flood(stop: asyncio.Event) -> None:
         async with opened(server) as connection:
@@ -271,9 +274,9 @@ def test_five_who_send_without_pause_have_a_thread_each_and_others_are_served(se
         async with opened(server) as connection:
             await ask(connection)
             for _move in range(8):
-                began = time.monotonic()
+                before_move = cpu()
                 await ask(connection)
-                waits.append(time.monotonic() - began)
+                worked.append(cpu() - before_move)
                 most = max(most, server.process.num_threads())
                 await asyncio.sleep(0.3)
         stop.set()
@@ -281,7 +284,8 @@ def test_five_who_send_without_pause_have_a_thread_each_and_others_are_served(se
 
     finished(reader())
     assert most <= before + 10  # it was 800
-    assert sorted(waits)[4] < 2, waits  # it was 12 and more; on two quiet cores it is 0.08: benchmarks/hostile.py
+    # In seconds of the server's CPU until the answer, which tests beside this one do not change; it was 12 and more.
+    assert sorted(worked)[4] < 0.2, worked
 
 
 class Clock:

@@ -3,6 +3,7 @@
 import threading
 import time
 from collections.abc import Callable
+from contextlib import suppress
 from functools import partial
 from types import ModuleType
 
@@ -207,6 +208,14 @@ def test_a_slow_page_counts_no_more_than_most(monkeypatch: pytest.MonkeyPatch) -
         with line.enter(session):
             clock[0] += seconds
         assert next(iter(session.values())).until == pytest.approx(start + counts)
+
+
+def test_a_run_that_its_reader_ends_counts_as_a_long_one() -> None:
+    line, session = RunQueue(), dict[str, run_queue.Share]()
+    with suppress(KeyboardInterrupt), line.enter(session):
+        raise KeyboardInterrupt
+    assert next(iter(session.values())).until >= run_queue.MOST
+    assert not line.taken
 
 
 SCRIPT = """
