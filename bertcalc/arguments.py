@@ -28,7 +28,7 @@ from fractions import Fraction
 from functools import cache, wraps
 from inspect import Parameter, signature
 from numbers import Integral, Real
-from typing import Any, Literal, NamedTuple, ParamSpec, TypeVar, Union, get_args, get_origin, get_type_hints
+from typing import Any, Literal, NamedTuple, ParamSpec, TypeVar, Union, cast, get_args, get_origin, get_type_hints
 
 from bertcalc.problem import InputError, Problem
 from bertcalc.suggestions import nearest
@@ -226,7 +226,7 @@ def check_of(hint: Any) -> Check:
     if issubclass(kind, Mapping):
         return _mapping_of(inside[0] if inside else Any)
     if kind in RECORDS:
-        return _record(kind)
+        return _record(cast(Any, kind))
     if issubclass(kind, tuple) and hasattr(kind, "_fields"):
         return _instance(kind)
     if kind is tuple and inside and inside[-1] is not Ellipsis:
