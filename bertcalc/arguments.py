@@ -23,11 +23,12 @@ whole numbers. A size can also be a column or a symbol, as everything is counted
 import types
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import fields as members
+from dataclasses import is_dataclass
 from fractions import Fraction
 from functools import cache, wraps
 from inspect import Parameter, signature
 from numbers import Integral, Real
-from typing import Any, Literal, NamedTuple, ParamSpec, TypeVar, Union, get_args, get_origin, get_type_hints
+from typing import Any, Literal, NamedTuple, ParamSpec, TypeVar, Union, cast, get_args, get_origin, get_type_hints
 
 from bertcalc.problem import InputError, Problem
 from bertcalc.suggestions import nearest
@@ -123,7 +124,7 @@ def checked(function: Callable[P, R]) -> Callable[P, R]:
 
 
 def record(kind: type[Kind]) -> type[Kind]:
-    """Decorate a NamedTuple that people fill themselves: where it is an argument, its fields are checked as well."""
+    """Decorate a NamedTuple or dataclass that people fill: where it is an argument, its fields are checked as well."""
     RECORDS.add(kind)
     return kind
 
@@ -175,7 +176,8 @@ def _wanted_by(function: Callable[..., Any]) -> _Signature:
 
 def _self(name: str, value: Any) -> Any:
     """The check of a method's own object: of its fields, if people fill these."""
-    return _record(type(value))(name, value) if type(value) in RECORDS else value
+    kind: Any = type(value)
+    return _record(kind)(name, value) if kind in RECORDS else value
 
 
 def _each(wanted: _Signature, value: Any) -> Any:
@@ -216,7 +218,7 @@ def check_of(hint: Any) -> Check:
         return _instance(bytes)
     if isinstance(hint, TypeVar) and hint.__bound__:
         return check_of(hint.__bound__)
-    kind = origin or hint
+    kind: Any = origin or hint
     if kind is Callable or kind is getattr(Callable, "__origin__", None):
         return _callable
     if not isinstance(kind, type) or kind in (object, Any):
@@ -224,7 +226,7 @@ def check_of(hint: Any) -> Check:
     if issubclass(kind, Mapping):
         return _mapping_of(inside[0] if inside else Any)
     if kind in RECORDS:
-        return _record(kind)
+        return _record(cast(Any, kind))
     if issubclass(kind, tuple) and hasattr(kind, "_fields"):
         return _instance(kind)
     if kind is tuple and inside and inside[-1] is not Ellipsis:
@@ -326,18 +328,6 @@ def _mapping_of(key: Any) -> Check:
     return check
 
 
-def check_fields(value: Any) -> None:
-    """Raise ArgumentError if a field of a dataclass is wrong; for its ``__post_init__``."""
-    for name, check in _fields_of(type(value)):
-        check(name, getattr(value, name))
-
-
-@cache
-def _fields_of(kind: Any) -> tuple[tuple[str, Check], ...]:
-    hints = get_type_hints(kind)
-    return tuple((field.name, check_of(hints[field.name])) for field in members(kind))
-
-
 def _instance(kind: type) -> Check:
     wanted = _WANTED.get(kind.__name__, kind.__name__)
 
@@ -351,7 +341,9 @@ def _instance(kind: type) -> Check:
 
 @cache
 def _record(kind: Any) -> Check:
-    """The check of a NamedTuple and of all its fields."""
+    """The check of a NamedTuple, or of a dataclass, and of all its fields."""
+    if is_dataclass(kind):
+        return _dataclass(kind)
     defaults = kind._field_defaults
     fields = [(name, check_of(hint), defaults.get(name, _NO_DEFAULT)) for name, hint in get_type_hints(kind).items()]
     wanted = _WANTED.get(kind.__name__, kind.__name__)
@@ -371,6 +363,19 @@ def _record(kind: Any) -> Check:
 
 
 _NO_DEFAULT = object()
+
+
+def _dataclass(kind: Any) -> Check:
+    hints, check_kind = get_type_hints(kind), _instance(kind)
+    fields = [(field.name, check_of(hints[field.name])) for field in members(kind)]
+
+    def check(name: str, value: Any) -> Any:
+        check_kind(name, value)
+        for field, check_field in fields:
+            check_field(field, getattr(value, field))
+        return value
+
+    return check
 
 
 def _items(kind: type, check_item: Check | None) -> Check:

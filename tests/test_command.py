@@ -3,6 +3,7 @@
 import json
 import subprocess
 import sys
+import tomllib
 from pathlib import Path
 
 import pytest
@@ -55,7 +56,7 @@ def test_a_batch_has_its_figures(capsys: pytest.CaptureFixture[str]) -> None:
     assert found["training"] == bertcalc.training_flops(model, 4, 32)
     assert found["activations"] == bertcalc.saved_activation_bytes(model, 4, 32)
     assert found["inference_memory"] == bertcalc.inference_peak_bytes(model, 4, 32)
-    assert found["training_memory"] == bertcalc.training_peak_bytes(model, 4, 32, keep_outputs=False)
+    assert found["training_memory"] == bertcalc.training_peak_bytes(model, 4, 32)
 
 
 def test_a_configuration_is_read_and_changed(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
@@ -131,6 +132,7 @@ def test_it_is_a_program() -> None:
         check=True,
     )
     assert json.loads(run.stdout)["formulas"] == {}
+    assert "SymPy" in json.loads(run.stdout)["reasons"]["formulas"]
     shell = f"{sys.executable} -m bertcalc | head -1"
     cut = subprocess.run(["bash", "-c", shell], cwd=root, capture_output=True, text=True, check=True)
     assert cut.stdout.startswith("BertModel: V = 30,522")
@@ -145,8 +147,50 @@ def test_it_is_a_program() -> None:
         assert (run.returncode, run.stderr) == (code, error)
 
 
-def test_a_name_of_the_hub_is_near_its_preset(capsys: pytest.CaptureFixture[str]) -> None:
-    assert "did you mean deberta-base?" in refused(capsys, "microsoft/deberta-base")
+@pytest.mark.parametrize(
+    ("name", "preset"),
+    [
+        ("google-bert/bert-base-uncased", "bert-base-uncased"),
+        ("microsoft/deberta-base", "deberta-base"),
+        ("https://huggingface.co/FacebookAI/roberta-base", "roberta-base"),
+        ("BERT-Base-Uncased", "bert-base-uncased"),
+        ("modernbert-base", "ModernBERT-base"),
+        ("openai-community/gpt2", "gpt2"),
+    ],
+)
+def test_a_name_of_the_hub_or_in_capitals_is_its_preset(
+    name: str, preset: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert said(capsys, name) == said(capsys, preset)
+
+
+def test_a_name_of_the_hub_that_is_not_known_is_near_a_preset(capsys: pytest.CaptureFixture[str]) -> None:
+    assert "did you mean deberta-base?" in refused(capsys, "nobody/deberta-base")
+    assert "did you mean bert-base-uncased?" in refused(capsys, "BERT-base")
+
+
+def test_a_class_is_suggested_in_any_case(capsys: pytest.CaptureFixture[str]) -> None:
+    for name, cls in (("bertmodel", "BertModel"), ("bert_for_masked_lm", "BertForMaskedLM"), ("GPT2", "GPT2Model")):
+        assert f"did you mean {cls}?" in refused(capsys, "--architecture", name)
+
+
+def test_the_version_is_that_of_the_package(capsys: pytest.CaptureFixture[str]) -> None:
+    with pytest.raises(SystemExit) as end:
+        main(["--version"])
+    assert end.value.code == 0
+    assert capsys.readouterr().out == f"bertcalc {bertcalc.__version__}\n"
+    settings = tomllib.loads((Path(bertcalc.__file__).parents[1] / "pyproject.toml").read_text(encoding="utf-8"))
+    assert settings["tool"]["setuptools"]["dynamic"]["version"] == {"attr": "bertcalc.__version__"}
+
+
+def test_json_has_the_reason_of_each_null(capsys: pytest.CaptureFixture[str]) -> None:
+    arguments = ["ModernBERT-base", "--architecture", "ModernBertForMaskedLM", "--sparse-prediction", "true", "--json"]
+    found = json.loads(said(capsys, *arguments))
+    nulls = [key for key, value in found.items() if value is None]
+    assert "training_memory" in nulls
+    assert list(found["reasons"]) == nulls
+    assert "depends on how many tokens are masked" in found["reasons"]["training_memory"]
+    assert json.loads(said(capsys, "--json"))["reasons"] == {}
 
 
 def test_a_class_of_another_family_and_a_file_of_another_type_say_where_to_go(

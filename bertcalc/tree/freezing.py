@@ -9,7 +9,7 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import Literal, NamedTuple
 
-from bertcalc.arguments import check_fields, checked
+from bertcalc.arguments import checked, record
 from bertcalc.config import Config, Problem, check_whole_number
 from bertcalc.tree.nn import AFTER_LAYERS, Component, Module, Tensor, layer_number
 
@@ -28,6 +28,7 @@ class Split(NamedTuple):
         return self.trainable + self.frozen
 
 
+@record
 @dataclass(frozen=True)
 class Freezing:
     """The frozen tensors: the embeddings, the first ``layers`` layers, and everything that ``train`` excludes.
@@ -38,9 +39,6 @@ class Freezing:
     embeddings: bool = False
     layers: int = 0
     train: Train = "all"
-
-    def __post_init__(self) -> None:
-        check_fields(self)
 
     def is_frozen(self, tensor: Tensor, layer: int = 0) -> bool:
         """Whether a tensor is frozen; for a tensor of every layer, whether that of the given layer is."""
@@ -88,7 +86,6 @@ class Freezing:
         left = [n for number, n in groups.items() if not self.is_frozen(tensor, number)]
         return tensor._replace(copies=sum(left))
 
-    @checked
     def problem(self, config: Config) -> Problem | None:
         """The problem with the number of layers, if any; its remedy is the nearest possible number."""
         return check_whole_number("freeze_layers", self.layers, 0, config.num_hidden_layers, like=0)
