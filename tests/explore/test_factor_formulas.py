@@ -15,6 +15,7 @@ from tests.examples import examples
 from tests.oracle import Case
 from tests.strategies import bert_cases
 
+DOUBLED = ("hidden_size", "num_hidden_layers", "vocab_size", "intermediate_size")
 BASE = BertConfig(vocab_size=11, hidden_size=16, num_hidden_layers=2, num_attention_heads=4, intermediate_size=64)
 
 
@@ -44,7 +45,10 @@ def test_what_has_not_moved_has_no_reason() -> None:
 
 
 @examples(6)
-@given(bert_cases(("absolute",)).map(lambda case: case.subject), st.sampled_from(("hidden_size", "num_hidden_layers", "vocab_size", "intermediate_size")))
+@given(
+    bert_cases(("absolute",)).map(lambda case: case.subject),
+    st.sampled_from(("hidden_size", "num_hidden_layers", "vocab_size", "intermediate_size")),
+)
 def test_the_ratio_is_that_of_the_real_models(here: Subject, field: str) -> None:
     there = here._replace(config=replace(here.config, **{field: 2 * getattr(here.config, field)}))
     grown = total_factor(here, there)
