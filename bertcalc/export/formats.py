@@ -108,8 +108,8 @@ _AMOUNT = re.compile(r"–|[<>≈]?[+\-−]?[0-9][0-9.,]*(?: ?[^\W\d_]{0,8}%?)?(
 def _mostly_amounts(table: Table, column: int) -> bool:
     """Whether at least half of a column's cells are numbers, with or without a unit: they are aligned at the right."""
     cells = [cell for row in table.rows if (cell := row[column]) != ""]
-    amounts = [isinstance(cell, int | float) or bool(_AMOUNT.fullmatch(cell_text(cell))) for cell in cells]
-    return bool(cells) and 2 * sum(amounts) >= len(cells)
+    amounts = [isinstance(cell, int | float) or (isinstance(cell, str) and _AMOUNT.fullmatch(cell)) for cell in cells]
+    return bool(cells) and 2 * sum(map(bool, amounts)) >= len(cells)
 
 
 def _value(cell: Cell) -> int | float | str:

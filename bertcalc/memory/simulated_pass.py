@@ -490,7 +490,13 @@ class Pass:
         allowed = self._allowed(batch, length, window)
         if self._fused:
             return allowed
-        return self._in_numbers((batch, 1, length, length), allowed, *((padding,) if padding else ()), item=self.width)
+        item = self._embedded_width()
+        return self._in_numbers((batch, 1, length, length), allowed, *((padding,) if padding else ()), item=item)
+
+    def _embedded_width(self) -> int:
+        """The bytes of an element of the embeddings' output, which with autocast a projection makes narrower."""
+        vectors = (value.item for value in reversed(self.values.values()) if len(value.shape) == 3)
+        return next(vectors, self.width)
 
     def _in_numbers(self, shape: Shape, *of: SimulatedTensor, item: int) -> SimulatedTensor:
         """An additive mask made from a boolean one: 0 or the smallest number."""

@@ -7,7 +7,8 @@ from operator import mul
 
 import pytest
 
-from bertcalc.charts.colors import BACKGROUND, COLORS
+from bertcalc.charts.blocks import png, svg
+from bertcalc.charts.colors import BACKGROUND, COLORS, for_paper
 from bertcalc.charts.length_chart import part_colors
 from bertcalc.charts.memory_charts import AREA_COLORS, step_areas
 from bertcalc.memory.tape import AREAS
@@ -74,3 +75,20 @@ EYES = (
 def test_the_areas_of_a_step_have_the_colours_of_the_page(look: str) -> None:
     drawn = json.dumps(dict(step_areas(look, AREAS, "Step")), default=repr)
     assert [one for one, inks in AREA_COLORS.items() if any(ink in drawn for ink in inks.values())] == [look]
+
+
+def test_a_chart_of_a_dark_page_is_drawn_for_paper() -> None:
+    """The picture is the one of the light page, to the last colour."""
+    names = tuple(AREAS)
+    light, dark = (
+        {
+            "mark": "bar",
+            "encoding": {"color": {"field": "name", "scale": {"domain": names, "range": inks}}, "y": {"field": "name"}},
+        }
+        for inks in (list(AREA_COLORS["light"].values()), list(AREA_COLORS["dark"].values()))
+    )
+    data = {"name": list(names)}
+    assert svg(dark, data) == svg(light, data)
+    assert png(dark, data) == png(light, data)
+    assert png(dark, data).startswith(b"\x89PNG")
+    assert for_paper(BACKGROUND["dark"]) == BACKGROUND["light"]

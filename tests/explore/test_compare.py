@@ -269,3 +269,11 @@ def test_a_smaller_family_is_said_part_by_part() -> None:
 def _parts(here: Subject, there: Subject) -> dict[str, int]:
     found = explain(Case(here), Case(there), PARAMETERS)
     return {", ".join(map(str, part.changes)): part.difference for part in found.parts if part.difference}
+
+
+def test_layers_that_get_weights_of_their_own_are_called_so() -> None:
+    parts = _parts(subject_of_preset("albert-base-v2"), subject_of_preset("bert-base-uncased"))
+    assert parts["12 layers, each with its own weights"] > 70_000_000
+    here, there = (Case(subject_of_preset(name)) for name in ("bert-base-uncased", "albert-base-v2"))
+    flops = explain(here, there, QUANTITIES["forward"])
+    assert not any("run 12 times" in str(change) for part in flops.parts for change in part.changes)

@@ -15,6 +15,7 @@ from tests.examples import examples
 from tests.oracle import Case
 from tests.strategies import bert_cases
 
+DOUBLED = ("hidden_size", "num_hidden_layers", "vocab_size", "intermediate_size")
 BASE = BertConfig(vocab_size=11, hidden_size=16, num_hidden_layers=2, num_attention_heads=4, intermediate_size=64)
 
 

@@ -219,3 +219,12 @@ def test_html_shows_somebodys_text_as_it_is(cell: str) -> None:
 def test_html_has_mathml() -> None:
     table = by_column("", {"f": [Math("H", "<math><mi>H</mi></math>")]})
     assert "<td><math><mi>H</mi></math></td>" in html_text(table)
+
+
+def test_latex_aligns_amounts_with_units_and_shapes_at_the_right() -> None:
+    rows = (
+        ("hidden_size", "109,482,240", "768", "9 layers deep"),
+        ("share", "-97,798,656 (-89.3 %)", "30,522 × 768", "gelu"),
+        ("peak", "1.5 GB (1.4 GiB)", "–", "absolute"),
+    )
+    assert r"\begin{tabular}{lrrl}" in latex_text(Table("T", ("field", "count", "shape", "word"), rows))

@@ -215,12 +215,39 @@ def test_the_longest_sequence_for_bert_large_on_a_t4_takes_three_choices() -> No
     app.number_input(key="batch_size").set_value(32).run()
     longest = int(app.metric[0].value)
     assert app.metric[0].delta == "limited by memory"
-    assert f"Up to **{longest} tokens** per sequence in batches of 32. The limit is memory: 14.5 GB (13.5 GiB)" in str(
-        app.success[0].value
-    )
+    assert str(app.success[0].value).startswith("**Fits:** 32 × 128 tokens need ")
+    assert f"or **{longest}** tokens per sequence in batches of 32." in str(app.success[0].value)
     plan, subject = Plan("mixed-16"), Subject(PRESETS["bert-large-uncased"].config)
-    needed = [peak_bytes(subject, plan, 32, length) for length in (longest, longest + 1)]
+    needed = [1.06 * peak_bytes(subject, plan, 32, length) for length in (longest, longest + 1)]
     assert needed[0] <= usable(app, "T4-16GB") == 13_824 * 2**20 < needed[1]
+
+
+def test_what_fits_is_one_answer_with_the_share_of_the_allocator() -> None:
+    """The batch that is named as the largest fits, and one more does not: the sentences never contradict each other."""
+    for overhead in ("0", "6", "29"):
+        app = memory("fit", preset="bert-large-uncased", batch_size="32", overhead=overhead)
+        largest = int(app.metric[1].value)
+        assert f"batches of **{largest}** with 128 tokens" in str((app.success or app.error)[0].value)
+        for batch, fits in ((largest, True), (largest + 1, False)):
+            app.number_input(key="batch_size").set_value(batch).run()
+            [said] = app.success or app.error
+            assert str(said.value).startswith("**Fits:**" if fits else "**Does not fit:**")
+            assert (int(app.metric[0].value) >= 128) == fits
+
+
+def test_the_precision_is_kept_from_training_to_inference() -> None:
+    app = memory("training", training_dtype="bf16")
+    app.segmented_control(key="memory").set_value("inference").run()
+    assert app.selectbox(key="dtype").value == "bfloat16"
+
+
+def test_autocast_is_counted_and_its_activations_are_not_listed() -> None:
+    app = memory("training", training_dtype="amp-bf16", batch_size="8")
+    subject = Subject(BertConfig())
+    assert app.metric[0].value == size(peak_bytes(subject, Plan("amp-bf16"), 8, 128))
+    app.segmented_control(key="memory").set_value("activations").run()
+    assert str(app.info[0].value).startswith("Under AMP the activations are not listed")
+    assert not app.metric
 
 
 def test_a_larger_batch_than_the_largest_is_too_much() -> None:
@@ -246,14 +273,13 @@ def test_what_is_kept_free_is_not_used() -> None:
 def test_positions_limit_the_sequence_and_it_is_said() -> None:
     app = memory("fit", device_memory="H200-141GB", task="inference")
     assert (app.metric[0].value, app.metric[0].delta) == ("512", "limited by max_position_embeddings")
-    assert "The limit is the model's max_position_embeddings; memory alone would allow " in str(app.success[0].value)
     assert r", 512)" in app.latex[0].value
     assert "max_position_embeddings" not in str(memory("fit", batch_size="64").success[0].value)
 
 
 def test_not_one_token_is_said() -> None:
     app = memory("fit", preset="bert-large-uncased", device_memory="GiB", device_gib="4")
-    assert "**Not even one token**" in str(app.error[0].value)
+    assert "Not even one sequence of 128 tokens fits" in str(app.error[0].value)
     assert app.metric[0].value == "none"
 
 
@@ -262,7 +288,7 @@ def test_every_part_of_the_bar_is_named_under_it() -> None:
     [bar] = [one for one in app.session_state["shown"] if one.spec]
     names = re.findall(r'"domain": (\[.*?\])', json.dumps(dict(bar.spec), default=repr))
     plan = Plan("mixed-18", recompute="full")
-    parts = [*(AREA_WORDS[area] for area in peak(Subject(BertConfig()), plan, 8, 128).areas), "kept free"]
+    parts = [*(AREA_WORDS[area] for area in peak(Subject(BertConfig()), plan, 8, 128).areas), "not for tensors"]
     assert names
     assert all(json.loads(found) == parts for found in names)
     drawn = dict.fromkeys(zip(bar.data["name"], bar.data["start"], strict=True))

@@ -106,7 +106,7 @@ def test_every_page_offers_what_it_shows(page: str, link: dict[str, str]) -> Non
     labels = downloads(app)[len(before) :]
     assert labels[:4] == ["config.json", "Python program", "Report, Markdown", "Report, HTML to print"]
     first_is_chart = bool(found and found[0].spec)
-    assert labels[4:] == ["CSV", "Markdown", "LaTeX", *(["SVG"] if first_is_chart else [])]
+    assert labels[4:] == ["CSV", "Markdown", "LaTeX", *(["SVG", "PNG"] if first_is_chart else [])]
 
 
 def test_the_formulas_of_the_model_are_offered_on_a_page_without_tables() -> None:
@@ -175,7 +175,7 @@ def test_the_report_has_the_proof_of_the_real_model() -> None:
             {"memory": "fit", "training_dtype": "bf16", "optimizer": "sgd", "recompute": "full", "freeze_layers": "3"},
             Plan("bf16", "sgd", recompute="full", freezing=Freezing(layers=3)),
             "bfloat16",
-            "Training precision = BF16 · 8 B/param, Optimizer = SGD, Attention = Eager, Recompute = Full, "
+            "Training precision = Pure bfloat16, Optimizer = SGD, Attention = Eager, Recompute = Full, "
             "Frozen layers = 3",
         ),
         (
@@ -290,3 +290,25 @@ def test_figures_beyond_what_a_float_holds_are_exact() -> None:
     subject = Subject(BertConfig(), "BertModel")
     assert found[0] == QUANTITIES["training"].of(Case(subject, 40_963, 511)) > 2**53
     assert chart_of("compute.py", **link)["FLOPs"].sum() * 3 == found[0]
+
+
+def test_latex_has_the_chosen_rows_and_the_name_of_the_model() -> None:
+    app = opened(open_app("structure.py", structure="notebook"))
+    [rows] = [one for one in app.multiselect if one.label.startswith("Rows")]
+    rows.set_value([rows.options[1]]).run()
+    table = noted(app)[0].table()
+    [latex] = [
+        file
+        for file in table_files("x", "t", lambda: table._replace(rows=table.rows[1:2]), "BertModel, bert-base-uncased")
+        if file.label == "LaTeX"
+    ]
+    said = latex.make().decode()
+    assert "BertModel, bert-base-uncased}" in said
+    assert said.count(r"\\") == 2  # the titles, and one row
+    assert "encoder & 85,054,464" in said
+
+
+def test_no_share_of_the_tensors_has_more_digits_than_people_read() -> None:
+    app = open_app("structure.py", structure="notebook")
+    [shares] = [one.data["Share"] for one in noted(app) if "Share" in one.data]
+    assert list(shares) == ["21.8 %", "77.7 %", "0.5 %", "", ""]

@@ -158,8 +158,11 @@ def choose_models(items: Sequence[WrittenModel | WrittenFound], choice: Choice) 
     names = dict(zip(written, names_of(items), strict=True))
     # A new key for each comparison: a control in a closed popover would send the server its old value. What the control
     # itself has chosen keeps its key, and so the focus: somebody types the next name.
-    taken: _Taken | None = st.session_state.get("models taken")
-    key = taken.key if taken and taken.models == write(items) else f"compared {write(items)}"
+    picker: _Picker = st.session_state.get("picker", _Picker(0, ""))
+    if picker.models != write(items):
+        picker = _Picker(picker.number + 1, write(items))
+        st.session_state["picker"] = picker
+    key = f"picker {picker.number}"
     options = list(dict.fromkeys([PRESENT, *PRESETS, *written]))
     st.multiselect(
         _("Models (the first is the baseline)"),
@@ -170,7 +173,7 @@ def choose_models(items: Sequence[WrittenModel | WrittenFound], choice: Choice) 
         max_selections=MOST,
         select_all=False,  # it would be what Enter takes, before the model whose name somebody has typed
         on_change=_take_chosen,
-        args=(key, options),
+        args=(picker.number, options),
     )
     said = _("It stays in the comparison as it is now, while the sidebar changes.")
     pin = item_of(choice.subject, choice.preset)
@@ -179,17 +182,17 @@ def choose_models(items: Sequence[WrittenModel | WrittenFound], choice: Choice) 
     _add_button(_("Add {model}").format(model=other.cls), items, other, icon=":material/add:")
 
 
-class _Taken(NamedTuple):
-    """The key of the control that has chosen the models, and these."""
+class _Picker(NamedTuple):
+    """The number of the control that chooses the models, and the models that it shows."""
 
-    key: str
+    number: int
     models: str
 
 
-def _take_chosen(key: str, options: Sequence[str]) -> None:
+def _take_chosen(number: int, options: Sequence[str]) -> None:
     # An option that has disappeared comes as its label (see controls.Select): the present model's changes in a drag.
-    models = " ".join(item for item in st.session_state[key] if item in options)
-    st.session_state["models taken"] = _Taken(key, models)
+    models = " ".join(item for item in st.session_state[f"picker {number}"] if item in options)
+    st.session_state["picker"] = _Picker(number, models)
     change({"models": models})
 
 

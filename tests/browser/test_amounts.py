@@ -1,0 +1,90 @@
+"""On a phone, in both languages: amounts and verdicts are on the screen, and controls stay where they are."""
+
+import re
+
+import pytest
+from playwright.sync_api import Locator, Page, ViewportSize, expect
+
+from pages.ui.i18n import LANGUAGES
+from tests.browser.conftest import Open
+from tests.browser.look import settled
+
+PHONE: ViewportSize = {"width": 390, "height": 844}
+PAGES = (
+    "explain?number=75641856",
+    "compare?models=bert-base-uncased+albert-base-v2",
+    "design?budget_of=parameters",
+    "outputs?batch_size=2",
+    "verify?preset=bert-base-uncased",
+)
+# Of each table: how far its last cells, or those of the verdicts, reach beyond the screen.
+BEYOND = """tables => tables.flatMap(table => {
+  const published = table.closest(".st-key-published");
+  return [...table.querySelectorAll("tbody tr")].map(row => {
+    const cell = published ? row.cells[2] : row.cells[row.cells.length - 1];
+    const box = cell.getBoundingClientRect();
+    return Math.max(box.right - innerWidth, -box.left);
+  });
+})"""
+
+
+def amounts(page: Page) -> Locator:
+    return page.locator('[class*="st-key-amounts-"] table, .st-key-published table')
+
+
+@pytest.mark.parametrize("language", LANGUAGES)
+@pytest.mark.parametrize("address", PAGES)
+def test_the_amounts_of_a_table_are_on_a_phone(page: Page, visit: Open, address: str, language: str) -> None:
+    page.set_viewport_size(PHONE)
+    visit(f"{address}&lang={language}")
+    expect(amounts(page).first).to_be_attached(timeout=60_000)
+    settled(page)
+    beyond = amounts(page).evaluate_all(BEYOND)
+    assert beyond
+    assert max(beyond) <= 1
+
+
+@pytest.mark.parametrize("width", [1280, 390])
+@pytest.mark.parametrize("language", LANGUAGES)
+def test_the_controls_stay_when_the_answer_changes(page: Page, visit: Open, language: str, width: int) -> None:
+    page.set_viewport_size({"width": width, "height": 844})
+    tops = []
+    for batch in (8, 4096):  # which fits, and which does not
+        visit(f"memory?preset=bert-large-uncased&batch_size={batch}&lang={language}")
+        expect(page.get_by_test_id("stAlert").first).to_be_visible()
+        settled(page)
+        tops.append(page.locator(".st-key-task").bounding_box())
+    assert tops[0] == tops[1]
+
+
+def test_the_published_counts_are_no_wall(page: Page, visit: Open) -> None:
+    visit("verify")
+    expect(page.locator(".st-key-published table")).to_be_attached(timeout=60_000)
+    settled(page)
+    assert page.get_by_test_id("stMain").evaluate("main => main.scrollHeight") < 2500
+    wrapped = page.locator(".st-key-published tbody tr").evaluate_all(
+        "rows => Math.max(...rows.map(row => row.cells[1].getBoundingClientRect().height))"
+    )
+    assert wrapped < 130
+
+
+def test_the_picker_keeps_the_focus_and_escape_closes_after_a_download(page: Page, visit: Open) -> None:
+    visit("compare")
+    page.get_by_role("button", name="Models").click()
+    field = page.get_by_test_id("stMultiSelect").locator("input")
+    field.click()
+    for name in ("roberta-base", "gpt2"):
+        page.keyboard.type(name)
+        expect(page.get_by_role("option", name=name, exact=True)).to_be_visible()
+        page.keyboard.press("Enter")
+        expect(page).to_have_url(re.compile(rf"models=.*{name}"))
+        settled(page)
+        expect(field).to_be_focused()
+    page.keyboard.press("Escape")
+    page.keyboard.press("Escape")
+    page.get_by_role("button", name="Export").click()
+    with page.expect_download() as download:
+        page.get_by_role("button", name="LaTeX").click()
+    assert download.value.suggested_filename.endswith(".tex")
+    page.keyboard.press("Escape")
+    expect(page.get_by_role("dialog")).to_have_count(0)
