@@ -52,7 +52,8 @@ def merged(config: Any, given: dict[str, Any], fields: dict[str, int], *, typed:
     arguments = deepcopy(given)
     for path, value in fields.items():
         *above, last = [name or int(index) for name, index in re.findall(r"([A-Za-z_]\w*)|\[(\d+)\]", path)]
-        place, default = arguments, usual
+        place: Any = arguments
+        default: Any = usual
         for step in above:
             default = default[step] if isinstance(step, int) else getattr(default, step)
             if isinstance(place, dict) and step not in place:

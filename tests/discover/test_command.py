@@ -1,13 +1,14 @@
 """The command, and the data that it has written."""
 
 import os
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
 import sympy
 
 from bertcalc.discover import __main__ as command
-from bertcalc.discover import discover
+from bertcalc.discover import discover, with_flops_of
 from bertcalc.discover.__main__ import (
     ClassOutcome,
     chosen,
@@ -21,7 +22,7 @@ from bertcalc.discover.__main__ import (
     summary,
     write,
 )
-from bertcalc.discover.result import of_json
+from bertcalc.discover.result import NOT_ASKED, of_json
 from bertcalc.discover.shipped import FILE, shipped, shipped_classes
 from bertcalc.discover.types import types
 
@@ -196,3 +197,16 @@ def test_a_handful_is_found_again(case: tuple[str, str]) -> None:
     assert written.parameters == found.parameters
     assert set(written.fields) == set(found.fields)
     assert set(written.regime) == set(found.regime)
+
+
+def test_old_formulas_for_flops_stay_as_long_as_they_agree() -> None:
+    found = shipped("gpt2", "GPT2LMHeadModel")
+    assert found is not None
+    assert found.compute is not None
+    kept = with_flops_of(replace(found, compute=None, no_flops=NOT_ASKED), found)
+    assert (kept.compute, kept.no_flops) == (found.compute, None)
+    first, *others = found.compute.tensors
+    mistaken = replace(found.compute, tensors=(first._replace(copies=first.copies + 1), *others))
+    lost = with_flops_of(found, replace(found, compute=mistaken))
+    assert lost.compute is None
+    assert "FlopCounterMode counts" in str(lost.no_flops)

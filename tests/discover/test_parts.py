@@ -221,6 +221,33 @@ def test_steps_go_back_and_forth() -> None:
     assert steps.values()["n_layer"] == 36
 
 
+def test_a_field_that_has_to_follow_moves_with_its_slider() -> None:
+    found = found_for("convbert", "ConvBertForMaskedLM")
+    assert found.follows == {"embedding_size": ("hidden_size", 1)}
+    steps = Steps(found, {"hidden_size": 1536})  # a link of before
+    assert steps.values()["embedding_size"] == 1536
+    assert "embedding_size" not in steps.ranked
+    steps.move("hidden_size", 384)
+    assert steps.kept == {"hidden_size": 384, "embedding_size": 384}
+    assert found.count(**steps.kept) == sum(
+        real_tensors("convbert", "ConvBertForMaskedLM", hidden_size=384, embedding_size=384).values()
+    )
+    assert 960 in stops(found, "hidden_size", steps.kept)
+    steps.move("embedding_size", 128)
+    assert steps.attempt == {"embedding_size": 128}
+    steps.move("hidden_size", 768)
+    assert steps.kept == {}
+
+
+def test_a_slider_in_a_nested_configuration_gives_what_would_be_filled_in() -> None:
+    found = found_for("qwen3_asr", "Qwen3ASRForConditionalGeneration")
+    assert found.filled["text_config.hidden_size"] == 4096
+    steps = Steps(found, {})
+    steps.move("text_config.vocab_size", 1000)
+    assert (steps.attempt, steps.kept) == ({}, {"text_config.vocab_size": 1000})
+    assert steps.values()["text_config.hidden_size"] == 2048
+
+
 def test_a_count_that_no_browser_can_say_is_refused() -> None:
     found = found_for("gpt2", "GPT2LMHeadModel")
     outside = refused(found, {"n_layer": 10**14})
