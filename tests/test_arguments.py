@@ -24,7 +24,7 @@ from bertcalc.arguments import CHECKED, ArgumentError, UnknownNameError
 from bertcalc.checkpoints.safetensors import StoredTensor
 from bertcalc.compute.conventions import RULES
 from bertcalc.compute.flops import PYTORCH, forward_flops, total, training_flops
-from bertcalc.diagnosis import terms
+from bertcalc.diagnosis import lines
 from bertcalc.diagnosis.explain import explain
 from bertcalc.diagnosis.known import Known
 from bertcalc.discover.build import Ended
@@ -74,6 +74,7 @@ BY_NAME: dict[str, Any] = {
     "optimizer": "adamw",
     "recompute": "none",
     "precision": "fp32",
+    "autocast": None,
     "phase": "forward",
     "component": "encoder",
     "level": "easy",
@@ -105,6 +106,7 @@ BY_NAME: dict[str, Any] = {
     "also": None,
     "dimensions": ("hidden_size", "vocab_size"),
     "field": "hidden_size",
+    "line": lines.read("V*H", SMALL)[0],
 }
 SPECIAL: dict[tuple[str, str], Any] = {
     ("bertcalc.explore.sweep.around", "values"): [1, 2],
@@ -147,7 +149,7 @@ SEQUENCES: dict[str, Any] = {
     "Step": tuple(STEPS),
     "Entry": outputs(SUBJECT, Call(2, 3), STEPS),
     "Tensor": list(MODEL.tensors()),
-    "TypedLine": terms.read("V*H", SMALL),
+    "TypedLine": lines.read("V*H", SMALL),
     "Stop": walk(STEPS),
     "Polynomial": [Polynomial(1, 1, 1, 0)],
     "Saved": saved_activations(MODEL, Sizes(2, 3), Plan()),
