@@ -29,6 +29,7 @@ from bertcalc.transformers4.version import FIVE, version_of
 from bertcalc.uncounted_keys import OF_MEMORY, is_neutral
 
 LARGEST = 1_000_000  # characters; real files have less than 2,000, with a thousand labels 60,000
+PASTED = LARGEST + 100_000  # characters that a field takes, so that a longer text is refused in a sentence
 # Keys that are known but are not fields of the configuration. label2id says nothing that id2label does not.
 _OTHERS = ("model_type", "architectures", "id2label", "label2id")
 # Sizes that every real file has.

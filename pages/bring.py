@@ -2,7 +2,7 @@
 
 import streamlit as st
 
-from bertcalc.config_json import LARGEST
+from bertcalc.config_json import PASTED
 from bertcalc.explore.models import item_of
 from bertcalc.hub import reader
 from bertcalc.subject import Subject
@@ -22,7 +22,7 @@ if view == "config":
         "config.json",
         key="config_text",
         height=190,
-        max_chars=LARGEST,
+        max_chars=PASTED,
         on_change=inputs.forget,
         args=(view,),
         persist_state="session",

@@ -23,7 +23,7 @@ def check() -> None:
     if problem := problem_of(streamlit.__version__, sys.flags.optimize):
         print(problem, file=sys.stderr, flush=True)
         os._exit(1)
-    if _version(streamlit.__version__) > STREAMLIT:
+    if _release(streamlit.__version__) > STREAMLIT:
         logging.getLogger("bertcalc").warning(
             "bertcalc is tested with Streamlit %s.%s; this is %s.", *STREAMLIT, streamlit.__version__
         )
@@ -33,7 +33,7 @@ def problem_of(version: str, optimize: int) -> str | None:
     """The reason why no page works with this version of Streamlit and level of Python's optimization, or None."""
     if optimize > 1:
         return "bertcalc needs docstrings: start Python without -OO, and without PYTHONOPTIMIZE=2."
-    if _version(version) < STREAMLIT:
+    if _release(version) < STREAMLIT:
         needed = ".".join(map(str, STREAMLIT))
         return (
             f"bertcalc needs Streamlit {needed} or newer, and this is {version}: "
@@ -42,5 +42,5 @@ def problem_of(version: str, optimize: int) -> str | None:
     return None
 
 
-def _version(text: str) -> tuple[int, ...]:
+def _release(text: str) -> tuple[int, ...]:
     return tuple(int(number) for number in re.findall(r"\d+", text)[:2])

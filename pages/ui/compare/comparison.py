@@ -8,8 +8,7 @@ import streamlit as st
 
 from bertcalc import ConfigError
 from bertcalc.config import Problem
-from bertcalc.config_json import LARGEST as LARGEST_CONFIG
-from bertcalc.config_json import is_of_another_type
+from bertcalc.config_json import PASTED, is_of_another_type
 from bertcalc.config_json import read as read_json
 from bertcalc.discover.compared import FoundCase, FoundModel, WrittenFound, components_of, explain, known, read
 from bertcalc.explore.compare import PAIRS, Explanation
@@ -198,9 +197,7 @@ def _take_chosen(number: int, options: Sequence[str]) -> None:
 
 def paste(items: Sequence[WrittenModel | WrittenFound]) -> None:
     """Draw the field for a config.json, and the problems of its text."""
-    text = st.text_area(
-        _("Paste a config.json of Hugging Face"), key="config_json", height=220, max_chars=LARGEST_CONFIG
-    )
+    text = st.text_area(_("Paste a config.json of Hugging Face"), key="config_json", height=220, max_chars=PASTED)
     if not text.strip():
         return
     try:
