@@ -48,14 +48,16 @@ class UnknownNameError(InputError, KeyError):
     """A name that nothing has."""
 
 
+_DTYPES: dict[str, tuple[str, ...]] = {
+    "float32": ("torch.float32", "torch.float", "float", "fp32"),
+    "bfloat16": ("torch.bfloat16", "bf16"),
+    "float16": ("torch.float16", "torch.half", "half", "fp16"),
+}
 # The names, in lower case, that PyTorch and transformers have for the same thing, by the argument and our name for it.
 # A torch.dtype is compared by its text, an optimizer's class by its name, so that PyTorch need not be imported.
 SYNONYMS: dict[str, dict[str, tuple[str, ...]]] = {
-    "dtype": {
-        "float32": ("torch.float32", "torch.float", "float", "fp32"),
-        "bfloat16": ("torch.bfloat16", "bf16"),
-        "float16": ("torch.float16", "torch.half", "half", "fp16"),
-    },
+    "dtype": _DTYPES,
+    "autocast": _DTYPES,
     "precision": {
         "fp32": ("float32", "torch.float32", "torch.float", "float"),
         "bf16": ("bfloat16", "torch.bfloat16", "float16", "torch.float16", "torch.half", "half", "fp16"),
