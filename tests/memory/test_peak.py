@@ -131,6 +131,10 @@ def check_training(case: Case, call: Call, plan: Plan) -> None:
         freezing=replace(plan.freezing, layers=min(plan.freezing.layers, case.config.num_hidden_layers))
     )
     plan = plan._replace(recompute=possible(case, plan.recompute))
+    if PRECISIONS[plan.precision].autocast and getattr(case.config, "relative_attention", False):
+        with pytest.raises(NotSimulatedError, match="under AMP is not simulated"):
+            simulated(plan, case, call)
+        return
     assume(plan.precision == "fp32" or not needs_cpu(case))  # LayerNorm's 16 bits are the CPU's alone
     real, given = device(case, case.real(), unmasked(case, call))
     real, given = in_dtype(PRECISIONS[plan.precision].dtype, real, given)
