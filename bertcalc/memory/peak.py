@@ -16,7 +16,7 @@ from bertcalc.arguments import checked
 from bertcalc.family import Model
 from bertcalc.forward.outputs import in_pairs, scores_of_answers, unpadded
 from bertcalc.forward.trace import Sizes
-from bertcalc.memory.optimizers import Dtype, Optimizer, Precision
+from bertcalc.memory.optimizers import PRECISIONS, Dtype, Optimizer, Precision
 from bertcalc.memory.plan import Attention, Inference, Plan
 from bertcalc.memory.saved import check_recompute
 from bertcalc.memory.simulated_optimizer import Optimizing
@@ -32,6 +32,7 @@ ANSWERS = N_("{architecture} cannot run with num_labels {value}: its forward met
 ORDER = N_("{architecture} cannot be trained with num_labels {value}: its loss takes the scores in pairs.")
 PADDING = N_("The memory of {architecture} depends on how many tokens are padding: its loss leaves them out.")
 SPARSE = N_("With {field}, the memory of {architecture} depends on how many tokens are masked.")
+DISTANCES = N_("With relative positions, the memory of {architecture} under AMP is not simulated yet.")
 UNKNOWN = N_("The memory of {architecture} is not simulated yet.")
 
 
@@ -204,6 +205,10 @@ def changes_in(model: Model, how: Plan | Inference, sizes: Sizes, *, padded: boo
     """
     _check(model, sizes, training=isinstance(how, Plan), padded=padded)
     if isinstance(how, Plan):
+        kind = getattr(model.config, "position_embedding_type", "absolute")
+        relative = getattr(model.config, "relative_attention", False) or kind != "absolute"
+        if PRECISIONS[how.precision].autocast and relative:
+            raise NotSimulatedError(Problem.of(DISTANCES, "precision", how.precision, architecture=model.cls.name))
         check_recompute(model, how.recompute)
     step = Pass(model, how, sizes, padded=padded)
     step.begin()

@@ -53,7 +53,12 @@ def run(function: Any, kernel: Any, args: Any, kwargs: Any) -> Any:
     if function._schema.is_mutable and isinstance(args[0], Autocasted):
         args[0].new = recorded
     outputs = kernel(*tree_map(_meta, args), **tree_map(_meta, kwargs))
-    return tree_map(lambda x: Autocasted(x, new=recorded) if isinstance(x, torch.Tensor) else x, outputs)
+    return tree_map(lambda x: Autocasted(x, new=recorded) if _is_cast(x) else x, outputs)
+
+
+def _is_cast(value: Any) -> bool:
+    """Whether autocast can cast it: numbers that a model asks for stay on the CPU, and ids stay as they are."""
+    return isinstance(value, torch.Tensor) and value.is_meta and value.is_floating_point()
 
 
 def _records(value: Any) -> bool:

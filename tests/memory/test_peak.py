@@ -131,6 +131,10 @@ def check_training(case: Case, call: Call, plan: Plan) -> None:
         freezing=replace(plan.freezing, layers=min(plan.freezing.layers, case.config.num_hidden_layers))
     )
     plan = plan._replace(recompute=possible(case, plan.recompute))
+    if PRECISIONS[plan.precision].autocast and getattr(case.config, "relative_attention", False):
+        with pytest.raises(NotSimulatedError, match="under AMP is not simulated"):
+            simulated(plan, case, call)
+        return
     if plan.precision != "fp32" and needs_cpu(case):  # LayerNorm's 16 bits are the CPU's alone
         reject()
     real, given = device(case, case.real(), unmasked(case, call))

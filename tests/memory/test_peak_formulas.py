@@ -61,6 +61,9 @@ def runs(draw: st.DrawFn, classes: Sequence[str] = SIMULATED) -> tuple[Subject, 
         layers = min(how.freezing.layers, config.num_hidden_layers)
         recompute = possible(case, how.recompute)
         how = how._replace(freezing=replace(how.freezing, layers=layers), recompute=recompute)
+        kind = getattr(config, "position_embedding_type", "absolute")
+        if getattr(config, "relative_attention", False) or kind != "absolute":  # not simulated under autocast
+            how = how._replace(precision="fp32" if PRECISIONS[how.precision].autocast else how.precision)
     return case.subject._replace(config=config), how, call.batch_size, call.sequence_length
 
 

@@ -293,7 +293,7 @@ def test_figures_beyond_what_a_float_holds_are_exact() -> None:
 
 
 def test_latex_has_the_chosen_rows_and_the_name_of_the_model() -> None:
-    app = opened(open_app("structure.py", structure="notebook"))
+    app = opened(open_app("structure.py", view="notebook"))
     [rows] = [one for one in app.multiselect if one.label.startswith("Rows")]
     rows.set_value([rows.options[1]]).run()
     table = noted(app)[0].table()
@@ -309,6 +309,6 @@ def test_latex_has_the_chosen_rows_and_the_name_of_the_model() -> None:
 
 
 def test_no_share_of_the_tensors_has_more_digits_than_people_read() -> None:
-    app = open_app("structure.py", structure="notebook")
+    app = open_app("structure.py", view="notebook")
     [shares] = [one.data["Share"] for one in noted(app) if "Share" in one.data]
     assert list(shares) == ["21.8 %", "77.7 %", "0.5 %", "", ""]
