@@ -63,11 +63,9 @@ class Count(NamedTuple):
 
     @property
     def sizes(self) -> dict[str, int]:
-        """The values of the letters that are not fields of the configuration."""
-        length = self.call.sequence_length
-        return {field: getattr(self.call, field) for field in CALL_LETTERS} | {
-            "masked_positions": masked_positions(length)
-        }
+        """The values of the letters that are not fields of the configuration; none for an encoder that is missing."""
+        sizes = {field: size for field in CALL_LETTERS if (size := getattr(self.call, field)) is not None}
+        return sizes | {"masked_positions": masked_positions(self.call.sequence_length)}
 
     def written(self, formula: Formula) -> tuple[str, str]:
         """LaTeX of a formula with letters, and with numbers."""

@@ -9,6 +9,7 @@ from bertcalc.compute.flop_formulas import name_formulas, part_formulas, plain_f
 from bertcalc.compute.flops import Part, by_name, by_part, tokens, total
 from bertcalc.digits import latex_number, scaled
 from bertcalc.forward.outputs import possible
+from bertcalc.forward.steps import batch_problems
 from bertcalc.proof.flop_proof import FlopProof, prove
 from bertcalc.text import N_
 from bertcalc.tree.nn import split_layer
@@ -70,7 +71,9 @@ def show_parts(count: Count, place: str) -> None:
 def _preset_costs(count: Count) -> dict[Part, int]:
     """The cost of each part of the preset; empty if it cannot take this batch."""
     start = preset_of(count.choice).subject
-    return part_costs(start, count.call, count.convention) if possible(start, count.call) == count.call else {}
+    if any(batch_problems(start.config, count.call._asdict())) or possible(start, count.call) != count.call:
+        return {}
+    return part_costs(start, count.call, count.convention)
 
 
 def show_names(count: Count) -> None:
