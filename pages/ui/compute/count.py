@@ -64,10 +64,9 @@ class Count(NamedTuple):
     @property
     def sizes(self) -> dict[str, int]:
         """The values of the letters that are not fields of the configuration."""
-        length = self.call.sequence_length
-        return {field: getattr(self.call, field) for field in CALL_LETTERS} | {
-            "masked_positions": masked_positions(length)
-        }
+        sizes = {field: getattr(self.call, field) for field in CALL_LETTERS}
+        sizes["masked_positions"] = masked_positions(self.call.sequence_length)
+        return {field: size for field, size in sizes.items() if size is not None}
 
     def written(self, formula: Formula) -> tuple[str, str]:
         """LaTeX of a formula with letters, and with numbers."""
