@@ -10,7 +10,7 @@ from bertcalc.compute.flops import Convention, Part, as_stated, by_part, has_mas
 from bertcalc.explore.factor_formulas import Side
 from bertcalc.formula import CALL_LETTERS, Formula
 from bertcalc.forward.outputs import Call, attends, possible, problems, run
-from bertcalc.forward.steps import Step
+from bertcalc.forward.steps import Step, batch_problems
 from bertcalc.subject import Subject
 from bertcalc.text import N_
 from pages.ui.bars import preset_of
@@ -73,7 +73,7 @@ class Count(NamedTuple):
     def of_preset(self) -> "Count | None":
         """The count of the preset for the same call; None if the call is not possible for it."""
         start = preset_of(self.choice)
-        if possible(start.subject, self.call) != self.call:
+        if any(batch_problems(start.config, self.call._asdict())) or possible(start.subject, self.call) != self.call:
             return None
         steps = as_stated(run(start.subject, self.call), self.convention, self.call.sequence_length)
         return self._replace(choice=start, steps=steps)
@@ -84,10 +84,9 @@ class Count(NamedTuple):
 
     @property
     def sizes(self) -> dict[str, int]:
-        """The values of the letters that are not fields of the configuration."""
-        sizes = {field: getattr(self.call, field) for field in CALL_LETTERS}
-        sizes["masked_positions"] = masked_positions(self.call.sequence_length)
-        return {field: size for field, size in sizes.items() if size is not None}
+        """The values of the letters that are not fields of the configuration; none for an encoder that is missing."""
+        sizes = {field: size for field in CALL_LETTERS if (size := getattr(self.call, field)) is not None}
+        return sizes | {"masked_positions": masked_positions(self.call.sequence_length)}
 
     def written(self, formula: Formula) -> tuple[str, str]:
         """LaTeX of a formula with letters, and with numbers."""
