@@ -48,6 +48,11 @@ plans = st.builds(
 ways = plans | st.builds(Inference, st.sampled_from(list(ITEM_BYTES)), st.sampled_from(("eager", "fused")))
 
 
+def without_autocast(plan: Plan) -> Plan:
+    """The plan, in float32 instead of AMP, under which relative positions are not simulated."""
+    return plan._replace(precision="fp32") if PRECISIONS[plan.precision].autocast else plan
+
+
 @st.composite
 def runs(draw: st.DrawFn, classes: Sequence[str] = SIMULATED) -> tuple[Subject, Plan | Inference, int, int]:
     """A model with so many layers that the formulas leave some out, how it is run, and a batch."""
@@ -62,8 +67,8 @@ def runs(draw: st.DrawFn, classes: Sequence[str] = SIMULATED) -> tuple[Subject, 
         recompute = possible(case, how.recompute)
         how = how._replace(freezing=replace(how.freezing, layers=layers), recompute=recompute)
         kind = getattr(config, "position_embedding_type", "absolute")
-        if getattr(config, "relative_attention", False) or kind != "absolute":  # not simulated under autocast
-            how = how._replace(precision="fp32" if PRECISIONS[how.precision].autocast else how.precision)
+        if getattr(config, "relative_attention", False) or kind != "absolute":
+            how = without_autocast(how)
     return case.subject._replace(config=config), how, call.batch_size, call.sequence_length
 
 
@@ -224,7 +229,7 @@ def test_the_longest_sequence_needs_no_part_of_a_table(longest: int, batch: int,
     """Of distances, of which it takes all: less than shorter ones would let expect."""
     config = replace(WITH_DISTANCES, max_position_embeddings=longest)
     if isinstance(how, Plan):
-        how = how._replace(freezing=Freezing(), recompute="none")
+        how = without_autocast(how._replace(freezing=Freezing(), recompute="none"))
     subject = Subject(config, "DebertaModel")
     peaks = [in_numbers(subject, how, batch, length) or 0 for length in range(1, longest + 1)]
     assert [peak_bytes(subject, how, batch, length) for length in range(1, longest + 1)] == peaks

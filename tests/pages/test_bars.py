@@ -100,11 +100,12 @@ def test_the_preset_stands_behind_the_bars() -> None:
     bars = ranked(app)
     assert "Pooler" not in bars
     grown, less, same = bars["Feed-forward"], bars["Word embeddings"], bars["Position embeddings"]
-    assert grown["label"] == "85,003,776 · 59.3 %"
-    assert (grown["brief"], grown["more_brief"]) == ("Feed-forward · 85,003,776", "+28,334,592")  # on a phone
-    assert grown["more"] == "+28,334,592"
+    assert (grown["label"], grown["share"]) == ("85M", "59.3 %")  # the longest bar leaves no room for all digits
+    assert (grown["brief"], grown["more_brief"]) == ("Feed-forward · 85M", "+28.33M · × 1.50: L")  # on a phone
+    assert grown["more"] == "+28.33M · × 1.50: L"
     assert grown["solid"] == grown["mark"] == 56_669_184
-    assert (less["more"], less["solid"], less["mark"]) == ("−8,080,896", 15_360_000, 23_440_896)
+    assert less["more"] == "−8,080,896 · × 0.66: V"
+    assert (less["solid"], less["mark"]) == (15_360_000, 23_440_896)
     assert (same["more"], same["mark"]) == ("", 393_216)
     assert any("Solid up to the mark: bert-base-uncased" in caption.value for caption in app.caption)
 
