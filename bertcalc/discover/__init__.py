@@ -32,7 +32,7 @@ from bertcalc.discover.types import BASE, listed
 from bertcalc.problem import Problem
 from bertcalc.text import N_, shorten
 
-__all__ = ["Checked", "Computed", "Discovered", "Tensors", "discover", "with_flops", "with_flops_of"]
+__all__ = ["Checked", "Computed", "Discovered", "Tensors", "discover", "examined", "with_flops", "with_flops_of"]
 
 SECONDS = 60.0
 

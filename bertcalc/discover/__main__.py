@@ -22,7 +22,7 @@ from time import thread_time
 from typing import Any, NamedTuple, NoReturn
 
 from bertcalc.digits import fixed, share
-from bertcalc.discover import discover, with_flops, with_flops_of
+from bertcalc.discover import discover, examined, with_flops, with_flops_of
 from bertcalc.discover.build import Ended, Refused
 from bertcalc.discover.discovery_worker import limit_memory, too_large
 from bertcalc.discover.result import NOT_ASKED, Discovered, of_json
@@ -40,7 +40,8 @@ HEAD = "| type | class | outcome | where it holds, or what is missing | FLOPs | 
 REPORT = """
 Made on {date} with transformers {version} by `python -m bertcalc.discover{groups} --missing --write
 bertcalc/discover/found.json --report benchmarks/discovery.md`: one class of each model type at its default
-configuration. Found: the formula was right at every size that was tried and that meets the conditions; regime: some
+configuration. Found: the formula was right at every size that was tried and that meets the conditions, over a wide
+range of each field, alone and together; a field that has to follow another one is a condition, too; regime: some
 fields have to keep their value; partly: not all tensors have a formula; not built: transformers refuses its own
 default, or needs a library that is not installed, or the limit of time or memory was met first. "with": the default
 leaves open what the class needs, and sizes of ours are given. Seconds are those of a core, for the parameters; those of
@@ -78,7 +79,9 @@ def main(arguments: Sequence[str] | None = None) -> int:
         "--missing", action="store_true", help="only what the files do not have; of a type that is named, FLOPs again"
     )
     parser.add_argument(
-        "--again", action="store_true", help="parameters anew; FLOPs that the file has stay if they still agree"
+        "--again",
+        choices=("discover", "examine"),
+        help="parameters anew, or where the file's formulas hold; FLOPs that the file has stay if they still agree",
     )
     parser.add_argument("--report", type=Path, help="a file for the table")
     asked = parser.parse_args(arguments)
@@ -158,7 +161,13 @@ def is_in(kind: str, group: str) -> bool:
 
 
 def in_a_process(
-    kind: str, cls: str, seconds: int, *, flops: bool = False, known: dict[str, Any] | None = None, again: bool = False
+    kind: str,
+    cls: str,
+    seconds: int,
+    *,
+    flops: bool = False,
+    known: dict[str, Any] | None = None,
+    again: str | None = None,
 ) -> ClassOutcome:
     """Discover a class in a process of its own, which is killed if it does not stop by itself.
 
@@ -184,7 +193,7 @@ def in_a_process(
     return row
 
 
-def _work(pipe: Any, kind: str, cls: str, seconds: int, flops: bool, known: dict[str, Any] | None, again: bool) -> None:
+def _work(pipe: Any, kind: str, cls: str, seconds: int, flops: bool, known: dict[str, Any] | None, again: Any) -> None:
     import torch
 
     torch.set_num_threads(1)
@@ -201,13 +210,16 @@ def row_of(
     *,
     flops: bool = False,
     known: dict[str, Any] | None = None,
-    again: bool = False,
+    again: str | None = None,
 ) -> ClassOutcome:
     """Discover a class and return its row."""
     start = thread_time()
     try:
         before = of_json(known) if known else None
-        found = before if before and not again else discover(kind, cls, seconds=seconds)
+        if before and again == "examine" and not before.unexplained:
+            found = examined(before, seconds=seconds)
+        else:
+            found = before if before and not again else discover(kind, cls, seconds=seconds)
         if before and again:
             found = with_flops_of(found, before, seconds=seconds / 4)
         if flops and not found.compute:

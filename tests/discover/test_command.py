@@ -8,7 +8,7 @@ import pytest
 import sympy
 
 from bertcalc.discover import __main__ as command
-from bertcalc.discover import discover, with_flops_of
+from bertcalc.discover import discover, examined, with_flops_of
 from bertcalc.discover.__main__ import (
     ClassOutcome,
     chosen,
@@ -25,6 +25,8 @@ from bertcalc.discover.__main__ import (
 from bertcalc.discover.result import NOT_ASKED, of_json
 from bertcalc.discover.shipped import FILE, shipped, shipped_classes
 from bertcalc.discover.types import types
+from bertcalc.problem import InputError
+from tests.discover.real import real
 
 HERE = Path(__file__).parents[2] / "bertcalc" / "discover" / FILE
 
@@ -210,3 +212,16 @@ def test_old_formulas_for_flops_stay_as_long_as_they_agree() -> None:
     lost = with_flops_of(found, replace(found, compute=mistaken))
     assert lost.compute is None
     assert "FlopCounterMode counts" in str(lost.no_flops)
+
+
+def test_where_old_formulas_hold_is_looked_for_again() -> None:
+    """Forget the conditions of a formula: those come back without which it is wrong, or there is no model."""
+    found = shipped("electra", "ElectraForMaskedLM")
+    assert found is not None
+    again = examined(replace(found, regime=()))
+    assert not again.unexplained
+    with pytest.raises(InputError):
+        again.count(embedding_size=256)  # without a projection
+    with pytest.raises(InputError):
+        again.count(hidden_size=257)
+    assert again.count(embedding_size=64) == real("electra", "ElectraForMaskedLM", embedding_size=64)

@@ -21,8 +21,7 @@ from tests.examples import sampled
 
 transformers.logging.set_verbosity(transformers.logging.CRITICAL)
 EXPLAINED = [key for key in shipped_classes() if (found := shipped(*key)) and not found.unexplained]
-SINGLES = len(sampled(range(1_000), 90))  # changes of each field: 12, or 1,000
-MOST = 40  # changes of a class
+TRIED = 36  # changes of a class
 DEEPEST = 56
 SLOW = 6.0  # seconds of a core for a model that is too large to be built here
 
@@ -95,7 +94,7 @@ def test_a_count_is_what_the_real_class_has_or_it_is_refused(key: tuple[str, str
     found, random = found_for(key), Random(f"shipped {key}")
     agreed = refused = 0
     for tried, fields in enumerate(changes(found, random)):
-        if tried == min(SINGLES, MOST) * 3:
+        if tried == TRIED:
             break
         try:
             count = found.count(**fields)
@@ -133,7 +132,9 @@ CASES: list[tuple[str, str, dict[str, int]]] = [
 
 @pytest.mark.parametrize(("model_type", "cls", "fields"), CASES)
 def test_what_was_counted_wrong_is_right_or_refused(model_type: str, cls: str, fields: dict[str, int]) -> None:
-    found = found_for((model_type, cls))
+    found = shipped(model_type, cls)
+    if found is None:  # its formula is not shipped: it is found when somebody asks for it
+        return
     try:
         count = found.count(**fields)
     except InputError:
