@@ -34,7 +34,7 @@ LINKS: dict[str, tuple[dict[str, str], str]] = {
             "device": "H100",
             "utilisation": "35",
         },
-        "PFLOPs",
+        "EFLOPs",
     ),
     "memory": (
         {

@@ -109,6 +109,8 @@ def test_a_class_that_leaves_all_its_downloads_is_passed_over() -> None:
         await asyncio.sleep(0)
         for file in left:
             file.cancel()
+        ends = await asyncio.gather(*left, return_exceptions=True)
+        assert {type(end) for end in ends} == {asyncio.CancelledError}
         return await asyncio.wait_for(turns.run("another", lambda: "made"), 5)
 
     assert asyncio.run(ask()) == "made"
