@@ -11,7 +11,7 @@ import sympy
 from hypothesis import given
 from hypothesis import strategies as st
 
-from bertcalc import BertConfig, GPT2Config, XLMRobertaConfig, columns
+from bertcalc import BertConfig, GPT2Config, ModernBertConfig, XLMRobertaConfig, columns
 from bertcalc.families import family_of
 from bertcalc.fields import POSITION_EMBEDDING_TYPES
 from bertcalc.formula import ALL_SYMBOLS, COUNT_SYMBOLS
@@ -237,6 +237,24 @@ def test_the_longest_sequence_needs_no_part_of_a_table(longest: int, batch: int,
         fitting = [length for length, one in enumerate(peaks, 1) if one <= usable]
         found = most(growths(subject, how, "sequence_length", batch, 1), usable, longest)
         assert found.number == max(fitting, default=0)
+
+
+def test_what_fits_into_a_model_with_fewer_positions_than_its_window() -> None:
+    config = ModernBertConfig(
+        vocab_size=11,
+        hidden_size=8,
+        num_hidden_layers=2,
+        num_attention_heads=2,
+        intermediate_size=8,
+        max_position_embeddings=9,
+        local_attention=32,
+        pad_token_id=0,
+    )
+    subject, plan = Subject(config, "ModernBertModel"), Plan("bf16", attention="fused")
+    peaks = [in_numbers(subject, plan, 2, length) or 0 for length in range(1, 10)]
+    for usable in peaks:
+        found = most(growths(subject, plan, "sequence_length", 2, 1), usable, 9)
+        assert found.number == max(length for length, one in enumerate(peaks, 1) if one <= usable)
 
 
 @examples(10)

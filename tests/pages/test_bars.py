@@ -100,9 +100,9 @@ def test_the_preset_stands_behind_the_bars() -> None:
     bars = ranked(app)
     assert "Pooler" not in bars
     grown, less, same = bars["Feed-forward"], bars["Word embeddings"], bars["Position embeddings"]
-    assert (grown["label"], grown["share"]) == ("85M", "59.3 %")  # the longest bar leaves no room for all digits
-    assert (grown["brief"], grown["more_brief"]) == ("Feed-forward · 85M", "+28.33M · × 1.50: L")  # on a phone
-    assert grown["more"] == "+28.33M · × 1.50: L"
+    assert (grown["label"], grown["share"]) == ("85,003,776", "59.3 %")
+    assert grown["brief"] == "Feed-forward · 85,003,776"  # on a phone
+    assert grown["more"] == grown["more_brief"] == "+28,334,592 · × 1.50: L"
     assert grown["solid"] == grown["mark"] == 56_669_184
     assert less["more"] == "−8,080,896 · × 0.66: V"
     assert (less["solid"], less["mark"]) == (15_360_000, 23_440_896)

@@ -205,3 +205,19 @@ def test_numbers_have_units_of_their_size() -> None:
         "48.0 h",
         "30.0 d",
     ]
+
+
+def test_training_opens_with_the_pre_training_of_bert() -> None:
+    """Devlin et al. 2019, appendix A.2: 1,000,000 steps of 256 sequences with 512 tokens."""
+    app = open_app("compute.py", compute="time", architecture="BertForPreTraining")
+    controls = ("trained_batch", "trained_length", "steps")
+    assert [app.number_input(key=key).value for key in controls] == [256, 512, 1_000_000]
+    step = real_flops(Case(BertConfig(), "BertForPreTraining"), Call(256, 512))[2]
+    assert app.metric[0].delta == f"{step * 10**6:,}"
+    assert str(app.metric[1].value).endswith(" h")  # days on the eight devices of the default, not minutes
+
+
+def test_training_takes_the_batch_that_another_view_was_told() -> None:
+    app = open_app("compute.py", batch_size="32")
+    app.segmented_control(key="compute").set_value("time").run()
+    assert [app.number_input(key=key).value for key in ("trained_batch", "trained_length")] == [32, 128]
