@@ -209,7 +209,9 @@ class _Inspector:
             conditions = [each for each in conditions if each.kind == "multiple"]
             conditions = sorted(conditions, key=lambda each: excluded(each, good))[:_MOST_MORE]
             return next((each for each in conditions if self._confirmed(each, values)), None)
-        conditions += [each for each in bounds(values, good, self._changed(values)) if all(map(each.holds, known))]
+        conditions += [
+            each for each in bounds(values, good, list(self._changed(values))) if all(map(each.holds, known))
+        ]
 
         def loss(condition: Condition) -> tuple[bool, int]:
             bound = condition.kind != "multiple" and isinstance(condition.other, int)

@@ -26,7 +26,7 @@ ALMOST_NONE = 0.1  # seconds of making files
 _HALF = 60.0  # seconds after which half of what a session has used is forgotten
 _LONGEST = 500  # sessions that are remembered
 TOO_MANY = N_("Your earlier downloads are still being made: wait for them.")
-GONE = N_("The server has started anew. Change something on the page, or reload it; then press again.")
+GONE = N_("The server has restarted. Change something on the page, or reload it; then press again.")
 FAILED = N_("This file could not be made.")
 
 R = TypeVar("R")

@@ -3,7 +3,7 @@
 The sizes are not those of ``bertcalc.discover.draws``: they are drawn here, over a wide range, for every field.
 """
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from math import lcm
 from random import Random
@@ -54,7 +54,7 @@ def another(found: Discovered, field: str, random: Random) -> int:
     """Another size for a field, of a kind drawn as well."""
     here, others = found.fields[field], list(found.fields.values())
     most = DEEPEST if "layer" in field and "size" not in field else 2**40
-    kinds = [
+    kinds: list[Callable[[], int]] = [
         lambda: random.choice((1, 2, 3, 5, 7, 11, 13)),
         lambda: here + random.choice((-2, -1, 1, 2)),
         lambda: here * random.choice((2, 3, 5)),

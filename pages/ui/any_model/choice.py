@@ -226,7 +226,7 @@ def show_wrong_in_link() -> None:
     if st.session_state.get("any lost") == MODEL_TYPE.value():
         st.warning(
             _(
-                "The server has started anew and no longer has the config.json: this is the default of its type."
+                "The server has restarted and no longer has the config.json: this is the default of its type."
                 " Press Find its formula again."
             )
         )
