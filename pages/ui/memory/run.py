@@ -134,7 +134,7 @@ def choose_plan(choice: Choice, *, states: bool = True) -> tuple[Run, Plan]:
     """Draw the controls of batch and training; ``states``: whether the optimizer matters."""
     with st.container(horizontal=True, vertical_alignment="bottom", gap="xsmall"):
         batch = choose_batch(choice.config)
-        said: dict[str, Any] = {"precision": choose_precision(width=183)}
+        said: dict[str, Any] = {"precision": choose_precision(width=163)}
         if states:
             said["optimizer"] = OPTIMIZER.show()
         said |= {"attention": ATTENTION.show(), "recompute": RECOMPUTATION.show(_recomputed(choice.model()))}
