@@ -71,8 +71,8 @@ SYNONYMS: dict[str, dict[str, tuple[str, ...]]] = {
     },
 }
 # What else may be meant, and why it is not taken for one of ours.
-_FLASH = N_("Flash Attention makes no masks, so that its memory is another one")
-_STEPS = N_("this optimizer updates all tensors together, with temporary tensors of another size")
+_FLASH = N_("Flash Attention makes no masks, so its memory differs")
+_STEPS = N_("this optimizer updates all tensors at once, so its temporary tensors differ")
 OTHERS: dict[str, dict[str, str]] = {
     "attention": dict.fromkeys(("flash_attention_2", "flash_attention_3", "flash_attention_4"), _FLASH),
     "optimizer": dict.fromkeys(("adamw_torch_fused", "adamw_apex_fused"), _STEPS),

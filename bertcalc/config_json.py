@@ -163,7 +163,7 @@ def _unread(kind: type[Config], keys: Mapping[str, Any], given: Mapping[str, Any
         message = N_("{key} is unknown: did you mean {field}?")
         yield Problem.of(message, key, keys[key], {near: keys[key]}, key=shorten(key), field=kind.own_name(near))
     if unknown := [key for key in unknown if key not in meant]:
-        message = N_("Unknown, so not read: {keys}. If they change the model, its count is another one.")
+        message = N_("Unknown, so not read: {keys}. If they change the model, its count differs.")
         yield Problem.of(message, unknown[0], keys=_named(unknown))
     if of_memory:
         message = N_("Not read: {keys}. No parameter and no FLOPs depend on them, but the memory may.")

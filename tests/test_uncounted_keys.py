@@ -139,7 +139,7 @@ def remarks(**keys: Any) -> list[str]:
 
 def test_each_kind_of_key_has_its_own_remark() -> None:
     ignored = "Ignored, because they do not affect any count: "
-    unknown = "Unknown, so not read: {}. If they change the model, its count is another one."
+    unknown = "Unknown, so not read: {}. If they change the model, its count differs."
     sizes = "Missing, so set to Hugging Face's defaults: type_vocab_size = 2."
     assert remarks(tokenizer_class="X")[1:] == [f"{ignored}cls_token_id, sep_token_id, mask_token_id, tokenizer_class."]
     assert remarks(auto_map={}, rotary=1)[:2] == [sizes, unknown.format("auto_map, rotary")]

@@ -18,6 +18,7 @@ dense 3074/769 H²
 from collections.abc import Callable, Mapping
 from fractions import Fraction
 from functools import lru_cache
+from math import prod
 from typing import Any, NamedTuple
 
 import sympy
@@ -30,6 +31,8 @@ from bertcalc.tree.totals import breakdown
 
 WHOLE = "whole"
 STAYS = N_("{letter} stays")
+MOSTLY = N_("mostly {letters}")
+_NEAR = Fraction(1, 20)  # of biases beside matrices: with twice the H, 4H² + 4H is less than 4 times as large
 # Sizes that people expect to follow another one: BERT's feed-forward size is 4 H.
 _FOLLOWS = {"intermediate_size": "hidden_size"}
 _FIELDS = {symbol: field for field, symbol in ALL_SYMBOLS.items()}
@@ -40,21 +43,24 @@ class Factor(NamedTuple):
     """How often a count has what it had before, and the changed letters of the term that grew most.
 
     ``powers`` has the exponent of each changed field, and is empty if there is no reason in letters; ``stays`` are
-    fields that usually follow one of these, and did not change.
+    fields that usually follow one of these, and did not change. ``mixed`` is whether the letters alone would give
+    another ratio, because other terms have grown less.
     """
 
     ratio: Fraction
     powers: Mapping[str, int]
     stays: tuple[str, ...] = ()
+    mixed: bool = False
 
     def text(self, say: Callable[[str], str] = str, letters: Mapping[str, str] = EVERY_LETTER) -> str:
-        """The reason in letters: "H²", "L·H²", or "I stays", which ``say`` translates; "" if there is none."""
+        """The reason in letters: "H²", "mostly L·H²", or "I stays", which ``say`` translates; "" if there is none."""
         grown = "·".join(
             letters[field] + (f"{power}".translate(_SUPERSCRIPTS) if power != 1 else "")
             for field, power in self.powers.items()
         )
         stays = [say(STAYS).format(letter=letters[field]) for field in self.stays]
-        return stays[0] if stays and sum(self.powers.values()) == 1 else ", ".join(filter(None, [grown, *stays]))
+        reason = stays[0] if stays and sum(self.powers.values()) == 1 else ", ".join(filter(None, [grown, *stays]))
+        return say(MOSTLY).format(letters=reason) if self.mixed else reason
 
 
 class Side(NamedTuple):
@@ -86,7 +92,12 @@ def _factor(before: Side, after: Side, key: Any) -> Factor | None:
     if None in formulas:
         return Factor(Fraction(now, was), {})
     earlier, later = map(_expanded, formulas)
-    return Factor(Fraction(now, was), *(_reason(later, before.values, after.values) if earlier == later else ({}, ())))
+    ratio = Fraction(now, was)
+    if earlier != later:
+        return Factor(ratio, {})
+    powers, stays = _reason(later, before.values, after.values)
+    alone = prod((Fraction(after.values[field], before.values[field]) ** power for field, power in powers.items()))
+    return Factor(ratio, powers, stays, mixed=bool(powers) and abs(ratio / alone - 1) > _NEAR)
 
 
 def _reason(

@@ -100,14 +100,14 @@ def show_run(run: RealRun) -> None:
 def show_published(counts: Sequence[PublishedCount]) -> None:
     """Show counts that others have published, beside ours."""
     counted = (_("Published"), _("Verdict"), "bertcalc")  # the verdict is on the screen of a phone
-    titles = (_("Model"), *counted, _("Architecture"), _("Convention"), _("Source (names as published)"))
+    titles = (_("Model"), *counted, _("Which count it is"), _("Source (names as published)"))
     rows = []
     for count in counts:
         ours, theirs = _ours(count), count.parameters
         more = count.more and theirs + count.more == ours
         verdict = signed_count(count.more) if more else _verdict(theirs == ours)
         figures = (f"{theirs:,}", verdict, f"{ours:,}")
-        rows.append((count.preset, *figures, count.architecture, _(count.convention), count.source))
+        rows.append((count.preset, *figures, f"`{count.architecture}` · {_(count.convention)}", count.source))
     show_rows(titles, rows, _("Published counts, ours, and the verdicts"))
 
 

@@ -4,7 +4,7 @@ import pytest
 from playwright.sync_api import Page, expect
 
 from tests.browser.conftest import Look
-from tests.browser.look import bottom, expect_query, overflow, settled
+from tests.browser.look import bottom, boxes, expect_query, overflow, settled
 
 
 def figures(page: Page) -> list[str]:
@@ -24,6 +24,13 @@ def test_choices_go_into_the_link(look: Look) -> None:
     expect(page.get_by_test_id("stVegaLiteChart")).to_be_visible()
     page.wait_for_url("**compute=length**")
     expect_query(page, {"unit": "MACs", "compute": "length"})
+
+
+def test_growth_leaves_the_figures_in_one_row(look: Look) -> None:
+    page = look("compute?hidden_size=1536")
+    assert len(figures(page)) == 3
+    expect(page.get_by_text("mostly H²")).to_have_count(2)
+    assert len({box["y"] for box in boxes(page.get_by_test_id("stMetricValue"))}) == 1
 
 
 def test_an_impossible_utilisation_is_explained(look: Look) -> None:

@@ -36,6 +36,15 @@ def test_a_wider_model_grows_by_its_square_where_both_sides_follow() -> None:
     assert reason(factors(hidden_size=32, intermediate_size=128)["feed-forward"]) == "H·I"
 
 
+def test_a_total_that_grows_otherwise_than_its_largest_term_says_mostly() -> None:
+    base = Subject(BertConfig())
+    for config, said in ((BertConfig(hidden_size=1536), "mostly H²"), (BertConfig(num_hidden_layers=18), "mostly L")):
+        assert reason(total_factor(base, Subject(config))) == said
+    wide = base._replace(config=replace(base.config, hidden_size=1536))
+    pieces = dict(zip((piece.name for piece in breakdown(wide.model())), piece_factors(base, wide), strict=True))
+    assert [reason(pieces[name]) for name in ("word", "attention", "feed-forward")] == ["H", "H²", "I stays"]
+
+
 def test_what_has_not_moved_has_no_reason() -> None:
     deeper = factors(num_hidden_layers=4)
     assert reason(deeper["attention"]) == "L"

@@ -11,7 +11,8 @@ import transformers
 from hypothesis import given
 from hypothesis import strategies as st
 
-from bertcalc import BertConfig, build, columns
+from bertcalc import BertConfig, GPT2Config, MPNetConfig, RobertaConfig, build, columns
+from bertcalc.config import Config
 from bertcalc.families import CLASSES
 from bertcalc.forward.outputs import Call
 from bertcalc.forward.steps import Step, batch_problems
@@ -131,6 +132,15 @@ def test_columns_are_many_passes_at_once() -> None:
 def test_what_cannot_go_through_is_explained(values: dict[str, int], sentence: str) -> None:
     (problem,) = batch_problems(BertConfig(), {"batch_size": 1, "sequence_length": 128, **values})
     assert str(problem).startswith(sentence)
+
+
+@pytest.mark.parametrize("config", [BertConfig(), RobertaConfig(), MPNetConfig(), GPT2Config()])
+def test_the_positions_that_are_offered_are_enough(config: Config) -> None:
+    batch = {"batch_size": 1, "sequence_length": 2048}
+    (problem,) = batch_problems(config, batch)
+    longer = replace(config, **problem.remedies[-1])
+    assert longer.longest == 2048
+    assert not list(batch_problems(longer, batch))
 
 
 def test_what_can_go_through_is_no_problem() -> None:

@@ -387,6 +387,13 @@ def test_a_class_that_cannot_pad_takes_one_sequence() -> None:
     assert not app.error
 
 
+def test_on_a_projector_the_figures_alone_say_the_most_that_fits() -> None:
+    assert "At most: " in memory("fit").success[0].value
+    app = memory("fit", present="1")
+    assert "At most: " not in app.success[0].value
+    assert [metric.value for metric in app.metric] == [metric.value for metric in memory("fit").metric]
+
+
 @pytest.mark.parametrize("view", ["fit", "training", "inference"])
 def test_heads_that_rotary_positions_cannot_turn_get_a_sentence(view: str) -> None:
     app = memory(view, preset="ModernBERT-base", num_attention_heads="768")

@@ -168,5 +168,5 @@ def show_lost(view: str, brought: Brought | None) -> None:
     if brought:
         kept.put(f"{view} read", brought.name)
     elif isinstance(name := kept.get(f"{view} read"), str):
-        message = _("The server has started anew and no longer has what it read of {name}: read it again.")
+        message = _("The server has restarted and no longer has what it read of {name}: read it again.")
         st.warning(message.format(name=code(shorten(name))))

@@ -38,10 +38,11 @@ def show_figures(count: Count) -> None:
         _("Training step, {unit}"): training,
     }
     grown = _growth(count)
-    phases: tuple[Phase, ...] = ("forward", "forward", "training")
+    # The growth for a token is that of the forward pass: three times a reason would not fit into one row.
+    phases: tuple[Phase | None, ...] = ("forward", None, "training")
     with st.container(horizontal=True):
         for (label, figure), phase in zip(figures.items(), phases, strict=True):
-            below = " · ".join(filter(None, (scaled(figure, unit), grown.get(phase))))
+            below = " · ".join(filter(None, (scaled(figure, unit), phase and grown.get(phase))))
             show_metric(label.format(unit=unit), f"{round(figure):,}", below, least=230)
 
 

@@ -43,7 +43,7 @@ def show_fit(run: Run, how: Plan | Inference, device: Device, answer: DeltaGener
     )
     largest = most(growths(run.subject, how, "batch_size", *run.batch), device.for_tensors, most_sequences(run.subject))
     fit = Fit(device.needed(found.num_bytes), longest, largest)
-    sentences = _answer(run, fit, device)
+    sentences = _answer(run, fit, device)[: 1 if presenting() else None]  # the metrics below have the second
     if fit.fits(device):
         answer.success("  \n".join(sentences), icon=":material/check:")
     else:
