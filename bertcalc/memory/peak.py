@@ -32,7 +32,9 @@ ANSWERS = N_("{architecture} cannot run with num_labels {value}: its forward met
 ORDER = N_("{architecture} cannot be trained with num_labels {value}: its loss takes the scores in pairs.")
 PADDING = N_("The memory of {architecture} depends on how many tokens are padding: its loss leaves them out.")
 SPARSE = N_("With {field}, the memory of {architecture} depends on how many tokens are masked.")
-DISTANCES = N_("With relative positions, the memory of {architecture} under AMP is not simulated yet.")
+DISTANCES = N_(
+    "With relative positions, the memory of {architecture} under AMP is not simulated yet: choose another precision."
+)
 UNKNOWN = N_("The memory of {architecture} is not simulated yet.")
 
 

@@ -68,6 +68,27 @@ def test_what_a_total_is_compared_with_is_not_cut_on_a_phone(page: Page, visit: 
     assert compared.locator("div").evaluate(cut) <= 1
 
 
+def test_two_models_stand_beside_their_fields_on_a_tablet(page: Page, visit: Open) -> None:
+    page.set_viewport_size({"width": 820, "height": 1180})
+    visit("compare?compare=table&models=bert-base-uncased+deberta-v3-base")
+    table = page.locator(".st-key-side-by-side table")
+    expect(table).to_be_visible(timeout=60_000)
+    settled(page)
+    beyond = "table => table.getBoundingClientRect().right - table.parentElement.getBoundingClientRect().right"
+    assert table.evaluate(beyond) <= 1
+    names = "cells => Math.max(...cells.map(cell => cell.scrollWidth - cell.clientWidth))"
+    assert table.locator("td:first-child").evaluate_all(names) <= 1
+
+
+def test_the_published_runs_are_no_screen_high_on_a_phone(page: Page, visit: Open) -> None:
+    page.set_viewport_size(PHONE)
+    visit("compute?compute=time")
+    rows = page.locator("table:has(th:nth-child(7)) tbody tr")
+    expect(rows.first).to_be_attached(timeout=60_000)
+    settled(page)
+    assert rows.evaluate_all("rows => Math.max(...rows.map(row => row.clientHeight))") < 120
+
+
 def test_the_published_counts_are_no_wall(page: Page, visit: Open) -> None:
     visit("verify")
     expect(page.locator(".st-key-published table")).to_be_attached(timeout=60_000)

@@ -241,6 +241,12 @@ def test_the_precision_is_kept_from_training_to_inference() -> None:
     assert app.selectbox(key="dtype").value == "bfloat16"
 
 
+def test_a_link_with_both_precisions_keeps_both() -> None:
+    app = memory("training", training_dtype="bf16", dtype="float16")
+    app.segmented_control(key="memory").set_value("inference").run()
+    assert app.selectbox(key="dtype").value == "float16"
+
+
 def test_autocast_is_counted_and_its_activations_are_not_listed() -> None:
     app = memory("training", training_dtype="amp-bf16", batch_size="8")
     subject = Subject(BertConfig())
@@ -258,7 +264,7 @@ def test_relative_positions_under_amp_get_a_sentence_and_no_number(view: str, li
     app = memory(view, training_dtype="amp-fp16", **link)
     [said] = [str(one.value) for one in (*app.error, *app.info)]
     assert said.startswith("With relative positions, the memory of ")
-    assert said.endswith(" under AMP is not simulated yet.")
+    assert said.endswith(" under AMP is not simulated yet: choose another precision.")
     assert not app.metric
     assert not app.table
 

@@ -47,8 +47,8 @@ TRAINING_DTYPE = Select(
         "amp-bf16": N_("AMP bfloat16"),
         "amp-fp16": N_("AMP float16"),
         "bf16": N_("Pure bfloat16"),
-        "mixed-18": N_("FP32 masters, 18 B"),
-        "mixed-16": N_("FP32 masters, 16 B"),
+        "mixed-18": N_("18 B, FP32 masters"),
+        "mixed-16": N_("16 B, FP32 masters"),
     },
 )
 OPTIMIZER = Select(
@@ -158,7 +158,8 @@ def choose_plan(choice: Choice, *, states: bool = True) -> tuple[Run, Plan]:
 def choose_precision(**look: Any) -> Precision:
     """Draw the precision of training; a change of it is also one of inference, which follows."""
     precision = TRAINING_DTYPE.show(**{"help": TRAINING_DTYPE.meanings(_MEANINGS), **look})
-    if st.session_state.get("last precision", TRAINING_DTYPE.default) != precision:
+    of_link = "last precision" not in st.session_state and DTYPE.is_changed
+    if st.session_state.get("last precision", TRAINING_DTYPE.default) != precision and not of_link:
         set_values({DTYPE.name: PRECISIONS[precision].dtype})
     st.session_state["last precision"] = precision
     return precision
