@@ -57,6 +57,20 @@ class Typed(NamedTuple):
         """Whether this count rounds to the text."""
         return self.low <= count <= self.high
 
+    def reach(self, *, rounded: bool) -> Fraction:
+        """The distance up to which the text may differ from the meant number: half a unit in its last digit.
+
+        If ``rounded``, in its last digit that is not zero; a whole number is exact unless it ends in three zeros.
+        """
+        reach = self.high - self.value
+        if not rounded or not self.value or self.zeros:
+            return reach
+        if not reach:
+            reach = Fraction(1, 2) if self.value % 1000 == 0 else reach
+        while reach and self.value % (20 * reach) == 0:
+            reach *= 10
+        return reach
+
 
 # A billion is 10**9, as in papers; everything is compared in lower case.
 _FACTORS = {

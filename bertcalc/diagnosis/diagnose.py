@@ -46,7 +46,7 @@ from bertcalc.diagnosis.known import (
     Mix,
     Reading,
     adapted_counts,
-    backbone,
+    backbones,
     every_count,
     known_counts,
     mixes,
@@ -245,6 +245,8 @@ def _diagnose(model: Known, number: Typed) -> Diagnosis:
                 beside = _beside(model, meanings, rarest)
             else:  # a rounded number: many counts fit
                 beside = explained if explained.miscounted else Diagnosis()
+            if meanings[0].exact and beside.usual and all(match.reading.rounded for match in matches):
+                matches = ()  # the zeros at its end are chance
             rounded = () if some is first else tuple(_rounded(first))
             return beside._replace(matches=matches, own=own, elsewhere=rounded, hand=hand)
         if (elsewhere := _elsewhere(some)) or (some is others and (elsewhere := _part_elsewhere(first))):
@@ -364,7 +366,10 @@ def _own(model: Known, meanings: Sequence[Reading]) -> tuple[OwnPart, ...]:
     for reading in meanings:
         if not reading.rounded and reading.key not in KNOWN_ONLY and (reading.exact or reading.key == "parameters"):
             low, high = reading.bounds
-            if found := [one for count, one in _own_counts(model.subject) if low <= count <= high]:
+            found = [one for count, one in _own_counts(model.subject) if low <= count <= high]
+            if reading.key != "parameters":  # nobody asks for the bytes of vectors
+                found = [one for one in found if any(len(tensor.shape) > 1 for tensor in one.tensors)]
+            if found:
                 return tuple(OwnPart(reading, one) for one in found)
     return ()
 
@@ -703,18 +708,23 @@ def _is_vague(matches: Sequence[Match]) -> bool:
 
 
 def _without_embeddings(reading: Reading, subject: Subject) -> Iterator[Match]:
-    """The counts without embeddings that round to the number, if it is precise to one part in 40.
+    """The counts without embeddings that round to the number.
 
-    That is without all tables in every class, or without the word embeddings in the present one.
+    That is without the word embeddings in the present model, if the number has two digits at least. If it is precise
+    to one part in 40, it is without all tables in every class as well.
     """
-    if reading.high - reading.low > reading.low * _CHANCE:
+    part = (reading.high - reading.low) / reading.low if reading.low else Fraction(1)
+    if reading.key == "parameters" and part <= _TWO_DIGITS:
+        yield from (Match(reading, rest.total, (rest,)) for rest in backbones(subject) if reading.means(rest.total))
+    if part > _CHANCE:
         return
-    if reading.key == "parameters" and reading.means((rest := backbone(subject)).total):
-        yield Match(reading, rest.total, (rest,))
     for count, models in sorted(_by_total(subject.config, more_counts).items()):
         here = tuple(one for one in models if one.convention == "no embeddings")
         if here and reading.means(count):
             yield Match(reading, count, here)
+
+
+_TWO_DIGITS = Fraction(1, 10)
 
 
 @lru_cache(maxsize=16)

@@ -33,7 +33,8 @@ READINGS: Mapping[str, tuple[str, Fraction]] = {
 }
 TRAINING = tuple(key for key in READINGS if key.startswith(("moments", "training")))
 # These are looked up among the known counts only, not among parts of a model or miscounts.
-KNOWN_ONLY = ("half", *TRAINING)
+_GIBI = tuple(key for key in READINGS if key.startswith("gibi"))
+KNOWN_ONLY = ("half", *TRAINING, *_GIBI)
 _NUMBERS = ("half", "moments", "training")  # these are numbers of elements, not of bytes
 
 
@@ -259,12 +260,15 @@ def _by_labels(config: Config) -> tuple[tuple[str, int, int], ...]:
 
 @lru_cache(maxsize=1)
 def published_parts() -> Mapping[int, tuple[str, Counted]]:
-    """The parts, modules and tensors of every preset's body, by count; for equal counts the first."""
+    """The parts, modules and tensors of every preset's body, by count; for equal counts the first.
+
+    Vectors alone are left out: a small number is a vector of some model by chance.
+    """
     found: dict[int, tuple[str, Counted]] = {}
     for name, config in PUBLISHED_CONFIGS.items():
         model = Subject(config, family_of(config).base.name).model()
         for part in own_counts(counted(model), MiscountSizes.of(config)):
-            if part.heads == "all":
+            if part.heads == "all" and any(len(tensor.shape) > 1 for tensor in part.tensors):
                 found.setdefault(part.right, (name, part))
     return found
 
@@ -274,6 +278,15 @@ def backbone(subject: Subject) -> Known:
     tensors = subject.model().tensors()
     count = sum(tensor.num_parameters() for tensor in tensors if not which("word")(tensor))
     return Known(subject, count, convention="backbone")
+
+
+def backbones(subject: Subject) -> Iterator[Known]:
+    """The backbones of a model and of the masked language model of its family, which DeBERTa-v3's numbers have."""
+    yield backbone(subject)
+    for cls in family_of(subject.config).classes:
+        if cls.task == "masked-lm" and cls.name != subject.architecture:
+            tied = replace(subject.config, tie_word_embeddings=True)
+            yield backbone(Subject(tied, cls.name))
 
 
 @lru_cache(maxsize=1)
@@ -306,20 +319,22 @@ def _published(counts: Callable[[Config], Iterable[Known]]) -> dict[int, tuple[s
 def readings(number: Typed) -> list[Reading]:
     """The meanings of a number, the most literal first: in every unit, then with trailing zeros not significant."""
     found = []
-    none = ("bits", *_NUMBERS) if number.unit == "bytes" else ("8-bit", "training")  # the last two have others' factors
+    # 8-bit and training have others' factors.
+    none: tuple[str, ...] = ("bits", *_NUMBERS) if number.unit == "bytes" else ("8-bit", "training")
+    none = none if number.unit == "bytes" and number.value >= 10**8 else (*none, *_GIBI)
     keys = [key for key in READINGS if key not in none]
     if number.unit == "bytes":
         keys.sort(key=("parameters", "mebi").__contains__)  # a number of bytes is hardly one of parameters
     elif number.unit == "parameters":
         keys = ["parameters", *_NUMBERS, "mebi"]
     for rounded in (False, True):
-        reach = _reach(number, rounded)
-        if rounded and reach == _reach(number, False):
+        reach = number.reach(rounded=rounded)
+        if rounded and reach == number.reach(rounded=False):
             continue
         for key in keys:
             factor = READINGS[key][1]
             whole = number.low == number.high
-            if key.startswith("mebi") and (whole or rounded) and not 0 < reach * _DIVIDED <= number.value:
+            if key.startswith(("mebi", "gibi")) and (whole or rounded) and not 0 < reach * _DIVIDED <= number.value:
                 continue  # a whole number is no quotient, unless its trailing zeros stand for missing digits
             precise = whole or (number.unit == "bytes" and reach * _DIVIDED <= number.value)
             if key in ("float64", "bits", "half", *TRAINING[1:]) and (rounded or not precise):
@@ -330,18 +345,3 @@ def readings(number: Typed) -> list[Reading]:
 
 
 _DIVIDED = 100  # a quotient is precise to one part in so many at least, and so are bytes of training
-
-
-def _reach(number: Typed, rounded: bool) -> Fraction:
-    """The distance up to which a number may differ from the meant one: half a unit in its last digit.
-
-    If ``rounded``, in its last digit that is not zero; a whole number is exact unless it ends in three zeros.
-    """
-    reach = number.high - number.value
-    if not rounded or not number.value or number.zeros:
-        return reach
-    if not reach:
-        reach = Fraction(1, 2) if number.value % 1000 == 0 else reach
-    while reach and number.value % (20 * reach) == 0:
-        reach *= 10
-    return reach

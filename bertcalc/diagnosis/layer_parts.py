@@ -27,7 +27,9 @@ PARTS: dict[str, tuple[Concerned, str]] = {line["part"]: (which(line["of"]), lin
 # The parts that a name means before all others that it may mean.
 SPECIFIC: dict[str, str] = {line["part"]: line["specific"] for line in _TABLE if "specific" in line}
 # If no part has the right count, miscounts are searched in the usual ones; terms tell explanations apart.
-USUAL, TERMS, _OF_HEADS = ([line["part"] for line in _TABLE if line.get(key)] for key in ("usual", "term", "heads"))
+USUAL, TERMS, _OF_HEADS, _OF_LINES = (
+    [line["part"] for line in _TABLE if line.get(key)] for key in ("usual", "term", "heads", "line")
+)
 
 
 class Counted(NamedTuple):
@@ -133,7 +135,9 @@ def _stand_together(first: Counted, second: Counted) -> bool:
 
 
 def _is_detail(part: str) -> bool:
-    """Whether a part is a single tensor, which is better named as in the model."""
+    """Whether a part is a single tensor, which is better named as in the model, or means something only in a line."""
+    if part in _OF_LINES:
+        return True
     return part.startswith(("weight of the", "bias of the", "gamma of the", "beta of the")) and part not in _ALWAYS
 
 

@@ -22,12 +22,13 @@ from bertcalc.typed import typed
 MOST_LINES = 40
 LONGEST = 4000
 _FLOAT32 = 4  # bytes
+_TWO_DIGITS = 20  # a value with two digits is at least this many times its uncertainty
 
 
 class TypedLine(NamedTuple):
     """A typed line: its name, which may be empty, and the value of its calculation, if it can be read.
 
-    A rounded value may be off by ``reach``.
+    A rounded value may be off by ``reach``, and by ``rough`` if its trailing zeros are not significant.
     """
 
     name: str
@@ -35,6 +36,7 @@ class TypedLine(NamedTuple):
     value: Fraction | None
     problem: Problem | None = None  # why it cannot be read, or that its sides are not equal
     reach: Fraction = Fraction(0)
+    rough: Fraction = Fraction(0)
 
     @property
     def exact(self) -> int | None:
@@ -51,6 +53,14 @@ class TypedLine(NamedTuple):
         """Whether a count is the value, or rounds to it."""
         return self.value is not None and abs(count - self.value) <= self.reach
 
+    def means_roughly(self, count: int) -> bool:
+        """Whether a count rounds to the value if trailing zeros are not significant: 109.4 million to 110M.
+
+        A value with a single digit, such as 100M, says too little.
+        """
+        value = self.value or Fraction(0)
+        return 0 < _TWO_DIGITS * self.rough <= value and abs(count - value) <= self.rough
+
 
 class _Side(NamedTuple):
     """What stands on one side of an equals sign."""
@@ -58,14 +68,16 @@ class _Side(NamedTuple):
     value: Fraction
     reach: Fraction = Fraction(0)
     unit: str | None = None
+    rough: Fraction = Fraction(0)
 
 
 @checked
 def read(text: str, config: Config) -> list[TypedLine]:
     """Read the lines of a hand count, such as ``attention = 12 * 4 * H * H``; letters are the configuration's.
 
-    Semicolons separate lines as well. A line may give its results after further equals signs, also rounded ones. Text
-    beyond the limits is ignored; see ``problem``.
+    Semicolons separate lines as well, and so do commas between equations. A line may give its results after further
+    equals signs, also rounded ones; it may be a row of a Markdown table or have formulas in LaTeX. Text beyond the
+    limits is ignored; see ``problem``.
     """
     names = letters(config)
     return [_read(line, names) for line in _lines(text[:LONGEST])][:MOST_LINES]
@@ -87,18 +99,50 @@ def written_value(value: Fraction) -> str:
 
 # What stands in front of an item of a list.
 _BULLET = re.compile(r"^(?:[-*•]\s+|\(?[0-9]{1,2}[.)、]\s+)(?=\D)")
-_EQUALS = re.compile(r"[=＝]+\s*[≈~]?|[≈≃]")
-# A name without a sign behind it: "word embeddings 23,440,896", "query.weight torch.Size([768, 768])".
+# A dash or an arrow is an equals sign only between a word and a number: "word embeddings -> 23.4M".
+_EQUALS = re.compile(r"[=＝]+\s*[≈~]?|[≈≃]|(?<=[^\W\d_]{3})\s+(?:[-–—]|->|→|⇒)\s+(?=[0-9(])")
+# A name without a sign behind it: "word embeddings 23,440,896", "12层共 85054464", "query.weight torch.Size([3, 3])"
 _UNSEPARATED = re.compile(
-    r"(?P<name>[^\W\d][^=*×+]*?[^\W\d][\w.*]*)[\s,|]+(?P<value>(?:torch\.Size)?[(\[]*[0-9][^a-zA-Z]*[a-zA-Z]{0,10})\W*"
+    r"(?P<name>(?:[0-9]{1,3}\s*(?!thousand|million|billion|[百千万亿])(?=[^\W\d_]{2}|[㐀-鿿]))?[^\W\d][^=*×+]*?[^\W\d](?:[\w.*]*[\s,]+|(?<=[㐀-鿿])))"
+    r"(?P<value>(?:torch\.Size)?[(\[]*[0-9][^a-zA-Z]*[a-zA-Z]{0,10})\W*"
 )
-_COLUMNS = re.compile(r"\s*\|\s*|\s{2,}|\t|(?<=[\])])\s+")
+_COLUMNS = re.compile(r"\s{2,}|\t|(?<=[\])])\s+")
 _SHAPE = re.compile(r"(?:torch\.Size)?\s*(?:\(\[|\[|\()\s*([0-9]+(?:\s*,\s*[0-9]+)*),?\s*(?:\]\)|\]|\))")
+# LaTeX and Markdown around names and signs.
+_MARKUP = (
+    (re.compile(r"\\(?:times|cdot|ast)\b"), "*"),
+    (re.compile(r"\\approx\b"), "≈"),
+    (re.compile(r"\\(?:text|mathrm|mathbf)\{([^{}]*)\}"), r"\1"),
+    (re.compile(r"\\(?:left|right|quad)\b|\\[,;! ]|[$`]"), ""),
+    (re.compile(r"(?<![\w)\s])\*\*(?=\S)([^*\n]*\S)\*\*|(?<!\S)\*\*(?=\S)([^*\n]*\S)\*\*"), r"\1\2"),
+    (re.compile(r"(?<=[\w)])[.。,，]\s*$", re.M), ""),
+)
+_NO_ROW = re.compile(r"[\s|:+-]*-[\s|:+-]*|\|[^0-9]*")  # what is below the head of a table, and the head
+# Words inside a calculation: what a factor counts (12 heads x 64), and notes behind it (per layer).
+_FACTOR_NOUN = re.compile(
+    r"(?<=[0-9])\s*(?!thousand|million|billion|trillion|[百千万亿])(?:[a-z]{3,}(?:[\s-]+[a-z]{3,})*|[㐀-鿿]+)"
+    r"\s*(?=[*x×·]\s*[0-9(\[（])",
+    re.I,
+)
+_NOTE = re.compile(
+    r"(?<=[\w)\]）])(?:\s*[(（][^()（）0-9]*[)）]|\s+(?:per|for|in|each|every|of)\b[^0-9=]*|\s*[/／]\s*(?:layer|层))$",
+    re.I,
+)
+# Words in front of the terms of a sum: embedding(768*2) + ffn(768*2).
+_TERM_NOUN = re.compile(r"[^\W\d][\w-]{2,}(?=[(（][0-9])")
 
 
 def _lines(text: str) -> list[str]:
+    for pattern, plain in _MARKUP:
+        text = pattern.sub(plain, text)
     pieces = [_BULLET.sub("", piece.strip(), count=1) for piece in re.split(r"[\n\r;；]", text)]
-    return [piece for piece in pieces if piece]
+    return [line for piece in pieces if piece and not _NO_ROW.fullmatch(piece) for line in _equations(piece)]
+
+
+def _equations(text: str) -> list[str]:
+    """The equations that a line has side by side: "W1 = 768*3072, b1 = 3072"."""
+    pieces = re.split(r"[,，]\s*(?=[^\W\d][^=,，]*=)", text)
+    return pieces if all("=" in piece for piece in pieces) else [text]
 
 
 def _read(text: str, names: Mapping[str, int]) -> TypedLine:
@@ -112,26 +156,59 @@ def _read(text: str, names: Mapping[str, int]) -> TypedLine:
     wrong = next((side for side in values if not _agree(value, side)), None)
     parameters = value.value / _FLOAT32 if value.unit == "bytes" else value.value
     reach = value.reach / _FLOAT32 if value.unit == "bytes" else value.reach
-    return TypedLine(name, text, parameters, wrong and _disagreement(text, values[0], wrong, value), reach)
+    rough = max(reach, value.rough) if value.unit != "bytes" else reach
+    return TypedLine(name, text, parameters, wrong and _disagreement(text, values[0], wrong, value), reach, rough)
 
 
 def _parts(text: str, names: Mapping[str, int]) -> tuple[str, Sequence[str]]:
     """The name of a line, and the sides of its equals signs."""
+    if "|" in text:
+        return _row([cell for cell in (cell.strip() for cell in text.split("|")) if cell], names)
     first, *sides = (side.strip() for side in _EQUALS.split(text))
     name, colon, last = (part.strip() for part in re.split(r"(.*)([:：])", first, maxsplit=1)[1:] or ("", "", first))
     if colon and (not sides or _is_calculation(last, names)):
         return name, [last, *sides]
     if not sides and not _is_calculation(first, names) and (apart := _UNSEPARATED.fullmatch(text)):
-        return apart["name"].strip(" :|,\t"), [column for column in _COLUMNS.split(apart["value"]) if column]
-    if not sides or (re.search(r"[0-9+*/^()]", first) and _is_calculation(first, names)):
+        return apart["name"].strip(" :,\t"), [column for column in _COLUMNS.split(apart["value"]) if column]
+    if not sides or _is_written_out(first, names):
         return "", [first, *sides]
+    terms = _TERM_NOUN.sub("", first)
+    if terms != first and _is_written_out(terms, names):
+        return "", [terms, *sides]
+    while len(sides) > 1 and not re.search("[0-9]", sides[0]) and not _is_side(sides[0], names):
+        first = f"{first}, {sides.pop(0)}"  # Wq = Wk = 768*768
     return first, sides
 
 
+def _row(cells: Sequence[str], names: Mapping[str, int]) -> tuple[str, Sequence[str]]:
+    """The name and the sides in a row of a table: the last number, and calculations and shapes before it."""
+    sides = [side.strip() for cell in cells for side in _EQUALS.split(cell) if _is_side(side.strip(), names)]
+    words = [cell for cell in cells if re.search(r"[^\W\d]", cell) and not _is_side(cell, names)]
+    products = [side for side in sides[:-1] if re.search(r"[*x×^+(\[]", side)]
+    return words[0].strip(" `:：") if words else "", [*products, *sides[-1:]] or cells
+
+
+def _is_written_out(text: str, names: Mapping[str, int]) -> bool:
+    """Whether a text is a calculation, not only a letter, which may be the name of a line."""
+    return bool(re.search(r"[0-9+*/^()]", text)) and _is_calculation(text, names)
+
+
 def _side(text: str, names: Mapping[str, int]) -> _Side:
-    """Read a calculation, the shape of a tensor, or an amount such as 23.8M. Raises InputError."""
+    """Read a calculation, the shape of a tensor, or an amount such as 23.8M; a note may follow. Raises InputError."""
     try:
-        return _Side(evaluate(text, names))
+        return _amount(text, names)
+    except InputError as error:
+        if (plain := _NOTE.sub("", text)) == text:
+            raise
+        try:
+            return _amount(plain, names)
+        except InputError:
+            raise error from None
+
+
+def _amount(text: str, names: Mapping[str, int]) -> _Side:
+    try:
+        return _Side(_evaluated(text, names))
     except InputError as error:
         if shape := _SHAPE.fullmatch(text):
             return _Side(Fraction(prod(int(side) for side in shape[1].split(","))))
@@ -139,7 +216,12 @@ def _side(text: str, names: Mapping[str, int]) -> _Side:
             amount = typed(text)
         except InputError:
             raise error from None
-        return _Side(amount.value, amount.high - amount.value, amount.unit)
+        return _Side(amount.value, amount.high - amount.value, amount.unit, amount.reach(rounded=True))
+
+
+def _evaluated(text: str, names: Mapping[str, int]) -> Fraction:
+    """The value of a calculation, whose factors may be followed by what they count. Raises InputError."""
+    return evaluate(_FACTOR_NOUN.sub("", text), names)
 
 
 def _agree(value: _Side, other: _Side) -> bool:
@@ -162,7 +244,15 @@ def _disagreement(text: str, first: _Side, wrong: _Side, value: _Side) -> Proble
 
 def _is_calculation(text: str, names: Mapping[str, int]) -> bool:
     try:
-        evaluate(text, names)
+        _evaluated(text, names)
+    except InputError:
+        return False
+    return True
+
+
+def _is_side(text: str, names: Mapping[str, int]) -> bool:
+    try:
+        _side(text, names)
     except InputError:
         return False
     return True

@@ -144,7 +144,8 @@ def _open(tensors: Sequence[Tensor], verdicts: Sequence[LineVerdict]) -> dict[st
 
 def _is_total(verdict: LineVerdict, before: Sequence[LineVerdict]) -> bool:
     """Whether a line is the sum of lines before it, and no term: the total, or a subtotal of the last lines."""
-    if _called(_last_part(verdict.line.name)) == [_WHOLE]:
+    called = set(_called(_last_part(verdict.line.name)))
+    if called == {_WHOLE} or (called == _MODEL and verdict.counted and verdict.counted.part == _WHOLE):
         return True
     named = _TOTAL.search(verdict.line.name)
     summed, names = Fraction(0), _names(verdict)
@@ -175,7 +176,8 @@ def _with_sums(verdicts: Sequence[LineVerdict]) -> Iterator[LineVerdict]:
 
 
 _WHOLE = "the whole model"
-_TOTAL = re.compile(r"\b(sub)?total|\bsum\b|合计|小计|总", re.I)
+_MODEL = {_WHOLE, "the model without its head"}
+_TOTAL = re.compile(r"\b(sub)?total|\bsum\b|合计|小计|总|共(?!享)", re.I)
 
 
 def _with_steps(verdicts: Sequence[LineVerdict]) -> list[LineVerdict]:
@@ -267,6 +269,8 @@ def _verdict(line: TypedLine, count: _Count, open_elements: Mapping[str, int], *
     named_ones = bool(called or (candidates and candidates[0].part not in PARTS))
     right = [_as_part(part, count) for part in _sums(name, count) if line.means(part.right) and part.right][:1]
     right = right or [part for part in candidates if line.means(part.right) and (part.right or named_ones)]
+    # A total is published with fewer digits than a term: 110M, 340M.
+    right = right or [part for part in candidates if part.part in _MODEL and line.means_roughly(part.right) and called]
     # Of two parts of the same size, prefer the one that no line has counted yet: the second of two LayerNorms.
     whole = _elements(count.tensors)
     right.sort(key=lambda part: any(open_elements[tensor.name] != whole[tensor.name] for tensor in part.tensors))
@@ -395,6 +399,10 @@ def _of_path(name: str, count: _Count) -> Iterator[Counted]:
         yield Counted(name, exact)
         return
     path = name.strip("`'\" ")
+    if f"{path.lower()}." == count.model.prefix:  # the body in a model with a head
+        names = {tensor.name for tensor in count.model.body().tensors()}
+        yield Counted(name, tuple(tensor for tensor in count.tensors if count.model.bare(tensor.name) in names))
+        return
     if not re.fullmatch(r"[\w.*{}\[\]]+", path):
         return
     pieces = path.removeprefix(count.model.prefix).split(".")
@@ -450,11 +458,25 @@ def _sums(name: str, count: _Count) -> Iterator[Counted]:
             yield Counted(name, tensors, *place)
 
 
+# Names of sizes in papers and other libraries, beside letters and Hugging Face's fields.
+_LETTERS = {
+    **dict.fromkeys(("d", "d_model", "dim", "hidden_dim", "emb_dim", "隐藏层维度", "隐藏维度"), "H"),
+    **dict.fromkeys(("d_ff", "dff", "ffn_dim", "d_inner", "n_inner"), "I"),
+    **dict.fromkeys(("layers", "n_layers", "n_layer", "num_layers", "depth", "层数"), "L"),
+    **dict.fromkeys(("heads", "n_heads", "n_head", "num_heads", "头数", "注意力头数"), "A"),
+    **dict.fromkeys(("seq_len", "max_len", "max_length", "max_seq_len", "sequence_length", "最大长度"), "P"),
+    **dict.fromkeys(("vocabulary", "vocab", "n_vocab", "词表", "词表大小", "词汇表大小"), "V"),
+}
+
+
 def _sizes_called(name: str, config: Config) -> set[int]:
     """The sizes of a configuration with this name: a letter or the name of a field, also without num_ or _size."""
     key = re.sub(r"[\s-]+", "_", name.strip().lower())
+    name = _LETTERS.get(key, name)
     values = {**config.shared(), **vars(config)}
     sizes = [values.get(field) for field in (key, f"num_{key}", f"{key}_size", f"num_attention_{key}")]
+    if key in ("head_dim", "d_k", "d_v", "d_head", "head_size", "size_per_head"):
+        sizes.append(config.attention_head_size)
     return {size for size in (*sizes, letters(config).get(name)) if isinstance(size, int)}
 
 

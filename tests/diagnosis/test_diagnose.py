@@ -636,3 +636,50 @@ def test_three_digits_stand_before_one() -> None:
     assert not any(match.reading.rounded for match in found.matches)
     [elsewhere] = of("100M").elsewhere
     assert (elsewhere.preset, elsewhere.known and elsewhere.known.total) == ("deberta-base", backbone)
+
+
+def real_size(preset: str, architecture: str, unless: str = "nothing") -> int:
+    """The number of parameters of the real model, without tensors with ``unless`` in their names."""
+    parameters = Case(PRESETS[preset].config, architecture).real().named_parameters()
+    return sum(tensor.numel() for name, tensor in parameters if unless not in name)
+
+
+@pytest.mark.parametrize(
+    ("preset", "architecture"), [("bert-large-cased", "BertModel"), ("gpt2-xl", "GPT2LMHeadModel")]
+)
+@pytest.mark.parametrize("width", [4, 2])
+def test_gigabytes_may_be_gibibytes(preset: str, architecture: str, width: int) -> None:
+    count = real_size(preset, architecture)
+    found = of(f"{width * count / 2**30:.2f} GB", PRESETS[preset].config, architecture)
+    assert count in {match.total for match in found.matches}
+    assert {match.reading.key.partition(" ")[0] for match in found.matches} == {"gibi"}
+
+
+@pytest.mark.parametrize(
+    ("preset", "millions"),  # github.com/microsoft/DeBERTa
+    [("deberta-v3-xsmall", 22), ("deberta-v3-small", 44), ("deberta-v3-base", 86), ("deberta-v3-large", 304)],
+)
+def test_the_backbones_of_deberta_v3_are_those_of_the_masked_language_model(preset: str, millions: int) -> None:
+    count = real_size(preset, "DebertaV2ForMaskedLM", unless="word_embeddings")
+    assert round(count / 10**6) == millions
+    first = of(f"{millions}M", PRESETS[preset].config, "DebertaV2Model").matches[0]
+    assert (first.total, first.models[0].convention) == (count, "backbone")
+
+
+def test_zeros_at_the_end_of_a_mistake_are_no_rounding() -> None:
+    count = real_size("mpnet-base", "MPNetModel") + 2 * 768  # 109,488,000
+    assert count % 1000 == 0
+    found = of(f"{count:,}", PRESETS["mpnet-base"].config, "MPNetModel")
+    assert not found.matches
+    assert [cause.miscount for cause in found.miscounted[0].explanation] == ["token types added"]
+
+
+@pytest.mark.parametrize("preset", ["bert-base-uncased", "bert-large-uncased", "roberta-base"])
+def test_nobody_asks_for_the_bytes_of_vectors(preset: str) -> None:
+    parameters = Case(PRESETS[preset].config, family_of(PRESETS[preset].config).base.name).real().named_parameters()
+    biases = sum(
+        tensor.numel() for name, tensor in parameters if name.endswith(("query.bias", "key.bias", "value.bias"))
+    )
+    architecture = family_of(PRESETS[preset].config).base.name
+    assert {part.right for part in of(f"{biases}", PRESETS[preset].config, architecture).own} == {biases}
+    assert not of(f"{4 * biases}", PRESETS[preset].config, architecture).own

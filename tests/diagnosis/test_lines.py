@@ -77,3 +77,33 @@ def test_any_text_is_read_or_says_why_not(text: str) -> None:
     for line in read(text, BertConfig()):
         assert line.value is not None or line.problem
         assert line.reach >= Fraction(0)
+
+
+def test_equations_side_by_side_are_lines() -> None:
+    lines = read("W1 = 768*3072, b1 = 3072\nW_Q, W_K = 2*768*768\nn = 1,000", BertConfig())
+    assert [(line.name, line.exact) for line in lines] == [
+        ("W1", 768 * 3072),
+        ("b1", 3072),
+        ("W_Q, W_K", 2 * 768 * 768),
+        ("n", 1000),
+    ]
+
+
+def test_the_head_of_a_table_is_no_line() -> None:
+    table = (
+        "| Part | Formula | Count |\n|:---|---|---:|\n| Pooler | H*H + H | 590,592 |\n| Layers | 12 | 7,087,872 | 85M |"
+    )
+    lines = read(table, BertConfig())
+    assert [(line.name, line.exact or line.value) for line in lines] == [("Pooler", 590_592), ("Layers", 85_000_000)]
+
+
+@pytest.mark.parametrize("text", ["2**20", "3 ** 2 + 2**20", "2**(4)*2**(3)", "(2)**3 + (2)**4"])
+def test_powers_are_no_bold_text(text: str) -> None:
+    [line] = read(f"x = {text}", BertConfig())
+    assert line.exact == eval(text, {"__builtins__": {}})
+
+
+@pytest.mark.parametrize("text", ["12 million x 4", "1.1亿×4", "projection E->H: 128*768"])
+def test_what_belongs_to_a_number_or_a_name_is_kept(text: str) -> None:
+    [line] = read(text, BertConfig())
+    assert line.value in (None, 128 * 768)

@@ -118,6 +118,7 @@ def by_hand(c: Any, case: Case) -> dict[str, int]:
         "LayerNorm P x H": (p - 1) * all_norms,
         "embedding LayerNorm P x H": (p - 1) * 2 * h,
         "embedding LayerNorm of V": 2 * (v - h),
+        "embedding LayerNorm of H": 0,  # BERT's has this size
         "head LayerNorm of V": lm * 2 * (v - h),
         "pooler again": pooler * (h * h + h),
         "matrices of one head": -attentions * 3 * h * (h - size),

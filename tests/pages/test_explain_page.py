@@ -374,3 +374,10 @@ def test_a_part_stands_before_adapters_with_as_many_parameters() -> None:
     rows = cells(open_app("explain.py", number="147,456"))
     assert rows[0][0] == "weights of query, key and value of one head of one layer"
     assert any("LoRA" in row[1] for row in rows)
+
+
+def test_a_cost_that_nothing_has_is_answered_with_a_cost() -> None:
+    app = open_app("explain.py", number="5 GFLOPs")
+    [warning] = [warning.value for warning in app.warning]
+    assert "22.35 GFLOPs" in warning  # PyTorch's counter gives 22,348,431,360
+    assert "parameters" not in warning

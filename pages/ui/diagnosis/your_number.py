@@ -6,9 +6,10 @@ import streamlit as st
 
 from bertcalc.arithmetic import LONGEST
 from bertcalc.config import Config, letters
+from bertcalc.diagnosis.flop_counts import flop_counts
 from bertcalc.diagnosis.known import HAND_COUNTS, READINGS, readings
 from bertcalc.diagnosis.miscounts import MISCOUNTS, MiscountSizes, counted, total
-from bertcalc.digits import fixed, scientific
+from bertcalc.digits import fixed, scaled, scientific
 from bertcalc.presets import PRESETS
 from bertcalc.problem import InputError
 from bertcalc.subject import Subject
@@ -61,6 +62,15 @@ def show_reading(number: Typed) -> None:
 
 def show_nothing(subject: Subject, number: Typed, text: str) -> None:
     """Say that nothing explains the number, and show its other readings."""
+    if cost := next((cost for cost in flop_counts(subject) if cost.unit == number.unit), None):
+        said = _(
+            "No usual batch of this configuration costs {number}. One forward pass of {architecture} over a single "
+            "sequence of {tokens:,} tokens takes {cost}."
+        )
+        costs = {"number": literal(shorten(text)), "cost": scaled(cost.operations, cost.unit)}
+        said = said.format(**costs, architecture=subject.architecture, tokens=cost.sequence_length)
+        st.warning(said, icon=":material/help:")
+        return
     if exactly := number.low == number.high:
         said = _(
             "Nothing simple gives {number}: no known count of this configuration, no part of it, and no mistake that "
