@@ -77,8 +77,8 @@ def time_formula(flops: Fraction, peak: int, utilisation: Fraction, devices: int
 
 
 @checked
-def value(formula: Formula, config: Config, **sizes: int) -> Fraction:
-    """The value of a formula for a configuration and the sizes of its inputs."""
+def value(formula: Formula, config: Config, **sizes: int | None) -> Fraction:
+    """The value of a formula for a configuration and the sizes of its inputs; None for what is not there."""
     numbers = formula.numbers_of(config, sizes)
     above, below = (
         sum(factor * prod(numbers[field] ** power for field, power in powers) for factor, powers in polynomial)

@@ -6,7 +6,7 @@ import streamlit as st
 
 from bertcalc.charts.length_chart import part_colors
 from bertcalc.compute.flop_formulas import name_formulas, part_formulas, plain_formulas
-from bertcalc.compute.flops import Part, by_name, by_part, tokens, total
+from bertcalc.compute.flops import Part, by_name, by_part, tokens, total, unknown_training
 from bertcalc.digits import latex_number, scaled
 from bertcalc.forward.outputs import possible
 from bertcalc.proof.flop_proof import FlopProof, prove
@@ -30,12 +30,13 @@ PYTORCH = Switch("pytorch", N_("Let PyTorch count too"))
 def show_figures(count: Count) -> None:
     """Show the cost of a forward pass, per token, and of a training step, as large numbers."""
     unit, steps = count.convention.unit, count.steps
-    forward, training = total(steps, count.convention), total(steps, count.convention, "training")
+    forward = total(steps, count.convention)
     figures: dict[str, Fraction | int] = {
         _("Forward, {unit}"): forward,
         _("Forward per token, {unit}"): Fraction(forward, tokens(count.steps)),
-        _("Training step, {unit}"): training,
     }
+    if not unknown_training(count.choice.model()):
+        figures[_("Training step, {unit}")] = total(steps, count.convention, "training")
     with st.container(horizontal=True):
         for label, figure in figures.items():
             show_metric(label.format(unit=unit), f"{round(figure):,}", scaled(figure, unit), least=230)
