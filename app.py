@@ -6,7 +6,6 @@ page (streamlit/streamlit#8860).
 """
 
 import gc
-import logging
 import threading
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
@@ -24,16 +23,19 @@ from bertcalc.server.connections import guard
 from bertcalc.server.downloads import take_turns
 from bertcalc.server.gate import Gate
 from bertcalc.server.headers import SecurityHeaders
+from bertcalc.server.limited_log import LimitedLog
 from bertcalc.server.preview import Preview
 from bertcalc.server.restarts import hold_first_message
 from bertcalc.server.sessions import end_callbacks, leave_quietly, share_lock, store_class
 from pages.ui.i18n import translator, translator_of
 from pages.ui.navigation import about
 
+FAILURES = LimitedLog("A page failed")
+
 
 def say_sorry(error: Exception) -> bool:
-    """Show one sentence instead of a traceback; the traceback goes to the log."""
-    logging.getLogger("bertcalc").exception("a page failed", exc_info=error)
+    """Show one sentence instead of a traceback; the traceback goes to the log, once a minute for each place."""
+    FAILURES.trace(error)
     _ = translator()
     st.error(
         _(

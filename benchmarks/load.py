@@ -293,6 +293,7 @@ def connection(server: Server, number: int = 0, again: str = "") -> connect:
         subprotocols=[Subprotocol(name) for name in (["streamlit", "none", again] if again else ["streamlit"])],
         compression=None,
         max_size=None,
+        open_timeout=LONGEST,  # by itself websockets raises TimeoutError after 10 s, which a busy machine may take
     )
 
 

@@ -68,14 +68,14 @@ class Formula(NamedTuple):
     numbers: str  # LaTeX with placeholders, products with dots
 
     @checked
-    def latex(self, config: Config | None = None, **sizes: int | None) -> str:
-        """LaTeX with letters, or with the numbers of a configuration and the ``sizes`` of a call; None for no input."""
+    def latex(self, config: Config | None = None, **sizes: int) -> str:
+        """LaTeX with letters, or with the numbers of a configuration and the ``sizes`` of a call."""
         if config is None:
             return _PLACEHOLDER.sub(lambda match: _ALL_LETTERS[match[1]], self.letters)
         values = self.numbers_of(config, sizes)
         return _PLACEHOLDER.sub(lambda match: latex_number(values[match[1]]), self.numbers)
 
-    def numbers_of(self, config: Config, sizes: Mapping[str, int | None]) -> dict[str, Any]:
+    def numbers_of(self, config: Config, sizes: Mapping[str, int]) -> dict[str, Any]:
         """The numbers for all letters of the formula. Raises ArgumentError for one that neither argument has."""
         values = {**config.shared(), **sizes}
         for field in dict.fromkeys(_PLACEHOLDER.findall(self.numbers)):

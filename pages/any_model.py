@@ -3,10 +3,13 @@
 import streamlit as st
 
 from bertcalc.discover.parts import NAMES, components, count
+from bertcalc.discover.written import letters
+from bertcalc.explore.factor_formulas import WHOLE, factors, whole
 from pages.ui.any_model import choice, discovering, flops_view, own_config, tensors
 from pages.ui.any_model.discovered_formula import formula
 from pages.ui.any_model.export import offer
 from pages.ui.any_model.way import show_way_to_compare
+from pages.ui.growth import grown_by
 from pages.ui.i18n import _
 from pages.ui.metrics import show_metric, show_total
 from pages.ui.numbers import percent
@@ -29,9 +32,11 @@ else:
     values = sizes.values() if sizes else found.fields
     offer(found)
     total = count(found.tensors, values) if sizes else found.parameters
+    sides = whole(found.parameters, found.total, found.fields), whole(total, found.total, values)
+    grown = grown_by(factors(*sides)[WHOLE], letters(found))
     against = _("against the sizes that were given") if now.given else _("against the default sizes")
     with st.container(horizontal=True):
-        show_total(found.cls, total, total - found.parameters, against)
+        show_total(found.cls, total, total - found.parameters, against, grown)
         for component, parts in components(found).items():
             part = count(parts, values)
             show_metric(_(NAMES[component]), percent(part, total), f"{part:,}", least=112)

@@ -9,6 +9,7 @@ from pages.ui.compare import differences, found_models
 from pages.ui.compare.compare_words import relative, signed
 from pages.ui.compare.glance import draw_models, show_links
 from pages.ui.compare.side_by_side import show_bars, show_scatter, show_side_by_side
+from pages.ui.export.shown import note_models
 from pages.ui.i18n import _, listed, with_colon
 from pages.ui.metrics import show_metric
 from pages.ui.present import presenting
@@ -41,6 +42,7 @@ with page:
         if view == "differences" and len(models) > 1:
             controls.choose_explained(models)
     comparison = controls.Comparison(view, models, batch, measure, order)
+    note_models([model.name for model in models])
 
     if not models:
         st.info(_("There is nothing to compare: choose models under Models."))

@@ -4,19 +4,23 @@ from itertools import islice
 
 import streamlit as st
 
+from bertcalc.explore.factor_formulas import total_factor
 from bertcalc.forward.lessons import lesson, questions
 from bertcalc.forward.outputs import problems
 from bertcalc.forward.walk import keras_rows
+from pages.ui.bars import preset_of
 from pages.ui.batch import choose_batch
 from pages.ui.controls import show_problem
 from pages.ui.formulas import stop_formula
+from pages.ui.growth import show_growth
 from pages.ui.i18n import _
 from pages.ui.present import presenting
 from pages.ui.sidebar import choice as current_choice
 from pages.ui.walk import walk_steps
 from pages.ui.walk.picture import show_picture
 
-subject = current_choice().subject
+choice = current_choice()
+subject = choice.subject
 
 words, aside = st.columns([0.6, 0.4], gap="medium")
 with aside:
@@ -38,6 +42,7 @@ with words:
     if stop.parameters:
         st.latex(stop_formula(subject, stop, formulas))
     walk_steps.show_progress(subject.config, stops, at, layer)
+    show_growth(total_factor(preset_of(choice).subject, subject), _("Parameters"), choice.preset)
     for question in islice(questions(stop, subject.config), 1 if presenting() else None):
         walk_steps.show_question(question, values)
 with picture:

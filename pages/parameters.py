@@ -7,8 +7,9 @@ import streamlit as st
 from bertcalc.explore.factor_formulas import total_factor
 from bertcalc.tree.totals import totals_by_component
 from pages.ui import answer, tables
-from pages.ui.bars import OPEN, WHOLE, draw_bars, grown_by, open_clicked, openable_in, parameter_bars, preset_of
+from pages.ui.bars import OPEN, WHOLE, draw_bars, open_clicked, openable_in, parameter_bars, preset_of
 from pages.ui.formulas import node_formula
+from pages.ui.growth import grown_by
 from pages.ui.i18n import _, filled
 from pages.ui.metrics import show_metric, show_total
 from pages.ui.numbers import percent

@@ -3,15 +3,17 @@
 import streamlit as st
 
 from bertcalc.charts.bar_charts import Piece, PieceBar
+from bertcalc.explore.factor_formulas import total_factor
 from bertcalc.export.report import Settings
 from bertcalc.memory.plan import Plan
 from bertcalc.tree.difference import differences
 from bertcalc.tree.totals import totals_by_component
 from pages.ui import tables
-from pages.ui.bars import draw_pieces
+from pages.ui.bars import draw_pieces, preset_of
 from pages.ui.controls import assignments
 from pages.ui.export.shown import note_settings
 from pages.ui.frozen import choose_freezing, frozen
+from pages.ui.growth import show_growth
 from pages.ui.i18n import _
 from pages.ui.metrics import show_metric
 from pages.ui.model import track
@@ -31,6 +33,7 @@ with st.container(horizontal=True, vertical_alignment="center"):
             st.caption(_("Compared with"), width="content")
             beside = BESIDE.show()
 
+show_growth(total_factor(preset_of(choice).subject, choice.subject), _("Parameters"), choice.preset)
 if view == "tree":
     text = st.expander(_("The text of print(model), to copy"), key="text", on_change="rerun")
     if text.open:

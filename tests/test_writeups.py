@@ -5,7 +5,7 @@ from dataclasses import replace
 
 from bertcalc import BertConfig, build
 from bertcalc.presets import PRESETS
-from bertcalc.tree.totals import place_of, shares, submodule, totals_by_component, totals_by_part
+from bertcalc.tree.totals import place_of, submodule, totals_by_component, totals_by_part
 
 BASE = build(BertConfig())
 CHINESE = PRESETS["bert-base-chinese"].config
@@ -24,7 +24,7 @@ def test_001_every_tensor_and_the_shares_of_the_components() -> None:
     assert sizes[:5] == [23_440_896, 393_216, 1_536, 768, 768]
     assert sizes[-2:] == [589_824, 768]
     assert BASE.num_parameters() == 109_482_240
-    assert {component: float(share) for component, share in shares(totals_by_component(BASE)).items()} == {
+    assert {component: count / BASE.num_parameters() for component, count in totals_by_component(BASE).items()} == {
         "embeddings": 0.21772649152958506,
         "encoder": 0.776879099295009,
         "pooler": 0.005394409175405983,

@@ -25,7 +25,7 @@ from bertcalc.charts.labels import FONT, SMALL, ems
 from bertcalc.explore.quantities import QUANTITIES
 
 _MANY = 9  # more bars than this are drawn closer, so that the chart still ends on the first screen
-_ROOM = 250  # pixels right of the axis, for the label of a bar that is as long as the axis
+_ROOM = 280  # pixels right of the axis, for the label of a bar that is as long as the axis
 _GAP = 7
 _AXIS = 24  # pixels of the chart's height that the axis takes
 _LEGEND = 40  # pixels
@@ -55,7 +55,7 @@ def ranked_bars(appearance: str, count: int, unit: str, words: tuple[str, ...], 
     few, ink = count <= _MANY, INK[appearance]
     step, font, thin = ((18, FONT, 4) if low else (22, FONT, 6)) if few else (14 if low else 17, SMALL, 3)
     axis = names_axis(appearance, font, labelLimit=300, labelFlush=False)
-    scale = alt.Scale(nice=False, zero=True, range=[0, either("width - 12", f"width - min({_ROOM}, 0.36 * width)")])
+    scale = alt.Scale(nice=False, zero=True, range=[0, either("width - 12", f"width - min({_ROOM}, 0.4 * width)")])
 
     def x(field: str, **look: Any) -> Any:
         return alt.X(f"{field}:Q", title=None, stack=None, **look)

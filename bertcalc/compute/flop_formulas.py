@@ -10,7 +10,7 @@ import sympy
 from bertcalc.arguments import checked
 from bertcalc.compute.chips import seconds
 from bertcalc.compute.conventions import PublishedRule, RuleSizes
-from bertcalc.compute.flops import PYTORCH, Convention, Part, at_masked, by_name, by_part, tokens, total
+from bertcalc.compute.flops import PYTORCH, Convention, Part, Phase, at_masked, by_name, by_part, tokens, total
 from bertcalc.config import Config
 from bertcalc.digits import brief, latex_number, latex_scientific
 from bertcalc.formula import ALL_SYMBOLS, SYMBOLS, Formula, exact, plain, symbolic_steps, write
@@ -33,18 +33,32 @@ def letters(subject: Subject, convention: Convention = PYTORCH, *, cross: bool =
 
 @checked
 @lru_cache(maxsize=128)  # a tenth of a MB each
+def part_expressions(steps: Letters, convention: Convention) -> dict[Part, Any]:
+    """The forward cost of each part, a sympy.Expr."""
+    return by_part(steps, convention)
+
+
+@checked
+@lru_cache(maxsize=128)  # a tenth of a MB each
+def total_expression(steps: Letters, convention: Convention, phase: Phase) -> Any:
+    """The cost of all steps, a sympy.Expr."""
+    return total(steps, convention, phase)
+
+
+@checked
+@lru_cache(maxsize=128)  # a tenth of a MB each
 def part_formulas(steps: Letters, convention: Convention) -> dict[Part, tuple[Formula, ...]]:
     """The terms of each part's forward cost; all together sum to the model's cost."""
     return {
         part: tuple(map(write, sympy.Add.make_args(_layers_first(cost))))
-        for part, cost in by_part(steps, convention).items()
+        for part, cost in part_expressions(steps, convention).items()
     }
 
 
 @checked
 @lru_cache(maxsize=128)  # a tenth of a MB each
 def plain_formulas(steps: Letters, convention: Convention) -> dict[Part, str]:
-    return {part: plain(cost) for part, cost in by_part(steps, convention).items()}
+    return {part: plain(cost) for part, cost in part_expressions(steps, convention).items()}
 
 
 @checked
@@ -77,8 +91,8 @@ def time_formula(flops: Fraction, peak: int, utilisation: Fraction, devices: int
 
 
 @checked
-def value(formula: Formula, config: Config, **sizes: int | None) -> Fraction:
-    """The value of a formula for a configuration and the sizes of its inputs; None for what is not there."""
+def value(formula: Formula, config: Config, **sizes: int) -> Fraction:
+    """The value of a formula for a configuration and the sizes of its inputs."""
     numbers = formula.numbers_of(config, sizes)
     above, below = (
         sum(factor * prod(numbers[field] ** power for field, power in powers) for factor, powers in polynomial)

@@ -26,7 +26,7 @@ from bertcalc.discover.find import Findings
 from bertcalc.discover.given import completions
 from bertcalc.discover.lab import Lab, Progress
 from bertcalc.discover.recipe import Recipe, inside, recipe_of
-from bertcalc.discover.regime import Regime, drawn
+from bertcalc.discover.regime import Regime, drawn, regime_again
 from bertcalc.discover.result import Checked, Computed, Discovered, Tensors
 from bertcalc.discover.types import BASE, listed
 from bertcalc.problem import Problem
@@ -100,6 +100,39 @@ def with_flops(
         except Ended:
             compute, why = None, Problem.of(N_("the time was up"))
     return replace(found, compute=compute, no_flops=why)
+
+
+def examined(found: Discovered, *, seconds: float = SECONDS) -> Discovered:
+    """Look again for where the formulas of an earlier discovery hold, which takes less time than finding them.
+
+    If that does not become clear, the result says so in ``unexplained``.
+    """
+    until = thread_time() + seconds
+    with build.readable(found.cls), build.quiet():
+        config, cls = build.config_class(found.model_type), build.model_class(found.cls)
+        recipe = recipe_of(config, cls, found.given, until)
+        lab = Lab(recipe, partial(build.tensors, cls), until=until, progress=lambda _doing, _done, _of: None)
+        lab.links = {name: (leader, *share.as_integer_ratio()) for name, (leader, share) in found.follows.items()}
+        held = [each.field for each in found.regime if each.kind == "is"]
+        fields = [name for name in found.fields if lab.here.get(name, 0) > 0]
+        lab.free = [name for name in fields if name not in lab.links and name not in held]
+        lab.counts = {each.name for tensors in found.tensors for each in tensors.copies.free_symbols}
+        lab = lab.without(held)
+        kinds: dict[str, list[Any]] = {}
+        for tensors in found.tensors:
+            kinds.setdefault(tensors.name, []).append(tensors)
+        known = [each for each in found.regime if each.kind not in ("is", "share")]
+        area = regime_again(lab, Findings(kinds, {}, 0, 0), known)
+        filled, more = nested.filled_in(lab, found.fields)
+    agreed = found.checked.agreed + area.agreed
+    return replace(
+        found,
+        regime=tuple(dict.fromkeys((*area.conditions, *more))),
+        checked=Checked(agreed, agreed, found.checked.all_changed),
+        unexplained=dict.fromkeys("*", area.open[0]) if area.open else {},
+        builds=found.builds + len(lab.built),
+        filled=filled,
+    )
 
 
 def with_flops_of(found: Discovered, before: Discovered, *, seconds: float = SECONDS) -> Discovered:

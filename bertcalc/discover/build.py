@@ -16,6 +16,8 @@ Folded = dict[str, dict[tuple[int, ...], Shape]]
 
 _MOST_PARTS = 30_000  # no default of transformers has 4,000
 _REASON = 240  # characters of an error message
+_TOO_MANY = N_("This model has more than {most} modules and tensors: it is not built here.")
+_MEMORY = re.compile("MemoryError|.*DefaultCPUAllocator")
 NUMBER = re.compile(r"(?:(?<=\.)|(?<=^)|(?<=expert_))\d+(?=\.|$)")
 
 
@@ -25,6 +27,11 @@ class Refused(InputError):  # noqa: N818 # not an error of this program: transfo
     @classmethod
     def because(cls, message: str, **values: object) -> "Refused":
         return cls(Problem.of(message, **values))
+
+    @property
+    def is_limit(self) -> bool:
+        """Whether it is not transformers that refuses, but a limit here: of modules, or of memory."""
+        return self.problem.message == _TOO_MANY or bool(_MEMORY.match(self.problem.values.get("reason", "")))
 
 
 class Ended(Exception):  # noqa: N818
@@ -140,8 +147,7 @@ def _limited(until: float) -> Iterator[None]:
             return
         built += 1
         if built > _MOST_PARTS:
-            message = N_("This model has more than {most} modules and tensors: it is not built here.")
-            raise Refused.because(message, most=_MOST_PARTS)
+            raise Refused.because(_TOO_MANY, most=_MOST_PARTS)
         if not built % 64 and thread_time() > until:
             raise Ended
 

@@ -41,6 +41,7 @@ class Failure(NamedTuple):
     values: Values
     reason: Problem
     refused: bool = True
+    too_large: bool = False  # for the limits here: whether transformers builds it is not known
 
 
 class Lab:
@@ -99,7 +100,7 @@ class Lab:
             numbers = self.here | self._linked(changes)
             built = self.measure(self.config(changes), self.until)
         except Refused as error:
-            return Failure(numbers, error.problem)
+            return Failure(numbers, error.problem, too_large=error.is_limit)
         if hasattr(self, "base") and _ranks(built) != _ranks(self.base.tensors):
             return Failure(numbers, _difference(self.base.tensors, built), refused=False)
         return Sample(numbers, built)

@@ -3,6 +3,7 @@
 from collections.abc import Iterator, Sequence
 from fractions import Fraction
 from itertools import islice, permutations
+from math import isqrt
 from random import Random
 from typing import NamedTuple
 
@@ -24,8 +25,11 @@ _MOST_FIELDS = 16  # fields of which each pair is tried
 _MANY = 40
 _MOST_ROUNDS = 4  # of wide draws
 _LESSON = 5  # rows of them
+_FEW = 3  # one in so many good configurations may be excluded for a condition that says how sizes go together
+_HALVES = 5  # times that a bound is moved
 _CALLED = 5  # rows where a model is not only built, but also run
 _LENGTHS = (100, 333, 1_001, 4_097)  # some models attend to long texts in another way, or cannot without numbers
+_LATE = Problem.of(N_("the time was up before it was clear where the formula holds"))
 _WRONG = Problem.of(N_("with {changes}, a formula is wrong, and no condition was found that says when"))
 
 
@@ -57,7 +61,24 @@ def regime(lab: Lab, findings: Findings, within: Sequence[Condition] | None = No
         if strict or not inspector.wrong:
             inspector.widely()
     except Ended:
-        inspector.open.append(Problem.of(N_("the time was up before it was clear where the formula holds")))
+        inspector.open.append(_LATE)
+    return Regime(inspector.conditions, inspector.agreed(), inspector.open, inspector.wrong)
+
+
+def regime_again(lab: Lab, findings: Findings, known: Sequence[Condition]) -> Regime:
+    """Find more conditions of formulas found before, over a wide range of sizes that meet the ``known`` ones."""
+    inspector = _Inspector(lab, findings, None, strict=True)
+    inspector.conditions = list(dict.fromkeys([*inspector.conditions, *known]))
+    try:
+        inspector.deep()
+        for _turn in range(_TURNS):
+            inspector.learn()
+            if all(map(inspector.agrees, inspector.wild())):
+                break
+        inspector.learn()
+        inspector.widely()
+    except Ended:
+        inspector.open.append(_LATE)
     return Regime(inspector.conditions, inspector.agreed(), inspector.open, inspector.wrong)
 
 
@@ -92,6 +113,8 @@ class _Inspector:
         self._wild: list[Sample] = []
 
     def inside(self, found: Sample | Failure) -> bool:
+        if isinstance(found, Failure) and found.too_large:
+            return False
         return all(each.holds(found.values) for each in self.conditions)
 
     def agreed(self) -> int:
@@ -166,17 +189,20 @@ class _Inspector:
         conditions = offered(found.values, good, self.names, self.lab.at)
         if refused and self.within is not None:
             # A forward pass that fails at a size gives no bound: heads of an odd size have no halves to rotate.
-            bounds = [each for each in conditions if isinstance(each.other, int) and each.kind.startswith("at ")]
-            conditions = [each for each in conditions if each not in bounds or each.field == LENGTH]
+            limits = [each for each in conditions if isinstance(each.other, int) and each.kind.startswith("at ")]
+            conditions = [each for each in conditions if each not in limits or each.field == LENGTH]
         explained = next((each for each in conditions if self._confirmed(each, found.values)), None)
         if explained is None and not (refused and self.within is not None):
             # A condition may be stricter than necessary: better to refuse right sizes than to give a wrong number.
             explained = self._stricter(found.values, good, only_multiples=not (refused or self.strict))
-        self.conditions += [explained] if explained else []
+        self.conditions += [self._nearer(explained, found.values)] if explained else []
         return explained is not None
 
     def _stricter(self, values: Values, good: Sequence[Values], *, only_multiples: bool) -> Condition | None:
-        """The condition that these values do not meet, and that excludes the fewest good ones, but not the given."""
+        """The condition that these values do not meet, and that excludes few good ones, but not the given.
+
+        One that says how sizes go together is preferred to a bound on one of them, unless it excludes many good ones.
+        """
         known = [self.lab.given.values, self.lab.base.values]
         conditions = offered(values, known, self.names, self.lab.at)
         if only_multiples:
@@ -184,7 +210,28 @@ class _Inspector:
             conditions = sorted(conditions, key=lambda each: excluded(each, good))[:_MOST_MORE]
             return next((each for each in conditions if self._confirmed(each, values)), None)
         conditions += [each for each in bounds(values, good, self._changed(values)) if all(map(each.holds, known))]
-        return min(conditions, key=lambda each: excluded(each, good), default=None)
+
+        def loss(condition: Condition) -> tuple[bool, int]:
+            bound = condition.kind != "multiple" and isinstance(condition.other, int)
+            lost = excluded(condition, good)
+            return bound or lost > len(good) / _FEW, lost
+
+        return min(conditions, key=loss, default=None)
+
+    def _nearer(self, condition: Condition, values: Values) -> Condition:
+        """Move a bound on a field towards the value that it excludes, as far as a few more configurations agree."""
+        if condition.kind not in ("at least", "at most") or not isinstance(condition.other, int):
+            return condition
+        changed, bad = self._changed(values), values[condition.field]
+        for _time in range(_HALVES):
+            middle = isqrt(bad * condition.other)
+            if middle in (bad, condition.other):
+                break
+            if self.agrees(self.lab.build({**changed, condition.field: middle})):
+                condition = condition._replace(other=middle)
+            else:
+                bad = middle
+        return condition
 
     def _changed(self, values: Values) -> Values:
         return {name: values[name] for name in self.names if values[name] != self.lab.at[name]}
@@ -203,19 +250,24 @@ class _Inspector:
 
     def singles(self) -> None:
         """Try changes of each size by itself: odd, very small, and large where it is small or counts something."""
-        at, here = self.lab.at, self.lab.here
+        at = self.lab.at
         self._all_of([{name: at[name] + 1} for name in self.names])
         for value in (1, 2, 3):
             self._all_of([{name: value} for name in self.names if at[name] > value])
         # Nine of Zamba2's layers share blocks, and no more.
         small = [name for name in self.names if at[name] < _MANY and name not in self.lab.fewer]
         self._all_of([{name: at[name] * (_MANY // at[name] + 1)} for name in small])
-        for name in self.names if self.within is None else ():
-            if name in self.lab.fewer or (is_depth(name) and name in self.lab.counts):
-                for value in beyond(name, here[name], at[name]):
-                    self._all_of([{name: value}])
+        if self.within is None:
+            self.deep()
         for length in _LENGTHS if LENGTH in self.names else ():
             self._all_of([{LENGTH: length}])
+
+    def deep(self) -> None:
+        """Try more layers than are given: where a list of the configuration names some of them, it ends."""
+        for name in self.names:
+            if name in self.lab.fewer or (is_depth(name) and name in self.lab.counts):
+                for value in beyond(name, self.lab.here[name], self.lab.at[name]):
+                    self._all_of([{name: value}])
 
     def pairs(self) -> None:
         """Try each size as large as, and larger than, each size that is larger now."""

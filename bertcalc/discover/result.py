@@ -33,6 +33,14 @@ class Tensors(NamedTuple):
         """The number of their parameters."""
         return self.copies * sympy.prod(self.shape)
 
+    def counted(self, values: Mapping[str, int]) -> tuple[tuple[int, ...], int] | None:
+        """The shape and the number of tensors at these sizes; None where one is fractional or negative."""
+        numbers = [exact(each, values) for each in (self.copies, *self.shape)]
+        if any(number < 0 or number.denominator != 1 for number in numbers):
+            return None
+        copies, *shape = map(int, numbers)
+        return tuple(shape), copies
+
 
 class Checked(NamedTuple):
     """Configurations that were not used for fitting: how many agreed, of how many; in how many all fields differed."""
@@ -261,7 +269,8 @@ def exact(expression: Any, values: Mapping[str, int]) -> Fraction:
 
 
 def _product(tensors: Tensors, values: Mapping[str, int]) -> int:
-    numbers = [exact(each, values) for each in (tensors.copies, *tensors.shape)]
-    if any(number.denominator != 1 or number < 0 for number in numbers):
+    counted = tensors.counted(values)
+    if counted is None:
         raise wrong(N_("With these sizes, a dimension of {name} would not be a whole number."), name=tensors.name)
-    return int(prod(numbers))
+    shape, copies = counted
+    return copies * prod(shape)

@@ -23,82 +23,121 @@ from typing import Any, NamedTuple
 import sympy
 
 from bertcalc.fields import EVERY_LETTER
-from bertcalc.formula import SYMBOLS, exact, symbolic_model
+from bertcalc.formula import ALL_SYMBOLS, SYMBOLS, exact, symbolic_model
 from bertcalc.subject import Subject
 from bertcalc.text import N_
 from bertcalc.tree.totals import breakdown
 
+WHOLE = "whole"
 STAYS = N_("{letter} stays")
 # Sizes that people expect to follow another one: BERT's feed-forward size is 4 H.
 _FOLLOWS = {"intermediate_size": "hidden_size"}
+_FIELDS = {symbol: field for field, symbol in ALL_SYMBOLS.items()}
 _SUPERSCRIPTS = str.maketrans("0123456789-", "⁰¹²³⁴⁵⁶⁷⁸⁹⁻")
 
 
 class Factor(NamedTuple):
     """How often a count has what it had before, and the changed letters of the term that grew most.
 
-    ``powers`` has the exponent of each changed field; ``stays`` are fields that usually follow one of these, and did
-    not change.
+    ``powers`` has the exponent of each changed field, and is empty if there is no reason in letters; ``stays`` are
+    fields that usually follow one of these, and did not change.
     """
 
     ratio: Fraction
     powers: Mapping[str, int]
     stays: tuple[str, ...] = ()
 
-    def text(self, say: Callable[[str], str] = str) -> str:
-        """The reason in letters: "H²", "L·H²", or "I stays", which ``say`` translates."""
-        letters = [
-            EVERY_LETTER[field] + (f"{power}".translate(_SUPERSCRIPTS) if power != 1 else "")
+    def text(self, say: Callable[[str], str] = str, letters: Mapping[str, str] = EVERY_LETTER) -> str:
+        """The reason in letters: "H²", "L·H²", or "I stays", which ``say`` translates; "" if there is none."""
+        grown = "·".join(
+            letters[field] + (f"{power}".translate(_SUPERSCRIPTS) if power != 1 else "")
             for field, power in self.powers.items()
-        ]
-        stays = [say(STAYS).format(letter=EVERY_LETTER[field]) for field in self.stays]
-        grown = "·".join(letters)
-        return stays[0] if stays and sum(self.powers.values()) == 1 else ", ".join([grown, *stays])
+        )
+        stays = [say(STAYS).format(letter=letters[field]) for field in self.stays]
+        return stays[0] if stays and sum(self.powers.values()) == 1 else ", ".join(filter(None, [grown, *stays]))
 
 
-def factor(expression: Any, before: Mapping[str, int], after: Mapping[str, int]) -> Factor | None:
-    """The growth of an expression in the letters of SYMBOLS; None if it has not changed, or was 0.
+class Side(NamedTuple):
+    """One side of a comparison: figures, their formulas, and the values of the fields in these."""
 
-    ``before`` and ``after`` are the values of the fields.
+    figures: Mapping[Any, int]
+    formulas: Mapping[Any, Any]  # sympy.Expr, in the symbols of ALL_SYMBOLS or in symbols with the names of fields
+    values: Mapping[str, Any]
+
+
+def whole(figure: int, formula: Any, values: Mapping[str, Any]) -> Side:
+    """A side with one figure, whose key is WHOLE."""
+    return Side({WHOLE: figure}, {WHOLE: formula}, values)
+
+
+def factors(before: Side, after: Side) -> dict[Any, Factor | None]:
+    """The growth of each figure of ``after``; None if it has not changed, or was 0.
+
+    A figure has a reason if its formula is the same on both sides.
     """
-    expanded = _expanded(expression)
-    fields = {symbol: field for field, symbol in SYMBOLS.items() if symbol in expanded.free_symbols}
-    was, now = (_number(expanded, fields, values) for values in (before, after))
+    return {key: _factor(before, after, key) for key in after.figures}
+
+
+def _factor(before: Side, after: Side, key: Any) -> Factor | None:
+    was, now = before.figures.get(key, 0), after.figures[key]
     if was == now or not was:
         return None
-    term = max(
-        sympy.Add.make_args(expanded),
-        key=lambda one: abs(_number(one, fields, after) - _number(one, fields, before)),
-    )
-    exponents = {fields[symbol]: int(power) for symbol, power in term.as_powers_dict().items() if symbol in fields}
-    changed = {field: power for field, power in exponents.items() if before[field] != after[field]}
-    ordered = {field: changed[field] for field in ("num_hidden_layers", *SYMBOLS) if field in changed}
+    formulas = [side.formulas.get(key) for side in (before, after)]
+    if None in formulas:
+        return Factor(Fraction(now, was), {})
+    earlier, later = map(_expanded, formulas)
+    return Factor(Fraction(now, was), *(_reason(later, before.values, after.values) if earlier == later else ({}, ())))
+
+
+def _reason(
+    expanded: Any, before: Mapping[str, Any], after: Mapping[str, Any]
+) -> tuple[dict[str, int], tuple[str, ...]]:
+    """The changed letters of the term that has grown most, and the letters that usually follow them and stay."""
+    fields = {symbol: _FIELDS.get(symbol, symbol.name) for symbol in expanded.free_symbols}
+    if any(field not in values for field in fields.values() for values in (before, after)):
+        return {}, ()
+
+    def difference(term: Any) -> Any:
+        was, now = (
+            term.xreplace({symbol: sympy.Integer(values[field]) for symbol, field in fields.items()})
+            for values in (before, after)
+        )
+        return abs(now - was)
+
+    term = max(sympy.Add.make_args(expanded), key=difference)
+    powers = {fields[symbol]: int(power) for symbol, power in term.as_powers_dict().items() if symbol in fields}
+    changed = {field: power for field, power in powers.items() if before[field] != after[field]}
+    ordered = dict.fromkeys(field for field in ("num_hidden_layers", *SYMBOLS, *powers) if field in changed)
     stays = tuple(
-        field for field, leader in _FOLLOWS.items() if leader in changed and field in exponents and field not in changed
+        field for field, leader in _FOLLOWS.items() if leader in changed and field in powers and field not in changed
     )
-    return Factor(Fraction(now, was), ordered, stays)
+    return {field: changed[field] for field in ordered}, stays
 
 
 def piece_factors(here: Subject, there: Subject, *, path: str = "") -> tuple[Factor | None, ...]:
-    """The growth of each piece of ``breakdown`` from one model to another of the same structure, else None for each."""
-    pieces = breakdown(symbolic_model(there), path)
-    if symbolic_model(here) is not symbolic_model(there):
-        return (None,) * len(pieces)
-    return tuple(factor(piece.parameters, here.config.shared(), there.config.shared()) for piece in pieces)
+    """The growth of each piece of ``breakdown`` from one model to another."""
+    return tuple(factors(*(_pieces(subject, path) for subject in (here, there))).values())
+
+
+def _pieces(subject: Subject, path: str) -> Side:
+    try:
+        pieces, letters = (breakdown(model, path) for model in (subject.model(), symbolic_model(subject)))
+    except KeyError:  # the model has no such part
+        return Side({}, {}, {})
+    figures = {(piece.component, piece.name): piece.parameters for piece in pieces}
+    formulas = {(piece.component, piece.name): piece.parameters for piece in letters}
+    return Side(figures, formulas, subject.config.shared())
 
 
 def total_factor(here: Subject, there: Subject) -> Factor | None:
-    """The growth of the number of parameters; None between models of different structures."""
-    if symbolic_model(here) is not symbolic_model(there):
-        return None
-    return factor(symbolic_model(there).num_parameters(), here.config.shared(), there.config.shared())
+    """The growth of the number of parameters."""
+    before, after = (
+        whole(one.model().num_parameters(), symbolic_model(one).num_parameters(), one.config.shared())
+        for one in (here, there)
+    )
+    return factors(before, after)[WHOLE]
 
 
 @lru_cache(maxsize=1024)
 def _expanded(expression: Any) -> Any:
     return sympy.expand(exact(expression))
-
-
-def _number(expression: Any, fields: Mapping[Any, str], values: Mapping[str, int]) -> int:
-    found = expression.xreplace({symbol: sympy.Integer(values[field]) for symbol, field in fields.items()})
-    return int(found)

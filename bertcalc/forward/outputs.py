@@ -250,9 +250,11 @@ def in_pairs(config: Config) -> Problem | None:
     return Problem.of(message, "hidden_size", hidden_size, {"hidden_size": near}, **shown)
 
 
-@checked
 def problems(subject: Subject, call: Call) -> Iterator[Problem]:
-    """The reasons why the forward method would fail; ``batch_problems`` checks the batch."""
+    """The reasons why the forward method would fail; ``batch_problems`` checks the batch.
+
+    Not ``checked``, like ``possible``: a call that cannot run is what they are asked about.
+    """
     config, cls = subject.config, subject.cls
     architecture, labels = subject.architecture, config.num_labels
     sizes = {"encoder_sequence_length": cls.sees_encoder, "num_choices": cls.takes_choices}
@@ -347,7 +349,6 @@ def _label_remarks(subject: Subject, call: Call) -> Iterator[Problem]:
         yield Problem.of(N_("Each token predicts the next: with a single token, the loss is nan."), "label")
 
 
-@checked
 def possible(subject: Subject, call: Call) -> Call:
     """The nearest call that runs; problems with the configuration are left alone."""
     for problem in problems(subject, call):

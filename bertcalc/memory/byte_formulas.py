@@ -27,11 +27,11 @@ _BATCH, _LENGTH = CALL_SYMBOLS["batch_size"], CALL_SYMBOLS["sequence_length"]
 
 
 class KeptFormulas(NamedTuple):
-    """The memory that autograd keeps, as formulas: by tensor, by component, and as plain text by module and in all."""
+    """The memory that autograd keeps, as formulas: by tensor, by component, by module, and as plain text in all."""
 
     saved: tuple[Saved, ...]
     components: Mapping[Component, Formula]
-    modules: Mapping[str, str]
+    modules: Mapping[str, Any]  # sympy.Expr
     total: str
 
 
@@ -85,7 +85,7 @@ def _kept_formulas(subject: Subject, batch: Any, length: Any, plan: Plan) -> Kep
     return KeptFormulas(
         saved,
         {component: write(_by_copies(some)) for component, some in by_component.items()},
-        {path: plain(count) for path, count in by_module(saved).items()},
+        by_module(saved),
         plain(total_bytes(saved)),
     )
 

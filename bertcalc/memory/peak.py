@@ -18,7 +18,7 @@ from bertcalc.forward.outputs import in_pairs, scores_of_answers, unpadded
 from bertcalc.forward.trace import Sizes
 from bertcalc.memory.optimizers import PRECISIONS, Dtype, Optimizer, Precision
 from bertcalc.memory.plan import Attention, Inference, Plan
-from bertcalc.memory.saved import check_recompute
+from bertcalc.memory.saved import UNDER_AUTOCAST, check_recompute
 from bertcalc.memory.simulated_optimizer import Optimizing
 from bertcalc.memory.simulated_pass import Pass
 from bertcalc.memory.tape import AREAS, Area, Change, Phase, SimulatedTensor
@@ -211,10 +211,8 @@ def changes_in(model: Model, how: Plan | Inference, sizes: Sizes, *, padded: boo
     """
     _check(model, sizes, training=isinstance(how, Plan), padded=padded)
     if isinstance(how, Plan):
-        kind = getattr(model.config, "position_embedding_type", "absolute")
-        relative = getattr(model.config, "relative_attention", False) or kind != "absolute"
-        if PRECISIONS[how.precision].autocast and relative:
-            raise NotSimulatedError(Problem.of(DISTANCES, "precision", how.precision, architecture=model.cls.name))
+        if problem := _unknown_under_autocast(model, how):
+            raise NotSimulatedError(problem)
         check_recompute(model, how.recompute)
     step = Pass(model, how, sizes, padded=padded)
     step.begin()
@@ -274,6 +272,23 @@ def unknown_peaks(model: Model) -> Problem | None:
     if model.family.peaks:
         return in_pairs(model.config)
     return Problem("architecture", name, UNKNOWN, {"architecture": name})
+
+
+def _unknown_under_autocast(model: Model, plan: Plan) -> Problem | None:
+    """The problem of a model whose memory under AMP is not simulated; None if it is, or without AMP."""
+    kind = getattr(model.config, "position_embedding_type", "absolute")
+    relative = getattr(model.config, "relative_attention", False) or kind != "absolute"
+    if not (PRECISIONS[plan.precision].autocast and relative):
+        return None
+    return Problem.of(DISTANCES, "precision", plan.precision, architecture=model.cls.name)
+
+
+@checked
+def unlisted(model: Model, plan: Plan) -> Problem | None:
+    """The problem of a plan whose saved activations are not listed tensor by tensor: AMP; None if they are."""
+    if not PRECISIONS[plan.precision].autocast:
+        return None
+    return _unknown_under_autocast(model, plan) or Problem.of(UNDER_AUTOCAST, "precision", plan.precision)
 
 
 @checked

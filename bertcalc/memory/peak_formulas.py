@@ -362,13 +362,13 @@ def _in_layers(expression: Any, folds: Sequence[_LeftOut]) -> Any:
     return expression
 
 
-@checked
 def moments(
     subject: Subject, how: Plan | Inference, batch_size: int, sequence_length: int
 ) -> tuple[SymbolicMoment, ...]:
     """The moments that can be the peak of a model of this structure, in the order of the step.
 
-    Raises InputError as peak.py does.
+    Not ``checked``: ``growths`` reads polynomials off longer sequences than the model takes. Raises InputError as
+    peak.py does.
     """
     return _moments(*_symbolic(subject, how, batch_size, sequence_length))
 

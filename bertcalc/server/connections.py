@@ -10,6 +10,7 @@ settings for these, and it has already chosen its protocol classes when it impor
 import asyncio
 import sys
 from http import HTTPStatus
+from typing import NamedTuple
 from weakref import WeakKeyDictionary, ref
 
 import h11
@@ -28,7 +29,16 @@ _FILES = 10_000  # open files; each browser takes six connections
 _MOST_INCOMPLETE, _MOST_FRAGMENTS, _SLOWEST = 32_000_000, 1_000, 60.0
 _made, _reject = H11Protocol.connection_made, ServerProtocol.reject
 _handed_over, _receive = WebSocketsSansIOProtocol.connection_made, WebSocketsSansIOProtocol.data_received
-_incomplete: WeakKeyDictionary[WebSocketsSansIOProtocol, int] = WeakKeyDictionary()  # the bytes that have arrived
+
+
+class _Incomplete(NamedTuple):
+    """A large message of which a part has arrived: its bytes, and what ends its connection if it takes too long."""
+
+    arrived: int
+    end: asyncio.TimerHandle
+
+
+_incomplete: WeakKeyDictionary[WebSocketsSansIOProtocol, _Incomplete] = WeakKeyDictionary()
 
 
 def guard() -> None:
@@ -84,21 +94,27 @@ def _receive_within_limits(socket: WebSocketsSansIOProtocol, data: bytes) -> Non
         LOG.note(f"it has more than {_MOST_FRAGMENTS:,} fragments")
         socket.transport.abort()
     elif arrived <= LARGE:
-        _incomplete.pop(socket, None)
+        _complete(socket)
     else:
-        if socket not in _incomplete:
-            socket.loop.call_later(_SLOWEST, _look_at_message, ref(socket))
-        _incomplete[socket] = arrived
-        if sum(_incomplete.values()) > _MOST_INCOMPLETE:
+        before = _incomplete.get(socket)
+        end = before.end if before else socket.loop.call_later(_SLOWEST, _end_slow, ref(socket))
+        _incomplete[socket] = _Incomplete(arrived, end)
+        if sum(message.arrived for message in _incomplete.values()) > _MOST_INCOMPLETE:
             LOG.note(f"{_MOST_INCOMPLETE:,} bytes of incomplete messages have arrived already")
-            _incomplete.pop(socket)
+            _complete(socket)
             socket.transport.abort()
 
 
-def _look_at_message(kept: ref[WebSocketsSansIOProtocol]) -> None:
-    """Close a connection on which large messages have been incomplete for so long."""
+def _complete(socket: WebSocketsSansIOProtocol) -> None:
+    """Stop watching the message of a connection; its next one has its own time."""
+    if message := _incomplete.pop(socket, None):
+        message.end.cancel()
+
+
+def _end_slow(kept: ref[WebSocketsSansIOProtocol]) -> None:
+    """Close a connection on which a large message has been incomplete for so long."""
     socket = kept()
-    if socket and socket in _incomplete and not socket.transport.is_closing():
+    if socket and not socket.transport.is_closing():
         LOG.note(f"it was not complete after {_SLOWEST:.0f} s")
         socket.transport.abort()
 

@@ -66,21 +66,16 @@ class Turns:
                 self._call_next()
 
     def _call_next(self) -> None:
-        waiting = [session for session in self._waiting if session not in self._making]
-        if not waiting or len(self._making) > 1:
-            return
-        session = min(waiting, key=self.used)
-        if self._making and self.used(session) > ALMOST_NONE:
-            return
-        self._making.add(session)
-        turn = self._waiting[session].popleft()
-        if not self._waiting[session]:
-            del self._waiting[session]
-        if turn.cancelled():
-            self._making.discard(session)
-            self._call_next()
-        else:
-            turn.set_result(None)
+        while len(self._making) < 2 and (waiting := [name for name in self._waiting if name not in self._making]):
+            session = min(waiting, key=self.used)
+            if self._making and self.used(session) > ALMOST_NONE:
+                return
+            turn = self._waiting[session].popleft()
+            if not self._waiting[session]:
+                del self._waiting[session]
+            if not turn.cancelled():
+                self._making.add(session)
+                turn.set_result(None)
 
     def used(self, session: str) -> float:
         """The seconds that a session has used lately."""

@@ -5,7 +5,6 @@ by the number of objects in it before Streamlit gets it. A refusal closes the co
 """
 
 import asyncio
-import logging
 import re
 import time
 
@@ -14,6 +13,8 @@ from starlette.types import Message, Receive, Send
 from streamlit.proto.BackMsg_pb2 import BackMsg
 from streamlit.proto.ClientState_pb2 import ClientState
 from streamlit.proto.WidgetStates_pb2 import WidgetState
+
+from bertcalc.server.limited_log import LimitedLog
 
 # Bytes of a message: a pasted config.json of 1 MB with the rest of its page, or the compressed headers of chosen files.
 LARGEST = 2_000_000
@@ -26,10 +27,12 @@ LARGE, ALL_BURST, ALL_A_SECOND = 65_536, 4.0 * LARGEST, 1_000_000.0
 MOST_WAITING = 16_000_000
 # A page has less than a hundred controls; the panel sends some fields for each event without an answer.
 _MOST_ITEMS, _MOST_OBJECTS, _MOST_VALUES, _DEEPEST = 10_000, 5_000, 50_000, 50
+_IDS = "$$ID", "$$STREAMLIT_INTERNAL_KEY"  # the beginnings of Streamlit's names for controls
 _SMALL = 4_096  # bytes that cannot hold a harmful structure
 _KINDS = {"rerun_script", "stop_script", "app_heartbeat", "backend_operation_request"}
 _OPERATIONS = {"deferred_file", "dataframe_chunk"}
-_QUIET = 60.0  # seconds between two lines in the log
+# A string of JSON, or the rest of the text where it is not closed: matching takes no longer than the text is long.
+_STRING = re.compile(r'"(?:[^"\\]++|\\.?)*+(?:"|\Z)', re.DOTALL)
 
 
 class RefusedMessage(Exception):  # noqa: N818  # it is no error of ours
@@ -55,24 +58,7 @@ class Bucket:
         return max(0.0, -self._left / self._rate)
 
 
-class _Log:
-    """One line for all refusals of a minute: a sender without pause must not fill the disk."""
-
-    def __init__(self) -> None:
-        self._since = -_QUIET
-        self._more = 0
-
-    def note(self, reason: object) -> None:
-        now = time.monotonic()
-        if now - self._since < _QUIET:
-            self._more += 1
-            return
-        more = f" ({self._more:,} more since the last line)" if self._more else ""
-        logging.getLogger("bertcalc").warning("A message of a browser was refused: %s%s", reason, more)
-        self._since, self._more = now, 0
-
-
-LOG = _Log()
+LOG = LimitedLog("A message of a browser was refused")
 _all = Bucket(ALL_BURST, ALL_A_SECOND)
 _waiting = 0  # bytes
 
@@ -147,8 +133,11 @@ def _wanted(payload: bytes) -> bool:
     kind = message.WhichOneof("type")
     if kind == "backend_operation_request":
         return message.backend_operation_request.WhichOneof("payload") in _OPERATIONS
-    if kind == "rerun_script" and len(payload) > _SMALL:
-        _check(message.rerun_script)
+    if kind == "rerun_script":
+        if not all(widget.id.startswith(_IDS) for widget in message.rerun_script.widget_states.widgets):
+            raise RefusedMessage(1008, "a control has another name than Streamlit gives")  # and pages would fail
+        if len(payload) > _SMALL:
+            _check(message.rerun_script)
     return kind in _KINDS
 
 
@@ -157,9 +146,10 @@ def _check(state: ClientState) -> None:
     widgets = state.widget_states.widgets
     if len(widgets) + len(state.cached_message_hashes) > _MOST_ITEMS:
         raise RefusedMessage(1008, f"it has more than {_MOST_ITEMS:,} values")
-    if sum(map(_items, widgets)) > _MOST_VALUES:
+    # Without its strings: a pasted file, which the browser keeps as one, may have any number of brackets.
+    texts = [_STRING.sub("", widget.json_value or widget.json_trigger_value) for widget in widgets]
+    if sum(map(_items, widgets)) + sum(text.count(",") for text in texts) > _MOST_VALUES:
         raise RefusedMessage(1008, f"it has more than {_MOST_VALUES:,} values")
-    texts = [widget.json_value or widget.json_trigger_value for widget in widgets]
     if sum(text.count("{") + text.count("[") for text in texts) > _MOST_OBJECTS:
         raise RefusedMessage(1008, f"it has more than {_MOST_OBJECTS:,} objects")
     if any(_depth(text) > _DEEPEST for text in texts):
@@ -167,15 +157,13 @@ def _check(state: ClientState) -> None:
 
 
 def _items(widget: WidgetState) -> int:
-    """The number of values that a control has; an upper bound where they are JSON."""
+    """The number of values that a control has, apart from those in its JSON."""
     kind = widget.WhichOneof("value") or ""
-    if kind.endswith("_array_value"):
-        return len(getattr(widget, kind).data)
-    return getattr(widget, kind).count(",") if kind.startswith("json_") else 1
+    return len(getattr(widget, kind).data) if kind.endswith("_array_value") else 1
 
 
 def _depth(text: str) -> int:
-    """How deep JSON is nested, with the brackets in its strings."""
+    """How deep JSON without strings is nested."""
     depth = deepest = 0
     for bracket in re.findall(r"[][{}]", text):
         depth += 1 if bracket in "[{" else -1

@@ -3,8 +3,7 @@
 Every number is a sum over the same tensors, so the parts of anything add up to its total.
 """
 
-from collections.abc import Iterable, Mapping
-from fractions import Fraction
+from collections.abc import Iterable
 from math import prod
 from typing import Any, NamedTuple, TypeVar
 
@@ -100,11 +99,6 @@ def over_layers(model: Module) -> list[Tensor]:
         first = found.get(in_layers)
         found[in_layers] = tensor._replace(copies=tensor.copies + first.copies) if first else tensor
     return list(found.values())
-
-
-def shares(totals: Mapping[Key, int]) -> dict[Key, Fraction]:
-    whole = sum(totals.values())
-    return {key: Fraction(count, whole) for key, count in totals.items()}
 
 
 @checked

@@ -11,8 +11,8 @@ from bertcalc import build
 from bertcalc.charts.bar_charts import PieceBar, piece_bars, pieces_frame, proportional_bar, ranked_bars
 from bertcalc.charts.columns import Columns
 from bertcalc.charts.labels import ems
-from bertcalc.digits import figure, multiple, signed
-from bertcalc.explore.factor_formulas import Factor, piece_factors
+from bertcalc.digits import figure, signed
+from bertcalc.explore.factor_formulas import piece_factors
 from bertcalc.families import CLASSES
 from bertcalc.family import Model
 from bertcalc.formula import piece_formulas
@@ -23,7 +23,8 @@ from bertcalc.tree.names import PART_NAMES, norm_kind
 from bertcalc.tree.totals import breakdown, openable
 from pages.ui.controls import Select, set_values
 from pages.ui.export.shown import draw_chart
-from pages.ui.i18n import _, with_colon
+from pages.ui.growth import grown_by, show_way_to_sweep
+from pages.ui.i18n import _
 from pages.ui.model import linked
 from pages.ui.numbers import percent, short
 from pages.ui.present import presenting
@@ -31,7 +32,9 @@ from pages.ui.scale import kept
 from pages.ui.sidebar import Choice
 from pages.ui.theme import appearance, colors
 
-_LINE = 24  # ems in a line on a phone: numbers whose digits do not fit are abbreviated
+# Numbers whose digits do not fit are abbreviated. In ems: a line on a phone; on a laptop the room beside the longest
+# bar, and that bar.
+_LINE, _BESIDE, _LONGEST = 24, 16.8, 28
 
 _UNITS = {"parameters": N_("Parameters"), "FLOPs": "FLOPs", "MACs": "MACs", "bytes": N_("Bytes")}
 
@@ -109,14 +112,6 @@ def parameter_bars(choice: Choice, path: str = "") -> Bars:
     )
 
 
-def grown_by(factor: Factor | None) -> str:
-    """The factor and its reason: "× 4.00: H²"; empty if nothing has grown."""
-    if factor is None:
-        return ""
-    ratio = factor.ratio
-    return with_colon(f"× {multiple(ratio.numerator, ratio.denominator)}", factor.text(_))
-
-
 def draw_bars(bars: Bars, place: str, *looked_at: Hashable, alt: str, **options: Any) -> None:
     """Draw a bar for each part, and a legend if the preset differs; ``place`` names the scale, which is kept.
 
@@ -137,7 +132,7 @@ def draw_bars(bars: Bars, place: str, *looked_at: Hashable, alt: str, **options:
     if bars.changed:
         show_legend(bars.preset)
         if any(bars.factors) and not presenting():
-            st.page_link("sweep.py", label=_("How it grows with each size →"))
+            show_way_to_sweep()
 
 
 def with_room(before: int) -> int:
@@ -180,20 +175,19 @@ def bars_frame(bars: Bars, limit: int) -> Columns:
     """The data of the bars, one row for each part; ``limit`` is the end of the axis."""
     said, count = _said(bars), len(bars.figures)
     pairs = [(now, bars.before.get(key, 0) if bars.changed else now) for key, now in bars.figures.items()]
-    exact = [f"{figure(now, bars.unit)} · {share}" for (now, _was), share in zip(pairs, said["share"], strict=True)]
-    compact = partial(short, unit=bars.unit)
+    digits, compact = partial(figure, unit=bars.unit), partial(short, unit=bars.unit)
     # All digits of FLOPs and bytes would be wider than their bars.
     exactly = "{:,}".format if bars.unit == "parameters" else compact
-    factors = bars.factors or [""] * count
-    more = [
-        " · ".join(filter(None, (signed(now - was, exactly), factor)))
-        for (now, was), factor in zip(pairs, factors, strict=True)
-    ]
-    lines = [
-        _line(name, now, was, share, (exactly, compact))
-        for name, (now, was), share in zip(bars.names, pairs, said["share"], strict=True)
-    ]
-    brief, more_brief = [line for line, _more in lines], [more for _line, more in lines]
+    wide = ((digits, exactly), (digits, compact), (compact, compact))
+    narrow = ((exactly, exactly), (compact, compact))
+    lines, brief_lines = [], []
+    rows = zip(bars.names, pairs, said["share"], bars.factors or [""] * count, strict=True)
+    for name, (now, was), share, factor in rows:
+        room = _BESIDE + (1 - max(now, was) / limit) * _LONGEST if limit else _BESIDE
+        lines.append(_line((), (now, was), share, factor, wide, room))
+        brief_lines.append(_line((name,), (now, was), share, factor, narrow, _LINE))
+    label, more = [text for text, _more in lines], [text for _label, text in lines]
+    brief, more_brief = [text for text, _more in brief_lines], [text for _label, text in brief_lines]
     return {
         **said,
         "path": bars.paths or [""] * count,
@@ -204,25 +198,36 @@ def bars_frame(bars: Bars, limit: int) -> Columns:
         "far": [float(max(pair)) for pair in pairs],
         "mark": [float(was) if bars.changed else None for _now, was in pairs],
         "limit": [float(limit)] * count,
-        "label": exact,
+        "label": label,
         "brief": brief,
         "more": more,
         "more_brief": more_brief,
-        "label_width": [ems(text) for text in exact],
+        "label_width": [ems(text) for text in label],
         "brief_width": [ems(text) for text in brief],
         "more_width": [ems(text) for text in more],
     }
 
 
-def _line(name: str, now: int, was: int, share: str, ways: Sequence[Callable[[int], str]]) -> tuple[str, str]:
-    """The labels of a bar and of its difference on a phone, in the first of the formats ``ways`` that fits on a line.
+_Writer = Callable[[int], str]
+
+
+def _line(
+    start: tuple[str, ...],
+    pair: tuple[int, int],
+    share: str,
+    factor: str,
+    ways: Sequence[tuple[_Writer, _Writer]],
+    room: float,
+) -> tuple[str, str]:
+    """The labels of a bar and of its difference, with the first of the formats ``ways`` with which both fit.
 
     A bar with a difference shows no share.
     """
-    for written in ways:
-        line = " · ".join((name, written(now), *([share] if now == was else [])))
-        more = signed(now - was, written)
-        if ems(line + more) <= _LINE:
+    now, was = pair
+    for written, changed in ways:
+        line = " · ".join((*start, written(now), *([share] if now == was else [])))
+        more = " · ".join(filter(None, (signed(now - was, changed), factor)))
+        if ems(line + more) <= room:
             break
     return line, more
 

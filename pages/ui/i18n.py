@@ -25,9 +25,12 @@ def choose_language() -> None:
     it, so that a link that names one opens in it everywhere, and a link that names none is not changed.
     """
     linked = st.query_params.get("lang")
-    if "lang" not in st.session_state or address.went_back():
-        st.session_state["lang"] = linked if linked in LANGUAGES else _of_the_browser()
-        st.session_state["lang is chosen"] = linked in LANGUAGES
+    if "lang is chosen" not in st.session_state or address.went_back():
+        # In a new session, what the browser has kept of the last one is there already.
+        kept = None if address.went_back() else st.session_state.get("lang")
+        language = linked if linked in LANGUAGES else kept or _of_the_browser()
+        st.session_state["lang"] = language
+        st.session_state["lang is chosen"] = linked in LANGUAGES or language != _of_the_browser()
     st.session_state["lang"] = st.session_state["lang"]  # else Streamlit drops it with the control of the last page
     st.segmented_control(
         "Language / 语言",

@@ -57,6 +57,17 @@ def test_the_controls_stay_when_the_answer_changes(page: Page, visit: Open, lang
     assert tops[0] == tops[1]
 
 
+@pytest.mark.parametrize("address", ["?hidden_size=1536", "any_model?model_type=gpt_neox&sizes=hidden_size-1024"])
+def test_what_a_total_is_compared_with_is_not_cut_on_a_phone(page: Page, visit: Open, address: str) -> None:
+    page.set_viewport_size(PHONE)
+    visit(address)
+    compared = page.get_by_test_id("stMetricDeltaDescription")
+    expect(compared).to_be_visible(timeout=60_000)
+    settled(page)
+    cut = "box => Math.max(...[box, ...box.querySelectorAll('*')].map(it => it.scrollWidth - it.clientWidth))"
+    assert compared.locator("div").evaluate(cut) <= 1
+
+
 def test_the_published_counts_are_no_wall(page: Page, visit: Open) -> None:
     visit("verify")
     expect(page.locator(".st-key-published table")).to_be_attached(timeout=60_000)

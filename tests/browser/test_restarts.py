@@ -99,7 +99,7 @@ def test_after_a_restart_nothing_changes_that_the_reader_did_not_change(server: 
     elsewhere = server.open("memory")
     take(elsewhere, batch_size(elsewhere), "7")
     expect_query(elsewhere, {"batch_size": "7"})
-    elsewhere.get_by_role("link", name="Structure").click()
+    elsewhere.get_by_role("link", name="Modules").click()
     elsewhere.wait_for_url("**/structure")
     settled(elsewhere)
 
@@ -136,7 +136,7 @@ def test_after_a_restart_nothing_changes_that_the_reader_did_not_change(server: 
     elsewhere.wait_for_url("**/memory?**")
     expect(batch_size(elsewhere)).to_have_value("7")
 
-    chosen.get_by_role("link", name="Layers").click()  # a page is opened by the first message
+    chosen.get_by_role("link", name="Step by step").click()  # a page is opened by the first message
     chosen.wait_for_url("**/layers?num_hidden_layers=5")
     expect(number(chosen, "num_hidden_layers")).to_have_value("5")
 

@@ -71,9 +71,9 @@ def test_kaplans_training_is_that_of_the_dense_layers(config: Config, batch: int
     assert RULES["Kaplan 6ND"].flops(config, batch, length, steps) == dense
 
 
-def letters_of(call: Call) -> dict[str, int | None]:
+def letters_of(call: Call) -> dict[str, int]:
     """The sizes of a call that formulas have letters for."""
-    return {field: getattr(call, field) for field in CALL_LETTERS}
+    return {field: size for field in CALL_LETTERS if (size := getattr(call, field)) is not None}
 
 
 @given(passes(), CONVENTIONS)

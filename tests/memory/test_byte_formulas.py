@@ -29,7 +29,7 @@ def substituted(formula: Formula, subject: Subject, batch: int, length: int) -> 
 @examples(150)
 @given(subjects, plans, st.integers(1, 9), st.integers(1, 99))
 def test_the_formulas_of_what_is_kept_are_the_counts(subject: Subject, plan: Plan, batch: int, length: int) -> None:
-    plan = possible(plan, subject)
+    plan, length = possible(plan, subject), min(length, subject.config.longest)
     saved, found = kept(subject, plan, batch, length), kept_formulas(subject, plan, batch, length)
     assert [one.name for one in found.saved] == [one.name for one in saved]
     by_component: dict[str, list[Saved]] = {}
@@ -56,6 +56,7 @@ def test_letters_of_layers_with_a_window(case: Case, plan: Plan, batch: int, len
 @examples(30)
 @given(subjects, plans, st.integers(1, 9), st.integers(1, 99))
 def test_the_formulas_of_the_reasons_are_the_counts(subject: Subject, plan: Plan, batch: int, length: int) -> None:
+    length = min(length, subject.config.longest)
     found = korthikanti_formulas(subject, plan, batch, length)
     assert [substituted(formula, subject, batch, length) for formula in found] == [
         more for _reason, more in korthikanti(subject, plan, batch, length)

@@ -11,7 +11,7 @@ import sympy
 from hypothesis import given
 from hypothesis import strategies as st
 
-from bertcalc import BertConfig, GPT2Config, XLMRobertaConfig, columns
+from bertcalc import BertConfig, GPT2Config, ModernBertConfig, XLMRobertaConfig, columns
 from bertcalc.families import family_of
 from bertcalc.fields import POSITION_EMBEDDING_TYPES
 from bertcalc.formula import ALL_SYMBOLS, COUNT_SYMBOLS
@@ -48,6 +48,11 @@ plans = st.builds(
 ways = plans | st.builds(Inference, st.sampled_from(list(ITEM_BYTES)), st.sampled_from(("eager", "fused")))
 
 
+def without_autocast(plan: Plan) -> Plan:
+    """The plan, in float32 instead of AMP, under which relative positions are not simulated."""
+    return plan._replace(precision="fp32") if PRECISIONS[plan.precision].autocast else plan
+
+
 @st.composite
 def runs(draw: st.DrawFn, classes: Sequence[str] = SIMULATED) -> tuple[Subject, Plan | Inference, int, int]:
     """A model with so many layers that the formulas leave some out, how it is run, and a batch."""
@@ -62,8 +67,8 @@ def runs(draw: st.DrawFn, classes: Sequence[str] = SIMULATED) -> tuple[Subject, 
         recompute = possible(case, how.recompute)
         how = how._replace(freezing=replace(how.freezing, layers=layers), recompute=recompute)
         kind = getattr(config, "position_embedding_type", "absolute")
-        if getattr(config, "relative_attention", False) or kind != "absolute":  # not simulated under autocast
-            how = how._replace(precision="fp32" if PRECISIONS[how.precision].autocast else how.precision)
+        if getattr(config, "relative_attention", False) or kind != "absolute":
+            how = without_autocast(how)
     return case.subject._replace(config=config), how, call.batch_size, call.sequence_length
 
 
@@ -224,7 +229,7 @@ def test_the_longest_sequence_needs_no_part_of_a_table(longest: int, batch: int,
     """Of distances, of which it takes all: less than shorter ones would let expect."""
     config = replace(WITH_DISTANCES, max_position_embeddings=longest)
     if isinstance(how, Plan):
-        how = how._replace(freezing=Freezing(), recompute="none")
+        how = without_autocast(how._replace(freezing=Freezing(), recompute="none"))
     subject = Subject(config, "DebertaModel")
     peaks = [in_numbers(subject, how, batch, length) or 0 for length in range(1, longest + 1)]
     assert [peak_bytes(subject, how, batch, length) for length in range(1, longest + 1)] == peaks
@@ -232,6 +237,24 @@ def test_the_longest_sequence_needs_no_part_of_a_table(longest: int, batch: int,
         fitting = [length for length, one in enumerate(peaks, 1) if one <= usable]
         found = most(growths(subject, how, "sequence_length", batch, 1), usable, longest)
         assert found.number == max(fitting, default=0)
+
+
+def test_what_fits_into_a_model_with_fewer_positions_than_its_window() -> None:
+    config = ModernBertConfig(
+        vocab_size=11,
+        hidden_size=8,
+        num_hidden_layers=2,
+        num_attention_heads=2,
+        intermediate_size=8,
+        max_position_embeddings=9,
+        local_attention=32,
+        pad_token_id=0,
+    )
+    subject, plan = Subject(config, "ModernBertModel"), Plan("bf16", attention="fused")
+    peaks = [in_numbers(subject, plan, 2, length) or 0 for length in range(1, 10)]
+    for usable in peaks:
+        found = most(growths(subject, plan, "sequence_length", 2, 1), usable, 9)
+        assert found.number == max(length for length, one in enumerate(peaks, 1) if one <= usable)
 
 
 @examples(10)

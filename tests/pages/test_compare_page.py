@@ -524,3 +524,19 @@ def test_a_step_in_which_changes_cancel_does_not_say_that_nothing_changed(langua
     [waterfall] = [one for one in app.session_state["shown"] if one.spec]
     labels = [label for label in waterfall.data["label"] if label]
     assert f"0  ·  {said}" in labels
+
+
+@pytest.mark.parametrize("other", ["deberta-base", "deberta-v3-base", "gpt2", "ModernBERT-base"])
+def test_no_cell_of_a_table_is_blank_but_the_baselines_difference_from_itself(other: str) -> None:
+    app = open_app("compare.py", compare="table", models=f"bert-base-uncased {other}")
+    table = app.table[0].value
+    blank = [(row[""], name) for _at, row in table.iterrows() for name in table.columns if not str(row[name]).strip()]
+    assert blank == [("relative to the baseline: parameters in total", "bert-base-uncased")]
+    shapes = {str(row[""]).strip("`"): row[other] for _at, row in table.iterrows() if ".weight" in row[""]}
+    real = {
+        name.removeprefix("transformer."): " × ".join(f"{side:,}" for side in tensor.shape)
+        for name, tensor in Case(*subject_of_preset(other)[:2]).real().named_parameters()
+    }
+    for name, shape in shapes.items():
+        there = {text for path, text in real.items() if path.endswith(name)}
+        assert {shape} == (there or {"–"})

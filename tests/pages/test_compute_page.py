@@ -1,13 +1,15 @@
 """The Compute page: what it shows is what PyTorch and the literature say, and what cannot be is explained."""
 
 import re
+from unittest.mock import patch
 
 import pytest
 from streamlit.testing.v1 import AppTest
 
-from bertcalc import ARCHITECTURES, BertConfig
+from bertcalc import ARCHITECTURES, BertConfig, ModernBertConfig
 from bertcalc.compute.conventions import RULES
 from bertcalc.digits import duration, scaled
+from bertcalc.families import PRESETS
 from bertcalc.forward.outputs import Call
 from bertcalc.proof.flop_proof import compare, prove
 from bertcalc.subject import Subject
@@ -205,3 +207,32 @@ def test_numbers_have_units_of_their_size() -> None:
         "48.0 h",
         "30.0 d",
     ]
+
+
+def test_training_opens_with_the_pre_training_of_bert() -> None:
+    """Devlin et al. 2019, appendix A.2: 1,000,000 steps of 256 sequences with 512 tokens."""
+    app = open_app("compute.py", compute="time", architecture="BertForPreTraining")
+    controls = ("trained_batch", "trained_length", "steps")
+    assert [app.number_input(key=key).value for key in controls] == [256, 512, 1_000_000]
+    step = real_flops(Case(BertConfig(), "BertForPreTraining"), Call(256, 512))[2]
+    assert app.metric[0].delta == f"{step * 10**6:,}"
+    assert str(app.metric[1].value).endswith(" h")  # days on the eight devices of the default, not minutes
+
+
+def test_training_takes_the_batch_that_another_view_was_told() -> None:
+    app = open_app("compute.py", batch_size="32")
+    app.segmented_control(key="compute").set_value("time").run()
+    assert [app.number_input(key=key).value for key in ("trained_batch", "trained_length")] == [32, 128]
+
+
+def test_what_depends_on_the_labels_is_not_shown_as_a_number() -> None:
+    """With sparse_prediction the head runs where there is a label alone: PyTorch's count is another for each batch."""
+    name = "ModernBERT-base"
+    preset = PRESETS[name]
+    sparse = preset._replace(config=ModernBertConfig(sparse_prediction=True))
+    with patch.dict(PRESETS, {name: sparse}):
+        model = {"preset": name, "architecture": "ModernBertForMaskedLM"}
+        assert len(figures(open_app("compute.py", **model))) == 2
+        app = open_app("compute.py", **{VIEW.name: "time"}, **model)
+        assert not figures(app)
+        assert any("depend on how many tokens have a label" in text for text in texts(app))

@@ -11,6 +11,7 @@ from babel.messages.catalog import Catalog
 from babel.messages.extract import extract_from_dir, extract_from_file
 from babel.messages.frontend import parse_mapping_cfg
 from babel.messages.pofile import read_po
+from markdown_it import MarkdownIt
 from streamlit.testing.v1 import AppTest
 
 from pages.ui.i18n import LANGUAGES, LOCALE, catalogue
@@ -128,6 +129,7 @@ def test_chinese_has_one_term_for_one_thing_and_its_own_punctuation(pattern: str
 # What speaks of the memory of the server, not of a GPU.
 OF_THE_HOST = (
     "Building this model takes more than {size} GB of memory",
+    "The process that builds this model crashed, probably for lack of memory",
     "That does not fit. Choose a smaller model, or run the app on a larger machine.",
     "The process that runs PyTorch was stopped, perhaps for lack of memory.",
 )
@@ -234,3 +236,12 @@ def test_units_are_said_in_the_readers_language() -> None:
 
     [said] = [text.value for text in AppTest.from_function(script, default_timeout=60).run().text]
     assert said.startswith("“16 GB”的单位是字节，这里需要的是参数。")
+
+
+@pytest.mark.parametrize("language", OTHERS)
+def test_what_is_bold_in_a_translation_is_bold_on_the_page(language: str) -> None:
+    """After a full-width colon, two asterisks end nothing if a digit follows them."""
+    for message in in_catalogue(language):
+        text = re.sub(r"\{[^{}]*\}", "0", str(message.string))
+        if text.count("**") % 2 == 0:
+            assert "**" not in re.sub("<code>.*?</code>", "", MarkdownIt().render(text)), text

@@ -138,6 +138,12 @@ def test_files_that_were_read_are_missed(lang: str, sentence: str) -> None:
     assert not open_app("bring.py", bring="file").warning
 
 
+@pytest.mark.parametrize("values", [{"controls": {"batch_size": "\ud800"}}, {"answers": [["\ud800"]]}, {"\ud800": 1}])
+def test_half_a_character_is_nothing_that_a_browser_keeps(values: dict[str, Any]) -> None:
+    assert kept._read(json.dumps({"kept": values})) == {}
+    assert not opened_with({"controls": {"number": "\ud800"}}, "explain.py").exception
+
+
 def test_only_so_much_is_kept() -> None:
     state: dict[str, Any] = {}
     with pytest.MonkeyPatch.context() as patch:

@@ -54,7 +54,7 @@ def test_a_preset_sets_the_fields_and_is_what_differences_are_taken_from() -> No
 
 def test_a_preset_has_its_pooler_and_brings_it_back() -> None:
     app = open_app(add_pooling_layer="false")
-    assert app.metric[0].delta == "−590,592"
+    assert app.metric[0].delta == "−590,592 · × 0.99"
     app.selectbox(key="preset").select("bert-large-uncased").run()
     assert total(app) == "335,141,888"
     assert app.metric[0].delta == "±0"

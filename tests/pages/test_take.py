@@ -308,6 +308,44 @@ def test_latex_has_the_chosen_rows_and_the_name_of_the_model() -> None:
     assert "encoder & 85,054,464" in said
 
 
+@pytest.mark.parametrize(
+    ("of_page", "said"), [(True, "bert-base-uncased, deberta-v3-base"), (False, "BertModel, bert-large-uncased")]
+)
+def test_latex_of_a_comparison_names_its_models(monkeypatch: pytest.MonkeyPatch, of_page: bool, said: str) -> None:
+    made: list[File] = []
+
+    def note(*arguments: Any) -> list[File]:
+        made[:] = table_files(*arguments)
+        return made
+
+    monkeypatch.setattr(dialog, "table_files", note)
+    models = "bert-base-uncased deberta-v3-base"
+    app = opened(open_app("compare.py", compare="table", models=models, preset="bert-large-uncased"))
+    choice = app.selectbox(key="taken")
+    choice.set_value(choice.options[0 if of_page else -1]).run()
+    assert f": {said}}}" in read(made, "LaTeX")
+
+
+@pytest.mark.parametrize(("batch_size", "verdict"), [("8", "fits"), ("4096", "does not fit")])
+def test_the_report_of_what_fits_has_device_and_verdict(
+    monkeypatch: pytest.MonkeyPatch, batch_size: str, verdict: str
+) -> None:
+    made: list[File] = []
+
+    def note(*arguments: Any) -> list[File]:
+        made[:] = model_files(*arguments)
+        return made
+
+    monkeypatch.setattr(dialog, "model_files", note)
+    monkeypatch.setattr(real_model, "installed", lambda: False)
+    link = {"device_memory": "A100-80GB", "training_dtype": "amp-bf16", "batch_size": batch_size}
+    app = opened(open_app("memory.py", **link))
+    for label in ("Report, Markdown", "Report, HTML to print"):
+        told = read(made, label)
+        assert all(text in told for text in ("A100 80 GB", "AMP bfloat16", "Verdict", verdict))
+        assert all(str(metric.value) in told for metric in app.metric)
+
+
 def test_no_share_of_the_tensors_has_more_digits_than_people_read() -> None:
     app = open_app("structure.py", view="notebook")
     [shares] = [one.data["Share"] for one in noted(app) if "Share" in one.data]

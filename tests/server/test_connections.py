@@ -1,15 +1,18 @@
 """Connections on which nothing arrives, or what nobody can read: at the real server."""
 
+import asyncio
 import resource
 import socket
 import time
 from contextlib import ExitStack
 from http.client import HTTPResponse
 from pathlib import Path
+from typing import Any
 from urllib.parse import urlsplit
 
 import pytest
 
+from bertcalc.server import connections
 from bertcalc.server.connections import PATIENCE
 from bertcalc.server.headers import HEADERS
 from tests.browser.launch import running_server
@@ -131,3 +134,37 @@ def test_the_server_takes_more_connections_than_a_process_may_have_at_first(tmp_
         connections = [stack.enter_context(socket.create_connection(_place(url))) for _ in range(200)]
         connections[-1].sendall(HEALTH)
         assert _answer(connections[-1]).status == 200
+
+
+class _Socket:
+    """What a connection looks at: its bytes without the end of a message, its loop, and whether it was ended."""
+
+    def __init__(self) -> None:
+        self.frames: list[bytes] = []
+        self.loop = asyncio.get_running_loop()
+        self.conn: Any = self
+        self.reader = self.transport = self.conn
+        self.buffer = b""
+        self.is_ended = False
+
+    def abort(self) -> None:
+        self.is_ended = True
+
+    def is_closing(self) -> bool:
+        return self.is_ended
+
+
+@pytest.mark.parametrize("completes", [True, False])
+def test_each_large_message_has_its_own_time(completes: bool, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A slow one that is complete in time leaves none of its time to the next one."""
+    monkeypatch.setattr(connections, "_SLOWEST", 0.5)
+    monkeypatch.setattr(connections, "_receive", lambda socket, data: setattr(socket, "buffer", data))
+
+    async def receive() -> bool:
+        socket: Any = _Socket()
+        for data in (bytes(100_000), b"" if completes else bytes(200_000), bytes(100_000)):
+            connections._receive_within_limits(socket, data)
+            await asyncio.sleep(0.2)
+        return bool(socket.is_ended)
+
+    assert asyncio.run(receive()) is not completes

@@ -96,6 +96,24 @@ def test_a_session_that_ends_leaves_its_turn_to_others(steps: int) -> None:
     assert asyncio.run(ask()) == "made"
 
 
+def test_a_class_that_leaves_all_its_downloads_is_passed_over() -> None:
+    """1,600 files that nobody waits for any more: more than Python lets functions call each other."""
+
+    async def ask() -> str:
+        turns = Turns()
+        left = [
+            asyncio.create_task(turns.run(f"session {session}", make("left", 0.02, [])))
+            for session in range(200)
+            for _file in range(MOST_WAITING)
+        ]
+        await asyncio.sleep(0)
+        for file in left:
+            file.cancel()
+        return await asyncio.wait_for(turns.run("another", lambda: "made"), 5)
+
+    assert asyncio.run(ask()) == "made"
+
+
 def test_an_exception_comes_back_and_what_was_used_is_forgotten(monkeypatch: pytest.MonkeyPatch) -> None:
     async def ask() -> Turns:
         turns = Turns()

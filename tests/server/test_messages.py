@@ -27,6 +27,7 @@ from tests.browser.launch import running_server
 from tests.loop import finished
 
 PANEL = "$$STREAMLIT_INTERNAL_KEY_panel__events"
+CONTROL = "$$ID-1-"
 
 
 class Running(NamedTuple):
@@ -72,7 +73,7 @@ def rerun(**texts: str) -> BackMsg:
     message.rerun_script.context_info.color_scheme = "light"
     for name, text in texts.items():
         widget = message.rerun_script.widget_states.widgets.add()
-        widget.id, widget.json_trigger_value = PANEL if name == "panel" else name, text
+        widget.id, widget.json_trigger_value = PANEL if name == "panel" else f"{CONTROL}{name}", text
     return message
 
 
@@ -136,17 +137,50 @@ def test_messages_of_pages_are_taken(server: Running) -> None:
     assert finished(code(server, rerun(panel=held, chooser=chosen).SerializeToString())) is None
     pasted = rerun()
     widget = pasted.rerun_script.widget_states.widgets.add()
-    widget.id, widget.string_value = "text", json.dumps({"id2label": {f"{n}": "name" for n in range(50_000)}})
+    widget.id, widget.string_value = f"{CONTROL}text", json.dumps({"id2label": {f"{n}": "name" for n in range(50_000)}})
     assert len(widget.string_value) > 800_000
     assert finished(code(server, pasted.SerializeToString())) is None
+
+
+def kept_by_browser(pasted: str) -> bytes:
+    """A message after the connection was lost: the browser sends the pasted text along, as a string of JSON."""
+    message = BackMsg()
+    widget = message.rerun_script.widget_states.widgets.add()
+    widget.id, widget.json_value = f"{CONTROL}keeper", json.dumps({"kept": {"any config": pasted}}, ensure_ascii=False)
+    payload: bytes = message.SerializeToString()
+    return payload
+
+
+@pytest.mark.parametrize(
+    "pasted", ["[" * 5_000, "[1, 2], " * 7_000, "," * 59_000, '{"a": 1}, ' * 5_500, '"\\' * 10_000, "{" * 59_000]
+)
+def test_brackets_of_a_pasted_text_are_no_structure(pasted: str) -> None:
+    """The message would come again with each new connection, and be refused each time."""
+    assert messages._wanted(kept_by_browser(pasted))
+
+
+@pytest.mark.parametrize("text", ['"' + '\\"' * 900_000, '"' * 1_900_001, '"' + "\\" * 1_900_001, '["' * 900_000])
+def test_strings_that_do_not_end_take_no_time(text: str) -> None:
+    message = rerun(panel=text)
+    began = time.process_time()
+    with suppress(messages.RefusedMessage):
+        messages._wanted(message.SerializeToString())
+    assert time.process_time() - began < 1
 
 
 def test_many_controls_are_refused(server: Running) -> None:
     message = rerun(**{f"{number}": "" for number in range(11_000)})
     assert finished(code(server, message.SerializeToString())) == 1008
     numbers = rerun()
-    numbers.rerun_script.widget_states.widgets.add().int_array_value.data.extend([1] * 60_000)
+    numbers.rerun_script.widget_states.widgets.add(id=CONTROL).int_array_value.data.extend([1] * 60_000)
     assert finished(code(server, numbers.SerializeToString())) == 1008
+
+
+def test_a_control_that_streamlit_did_not_name_is_refused(server: Running) -> None:
+    """Streamlit 1.67 looks for it in the session's state, and raises. The fixture's server asserts no traceback."""
+    message = BackMsg()
+    message.rerun_script.widget_states.widgets.add(id="batch_size", string_value="a")
+    assert finished(code(server, message.SerializeToString())) == 1008
 
 
 def test_what_nobody_can_read_is_one_line_in_the_log(server: Running) -> None:
@@ -345,17 +379,3 @@ def test_bytes_without_pause_wait_for_one_and_for_all(monkeypatch: pytest.Monkey
     assert clock.taken(100, sender(payload)) * len(payload) < messages.BYTES_BURST + 110 * messages.BYTES_A_SECOND
     crowd = [sender(payload) for _sender in range(50)]
     assert clock.taken(100, *crowd) * len(payload) < messages.ALL_BURST + 160 * messages.ALL_A_SECOND
-
-
-def test_the_log_has_a_line_a_minute(monkeypatch: pytest.MonkeyPatch) -> None:
-    clock = Clock(monkeypatch)
-    lines: list[str] = []
-    monkeypatch.setattr("logging.Logger.warning", lambda _log, text, *values: lines.append(text % values))
-    log = messages._Log()
-    for _message in range(1_000):
-        log.note("it cannot be read")
-        clock.now += 0.1
-    assert lines == [
-        "A message of a browser was refused: it cannot be read",
-        "A message of a browser was refused: it cannot be read (599 more since the last line)",
-    ]

@@ -5,7 +5,9 @@ import time
 from collections.abc import Callable
 from contextlib import suppress
 from functools import partial
+from random import Random
 from types import ModuleType
+from typing import Any
 
 import pytest
 from streamlit.testing.v1 import AppTest
@@ -196,6 +198,44 @@ def test_the_wait_does_not_depend_on_how_much_others_send(
     for sender in senders:
         sender.join(60)
     assert sorted(waits)[5] <= most, waits  # in a line it would be 20
+
+
+def test_nobody_waits_for_ever_whatever_others_do(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Sixty threads whose runs end, fail, are ended, wait for another process, or take longer than PATIENCE.
+
+    No session's turn starts more than MOST after the virtual time, so that those that go before it are bounded.
+    """
+    monkeypatch.setattr(run_queue, "PATIENCE", 0.02)
+    line, done, ahead = RunQueue(), list[int](), list[float]()
+
+    def run(random: Random, session: dict[str, Any]) -> None:
+        with suppress(ValueError, KeyboardInterrupt), line.enter(session):
+            time.sleep(random.choice([0, 0, 0.001, 0.003, 0.05]))
+            if random.random() < 0.3:
+                with line.pause():
+                    time.sleep(random.choice([0, 0.002, 0.03]))
+                    if random.random() < 0.3:
+                        raise KeyboardInterrupt
+            if random.random() < 0.3:
+                raise random.choice([ValueError, KeyboardInterrupt])
+
+    def read(number: int) -> None:
+        random, session = Random(number), dict[str, Any]()
+        for _run in range(15):
+            if random.random() < 0.2:
+                session = {}  # another reader
+            run(random, session)
+            until = session["share of the queue"].until
+            ahead.append(until - line._clock)
+            time.sleep(random.choice([0, 0, 0.01]))
+        done.append(number)
+
+    readers = [in_thread(partial(read, number)) for number in range(60)]
+    for reader in readers:
+        reader.join(120)
+    assert sorted(done) == [*range(60)]
+    assert (line.taken, line.waiting) == (False, 0)
+    assert max(ahead) <= run_queue.MOST + 1e-9
 
 
 def test_a_slow_page_counts_no_more_than_most(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -1,5 +1,4 @@
 from collections.abc import Iterable, Iterator
-from fractions import Fraction
 from typing import Any
 
 import pytest
@@ -14,7 +13,6 @@ from bertcalc.tree.totals import (
     breakdown,
     openable,
     place_of,
-    shares,
     submodule,
     totals_by_component,
     totals_by_part,
@@ -109,16 +107,6 @@ def test_every_tensor_falls_in_one_named_part_of_its_component(case: Case) -> No
 def test_every_part_occurs_in_some_architecture() -> None:
     found = {place_of(tensor)[1] for name in CLASSES for tensor in build(CLASSES[name].fullest(), name).tensors()}
     assert found == set(PARTS.values())
-
-
-@given(bert_cases(POSITION_EMBEDDING_TYPES))
-def test_shares_are_exact_and_add_up_to_one(case: Case) -> None:
-    model = case.ours()
-    for totals in every_total(model):
-        found = shares(totals)
-        assert all(isinstance(share, Fraction) for share in found.values())
-        assert sum(found.values()) == 1
-        assert {key: share * model.num_parameters() for key, share in found.items()} == totals
 
 
 def real_count(model: Any, path: str) -> int:

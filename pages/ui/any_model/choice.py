@@ -186,7 +186,7 @@ def steps(now: Chosen) -> Steps | None:
     # A link is read once: in the first run, when it leads here from another page, and after Back.
     told = st.session_state.get("any sizes") != linked and (_is_linked() or "any sizes" not in st.session_state)
     if held is None or held[0] != key or told:
-        carried = st.session_state.pop("any carried", {})
+        carried = st.session_state.get("any carried", {})
         sizes, wrong = _sizes(now.found, linked) if told else ({} if refused(now.found, carried) else carried, None)
         st.session_state["any wrong"] = wrong
         sizes_held = Steps(now.found, sizes)
@@ -196,6 +196,7 @@ def steps(now: Chosen) -> Steps | None:
                     sizes_held.restore(steps, is_linked=bool(linked) or _is_linked())
         held = key, sizes_held
         st.session_state["any steps"] = held
+    st.session_state.pop("any carried", None)  # not before: this run may be ended at each use of the session's state
     st.session_state["any sizes"] = linked
     return held[1]
 

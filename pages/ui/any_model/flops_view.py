@@ -6,6 +6,8 @@ import streamlit as st
 
 from bertcalc.digits import scaled
 from bertcalc.discover.result import NOT_ASKED, Discovered
+from bertcalc.discover.written import letters
+from bertcalc.explore.factor_formulas import WHOLE, factors, whole
 from bertcalc.forward.steps import LARGEST
 from bertcalc.problem import InputError
 from bertcalc.proof import real_model
@@ -13,6 +15,7 @@ from pages.ui.any_model.choice import Chosen
 from pages.ui.any_model.discovering import look_for_flops
 from pages.ui.batch import BATCH_SIZE, SEQUENCE_LENGTH
 from pages.ui.controls import sentence, show_problem
+from pages.ui.growth import grown_by
 from pages.ui.i18n import _
 from pages.ui.metrics import show_metric
 from pages.ui.present import presenting
@@ -59,10 +62,13 @@ def _show_count(found: Discovered, sizes: Mapping[str, int]) -> None:
         except InputError as error:
             show_problem(error.problem)
             return
+        call = {"batch_size": batch_size, "sequence_length": length}
+        before = whole(found.count_flops(**call), found.flops, {**found.fields, **call})
+        grown = grown_by(factors(before, whole(count, found.flops, {**found.fields, **said}))[WHOLE], letters(found))
         show_metric(
             _("FLOPs of a forward pass"),
             f"{count:,}",
-            scaled(count, "FLOPs"),
+            " · ".join(filter(None, (scaled(count, "FLOPs"), grown))),
             least=200,
             help=_(
                 "The matrix products with eager attention, as PyTorch's FlopCounterMode counts them. Each token goes"

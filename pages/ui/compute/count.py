@@ -1,16 +1,19 @@
 """The controls of the Compute page: batch, sequence and counting convention."""
 
+from collections.abc import Mapping
 from typing import Any, NamedTuple
 
 import streamlit as st
 
-from bertcalc.compute.flop_formulas import Letters, letters
+from bertcalc.compute.flop_formulas import Letters, letters, part_expressions
 from bertcalc.compute.flops import Convention, Part, as_stated, by_part, has_masked_head, masked_positions
+from bertcalc.explore.factor_formulas import Side
 from bertcalc.formula import CALL_LETTERS, Formula
 from bertcalc.forward.outputs import Call, attends, possible, problems, run
-from bertcalc.forward.steps import Step
+from bertcalc.forward.steps import Step, batch_problems
 from bertcalc.subject import Subject
 from bertcalc.text import N_
+from pages.ui.bars import preset_of
 from pages.ui.batch import choose_batch, choose_training_batch
 from pages.ui.call_controls import ENCODER_SEQUENCE_LENGTH, NUM_CHOICES
 from pages.ui.controls import Select, show_problem, view
@@ -62,12 +65,28 @@ class Count(NamedTuple):
         return letters(subject, self.convention, cross=attends(subject, self.call))
 
     @property
+    def formulas(self) -> Mapping[Part, Any]:
+        """The forward cost of each part, as an expression in letters."""
+        return part_expressions(self.letters, self.convention)
+
+    @property
+    def of_preset(self) -> "Count | None":
+        """The count of the preset for the same call; None if the call is not possible for it."""
+        start = preset_of(self.choice)
+        if any(batch_problems(start.config, self.call._asdict())) or possible(start.subject, self.call) != self.call:
+            return None
+        steps = as_stated(run(start.subject, self.call), self.convention, self.call.sequence_length)
+        return self._replace(choice=start, steps=steps)
+
+    def side(self, figures: Mapping[Any, int], formulas: Mapping[Any, Any]) -> Side:
+        """These figures as a side of a comparison."""
+        return Side(figures, formulas, {**self.choice.config.shared(), **self.sizes})
+
+    @property
     def sizes(self) -> dict[str, int]:
-        """The values of the letters that are not fields of the configuration."""
-        length = self.call.sequence_length
-        return {field: getattr(self.call, field) for field in CALL_LETTERS} | {
-            "masked_positions": masked_positions(length)
-        }
+        """The values of the letters that are not fields of the configuration; none for an encoder that is missing."""
+        sizes = {field: size for field in CALL_LETTERS if (size := getattr(self.call, field)) is not None}
+        return sizes | {"masked_positions": masked_positions(self.call.sequence_length)}
 
     def written(self, formula: Formula) -> tuple[str, str]:
         """LaTeX of a formula with letters, and with numbers."""

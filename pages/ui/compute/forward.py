@@ -5,17 +5,18 @@ from fractions import Fraction
 import streamlit as st
 
 from bertcalc.charts.length_chart import part_colors
-from bertcalc.compute.flop_formulas import name_formulas, part_formulas, plain_formulas
-from bertcalc.compute.flops import Part, by_name, by_part, tokens, total, unknown_training
+from bertcalc.compute.flop_formulas import name_formulas, part_formulas, plain_formulas, total_expression
+from bertcalc.compute.flops import Part, Phase, by_name, by_part, tokens, total, unknown_training
 from bertcalc.digits import latex_number, scaled
-from bertcalc.forward.outputs import possible
+from bertcalc.explore.factor_formulas import factors
 from bertcalc.proof.flop_proof import FlopProof, prove
 from bertcalc.text import N_
 from bertcalc.tree.nn import split_layer
-from pages.ui.bars import Bars, draw_bars, preset_of
-from pages.ui.compute.count import Count, part_costs
+from pages.ui.bars import Bars, draw_bars
+from pages.ui.compute.count import Count
 from pages.ui.controls import Fold, Switch
 from pages.ui.formulas import colored_equation
+from pages.ui.growth import grown_by
 from pages.ui.i18n import _
 from pages.ui.metrics import show_metric
 from pages.ui.numbers import percent
@@ -35,11 +36,31 @@ def show_figures(count: Count) -> None:
         _("Forward, {unit}"): forward,
         _("Forward per token, {unit}"): Fraction(forward, tokens(count.steps)),
     }
+    phases: tuple[Phase, ...] = ("forward", "forward")
     if not unknown_training(count.choice.model()):
         figures[_("Training step, {unit}")] = total(steps, count.convention, "training")
+        phases = (*phases, "training")
+    grown = _growth(count)
     with st.container(horizontal=True):
-        for label, figure in figures.items():
-            show_metric(label.format(unit=unit), f"{round(figure):,}", scaled(figure, unit), least=230)
+        for (label, figure), phase in zip(figures.items(), phases, strict=True):
+            below = " · ".join(filter(None, (scaled(figure, unit), grown.get(phase))))
+            show_metric(label.format(unit=unit), f"{round(figure):,}", below, least=230)
+
+
+def _growth(count: Count) -> dict[Phase, str]:
+    """By what factor the cost of each phase has grown against the preset's, and why."""
+    phases: tuple[Phase, ...] = ("forward", "training")
+    start = count.of_preset
+    if not start:
+        return {}
+    before, after = (
+        one.side(
+            {phase: total(one.steps, one.convention, phase) for phase in phases},
+            {phase: total_expression(one.letters, one.convention, phase) for phase in phases},
+        )
+        for one in (start, count)
+    )
+    return {phase: grown_by(factor) for phase, factor in factors(before, after).items()}
 
 
 def forward_formula(count: Count, colors: dict[Part, str]) -> str:
@@ -56,22 +77,24 @@ def show_parts(count: Count, place: str) -> None:
     costs = by_part(count.steps, convention)
     inks = part_colors(appearance())
     formulas = plain_formulas(count.letters, convention)
+    start = count.of_preset
+    before = by_part(start.steps, convention) if start else {}
+    growth = (
+        factors(start.side(before, start.formulas), count.side(costs, count.formulas)).values()
+        if start and before != costs
+        else ()
+    )
     bars = Bars(
         costs,
-        _preset_costs(count),
+        before,
         [_(part) for part in costs],
         [inks[part] for part in costs],
         [formulas[part] for part in costs],
         unit=convention.unit,
         preset=choice.preset,
+        factors=[*map(grown_by, growth)],
     )
     draw_bars(bars, place, choice.architecture, convention.unit, alt=_("Share of each part in the forward pass"))
-
-
-def _preset_costs(count: Count) -> dict[Part, int]:
-    """The cost of each part of the preset; empty if it cannot take this batch."""
-    start = preset_of(count.choice).subject
-    return part_costs(start, count.call, count.convention) if possible(start, count.call) == count.call else {}
 
 
 def show_names(count: Count) -> None:

@@ -5,7 +5,10 @@ from collections.abc import Iterable
 from bertcalc.charts.length_chart import length_areas, length_frame
 from bertcalc.compute.flop_formulas import crossover, value
 from bertcalc.compute.flops import PARTS, Part
+from bertcalc.config import unchecked
 from bertcalc.digits import fixed, latex
+from bertcalc.forward.steps import rows_for
+from bertcalc.subject import Subject
 from bertcalc.text import N_
 from pages.ui.batch import SEQUENCE_LENGTH
 from pages.ui.compute.count import Count, part_costs
@@ -46,7 +49,8 @@ def show_lengths(count: Count, crossed: Iterable[float], look: str) -> None:
     lengths = sorted({round(first * (longest / first) ** (at / _POINTS)) for at in range(_POINTS + 1)})
     call = count.call._replace(batch_size=1)  # shares do not depend on the batch
     costs = [
-        part_costs(count.choice.subject, call._replace(sequence_length=length), count.convention) for length in lengths
+        part_costs(_reaching(count, length), call._replace(sequence_length=length), count.convention)
+        for length in lengths
     ]
     names = {part: _(part) for part in PARTS}
     shown = [(length, f"{text} {fixed(length, 0)}") for length, text in marks if length <= longest]
@@ -56,6 +60,13 @@ def show_lengths(count: Count, crossed: Iterable[float], look: str) -> None:
         numbers={"length": SEQUENCE_LENGTH.title, "name": _("Part"), "share": _("Share")},
         alt=_("Share of each part over the sequence length"),
     )
+
+
+def _reaching(count: Count, length: int) -> Subject:
+    """The model, with more positions where it has too few for the length: the chart goes on beyond them."""
+    subject = count.choice.subject
+    config = subject.config
+    return subject._replace(config=unchecked(config, max_position_embeddings=rows_for(config, length)))
 
 
 _POINTS = 40

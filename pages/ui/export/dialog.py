@@ -15,7 +15,7 @@ from pages.ui import kept
 from pages.ui.batch import present_batch
 from pages.ui.controls import set_values
 from pages.ui.export.files import Origin, chart_files, model_files, model_name, stem_of, table_files
-from pages.ui.export.shown import File, own, shown, shown_settings
+from pages.ui.export.shown import File, own, shown, shown_models, shown_settings
 from pages.ui.i18n import _, translator
 from pages.ui.sidebar import Choice
 
@@ -81,6 +81,8 @@ def _show(choice: Choice) -> None:
     title = st.selectbox(_("What"), list(offered), key="taken", label_visibility="collapsed")
     make, chart = offered[title]
     stem, name = (other.stem, other.stem) if other else (stem_of(choice), model_name(choice))
+    if list(offered).index(title) < len(shown()):  # a table of the page, not of the model
+        name = shown_models() or name
     files = table_files(stem, title, _chosen_rows(make), name)
     if chart:
         files += chart_files(stem, chart, title)

@@ -1,6 +1,6 @@
 """The tables and charts of the page, recorded for export while they are drawn."""
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any, NamedTuple
 
 import streamlit as st
@@ -35,6 +35,7 @@ def begin() -> None:
     st.session_state["shown"] = []
     st.session_state["own files"] = None
     st.session_state["shown settings"] = None
+    st.session_state["shown models"] = ""
 
 
 def note_settings(settings: Settings) -> None:
@@ -46,6 +47,16 @@ def note_results(table: Table) -> None:
     """Set a table of what the page answers, for the report."""
     if settings := shown_settings():
         note_settings(settings._replace(results=table))
+
+
+def note_models(names: Sequence[str]) -> None:
+    """Set the names of the models that the page's tables are about, if these are others than the session's."""
+    st.session_state["shown models"] = ", ".join(names)
+
+
+def shown_models() -> str:
+    """The models that the page's tables are about; "" for the session's."""
+    return str(st.session_state.get("shown models", ""))
 
 
 def shown_settings() -> Settings | None:

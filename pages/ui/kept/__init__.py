@@ -31,8 +31,9 @@ def _read(text: str) -> dict[str, Any]:
     try:
         match read_json(text or "{}", 2 * LONGEST):
             case {"kept": dict(values)}:
+                json.dumps(values, ensure_ascii=False).encode()  # half a character (\ud800) can be written nowhere
                 return values
-    except InputError:
+    except (InputError, UnicodeEncodeError):
         pass
     return {}
 

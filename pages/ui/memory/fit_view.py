@@ -14,6 +14,7 @@ from bertcalc.memory.peak_formulas import growths, most_sequences, peak
 from bertcalc.memory.plan import Inference, Plan
 from pages.ui.export.shown import note_results
 from pages.ui.formulas import aligned
+from pages.ui.growth import show_growth
 from pages.ui.i18n import _, in_a_row
 from pages.ui.memory.peak_view import NOT_COUNTED, loop
 from pages.ui.memory.run import KEEP_FREE, OVERHEAD, Run
@@ -61,6 +62,8 @@ def show_fit(run: Run, how: Plan | Inference, device: Device, answer: DeltaGener
     if presenting():
         st.latex(aligned([_solved("S", fit.length, device)]))
         return
+    if start and before != found.areas:
+        show_growth(run.growth(how), _("Memory"), run.choice.preset)
     st.latex(aligned([_solved("S", fit.length, device), _solved("B", fit.batch, device)]))
     room = _(
         "{device} has {mebibytes:,} MiB = {memory}, of which {free} are kept free and {overhead} % of the tensors are "

@@ -20,6 +20,7 @@ from bertcalc.memory.tape import Phase
 from bertcalc.text import N_
 from pages.ui.controls import Fold
 from pages.ui.export.shown import draw_chart
+from pages.ui.growth import show_growth
 from pages.ui.i18n import _, in_a_row
 from pages.ui.memory.run import Run
 from pages.ui.memory.stack_bar import AREA_WORDS
@@ -69,6 +70,8 @@ def show_peak(run: Run, how: Plan | Inference) -> None:
     )
     if presenting():
         return
+    if found.num_bytes != before:
+        show_growth(run.growth(how), _("Memory"), run.choice.preset)
     formulas = {area: formula.latex() for area, formula in found.formulas.items()}
     rows = [
         (unbroken(names[area]), f"${formulas[area]}$", *map(unbroken, (size(count), percent(count, found.num_bytes))))

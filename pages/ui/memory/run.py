@@ -1,10 +1,12 @@
 """The controls of the Memory page: batch, training or inference settings, and the device."""
 
+from collections.abc import Mapping
 from dataclasses import replace
 from typing import Any, NamedTuple
 
 import streamlit as st
 
+from bertcalc.explore.factor_formulas import WHOLE, Factor, Side, factors
 from bertcalc.export.report import Settings
 from bertcalc.family import Model
 from bertcalc.formula import Formula
@@ -12,6 +14,7 @@ from bertcalc.forward.steps import LARGEST, batch_problems
 from bertcalc.forward.trace import Sizes
 from bertcalc.memory.devices import DEFAULT, DEVICES, GAPS, KEPT_FREE, Device, kept_free
 from bertcalc.memory.optimizers import ITEM_BYTES, OPTIMIZERS, PRECISIONS, Precision
+from bertcalc.memory.peak_formulas import peak
 from bertcalc.memory.plan import ATTENTIONS, RECOMPUTE, Inference, Plan, Recompute
 from bertcalc.memory.saved import can_fuse
 from bertcalc.subject import Subject
@@ -108,6 +111,19 @@ class Run(NamedTuple):
         """The preset with the same batch; None if the batch is not possible for it."""
         start = preset_of(self.choice)
         return None if any(batch_problems(start.config, self.batch._asdict())) else Run(start, self.batch)
+
+    def side(self, figures: Mapping[Any, int], formulas: Mapping[Any, Any]) -> Side:
+        """These figures as a side of a comparison."""
+        return Side(figures, formulas, {**self.subject.config.shared(), **self.batch._asdict()})
+
+    def growth(self, how: Plan | Inference) -> Factor | None:
+        """The growth of the peak against the preset's with the same batch; None if there is none."""
+        runs = [self.of_preset(), self]
+        if runs[0] is None:
+            return None
+        peaks = [(run, peak(run.subject, how, *run.batch)) for run in runs if run]
+        before, after = (run.side({WHOLE: found.num_bytes}, {WHOLE: found.expression}) for run, found in peaks)
+        return factors(before, after)[WHOLE]
 
     def written(self, formula: Formula) -> tuple[str, str]:
         """The formula as LaTeX, with letters and with numbers."""

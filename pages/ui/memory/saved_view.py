@@ -1,24 +1,28 @@
 """The activations that autograd keeps, tensor by tensor."""
 
 from collections.abc import Mapping, Sequence
+from typing import Any
 
 import streamlit as st
 
 from bertcalc.digits import latex_number, signed_count, size
-from bertcalc.formula import shape_letters
+from bertcalc.explore.factor_formulas import Side, factors
+from bertcalc.formula import plain, shape_letters
 from bertcalc.forward.outputs import Call
 from bertcalc.memory import footprint
 from bertcalc.memory.byte_formulas import kept_formulas, korthikanti_formulas
 from bertcalc.memory.optimizers import PRECISIONS, Dtype
+from bertcalc.memory.peak import unlisted
 from bertcalc.memory.plan import Plan
-from bertcalc.memory.saved import UNDER_AUTOCAST, Saved, by_module, total_bytes
+from bertcalc.memory.saved import Saved, by_module, total_bytes
 from bertcalc.proof import memory_proof
 from bertcalc.text import N_
 from bertcalc.tree.totals import component_at
 from pages.ui.bars import Bars, draw_bars
-from pages.ui.controls import Fold, Switch
+from pages.ui.controls import Fold, Switch, sentence
 from pages.ui.export.shown import draw_frame
 from pages.ui.formulas import colored_equation
+from pages.ui.growth import grown_by
 from pages.ui.i18n import _
 from pages.ui.memory.run import Run
 from pages.ui.metrics import show_metrics
@@ -34,8 +38,8 @@ KORTHIKANTI = Fold("korthikanti", N_("Compared with the formula of Korthikanti e
 
 def show_activations(run: Run, plan: Plan) -> None:
     """Show the activations that autograd keeps: total, formula, bars by module, tensors, and a published formula."""
-    if PRECISIONS[plan.precision].autocast:
-        st.info(_(UNDER_AUTOCAST))
+    if problem := unlisted(run.choice.model(), plan):
+        st.info(sentence(problem))
         return
     saved = footprint.kept(run.subject, plan, *run.batch)
     formulas = kept_formulas(run.subject, plan, *run.batch)
@@ -57,17 +61,26 @@ def show_activations(run: Run, plan: Plan) -> None:
             _show_verdict(run, plan)
 
 
-def _module_bars(run: Run, plan: Plan, modules: Mapping[str, int], formulas: Mapping[str, str]) -> Bars:
+def _module_bars(run: Run, plan: Plan, modules: Mapping[str, int], formulas: Mapping[str, Any]) -> Bars:
     inks, start = colors(), run.of_preset()
+    before = _side(start, plan) if start else Side({}, {}, {})
+    after = run.side(modules, formulas)
     return Bars(
         modules,
-        by_module(footprint.kept(start.subject, plan, *start.batch)) if start else {},
+        before.figures,
         list(modules),
         [inks[component_at(run.choice.model(), path)] for path in modules],
-        [formulas.get(path, "") for path in modules],
+        [plain(formulas[path]) for path in modules],
         unit="bytes",
         preset=run.choice.preset,
+        factors=[*map(grown_by, factors(before, after).values())],
     )
+
+
+def _side(run: Run, plan: Plan) -> Side:
+    """The bytes that each module keeps, as a side of a comparison."""
+    formulas = kept_formulas(run.subject, plan, *run.batch).modules
+    return run.side(by_module(footprint.kept(run.subject, plan, *run.batch)), formulas)
 
 
 def _show_saved(saved: Sequence[Saved], letters: Sequence[Saved], dtype: Dtype) -> None:

@@ -1,0 +1,33 @@
+"""By what factor a number has grown against the preset's, and why, with a link to the Sweep page."""
+
+from collections.abc import Mapping
+
+import streamlit as st
+
+from bertcalc.digits import multiple
+from bertcalc.explore.factor_formulas import Factor
+from bertcalc.fields import EVERY_LETTER
+from pages.ui.i18n import _, with_colon
+from pages.ui.present import presenting
+
+
+def grown_by(factor: Factor | None, letters: Mapping[str, str] = EVERY_LETTER) -> str:
+    """The factor and its reason: "× 4.00: H²", or without a reason "× 4.00"; empty if nothing has grown."""
+    if factor is None:
+        return ""
+    times = f"× {multiple(factor.ratio.numerator, factor.ratio.denominator)}"
+    reason = factor.text(_, letters)
+    return with_colon(times, reason) if reason else times
+
+
+def show_growth(factor: Factor | None, quantity: str, preset: str) -> None:
+    """Show the growth of a quantity and the way to its curves, in a line; nothing if it has not grown."""
+    if factor and not presenting():
+        said = _("{quantity} {grown}, against {preset}")
+        with st.container(horizontal=True, vertical_alignment="center"):  # a link's label would be cut off on a phone
+            st.caption(said.format(quantity=quantity, grown=grown_by(factor), preset=preset), width="content")
+            show_way_to_sweep()
+
+
+def show_way_to_sweep() -> None:
+    st.page_link("sweep.py", label=_("How it grows with each size →"))
