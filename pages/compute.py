@@ -41,7 +41,7 @@ elif view == "conventions":
         rules.show_element_costs(count.steps)
 else:
     if problem := unknown_training(choice.model()):
-        show_problem(problem)
+        show_problem(problem._replace(remedies=()))  # a field that no control has
         st.stop()
     training = training_run.choose_plan(count)
     training_run.show_plan(training)
