@@ -28,7 +28,19 @@ from fractions import Fraction
 from functools import cache, wraps
 from inspect import Parameter, signature
 from numbers import Integral, Real
-from typing import Any, Literal, NamedTuple, ParamSpec, TypeVar, Union, cast, get_args, get_origin, get_type_hints
+from typing import (
+    Annotated,
+    Any,
+    Literal,
+    NamedTuple,
+    ParamSpec,
+    TypeVar,
+    Union,
+    cast,
+    get_args,
+    get_origin,
+    get_type_hints,
+)
 
 from bertcalc.problem import InputError, Problem
 from bertcalc.suggestions import nearest
@@ -37,6 +49,7 @@ from bertcalc.text import N_, shorten
 P = ParamSpec("P")
 R = TypeVar("R")
 Kind = TypeVar("Kind")
+Single = Annotated[int, "no column and no symbol"]  # an int for functions that count a single model
 Check = Callable[[str, Any], Any]  # takes the name and the value of an argument, and returns what is meant
 
 
@@ -78,7 +91,9 @@ OTHERS: dict[str, dict[str, str]] = {
     "optimizer": dict.fromkeys(("adamw_torch_fused", "adamw_apex_fused"), _STEPS),
 }
 _LOWEST = {
-    **dict.fromkeys(("batch_size", "sequence_length", "encoder_sequence_length", "num_choices", "count", "steps"), 1),
+    **dict.fromkeys(
+        ("batch_size", "sequence_length", "encoder_sequence_length", "num_choices", "count", "steps", "most"), 1
+    ),
     **dict.fromkeys(("layers", "layer", "positions", "parameters", "bits"), 0),
 }
 _NOT_EMPTY = ("steps", "stops", "changes", "growths")
@@ -94,6 +109,7 @@ _WANTED: dict[str, str] = {
     "Typed": N_("a number as typed(...) reads it"),
 }
 _NUMBER, _FLAG, _TEXT = N_("a number"), N_("True or False"), N_("a text")
+_WHOLE = N_("a single whole number")
 _SEQUENCE, _MAPPING, _FUNCTION = N_("a list"), N_("a dictionary"), N_("a function")
 
 
@@ -151,7 +167,7 @@ class _Signature(NamedTuple):
 
 @cache
 def _wanted_by(function: Callable[..., Any]) -> _Signature:
-    hints = get_type_hints(function)
+    hints = get_type_hints(function, include_extras=True)
     positional: list[tuple[str, Check]] = []
     named: dict[str, Check] = {}
     required: list[str] = []
@@ -202,6 +218,8 @@ def _check_named(wanted: _Signature, name: str, value: Any) -> Any:
 def check_of(hint: Any) -> Check:
     """The check of values that an annotation describes. It raises ArgumentError, or returns the value that is meant."""
     origin, inside = get_origin(hint), get_args(hint)
+    if origin is Annotated:
+        return single
     if origin is Literal:
         return lambda name, value: choice(name, value, inside)
     if origin in (Union, types.UnionType):
@@ -256,6 +274,14 @@ def whole(name: str, value: Any, low: int | None = None) -> Any:
     raise _error(N_("{argument} {value} is not possible: it must be a whole number from {low}."), name, value, low=low)
 
 
+def single(name: str, value: Any) -> int:
+    """Return a whole number that is neither a column nor a symbol."""
+    if _is_symbol(value) or _is_column(value):
+        raise wrong_kind(name, value, _WHOLE)
+    number: int = whole(name, value)
+    return number
+
+
 def flag(name: str, value: Any) -> bool:
     if not isinstance(value, bool):
         raise wrong_kind(name, value, _FLAG)
@@ -273,7 +299,7 @@ def choice(name: str, value: Any, choices: Sequence[Any]) -> Any:
     try:
         if value in choices:
             return value
-    except (TypeError, ValueError):  # a column cannot be compared with a text
+    except (TypeError, ValueError, RuntimeError):  # a column, or a tensor, cannot be compared with a text
         pass
     said = value.__name__ if isinstance(value, type) else str(value) if _is_short(value) else ""
     plain = said.casefold()
@@ -297,7 +323,7 @@ def unknown(messages: tuple[str, str], name: Any, options: Collection[str], **va
     """
     near = nearest(name, options) if isinstance(name, str) else None
     listed = ", ".join(list(options)[:_MOST_LISTED]) + (" ..." if len(options) > _MOST_LISTED else "")
-    shown = {"name": _shown(name), "nearest": near or "", "options": listed}
+    shown = {"name": described(name), "nearest": near or "", "options": listed}
     return UnknownNameError(Problem.of(messages[near is None], "", name, **shown, **values))
 
 
@@ -347,7 +373,8 @@ def _record(kind: Any) -> Check:
     if is_dataclass(kind):
         return _dataclass(kind)
     defaults = kind._field_defaults
-    fields = [(name, check_of(hint), defaults.get(name, _NO_DEFAULT)) for name, hint in get_type_hints(kind).items()]
+    hints = get_type_hints(kind, include_extras=True)
+    fields = [(name, check_of(hint), defaults.get(name, _NO_DEFAULT)) for name, hint in hints.items()]
     wanted = _WANTED.get(kind.__name__, kind.__name__)
 
     def check(name: str, value: Any) -> Any:
@@ -384,9 +411,9 @@ def _items(kind: type, check_item: Check | None) -> Check:
     """The check of a list, tuple, set or iterator, and of all that is in it."""
 
     def check(name: str, value: Any) -> Any:
-        if isinstance(value, str | bytes | Mapping) or not isinstance(value, Iterable):
+        if isinstance(value, str | bytes | Mapping | type) or not isinstance(value, Iterable) or _is_scalar(value):
             raise wrong_kind(name, value, _SEQUENCE)
-        if not value and name in _NOT_EMPTY and issubclass(kind, Sequence):
+        if name in _NOT_EMPTY and isinstance(value, Collection) and not len(value) and issubclass(kind, Sequence):
             raise _error(N_("{argument} must not be empty."), name, value)
         if not isinstance(value, Collection):
             if issubclass(kind, Collection):
@@ -394,7 +421,7 @@ def _items(kind: type, check_item: Check | None) -> Check:
             else:
                 return _as_they_come(name, value, check_item)
         if issubclass(kind, Sequence) and not isinstance(value, Sequence):
-            value = tuple(value)
+            value = tuple(value.tolist() if hasattr(value, "tolist") else value)
         if check_item and any(check_item(name, item) is not item for item in value):
             value = type(value)(check_item(name, item) for item in value)
         return tuple(value) if kind is tuple and not isinstance(value, tuple) else value
@@ -474,7 +501,7 @@ def _same(one: Any, other: Any) -> bool:
         return True
     try:
         return type(one) is type(other) and bool(one == other)
-    except ValueError:  # columns
+    except (ValueError, RuntimeError):  # columns, or tensors
         return False
 
 
@@ -484,6 +511,11 @@ def _is_symbol(value: Any) -> bool:
 
 def _is_column(value: Any) -> bool:
     return hasattr(getattr(value, "dtype", None), "kind") and bool(getattr(value, "shape", ()))
+
+
+def _is_scalar(value: Any) -> bool:
+    """Whether a value of NumPy or PyTorch has no dimension, so that nothing is in it."""
+    return hasattr(value, "dtype") and not getattr(value, "shape", ())
 
 
 def _is_short(value: Any) -> bool:
@@ -505,10 +537,10 @@ def wrong_kind(name: str, value: Any, wanted: str) -> ArgumentError:
 
 
 def _error(message: str, name: str, value: Any, **values: object) -> ArgumentError:
-    return ArgumentError(Problem.of(message, name, value, **{"argument": name, "value": _shown(value), **values}))
+    return ArgumentError(Problem.of(message, name, value, **{"argument": name, "value": described(value), **values}))
 
 
-def _shown(value: Any) -> str:
+def described(value: Any) -> str:
     """A value as a sentence shows it: numbers and texts as Python writes them, anything else by its type."""
     if isinstance(value, type):
         return f"the class {value.__name__}"

@@ -15,7 +15,7 @@ from importlib import import_module
 from numbers import Integral
 from typing import TYPE_CHECKING, Any, ClassVar, Self, TypeVar
 
-from bertcalc.arguments import ArgumentError, checked
+from bertcalc.arguments import ArgumentError, checked, text
 from bertcalc.fields import DIMENSIONS as DIMENSIONS
 from bertcalc.fields import (
     EVERY_FIELD,
@@ -146,7 +146,7 @@ class Config(metaclass=_WithSharedNames):
     @classmethod
     def has(cls, field: str) -> bool:
         """Whether the family has a field, given by its own or its shared name."""
-        return cls.own_name(field) in _names(cls)
+        return isinstance(field, str) and cls.own_name(field) in _names(cls)
 
     def telling(self) -> dict[str, Any]:
         """The sizes, and all other fields that differ from Hugging Face's defaults, in the order of FIELDS."""
@@ -159,7 +159,8 @@ class Config(metaclass=_WithSharedNames):
 
     @classmethod
     def own_name(cls, field: str) -> str:
-        return cls.attribute_map.get(field, field)
+        """The family's own name of a field; a name that is no field stays as it is."""
+        return cls.attribute_map.get(field, field) if isinstance(field, str) else text("field", field)
 
     @classmethod
     def shared_name(cls, field: str) -> str:
@@ -389,13 +390,13 @@ def _column(kind: type[Config], field: str, values: Any) -> Any:
     if kind.shared_name(field) not in sizes.values():
         message = N_("{field} is not a dimension: columns can be {names}.")
         raise ArgumentError(Problem.of(message, field, values, field=field, names=", ".join(sizes)))
-    if hasattr(values, "dtype") and hasattr(values, "ravel"):
+    if hasattr(getattr(values, "dtype", None), "kind") and hasattr(values, "ravel"):
         return values
     try:
         column = import_module("numpy").asarray(values)  # which needs not be installed
         if column.size:
             return column
-    except (ImportError, ValueError, OverflowError):  # without NumPy, or lists of different lengths
+    except (ImportError, ValueError, TypeError, OverflowError):  # without NumPy, or lists of different lengths
         pass
     raise ConfigError(Problem.of(_NO_COLUMN, field, values, field=field, value=_show(values)))
 

@@ -200,6 +200,7 @@ class Family:
                     found = replace(found, **change)
         return found
 
+    @checked
     def for_task(self, task: Task) -> str:
         """The name of the class for a task, or of the body's class if there is none."""
         return next((cls.name for cls in self.classes if cls.task == task), self.base.name)
@@ -261,3 +262,20 @@ class Model(Module):
         cls.head(t, config, hidden)
         if family.head_first:
             root.children[family.prefix] = root.children.pop(family.prefix)
+
+
+def not_taken(model: Model, sizes: Sizes) -> Problem | None:
+    """The problem with a batch that has what the forward method of a model does not take; None if there is none."""
+    name, config = model.cls.name, model.config
+    shown: dict[str, Any] = {"architecture": name}
+    choices, length = sizes.num_choices, sizes.encoder_sequence_length
+    if not model.cls.takes_choices and (not isinstance(choices, int) or choices != 1):
+        message = N_("{architecture} takes no choices: leave num_choices out, or take a class for multiple choice.")
+        return Problem.of(message, "num_choices", choices, {"num_choices": 1}, **shown)
+    if length is not None and not (model.cls.sees_encoder and config.add_cross_attention):
+        message = N_(
+            "{architecture} reads no encoder_hidden_states with this configuration: leave encoder_sequence_length "
+            "out. Only a decoder with add_cross_attention True reads them."
+        )
+        return Problem.of(message, "encoder_sequence_length", length, {"encoder_sequence_length": None}, **shown)
+    return None

@@ -52,7 +52,15 @@ OF_MEMORY: Mapping[str, Callable[[Any], bool]] = {
     "is_encoder_decoder": lambda value: not value,
     "problem_type": lambda value: value is None,
     "chunk_size_feed_forward": lambda value: value == 0,
+    # Each layer of ModernBERT with local attention has a mask of its own in fused attention; every third one is global.
+    "global_attn_every_n_layers": lambda value: value == 3,
+    "layer_types": lambda value: value is None or _every_third_is_global(value),
 }
+
+
+def _every_third_is_global(kinds: Any) -> bool:
+    pattern = ("full_attention", "sliding_attention", "sliding_attention")
+    return isinstance(kinds, list) and all(kind == pattern[number % 3] for number, kind in enumerate(kinds))
 
 
 def is_neutral(key: str, value: Any) -> bool:

@@ -4,8 +4,10 @@ import streamlit as st
 
 from bertcalc.charts.length_chart import part_colors
 from bertcalc.compute.conventions import RULES
+from bertcalc.compute.flops import unknown_training
 from pages.ui.compute import forward, lengths, rules, training_run
 from pages.ui.compute.count import VIEW, choose_count, show_convention
+from pages.ui.controls import show_problem
 from pages.ui.i18n import _
 from pages.ui.present import presenting, row
 from pages.ui.sidebar import choice as current_choice
@@ -38,6 +40,9 @@ elif view == "conventions":
     if not presenting():
         rules.show_element_costs(count.steps)
 else:
+    if problem := unknown_training(choice.model()):
+        show_problem(problem._replace(remedies=()))  # a field that no control has
+        st.stop()
     training = training_run.choose_plan(count)
     training_run.show_plan(training)
     if not presenting():

@@ -25,11 +25,13 @@ from bertcalc.checkpoints.safetensors import StoredTensor
 from bertcalc.compute.conventions import RULES
 from bertcalc.compute.flops import PYTORCH, forward_flops, total, training_flops
 from bertcalc.diagnosis import lines
-from bertcalc.diagnosis.explain import explain
+from bertcalc.diagnosis.diagnose import diagnose
+from bertcalc.diagnosis.explain import explain, ways
 from bertcalc.diagnosis.known import Known
+from bertcalc.diagnosis.miscounts import MiscountSizes
 from bertcalc.discover.build import Ended
 from bertcalc.discover.shipped import shipped
-from bertcalc.explore.design import Budget, Constraints
+from bertcalc.explore.design import Budget, Constraints, search
 from bertcalc.explore.models import values_of
 from bertcalc.explore.quantities import QUANTITIES, Case
 from bertcalc.explore.sweep import Sweep
@@ -123,6 +125,7 @@ SPECIAL: dict[tuple[str, str], Any] = {
     ("bertcalc.diagnosis.diagnose.diagnose", "model"): Known(SUBJECT, MODEL.num_parameters()),
     ("bertcalc.discover.shipped.shipped", "cls"): "BertModel",
     ("bertcalc.discover.shipped.by_class", "text"): "[]",
+    ("bertcalc.diagnosis.explain.ways", "sizes"): MiscountSizes.of(SMALL),
 }
 EXAMPLES: tuple[Any, ...] = (
     *(
@@ -230,6 +233,10 @@ def test_a_wrong_argument_is_refused_in_a_sentence(name: str) -> None:
 LLAMA = "llama-7b"
 TORCH = torch.nn.Linear(2, 2)
 BLOOM = shipped("bloom", "BloomForCausalLM")
+TWO = numpy.array([1, 2])
+WIDER = Sweep(Case(SUBJECT), ("hidden_size",))  # heads of 4, and intermediate_size 3/2 of hidden_size
+MORE_HEADS = Sweep(Case(SUBJECT), ("num_attention_heads",))
+ODD_HEADS = build(bertcalc.ModernBertConfig(hidden_size=12, num_attention_heads=4))
 GPT2 = build(bertcalc.GPT2Config())
 assert BLOOM
 # A wrong call, and words of the sentence that says what would be right.
@@ -313,6 +320,46 @@ CALLS: list[tuple[Callable[[], object], str]] = [
     (lambda: BLOOM.count(n_layer=-1), "n_layer has to be a whole number"),
     (lambda: BLOOM.count(n_layer="3"), "n_layer has to be a whole number"),
     (lambda: shipped("bloom", None), "cls has to be a text"),
+    (lambda: forward_flops(MODEL, 1, 8, num_choices=4), "takes no choices"),
+    (lambda: training_flops(MODEL, 1, 8, encoder_sequence_length=4), "reads no encoder_hidden_states"),
+    (lambda: training_peak_bytes(MODEL, 1, 8, num_choices=4), "takes no choices"),
+    (lambda: inference_peak_bytes(MODEL, 1, 8, encoder_sequence_length=4), "reads no encoder_hidden_states"),
+    (lambda: training_peak_bytes(MODEL, TWO, 8), "batch_size has to be a single whole number, not a numpy ndarray"),
+    (lambda: inference_peak_bytes(MODEL, 1, TWO), "sequence_length has to be a single whole number"),
+    (lambda: forward_flops(ODD_HEADS, 1, 8), "a head of 3 numbers cannot be split into pairs"),
+    (lambda: training_flops(ODD_HEADS, 1, 8), "a head of 3 numbers cannot be split into pairs"),
+    (lambda: bertcalc.BertConfig.own_name([1]), "field has to be a text"),
+    (lambda: list(MODEL.tensors(folded=TWO)), "folded has to be True or False"),
+    (lambda: list(MODEL.modules(folded=TWO)), "folded has to be True or False"),
+    (lambda: list(MODEL.modules(TWO)), "path has to be a text"),
+    (lambda: FAMILIES["bert"].for_task(TWO), "task a numpy ndarray is not possible"),
+    (lambda: FAMILIES["bert"].for_task(torch.tensor([1, 2])), "task a torch Tensor is not possible"),
+    (lambda: search(Case(SUBJECT), Budget("parameters", TWO), Constraints()), "amount has to be a single whole"),
+    (lambda: diagnose(Known(None, 1), typed("1")), "subject has to be a model with its class"),
+    (lambda: diagnose(Known(SUBJECT, TWO), typed("1")), "parameters has to be a single whole number"),
+    (lambda: ways(MODEL, MiscountSizes.of(SMALL), 5), "tensors has to be a list"),
+    (lambda: ways(list(MODEL.tensors()), SMALL, 5), "sizes has to be MiscountSizes"),
+    (
+        lambda: Freezing(layers=99).split(MODEL),
+        "freeze_layers 99 is not possible: it must be a whole number from 0 to 2",
+    ),
+    (lambda: Freezing(layers=99).names(MODEL), "freeze_layers 99 is not possible"),
+    (lambda: Freezing(layers=TWO).split(MODEL), "layers has to be a single whole number"),
+    (lambda: WIDER.row("parameters", [3], numpy.array), "it must be a multiple of 4, from 4 to"),
+    (lambda: WIDER.row("parameters", [8, 9], numpy.array), "hidden_size 9 is not possible in this sweep"),
+    (lambda: WIDER.row("parameters", [TWO], numpy.array), "hidden_size a numpy ndarray is not possible in this sweep"),
+    (lambda: WIDER.row("parameters", torch.tensor(8), numpy.array), "values has to be a list"),
+    (lambda: WIDER.values("hidden_size", TWO, 100), "low has to be a single whole number"),
+    (lambda: WIDER.values("hidden_size", 4, 100, 0), "most 0 is not possible: it must be a whole number from 1"),
+    (lambda: WIDER.has("hidden_size", TWO), "value has to be a single whole number"),
+    (lambda: WIDER.at(hidden_size="12"), "hidden_size '12' is not possible: it must be a whole number"),
+    (lambda: WIDER.present("embedding_size"), "no dimension of a sweep"),
+    (lambda: WIDER.table("parameters", [8], [8], numpy.array), "dimensions must be two sizes"),
+    (
+        lambda: MORE_HEADS.row("parameters", [3], numpy.array),
+        "does not divide hidden_size 8",
+    ),
+    (lambda: Sweep(Case(SUBJECT), TWO).limits("hidden_size"), "dimensions has to be a text"),
 ]
 
 
@@ -321,6 +368,15 @@ def test_a_wrong_call_says_what_would_be_right(call: Callable[[], object], words
     with pytest.raises(InputError) as caught:
         call()
     assert words in str(caught.value)
+
+
+def test_arrays_of_numpy_and_pytorch_are_columns_and_values() -> None:
+    """The rows are those of a list."""
+    like = build(bertcalc.columns(SMALL, num_hidden_layers=[1, 2])).num_parameters()
+    for some in (TWO, torch.tensor([1, 2])):
+        counts = build(bertcalc.columns(SMALL, num_hidden_layers=some)).num_parameters()
+        assert numpy.array_equal(counts, like)
+        assert WIDER.row("parameters", 8 * some, numpy.array) == WIDER.row("parameters", [8, 16], numpy.array)
 
 
 SYNONYMS: list[tuple[str, Any, str]] = [

@@ -55,6 +55,8 @@ VALUES: dict[str, Any] = {
     "layers_to_keep": [1],
     "chunk_size_feed_forward": 2,
     "classifier_dropout": 0.4,
+    "layer_types": ["full_attention", "full_attention"],
+    "global_attn_every_n_layers": 1,
 }
 
 
@@ -180,3 +182,13 @@ def test_what_is_no_misspelling_is_not_asked_about(key: str) -> None:
 
 def test_a_misspelling_beside_the_right_name_is_unknown() -> None:
     assert any("Unknown, so not read: hidden_sze." in remark for remark in remarks(hidden_sze=5))
+
+
+def test_every_third_layer_is_global_in_what_transformers_writes() -> None:
+    for layers in (1, 2, 7, 22):
+        written = transformers.ModernBertConfig(num_hidden_layers=layers).to_dict()["layer_types"]
+        assert is_neutral("layer_types", written)
+    other = transformers.ModernBertConfig(num_hidden_layers=7, global_attn_every_n_layers=2).to_dict()["layer_types"]
+    assert not is_neutral("layer_types", other)
+    described = read(json.dumps({"model_type": "modernbert", "layer_types": other, "num_hidden_layers": 7}))
+    assert any("the memory may" in str(remark) and "layer_types" in str(remark) for remark in described.remarks)

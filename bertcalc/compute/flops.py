@@ -6,8 +6,9 @@ from math import prod
 from typing import Literal, NamedTuple
 
 from bertcalc.arguments import checked, record
-from bertcalc.family import LANGUAGE_MODEL, Model
+from bertcalc.family import LANGUAGE_MODEL, Model, not_taken
 from bertcalc.forward.gradients import NOTHING_FROZEN, gradients
+from bertcalc.forward.outputs import in_pairs
 from bertcalc.forward.steps import Operation, Step, Value
 from bertcalc.forward.trace import Sizes
 from bertcalc.memory.plan import Recompute
@@ -114,9 +115,17 @@ def forward_flops(
     """FLOPs of the matrix products of one forward pass, as PyTorch's FlopCounterMode counts them (eager attention).
 
     All other operations (embeddings, sums, norms, softmax, activations) count as zero.
+
+    Raises InputError if no forward pass is possible.
     """
-    steps = model.run(Sizes(batch_size, sequence_length, encoder_sequence_length, num_choices))
-    return total(steps)
+    return total(_run(model, Sizes(batch_size, sequence_length, encoder_sequence_length, num_choices)))
+
+
+def _run(model: Model, sizes: Sizes) -> list[Step]:
+    """The steps of a forward pass. Raises InputError if none is possible, or if the model takes no such batch."""
+    if problem := in_pairs(model.config) or not_taken(model, sizes):
+        raise InputError(problem)
+    return model.run(sizes)
 
 
 @checked
@@ -139,10 +148,9 @@ def training_flops(
     Raises InputError if the model's family does not support this ``recompute``, or if the FLOPs depend on the labels.
     """
     check_recompute(model, recompute)
-    if model.cls.leaves_out_tokens(model.config):
-        field, shown = model.cls.by_labels, {"architecture": model.cls.name, "field": model.cls.by_labels}
-        raise InputError(Problem(field, "True", BY_LABELS, shown, ({field: False},)))
-    steps = model.run(Sizes(batch_size, sequence_length, encoder_sequence_length, num_choices))
+    if problem := unknown_training(model):
+        raise InputError(problem)
+    steps = _run(model, Sizes(batch_size, sequence_length, encoder_sequence_length, num_choices))
     if freezing == NOTHING_FROZEN and recompute == "none":
         return total(steps, phase="training")
     steps, trained, flowing = gradients(steps, freezing, first=True)
@@ -153,6 +161,15 @@ def training_flops(
         return 1 + backward + (step.name in again)
 
     return sum(times(step) * cost(step) for step in steps)
+
+
+@checked
+def unknown_training(model: Model) -> Problem | None:
+    """The problem of a model whose FLOPs of training depend on the labels; None if there is none."""
+    if not model.cls.leaves_out_tokens(model.config):
+        return None
+    field, name = model.cls.by_labels, model.cls.name
+    return Problem(field, "True", BY_LABELS, {"architecture": name, "field": field}, ({field: False},))
 
 
 @checked

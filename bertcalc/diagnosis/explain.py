@@ -14,7 +14,7 @@ from math import gcd
 from threading import Lock
 from typing import NamedTuple
 
-from bertcalc.arguments import checked
+from bertcalc.arguments import Single, checked
 from bertcalc.config import Config
 from bertcalc.diagnosis.miscounts import HABITS, MISCOUNTS, Miscount, MiscountSizes, counted, total
 from bertcalc.family import Model
@@ -72,7 +72,7 @@ class Evidence(NamedTuple):
 
 
 @checked
-def explain(model: Model, config: Config, wrong: int) -> list[Explanation]:
+def explain(model: Model, config: Config, wrong: Single) -> list[Explanation]:
     """The shortest explanations of a total, the likeliest first; for the right total, the empty one.
 
     Raises ArgumentError if ``config`` is not the configuration of the model.
@@ -93,7 +93,8 @@ def explain_tensors(
     return [causes(tensors, sizes, way.miscounts) for way in found if len(way.miscounts) <= shortest][:MOST_FOUND]
 
 
-def ways(tensors: Sequence[Tensor], sizes: MiscountSizes, wrong: int, bits: float = MOST_BITS) -> list[Way]:
+@checked
+def ways(tensors: Sequence[Tensor], sizes: MiscountSizes, wrong: Single, bits: float = MOST_BITS) -> list[Way]:
     """Every way to a total of at most ``bits``, the likeliest first."""
     return search(tuple(tensors), sizes, bits).ways(wrong)
 

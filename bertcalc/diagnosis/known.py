@@ -16,6 +16,7 @@ from math import ceil, floor
 from pathlib import Path
 from typing import NamedTuple
 
+from bertcalc.arguments import Single, record
 from bertcalc.config import Config, sizes_of
 from bertcalc.diagnosis.layer_parts import Counted, own_counts
 from bertcalc.diagnosis.miscounts import MiscountSizes, counted
@@ -46,15 +47,16 @@ class Mix(NamedTuple):
     right: int
 
 
+@record
 class Known(NamedTuple):
     """A model of the configuration, perhaps with some wrong sizes, and its count by a convention."""
 
     subject: Subject
-    parameters: int
-    buffers: int = 0  # elements beside the parameters: position_ids in files of older releases, or adapters
+    parameters: Single
+    buffers: Single = 0  # elements beside the parameters: position_ids in files of older releases, or adapters
     convention: str = ""  # a key of CONVENTIONS
     mix: Mix | None = None
-    rank: int = 0  # of the adapters
+    rank: Single = 0  # of the adapters
 
     @property
     def total(self) -> int:

@@ -20,7 +20,7 @@ from functools import partial
 from math import lcm, prod
 from typing import Any, NamedTuple, TypeVar
 
-from bertcalc.arguments import checked, record
+from bertcalc.arguments import Single, checked, record
 from bertcalc.config import DIMENSIONS, Problem, check_whole_number
 from bertcalc.explore.quantities import PEAKS, Case, quantity_named
 from bertcalc.explore.sweep import shares
@@ -44,7 +44,7 @@ class Budget(NamedTuple):
     """An amount of a quantity, in the quantity's unit."""
 
     quantity: str  # a key of QUANTITIES
-    amount: int
+    amount: Single
 
     @property
     def is_limit(self) -> bool:

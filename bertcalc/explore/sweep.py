@@ -16,7 +16,7 @@ from itertools import product
 from math import ceil, lcm, sqrt
 from typing import Any, NamedTuple, TypeVar
 
-from bertcalc.arguments import checked, record, unknown
+from bertcalc.arguments import Single, checked, described, record, unknown, whole
 from bertcalc.config import DIMENSIONS, Config, MixedError, divisors
 from bertcalc.explore.quantities import QUANTITIES, Case, quantity_named
 from bertcalc.fields import OWN_DIMENSIONS
@@ -40,6 +40,14 @@ _NO_DIMENSION = (
     N_("{name} is no dimension of a sweep: did you mean {nearest}?"),
     N_("{name} is no dimension of a sweep: it must be one of {options}."),
 )
+
+_ONE_DIMENSION = N_("A row has a single dimension, such as hidden_size.")
+_TWO_DIMENSIONS = N_("dimensions must be two sizes, such as hidden_size and num_hidden_layers.")
+_NOT_SWEPT = (
+    N_("{field} {value} is not possible in this sweep: it must be from {low} to {high}."),
+    N_("{field} {value} is not possible in this sweep: it must be a multiple of {unit}, from {low} to {high}."),
+)
+_NO_DIVISOR = N_("{field} {value} does not divide hidden_size {size}: it must be one of {possible}.")
 
 
 @checked
@@ -93,7 +101,10 @@ class Sweep(NamedTuple):
         """Whether no quantity shrinks along any dimension: with relative positions, more heads have smaller tables."""
         return not self.config.ones_matter or "num_attention_heads" not in self.dimensions
 
+    @checked
     def present(self, field: str) -> int:
+        """The value of a dimension in the model itself."""
+        self.limits(field)
         return int(getattr(self.case if field in BATCH else self.config, field))
 
     def fields(self, **values: Any) -> dict[str, Any]:
@@ -109,14 +120,14 @@ class Sweep(NamedTuple):
 
     def at(self, **values: Any) -> Case:
         """The model with other, unchecked values of the dimensions: numbers, columns or symbols."""
-        fields = self.fields(**values)
+        fields = self.fields(**{field: whole(field, value) for field, value in values.items()})
         sizes = {field: fields.pop(field) for field in BATCH if field in fields}
         return self.case._replace(**sizes).replace(**fields)
 
     @checked
     def limits(self, field: str) -> tuple[int, int]:
         """The lowest and highest value of a dimension; ``exists`` checks relations to the other dimension."""
-        if field not in SWEPT:
+        if field not in SWEPT or not (field in BATCH or self.config.has(field)):
             raise unknown(_NO_DIMENSION, field, sweepable(self.case.subject))
         low, high = SWEPT[field]
         if field == "vocab_size":
@@ -136,6 +147,7 @@ class Sweep(NamedTuple):
         """Rows of the position table that no token uses."""
         return self.config.max_position_embeddings - self.config.longest
 
+    @checked
     def unit(self, field: str) -> int:
         """The number that all values of a dimension are multiples of."""
         if field != "hidden_size":
@@ -145,7 +157,7 @@ class Sweep(NamedTuple):
         return lcm(heads, self.ratio.denominator) if "intermediate_size" in self.following else heads
 
     @checked
-    def values(self, field: str, low: int, high: int, most: int = 200) -> list[int]:
+    def values(self, field: str, low: Single, high: Single, most: Single = 200) -> list[int]:
         """At most about ``most`` possible values from ``low`` to ``high``, both within the limits.
 
         These are the ends and round numbers in between; if there is none, the nearest value below.
@@ -168,7 +180,7 @@ class Sweep(NamedTuple):
         return shares(self.config, self.fields(**values).get("num_attention_heads", self.config.num_attention_heads))
 
     @checked
-    def has(self, field: str, value: int) -> bool:
+    def has(self, field: str, value: Single) -> bool:
         """Whether a dimension can have a value while the other one stays."""
         low, high = self.limits(field)
         return low <= value <= high and self.values(field, value, value) == [value]
@@ -184,8 +196,14 @@ class Sweep(NamedTuple):
 
     @checked
     def row(self, name: str, values: Sequence[int], array: Array) -> list[int | None]:
-        """A quantity at each value of the only dimension; None where the class cannot run with it."""
+        """A quantity at each value of the only dimension; None where the class cannot run with it.
+
+        Raises InputError for a value that is outside of the limits, or no multiple of ``unit``.
+        """
+        if len(self.dimensions) != 1:
+            raise wrong(_ONE_DIMENSION, "dimensions")
         (field,) = self.dimensions
+        self._check(field, values)
         return [figure for group in self._apart(field, values) for figure in self._figures(name, {field: group}, array)]
 
     @checked
@@ -194,7 +212,11 @@ class Sweep(NamedTuple):
 
         None where there is no such model (see ``exists``), or none that can run.
         """
+        if len(self.dimensions) != 2:
+            raise wrong(_TWO_DIMENSIONS, "dimensions")
         x, y = self.dimensions
+        self._check(x, xs)
+        self._check(y, ys)
         rows: list[list[int | None]] = []
         for across in self._apart(x, xs):
             blocks = [self._figures(name, {x: across, y: up}, array) for up in self._apart(y, ys)]
@@ -205,6 +227,21 @@ class Sweep(NamedTuple):
             [figure if self.exists(**{x: across, y: up}) else None for up, figure in zip(ys, row, strict=True)]
             for across, row in zip(xs, rows, strict=True)
         ]
+
+    def _check(self, field: str, values: Sequence[int]) -> None:
+        """Raise InputError for a value that no model of the sweep can have."""
+        (low, high), unit = self.limits(field), self.unit(field)
+        for value in values:
+            if not isinstance(value, int) or value % unit or not low <= value <= high:
+                text = value if isinstance(value, int) else described(value)
+                shown = {"field": self.config.own_name(field), "value": text, "low": low, "high": high, "unit": unit}
+                raise wrong(_NOT_SWEPT[unit > 1], field, value, **shown)
+            if field == "num_attention_heads" and "hidden_size" not in self.dimensions:
+                hidden_size, unit_of_heads = self.config.hidden_size, value * self.config.heads_of
+                if hidden_size % unit_of_heads:
+                    possible = ", ".join(map(str, divisors(hidden_size // self.config.heads_of)))
+                    name = self.config.own_name(field)
+                    raise wrong(_NO_DIVISOR, field, value, field=name, value=value, size=hidden_size, possible=possible)
 
     def _figures(self, name: str, places: Mapping[str, Sequence[int]], array: Array) -> list[Any]:
         """A quantity at some values of the dimensions, in nested lists; None for a model that cannot run.
@@ -269,7 +306,7 @@ class PublishedModels(NamedTuple):
 def published(dimensions: Sequence[str]) -> list[PublishedModels]:
     """The presets by their places on a map of two dimensions; none if one of these is a size of the batch."""
     if len(dimensions) != 2:
-        raise wrong(N_("dimensions must be two sizes, such as hidden_size and num_hidden_layers."), "dimensions")
+        raise wrong(_TWO_DIMENSIONS, "dimensions")
     places: dict[tuple[int, int], list[str]] = {}
     if set(dimensions) <= DIMENSIONS.keys():
         for name, preset in PRESETS.items():

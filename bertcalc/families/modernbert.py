@@ -23,7 +23,7 @@ class ModernBertConfig(Config):
     """Hugging Face's ``ModernBertConfig``: the same field names, the same defaults (ModernBERT-base).
 
     ``layer_types`` and ``rope_parameters`` are left out, as they change neither counts nor shapes: every third layer is
-    global, as in every published model.
+    global, as in every published model. The memory of fused attention depends on it (uncounted_keys.py).
     """
 
     vocab_size: int = 50368

@@ -12,8 +12,8 @@ from collections.abc import Sequence
 from contextlib import nullcontext, suppress
 from typing import Literal, NamedTuple
 
-from bertcalc.arguments import checked
-from bertcalc.family import Model
+from bertcalc.arguments import Single, checked
+from bertcalc.family import Model, not_taken
 from bertcalc.forward.outputs import in_pairs, scores_of_answers, unpadded
 from bertcalc.forward.trace import Sizes
 from bertcalc.memory.optimizers import PRECISIONS, Dtype, Optimizer, Precision
@@ -54,8 +54,8 @@ class Moment(NamedTuple):
 @checked
 def training_peak_bytes(
     model: Model,
-    batch_size: int,
-    sequence_length: int,
+    batch_size: Single,
+    sequence_length: Single,
     *,
     labels: bool = True,
     optimizer: Optimizer = "adamw",
@@ -63,8 +63,8 @@ def training_peak_bytes(
     autocast: Literal["bfloat16", "float16"] | None = None,
     attention: Attention = "eager",
     keep_outputs: bool = True,
-    num_choices: int = 1,
-    encoder_sequence_length: int | None = None,
+    num_choices: Single = 1,
+    encoder_sequence_length: Single | None = None,
     padded: bool = False,
 ) -> int:
     """The peak bytes of all tensors in a training step, weights included: see ``changes_in``.
@@ -83,24 +83,30 @@ def training_peak_bytes(
     }
     plan = Plan(precisions[autocast], optimizer, attention, keep_outputs=keep_outputs)
     sizes = Sizes(batch_size, sequence_length, encoder_sequence_length, num_choices)
-    return peak(changes_in(model, plan, sizes, padded=padded)).live
+    return _peak_bytes(model, plan, sizes, padded)
+
+
+def _peak_bytes(model: Model, how: Plan | Inference, sizes: Sizes, padded: bool) -> int:
+    if problem := not_taken(model, sizes):
+        raise InputError(problem)
+    return peak(changes_in(model, how, sizes, padded=padded)).live
 
 
 @checked
 def inference_peak_bytes(
     model: Model,
-    batch_size: int,
-    sequence_length: int,
+    batch_size: Single,
+    sequence_length: Single,
     *,
     dtype: Dtype = "float32",
     attention: Attention = "eager",
-    num_choices: int = 1,
-    encoder_sequence_length: int | None = None,
+    num_choices: Single = 1,
+    encoder_sequence_length: Single | None = None,
     padded: bool = False,
 ) -> int:
     """The peak bytes of all tensors in a forward pass under ``torch.no_grad()``, weights included."""
     sizes = Sizes(batch_size, sequence_length, encoder_sequence_length, num_choices)
-    return peak(changes_in(model, Inference(dtype, attention), sizes, padded=padded)).live
+    return _peak_bytes(model, Inference(dtype, attention), sizes, padded)
 
 
 @checked

@@ -9,8 +9,9 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import Literal, NamedTuple
 
-from bertcalc.arguments import checked, record
+from bertcalc.arguments import checked, record, single
 from bertcalc.config import Config, Problem, check_whole_number
+from bertcalc.problem import InputError
 from bertcalc.tree.nn import AFTER_LAYERS, Component, Module, Tensor, layer_number
 
 Train = Literal["all", "head", "bias+LayerNorm"]
@@ -52,7 +53,11 @@ class Freezing:
 
     @checked
     def names(self, model: Module) -> frozenset[str]:
-        """The names of the frozen tensors as in the real model's named_parameters()."""
+        """The names of the frozen tensors as in the real model's named_parameters().
+
+        Raises InputError if more layers are frozen than the model has.
+        """
+        self._check(model)
         ties = model.ties()
         return frozenset(ties.get(name, name) for name in self.owned(model))
 
@@ -68,7 +73,11 @@ class Freezing:
 
     @checked
     def by_component(self, model: Module) -> dict[Component, Split]:
-        """Trainable and frozen parameters of each component of the model."""
+        """Trainable and frozen parameters of each component of the model.
+
+        Raises InputError if more layers are frozen than the model has.
+        """
+        self._check(model)
         splits: dict[Component, list[Split]] = {}
         for tensor in model.tensors():
             trained = self.trained(tensor, model.first_layer(tensor.name)).num_parameters()
@@ -85,6 +94,12 @@ class Freezing:
         groups = {start: first, max(self.layers, start): tensor.copies - first}
         left = [n for number, n in groups.items() if not self.is_frozen(tensor, number)]
         return tensor._replace(copies=sum(left))
+
+    def _check(self, model: Module) -> None:
+        single("layers", self.layers)
+        config = getattr(model, "config", None)  # a part of a model has none
+        if config and isinstance(config.num_hidden_layers, int) and (problem := self.problem(config)):
+            raise InputError(problem)
 
     def problem(self, config: Config) -> Problem | None:
         """The problem with the number of layers, if any; its remedy is the nearest possible number."""

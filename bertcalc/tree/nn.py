@@ -11,7 +11,7 @@ from types import MappingProxyType
 from typing import Any, Literal, NamedTuple
 
 from bertcalc.activations import Kept
-from bertcalc.arguments import checked, unknown
+from bertcalc.arguments import checked, flag, text, unknown
 from bertcalc.text import N_
 
 Shape = tuple[int, ...]
@@ -116,6 +116,7 @@ class Module:
 
         A tied tensor has its owner's name and the position of the first module that uses it.
         """
+        flag("folded", folded)
         early: set[str] = set()
         seen: set[str] = set()
         for path, module, copies in self.modules(folded=folded):
@@ -171,6 +172,8 @@ class Module:
 
         Folded, a repeated layer appears once, under the name ``*``; unfolded, under each of its numbers.
         """
+        text("path", path)
+        flag("folded", folded)
         yield path, self, copies
         for name, child, count in self.named_children(folded):
             yield from child.modules(_join(path, name), copies * count, folded=folded)

@@ -134,7 +134,8 @@ def test_what_is_frozen_costs_what_pytorch_counts(
     st.builds(Freezing, st.booleans(), st.integers(0, 4), st.sampled_from(TRAIN)),
     st.sampled_from(("selective", "full")),
 )
-@example((Case(WITHOUT_DROPOUT, "GPT2Model"), Call(2, 5)), Freezing(), "full")  # no dropout after the last product
+# There is no dropout after the last product.
+@example((Case(WITHOUT_DROPOUT, "GPT2Model"), Call(2, 5, num_choices=1)), Freezing(), "full")
 def test_freezing_and_recomputing_cost_what_pytorch_counts(
     drawn: tuple[Case, Call], freezing: Freezing, recompute: Recompute
 ) -> None:

@@ -87,6 +87,10 @@ def test_a_column_holds_what_each_row_gives_alone(name: str, case: Case, rows: l
 @examples(10)
 @given(cases())
 def test_the_formula_gives_the_number(name: str, case: Case) -> None:
+    if QUANTITIES[name].known(case) is None:
+        assert name in ("forward", "training")
+        assert in_pairs(case.subject.config)
+        return
     sizes: dict[str, Any] = {"batch_size": case.batch_size, "sequence_length": case.sequence_length}
     config = in_letters(case.subject.config)
     written: dict[str, Any] = {size: ALL_SYMBOLS[size] for size in sizes}
@@ -94,6 +98,9 @@ def test_the_formula_gives_the_number(name: str, case: Case) -> None:
         written = {size: symbol if sizes[size] > 1 else 1 for size, symbol in written.items()}
         if (heads := case.subject.config.num_attention_heads) == 1:
             config = unchecked(config, num_attention_heads=heads)
+    if config.window is not None:  # symbols have no order: a window that the sequence reaches is 0
+        window = 0 if case.subject.config.masks_window(case.sequence_length) else 4
+        config = unchecked(config, local_attention=window)
     letters = case._replace(subject=case.subject._replace(config=config))
     expression = exact(QUANTITIES[name].of(letters._replace(**written)))
     numbers = {**case.subject.config.shared(), **sizes}

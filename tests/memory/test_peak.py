@@ -276,10 +276,11 @@ def check_numbers(case: Case, call: Call, *, training: bool, padded: bool, atten
         return
     real, given = on_cpu(case.real(), unmasked(case, call._replace(labels=labels)))
     real.set_attn_implementation("sdpa" if fused else "eager")
+    if padded or "attention_mask" in given:  # which some classes need: on the CPU it is all zeros, that is padding
+        given["attention_mask"] = torch.ones_like(given["input_ids"])
     if padded:
         if case.config.has("type_vocab_size"):
             given["token_type_ids"] = torch.zeros_like(given["input_ids"])
-        given["attention_mask"] = torch.ones_like(given["input_ids"])
         given["attention_mask"][..., -1] = 0
     plan = Plan(attention=attention, keep_outputs=True)
     moments = training_moments(real, given, plan) if training else inference_moments(real, given)

@@ -1,13 +1,15 @@
 """The Compute page: what it shows is what PyTorch and the literature say, and what cannot be is explained."""
 
 import re
+from unittest.mock import patch
 
 import pytest
 from streamlit.testing.v1 import AppTest
 
-from bertcalc import ARCHITECTURES, BertConfig
+from bertcalc import ARCHITECTURES, BertConfig, ModernBertConfig
 from bertcalc.compute.conventions import RULES
 from bertcalc.digits import duration, scaled
+from bertcalc.families import PRESETS
 from bertcalc.forward.outputs import Call
 from bertcalc.proof.flop_proof import compare, prove
 from bertcalc.subject import Subject
@@ -221,3 +223,16 @@ def test_training_takes_the_batch_that_another_view_was_told() -> None:
     app = open_app("compute.py", batch_size="32")
     app.segmented_control(key="compute").set_value("time").run()
     assert [app.number_input(key=key).value for key in ("trained_batch", "trained_length")] == [32, 128]
+
+
+def test_what_depends_on_the_labels_is_not_shown_as_a_number() -> None:
+    """With sparse_prediction the head runs where there is a label alone: PyTorch's count is another for each batch."""
+    name = "ModernBERT-base"
+    preset = PRESETS[name]
+    sparse = preset._replace(config=ModernBertConfig(sparse_prediction=True))
+    with patch.dict(PRESETS, {name: sparse}):
+        model = {"preset": name, "architecture": "ModernBertForMaskedLM"}
+        assert len(figures(open_app("compute.py", **model))) == 2
+        app = open_app("compute.py", **{VIEW.name: "time"}, **model)
+        assert not figures(app)
+        assert "depend on how many tokens have a label" in app.error[0].value

@@ -6,7 +6,7 @@ import streamlit as st
 
 from bertcalc.charts.length_chart import part_colors
 from bertcalc.compute.flop_formulas import name_formulas, part_formulas, plain_formulas, total_expression
-from bertcalc.compute.flops import Part, Phase, by_name, by_part, tokens, total
+from bertcalc.compute.flops import Part, Phase, by_name, by_part, tokens, total, unknown_training
 from bertcalc.digits import latex_number, scaled
 from bertcalc.explore.factor_formulas import factors
 from bertcalc.proof.flop_proof import FlopProof, prove
@@ -31,15 +31,17 @@ PYTORCH = Switch("pytorch", N_("Let PyTorch count too"))
 def show_figures(count: Count) -> None:
     """Show the cost of a forward pass, per token, and of a training step, as large numbers."""
     unit, steps = count.convention.unit, count.steps
-    forward, training = total(steps, count.convention), total(steps, count.convention, "training")
+    forward = total(steps, count.convention)
     figures: dict[str, Fraction | int] = {
         _("Forward, {unit}"): forward,
         _("Forward per token, {unit}"): Fraction(forward, tokens(count.steps)),
-        _("Training step, {unit}"): training,
     }
-    grown = _growth(count)
     # The growth for a token is that of the forward pass: three times a reason would not fit into one row.
-    phases: tuple[Phase | None, ...] = ("forward", None, "training")
+    phases: tuple[Phase | None, ...] = ("forward", None)
+    if not unknown_training(count.choice.model()):
+        figures[_("Training step, {unit}")] = total(steps, count.convention, "training")
+        phases = (*phases, "training")
+    grown = _growth(count)
     with st.container(horizontal=True):
         for (label, figure), phase in zip(figures.items(), phases, strict=True):
             below = " · ".join(filter(None, (scaled(figure, unit), phase and grown.get(phase))))

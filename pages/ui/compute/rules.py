@@ -7,7 +7,7 @@ import streamlit as st
 from bertcalc.charts.colors import INK
 from bertcalc.compute.conventions import PUBLISHED, RULES, PublishedRule
 from bertcalc.compute.flop_formulas import letters, rule_formulas
-from bertcalc.compute.flops import ELEMENT_COSTS, PYTORCH, tokens, total
+from bertcalc.compute.flops import ELEMENT_COSTS, PYTORCH, tokens, total, unknown_training
 from bertcalc.digits import brief
 from bertcalc.forward.outputs import attends, run
 from bertcalc.forward.steps import Step
@@ -28,7 +28,10 @@ def show_rules(count: Count) -> None:
     sequences = tokens(steps) // count.call.sequence_length
     phases = {"forward": _("forward"), "training": _("training")}
     rows = []
+    no_training = unknown_training(count.choice.model()) is not None
     for rule in RULES.values():
+        if no_training and rule.phase == "training":
+            continue
         ours = total(steps, PYTORCH, rule.phase)
         theirs = rule.flops(count.choice.config, sequences, count.call.sequence_length, steps)
         name, why = listed([f"**{rule.name}**", phases[rule.phase]]), f":small[{_(rule.difference)}]"
