@@ -164,8 +164,8 @@ def test_what_no_miscounts_explain_stays_unexplained() -> None:
 
 
 def test_write_up_004_as_a_total() -> None:
-    config = replace(CHINESE, num_labels=18)
-    found = explain(build(config), config, 75_641_856)
+    model = build(replace(CHINESE, num_labels=18))
+    found = explain(model, model.config, 75_641_856)
     assert [("layer biases", -82_944), ("pooler", -590_592), ("attention once", -25_952_256)] in [
         list(explanation) for explanation in found
     ]
