@@ -207,7 +207,7 @@ def minimal(kind: Any, config: Any, until: float = inf) -> dict[str, Any] | None
                 return None
             if thread_time() > until:
                 raise Ended
-            value = getattr(config, name)
+            value = vars(config)[name]
             if is_config(value):
                 value = _as_given(value)
             given[name] = deepcopy(value)
@@ -227,7 +227,8 @@ def _differences(one: Any, other: Any) -> Iterator[str]:
     for name, value in vars(other).items():
         if name.startswith("_") or name == "transformers_version":
             continue
-        here: Any = getattr(one, name, None)
+        # A configuration whose layers differ raises where such a field is read as an attribute (transformers 5.23).
+        here: Any = vars(one)[name] if name in vars(one) else getattr(one, name, None)
         if is_config(here) and is_config(value):
             here, value = here.to_dict(), value.to_dict()
         if here != value:

@@ -224,7 +224,7 @@ def test_steps_go_back_and_forth() -> None:
 
 def test_a_field_that_has_to_follow_moves_with_its_slider() -> None:
     found = found_for("convbert", "ConvBertForMaskedLM")
-    assert found.follows == {"embedding_size": ("hidden_size", Fraction(1))}
+    assert dict(found.follows) == {"embedding_size": ("hidden_size", Fraction(1))}
     steps = Steps(found, {"hidden_size": 1536})  # a link of before
     assert steps.values()["embedding_size"] == 1536
     assert "embedding_size" not in steps.ranked

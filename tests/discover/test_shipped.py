@@ -64,9 +64,10 @@ def another(found: Discovered, field: str, random: Random) -> int:
         lambda: random.randint(1, 3 * here + 9),
         lambda: here + random.randint(1, 9),
     ]
-    while not 0 < (size := random.choice(kinds)()) <= most:
-        pass
-    return size
+    while True:
+        draw: Callable[[], int] = random.choice(kinds)
+        if 0 < (size := draw()) <= most:
+            return size
 
 
 def changes(found: Discovered, random: Random) -> Iterator[dict[str, int]]:
