@@ -94,9 +94,9 @@ def explain_tensors(
 
 
 @checked
-def ways(tensors: Sequence[Tensor], sizes: MiscountSizes, wrong: Single, bits: float = MOST_BITS) -> list[Way]:
-    """Every way to a total of at most ``bits``, the likeliest first."""
-    return search(tuple(tensors), sizes, bits).ways(wrong)
+def ways(tensors: Sequence[Tensor], sizes: MiscountSizes, wrong: Single) -> list[Way]:
+    """Every way to a total of at most MOST_BITS, the likeliest first."""
+    return search(tuple(tensors), sizes, MOST_BITS).ways(wrong)
 
 
 def causes(
