@@ -62,7 +62,7 @@ class TypedLine(NamedTuple):
         return 0 < _TWO_DIGITS * self.rough <= value and abs(count - value) <= self.rough
 
 
-class _Side(NamedTuple):
+class _LineSide(NamedTuple):
     """What stands on one side of an equals sign."""
 
     value: Fraction
@@ -193,7 +193,7 @@ def _is_written_out(text: str, names: Mapping[str, int]) -> bool:
     return bool(re.search(r"[0-9+*/^()]", text)) and _is_calculation(text, names)
 
 
-def _side(text: str, names: Mapping[str, int]) -> _Side:
+def _side(text: str, names: Mapping[str, int]) -> _LineSide:
     """Read a calculation, the shape of a tensor, or an amount such as 23.8M; a note may follow. Raises InputError."""
     try:
         return _amount(text, names)
@@ -206,17 +206,17 @@ def _side(text: str, names: Mapping[str, int]) -> _Side:
             raise error from None
 
 
-def _amount(text: str, names: Mapping[str, int]) -> _Side:
+def _amount(text: str, names: Mapping[str, int]) -> _LineSide:
     try:
-        return _Side(_evaluated(text, names))
+        return _LineSide(_evaluated(text, names))
     except InputError as error:
         if shape := _SHAPE.fullmatch(text):
-            return _Side(Fraction(prod(int(side) for side in shape[1].split(","))))
+            return _LineSide(Fraction(prod(int(side) for side in shape[1].split(","))))
         try:
             amount = typed(text)
         except InputError:
             raise error from None
-        return _Side(amount.value, amount.high - amount.value, amount.unit, amount.reach(rounded=True))
+        return _LineSide(amount.value, amount.high - amount.value, amount.unit, amount.reach(rounded=True))
 
 
 def _evaluated(text: str, names: Mapping[str, int]) -> Fraction:
@@ -224,13 +224,13 @@ def _evaluated(text: str, names: Mapping[str, int]) -> Fraction:
     return evaluate(_FACTOR_NOUN.sub("", text), names)
 
 
-def _agree(value: _Side, other: _Side) -> bool:
+def _agree(value: _LineSide, other: _LineSide) -> bool:
     """Whether a result is the value, perhaps rounded, or its bytes in 32 or 16 bits."""
     per = (_FLOAT32, 2) if other.unit == "bytes" and value.unit != "bytes" else (1,)
     return any(abs(number * value.value - other.value) <= other.reach + number * value.reach for number in per)
 
 
-def _disagreement(text: str, first: _Side, wrong: _Side, value: _Side) -> Problem:
+def _disagreement(text: str, first: _LineSide, wrong: _LineSide, value: _LineSide) -> Problem:
     if wrong.unit == "bytes" and abs(value.value / 2**20 - wrong.value / 10**6) <= wrong.reach / 10**6:
         message = N_("{written} is the count divided by 1,024 · 1,024, not its bytes: in float32 it takes {bytes}.")
         shown = {"written": text.rpartition("=")[2].strip(), "bytes": size(int(_FLOAT32 * value.value))}

@@ -78,7 +78,7 @@ class TermsReport(NamedTuple):
     right: int
 
 
-class _Count(NamedTuple):
+class _CountedModel(NamedTuple):
     """The model whose parameters are counted, and its tensors."""
 
     model: Model
@@ -87,7 +87,7 @@ class _Count(NamedTuple):
     sizes: MiscountSizes
 
     @classmethod
-    def of(cls, model: Model, config: Config) -> "_Count":
+    def of(cls, model: Model, config: Config) -> "_CountedModel":
         return cls(model, config, counted(model), MiscountSizes.of(config))
 
 
@@ -100,7 +100,7 @@ def judge(line: TypedLine, model: Model, config: Config) -> LineVerdict:
 @checked
 def check(model: Model, config: Config, lines: Sequence[TypedLine]) -> TermsReport:
     """Find the part that each line counts and its mistakes, and the parts that no line counts."""
-    count = _Count.of(model, config)
+    count = _CountedModel.of(model, config)
     walk = any(map(_is_of_other_layers, lines))
     verdicts = _verdicts(lines, count, walk=walk)
     if not walk and any(map(_goes_through_one_layer, verdicts)) and not any(map(_is_of_all_layers, verdicts)):
@@ -113,7 +113,7 @@ def check(model: Model, config: Config, lines: Sequence[TypedLine]) -> TermsRepo
     return TermsReport(tuple(verdicts), gaps, typed, total(count.tensors))
 
 
-def _verdicts(lines: Sequence[TypedLine], count: _Count, *, walk: bool) -> list[LineVerdict]:
+def _verdicts(lines: Sequence[TypedLine], count: _CountedModel, *, walk: bool) -> list[LineVerdict]:
     """The verdict on each line.
 
     With ``walk`` a line may count one layer: the hand count goes through one layer and then multiplies.
@@ -196,7 +196,7 @@ def _with_steps(verdicts: Sequence[LineVerdict]) -> list[LineVerdict]:
     return some
 
 
-def _with_biases_apart(verdicts: Sequence[LineVerdict], count: _Count) -> Iterator[LineVerdict]:
+def _with_biases_apart(verdicts: Sequence[LineVerdict], count: _CountedModel) -> Iterator[LineVerdict]:
     """The verdicts, with a line that leaves out biases right where other lines count these biases."""
     apart = {
         tensor.name
@@ -218,7 +218,7 @@ def _with_biases_apart(verdicts: Sequence[LineVerdict], count: _Count) -> Iterat
         yield verdict
 
 
-def _as_part(part: Counted, count: _Count) -> Counted:
+def _as_part(part: Counted, count: _CountedModel) -> Counted:
     """A count under the name of the part of the model that it is, if it is one."""
     elements = {tensor for tensor in part.tensors if tensor.num_parameters()}
     same = (
@@ -255,7 +255,7 @@ def _is_of_all_layers(verdict: LineVerdict) -> bool:
     )
 
 
-def _verdict(line: TypedLine, count: _Count, open_elements: Mapping[str, int], *, walk: bool) -> LineVerdict:
+def _verdict(line: TypedLine, count: _CountedModel, open_elements: Mapping[str, int], *, walk: bool) -> LineVerdict:
     if line.value is None or (line.exact is None and not line.reach):
         return LineVerdict(line, None, None)
     name = _last_part(line.name)
@@ -287,7 +287,7 @@ def _verdict(line: TypedLine, count: _Count, open_elements: Mapping[str, int], *
     return _wrong(line, count, _meant(name, candidates), called=bool(named_ones), walk=walk)
 
 
-def _wrong(line: TypedLine, count: _Count, meant: Sequence[Counted], *, called: bool, walk: bool) -> LineVerdict:
+def _wrong(line: TypedLine, count: _CountedModel, meant: Sequence[Counted], *, called: bool, walk: bool) -> LineVerdict:
     """The verdict on a line that is right for nothing: the likeliest miscounts in what it may mean."""
     of_one_head = [part for part in meant if part.heads == "one" and part.layers == "one"]
     whole = [part for part in meant if part.layers == "all" and part.heads == "all"]
@@ -328,7 +328,7 @@ _NO_PARAMETERS = re.compile(
 )
 
 
-def _has_no_parameters(name: str, count: _Count) -> bool:
+def _has_no_parameters(name: str, count: _CountedModel) -> bool:
     """Whether a line names operations or modules without parameters."""
     kinds = [group for group in inventory(count.model) if group.name.lower() in name.lower()]
     if kinds:
@@ -362,7 +362,7 @@ def _called(name: str) -> list[str]:
     return list(dict.fromkeys((*specific, *called)))
 
 
-def _candidates(name: str, called: Sequence[str], count: _Count) -> list[Counted]:
+def _candidates(name: str, called: Sequence[str], count: _CountedModel) -> list[Counted]:
     """The tensors and modules with the name of a line, and the parts that people call so; all parts if there are none.
 
     A path, such as encoder.layer.0 or c_proj, means its tensors before it means anything else.
@@ -390,7 +390,7 @@ def _meant(name: str, candidates: Sequence[Counted]) -> Sequence[Counted]:
 _NUMBER = re.compile(r"\.(?:[0-9]+|\*|[a-zA-Z]|\{\w*\}|\[\w*\])(?=\.|$)")
 
 
-def _of_path(name: str, count: _Count) -> Iterator[Counted]:
+def _of_path(name: str, count: _CountedModel) -> Iterator[Counted]:
     """The tensors at a path as PyTorch prints it, also from the middle of a path on; in all layers and in one.
 
     With the number of a layer in it, only those of this layer.
@@ -445,7 +445,7 @@ _AND = re.compile(r"\s*(?:[+&,，、/]|\band\b|\bplus\b|和|与|及|加)\s*")
 _MOST_SUMS = 1000
 
 
-def _sums(name: str, count: _Count) -> Iterator[Counted]:
+def _sums(name: str, count: _CountedModel) -> Iterator[Counted]:
     """What a name such as "QKV + O" means: a part for each of its pieces, all in the same layers and heads."""
     pieces = [piece for piece in _AND.split(name) if piece]
     some = [_candidates(piece, called, count) for piece in pieces if (called := _called(piece)) or "_" in piece]

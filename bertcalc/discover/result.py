@@ -177,6 +177,7 @@ class Discovered(Formulas):
     def whole(self, **fields: int) -> dict[str, int]:
         """Return these fields with all that has to be given with them: what follows them, and what would be filled in.
 
+        >>> from bertcalc.discover.shipped import shipped
         >>> shipped("convbert", "ConvBertForMaskedLM").whole(hidden_size=1536)
         {'hidden_size': 1536, 'embedding_size': 1536}
         """

@@ -25,6 +25,7 @@ from bertcalc.memory.tape import AREAS, Area, Change, Phase, SimulatedTensor
 from bertcalc.problem import InputError, Problem, wrong
 from bertcalc.subject import Subject
 from bertcalc.text import N_
+from bertcalc.transformers4.version import has_relative_positions
 from bertcalc.tree.nn import ModuleList, layer_number, split_layer
 
 NOTHING_TO_TRAIN = N_("Everything in {architecture} is frozen: there is nothing to train.")
@@ -278,8 +279,7 @@ def unknown_peaks(model: Model) -> Problem | None:
 
 def _unknown_under_autocast(model: Model, plan: Plan) -> Problem | None:
     """The problem of a model whose memory under AMP is not simulated; None if it is, or without AMP."""
-    kind = getattr(model.config, "position_embedding_type", "absolute")
-    relative = getattr(model.config, "relative_attention", False) or kind != "absolute"
+    relative = getattr(model.config, "relative_attention", False) or has_relative_positions(model.config)
     if not (PRECISIONS[plan.precision].autocast and relative):
         return None
     return Problem.of(DISTANCES, "precision", plan.precision, architecture=model.cls.name)

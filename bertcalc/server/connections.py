@@ -19,6 +19,7 @@ from uvicorn.protocols.websockets.websockets_sansio_impl import WebSocketsSansIO
 from websockets.http11 import Response
 from websockets.server import ServerProtocol
 
+from bertcalc.digits import fixed
 from bertcalc.server.headers import HEADERS
 from bertcalc.server.messages import LARGE, LARGEST, LOG
 
@@ -115,7 +116,7 @@ def _end_slow(kept: ref[WebSocketsSansIOProtocol]) -> None:
     """Close a connection on which a large message has been incomplete for so long."""
     socket = kept()
     if socket and not socket.transport.is_closing():
-        LOG.note(f"it was not complete after {_SLOWEST:.0f} s")
+        LOG.note(f"it was not complete after {fixed(_SLOWEST, 0)} s")
         socket.transport.abort()
 
 

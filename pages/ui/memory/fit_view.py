@@ -24,7 +24,7 @@ from pages.ui.numbers import percent
 from pages.ui.present import presenting
 
 
-class Fit(NamedTuple):
+class WhatFits(NamedTuple):
     """Whether a batch fits, and the longest sequence and the largest batch that would."""
 
     needed: int  # by the batch, with the allocator's share
@@ -42,7 +42,7 @@ def show_fit(run: Run, how: Plan | Inference, device: Device, answer: DeltaGener
         growths(run.subject, how, "sequence_length", *run.batch), device.for_tensors, run.choice.config.longest
     )
     largest = most(growths(run.subject, how, "batch_size", *run.batch), device.for_tensors, most_sequences(run.subject))
-    fit = Fit(device.needed(found.num_bytes), longest, largest)
+    fit = WhatFits(device.needed(found.num_bytes), longest, largest)
     sentences = _answer(run, fit, device)[: 1 if presenting() else None]  # the metrics below have the second
     if fit.fits(device):
         answer.success("  \n".join(sentences), icon=":material/check:")
@@ -79,7 +79,7 @@ def show_fit(run: Run, how: Plan | Inference, device: Device, answer: DeltaGener
     st.caption(in_a_row([said, lines, which, _(NOT_COUNTED)]))
 
 
-def _answer(run: Run, fit: Fit, device: Device) -> list[str]:
+def _answer(run: Run, fit: WhatFits, device: Device) -> list[str]:
     """Two sentences: whether the batch fits, and the most that would."""
     numbers = {"needed": size(fit.needed), "usable": size(device.usable), "share": percent(fit.needed, device.usable)}
     verdict = (
@@ -99,7 +99,7 @@ def _answer(run: Run, fit: Fit, device: Device) -> list[str]:
     return [verdict.format(**run.batch._asdict(), **numbers), most.format(**largest, **longest)]
 
 
-def _results(run: Run, fit: Fit, device: Device) -> tuple[tuple[str, ...], tuple[tuple[str, ...], ...]]:
+def _results(run: Run, fit: WhatFits, device: Device) -> tuple[tuple[str, ...], tuple[tuple[str, ...], ...]]:
     """The titles and rows of the answer, for the report."""
     verdict = _("fits") if fit.fits(device) else _("does not fit")
     rows = (
