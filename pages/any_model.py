@@ -36,7 +36,7 @@ else:
     grown = grown_by(factors(*sides)[WHOLE], letters(found))
     against = _("against the sizes that were given") if now.given else _("against the default sizes")
     with st.container(horizontal=True):
-        show_total(found.cls, total, total - found.parameters, against, grown)
+        show_total(found.cls, total, total - found.parameters, against, grown, room=32)
         for component, parts in components(found).items():
             part = count(parts, values)
             show_metric(_(NAMES[component]), percent(part, total), f"{part:,}", least=112)

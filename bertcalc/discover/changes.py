@@ -34,7 +34,7 @@ def merged(config: Any, cls: Any, file: Mapping[str, Any], changes: Mapping[str,
         arguments = _put(arguments, path, value, default, config)
     if inner:
         arguments = _placed(arguments, default, inner)
-    arguments = structure(arguments)
+    arguments = structure(_under_own_names(arguments, config))
     for path in changes if default is not None else ():
         for name, value in _leaves(path, changes[path]):
             place = f"{inner}.{name}" if inner and _has(getattr(default, inner), name) else name
@@ -50,6 +50,16 @@ def _lean(config: Any, file: dict[str, Any], until: float) -> dict[str, Any]:
     except Exception:  # transformers raises exceptions of all types; the model is refused for it later
         return file
     return file if least is None else least
+
+
+def _under_own_names(arguments: Mapping[str, Any], config: Any) -> dict[str, Any]:
+    """Replace the names that all types share by the type's own: hidden_size by n_embd in GPT-2.
+
+    A configuration takes both, and then the shared one decides, so that n_embd could not be changed.
+    """
+    names = getattr(config, "attribute_map", {})
+    own = {name: names.get(name, name) for name in arguments}
+    return {name if own[name] in arguments else own[name]: value for name, value in arguments.items()}
 
 
 def _put(arguments: Mapping[str, Any], path: str, value: Any, default: Any, config: Any) -> dict[str, Any]:
