@@ -49,7 +49,7 @@ def test_a_preset_sets_the_fields_and_is_what_differences_are_taken_from() -> No
     assert app.metric[0].delta == "±0"
     move(app, vocab_size=21128)
     assert total(app) == "325,522,432"
-    assert app.metric[0].delta == "−9,619,456 · × 0.97: V"
+    assert app.metric[0].delta == "−9,619,456 · × 0.97: mostly V"
 
 
 def test_a_preset_has_its_pooler_and_brings_it_back() -> None:
