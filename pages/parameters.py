@@ -9,7 +9,7 @@ from bertcalc.tree.totals import totals_by_component
 from pages.ui import answer, tables
 from pages.ui.bars import OPEN, WHOLE, draw_bars, open_clicked, openable_in, parameter_bars, preset_of
 from pages.ui.formulas import node_formula
-from pages.ui.growth import grown_by
+from pages.ui.growth import times
 from pages.ui.i18n import _, filled
 from pages.ui.metrics import show_metric, show_total
 from pages.ui.numbers import percent
@@ -29,7 +29,7 @@ if not presenting():
 
 difference = total - preset_of(choice).model().num_parameters()
 against = _("against {preset}").format(preset=choice.preset)
-grown = grown_by(total_factor(preset_of(choice).subject, choice.subject))
+grown = times(total_factor(preset_of(choice).subject, choice.subject))
 with st.container(horizontal=True):
     show_total(choice.architecture, total, difference, against, grown)
     for component, count in components.items():

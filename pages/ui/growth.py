@@ -13,11 +13,13 @@ from pages.ui.present import presenting
 
 def grown_by(factor: Factor | None, letters: Mapping[str, str] = EVERY_LETTER) -> str:
     """The factor and its reason: "× 4.00: H²", or without a reason "× 4.00"; empty if nothing has grown."""
-    if factor is None:
-        return ""
-    times = f"× {multiple(factor.ratio.numerator, factor.ratio.denominator)}"
-    reason = factor.text(_, letters)
-    return with_colon(times, reason) if reason else times
+    reason = factor.text(_, letters) if factor else ""
+    return with_colon(times(factor), reason) if reason else times(factor)
+
+
+def times(factor: Factor | None) -> str:
+    """The factor alone, where a row has no room for its reason: "× 4.00"; empty if nothing has grown."""
+    return f"× {multiple(factor.ratio.numerator, factor.ratio.denominator)}" if factor else ""
 
 
 def show_growth(factor: Factor | None, quantity: str, preset: str) -> None:

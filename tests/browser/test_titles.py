@@ -43,7 +43,7 @@ def test_a_tab_says_page_and_model_and_is_renamed_once_for_each_change(look: Loo
 def test_the_tour_begins_with_the_model_of_the_page(look: Look) -> None:
     page = look("?num_hidden_layers=18&lang=zh")
     ready(page)
-    page.get_by_test_id("stPageLink").get_by_role("link").click()
+    page.get_by_test_id("stPageLink").get_by_role("link").first.click()
     expect(page.get_by_role("heading", level=2)).to_have_text("每个词就是一行数字")
     expect_query(page, {"num_hidden_layers": "18", "lang": "zh"})
     page.go_back()
