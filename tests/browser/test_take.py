@@ -66,7 +66,7 @@ def test_everything_is_taken_with_the_keyboard(visit: Open, tmp_path: Path) -> N
     drawn = text(downloaded(page, buttons["SVG"]))
     assert drawn.startswith("<svg")
     assert "Attention" in drawn
-    png = downloaded(page, dialog.get_by_role("button", name="Download as PNG"))
+    png = downloaded(page, dialog.get_by_role("button", name="PNG", exact=True))
     assert Path(png.path()).read_bytes().startswith(b"\x89PNG")
 
     report = downloaded(page, dialog.get_by_role("button", name="Report, HTML to print"))
