@@ -36,6 +36,9 @@ SPARSE = N_("With {field}, the memory of {architecture} depends on how many toke
 DISTANCES = N_(
     "With relative positions, the memory of {architecture} under AMP is not simulated yet: choose another precision."
 )
+NO_PROJECTION = N_(
+    "Without summary_use_proj, the memory of {architecture} under AMP is not simulated yet: choose another precision."
+)
 UNKNOWN = N_("The memory of {architecture} is not simulated yet.")
 
 
@@ -280,7 +283,11 @@ def unknown_peaks(model: Model) -> Problem | None:
 def _unknown_under_autocast(model: Model, plan: Plan) -> Problem | None:
     """The problem of a model whose memory under AMP is not simulated; None if it is, or without AMP."""
     relative = getattr(model.config, "relative_attention", False) or has_relative_positions(model.config)
-    if not (PRECISIONS[plan.precision].autocast and relative):
+    if not PRECISIONS[plan.precision].autocast:
+        return None
+    if model.cls.takes_choices and not getattr(model.config, "summary_use_proj", True):
+        return Problem.of(NO_PROJECTION, "precision", plan.precision, architecture=model.cls.name)
+    if not relative:
         return None
     return Problem.of(DISTANCES, "precision", plan.precision, architecture=model.cls.name)
 

@@ -131,7 +131,8 @@ def check_training(case: Case, call: Call, plan: Plan) -> None:
         freezing=replace(plan.freezing, layers=min(plan.freezing.layers, case.config.num_hidden_layers))
     )
     plan = plan._replace(recompute=possible(case, plan.recompute))
-    if PRECISIONS[plan.precision].autocast and getattr(case.config, "relative_attention", False):
+    unprojected = case.subject.cls.takes_choices and not getattr(case.config, "summary_use_proj", True)
+    if PRECISIONS[plan.precision].autocast and (getattr(case.config, "relative_attention", False) or unprojected):
         with pytest.raises(NotSimulatedError, match="under AMP is not simulated"):
             simulated(plan, case, call)
         return
