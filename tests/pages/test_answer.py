@@ -209,6 +209,6 @@ def test_every_sentence_is_translated() -> None:
 def test_the_page_says_it_under_its_heading_and_the_projector_does_not() -> None:
     app = open_app(num_hidden_layers="18")
     assert "**Yours has 6 more layers, 7,087,872 each.**" in app.markdown[0].value
-    assert app.metric[0].delta == "+42,527,232 · × 1.39: mostly L"
+    assert app.metric[0].delta == "+42,527,232 · × 1.39"
     assert app.metric[0].proto.delta_description == "against bert-base-uncased"
     assert "Yours" not in str([text.value for text in open_app(num_hidden_layers="18", present="1").markdown])
