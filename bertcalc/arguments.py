@@ -59,7 +59,7 @@ class ArgumentError(InputError, TypeError):
 
 
 class UnknownNameError(InputError, KeyError):
-    """A name that nothing has."""
+    """A name that is not among the options."""
 
 
 _DTYPES: dict[str, tuple[str, ...]] = {
@@ -303,15 +303,15 @@ def choice(name: str, value: Any, choices: Sequence[Any]) -> Any:
             return value
     except (TypeError, ValueError, RuntimeError):  # a column, or a tensor, cannot be compared with a text
         pass
-    said = value.__name__ if isinstance(value, type) else str(value) if _is_short(value) else ""
-    plain = said.casefold()
+    written = value.__name__ if isinstance(value, type) else str(value) if _is_short(value) else ""
+    plain = written.casefold()
     for option in choices:
         if plain == str(option).casefold() or plain in SYNONYMS.get(name, {}).get(option, ()):
             return option
     if reason := OTHERS.get(name, {}).get(plain):
         message = N_("{argument} {value} is not counted here: {reason}. It must be {wanted}.")
         raise _error(message, name, value, reason=reason, wanted=_listed(choices))
-    near = nearest(said, map(str, choices)) if said else None
+    near = nearest(written, map(str, choices)) if written else None
     if near is not None and len(choices) > 2:
         message = N_("{argument} {value} is not possible: did you mean {nearest}? It must be {wanted}.")
         raise _error(message, name, value, nearest=near, wanted=_listed(choices))
@@ -475,10 +475,10 @@ def _check_together(values: Mapping[str, Any]) -> None:
     config = next((kind for value in values.values() if (kind := _config_of(value)) is not None), None)
     if config is None:
         return
-    said = values.get("config")
-    if said is not None and said is not config and "model" in values and not _same(said, config):
+    stated = values.get("config")
+    if stated is not None and stated is not config and "model" in values and not _same(stated, config):
         message = N_("config has to be the configuration of the model, model.config: this is another one.")
-        raise _error(message, "config", said)
+        raise _error(message, "config", stated)
     longest = config.longest
     for name in values.keys() & _WITH_LENGTH:
         length = getattr(values[name], "sequence_length", values[name])
