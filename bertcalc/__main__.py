@@ -76,12 +76,12 @@ def _case(asked: argparse.Namespace, fields: Sequence[str]) -> Case:
     if preset and asked.config:
         raise wrong("Give a preset or --config, not both.")
     present = _described(asked.config) if asked.config else None
-    said = preset or DEFAULT_PRESET
-    base = PRESENT if present else preset_named(said)
+    wanted = preset or DEFAULT_PRESET
+    base = PRESENT if present else preset_named(wanted)
     if base is None:
-        near = nearest(said.rpartition("/")[2], PRESETS)
+        near = nearest(wanted.rpartition("/")[2], PRESETS)
         known = f"did you mean {near}?" if near else "python -m bertcalc --help lists them."
-        raise wrong("there is no preset {value}: {known}", value=shorten(said), known=known)
+        raise wrong("there is no preset {value}: {known}", value=shorten(wanted), known=known)
     start = present or subject_of_preset(base)
     items, problems = read("~".join([base, *changes]), type(start.config))
     if problems:

@@ -28,6 +28,7 @@ from fractions import Fraction
 from functools import cache, wraps
 from inspect import Parameter, signature
 from numbers import Integral, Real
+from operator import is_not
 from typing import (
     Annotated,
     Any,
@@ -58,7 +59,7 @@ class ArgumentError(InputError, TypeError):
 
 
 class UnknownNameError(InputError, KeyError):
-    """A name that nothing has."""
+    """A name that is not among the options."""
 
 
 _DTYPES: dict[str, tuple[str, ...]] = {
@@ -96,6 +97,7 @@ _LOWEST = {
     ),
     **dict.fromkeys(("layers", "layer", "positions", "parameters", "bits"), 0),
 }
+_WITH_LENGTH = {"sequence_length", "sizes", "call"}
 _NOT_EMPTY = ("steps", "stops", "changes", "growths")
 _WANTED: dict[str, str] = {
     "Model": N_("a model, such as build(BertConfig()) makes"),
@@ -127,14 +129,13 @@ def checked(function: Callable[P, R]) -> Callable[P, R]:
         if len(args) > len(values):
             values += [_each(wanted, value) for value in args[len(values) :]]
         named = {name: _check_named(wanted, name, value) for name, value in kwargs.items()}
-        missing = [name for name in wanted.required[len(args) :] if name not in named]
-        missing += [name for name in wanted.required_by_name if name not in named]
-        if missing:
+        required = wanted.required[len(args) :] + wanted.required_by_name
+        if missing := [name for name in required if name not in named]:
             message = N_("{function} needs {argument}.")
             raise _error(message, missing[0], None, function=wanted.name, argument=", ".join(missing))
         if wanted.relates:
-            names = [name for name, _check in wanted.positional[: len(values)]]
-            _check_together({**dict(zip(names, values, strict=False)), **named})
+            places = zip(wanted.positional, values, strict=False)
+            _check_together({name: value for (name, _check), value in places} | named)
         return function(*values, **named)
 
     CHECKED.append(call)
@@ -187,7 +188,8 @@ def _wanted_by(function: Callable[..., Any]) -> _Signature:
             named[name] = check
         if parameter.default is Parameter.empty:
             (required_by_name if parameter.kind is Parameter.KEYWORD_ONLY else required).append(name)
-    relates = any(name in named for name in ("sequence_length", "sizes", "call", "config"))
+    has_length = not _WITH_LENGTH.isdisjoint(named)
+    relates = has_length or ("config" in named and ("model" in named or others is not None))
     name = f"{function.__name__}()"
     return _Signature(name, tuple(positional), named, tuple(required), tuple(required_by_name), more, others, relates)
 
@@ -301,15 +303,15 @@ def choice(name: str, value: Any, choices: Sequence[Any]) -> Any:
             return value
     except (TypeError, ValueError, RuntimeError):  # a column, or a tensor, cannot be compared with a text
         pass
-    said = value.__name__ if isinstance(value, type) else str(value) if _is_short(value) else ""
-    plain = said.casefold()
+    written = value.__name__ if isinstance(value, type) else str(value) if _is_short(value) else ""
+    plain = written.casefold()
     for option in choices:
         if plain == str(option).casefold() or plain in SYNONYMS.get(name, {}).get(option, ()):
             return option
     if reason := OTHERS.get(name, {}).get(plain):
         message = N_("{argument} {value} is not counted here: {reason}. It must be {wanted}.")
         raise _error(message, name, value, reason=reason, wanted=_listed(choices))
-    near = nearest(said, map(str, choices)) if said else None
+    near = nearest(written, map(str, choices)) if written else None
     if near is not None and len(choices) > 2:
         message = N_("{argument} {value} is not possible: did you mean {nearest}? It must be {wanted}.")
         raise _error(message, name, value, nearest=near, wanted=_listed(choices))
@@ -411,7 +413,7 @@ def _items(kind: type, check_item: Check | None) -> Check:
     """The check of a list, tuple, set or iterator, and of all that is in it."""
 
     def check(name: str, value: Any) -> Any:
-        if isinstance(value, str | bytes | Mapping | type) or not isinstance(value, Iterable) or _is_scalar(value):
+        if type(value) not in (list, tuple) and not _is_items(value):
             raise wrong_kind(name, value, _SEQUENCE)
         if name in _NOT_EMPTY and isinstance(value, Collection) and not len(value) and issubclass(kind, Sequence):
             raise _error(N_("{argument} must not be empty."), name, value)
@@ -422,8 +424,10 @@ def _items(kind: type, check_item: Check | None) -> Check:
                 return _as_they_come(name, value, check_item)
         if issubclass(kind, Sequence) and not isinstance(value, Sequence):
             value = tuple(value.tolist() if hasattr(value, "tolist") else value)
-        if check_item and any(check_item(name, item) is not item for item in value):
-            value = type(value)(check_item(name, item) for item in value)
+        if check_item:
+            items = list(value)
+            meant = [check_item(name, item) for item in items]
+            value = type(value)(meant) if any(map(is_not, meant, items)) else value
         return tuple(value) if kind is tuple and not isinstance(value, tuple) else value
 
     return check
@@ -471,28 +475,24 @@ def _check_together(values: Mapping[str, Any]) -> None:
     config = next((kind for value in values.values() if (kind := _config_of(value)) is not None), None)
     if config is None:
         return
-    said = values.get("config")
-    if said is not None and said is not config and "model" in values and not _same(said, config):
+    stated = values.get("config")
+    if stated is not None and stated is not config and "model" in values and not _same(stated, config):
         message = N_("config has to be the configuration of the model, model.config: this is another one.")
-        raise _error(message, "config", said)
-    batches = (values.get("sizes"), values.get("call"))
-    lengths = [values.get("sequence_length"), *(getattr(batch, "sequence_length", None) for batch in batches)]
+        raise _error(message, "config", stated)
     longest = config.longest
-    for sizes in lengths:
-        length: Any = sizes
-        if _is_column(length):
-            length = int(length.max())
-        if isinstance(length, int) and isinstance(longest, int) and length > longest:
+    for name in values.keys() & _WITH_LENGTH:
+        length = getattr(values[name], "sequence_length", values[name])
+        most = int(length.max()) if type(length) is not int and _is_column(length) else length
+        if isinstance(most, int) and isinstance(longest, int) and most > longest:
             message = N_(
                 "sequence_length {value} is not possible: this model has positions for {high} tokens (config.longest)."
             )
-            raise _error(message, "sequence_length", length, high=longest)
+            raise _error(message, "sequence_length", most, high=longest)
 
 
 def _config_of(value: Any) -> Any:
     """The configuration of a model, of a model with its class, or of a case."""
-    subject = getattr(value, "subject", value)
-    config = value if hasattr(value, "longest") else getattr(subject, "config", None)
+    config = getattr(getattr(value, "subject", value), "config", value)
     return config if hasattr(config, "longest") else None
 
 
@@ -513,9 +513,11 @@ def _is_column(value: Any) -> bool:
     return hasattr(getattr(value, "dtype", None), "kind") and bool(getattr(value, "shape", ()))
 
 
-def _is_scalar(value: Any) -> bool:
-    """Whether a value of NumPy or PyTorch has no dimension, so that nothing is in it."""
-    return hasattr(value, "dtype") and not getattr(value, "shape", ())
+def _is_items(value: Any) -> bool:
+    """Whether a value has items; a value of NumPy or PyTorch without a dimension can be iterated over, but has none."""
+    if isinstance(value, str | bytes | Mapping | type) or not isinstance(value, Iterable):
+        return False
+    return not hasattr(value, "dtype") or bool(getattr(value, "shape", ()))
 
 
 def _is_short(value: Any) -> bool:

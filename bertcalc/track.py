@@ -75,10 +75,10 @@ class ChosenModel(NamedTuple):
         config = {field: value for field, value in values.items() if field in FIELDS}
         locks = {lock: values[name] for name, lock in _LOCKS.items() if name in values}
         rest = {name: value for name, value in values.items() if name in ChosenModel._fields}
-        found = self._replace(config=replace(self.config, **config), locks=self.locks._replace(**locks), **rest)
-        if problem := class_of(found.architecture).unbuilt(found.config):
+        changed = self._replace(config=replace(self.config, **config), locks=self.locks._replace(**locks), **rest)
+        if problem := class_of(changed.architecture).unbuilt(changed.config):
             raise ConfigError(problem)
-        return found
+        return changed
 
     def reset(self, preset: str | None = None) -> "ChosenModel":
         """A preset (by default the present one) in the present class, or in its counterpart in another family."""

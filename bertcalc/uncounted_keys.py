@@ -1,4 +1,4 @@
-"""Keys of a config.json that are no fields of ours: those that are known to change nothing that is counted.
+"""Keys of a config.json that no configuration here has as a field, and that are known to change no count.
 
 A key stands here only if the real class is the same with it: its parameters, the FLOPs of a forward pass, and the peaks
 of memory (tests/test_uncounted_keys.py gives each another value). Every other key is unknown.

@@ -118,7 +118,7 @@ def forward_flops(
 
     Raises InputError if no forward pass is possible.
     """
-    return total(_run(model, Sizes(batch_size, sequence_length, encoder_sequence_length, num_choices)))
+    return sum(map(cost, _run(model, Sizes(batch_size, sequence_length, encoder_sequence_length, num_choices))))
 
 
 def _run(model: Model, sizes: Sizes) -> list[Step]:

@@ -19,7 +19,7 @@ from datetime import date
 from pathlib import Path
 from statistics import median
 from time import thread_time
-from typing import Any, NamedTuple, NoReturn
+from typing import Any, Literal, NamedTuple, NoReturn
 
 from bertcalc.digits import fixed, share
 from bertcalc.discover import discover, examined, with_flops, with_flops_of
@@ -64,6 +64,23 @@ class ClassOutcome(NamedTuple):
     flops: str = ""  # yes, or why not
 
 
+class Search(NamedTuple):
+    """What is searched for a class: formulas for its parameters, or, if there is data, only what is asked for."""
+
+    model_type: str
+    cls: str
+    seconds: int  # the most, for parameters and for FLOPs
+    flops: bool = False
+    data: dict[str, Any] | None = None  # what the file has
+    again: Literal["discover", "examine"] | None = None
+
+    def not_built(self, why: str, seconds: int = 0) -> ClassOutcome:
+        return ClassOutcome(self.model_type, self.cls, "not built", why, seconds, None)
+
+    def late(self) -> ClassOutcome:
+        return self.not_built(f"over {self.seconds} s", self.seconds)
+
+
 def main(arguments: Sequence[str] | None = None) -> int:
     """Print a table and return an exit code."""
     parser = argparse.ArgumentParser(prog="python -m bertcalc.discover", description=__doc__)
@@ -101,7 +118,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
         if here and not asked.again and not (asked.flops and (key[0] in named or not is_tried(here))):
             rows[key] = row_for(of_json(here))
         elif key not in rows:
-            rows[key] = in_a_process(*key, asked.seconds, flops=asked.flops, known=here, again=asked.again)
+            rows[key] = in_a_process(Search(*key, asked.seconds, asked.flops, here, asked.again))
             print(line(rows[key]), flush=True)
             if asked.write and (data := rows[key].data):
                 found[key] = data
@@ -160,29 +177,18 @@ def is_in(kind: str, group: str) -> bool:
         return False
 
 
-def in_a_process(
-    kind: str,
-    cls: str,
-    seconds: int,
-    *,
-    flops: bool = False,
-    known: dict[str, Any] | None = None,
-    again: str | None = None,
-) -> ClassOutcome:
-    """Discover a class in a process of its own, which is killed if it does not stop by itself.
-
-    If ``known`` is given, look only for its FLOPs; with ``again``, only for its parameters.
-    """
+def in_a_process(search: Search) -> ClassOutcome:
+    """Search in a process of its own, which is killed if it does not stop by itself."""
     import multiprocessing
 
     context = multiprocessing.get_context("fork")
     here, there = context.Pipe(duplex=False)
-    process = context.Process(target=_work, args=(there, kind, cls, seconds, flops, known, again), daemon=True)
+    process = context.Process(target=_work, args=(there, search), daemon=True)
     process.start()
     there.close()
-    row = ClassOutcome(kind, cls, "not built", f"over {seconds} s", seconds, None)
+    row = search.late()
     try:
-        if here.poll(_PATIENCE * seconds + 10):
+        if here.poll(_PATIENCE * search.seconds + 10):
             row = here.recv()
     except EOFError:
         process.join()
@@ -193,43 +199,37 @@ def in_a_process(
     return row
 
 
-def _work(pipe: Any, kind: str, cls: str, seconds: int, flops: bool, known: dict[str, Any] | None, again: Any) -> None:
+def _work(pipe: Any, search: Search) -> None:
     import torch
 
     torch.set_num_threads(1)
     limit_memory()
-    most = (2 if flops or again else 1) * seconds + _MORE
+    most = (2 if search.flops or search.again else 1) * search.seconds + _MORE
     resource.setrlimit(resource.RLIMIT_CPU, (most, most + 1))  # stops code that does not check the time
-    pipe.send(row_of(kind, cls, seconds, flops=flops, known=known, again=again))
+    pipe.send(row_of(search))
 
 
-def row_of(
-    kind: str,
-    cls: str,
-    seconds: float,
-    *,
-    flops: bool = False,
-    known: dict[str, Any] | None = None,
-    again: str | None = None,
-) -> ClassOutcome:
-    """Discover a class and return its row."""
-    start = thread_time()
+def row_of(search: Search) -> ClassOutcome:
+    """Search and return the row of the class."""
+    start, seconds = thread_time(), search.seconds
     try:
-        before = of_json(known) if known else None
-        if before and again == "examine" and not before.unexplained:
+        before = of_json(search.data) if search.data else None
+        if before and search.again == "examine" and not before.unexplained:
             found = examined(before, seconds=seconds)
+        elif before and not search.again:
+            found = before
         else:
-            found = before if before and not again else discover(kind, cls, seconds=seconds)
-        if before and again:
+            found = discover(search.model_type, search.cls, seconds=seconds)
+        if before and search.again:
             found = with_flops_of(found, before, seconds=seconds / 4)
-        if flops and not found.compute:
+        if search.flops and not found.compute:
             found = with_flops(found, seconds=seconds)
     except Refused as error:
-        return ClassOutcome(kind, cls, "not built", _cell(str(error)), 0, None)
+        return search.not_built(_cell(str(error)))
     except MemoryError:
-        return ClassOutcome(kind, cls, "not built", str(too_large()), 0, None)
+        return search.not_built(str(too_large()))
     except Ended:
-        return ClassOutcome(kind, cls, "not built", f"over {seconds} s", seconds, None)
+        return search.late()
     return row_for(found, thread_time() - start)
 
 

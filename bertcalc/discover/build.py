@@ -31,7 +31,11 @@ class Refused(InputError):  # noqa: N818 # not an error of this program: transfo
     @property
     def is_limit(self) -> bool:
         """Whether it is not transformers that refuses, but a limit here: of modules, or of memory."""
-        return self.problem.message == _TOO_MANY or bool(_MEMORY.match(self.problem.values.get("reason", "")))
+        return self.problem.message == _TOO_MANY or self.lacks_memory
+
+    @property
+    def lacks_memory(self) -> bool:
+        return bool(_MEMORY.match(self.problem.values.get("reason", "")))
 
 
 class Ended(Exception):  # noqa: N818

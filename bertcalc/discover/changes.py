@@ -6,13 +6,13 @@ A configuration class of transformers keeps any argument, known or not, so that 
 import re
 from collections.abc import Iterable, Iterator, Mapping
 from copy import deepcopy
-from difflib import get_close_matches
 from typing import Any
 
 from bertcalc.discover.build import Ended, tensors
 from bertcalc.discover.given import structure
 from bertcalc.discover.recipe import configured, inside, integers, is_config, minimal, put, steps
 from bertcalc.problem import InputError, wrong
+from bertcalc.suggestions import nearest
 from bertcalc.text import N_, shorten
 
 _MOST_NAMED = 3
@@ -134,11 +134,11 @@ def _unknown(name: str, default: Any, config: Any, value: Any = None) -> InputEr
     kind = str(config.model_type)
     every = list(integers(default)) if default is not None else []
     same = [path for path in every if path.rpartition(".")[2] == name.rpartition(".")[2]]
-    near = same[:_MOST_NAMED] or get_close_matches(name[:80], _names(every, default), n=1, cutoff=0.6)
-    if not near:
+    near = ", ".join(same[:_MOST_NAMED]) or nearest(name, _names(every, default), beginning=False)
+    if near is None:
         return wrong(N_("{kind} has no field {size}."), name, value, kind=kind, size=shorten(name))
     message = N_("{kind} has no field {size}: did you mean {nearest}?")
-    return wrong(message, name, value, kind=kind, size=shorten(name), nearest=", ".join(near))
+    return wrong(message, name, value, kind=kind, size=shorten(name), nearest=near)
 
 
 def _names(every: Iterable[str], default: Any) -> list[str]:

@@ -71,8 +71,8 @@ class Condition(NamedTuple):
         right = self.factor * self.side(values)
         if self.kind == "share" and right.denominator == 1:
             message = N_("{size} would have to be {right}, too: the formula holds where {condition}.")
-            said = {"size": self.field, "right": int(right), "condition": self.sentence()}
-            return Problem.of(message, self.field, values[self.field], **said)
+            shown = {"size": self.field, "right": int(right), "condition": self.sentence()}
+            return Problem.of(message, self.field, values[self.field], **shown)
         here = ", ".join(f"{name} = {values[name]:,}" for name in sorted(self.fields()))
         message = N_("The formula holds where {condition}; here, {here}.")
         return Problem(self.field, values[self.field], message, {"condition": self.sentence(), "here": here})

@@ -7,7 +7,6 @@ process, so that nobody there waits for a discovery.
 import atexit
 import json
 import os
-import re
 import threading
 import time
 from collections import OrderedDict
@@ -201,7 +200,7 @@ def _refusals() -> Iterator[None]:
     except MemoryError:
         raise too_large() from None
     except Refused as error:
-        if re.match("MemoryError|.*DefaultCPUAllocator", error.problem.values.get("reason", "")):
+        if error.lacks_memory:
             raise too_large() from None
         raise
     except BaseException:

@@ -37,9 +37,9 @@ def wide(field: str, values: Mapping[str, int], random: Random) -> list[int]:
     powers = {2**power for power in range(7, 20) if 2**power <= most}
     others = {other + more for other in values.values() for more in (0, 1)}
     free = {random.randint(1, max(3 * here, 12)) for _time in range(4)}
-    found = {*_SMALL, *far, *near, *powers, *others, *free}
+    candidates = {*_SMALL, *far, *near, *powers, *others, *free}
     most = min(most, _DEEPEST // 2) if is_depth(field) else most
-    drawn = sorted(value for value in found if 0 < value <= max(most, here + 1) and value != here)
+    drawn = sorted(value for value in candidates if 0 < value <= max(most, here + 1) and value != here)
     random.shuffle(drawn)
     return drawn
 
@@ -48,8 +48,8 @@ def beyond(field: str, here: int, at: int) -> list[int]:
     """Values above the given one of a field that counts something: the layers of a list end where its entries do."""
     if at >= _DEEPEST:
         return []
-    found = [here + more for more in _BEYOND] + [2 * here + 1, 3 * here]
-    return [value for value in found if value <= max(_DEEPEST, here + 1)]
+    candidates = [here + more for more in _BEYOND] + [2 * here + 1, 3 * here]
+    return [value for value in candidates if value <= max(_DEEPEST, here + 1)]
 
 
 def met(changes: Mapping[str, int], at: Mapping[str, int], conditions: Sequence[Condition]) -> dict[str, int]:

@@ -32,6 +32,7 @@ _LONG = (333, 1_001)
 _DRAWN, _AGAIN = 30, 6  # sizes that are drawn to compare old formulas, and that are enough
 _SHORT = 5.0  # seconds of a core
 _COMPARED = 4  # whole passes; each product's shape is checked as well when it is recorded
+_TOO_FEW = Problem.of(N_("too few configurations could be compared with FlopCounterMode"))
 
 
 class RecordedCall(NamedTuple):
@@ -124,20 +125,14 @@ def proven(cls: Any, lab: Any, compute: Computed, drawn: Iterable[Mapping[str, i
     """Compare formulas with PyTorch's FlopCounterMode at drawn sizes; return the problem, or None if they agree."""
     compared = 0
     for values in drawn:
-        sizes = lab.build(values).values
-        changes = {name: value for name, value in sizes.items() if value != lab.here[name]}
         try:
-            here = 2 * compute.count(**{name: sizes[name] for name in compute.fields})
-            there = counted(cls, lab.config(changes), lab.until)
-        except InputError:  # outside of the regime, or transformers does not build it
+            wrong = _difference(cls, lab, compute, lab.build(values).values)
+        except InputError:
             continue
-        if there != here:
-            message = N_("FlopCounterMode counts {there} where the formula gives {here}")
-            return Problem.of(message, there=there, here=here)
         compared += 1
-        if compared == _COMPARED:
-            return None
-    return Problem.of(N_("too few configurations could be compared with FlopCounterMode"))
+        if wrong or compared == _COMPARED:
+            return wrong
+    return _TOO_FEW
 
 
 def still_agree(cls: Any, lab: Any, compute: Computed, drawn: Iterable[Mapping[str, int]]) -> Problem | None:
@@ -149,22 +144,29 @@ def still_agree(cls: Any, lab: Any, compute: Computed, drawn: Iterable[Mapping[s
     for values in chain(islice(drawn, _DRAWN), ({LENGTH: length} for length in _LONG)):
         if compared >= _AGAIN and (len(values) > 1 or thread_time() - start > _SHORT):
             continue
-        sizes = compute.completed(**values)
-        changes = {name: size for name, size in sizes.items() if size != lab.here.get(name, size)}
         try:
-            here = 2 * compute.count(**sizes)
-            there = counted(cls, lab.config(changes), lab.until)
-        except InputError:  # outside of the regime, or transformers does not build it
+            wrong = _difference(cls, lab, compute, compute.completed(**values))
+        except InputError:
             continue
-        if there != here:
-            message = N_("FlopCounterMode counts {there} where the formula gives {here}")
-            return Problem.of(message, there=there, here=here)
+        if wrong:
+            return wrong
         compared += 1
         if thread_time() > lab.until:
             break
-    if compared < _COMPARED:
-        return Problem.of(N_("too few configurations could be compared with FlopCounterMode"))
-    return None
+    return None if compared >= _COMPARED else _TOO_FEW
+
+
+def _difference(cls: Any, lab: Any, compute: Computed, sizes: Mapping[str, int]) -> Problem | None:
+    """How the formulas and FlopCounterMode differ at these sizes; None if they agree.
+
+    Raises InputError outside of the regime, and if transformers does not build the model.
+    """
+    changes = {name: size for name, size in sizes.items() if size != lab.here.get(name, size)}
+    here = 2 * compute.count(**{name: sizes[name] for name in compute.fields})
+    there = counted(cls, lab.config(changes), lab.until)
+    if there == here:
+        return None
+    return Problem.of(N_("FlopCounterMode counts {there} where the formula gives {here}"), there=there, here=here)
 
 
 def _forward(

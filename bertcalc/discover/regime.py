@@ -52,17 +52,12 @@ def regime(lab: Lab, findings: Findings, within: Sequence[Condition] | None = No
     try:
         inspector.singles()
         inspector.pairs()
-        for turn in range(_TURNS):
-            inspector.learn()
-            lab.progress("conditions", turn, _TURNS)
-            if all(map(inspector.agrees, inspector.wild())):
-                break
-        inspector.learn()
+        inspector.wildly()
         if strict or not inspector.wrong:
             inspector.widely()
     except Ended:
         inspector.open.append(_LATE)
-    return Regime(inspector.conditions, inspector.agreed(), inspector.open, inspector.wrong)
+    return inspector.regime()
 
 
 def regime_again(lab: Lab, findings: Findings, known: Sequence[Condition]) -> Regime:
@@ -71,15 +66,11 @@ def regime_again(lab: Lab, findings: Findings, known: Sequence[Condition]) -> Re
     inspector.conditions = list(dict.fromkeys([*inspector.conditions, *known]))
     try:
         inspector.deep()
-        for _turn in range(_TURNS):
-            inspector.learn()
-            if all(map(inspector.agrees, inspector.wild())):
-                break
-        inspector.learn()
+        inspector.wildly()
         inspector.widely()
     except Ended:
         inspector.open.append(_LATE)
-    return Regime(inspector.conditions, inspector.agreed(), inspector.open, inspector.wrong)
+    return inspector.regime()
 
 
 def drawn(lab: Lab, names: Sequence[str], conditions: Sequence[Condition]) -> Iterator[Values]:
@@ -116,6 +107,9 @@ class _Inspector:
         if isinstance(found, Failure) and found.too_large:
             return False
         return all(each.holds(found.values) for each in self.conditions)
+
+    def regime(self) -> Regime:
+        return Regime(self.conditions, self.agreed(), self.open, self.wrong)
 
     def agreed(self) -> int:
         """The number of random configurations that meet the conditions and agreed."""
@@ -297,6 +291,15 @@ class _Inspector:
         found = [self.lab.build(values) for values in islice(drawn(self.lab, self.names, self.conditions), _WILD)]
         self._wild += [each for each in found if isinstance(each, Sample)]
         return found
+
+    def wildly(self) -> None:
+        """Try random sizes, and learn from them, until a whole turn agrees."""
+        for turn in range(_TURNS):
+            self.learn()
+            self.lab.progress("conditions", turn, _TURNS)
+            if all(map(self.agrees, self.wild())):
+                break
+        self.learn()
 
     def widely(self) -> None:
         """Try all sizes over a wide range together until a whole round agrees."""

@@ -195,8 +195,8 @@ class Discovered(Formulas):
                     "transformers makes {nested} anew if one of its fields is given: {size}, {here} here, would be "
                     "{value}. Give {size}, too."
                 )
-                said = {"nested": _above(name), "size": name, "here": self.fields[name], "value": value}
-                raise wrong(message, name, None, **said)
+                shown = {"nested": _above(name), "size": name, "here": self.fields[name], "value": value}
+                raise wrong(message, name, None, **shown)
 
     def count_flops(self, *, batch_size: int, sequence_length: int, **fields: int) -> int:
         """The FLOPs of a forward pass at other sizes, as PyTorch's FlopCounterMode counts them.

@@ -169,9 +169,9 @@ def _hold(kind: str, linked: str, given: dict[str, Any]) -> tuple[str, str, dict
 def _kept_fields(kind: str) -> str:
     """The fields for this type that the browser has kept, as JSON; "" if there are none, or too many to keep."""
     match kept.get(_KEPT):
-        case {"type": str(of), "fields": str(fields)} if of == kind:
+        case {"type": str(kept_kind), "fields": str(fields)} if kept_kind == kind:
             return fields
-        case {"type": str(of)} if of == kind:
+        case {"type": str(kept_kind)} if kept_kind == kind:
             st.session_state["any lost"] = kind
     return ""
 
@@ -192,8 +192,8 @@ def steps(now: Chosen) -> Steps | None:
         sizes_held = Steps(now.found, sizes)
         if held is None and not (carried or wrong):
             match kept.get(_KEPT_STEPS):
-                case {"of": of, "steps": steps} if of == _digest(now):
-                    sizes_held.restore(steps, is_linked=bool(linked) or _is_linked())
+                case {"of": digest, "steps": written} if digest == _digest(now):
+                    sizes_held.restore(written, is_linked=bool(linked) or _is_linked())
         held = key, sizes_held
         st.session_state["any steps"] = held
     st.session_state.pop("any carried", None)  # not before: this run may be ended at each use of the session's state

@@ -68,8 +68,8 @@ def show_way_of_config(text: str) -> bool:
     if given.model_type not in types():
         return False
     with st.container(border=True, key="another-type"):
-        said = _("This is a {kind}, not one of the families that bertcalc has as a program of its own.")
-        st.markdown(said.format(kind=f"**{given.cls or given.model_type}**"))
+        message = _("This is a {kind}, not one of the families that bertcalc has as a program of its own.")
+        st.markdown(message.format(kind=f"**{given.cls or given.model_type}**"))
         show_way(given.model_type, given.cls, given.fields)
     return True
 
