@@ -38,6 +38,13 @@ from bertcalc.transformers4.version import FOUR
 from tests.oracle import Case
 
 architectures = st.sampled_from(list(CLASSES))
+
+
+def has_distances(config: Config) -> bool:
+    """Whether scores depend on the distances of tokens in a way that is not simulated under AMP."""
+    return config.position_embedding_type != "absolute" or bool(getattr(config, "relative_attention", False))
+
+
 _PROBABILITIES = st.floats(0, 1) | st.sampled_from([0, 1])
 _POSITIVE_FLOATS = st.floats(0, 1, exclude_min=True)
 ACTIVATIONS_OF_4 = [name for name in ACTIVATIONS if name not in FOUR.unknown]
