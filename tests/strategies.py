@@ -31,6 +31,7 @@ from bertcalc.fields import (
     PositionEmbeddingType,
 )
 from bertcalc.forward.outputs import Call
+from bertcalc.memory.optimizers import PRECISIONS
 from bertcalc.moves import Locks
 from bertcalc.presets import PRESETS
 from bertcalc.track import FIELDS, ChosenModel
@@ -38,6 +39,7 @@ from bertcalc.transformers4.version import FOUR
 from tests.oracle import Case
 
 architectures = st.sampled_from(list(CLASSES))
+WITHOUT_AUTOCAST = [name for name, rule in PRECISIONS.items() if not rule.autocast]  # their activations are listed
 
 
 def has_distances(config: Config) -> bool:
