@@ -152,6 +152,14 @@ def in_letters(config: Config) -> Config:
     return unchecked(config, **{field: SYMBOLS[letter] for field, letter in config.letters_of_sizes().items()})
 
 
+def window_in_letters(config: Config, sequence_length: int) -> dict[str, int]:
+    """The field for a window beside a symbolic sequence length; none without local attention.
+
+    Symbols have no order: a window that the sequence reaches is 0, and one that it does not reach is any other number.
+    """
+    return {} if config.window is None else {"local_attention": 0 if config.masks_window(sequence_length) else 4}
+
+
 def _structure(config: Config) -> Config:
     """A configuration with symbols as sizes and only the other values that determine the structure: a cache key."""
     kind: Any = type(config)

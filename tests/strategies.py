@@ -31,6 +31,7 @@ from bertcalc.fields import (
     PositionEmbeddingType,
 )
 from bertcalc.forward.outputs import Call
+from bertcalc.memory.optimizers import PRECISIONS
 from bertcalc.moves import Locks
 from bertcalc.presets import PRESETS
 from bertcalc.track import FIELDS, ChosenModel
@@ -38,6 +39,14 @@ from bertcalc.transformers4.version import FOUR
 from tests.oracle import Case
 
 architectures = st.sampled_from(list(CLASSES))
+WITHOUT_AUTOCAST = [name for name, rule in PRECISIONS.items() if not rule.autocast]  # their activations are listed
+
+
+def has_distances(config: Config) -> bool:
+    """Whether scores depend on the distances of tokens in a way that is not simulated under AMP."""
+    return config.position_embedding_type != "absolute" or bool(getattr(config, "relative_attention", False))
+
+
 _PROBABILITIES = st.floats(0, 1) | st.sampled_from([0, 1])
 _POSITIVE_FLOATS = st.floats(0, 1, exclude_min=True)
 ACTIVATIONS_OF_4 = [name for name in ACTIVATIONS if name not in FOUR.unknown]

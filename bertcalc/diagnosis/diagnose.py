@@ -343,9 +343,9 @@ def _rounded(meanings: Sequence[Reading], *, parts: bool = True) -> Iterator[Els
 def _precisely_elsewhere(reading: Reading) -> Iterator[Elsewhere]:
     """The published models with a count, or a count without tables, that rounds to all digits of the number."""
     if not reading.rounded:
-        counts = list(_rounded([reading], parts=False))
-        backbones = (Elsewhere(reading, *backbone) for backbone in published_backbones())
-        yield from counts or (one for one in backbones if one.known and reading.means(one.known.total))
+        yield from list(_rounded([reading], parts=False)) or (
+            Elsewhere(reading, preset, known) for preset, known in published_backbones() if reading.means(known.total)
+        )
 
 
 def _halved(meanings: Sequence[Reading], config: Config) -> Iterator[Elsewhere]:
@@ -376,10 +376,9 @@ def _own(model: Known, meanings: Sequence[Reading]) -> tuple[OwnPart, ...]:
 
 def _sums(model: Known, meanings: Sequence[Reading]) -> tuple[OwnPart, ...]:
     """The number as the sum of two parts of the model that people would add."""
-    exactly = [reading for reading in meanings if reading.exact and reading.key == "parameters"]
     counts = [count for _right, count in _own_counts(model.subject)]
     exactly = [reading for reading in meanings if reading.exact and reading.key == "parameters"]
-    sums = [OwnPart(one, *parts) for one in exactly for parts in sums_of_two(counts, one.exact or 0)]
+    sums = [OwnPart(reading, *parts) for reading in exactly for parts in sums_of_two(counts, reading.exact or 0)]
     # People rather add what stands side by side in the model.
     apart = [
         len({tensor.place[:2] for tensor in (*one.counted.tensors, *(one.added or one.counted).tensors)})

@@ -1,4 +1,4 @@
-"""The FLOPs and multiply-adds of a model for usual batches, by every convention: what a number of a tool may be.
+"""The FLOPs and multiply-adds of a model for usual batches, by every convention: what a tool may have printed.
 
 >>> from bertcalc import BertConfig
 >>> from bertcalc.typed import typed
@@ -23,7 +23,6 @@ from bertcalc.typed import Typed
 _LENGTHS, _BATCH_SIZES = (128, 512, 256, 384, 64, 1024), (1, 8, 16, 32, 64)
 _PRECISE = 100  # the value of a rounded number is this many times its uncertainty at least: three digits
 _MOST = 6
-
 
 CostUnit = Literal["FLOPs", "MACs"]
 
@@ -53,13 +52,12 @@ def flops_of(subject: Subject, number: Typed) -> tuple[FlopCount, ...]:
 
 @lru_cache(maxsize=16)
 def flop_counts(subject: Subject) -> tuple[FlopCount, ...]:
-    """The costs of usual batches: PyTorch's count of a single sequence first, then larger batches, then the rules."""
+    """The costs of usual batches: single sequences first, in either case PyTorch's count before the rules."""
     lengths = [length for length in _LENGTHS if length <= subject.config.longest]
     single = [cost for length in lengths for cost in _of_one(subject, length)]
+    # Every cost is proportional to the batch size.
     batches = [
-        cost._replace(
-            operations=batch_size * cost.operations, batch_size=batch_size
-        )  # every cost is proportional to it
+        cost._replace(operations=batch_size * cost.operations, batch_size=batch_size)
         for batch_size in _BATCH_SIZES
         for cost in single
     ]

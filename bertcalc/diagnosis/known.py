@@ -33,8 +33,8 @@ READINGS: Mapping[str, tuple[str, Fraction]] = {
     line["key"]: (line["said"], Fraction(line["factor"])) for line in _TABLES["readings"]
 }
 TRAINING = tuple(key for key in READINGS if key.startswith(("moments", "training")))
-# These are looked up among the known counts only, not among parts of a model or miscounts.
 _GIBI = tuple(key for key in READINGS if key.startswith("gibi"))
+# These are looked up among the known counts only, not among parts of a model or miscounts.
 KNOWN_ONLY = ("half", *TRAINING, *_GIBI)
 _NUMBERS = ("half", "moments", "training")  # these are numbers of elements, not of bytes
 

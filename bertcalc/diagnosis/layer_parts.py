@@ -114,13 +114,12 @@ def own_counts(tensors: Sequence[Tensor], sizes: MiscountSizes) -> Iterator[Coun
 
 def sums_of_two(counts: Sequence[Counted], value: int) -> Iterator[tuple[Counted, Counted]]:
     """Two parts without a common tensor that add up to a number, both in all layers or both in one."""
-    by_count: dict[int, list[Counted]] = {}
-    for count in counts:
-        by_count.setdefault(count.right, []).append(count)
-    for number, first in enumerate(counts):
-        for second in by_count.get(value - first.right, ()):
-            before = number < next(at for at, count in enumerate(counts) if count is second)
-            if before and _stand_together(first, second):
+    places: dict[int, list[int]] = {}
+    for at, count in enumerate(counts):
+        places.setdefault(count.right, []).append(at)
+    for at, first in enumerate(counts):
+        for second in [counts[later] for later in places.get(value - first.right, ()) if later > at]:
+            if _stand_together(first, second):
                 yield first, second
 
 

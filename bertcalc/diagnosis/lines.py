@@ -6,7 +6,7 @@
 """
 
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from fractions import Fraction
 from math import ceil, floor, prod
 from typing import NamedTuple
@@ -154,10 +154,10 @@ def _read(text: str, names: Mapping[str, int]) -> TypedLine:
     # Of several sides that agree, one that is not rounded is the value.
     value = next((side for side in values if not side.reach and side.unit is None), values[0])
     wrong = next((side for side in values if not _agree(value, side)), None)
-    parameters = value.value / _FLOAT32 if value.unit == "bytes" else value.value
-    reach = value.reach / _FLOAT32 if value.unit == "bytes" else value.reach
-    rough = max(reach, value.rough) if value.unit != "bytes" else reach
-    return TypedLine(name, text, parameters, wrong and _disagreement(text, values[0], wrong, value), reach, rough)
+    width, rough = (_FLOAT32, Fraction(0)) if value.unit == "bytes" else (1, value.rough)
+    reach = value.reach / width
+    disagreement = wrong and _disagreement(text, values[0], wrong, value)
+    return TypedLine(name, text, value.value / width, disagreement, reach, max(reach, rough))
 
 
 def _parts(text: str, names: Mapping[str, int]) -> tuple[str, Sequence[str]]:
@@ -236,23 +236,22 @@ def _disagreement(text: str, first: _LineSide, wrong: _LineSide, value: _LineSid
         shown = {"written": text.rpartition("=")[2].strip(), "bytes": size(int(_FLOAT32 * value.value))}
         return Problem("terms", text, message, shown)
     message = N_("The calculation gives {value}, not {written}.")
-    shown = {"value": written_value(first.value), "written": written_value(wrong.value)}
-    if first == wrong:
-        shown["value"] = written_value(value.value)
+    right = value if first == wrong else first
+    shown = {"value": written_value(right.value), "written": written_value(wrong.value)}
     return Problem("terms", text, message, shown)
 
 
 def _is_calculation(text: str, names: Mapping[str, int]) -> bool:
-    try:
-        _evaluated(text, names)
-    except InputError:
-        return False
-    return True
+    return _can_be_read(_evaluated, text, names)
 
 
 def _is_side(text: str, names: Mapping[str, int]) -> bool:
+    return _can_be_read(_side, text, names)
+
+
+def _can_be_read(reader: Callable[[str, Mapping[str, int]], object], text: str, names: Mapping[str, int]) -> bool:
     try:
-        _side(text, names)
+        reader(text, names)
     except InputError:
         return False
     return True

@@ -244,14 +244,14 @@ def _goes_through_one_layer(verdict: LineVerdict) -> bool:
 
 def _is_of_all_layers(verdict: LineVerdict) -> bool:
     """Whether a line counts something in all of several layers."""
-    found = verdict.counted
+    part = verdict.counted
     return (
-        found is not None
-        and found.layers == "all"
+        part is not None
+        and part.layers == "all"
         and verdict.is_term
         and verdict.explanation is not None
         and not _goes_through_one_layer(verdict)
-        and any("*" in tensor.name and tensor.copies > 1 for tensor in found.tensors)
+        and any("*" in tensor.name and tensor.copies > 1 for tensor in part.tensors)
     )
 
 
@@ -267,7 +267,8 @@ def _verdict(line: TypedLine, count: _CountedModel, open_elements: Mapping[str, 
         return LineVerdict(line, None, (), "size")
     candidates = _candidates(name, called, count)
     named_ones = bool(called or (candidates and candidates[0].part not in PARTS))
-    right = [_as_part(part, count) for part in _sums(name, count) if line.means(part.right) and part.right][:1]
+    summed = next((part for part in _sums(name, count) if line.means(part.right) and part.right), None)
+    right = [_as_part(summed, count)] if summed else []
     right = right or [part for part in candidates if line.means(part.right) and (part.right or named_ones)]
     # A total is published with fewer digits than a term: 110M, 340M.
     right = right or [part for part in candidates if part.part in _MODEL and line.means_roughly(part.right) and called]
@@ -284,7 +285,7 @@ def _verdict(line: TypedLine, count: _CountedModel, open_elements: Mapping[str, 
         return LineVerdict(line, None, None, "no parameters")
     if not line.value and not named_ones:
         return LineVerdict(line, None, None)
-    return _wrong(line, count, _meant(name, candidates), called=bool(named_ones), walk=walk)
+    return _wrong(line, count, _meant(name, candidates), called=named_ones, walk=walk)
 
 
 def _wrong(line: TypedLine, count: _CountedModel, meant: Sequence[Counted], *, called: bool, walk: bool) -> LineVerdict:

@@ -8,9 +8,9 @@
 
 Every quantity is a polynomial in the sizes of a candidate: quadratic in the number of heads (of fixed size), linear
 in intermediate_size and in the number of layers (of each kind, if layers alternate). Two widths are exceptions: a
-single head, which needs no copy for
-another memory layout, and the width at which ELECTRA needs no projection. So a few exact counts give the quantity of
-every candidate, and bisection finds the depths nearest to a budget for each width and intermediate size.
+single head, which needs no copy for another memory layout, and the width at which ELECTRA needs no projection. So a few
+exact counts give the quantity of every candidate, and bisection finds the depths nearest to a budget for each width and
+intermediate size.
 """
 
 from bisect import bisect_right

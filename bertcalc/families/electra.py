@@ -88,6 +88,7 @@ def _multiple_choice(t: Trace, c: ElectraConfig, hidden: Hidden) -> None:
     with t.module("sequence_summary", "ElectraSequenceSummary", block="summary"):
         x = t.first_token(hidden.states)
         x = bert.summarized(t, x, width, c.summary_activation, role="dense", last=c.summary_last_dropout)
+    x = t.variable("pooled_output", x)
     bert.side_by_side(t, t.linear("classifier", x, 1, role="classifier"))
 
 

@@ -9,7 +9,7 @@ import sympy
 
 from bertcalc.arguments import checked
 from bertcalc.config import unchecked
-from bertcalc.formula import CALL_SYMBOLS, SYMBOLS, Formula, exact, in_letters, plain, write
+from bertcalc.formula import CALL_SYMBOLS, SYMBOLS, Formula, exact, in_letters, plain, window_in_letters, write
 from bertcalc.memory.footprint import kept, korthikanti
 from bertcalc.memory.optimizers import OPTIMIZERS, PRECISIONS, Optimizer, Precision, StateSizes
 from bertcalc.memory.plan import Plan
@@ -58,15 +58,12 @@ def state_expression(precision: Precision, optimizer: Optimizer) -> Any:
 
 
 def _symbolic(subject: Subject, batch_size: int, sequence_length: int) -> tuple[Subject, Any, Any]:
-    """The model, batch size and sequence length as symbols; a 1 stays a number where it decides what is kept.
-
-    Symbols have no order: a window that the sequence reaches is 0, and one that it does not reach is any other number.
-    """
+    """The model, batch size and sequence length as symbols; a 1 stays a number where it decides what is kept."""
     config = subject.config
     sizes = {_HEADS: config.num_attention_heads, _BATCH: batch_size, _LENGTH: sequence_length}
     ones = config.ones_matter
     heads, batch, length = (1 if ones and number == 1 else symbol for symbol, number in sizes.items())
-    window = {} if config.window is None else {"local_attention": 0 if config.masks_window(sequence_length) else 4}
+    window = window_in_letters(config, sequence_length)
     letters = unchecked(in_letters(config), num_attention_heads=heads, **window)
     return subject._replace(config=letters), batch, length
 

@@ -25,7 +25,7 @@ from bertcalc.memory.tape import AREAS, Area, Change, Phase, SimulatedTensor
 from bertcalc.problem import InputError, Problem, wrong
 from bertcalc.subject import Subject
 from bertcalc.text import N_
-from bertcalc.transformers4.version import has_relative_positions
+from bertcalc.transformers4.version import version_of
 from bertcalc.tree.nn import ModuleList, layer_number, split_layer
 
 NOTHING_TO_TRAIN = N_("Everything in {architecture} is frozen: there is nothing to train.")
@@ -35,9 +35,6 @@ PADDING = N_("The memory of {architecture} depends on how many tokens are paddin
 SPARSE = N_("With {field}, the memory of {architecture} depends on how many tokens are masked.")
 DISTANCES = N_(
     "With relative positions, the memory of {architecture} under AMP is not simulated yet: choose another precision."
-)
-NO_PROJECTION = N_(
-    "Without summary_use_proj, the memory of {architecture} under AMP is not simulated yet: choose another precision."
 )
 UNKNOWN = N_("The memory of {architecture} is not simulated yet.")
 
@@ -282,12 +279,8 @@ def unknown_peaks(model: Model) -> Problem | None:
 
 def _unknown_under_autocast(model: Model, plan: Plan) -> Problem | None:
     """The problem of a model whose memory under AMP is not simulated; None if it is, or without AMP."""
-    relative = getattr(model.config, "relative_attention", False) or has_relative_positions(model.config)
-    if not PRECISIONS[plan.precision].autocast:
-        return None
-    if model.cls.takes_choices and not getattr(model.config, "summary_use_proj", True):
-        return Problem.of(NO_PROJECTION, "precision", plan.precision, architecture=model.cls.name)
-    if not relative:
+    relative = getattr(model.config, "relative_attention", False) or version_of(model.config).distances
+    if not (PRECISIONS[plan.precision].autocast and relative):
         return None
     return Problem.of(DISTANCES, "precision", plan.precision, architecture=model.cls.name)
 

@@ -22,7 +22,7 @@ from bertcalc.arguments import checked
 from bertcalc.config import unchecked
 from bertcalc.family import Model
 from bertcalc.fields import SIZES
-from bertcalc.formula import CALL_SYMBOLS, COUNT_SYMBOLS, SYMBOLS, Formula, exact, in_letters, write
+from bertcalc.formula import CALL_SYMBOLS, COUNT_SYMBOLS, SYMBOLS, Formula, exact, in_letters, window_in_letters, write
 from bertcalc.forward.outputs import in_pairs, unpadded
 from bertcalc.memory import optimizers
 from bertcalc.memory.byte_formulas import by_tokens, state_expression
@@ -160,7 +160,7 @@ def peak_bytes(subject: Subject, how: Plan | Inference, batch_size: int, sequenc
 def _peak_bytes(subject: Subject, how: Plan | Inference, like: Sequence[int], sizes: Sequence[Any]) -> int:
     """``peak_bytes`` for sizes that all have the structure of ``like``."""
     fields = dict(zip(_NAMES, like, strict=True))
-    batch_size, sequence_length, *_sizes = (fields.pop(name) for name in _DERIVED)
+    batch_size, sequence_length, *_more = (fields.pop(name) for name in _DERIVED)
     config = unchecked(subject.config, **fields)
     products = Products(sizes)
     found = moments(subject._replace(config=config), how, batch_size, sequence_length)
@@ -406,8 +406,7 @@ def _symbolic(subject: Subject, how: Plan | Inference, batch_size: int, sequence
         if isinstance(how, Plan) and letter is frozen:
             how = how._replace(freezing=replace(how.freezing, layers=layers))
     changes["num_hidden_layers"] = layers
-    if config.window is not None:  # symbols have no order: a window of 0, or one that is not reached
-        changes["local_attention"] = 0 if config.masks_window(sequence_length) else 4
+    changes |= window_in_letters(config, sequence_length)
     if _is_in_8_bits(how):
         how = how._replace(optimizer="sgd")
     symbolic = subject._replace(config=unchecked(config, **changes))
@@ -576,7 +575,7 @@ def _unfolded(where: str, symbolic: _Symbolic, subject: Subject) -> str:
 def _counts(symbolic: _Symbolic) -> dict[Any, Any]:
     """The formulas of the number of parameters and of trained parameters, by their symbols N and N_t."""
     subject, how, _batch, _length, folds = symbolic
-    frozen = how.freezing.layers if isinstance(how, Plan) else 0
+    frozen = _frozen(how)
     trained_layers = subject.config.num_hidden_layers - frozen + sum(one.layers for one in folds if one.layer >= frozen)
     all_layers = trained_layers + frozen + sum(one.layers for one in folds if one.layer < frozen)
 

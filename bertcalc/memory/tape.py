@@ -186,7 +186,7 @@ _LEAF = 1 << 62  # of the nodes that are ready PyTorch runs the one that was mad
 class Tape:
     """Operations under PyTorch's names. ``grad``: whether autograd is on; ``autocast``: see ``Autocast``."""
 
-    def __init__(self, memory: Memory, *, grad: bool, autocast: "Autocast | None" = None) -> None:
+    def __init__(self, memory: Memory, *, grad: bool, autocast: Autocast | None = None) -> None:
         self.memory = memory
         self.grad = grad
         self.autocast = autocast
@@ -391,19 +391,25 @@ class Tape:
         """The arguments of a product, with autocast in its 16 bits; C++ casts the last argument first."""
         return reversed([self._lowered(tensor) for tensor in reversed(tensors)])
 
+    @property
+    def _casting(self) -> Autocast | None:
+        """Autocast while it is on."""
+        return self.autocast if self.autocast and self.autocast.on else None
+
     def _lowered(self, x: SimulatedTensor) -> SimulatedTensor:
-        if self.autocast is None or not self.autocast.on or x.item != FLOAT32:
+        casting = self._casting
+        if casting is None or x.item != FLOAT32:
             return x
         if x.node is None or x.node.rule is not None or x.is_view:
             return self.to(x, HALF)
-        copies = self.autocast.copies
+        copies = casting.copies
         if x.node not in copies:  # a trained parameter is cast once
             copies[x.node] = self.to(x, HALF)
         return copies[x.node]
 
     def raised(self, x: SimulatedTensor) -> SimulatedTensor:
         """The argument of an operation that autocast runs in float32."""
-        return self.to(x, FLOAT32) if self.autocast and self.autocast.on else x
+        return self.to(x, FLOAT32) if self._casting else x
 
     def cat_with_nothing(self, x: SimulatedTensor) -> SimulatedTensor:
         """The copy that an empty key/value cache makes of its first tokens."""
@@ -578,11 +584,11 @@ class Tape:
 
     def softmax(self, x: SimulatedTensor) -> SimulatedTensor:
         """Softmax along the last axis, which autocast runs in float32."""
-        return self.wide_softmax(x) if self.autocast and self.autocast.on else self.log_softmax(x)
+        return self.wide_softmax(x) if self._casting else self.log_softmax(x)
 
     def wide_softmax(self, x: SimulatedTensor) -> SimulatedTensor:
         """Softmax in float32: CUDA's kernel reads autocast's float16 as it is, and a cast copy of bfloat16."""
-        if not (self.autocast and self.autocast.dtype == "float16" and x.item == HALF):
+        if not (self._casting and self._casting.dtype == "float16" and x.item == HALF):
             return self.log_softmax(self.to(x, FLOAT32))
         y, shape = self.new(x.shape, FLOAT32), x.shape
         return self.record((x,), y, (y,), lambda _grad, _y: (self.new(shape, HALF),))
@@ -686,7 +692,7 @@ class Tape:
         return self.record((x,), made, (), lambda grad: (self.expand(self.unsqueeze(grad, axis), shape),))
 
     def sum(self, x: SimulatedTensor) -> SimulatedTensor:
-        shape, item = x.shape, FLOAT32 if self.autocast and self.autocast.on else x.item
+        shape, item = x.shape, FLOAT32 if self._casting else x.item
 
         def rule(grad: SimulatedTensor) -> Gradients:
             return (SimulatedTensor(grad.storage, shape, (0,) * len(shape), grad.item, is_view=True),)

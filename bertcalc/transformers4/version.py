@@ -64,11 +64,6 @@ def version_of(config: Config) -> Version:
     return FIVE if config.position_embedding_type == "absolute" else FOUR
 
 
-def has_relative_positions(config: Config) -> bool:
-    """Whether attention adds scores of relative positions, which transformers 4 alone builds in BERT's layers."""
-    return version_of(config) is FOUR
-
-
 def unknown_activation(values: Mapping[str, Any]) -> Iterator[Problem]:
     """The problem of relative positions with an activation that only transformers 5 has."""
     kind, hidden_act = values["position_embedding_type"], values["hidden_act"]

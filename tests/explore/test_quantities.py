@@ -11,7 +11,7 @@ from bertcalc import columns
 from bertcalc.config import unchecked
 from bertcalc.explore.quantities import PEAKS, QUANTITIES, Case
 from bertcalc.families import family_of
-from bertcalc.formula import ALL_SYMBOLS, exact, in_letters
+from bertcalc.formula import ALL_SYMBOLS, exact, in_letters, window_in_letters
 from bertcalc.forward.outputs import in_pairs
 from bertcalc.memory.footprint import kept
 from bertcalc.memory.optimizers import ITEM_BYTES, PRECISIONS
@@ -21,10 +21,10 @@ from bertcalc.memory.saved import total_bytes
 from bertcalc.problem import InputError
 from tests.examples import examples
 from tests.oracle import Case as Model
+from tests.strategies import WITHOUT_AUTOCAST
 from tests.strategies import cases as models
 
-LISTED = [name for name, rule in PRECISIONS.items() if not rule.autocast]  # whose activations are listed
-plans = st.tuples(st.sampled_from(LISTED), st.sampled_from(ATTENTIONS)).map(
+plans = st.tuples(st.sampled_from(WITHOUT_AUTOCAST), st.sampled_from(ATTENTIONS)).map(
     lambda said: Plan(precision=said[0], attention=said[1])
 )
 
@@ -98,9 +98,7 @@ def test_the_formula_gives_the_number(name: str, case: Case) -> None:
         written = {size: symbol if sizes[size] > 1 else 1 for size, symbol in written.items()}
         if (heads := case.subject.config.num_attention_heads) == 1:
             config = unchecked(config, num_attention_heads=heads)
-    if config.window is not None:  # symbols have no order: a window that the sequence reaches is 0
-        window = 0 if case.subject.config.masks_window(case.sequence_length) else 4
-        config = unchecked(config, local_attention=window)
+    config = unchecked(config, **window_in_letters(case.subject.config, case.sequence_length))
     letters = case._replace(subject=case.subject._replace(config=config))
     expression = exact(QUANTITIES[name].of(letters._replace(**written)))
     numbers = {**case.subject.config.shared(), **sizes}

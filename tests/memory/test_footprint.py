@@ -18,18 +18,18 @@ from bertcalc.memory.footprint import (
     output_bytes,
     weight_bytes,
 )
-from bertcalc.memory.optimizers import OPTIMIZERS, PRECISIONS
+from bertcalc.memory.optimizers import OPTIMIZERS
 from bertcalc.memory.plan import ATTENTIONS, RECOMPUTE, Plan
 from bertcalc.memory.saved import total_bytes
 from bertcalc.subject import Subject
 from bertcalc.tree.freezing import TRAIN, Freezing
 from tests.examples import examples
 from tests.oracle import Case, real_outputs
-from tests.strategies import bert_cases
+from tests.strategies import WITHOUT_AUTOCAST, bert_cases
 
 plans = st.builds(
     Plan,
-    st.sampled_from([name for name, rule in PRECISIONS.items() if not rule.autocast]),
+    st.sampled_from(WITHOUT_AUTOCAST),
     st.sampled_from(list(OPTIMIZERS)),
     st.sampled_from(ATTENTIONS),
     st.booleans(),

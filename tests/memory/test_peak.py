@@ -21,6 +21,7 @@ from bertcalc import (
     BertConfig,
     Config,
     DebertaConfig,
+    ElectraConfig,
     EuroBertConfig,
     GPT2Config,
     ModernBertConfig,
@@ -48,7 +49,7 @@ from tests.examples import examples
 from tests.memory.allocator import inference_allocated, training_allocated
 from tests.memory.live import inference_moments, native_dropout, on_cpu, peak, tops, training_moments
 from tests.oracle import Case, possible, unmasked
-from tests.strategies import SIMULATED, TWO_HEADS, passes
+from tests.strategies import SIMULATED, TWO_HEADS, has_distances, passes
 
 
 def device(case: Case, real: Any, given: dict[str, Any]) -> tuple[Any, dict[str, Any]]:
@@ -131,8 +132,7 @@ def check_training(case: Case, call: Call, plan: Plan) -> None:
         freezing=replace(plan.freezing, layers=min(plan.freezing.layers, case.config.num_hidden_layers))
     )
     plan = plan._replace(recompute=possible(case, plan.recompute))
-    unprojected = case.subject.cls.takes_choices and not getattr(case.config, "summary_use_proj", True)
-    if PRECISIONS[plan.precision].autocast and (getattr(case.config, "relative_attention", False) or unprojected):
+    if PRECISIONS[plan.precision].autocast and has_distances(case.config):
         with pytest.raises(NotSimulatedError, match="under AMP is not simulated"):
             simulated(plan, case, call)
         return
@@ -212,7 +212,24 @@ def test_any_plan(run: tuple[Case, Call], plan: Plan) -> None:
     check_training(*run, plan)
 
 
+# Nothing casts the summary that its classifier takes, before that does.
+UNPROJECTED = ElectraConfig(
+    vocab_size=1,
+    embedding_size=1,
+    hidden_size=1,
+    num_hidden_layers=1,
+    num_attention_heads=1,
+    intermediate_size=1,
+    max_position_embeddings=1,
+    type_vocab_size=1,
+    pad_token_id=0,
+    num_labels=2,
+    summary_use_proj=False,
+)
+
+
 @examples(16)
+@example((Case(UNPROJECTED, "ElectraForMultipleChoice"), Call(1, 1)), Plan(), "amp-bf16")
 @given(passes(SIMULATED), plans(), st.sampled_from(("amp-bf16", "amp-fp16")))
 def test_autocast_holds_what_the_real_one_holds(run: tuple[Case, Call], plan: Plan, precision: Precision) -> None:
     """PyTorch's own dispatcher makes the casts of CUDA: tests/memory/autocast.py."""

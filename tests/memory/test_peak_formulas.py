@@ -11,7 +11,7 @@ import sympy
 from hypothesis import given
 from hypothesis import strategies as st
 
-from bertcalc import BertConfig, GPT2Config, ModernBertConfig, XLMRobertaConfig, columns
+from bertcalc import BertConfig, Config, GPT2Config, ModernBertConfig, XLMRobertaConfig, columns
 from bertcalc.families import family_of
 from bertcalc.fields import POSITION_EMBEDDING_TYPES
 from bertcalc.formula import ALL_SYMBOLS, COUNT_SYMBOLS
@@ -30,7 +30,7 @@ from tests.memory.live import inference_moments, training_moments
 from tests.memory.live import peak as measured
 from tests.memory.test_peak import WITH_DISTANCES
 from tests.oracle import Case, possible, unmasked
-from tests.strategies import ACTIVATIONS_OF_4, SIMULATED, cases, passes
+from tests.strategies import ACTIVATIONS_OF_4, SIMULATED, cases, has_distances, passes
 
 WITH_WINDOWS = ["ModernBertModel", "ModernBertForTokenClassification"]
 freezings = st.builds(Freezing, st.booleans(), st.integers(0, 6), st.sampled_from(TRAIN))
@@ -48,9 +48,9 @@ plans = st.builds(
 ways = plans | st.builds(Inference, st.sampled_from(list(ITEM_BYTES)), st.sampled_from(("eager", "fused")))
 
 
-def without_autocast(plan: Plan) -> Plan:
-    """The plan, in float32 instead of AMP, under which relative positions are not simulated."""
-    return plan._replace(precision="fp32") if PRECISIONS[plan.precision].autocast else plan
+def simulated_plan(plan: Plan, config: Config) -> Plan:
+    """The plan, in float32 instead of AMP for relative positions, which are not simulated under it."""
+    return plan._replace(precision="fp32") if PRECISIONS[plan.precision].autocast and has_distances(config) else plan
 
 
 @st.composite
@@ -65,10 +65,7 @@ def runs(draw: st.DrawFn, classes: Sequence[str] = SIMULATED) -> tuple[Subject, 
     if isinstance(how, Plan):
         layers = min(how.freezing.layers, config.num_hidden_layers)
         recompute = possible(case, how.recompute)
-        how = how._replace(freezing=replace(how.freezing, layers=layers), recompute=recompute)
-        kind = getattr(config, "position_embedding_type", "absolute")
-        if getattr(config, "relative_attention", False) or kind != "absolute":
-            how = without_autocast(how)
+        how = simulated_plan(how._replace(freezing=replace(how.freezing, layers=layers), recompute=recompute), config)
     return case.subject._replace(config=config), how, call.batch_size, call.sequence_length
 
 
@@ -97,12 +94,8 @@ def test_8_bit_states_are_those_of_tensors_with_a_gradient(
     """Master weights stand for each trained tensor, also for one that no gradient reaches."""
     subject, how, batch, length = run
     if isinstance(how, Plan):
-        kind = getattr(subject.config, "position_embedding_type", "absolute")
-        if PRECISIONS[precision].autocast and (
-            getattr(subject.config, "relative_attention", False) or kind != "absolute"
-        ):
-            return  # not simulated under AMP
-        run = subject, how._replace(precision=precision, optimizer="adamw-8bit"), batch, length
+        how = simulated_plan(how._replace(precision=precision, optimizer="adamw-8bit"), subject.config)
+        run = subject, how, batch, length
     expected = in_numbers(*run)
     if expected is not None:
         assert peak_bytes(*run) == expected
@@ -234,7 +227,7 @@ def test_the_longest_sequence_needs_no_part_of_a_table(longest: int, batch: int,
     """Of distances, of which it takes all: less than shorter ones would let expect."""
     config = replace(WITH_DISTANCES, max_position_embeddings=longest)
     if isinstance(how, Plan):
-        how = without_autocast(how._replace(freezing=Freezing(), recompute="none"))
+        how = simulated_plan(how._replace(freezing=Freezing(), recompute="none"), config)
     subject = Subject(config, "DebertaModel")
     peaks = [in_numbers(subject, how, batch, length) or 0 for length in range(1, longest + 1)]
     assert [peak_bytes(subject, how, batch, length) for length in range(1, longest + 1)] == peaks

@@ -19,13 +19,13 @@ from bertcalc.tree.freezing import TRAIN, Freezing
 from tests.examples import sampled
 from tests.memory.live import tops
 from tests.oracle import Case, arguments, ask_transformers4
-from tests.strategies import ACTIVATIONS_OF_4, passes
+from tests.strategies import ACTIVATIONS_OF_4, WITHOUT_AUTOCAST, passes
 
 Run = tuple[Case, Call, Plan | Inference, bool]
 ACTIVATIONS = [name for name in ACTIVATIONS_OF_4 if name != "xielu"]  # which is in no model of transformers 4 on meta
 PLANS = st.builds(
     Plan,
-    st.just("fp32") | st.sampled_from([name for name, rule in PRECISIONS.items() if not rule.autocast]),
+    st.just("fp32") | st.sampled_from(WITHOUT_AUTOCAST),
     st.just("adamw") | st.sampled_from(("sgd", "momentum", "adafactor")),
     st.sampled_from(ATTENTIONS),  # transformers 4 takes the eager way in any case
     st.booleans(),
