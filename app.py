@@ -16,7 +16,7 @@ import bertcalc.server  # noqa: F401  # ends the process with a sentence where n
 # isort: split
 import streamlit as st
 from starlette.middleware import Middleware
-from streamlit.starlette import App  # the name that Streamlit 1.54 finds, too: others would start without this file
+from streamlit.starlette import App  # by this import Streamlit 1.54 detects an app, and runs this file at its start
 
 from bertcalc.server.assets import Assets
 from bertcalc.server.connections import guard

@@ -221,14 +221,14 @@ async def _lose(target: Target) -> str:
             await readers[-1].open()
             stack.callback(opened.transport.abort)
     await asyncio.sleep(5)
-    found = 0
+    returned = 0
     async with AsyncExitStack() as stack:
         sockets = [await stack.enter_async_context(connection(target.server, again=reader.id)) for reader in readers]
         for number, (reader, opened) in enumerate(zip(readers, sockets, strict=True)):
             again = Session(number, "", opened, own=True)
             await again.open()
-            found += again.id == reader.id
-    return f"{found}"
+            returned += again.id == reader.id
+    return f"{returned}"
 
 
 def verify(target: Target) -> Rows:

@@ -169,7 +169,7 @@ class Worker:
 
 
 def _out_of_memory_kills() -> int:
-    """Count the processes that Linux has killed because memory ran out, as far as this process may know."""
+    """Count the processes that Linux has killed because memory ran out; 0 if this process cannot read the counters."""
     lines: list[str] = []
     for file in _MEMORY_EVENTS:
         with suppress(OSError):

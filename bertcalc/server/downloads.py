@@ -23,8 +23,8 @@ from bertcalc.text import N_, Translate
 
 MOST_WAITING = 8  # files that a session may wait for
 ALMOST_NONE = 0.1  # seconds of making files
-_HALF = 60.0  # seconds after which half of what a session has used is forgotten
-_LONGEST = 500  # sessions that are remembered
+_HALF_LIFE = 60.0  # seconds after which half of what a session has used is forgotten
+_MOST_REMEMBERED = 500  # sessions that are remembered
 TOO_MANY = N_("Your earlier downloads are still being made: wait for them.")
 GONE = N_("The server has restarted. Change something on the page, or reload it; then press again.")
 FAILED = N_("This file could not be made.")
@@ -80,13 +80,13 @@ class Turns:
     def used(self, session: str) -> float:
         """The seconds that a session has used lately."""
         seconds, since = self._used.get(session, (0.0, 0.0))
-        return seconds * float(0.5 ** ((time.monotonic() - since) / _HALF))
+        return seconds * float(0.5 ** ((time.monotonic() - since) / _HALF_LIFE))
 
     def _add(self, session: str, seconds: float) -> None:
         used = self.used(session) + seconds
         self._used.pop(session, None)
         self._used[session] = used, time.monotonic()
-        if len(self._used) > _LONGEST:
+        if len(self._used) > _MOST_REMEMBERED:
             del self._used[next(iter(self._used))]  # of the session that has waited longest for its last file
 
 

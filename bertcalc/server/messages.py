@@ -35,7 +35,7 @@ _OPERATIONS = {"deferred_file", "dataframe_chunk"}
 _STRING = re.compile(r'"(?:[^"\\]++|\\.?)*+(?:"|\Z)', re.DOTALL)
 
 
-class RefusedMessage(Exception):  # noqa: N818  # it is no error of ours
+class RefusedMessage(Exception):  # noqa: N818  # the browser's fault, not an error here
     """A message that Streamlit must not get, with the code that closes its connection."""
 
     def __init__(self, code: int, reason: str) -> None:
@@ -44,14 +44,14 @@ class RefusedMessage(Exception):  # noqa: N818  # it is no error of ours
 
 
 class Bucket:
-    """A rate with a burst: who takes more than there is waits until it has come."""
+    """A token bucket: a rate with a burst."""
 
     def __init__(self, burst: float, rate: float) -> None:
         self._burst, self._rate = burst, rate
         self._left, self._since = burst, time.monotonic()
 
     def take(self, amount: float) -> float:
-        """The seconds to wait for so much."""
+        """Take an amount, and return the seconds to wait until it is available."""
         now = time.monotonic()
         self._left = min(self._burst, self._left + (now - self._since) * self._rate) - amount
         self._since = now

@@ -1,5 +1,5 @@
-"""What the server needs of Python and Streamlit, checked at the start: otherwise it says that it is healthy, and no
-page works.
+"""Check Python and Streamlit at the start: without this the server would report that it is healthy, and no page would
+work.
 """
 
 import logging
@@ -9,13 +9,13 @@ import sys
 
 import streamlit
 
-# The first Streamlit with which every page works. Its next versions are tried: see the modules of this folder for the
-# methods that are replaced.
+# The first Streamlit with which every page works. Newer versions start with a warning, as they may have changed the
+# methods that the modules of this folder replace.
 STREAMLIT = (1, 67)
 
 
 def check() -> None:
-    """End the process with a sentence if no page can work; log a line if Streamlit is newer than what was tried.
+    """End the process with a sentence if no page can work; log a warning if Streamlit is newer than the tested version.
 
     Streamlit without App does not import the launcher but runs it in a thread for the first visitor, where SystemExit
     would end nothing.

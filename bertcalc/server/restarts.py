@@ -2,8 +2,8 @@
 
 The page in the browser stays as it was, and the next action sends the values of all controls to a session that has
 drawn none of them. Streamlit 1.67 knows no callbacks then: a pressed button, a submitted form and a typed number do
-nothing, and what was typed disappears. So the page is drawn once from the link alone, of which the browser is told
-nothing; then the message is handled as Streamlit handles any other. tests/server/test_restarts.py fails without this.
+nothing, and what was typed disappears. So the page is first drawn from the link alone, without sending anything to the
+browser (a rehearsal); then the message is handled like any other. tests/server/test_restarts.py fails without this.
 """
 
 from collections.abc import Callable, Iterator
@@ -21,7 +21,7 @@ _STATE = "first message of the browser"
 
 
 class _FirstMessage:
-    """The widget states that are held back until the page was drawn once; None if there are none, or no longer."""
+    """The widget states that are held back until the page has been drawn once; None if nothing is held back."""
 
     def __init__(self) -> None:
         self.held: WidgetStates | None = None
@@ -30,7 +30,7 @@ class _FirstMessage:
 
 
 def hold_first_message() -> None:
-    """Hold back the first message of each session until its page was drawn once."""
+    """Hold back the first message of each session until its page has been drawn once."""
     SessionState.on_script_will_rerun = _hold_first  # type: ignore[assignment, method-assign]
 
 
@@ -71,14 +71,14 @@ def sent_by(key: str) -> str:
 
 
 def tell_browser() -> None:
-    """Send the rest of a rehearsal to the browser, because it takes long and says what it does."""
+    """Send the rest of a rehearsal to the browser: a slow step shows its progress."""
     if first := _first_message():
         first.tell()
 
 
 @contextmanager
 def rehearse() -> Iterator[None]:
-    """While a message is held back, draw the page without telling the browser; then run again with the message."""
+    """While a message is held back, draw the page without sending it; then run again with the message."""
     context, first = get_script_run_ctx(), _first_message()
     if context is None or first is None:
         yield

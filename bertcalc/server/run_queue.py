@@ -5,8 +5,8 @@ would each take forty times as long; in a queue the first page is drawn after 20
 
 The order is fair queueing (Demers, Keshav and Shenker, SIGCOMM 1989). A session that has used less than its share goes
 before a session that sends without pause; sessions that have used the same go first come, first served. A run that a
-newer message ends counts as a long one: a browser waits for its answer, and who does not wait comes later. So the wait
-of a reader does not depend on how much others send.
+newer message ends counts as a long one, so a sender that does not wait for answers, as a browser does, comes later. The
+wait of a reader does not depend on how much others send.
 
 ``runner.fastReruns = false`` in .streamlit/config.toml belongs to the queue: it gives a session one thread, and so one
 place in the line, whatever it sends. Streamlit merges the messages that arrive while that thread waits. With

@@ -26,11 +26,11 @@ def choose_language() -> None:
     """
     linked = st.query_params.get("lang")
     if "lang is chosen" not in st.session_state or address.went_back():
-        # In a new session, what the browser has kept of the last one is there already.
-        kept = None if address.went_back() else st.session_state.get("lang")
-        language = linked if linked in LANGUAGES else kept or _of_the_browser()
+        # In a new session, the language that the browser has kept of the last one is restored already.
+        before = None if address.went_back() else st.session_state.get("lang")
+        language = linked if linked in LANGUAGES else before or _browser_language()
         st.session_state["lang"] = language
-        st.session_state["lang is chosen"] = linked in LANGUAGES or language != _of_the_browser()
+        st.session_state["lang is chosen"] = linked in LANGUAGES or language != _browser_language()
     st.session_state["lang"] = st.session_state["lang"]  # else Streamlit drops it with the control of the last page
     st.segmented_control(
         "Language / 语言",
@@ -51,7 +51,7 @@ def _choose() -> None:
     st.session_state["lang is chosen"] = True
 
 
-def _of_the_browser() -> str:
+def _browser_language() -> str:
     """The language of the browser, or English if there is no catalogue for it: zh-CN is zh."""
     code = (st.context.locale or "").partition("-")[0].lower()
     return code if code in LANGUAGES else LANGUAGES[0]
@@ -71,7 +71,7 @@ def translator() -> Translate:
 def translator_of(session_id: str) -> Translate:
     """A function that translates into the language of a session, from outside of its runs."""
     session = get_instance().get_app_session(session_id)
-    language = "en"
+    language = LANGUAGES[0]
     if session is not None and "lang" in session.session_state:
         language = session.session_state["lang"]
     return catalogue(language).gettext

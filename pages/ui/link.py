@@ -35,7 +35,7 @@ def check(before_rerun: Callable[[], object]) -> None:
     if "rejected" in st.session_state:
         return
     given = st.query_params.to_dict()
-    # Of a run that was ended while it did this; of a session that is lost; or this one.
+    # The link that an interrupted run has checked, the one of a lost session, or the present one.
     noted = st.session_state.get("link with notes") or model.noted_link() or given
     st.session_state["link with notes"] = noted
     if rejected := rejections(given):

@@ -1,15 +1,11 @@
 """A log with one entry a minute for each kind of event."""
 
-from runpy import run_path
+from collections.abc import Callable
+from typing import Any
 
 import pytest
-from streamlit.runtime.backend_operation_handler import DeferredFileHandler
-from streamlit.runtime.scriptrunner import ScriptRunner
-from streamlit.runtime.state import SafeSessionState, SessionState
-from streamlit.runtime.state.query_params import QueryParams
 
 from bertcalc.server.limited_log import LimitedLog
-from tests.browser.launch import ROOT
 
 
 class Clock:
@@ -56,16 +52,10 @@ def test_each_place_that_fails_has_one_traceback(clock: Clock) -> None:
     assert clock.entries == [("A page failed: ValueError", True)] * 2
 
 
-def test_the_launcher_logs_a_page_that_fails_once(clock: Clock, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_the_launcher_logs_a_page_that_fails_once(
+    clock: Clock, launch: Callable[[], dict[str, Any]], monkeypatch: pytest.MonkeyPatch
+) -> None:
     monkeypatch.setattr("streamlit.error", lambda _text: None)
-    for kind, name in (
-        (SafeSessionState, "__init__"),
-        (SessionState, "on_script_will_rerun"),
-        (ScriptRunner, "_maybe_handle_execution_control_request"),
-        (QueryParams, "populate_from_query_string"),
-        (DeferredFileHandler, "handle"),
-    ):
-        monkeypatch.setattr(kind, name, getattr(kind, name))  # put back afterwards
-    say_sorry = run_path(f"{ROOT / 'app.py'}")["say_sorry"]
+    say_sorry = launch()["say_sorry"]
     assert all(say_sorry(ValueError("no such page")) for _again in range(100))
     assert clock.entries == [("A page failed: ValueError", True)]

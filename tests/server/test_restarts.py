@@ -1,13 +1,11 @@
 """The first message of a browser to a session that has drawn nothing yet."""
 
-import runpy
+from collections.abc import Callable
 
 import pytest
 from streamlit.proto.WidgetStates_pb2 import WidgetState, WidgetStates
-from streamlit.runtime.backend_operation_handler import DeferredFileHandler
 from streamlit.runtime.scriptrunner import ScriptRunner
-from streamlit.runtime.state import SafeSessionState, SessionState
-from streamlit.runtime.state.query_params import QueryParams
+from streamlit.runtime.state import SessionState
 from streamlit.testing.v1 import AppTest
 
 from bertcalc.server import restarts
@@ -125,13 +123,6 @@ def test_what_a_component_sent_is_there_only_before_it_is_drawn() -> None:
     assert restarts.sent_by("keeper") == ""  # outside of a run
 
 
-def test_the_launcher_does_it(monkeypatch: pytest.MonkeyPatch) -> None:
-    for kind, name in (
-        (SafeSessionState, "__init__"),
-        (ScriptRunner, "_maybe_handle_execution_control_request"),
-        (QueryParams, "populate_from_query_string"),
-        (DeferredFileHandler, "handle"),
-    ):
-        monkeypatch.setattr(kind, name, getattr(kind, name))
-    runpy.run_path("app.py")
+def test_the_launcher_does_it(launch: Callable[[], object]) -> None:
+    launch()
     assert noted(message()) == "['7']"

@@ -1,7 +1,7 @@
 """Two runs of one session, of which one moves on while the other still draws, or calls what was pressed."""
 
-import runpy
 import threading
+from collections.abc import Callable
 from types import SimpleNamespace
 
 import pytest
@@ -88,10 +88,10 @@ def test_what_is_pressed_is_not_lost_where_the_next_run_begins(monkeypatch: pyte
     assert is_pressed()
 
 
-def test_the_launcher_does_it(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_the_launcher_does_it(launch: Callable[[], object], monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(SafeSessionState, "__init__", sessions._made)
     monkeypatch.setattr(ScriptRunner, "_maybe_handle_execution_control_request", sessions._begin_next)
-    runpy.run_path("app.py")
+    launch()
     assert len(locks()) == 1
     assert is_pressed()
 
@@ -103,11 +103,13 @@ def test_no_message_is_so_large_that_the_browser_is_asked_to_keep_it() -> None:
     assert not message.metadata.cacheable
 
 
-def test_as_many_sessions_are_stored_as_two_classes_have(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_as_many_sessions_are_stored_as_two_classes_have(
+    launch: Callable[[], object], monkeypatch: pytest.MonkeyPatch
+) -> None:
     """Of those that lost the network at the same moment, each finds its session again."""
     monkeypatch.setattr(MemorySessionStorage, "__init__", sessions._made_storage)
     assert stored(200) == 128  # what Streamlit has is not enough for one
-    runpy.run_path("app.py")
+    launch()
     assert stored(200) == 200
     assert stored(500) == sessions.STORED
 

@@ -91,7 +91,7 @@ def _keep(answers: _Answers) -> None:
 
 
 def _restored(written: object) -> tuple[Place, tuple[_Answer, Verdict]] | None:
-    """The place of an answer, the answer and its verdict; None for what is none, as the browser can send anything."""
+    """The place of an answer, the answer and its verdict; None if it is not valid: the browser can send anything."""
     match written:
         case [str(family), str(level), int(seed), str(number), str() | list() as typed] if (
             family in FAMILIES and level in LEVELS and 0 <= seed <= generate.LARGEST_SEED and number in NUMBERS

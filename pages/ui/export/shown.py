@@ -13,6 +13,8 @@ from bertcalc.export.table import Table
 from bertcalc.text import code
 from pages.ui.present import presenting
 
+_MOST_ROWS = 400  # of a table on the projector: bert-large has 391 tensors
+
 
 class File(NamedTuple):
     """A file: the label of its button, its name, its MIME type, and the function that makes it."""
@@ -113,9 +115,6 @@ def draw_frame(columns: Columns, *, alt: str, column_config: Mapping[str, Any], 
     few = all(len(cells) < 40 for cells in columns.values())
     look = {"hide_index": True, "height": "content" if few else 640, **options}
     st.dataframe(sent(columns), alt=alt, column_config=column_config, **look)
-
-
-_MOST_ROWS = 400  # on the projector: bert-large has 391 tensors
 
 
 def _as_text(cell: object) -> str:

@@ -1,7 +1,7 @@
-"""What the browser keeps for its session beside the link, in the memory of its window.
+"""Values of a session that the link does not hold: the browser keeps them in the memory of its window.
 
-If the server is restarted, or has dropped the session, the browser sends this with its first message, so that nothing
-changes that the link does not say. A value is restored by its owner, where the session does not have it yet; it comes
+If the server is restarted, or has dropped the session, the browser sends them with its first message, so that they are
+not lost. A value is restored by its owner, where the session does not have it yet; it comes
 from the browser, so the owner checks it. A reload of the page forgets it.
 """
 

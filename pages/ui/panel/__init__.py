@@ -41,8 +41,8 @@ WORDS: dict[str, str] = {
     "num_attention_heads": N_("Head count"),
     "intermediate_size": N_("Feed-forward size"),
 }
-# What Streamlit's front end writes (1.67), in its words: tests/browser/test_text.py fails where it writes others.
-_STREAMLITS = (
+# The texts that Streamlit 1.67's front end writes itself; tests/browser/test_text.py fails if it writes others.
+_STREAMLIT_TEXTS = (
     *(N_("Press Enter to apply"), N_("Press Enter to submit form"), N_("No results"), N_("Choose an option")),
     *(N_("System"), N_("Light"), N_("Dark"), N_("Theme"), N_("Print"), N_("Main menu"), N_("Close")),
     *(N_("Fullscreen"), N_("Close fullscreen"), N_("Download as CSV"), N_("Search"), N_("Show/hide columns")),
@@ -93,7 +93,7 @@ def say_drawn(page: str) -> None:
 def _menu() -> dict[str, Any]:
     """The language, the labels of Streamlit's buttons around the list of pages, and its other texts with ours."""
     around = {"menu": _("Menu"), "close": _("Close"), "more": _("More"), "skip": _("Skip to main content")}
-    return {"lang": st.session_state["lang"], **around, "texts": {text: _(text) for text in _STREAMLITS}}
+    return {"lang": st.session_state["lang"], **around, "texts": {text: _(text) for text in _STREAMLIT_TEXTS}}
 
 
 def actions(undone: bool, redone: bool, plain: bool, preset: str) -> list[dict[str, Any]]:

@@ -1,5 +1,5 @@
-// What Streamlit's own front end lacks: on a phone the list of pages closes when a page is chosen, and the texts that
-// Streamlit itself writes are translated into the language of the page.
+// What Streamlit's own front end lacks: on a phone the list of pages closes when a page is chosen, Escape closes a dialog
+// that has lost the focus, and the texts that Streamlit itself writes are translated into the language of the page.
 
 let words = {};
 // Where Streamlit writes texts of its own, and the attributes that hold some of them.
@@ -77,3 +77,10 @@ function sayIn(given) {
   document.documentElement.lang = given.lang; // the page that was served has the language of its link
   sayWords();
 }
+document.addEventListener("keydown", ({ key }) => {
+  // Streamlit 1.67 disables a download button while it makes the file. The focus then falls to the body, for good, and
+  // keys no longer reach the dialog.
+  if (key === "Escape" && document.activeElement === document.body) {
+    document.querySelector("[data-testid=stDialog] [role=dialog] > button")?.click();
+  }
+});
