@@ -27,8 +27,8 @@ def choose_language() -> None:
     linked = st.query_params.get("lang")
     if "lang is chosen" not in st.session_state or address.went_back():
         # In a new session, what the browser has kept of the last one is there already.
-        kept = None if address.went_back() else st.session_state.get("lang")
-        language = linked if linked in LANGUAGES else kept or _of_the_browser()
+        restored = None if address.went_back() else st.session_state.get("lang")
+        language = linked if linked in LANGUAGES else restored or _of_the_browser()
         st.session_state["lang"] = language
         st.session_state["lang is chosen"] = linked in LANGUAGES or language != _of_the_browser()
     st.session_state["lang"] = st.session_state["lang"]  # else Streamlit drops it with the control of the last page
