@@ -66,14 +66,12 @@ def choose_training_batch(config: Config) -> Batch:
         before = present_batch(config, linked_batch()._asdict())
         set_values({control.name: getattr(before, shared.name) for control, shared in of_page.items()})
     values: dict[str, Any] = {shared.name: control.show() for control, shared in of_page.items()}
-    if problem := next(batch_problems(config, values), None):
+    problem = next(batch_problems(config, values), None)
+    if problem and (TRAINED_BATCH.is_changed or TRAINED_LENGTH.is_changed):
         names = {shared.name: control.name for control, shared in of_page.items()}
         remedies = tuple({names.get(field, field): value for field, value in one.items()} for one in problem.remedies)
-        if TRAINED_LENGTH.is_changed or TRAINED_BATCH.is_changed:
-            show_problem(problem._replace(remedies=remedies))
-        while problem := next(batch_problems(config, values), None):
-            values |= {field: value for field, value in problem.remedies[0].items() if field in values}
-    return Batch(**values)
+        show_problem(problem._replace(remedies=remedies))
+    return _adjusted(config, values)
 
 
 def present_batch(config: Config, otherwise: Mapping[str, int] = BATCH) -> Batch:
@@ -81,8 +79,13 @@ def present_batch(config: Config, otherwise: Mapping[str, int] = BATCH) -> Batch
     last: Batch | None = st.session_state.get("batch")
     # A new session has drawn no batch yet, but may have restored the values of its controls.
     values = last._asdict() if last else {name: st.session_state.get(name, otherwise[name]) for name in BATCH}
+    return _adjusted(config, values)
+
+
+def _adjusted(config: Config, values: dict[str, Any]) -> Batch:
+    """The batch with these values, or the nearest one that the model can take."""
     while problem := next(batch_problems(config, values), None):
-        values |= problem.remedies[0]
+        values = {**values, **problem.remedies[0]}
     return Batch(**values)
 
 
