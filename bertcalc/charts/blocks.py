@@ -145,8 +145,8 @@ def _on_paper(chart: Mapping[str, Any], data: Columns) -> Spec:
     if spec.get("width") == "container":
         spec["width"] = 900  # pixels, as on a lecture screen beside the sidebar
     spec["config"] = {**_theme(), **spec.get("config", {}), "view": {"stroke": None}}
-    found: Spec = for_paper(spec)
-    return found
+    recolored: Spec = for_paper(spec)
+    return recolored
 
 
 def _theme() -> dict[str, Any]:

@@ -76,9 +76,8 @@ def curves_frame(
     for curve in curves:
         width = 4 if curve.quantity == chosen else 2
         look = {"color": hue(curve.quantity, appearance), "name": curve.name, "width": width}
-        rows += [
-            {"x": x, "y": y, **look} for x, y in zip(values, curve.figures, strict=True) if y or (y == 0 and not logs)
-        ]
+        figures = zip(values, curve.figures, strict=True)
+        rows += [{"x": x, "y": y, **look} for x, y in figures if y is not None and (y or not logs)]
     heights = _heights(curves, logs=logs)
     downwards = sorted(heights, reverse=True)
     for curve, height in zip(curves, heights, strict=True):
@@ -210,7 +209,7 @@ def _room_for_labels(
 def _around_here(
     mark: Mark, width: tuple[int, int], height: tuple[int, int], letter: float, *, logs: bool
 ) -> list[tuple[float, float, float]]:
-    """The room of the present model: of its ring's upper and lower half, and of its figure, which is bold, above it."""
+    """The boxes that the present model takes: the halves of its ring, and its bold figure above, at both heights."""
     x, y = _part(mark.x, *width, logs=logs), _part(mark.y, *height, logs=logs)
     half = 0.6 * letter * len(mark.text)
     figure = [(x - half, x + half, y + up) for up in _ABOVE_RING]

@@ -46,8 +46,8 @@ def picture(look: str, rows: int, *, low: bool = False) -> Spec:
         .mark_rect(fill=ink, fillOpacity=0.6, aria=False)
         .encode(x=alt.X("start:Q", axis=None), x2="end", y=alt.Y("top:Q", axis=None), y2="y2")
     )
-    # All labels have the same size: the largest that fits into the rows and into each box. Where that is too small,
-    # labels are shortened; the name of the layer is, where it alone does not fit.
+    # All labels have the same size: the largest that fits into the rows and into each box. If that is too small, all
+    # labels are shortened; otherwise only the title of a layer that does not fit is.
     rows_allow = f"{_OF_A_ROW} * height / {rows}"
     short = f"width / datum.longest < {SMALL}"
     fitting = f"width / ({short} ? datum.longest_brief : datum.longest)"

@@ -115,7 +115,7 @@ def _mostly_amounts(table: Table, column: int) -> bool:
 def _value(cell: Cell) -> int | float | str:
     if isinstance(cell, int | float):
         return cell
-    text = _written(cell, str, lambda math: math.latex)
+    text = cell_text(cell)
     is_number = _GROUPED.fullmatch(text) and not isinstance(cell, Code)
     return text.replace(",", "").removeprefix("+") if is_number else _guarded(text)
 

@@ -36,7 +36,7 @@ def restore() -> None:
 
 
 def open_page(page: str) -> None:
-    """Note which page this run draws, and whether the last run drew another one, perhaps of a session that is lost."""
+    """Note which page this run draws, and whether the last run drew another one, perhaps in a session that was lost."""
     before = st.session_state.setdefault("page of the link", kept.get("page") or page)
     st.session_state["opened"] = before != page
     if not is_rehearsal():  # else the next run opens the page again

@@ -28,7 +28,7 @@ from pages.ui.i18n import _
 from pages.ui.model import linked
 from pages.ui.numbers import percent, short
 from pages.ui.present import presenting
-from pages.ui.scale import kept
+from pages.ui.scale import axis_end
 from pages.ui.sidebar import Choice
 from pages.ui.theme import appearance, colors
 
@@ -118,7 +118,7 @@ def draw_bars(bars: Bars, place: str, *looked_at: Hashable, alt: str, **options:
     ``looked_at`` says, together with the preset, what the figures describe: another subject starts a new scale.
     """
     present, before = (max(figures.values(), default=0) for figures in (bars.figures, bars.before))
-    limit = kept(place, (bars.preset, *looked_at), with_room(before), present)
+    limit = axis_end(place, (bars.preset, *looked_at), with_room(before), present)
     numbers = {"name": _("Part"), "figure": _(_UNITS[bars.unit]), "share": _("Share"), "formula": _("Formula")}
     if bars.changed:
         numbers["preset"] = bars.preset

@@ -61,28 +61,31 @@ def choose_batch(config: Config, *, sidebar: bool = True) -> Batch:
 def choose_training_batch(config: Config) -> Batch:
     """Draw the batch of a training run, which begins with BERT's own, or with what the other pages were told."""
     of_page = {TRAINED_BATCH: BATCH_SIZE, TRAINED_LENGTH: SEQUENCE_LENGTH}
-    told = {control.name: control.is_changed for control in of_page.values()}
-    if TRAINED_BATCH.name not in st.session_state and any(told.values()) and not st.query_params.keys() & _TRAINED:
+    is_told = any(control.is_changed for control in of_page.values())
+    if is_told and TRAINED_BATCH.name not in st.session_state and not st.query_params.keys() & _TRAINED:
         before = present_batch(config, linked_batch()._asdict())
         set_values({control.name: getattr(before, shared.name) for control, shared in of_page.items()})
     values: dict[str, Any] = {shared.name: control.show() for control, shared in of_page.items()}
-    if problem := next(batch_problems(config, values), None):
+    problem = next(batch_problems(config, values), None)
+    if problem and (TRAINED_BATCH.is_changed or TRAINED_LENGTH.is_changed):
         names = {shared.name: control.name for control, shared in of_page.items()}
         remedies = tuple({names.get(field, field): value for field, value in one.items()} for one in problem.remedies)
-        if TRAINED_LENGTH.is_changed or TRAINED_BATCH.is_changed:
-            show_problem(problem._replace(remedies=remedies))
-        while problem := next(batch_problems(config, values), None):
-            values |= {field: value for field, value in problem.remedies[0].items() if field in values}
-    return Batch(**values)
+        show_problem(problem._replace(remedies=remedies))
+    return _adjusted(config, values)
 
 
 def present_batch(config: Config, otherwise: Mapping[str, int] = BATCH) -> Batch:
     """The last possible batch, or else ``otherwise``; adjusted if this model cannot take it."""
-    held: Batch | None = st.session_state.get("batch")
-    # Without it this session has no control for it drawn yet, but may have restored its value.
-    values = held._asdict() if held else {name: st.session_state.get(name, otherwise[name]) for name in BATCH}
+    last: Batch | None = st.session_state.get("batch")
+    # A new session has drawn no batch yet, but may have restored the values of its controls.
+    values = last._asdict() if last else {name: st.session_state.get(name, otherwise[name]) for name in BATCH}
+    return _adjusted(config, values)
+
+
+def _adjusted(config: Config, values: dict[str, Any]) -> Batch:
+    """The batch with these values, or the nearest one that the model can take."""
     while problem := next(batch_problems(config, values), None):
-        values |= problem.remedies[0]
+        values = {**values, **problem.remedies[0]}
     return Batch(**values)
 
 

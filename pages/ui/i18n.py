@@ -26,9 +26,9 @@ def choose_language() -> None:
     """
     linked = st.query_params.get("lang")
     if "lang is chosen" not in st.session_state or address.went_back():
-        # In a new session, the language that the browser has kept of the last one is restored already.
-        before = None if address.went_back() else st.session_state.get("lang")
-        language = linked if linked in LANGUAGES else before or _browser_language()
+        # In a new session, what the browser has kept of the last one is there already.
+        restored = None if address.went_back() else st.session_state.get("lang")
+        language = linked if linked in LANGUAGES else restored or _browser_language()
         st.session_state["lang"] = language
         st.session_state["lang is chosen"] = linked in LANGUAGES or language != _browser_language()
     st.session_state["lang"] = st.session_state["lang"]  # else Streamlit drops it with the control of the last page

@@ -35,14 +35,14 @@ def check(before_rerun: Callable[[], object]) -> None:
     if "rejected" in st.session_state:
         return
     given = st.query_params.to_dict()
-    # The link that an interrupted run has checked, the one of a lost session, or the present one.
+    # The link of a run that was interrupted below, that of a lost session, or this run's.
     noted = st.session_state.get("link with notes") or model.noted_link() or given
     st.session_state["link with notes"] = noted
     if rejected := rejections(given):
         before_rerun()
         names = {name for name, *_why in rejected}
         st.query_params.from_dict({name: given[name] for name in given if name not in names})
-    # Last, as this run may be ended at each command, and the next one does all of this unless this is there.
+    # Set last: this run may be interrupted at any command, and the next one repeats all of this until it is set.
     st.session_state["rejected"] = rejections(noted)
     if rejected:
         st.rerun()

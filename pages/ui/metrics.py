@@ -19,14 +19,14 @@ def show_metric(label: str, value: str, below: str, *, least: int, **look: Any) 
 def show_total(architecture: str, total: int, difference: int, against: str, grown: str = "", room: int = 0) -> None:
     """Show the parameters of a class, and below them the difference from another model's, named by ``against``.
 
-    ``grown`` is the factor that belongs to the difference, and ``room`` the characters that it may take. There is room
-    for a difference as large as the total from the start, so that a first step moves nothing.
+    ``grown`` is the factor that belongs to the difference. From the start there is room for a difference as large as
+    the total, with a factor of ``room`` characters, so that a first step moves nothing.
     """
     label = _("Parameters in {architecture}").format(architecture=architecture)
     said = " · ".join(filter(None, (signed_count(difference), grown)))
     arrow = "up" if difference > 0 else "down" if difference else "off"
-    widest = max(said, signed_count(total) + "0" * room, key=len)
-    width = metric_width(max(290, 7 * text_width(label), 7 * text_width(f"{widest} {against}") + 30), f"{total:,}", "")
+    below = max(text_width(said), len(signed_count(total)) + room) + text_width(f" {against}")
+    width = metric_width(max(290, 7 * text_width(label), 7 * below + 30), f"{total:,}", "")
     show_metric(label, f"{total:,}", said, least=0, delta_arrow=arrow, delta_description=against, width=width)
 
 

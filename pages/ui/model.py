@@ -27,7 +27,7 @@ def begin(page: str, place: str = "", preset: str = "") -> None:
         # The link of a page that is opened says nothing of the model, until the panel puts it there.
         is_linked = address.went_back() or kept.get("page") == page or not link.keys().isdisjoint(NAMES)
         st.session_state["stood in"] = found or read(noted_link(), _meant())[1]
-        # Last, as this run may be ended at each use of the session's state, and the next one looks for this.
+        # Set last: this run may be interrupted at any use of the session's state; the next one repeats this until then.
         st.session_state["track"] = Track.restored(model, kept.get("steps"), is_linked=is_linked)
     elif address.went_back():
         model, st.session_state["stood in"] = read(st.query_params.to_dict(), _meant())

@@ -58,7 +58,7 @@ SECTIONS: dict[str, dict[str, PageEntry]] = {
             N_("The bytes of weights, gradients, optimizer and activations, and what fits into a device."),
         ),
     },
-    N_("Bring"): {
+    N_("Import"): {
         "bring": PageEntry(
             N_("Your model"),
             N_("Count a model of your own"),

@@ -8,7 +8,7 @@ _FAR = 8  # times as long as the longest bar: an axis on which hardly anything c
 _TENTHS = (10, 12, 14, 16, 18, 20, 25, 30, 35, 40, 45, 50, 60, 70, 80, 90, 100)
 
 
-def kept(place: str, looked_at: Hashable, before: int, present: int) -> int:
+def axis_end(place: str, looked_at: Hashable, before: int, present: int) -> int:
     """The end of the axis of the chart at ``place``: the largest figures of the preset and of the present model fit.
 
     It widens when it has to, and otherwise stays as long as something can be seen on it. Another ``looked_at`` starts a

@@ -73,5 +73,5 @@ def test_the_tensors_sum_to_the_model(case: Case) -> None:
     values = letters_of(case.config)
     for row, count in zip(table.rows, counts, strict=True):
         assert isinstance(row[3], Math)
-        python = re.sub("([0-9])([A-Z])", r"\1*\2", row[3].latex.replace(r"\cdot", "*"))
+        python = re.sub("(?<=[0-9A-Z])(?=[A-Z])", "*", row[3].latex.replace(r"\cdot", "*"))
         assert eval(python, {}, values) == count

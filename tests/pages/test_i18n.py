@@ -102,6 +102,7 @@ PARTS = {
     r"(?<!权重)共享(?=与|：|张量)": "权重共享",
     r"(绝对|相对)位置(?!编码)": "位置编码",
     r"激活(?!值|函数)": "激活值, 激活函数",
+    r"(?<=[\u4e00-\u9fff]) tokens?(?![\w=-])": "词元",
 }
 HAN, FULL = "[\u4e00-\u9fff]", "[，。：；？！（）“”、]"
 # Punctuation is as wide as the characters around it, and has no space beside it; Latin letters and digits have one

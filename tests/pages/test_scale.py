@@ -10,7 +10,7 @@ from bertcalc import build
 from bertcalc.families import PRESETS, family_of
 from bertcalc.tree.totals import breakdown
 from pages.ui.bars import with_room
-from pages.ui.scale import forget, kept, rounded
+from pages.ui.scale import axis_end, forget, rounded
 
 FIGURES = integers(0, 10**16)
 
@@ -26,7 +26,7 @@ def test_a_round_figure_has_some_room_and_not_much(largest: int) -> None:
 @given(FIGURES, lists(FIGURES, min_size=1))
 def test_a_scale_widens_only_when_it_has_to_and_stays_while_it_says_something(before: int, explored: list[int]) -> None:
     with patch.object(st, "session_state", {}):
-        limits = [kept("here", "model", before, present) for present in explored]
+        limits = [axis_end("here", "model", before, present) for present in explored]
     assert limits[0] == rounded(max(before, explored[0]))
     for last, limit, present in zip(limits, limits[1:], explored[1:], strict=False):
         largest = max(before, present)
@@ -35,12 +35,12 @@ def test_a_scale_widens_only_when_it_has_to_and_stays_while_it_says_something(be
 
 def test_something_else_begins_anew_and_leaves_other_charts_alone() -> None:
     with patch.object(st, "session_state", {}):
-        kept("there", "model", 100, 100)
-        wide = kept("here", "model", 100, 700)
-        assert kept("here", "model", 100, 100) == wide
-        assert kept("here", "pooler", 100, 100) == rounded(100)
-        assert kept("here", "model", 100, 100) == rounded(100)
-        assert kept("there", "model", 100, 1) == rounded(100)
+        axis_end("there", "model", 100, 100)
+        wide = axis_end("here", "model", 100, 700)
+        assert axis_end("here", "model", 100, 100) == wide
+        assert axis_end("here", "pooler", 100, 100) == rounded(100)
+        assert axis_end("here", "model", 100, 100) == rounded(100)
+        assert axis_end("there", "model", 100, 1) == rounded(100)
 
 
 def test_the_longest_bar_of_any_preset_takes_more_than_half_of_the_axis() -> None:
@@ -52,6 +52,6 @@ def test_the_longest_bar_of_any_preset_takes_more_than_half_of_the_axis() -> Non
 
 def test_what_is_forgotten_begins_anew() -> None:
     with patch.object(st, "session_state", {}):
-        kept("here", "model", 100, 5000)
+        axis_end("here", "model", 100, 5000)
         forget()
-        assert kept("here", "model", 100, 100) == rounded(100)
+        assert axis_end("here", "model", 100, 100) == rounded(100)

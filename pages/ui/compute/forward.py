@@ -32,19 +32,18 @@ def show_figures(count: Count) -> None:
     """Show the cost of a forward pass, per token, and of a training step, as large numbers."""
     unit, steps = count.convention.unit, count.steps
     forward = total(steps, count.convention)
-    figures: dict[str, Fraction | int] = {
-        _("Forward, {unit}"): forward,
-        _("Forward per token, {unit}"): Fraction(forward, tokens(count.steps)),
-    }
-    # The growth for a token is that of the forward pass: three times a reason would not fit into one row.
-    phases: tuple[Phase | None, ...] = ("forward", None)
-    if not unknown_training(count.choice.model()):
-        figures[_("Training step, {unit}")] = total(steps, count.convention, "training")
-        phases = (*phases, "training")
     grown = _growth(count)
+    figures: list[tuple[str, Fraction | int, str]] = [
+        (_("Forward, {unit}"), forward, grown.get("forward", "")),
+        # Its growth is that of the forward pass: three times a reason would not fit into one row.
+        (_("Forward per token, {unit}"), Fraction(forward, tokens(count.steps)), ""),
+    ]
+    if not unknown_training(count.choice.model()):
+        training = total(steps, count.convention, "training")
+        figures.append((_("Training step, {unit}"), training, grown.get("training", "")))
     with st.container(horizontal=True):
-        for (label, figure), phase in zip(figures.items(), phases, strict=True):
-            below = " · ".join(filter(None, (scaled(figure, unit), phase and grown.get(phase))))
+        for label, figure, factor in figures:
+            below = " · ".join(filter(None, (scaled(figure, unit), factor)))
             show_metric(label.format(unit=unit), f"{round(figure):,}", below, least=230)
 
 

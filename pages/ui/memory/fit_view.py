@@ -66,8 +66,8 @@ def show_fit(run: Run, how: Plan | Inference, device: Device, answer: DeltaGener
         show_growth(run.growth(how), _("Memory"), run.choice.preset)
     st.latex(aligned([_solved("S", fit.length, device), _solved("B", fit.batch, device)]))
     room = _(
-        "{device} has {mebibytes:,} MiB = {memory}, of which {free} are kept free and {overhead} % of the tensors are "
-        "the allocator's: {room} are left for tensors."
+        "{device} has {mebibytes:,} MiB = {memory}, of which {free} are kept free. The allocator takes {overhead} % on "
+        "top of the tensors, which leaves {room} for them."
     )
     sizes = {"memory": size(device.num_bytes), "free": size(device.kept_free), "room": size(device.for_tensors)}
     said = room.format(device=device.name, mebibytes=device.num_bytes // 2**20, overhead=device.overhead, **sizes)

@@ -27,7 +27,7 @@ from pages.ui.memory.stack_bar import AREA_WORDS
 from pages.ui.metrics import show_metrics
 from pages.ui.numbers import percent, unbroken
 from pages.ui.present import lower, presenting
-from pages.ui.scale import kept
+from pages.ui.scale import axis_end
 from pages.ui.tables import show_rows
 from pages.ui.theme import appearance
 
@@ -56,7 +56,7 @@ def show_peak(run: Run, how: Plan | Inference) -> None:
     start = run.of_preset()
     before = peak_bytes(start.subject, how, *start.batch) if start else found.num_bytes
     looked_at = (run.choice.preset, run.subject.architecture, run.batch, how)
-    end = kept("step", looked_at, before, found.num_bytes)
+    end = axis_end("step", looked_at, before, found.num_bytes)
     show_metrics(_figures(run, how, found, before))
     model = run.choice.model()
     st.markdown(_when(model, found))

@@ -118,12 +118,12 @@ class Run(NamedTuple):
 
     def growth(self, how: Plan | Inference) -> Factor | None:
         """The growth of the peak against the preset's with the same batch; None if there is none."""
-        runs = [self.of_preset(), self]
-        if runs[0] is None:
-            return None
-        peaks = [(run, peak(run.subject, how, *run.batch)) for run in runs if run]
-        before, after = (run.side({WHOLE: found.num_bytes}, {WHOLE: found.expression}) for run, found in peaks)
-        return factors(before, after)[WHOLE]
+        start = self.of_preset()
+        return factors(start._peak_side(how), self._peak_side(how))[WHOLE] if start else None
+
+    def _peak_side(self, how: Plan | Inference) -> Side:
+        largest = peak(self.subject, how, *self.batch)
+        return self.side({WHOLE: largest.num_bytes}, {WHOLE: largest.expression})
 
     def written(self, formula: Formula) -> tuple[str, str]:
         """The formula as LaTeX, with letters and with numbers."""

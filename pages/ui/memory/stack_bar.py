@@ -16,7 +16,7 @@ from bertcalc.text import N_
 from pages.ui.export.shown import draw_chart
 from pages.ui.i18n import _
 from pages.ui.numbers import percent
-from pages.ui.scale import kept
+from pages.ui.scale import axis_end
 from pages.ui.sidebar import Choice
 from pages.ui.theme import appearance
 
@@ -42,7 +42,7 @@ class DeviceUse(NamedTuple):
 def show_bar(choice: Choice, use: DeviceUse) -> None:
     """Show the parts as one stacked bar with marks at the preset's total and at the limit, and a legend below."""
     now, was, device = sum(use.parts.values()), sum(use.before.values()), use.device
-    end = kept("fit", (choice.preset, choice.architecture, device), max(was, device.num_bytes), now)
+    end = axis_end("fit", (choice.preset, choice.architecture, device), max(was, device.num_bytes), now)
     words = (_("Bytes"), _("Size"), _("Share"), _("Formula"))
     inks = [(_(AREA_WORDS[area]), AREA_COLORS[appearance()][area]) for area, count in use.parts.items() if count]
     if device.for_tensors < device.num_bytes:
