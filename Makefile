@@ -31,7 +31,8 @@ lint: $(VENV)/dev
 # New messages of the source go into the catalogues, stale ones leave; then somebody translates.
 messages: $(VENV)/dev
 	$(VENV)/bin/python -m babel.messages.frontend -q extract -F babel.cfg -k N_ -k in_context:1c,2 --no-location --sort-output -o $(VENV)/messages.pot app.py bertcalc pages
-	$(VENV)/bin/pybabel -q update -l zh -i $(VENV)/messages.pot -o pages/ui/locale/zh.po --ignore-obsolete --no-fuzzy-matching --omit-header -w 110
+	$(foreach po,$(wildcard pages/ui/locale/*.po),$(VENV)/bin/pybabel -q update -l $(basename $(notdir $(po))) \
+		-i $(VENV)/messages.pot -o $(po) --ignore-obsolete --no-fuzzy-matching --omit-header -w 110 &&) true
 
 # The version of every package that is installed, for all systems and Pythons from 3.11 on. Versions that are written stay
 # as long as they fit; delete the files before it to have the newest.
