@@ -64,7 +64,7 @@ class ClassOutcome(NamedTuple):
     flops: str = ""  # yes, or why not
 
 
-class Search(NamedTuple):
+class ClassSearch(NamedTuple):
     """What is searched for a class: formulas for its parameters, or, if there is data, only what is asked for."""
 
     model_type: str
@@ -118,7 +118,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
         if here and not asked.again and not (asked.flops and (key[0] in named or not is_tried(here))):
             rows[key] = row_for(of_json(here))
         elif key not in rows:
-            rows[key] = in_a_process(Search(*key, asked.seconds, asked.flops, here, asked.again))
+            rows[key] = in_a_process(ClassSearch(*key, asked.seconds, asked.flops, here, asked.again))
             print(line(rows[key]), flush=True)
             if asked.write and (data := rows[key].data):
                 found[key] = data
@@ -177,8 +177,8 @@ def is_in(kind: str, group: str) -> bool:
         return False
 
 
-def in_a_process(search: Search) -> ClassOutcome:
-    """Search in a process of its own, which is killed if it does not stop by itself."""
+def in_a_process(search: ClassSearch) -> ClassOutcome:
+    """ClassSearch in a process of its own, which is killed if it does not stop by itself."""
     import multiprocessing
 
     context = multiprocessing.get_context("fork")
@@ -199,7 +199,7 @@ def in_a_process(search: Search) -> ClassOutcome:
     return row
 
 
-def _work(pipe: Any, search: Search) -> None:
+def _work(pipe: Any, search: ClassSearch) -> None:
     import torch
 
     torch.set_num_threads(1)
@@ -209,8 +209,8 @@ def _work(pipe: Any, search: Search) -> None:
     pipe.send(row_of(search))
 
 
-def row_of(search: Search) -> ClassOutcome:
-    """Search and return the row of the class."""
+def row_of(search: ClassSearch) -> ClassOutcome:
+    """ClassSearch and return the row of the class."""
     start, seconds = thread_time(), search.seconds
     try:
         before = of_json(search.data) if search.data else None
