@@ -1,7 +1,7 @@
 """Go over model types of the installed transformers, print what was found, and write it down.
 
     python -m bertcalc.discover bert roberta.RobertaModel
-    python -m bertcalc.discover --all --write bertcalc/discover/found.json
+    python -m bertcalc.discover --all --write bertcalc/discover/results/formulas.json
 
 Without --classes it is one class of each type, the first that is offered: its sequence-to-sequence, masked or causal
 language model, else its base model, else the first that transformers lists. With --missing, what the files have is
@@ -21,16 +21,16 @@ from statistics import median
 from time import thread_time
 from typing import Any, Literal, NamedTuple, NoReturn
 
-from bertcalc.digits import fixed, share
 from bertcalc.discover import discover, examined, with_flops, with_flops_of
-from bertcalc.discover.build import Ended, Refused
 from bertcalc.discover.discovery_worker import limit_memory, too_large
-from bertcalc.discover.result import NOT_ASKED, Discovered, of_json
-from bertcalc.discover.shipped import by_class
-from bertcalc.discover.types import BASE, LANGUAGE, SEQ2SEQ, installed, listed
-from bertcalc.problem import InputError, wrong
-from bertcalc.suggestions import nearest
+from bertcalc.discover.results.result import NOT_ASKED, Discovered, of_json
+from bertcalc.discover.results.shipped import by_class
+from bertcalc.discover.results.types import BASE, LANGUAGE, SEQ2SEQ, installed, listed
+from bertcalc.discover.search.build import Ended, Refused
 from bertcalc.text import shorten
+from bertcalc.text.digits import fixed, share
+from bertcalc.text.problem import InputError, wrong
+from bertcalc.text.suggestions import nearest
 
 _SECONDS = 60
 _PATIENCE = 10  # times the limit, in wall time: other processes use the core, too
@@ -39,7 +39,7 @@ HEAD = "| type | class | outcome | where it holds, or what is missing | FLOPs | 
 
 REPORT = """
 Made on {date} with transformers {version} by `python -m bertcalc.discover{groups} --missing --write
-bertcalc/discover/found.json --report benchmarks/discovery.md`: one class of each model type at its default
+bertcalc/discover/results/formulas.json --report benchmarks/discovery.md`: one class of each model type at its default
 configuration. Found: the formula was right at every size that was tried and that meets the conditions, over a wide
 range of each field, alone and together; a field that has to follow another one is a condition, too; regime: some
 fields have to keep their value; partly: not all tensors have a formula; not built: transformers refuses its own

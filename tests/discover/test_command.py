@@ -23,13 +23,13 @@ from bertcalc.discover.__main__ import (
     summary,
     write,
 )
-from bertcalc.discover.result import NOT_ASKED, of_json
-from bertcalc.discover.shipped import FILE, shipped, shipped_classes
-from bertcalc.discover.types import types
-from bertcalc.problem import InputError
+from bertcalc.discover.results.result import NOT_ASKED, of_json
+from bertcalc.discover.results.shipped import FILE, shipped, shipped_classes
+from bertcalc.discover.results.types import types
+from bertcalc.text.problem import InputError
 from tests.discover.real import real
 
-HERE = Path(__file__).parents[2] / "bertcalc" / "discover" / FILE
+HERE = Path(__file__).parents[2] / "bertcalc" / "discover" / "results" / FILE
 
 
 def test_a_row_says_what_became_of_a_class() -> None:

@@ -8,9 +8,10 @@ from typing import Any
 import pytest
 import transformers
 
-from bertcalc.discover import build, discover, discovery_worker
+from bertcalc.discover import discover, discovery_worker
 from bertcalc.discover.__main__ import ClassSearch, row_of
-from bertcalc.discover.build import Refused, not_built
+from bertcalc.discover.search import build
+from bertcalc.discover.search.build import Refused, not_built
 from tests.examples import sampled
 
 
