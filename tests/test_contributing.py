@@ -16,8 +16,8 @@ from babel.messages.extract import extract_from_file
 from babel.messages.pofile import read_po
 from markdown_it import MarkdownIt
 
-from bertcalc.families.completeness import missing_parts
-from bertcalc.family import Family, Model
+from bertcalc.completeness import missing_parts
+from bertcalc.model.family import Family, Model
 from tests.oracle import Case, facts
 
 ROOT = Path(__file__).parents[1]
@@ -79,7 +79,7 @@ CORE = """
 import json
 import bertcalc
 from bertcalc.diagnosis.explain import explain
-from bertcalc.presets import PUBLISHED
+from bertcalc.families.presets import PUBLISHED
 
 base = bertcalc.BertConfig()
 print(json.dumps({
@@ -149,7 +149,7 @@ def test_the_guide_translates_every_text_of_its_page(tree: Path) -> None:
         paths = [root / "pages" / file for file in files]
         return {str(found[1]) for path in paths for found in extract_from_file("python", path, keywords=keywords)}
 
-    added = messages(tree, "ui/navigation.py", "file_size.py") - messages(ROOT, "ui/navigation.py")
+    added = messages(tree, "ui/shell/navigation.py", "file_size.py") - messages(ROOT, "ui/shell/navigation.py")
     [texts] = [example.text for example in examples() if example.path.endswith("zh.po")]
     catalog = read_po(texts.splitlines(keepends=True), locale="zh")
     assert {message.id for message in catalog if message.id} == added

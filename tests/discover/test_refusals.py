@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 from bertcalc.discover import discover
-from bertcalc.discover.build import Refused
+from bertcalc.discover.search.build import Refused
 from tests.discover.real import real
 
 CASES: list[tuple[str, str, dict[str, Any], str]] = [
