@@ -61,7 +61,8 @@ def tree(tmp_path_factory: pytest.TempPathFactory) -> Path:
     root = tmp_path_factory.mktemp("contributed")
     for folder in ("bertcalc", "pages"):
         shutil.copytree(ROOT / folder, root / folder)
-    for file in ("Makefile", *(path.name for path in ROOT.glob("*.txt"))):
+    (root / "tests" / "pages").mkdir(parents=True)
+    for file in ("Makefile", "tests/pages/apptest.py", *(path.name for path in ROOT.glob("*.txt"))):
         shutil.copy2(ROOT / file, root / file)
     for example in examples():
         example.make(root)
@@ -115,13 +116,10 @@ def test_the_family_is_complete_and_its_classes_are_the_real_ones(tree: Path) ->
 
 PAGES = """
 import json
-from streamlit.testing.v1 import AppTest
+from tests.pages.apptest import open_app
 
 def texts(page, **link):
-    app = AppTest.from_file("pages/main.py", default_timeout=60)
-    app.query_params.update(link)
-    app.switch_page(page).run()
-    assert not app.exception, app.exception
+    app = open_app(page, **link)
     return [str(shown.value) for kind in ("title", "metric", "markdown", "error") for shown in app.get(kind)]
 
 print(json.dumps({

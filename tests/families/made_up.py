@@ -2,7 +2,6 @@
 
 import json
 from dataclasses import replace
-from functools import cache
 from typing import NoReturn
 
 from bertcalc import BertConfig, Config
@@ -73,7 +72,6 @@ def main() -> None:
     """
     register(made_up())  # before the controls are declared, which know all names of classes and presets
     from streamlit import Page
-    from streamlit.components.v2 import manifest_scanner
 
     from bertcalc import build, forward_flops
     from bertcalc.families.hf_json import write
@@ -83,8 +81,6 @@ def main() -> None:
     from tests.pages.apptest import open_app, texts
     from tests.pages.places import said
 
-    scan = manifest_scanner.scan_component_manifests
-    manifest_scanner.scan_component_manifests = cache(scan)  # as in tests/conftest.py
     WORKER.listen = lacks  # type: ignore[method-assign]  # nothing has to import PyTorch to say so
     config = MadeUpConfig.default()
     model = build(config, MADE_UP)
