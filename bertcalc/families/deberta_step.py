@@ -112,4 +112,4 @@ def _relative_positions(run: Pass, length: int) -> SimulatedTensor:
     return tape.unsqueeze(rel_pos_ids, 0)
 
 
-OWN = own(_relative_positions, query_scaled=_attention)
+OVERRIDES = own(_relative_positions, query_scaled=_attention)

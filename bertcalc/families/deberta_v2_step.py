@@ -7,7 +7,7 @@ the lifetime of tensors depends on them.
 from collections.abc import Callable
 
 from bertcalc.forward.steps import Step
-from bertcalc.memory.own import Own, Steps
+from bertcalc.memory.own import Overrides, Steps
 from bertcalc.memory.simulated_pass import Pass
 from bertcalc.memory.tape import BOOL, FLOAT32, INT64, SimulatedTensor, Tape, is_contiguous
 
@@ -213,9 +213,11 @@ def _log_buckets(tape: Tape, relative_pos: SimulatedTensor) -> SimulatedTensor:
     return made(FLOAT32, sign, abs_pos, log_pos, made(BOOL), made(FLOAT32), made(FLOAT32))
 
 
-def own(positions: Callable[[Pass, int], SimulatedTensor], **modules: Callable[[Pass, Steps], SimulatedTensor]) -> Own:
+def own(
+    positions: Callable[[Pass, int], SimulatedTensor], **modules: Callable[[Pass, Steps], SimulatedTensor]
+) -> Overrides:
     """What both versions do; each has its own distances and modules."""
-    return Own(
+    return Overrides(
         steps={"mask_padding": _mask_padding},
         modules=modules,
         asides={
@@ -228,4 +230,4 @@ def own(positions: Callable[[Pass, int], SimulatedTensor], **modules: Callable[[
     )
 
 
-OWN = own(_relative_positions, key_scaled=_attention, convolution=_convolution)
+OVERRIDES = own(_relative_positions, key_scaled=_attention, convolution=_convolution)

@@ -3,7 +3,7 @@
 from math import prod
 
 from bertcalc.forward.steps import Step
-from bertcalc.memory.own import Own
+from bertcalc.memory.own import Overrides
 from bertcalc.memory.simulated_pass import Pass
 from bertcalc.memory.tape import BOOL, HALF, INT32, INT64, SimulatedTensor
 from bertcalc.problem import InputError, Problem
@@ -57,7 +57,7 @@ def _softmax(run: Pass, step: Step) -> SimulatedTensor:
     return run.tape.to(x, item)
 
 
-OWN = Own(
+OVERRIDES = Overrides(
     steps={"softmax": _softmax, "last_token": _last_token, "tokens": _tokens, "chosen_token": _chosen_token},
     # The body looks before it flattens the choices.
     asides={"padding": lambda run, _step: run.look_for_padding(run.batch["input_ids"].shape)},

@@ -1,7 +1,7 @@
 """ModernBERT's choice of a token without data: the first of each sequence that is no padding."""
 
 from bertcalc.forward.steps import Step
-from bertcalc.memory.own import Own
+from bertcalc.memory.own import Overrides
 from bertcalc.memory.simulated_pass import Pass
 from bertcalc.memory.tape import INT64, SimulatedTensor
 
@@ -18,4 +18,4 @@ def _first_token(run: Pass, step: Step) -> SimulatedTensor | None:
     return tape.index(x, [run.values["rows"], run.values["columns"]])
 
 
-OWN = Own(steps={"first_token": _first_token})
+OVERRIDES = Overrides(steps={"first_token": _first_token})

@@ -2,7 +2,7 @@
 
 from bertcalc.families.roberta_step import positions_after_padding
 from bertcalc.forward.steps import Step
-from bertcalc.memory.own import Own
+from bertcalc.memory.own import Overrides
 from bertcalc.memory.simulated_pass import Pass
 from bertcalc.memory.tape import BOOL, INT64, SimulatedTensor, Tape
 
@@ -40,7 +40,7 @@ def _bias(run: Pass, step: Step) -> SimulatedTensor:
     return found
 
 
-OWN = Own(
+OVERRIDES = Overrides(
     steps={"position_bias": _bias},
     ids={"position": positions_after_padding, "relative position": _buckets},
 )

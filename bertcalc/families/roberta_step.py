@@ -1,7 +1,7 @@
 """RoBERTa's positions, which are counted from padding, on tensors without data."""
 
 from bertcalc.forward.steps import Step
-from bertcalc.memory.own import Own
+from bertcalc.memory.own import Overrides
 from bertcalc.memory.simulated_pass import Pass
 from bertcalc.memory.tape import BOOL, INT32, INT64, SimulatedTensor
 
@@ -17,4 +17,4 @@ def positions_after_padding(run: Pass, step: Step) -> SimulatedTensor:
     return tape.shift(tape.new(counted.shape, INT64))
 
 
-OWN = Own(ids={"position": positions_after_padding})
+OVERRIDES = Overrides(ids={"position": positions_after_padding})

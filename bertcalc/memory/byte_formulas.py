@@ -70,18 +70,18 @@ def _symbolic(subject: Subject, batch_size: int, sequence_length: int) -> tuple[
 
 @lru_cache(maxsize=256)
 def _korthikanti_formulas(subject: Subject, batch: Any, length: Any, plan: Plan) -> list[Formula]:
-    return [write(sympy.expand(exact(more))) for _reason, more in korthikanti(subject, plan, batch, length)]
+    return [write(sympy.expand(exact(term))) for _reason, term in korthikanti(subject, plan, batch, length)]
 
 
 @lru_cache(maxsize=256)
 def _kept_formulas(subject: Subject, batch: Any, length: Any, plan: Plan) -> KeptFormulas:
     saved = tuple(kept(subject, plan, batch, length))
     by_component: dict[Component, list[Saved]] = {}
-    for one in saved:
-        by_component.setdefault(one.place.component, []).append(one)
+    for tensor in saved:
+        by_component.setdefault(tensor.place.component, []).append(tensor)
     return KeptFormulas(
         saved,
-        {component: write(_by_copies(some)) for component, some in by_component.items()},
+        {component: write(_by_copies(tensors)) for component, tensors in by_component.items()},
         by_module(saved),
         plain(total_bytes(saved)),
     )
@@ -90,10 +90,10 @@ def _kept_formulas(subject: Subject, batch: Any, length: Any, plan: Plan) -> Kep
 def _by_copies(saved: Sequence[Saved]) -> Any:
     """The sum as L B S (...) + B S (...) + ...: the repeated layers first; each bracket is the memory of one token."""
     sums: dict[Any, Any] = {}
-    for one in saved:
-        copies = sympy.sympify(one.copies)
-        sums[copies] = sums.get(copies, 0) + exact(one._replace(copies=1).num_bytes())
-    terms = [term for copies, one in sums.items() for term in by_tokens(copies, sympy.expand(one))]
+    for tensor in saved:
+        copies = sympy.sympify(tensor.copies)
+        sums[copies] = sums.get(copies, 0) + exact(tensor._replace(copies=1).num_bytes())
+    terms = [term for copies, num_bytes in sums.items() for term in by_tokens(copies, sympy.expand(num_bytes))]
     return sympy.Add(*terms, evaluate=False) if len(terms) > 1 else sum(terms)
 
 

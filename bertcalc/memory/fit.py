@@ -49,8 +49,8 @@ class Most(NamedTuple):
     @property
     def number(self) -> int | None:
         """The largest possible number; None if there is no limit, 0 if nothing fits."""
-        known = [number for number in (self.memory, self.positions) if number is not None]
-        return min(known, default=None)
+        limits = [number for number in (self.memory, self.positions) if number is not None]
+        return min(limits, default=None)
 
     @property
     def limit(self) -> Limit:

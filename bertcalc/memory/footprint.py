@@ -38,9 +38,9 @@ def checkpoint_bytes(subject: Subject) -> dict[Checkpoint, int]:
     a checkpoint is three times as large.
     """
     untied = subject._replace(config=unchecked(subject.config, tie_word_embeddings=False))
-    once, twice = (one.model().num_parameters() for one in (subject, untied))
-    found: dict[Checkpoint, int] = {"weights": 4 * once, "every name": 4 * twice, "with states": 12 * once}
-    return {file: count for file, count in found.items() if file != "every name" or twice != once}
+    once, twice = (variant.model().num_parameters() for variant in (subject, untied))
+    files: dict[Checkpoint, int] = {"weights": 4 * once, "every name": 4 * twice, "with states": 12 * once}
+    return {file: count for file, count in files.items() if file != "every name" or twice != once}
 
 
 @checked
@@ -62,7 +62,7 @@ def korthikanti(subject: Subject, plan: Plan, batch_size: int, sequence_length: 
     square = batch_size * config.num_attention_heads * sequence_length**2
     theirs = {"none": 34 * hidden + 5 * square, "selective": 34 * hidden, "full": 2 * hidden}[plan.recompute]
 
-    now = unchecked(
+    current = unchecked(
         config,
         intermediate_size=4 * config.hidden_size,
         hidden_act="gelu",
@@ -74,14 +74,14 @@ def korthikanti(subject: Subject, plan: Plan, batch_size: int, sequence_length: 
     )
     how = plan._replace(precision="mixed-16", attention="eager", fused_dropout=True, freezing=Freezing())
     bert = next(iter(FAMILIES.values()))
-    twin = unchecked(bert.config.default(), **{**now.shared(), "use_cache": False})
+    twin = unchecked(bert.config.default(), **{**current.shared(), "use_cache": False})
     counts = [0, theirs, _one_layer(Subject(twin, bert.base.name), how, batch_size, sequence_length)]
     for _reason, fields, changes in _REASONS[2:]:
-        now = unchecked(now, **{field: getattr(config, field) for field in fields})
+        current = unchecked(current, **{field: getattr(config, field) for field in fields})
         how = how._replace(**{change: getattr(plan, change) for change in changes})
-        counts.append(_one_layer(subject._replace(config=now), how, batch_size, sequence_length))
-    more = (after - before for before, after in pairwise(counts))
-    return [(reason, one) for (reason, _fields, _changes), one in zip(_REASONS, more, strict=True)]
+        counts.append(_one_layer(subject._replace(config=current), how, batch_size, sequence_length))
+    differences = (after - before for before, after in pairwise(counts))
+    return [(reason, difference) for (reason, _fields, _changes), difference in zip(_REASONS, differences, strict=True)]
 
 
 # Their model, then each difference from it with the fields of the configuration and of the plan that make it.
@@ -102,8 +102,8 @@ _REASONS: tuple[tuple[str, tuple[str, ...], tuple[str, ...]], ...] = (
 
 def _one_layer(subject: Subject, plan: Plan, batch_size: int, sequence_length: int) -> int:
     models = (subject._replace(config=unchecked(subject.config, num_hidden_layers=n)) for n in (1, 2))
-    one, two = (total_bytes(kept(model, plan, batch_size, sequence_length)) for model in models)
-    return two - one
+    single, double = (total_bytes(kept(model, plan, batch_size, sequence_length)) for model in models)
+    return double - single
 
 
 @checked

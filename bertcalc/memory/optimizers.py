@@ -139,7 +139,7 @@ def _sizes(tensor: Tensor) -> StateSizes:
     *rows, columns = tensor.shape
     elements = prod(tensor.shape)
     matrix, small = bool(rows), elements < _SMALL
-    one = StateSizes(
+    copy = StateSizes(
         elements=elements,
         rows=prod(rows) * matrix,
         columns=prod(rows[:-1]) * columns * matrix,  # a convolution's tensor is a stack of matrices
@@ -147,4 +147,4 @@ def _sizes(tensor: Tensor) -> StateSizes:
         small=elements * small,
         blocks=-(-elements // _BLOCK) * (elements >= _SMALL),
     )
-    return StateSizes(*(tensor.copies * size for size in one))
+    return StateSizes(*(tensor.copies * size for size in copy))

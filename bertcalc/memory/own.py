@@ -21,7 +21,7 @@ Steps = Mapping[str, Step]  # of a module, by their roles
 _NONE: Mapping[Any, Any] = {}
 
 
-class Own(NamedTuple):
+class Overrides(NamedTuple):
     """Functions on tensors without data, each in place of what simulated_pass.py does in the same case.
 
     ``steps`` run a step, by its role. ``modules`` run a whole module, whose steps share variables, by the role of one
@@ -39,8 +39,8 @@ class Own(NamedTuple):
 
 
 @checked
-def own_of(model: Model) -> Own:
+def overrides_of(model: Model) -> Overrides:
     """What the forward methods of this model do differently."""
     name = version_of(model.config).simulation or model.family.simulation
-    found: Own = import_module(name).OWN if name else Own()
-    return found
+    overrides: Overrides = import_module(name).OVERRIDES if name else Overrides()
+    return overrides

@@ -143,9 +143,11 @@ def changes_of(subject: Subject, how: Plan | Inference, batch_size: int, sequenc
 @checked
 def moments_of_step(subject: Subject, how: Plan | Inference, batch_size: int, sequence_length: int) -> list[Moment]:
     """The curve of a whole step, thinned to at most 300 moments: of each run of moments the largest one stays."""
-    found = curve(changes_of(subject, how, batch_size, sequence_length))
-    step = -(-len(found) // 300)
-    return [max(found[at : at + step], key=lambda moment: moment.live) for at in range(0, len(found), step)]
+    moments = curve(changes_of(subject, how, batch_size, sequence_length))
+    step = -(-len(moments) // 300)
+    return [
+        max(moments[start : start + step], key=lambda moment: moment.live) for start in range(0, len(moments), step)
+    ]
 
 
 @checked
@@ -155,14 +157,14 @@ def run_of(model: Model, where: str) -> tuple[str, int | None]:
     layers = split_layer(name)[0].rpartition(".")[0]
     shared = model.body().get_submodule(layers) if layers else model
     runs = sum(copies for _start, copies in shared.groups.values()) if isinstance(shared, ModuleList) else 0
-    one = ".".join("0" if part.isdecimal() else part for part in name.split("."))
+    shared_name = ".".join("0" if part.isdecimal() else part for part in name.split("."))
     if not runs or runs == model.config.num_hidden_layers or "*" in name:
         return where, None
-    module, _dot, last = one.rpartition(".")
+    module, _dot, last = shared_name.rpartition(".")
     with suppress(KeyError):
         if last in model.body().get_submodule(module).parameters:  # a tensor that is learned, no step of a run
             return where, None
-    return one, layer_number(name) + 1
+    return shared_name, layer_number(name) + 1
 
 
 @checked
@@ -250,20 +252,20 @@ def _train(step: Pass, plan: Plan) -> list[Change]:
 
 def _check(model: Model, sizes: Sizes, *, training: bool, padded: bool) -> None:
     cls, labels = model.cls, model.config.num_labels
-    shown = {"architecture": cls.name}
+    values = {"architecture": cls.name}
     if problem := unknown_peaks(model):
         raise NotSimulatedError(problem)
     one_of_them = cls.task == "double-heads" and model.config.choice_token in ("first", "last")
     if one_of_them and sizes.num_choices > 1:  # the chosen token is not contiguous: PyTorch uses another product
-        raise NotSimulatedError(Problem("architecture", cls.name, UNKNOWN, shown))
+        raise NotSimulatedError(Problem("architecture", cls.name, UNKNOWN, values))
     if training and padded and cls.task == "replaced-tokens":
-        raise NotSimulatedError(Problem("architecture", cls.name, PADDING, shown))
+        raise NotSimulatedError(Problem("architecture", cls.name, PADDING, values))
     if training and cls.leaves_out_tokens(model.config):
         field = cls.by_labels
-        raise NotSimulatedError(Problem(field, "True", SPARSE, {**shown, "field": field}, ({field: False},)))
+        raise NotSimulatedError(Problem(field, "True", SPARSE, {**values, "field": field}, ({field: False},)))
     if wrong_number := two_labels(model, training=training) if labels != 2 else "":
         number = f"{labels:,}"
-        raise InputError(Problem("num_labels", number, wrong_number, {**shown, "value": number}, ({"num_labels": 2},)))
+        raise InputError(Problem("num_labels", number, wrong_number, {**values, "value": number}, ({"num_labels": 2},)))
     if problem := unpadded(cls, model.config, sizes.batch_size):
         raise InputError(problem)
 
@@ -304,12 +306,12 @@ def two_labels(model: Model, *, training: bool) -> str:
 @checked
 def alive(changes: Sequence[Change]) -> list[Change]:
     """The changes that allocated the storages that are still alive after all of them, with their last area."""
-    found: dict[int, Change] = {}
+    allocations: dict[int, Change] = {}
     for change in changes:
         if change.moved_from:
-            found[change.storage] = found[change.storage]._replace(area=change.area)
-        elif change.storage in found:
-            del found[change.storage]
+            allocations[change.storage] = allocations[change.storage]._replace(area=change.area)
+        elif change.storage in allocations:
+            del allocations[change.storage]
         else:
-            found[change.storage] = change
-    return list(found.values())
+            allocations[change.storage] = change
+    return list(allocations.values())

@@ -101,7 +101,7 @@ class SymbolicMoment(NamedTuple):
     where: str
     areas: Mapping[Area, Terms]
     live: Terms
-    at: int  # the index of its change in the symbolic run
+    position: int  # the index of its change in the symbolic run
     since: Terms  # ``live`` minus that of the moment before, which has only a few terms
 
 
@@ -148,23 +148,23 @@ def peak_bytes(subject: Subject, how: Plan | Inference, batch_size: int, sequenc
         *(() if whole is None else (length == whole,)),
     ):
         structure = 2 * structure + is_so
-    found = 0 * structure
-    for one in set(structure.ravel().tolist()):
-        rows = structure == one
+    peaks = 0 * structure
+    for code in set(structure.ravel().tolist()):
+        rows = structure == code
         columns = [size if isinstance(size, int) else (size + 0 * structure)[rows] for size in sizes]
         like = [column if isinstance(column, int) else int(column[0]) for column in columns]
-        found[rows] = _peak_bytes(subject, how, like, columns)
-    return cast(int, found)
+        peaks[rows] = _peak_bytes(subject, how, like, columns)
+    return cast(int, peaks)
 
 
 def _peak_bytes(subject: Subject, how: Plan | Inference, like: Sequence[int], sizes: Sequence[Any]) -> int:
     """``peak_bytes`` for sizes that all have the structure of ``like``."""
     fields = dict(zip(_NAMES, like, strict=True))
-    batch_size, sequence_length, *_more = (fields.pop(name) for name in _DERIVED)
+    batch_size, sequence_length, *_rest = (fields.pop(name) for name in _DERIVED)
     config = unchecked(subject.config, **fields)
     products = Products(sizes)
-    found = moments(subject._replace(config=config), how, batch_size, sequence_length)
-    return largest(accumulate(products.sum(moment.since) for moment in found)) + _in_8_bits(subject, how)
+    candidates = moments(subject._replace(config=config), how, batch_size, sequence_length)
+    return largest(accumulate(products.sum(moment.since) for moment in candidates)) + _in_8_bits(subject, how)
 
 
 @checked
@@ -177,13 +177,14 @@ def peak(subject: Subject, how: Plan | Inference, batch_size: int, sequence_leng
     areas = {area: products.sum(terms) for area, terms in most.areas.items() if terms}
     if states := _in_8_bits(subject, how):
         areas["optimizer states"] = areas.get("optimizer states", 0) + states
-    formulas, temporaries, expression = _written(symbolic, most.at)
+    formulas, temporaries, expression = _written(symbolic, most.position)
     if _is_in_8_bits(how):
         masters = formulas["optimizer states"].expression if "optimizer states" in formulas else 0
         written = write(masters + state_expression(how.precision, how.optimizer))
         formulas = {**formulas, "optimizer states": written}
     alive = (
-        LiveTensor(_unfolded(where, symbolic, subject), products.sum(terms), one) for where, terms, one in temporaries
+        LiveTensor(_unfolded(where, symbolic, subject), products.sum(terms), formula)
+        for where, terms, formula in temporaries
     )
     where = _unfolded(most.where, symbolic, subject)
     return Peak(most.phase, where, areas, formulas, tuple(alive), expression)
@@ -265,31 +266,31 @@ def _along(
     subject: Subject, how: Plan | Inference, batch_size: int, sequence_length: int, *, free: Sequence[str]
 ) -> list[Terms]:
     """The bytes of each moment as polynomials of the ``free`` sizes, with numbers for the others."""
-    found = moments(subject, how, batch_size, sequence_length)
+    candidates = moments(subject, how, batch_size, sequence_length)
     sizes = _sizes(subject, batch_size, sequence_length)
-    return _partly((moment.live for moment in found), sizes, [_NAMES.index(name) for name in free])
+    return _partly((moment.live for moment in candidates), sizes, [_NAMES.index(name) for name in free])
 
 
 def _partly(sums: Iterable[Terms], sizes: Sequence[Any], free: Sequence[int]) -> list[Terms]:
     """Polynomials of the sizes at the indices ``free``, with numbers for the others; without those never largest."""
     numbers = Products([1 if place in free else size for place, size in enumerate(sizes)])
-    found = []
-    for one in sums:
+    polynomials = []
+    for polynomial in sums:
         terms: Counter[Monomial] = Counter()
-        for powers, count in one.items():
+        for powers, count in polynomial.items():
             terms[tuple(powers[place] for place in free)] += count * numbers[powers]
-        found.append(terms)
-    return _can_be_largest(found, lambda terms: terms)
+        polynomials.append(terms)
+    return _can_be_largest(polynomials, lambda terms: terms)
 
 
 def _can_be_largest(items: Iterable[_Item], terms_of: Callable[[_Item], Terms]) -> list[_Item]:
     """The items that can be the largest for some sizes; of two equal ones, the first."""
-    found: list[_Item] = []
+    candidates: list[_Item] = []
     for item in items:
         terms = terms_of(item)
-        if not any(_covers(terms_of(other), terms) for other in found):
-            found = [*(other for other in found if not _covers(terms, terms_of(other))), item]
-    return found
+        if not any(_covers(terms_of(other), terms) for other in candidates):
+            candidates = [*(other for other in candidates if not _covers(terms, terms_of(other))), item]
+    return candidates
 
 
 def _is_in_8_bits(how: Plan | Inference) -> TypeGuard[Plan]:
@@ -335,22 +336,22 @@ def _fewest(layers: Any, period: int) -> Any:
 
     Kept apart are the first layer, the last one, and a period of layers beside each of them.
     """
-    more = layers - _kept_apart(period) - period
-    return layers - more // period * period * (more > 0)
+    surplus = layers - _kept_apart(period) - period
+    return layers - surplus // period * period * (surplus > 0)
 
 
 def _kept_apart(period: int) -> int:
     return ALONE - 2 + 2 * period
 
 
-def _leave_out(layers: Any, layer: int, period: int, now: int) -> _LeftOut:
-    """Leave out ``layers``, a multiple of the period if the model has ``now`` layers, after a period from ``layer``."""
+def _leave_out(layers: Any, layer: int, period: int, model_layers: int) -> _LeftOut:
+    """Leave out ``layers``, a multiple of the period after a period from ``layer``."""
     if isinstance(layers, int):
         times = layers // period
     elif period == 1:
         times = layers
     else:
-        times = _PERIODS + int(layers.subs(_LAYERS, now)) // period - now // period
+        times = _PERIODS + int(layers.subs(_LAYERS, model_layers)) // period - model_layers // period
     return _LeftOut(layer, period, layers, times)
 
 
@@ -422,22 +423,22 @@ def _moments(
 ) -> tuple[SymbolicMoment, ...]:
     tops = _tops(_changes(subject, how, batch, length), folds)
     before: Terms = {}
-    found = []
+    candidates = []
     for moment in _can_be_largest(tops, lambda moment: moment.live):
-        found.append(moment._replace(since=_more(moment.live, before)))
+        candidates.append(moment._replace(since=_difference(moment.live, before)))
         before = moment.live
-    return tuple(found)
+    return tuple(candidates)
 
 
-def _more(now: Terms, before: Terms) -> Terms:
-    """The difference of two polynomials, ``now - before``."""
-    found = {one: now.get(one, 0) - before.get(one, 0) for one in {**before, **now}}
-    return {one: count for one, count in found.items() if count}
+def _difference(later: Terms, earlier: Terms) -> Terms:
+    """The difference of two polynomials, ``later - earlier``."""
+    difference = {powers: later.get(powers, 0) - earlier.get(powers, 0) for powers in {**earlier, **later}}
+    return {powers: count for powers, count in difference.items() if count}
 
 
-def _covers(more: Terms, less: Terms) -> bool:
+def _covers(larger: Terms, smaller: Terms) -> bool:
     """Whether one polynomial is at least the other for all sizes: no coefficient is smaller."""
-    return all(more.get(one, 0) >= less.get(one, 0) for one in {**more, **less})
+    return all(larger.get(powers, 0) >= smaller.get(powers, 0) for powers in {**larger, **smaller})
 
 
 def _tops(changes: Sequence[Change], folds: Sequence[_LeftOut]) -> Iterator[SymbolicMoment]:
@@ -450,13 +451,13 @@ def _tops(changes: Sequence[Change], folds: Sequence[_LeftOut]) -> Iterator[Symb
     left_out = _left_out(changes, folds)
     alive: set[int] = set()
     rose = False
-    for at, change in enumerate(changes):
+    for index, change in enumerate(changes):
         goes = change.storage in alive and not change.moved_from
         if rose and goes:
-            yield _moment(changes, at - 1, areas)
+            yield _moment(changes, index - 1, areas)
             rose = False
-        for one, more in left_out.get(at, ()):
-            _apply(areas, one, more)
+        for repeated, times in left_out.get(index, ()):
+            _apply(areas, repeated, times)
         _apply(areas, change, 1)
         if goes:
             alive.remove(change.storage)
@@ -477,21 +478,21 @@ def _left_out(changes: Sequence[Change], folds: Sequence[_LeftOut]) -> Mapping[i
     layers = [split_layer(change.where)[0].rpartition(".")[2] for change in changes]
     firsts: dict[tuple[Phase, str], int] = {}
     born: dict[int, str] = {}
-    for at, (change, layer) in enumerate(zip(changes, layers, strict=True)):
-        firsts.setdefault((change.phase, layer), at)
+    for index, (change, layer) in enumerate(zip(changes, layers, strict=True)):
+        firsts.setdefault((change.phase, layer), index)
         born.setdefault(change.storage, "" if change.phase == "backward" else layer)  # gradients pass between layers
-    found: dict[int, list[tuple[Change, Any]]] = {}
+    insertions: dict[int, list[tuple[Change, Any]]] = {}
     for fold in folds:
-        one, after = str(fold.layer), str(fold.layer + fold.period)
+        first, after = str(fold.layer), str(fold.layer + fold.period)
         copied = {str(fold.layer + number) for number in range(fold.period)}
-        for at, (change, layer) in enumerate(zip(changes, layers, strict=True)):
+        for index, (change, layer) in enumerate(zip(changes, layers, strict=True)):
             if born[change.storage] in copied and (change.phase == "before" or not layer):
-                found.setdefault(at, []).append((change, fold.times))
+                insertions.setdefault(index, []).append((change, fold.times))
         for phase in ("forward", "backward", "optimizer"):
-            if (phase, one) in firsts and (phase, after) in firsts:
-                start, end = sorted((firsts[phase, one], firsts[phase, after]))
-                found.setdefault(end, []).extend((change, fold.times) for change in changes[start:end])
-    return found
+            if (phase, first) in firsts and (phase, after) in firsts:
+                start, end = sorted((firsts[phase, first], firsts[phase, after]))
+                insertions.setdefault(end, []).extend((change, fold.times) for change in changes[start:end])
+    return insertions
 
 
 def _apply(areas: Mapping[Area, Counter[Monomial]], change: Change, times: Any) -> None:
@@ -502,12 +503,12 @@ def _apply(areas: Mapping[Area, Counter[Monomial]], change: Change, times: Any) 
             areas[change.moved_from][monomial] -= count
 
 
-def _moment(changes: Sequence[Change], at: int, areas: Mapping[Area, Counter[Monomial]]) -> SymbolicMoment:
-    found = {area: {one: count for one, count in terms.items() if count} for area, terms in areas.items()}
+def _moment(changes: Sequence[Change], position: int, areas: Mapping[Area, Counter[Monomial]]) -> SymbolicMoment:
+    nonzero = {area: {powers: count for powers, count in terms.items() if count} for area, terms in areas.items()}
     live: Counter[Monomial] = Counter()
-    for terms in found.values():
+    for terms in nonzero.values():
         live.update(terms)
-    return SymbolicMoment(changes[at].phase, changes[at].where, found, live, at, live)
+    return SymbolicMoment(changes[position].phase, changes[position].where, nonzero, live, position, live)
 
 
 @lru_cache(maxsize=8192)
@@ -523,9 +524,11 @@ def _expression(terms: Terms) -> Any:
 
 
 @lru_cache(maxsize=1024)
-def _written(symbolic: _Symbolic, at: int) -> tuple[Mapping[Area, Formula], list[tuple[str, Terms, Formula]], Any]:
+def _written(
+    symbolic: _Symbolic, position: int
+) -> tuple[Mapping[Area, Formula], list[tuple[str, Terms, Formula]], Any]:
     """The formulas of a moment: for each area, for each temporary tensor, and for all together."""
-    moment = next(one for one in _moments(*symbolic) if one.at == at)
+    moment = next(candidate for candidate in _moments(*symbolic) if candidate.position == position)
     counts = _counts(symbolic)
     areas: dict[Area, Formula] = {}
     for area, terms in moment.areas.items():
@@ -533,23 +536,23 @@ def _written(symbolic: _Symbolic, at: int) -> tuple[Mapping[Area, Formula], list
             expression = sympy.expand(_in_layers(_expression(terms), symbolic[4]))
             written = _in_counts(expression, counts)
             areas[area] = write(sympy.Add(*_grouped(expression), evaluate=False) if written is None else written)
-    temporaries = _temporaries(_changes(*symbolic[:4]), symbolic[4], at)
+    temporaries = _temporaries(_changes(*symbolic[:4]), symbolic[4], position)
     pieces = [(name, terms, write(_in_layers(_expression(terms), symbolic[4]))) for name, terms in temporaries]
     return areas, pieces, sympy.expand(_in_layers(_expression(moment.live), symbolic[4]))
 
 
-def _temporaries(changes: Sequence[Change], folds: Sequence[_LeftOut], at: int) -> Iterator[tuple[str, Terms]]:
+def _temporaries(changes: Sequence[Change], folds: Sequence[_LeftOut], position: int) -> Iterator[tuple[str, Terms]]:
     """The temporary tensors that are alive at a moment: the bytes of each step, or of one step in all layers."""
     left_out = _left_out(changes, folds)
     made_for: dict[int, str] = {}
     sums: dict[str, Counter[Monomial]] = {}
-    for place, change in enumerate(changes[: at + 1]):
-        for one, times in (*left_out.get(place, ()), (change, 1)):
-            name = made_for.setdefault(one.storage, _numbered(one.where))
-            sign = (one.area == "temporaries") - (one.moved_from == "temporaries")
-            for monomial, count in _terms(sign * times * one.num_bytes).items():
+    for place, change in enumerate(changes[: position + 1]):
+        for event, times in (*left_out.get(place, ()), (change, 1)):
+            name = made_for.setdefault(event.storage, _numbered(event.where))
+            sign = (event.area == "temporaries") - (event.moved_from == "temporaries")
+            for monomial, count in _terms(sign * times * event.num_bytes).items():
                 sums.setdefault(name, Counter())[monomial] += count
-    last = {made_for[one.storage]: one for one in alive(changes[: at + 1]) if one.area == "temporaries"}
+    last = {made_for[event.storage]: event for event in alive(changes[: position + 1]) if event.area == "temporaries"}
     for name, terms in sums.items():
         if left := {monomial: count for monomial, count in terms.items() if count}:
             alone = name in last and left == _terms(last[name].num_bytes)
@@ -567,17 +570,19 @@ def _unfolded(where: str, symbolic: _Symbolic, subject: Subject) -> str:
     if not layer or layer.endswith("*"):
         return where
     number = layer_number(where)
-    more = sum(fold.layers for fold in symbolic[4] if number >= fold.layer + fold.period)
-    found = number + int(sympy.sympify(more).subs(_LAYERS, subject.config.num_hidden_layers))
-    return _numbered(where, found)
+    layers_before = sum(fold.layers for fold in symbolic[4] if number >= fold.layer + fold.period)
+    number_in_model = number + int(sympy.sympify(layers_before).subs(_LAYERS, subject.config.num_hidden_layers))
+    return _numbered(where, number_in_model)
 
 
 def _counts(symbolic: _Symbolic) -> dict[Any, Any]:
     """The formulas of the number of parameters and of trained parameters, by their symbols N and N_t."""
     subject, how, _batch, _length, folds = symbolic
     frozen = _frozen(how)
-    trained_layers = subject.config.num_hidden_layers - frozen + sum(one.layers for one in folds if one.layer >= frozen)
-    all_layers = trained_layers + frozen + sum(one.layers for one in folds if one.layer < frozen)
+    trained_layers = (
+        subject.config.num_hidden_layers - frozen + sum(fold.layers for fold in folds if fold.layer >= frozen)
+    )
+    all_layers = trained_layers + frozen + sum(fold.layers for fold in folds if fold.layer < frozen)
 
     def model(layers: Any) -> Model:
         config = subject.config
@@ -616,4 +621,4 @@ def _grouped(expression: Any) -> Iterator[Any]:
         if part := expression.coeff(_LAYERS, power):
             tokens, *rest = by_tokens(_LAYERS**power, part)
             yield tokens
-            yield from (term for one in rest for term in sympy.Add.make_args(one))
+            yield from (term for remainder in rest for term in sympy.Add.make_args(remainder))

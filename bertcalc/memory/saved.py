@@ -102,8 +102,8 @@ def check_recompute(model: Model, recompute: Recompute) -> None:
     possible = ("none", *model.family.recomputes)
     if recompute not in possible:
         message = N_("{architecture} cannot be trained with recompute {value}: only {possible} is counted for it.")
-        shown = {"architecture": model.cls.name, "value": recompute, "possible": ", ".join(possible)}
-        raise InputError(Problem("recompute", recompute, message, shown, ({"recompute": "none"},)))
+        values = {"architecture": model.cls.name, "value": recompute, "possible": ", ".join(possible)}
+        raise InputError(Problem("recompute", recompute, message, values, ({"recompute": "none"},)))
 
 
 def saved_by(steps: list[Step], plan: Plan, *, masks: bool = False) -> list[Saved]:
@@ -123,7 +123,7 @@ def saved_by(steps: list[Step], plan: Plan, *, masks: bool = False) -> list[Save
     storages: dict[str, Value] = {}  # for each view the value that it is a view of
     pieces: set[str] = set()  # views of a part of a wider value
     angles = {step.gives.name for step in steps if step.operation == "angles"}
-    found: dict[str, Saved] = {}
+    saved: dict[str, Saved] = {}
 
     tables = {step.name for step in steps if step.operation == "table"}  # parameters, which are there anyway
     once = _outside(steps)
@@ -136,7 +136,7 @@ def saved_by(steps: list[Step], plan: Plan, *, masks: bool = False) -> list[Save
             return
         from_outside = root.name in angles or value.name in once or root.name not in regions  # which all layers read
         copies = 1 if from_outside else step.runs
-        found.setdefault(root.name, Saved(root.name, step.name, root.shape, width, copies, step.place))
+        saved.setdefault(root.name, Saved(root.name, step.name, root.shape, width, copies, step.place))
 
     for step in steps:
         if region := regions[step.name]:
@@ -152,11 +152,11 @@ def saved_by(steps: list[Step], plan: Plan, *, masks: bool = False) -> list[Save
                 keep(step, value)
             for name, shape, item_bytes in _kept_besides(step, trained[step.name], flows, width, mask):
                 own_name = f"{step.name}: {name}"
-                found[own_name] = Saved(own_name, step.name, shape, item_bytes, step.runs, step.place)
+                saved[own_name] = Saved(own_name, step.name, shape, item_bytes, step.runs, step.place)
             if _is_fused(step) and step.within in local:
                 batch, _heads, length, _size = step.gives.shape
                 own_name = f"{step.name}: mask"
-                found[own_name] = Saved(
+                saved[own_name] = Saved(
                     own_name, step.name, (batch, 1, length, length), width, local[step.within], step.place
                 )
         if is_view(step):
@@ -165,17 +165,17 @@ def saved_by(steps: list[Step], plan: Plan, *, masks: bool = False) -> list[Save
                 pieces.add(step.gives.name)
             if step.takes[0].name in once:
                 once.add(step.gives.name)
-    return list(found.values())
+    return list(saved.values())
 
 
 def _outside(steps: Sequence[Step]) -> set[str]:
     """The values made before the layers that each layer reads, without the hidden states that go through them."""
-    found: set[str] = set()
+    names: set[str] = set()
     before, groups, _after = stack(steps)
-    given = {step.gives.name for step in before}
+    earlier = {step.gives.name for step in before}
     for group in groups:
-        found |= {value.name for step in group.steps for value in step.takes if value.name in given} - {group.entry}
-    return found
+        names |= {value.name for step in group.steps for value in step.takes if value.name in earlier} - {group.entry}
+    return names
 
 
 def _local_layers(steps: Sequence[Step]) -> dict[str, int]:
@@ -255,8 +255,8 @@ def fuse_attention(steps: Sequence[Step]) -> list[Step]:
 @checked
 def can_fuse(steps: Iterable[Step]) -> bool:
     """Whether there is a fused kernel for the attention: it scales the scores and adds a mask, and nothing else."""
-    more = {step.place.role for step in steps if step.core and step.operation in ("add", "divide", "fill")}
-    return more <= {"mask"}
+    roles = {step.place.role for step in steps if step.core and step.operation in ("add", "divide", "fill")}
+    return roles <= {"mask"}
 
 
 def is_view(step: Step) -> bool:

@@ -16,9 +16,9 @@ def angles(
     together = _products(tape, positions, frequencies), tape.new((1, length, head_size))
     cosine = tape.like(tape.new((1, length, head_size)))
     sine = tape.like(tape.new((1, length, head_size)))
-    found = tape.to(cosine, item), tape.to(sine, item)
+    pair = tape.to(cosine, item), tape.to(sine, item)
     del together
-    return found
+    return pair
 
 
 def _products(tape: Tape, positions: SimulatedTensor, frequencies: SimulatedTensor) -> SimulatedTensor:

@@ -4,7 +4,7 @@ Each function has the operations and variables of the original, in the same orde
 """
 
 from bertcalc.forward.steps import Step
-from bertcalc.memory.own import Own
+from bertcalc.memory.own import Overrides
 from bertcalc.memory.simulated_pass import ENCODED, Pass, usual_positions
 from bertcalc.memory.tape import BOOL, FLOAT32, INT64, SimulatedTensor
 from bertcalc.transformers4.einsum import EQUATIONS
@@ -79,7 +79,7 @@ def _context(run: Pass, step: Step) -> SimulatedTensor | None:
     return run.usual(step)
 
 
-OWN = Own(
+OVERRIDES = Overrides(
     steps={**dict.fromkeys(EQUATIONS, _product), "context": _context},
     ids={"position": _positions, "token type": _types, "distance": _distances},
     asides={"masks": _make_masks},
