@@ -77,8 +77,8 @@ class Class(NamedTuple):
             if (isinstance(value, int) or hasattr(value, "all")) and all_or_none(value != needed):
                 message = N_("{architecture} cannot be built with {field} {value}: transformers takes {needed} only.")
                 first = value if isinstance(value, int) else int(value.flat[0])
-                shown = {"architecture": self.name, "field": name, "value": first, "needed": needed}
-                return Problem.of(message, name, first, {name: needed}, **shown)
+                values = {"architecture": self.name, "field": name, "value": first, "needed": needed}
+                return Problem.of(message, name, first, {name: needed}, **values)
         return None
 
     def leaves_out_tokens(self, config: Config) -> bool:
@@ -122,7 +122,7 @@ class Class(NamedTuple):
 class Source(NamedTuple):
     """The source of a published configuration: its description and its URL."""
 
-    said: str
+    description: str
     url: str
 
 
@@ -183,22 +183,22 @@ class Family:
         """The start of its class names: Bert."""
         return self.base.name.removesuffix("Model")
 
-    def fullest(self, **more: Any) -> Config:
-        """The configuration with every optional part that the family allows, and with ``more`` if that is valid."""
-        found = self.config.default()
+    def fullest(self, **fields: Any) -> Config:
+        """The configuration with every optional part that the family allows, and with ``fields`` if they are valid."""
+        config = self.config.default()
         everything: tuple[dict[str, Any], ...] = (
             {"is_decoder": True, "add_cross_attention": True},
             {"tie_word_embeddings": False},
             {"use_task_id": True},
             dict(self.config.most),
-            more,
+            fields,
         )
         for change in everything:
             lacking = {name: value for name, value in change.items() if not self.config.has(name)}
             if all(getattr(self.config, name, None) == value for name, value in lacking.items()):
                 with suppress(ConfigError):
-                    found = replace(found, **change)
-        return found
+                    config = replace(config, **change)
+        return config
 
     @checked
     def for_task(self, task: Task) -> str:
@@ -267,15 +267,15 @@ class Model(Module):
 def not_taken(model: Model, sizes: Sizes) -> Problem | None:
     """The problem with a batch that has what the forward method of a model does not take; None if there is none."""
     name, config = model.cls.name, model.config
-    shown: dict[str, Any] = {"architecture": name}
+    values: dict[str, Any] = {"architecture": name}
     choices, length = sizes.num_choices, sizes.encoder_sequence_length
     if not model.cls.takes_choices and (not isinstance(choices, int) or choices != 1):
         message = N_("{architecture} takes no choices: leave num_choices out, or take a class for multiple choice.")
-        return Problem.of(message, "num_choices", choices, {"num_choices": 1}, **shown)
+        return Problem.of(message, "num_choices", choices, {"num_choices": 1}, **values)
     if length is not None and not (model.cls.sees_encoder and config.add_cross_attention):
         message = N_(
             "{architecture} reads no encoder_hidden_states with this configuration: leave encoder_sequence_length "
             "out. Only a decoder with add_cross_attention True reads them."
         )
-        return Problem.of(message, "encoder_sequence_length", length, {"encoder_sequence_length": None}, **shown)
+        return Problem.of(message, "encoder_sequence_length", length, {"encoder_sequence_length": None}, **values)
     return None

@@ -138,11 +138,11 @@ def once(maxsize: int) -> Callable[[_OfSubject], _OfSubject]:
         cached = lru_cache(maxsize)(function)
 
         @wraps(function)
-        def found(subject: Subject, *rest: Any, **named: Any) -> Any:
+        def from_structure(subject: Subject, *rest: Any, **named: Any) -> Any:
             return cached(subject._replace(config=_structure(subject.config)), *rest, **named)
 
-        found.cache_clear = cached.cache_clear  # type: ignore[attr-defined]
-        return cast(_OfSubject, found)
+        from_structure.cache_clear = cached.cache_clear  # type: ignore[attr-defined]
+        return cast(_OfSubject, from_structure)
 
     return decorate
 
@@ -228,20 +228,20 @@ def component_terms(subject: Subject) -> tuple[tuple[Component, tuple[Bracket, .
     """
     alike: dict[Component, dict[Any, list[Tensor]]] = {}
     for tensor in over_layers(symbolic_model(subject)):
-        one = exact(prod(tensor.shape))
-        if tensor.copies != 1 and not one.is_number:
-            one = one.as_coeff_Mul()[1]
-        alike.setdefault(tensor.place.component, {}).setdefault((tensor.copies, one), []).append(tensor)
-    found: list[tuple[Component, tuple[Bracket, ...]]] = []
+        elements = exact(prod(tensor.shape))
+        if tensor.copies != 1 and not elements.is_number:
+            elements = elements.as_coeff_Mul()[1]
+        alike.setdefault(tensor.place.component, {}).setdefault((tensor.copies, elements), []).append(tensor)
+    components: list[tuple[Component, tuple[Bracket, ...]]] = []
     for component in [component for component in COMPONENTS if component in alike]:
         sizes = alike[component]
         terms: dict[Any, list[Term]] = {}
-        for (copies, _one), tensors in sorted(sizes.items(), key=lambda size: _in_order(size[1][0])):
+        for (copies, _elements), tensors in sorted(sizes.items(), key=lambda size: _in_order(size[1][0])):
             terms.setdefault(copies, []).append(_term(tensors))
         layers_first = sorted(terms.items(), key=lambda item: item[0] == 1)
-        brackets = [bracket for copies, here in layers_first for bracket in _brackets(copies, here)]
-        found.append((component, tuple(brackets)))
-    return tuple(found)
+        brackets = [bracket for copies, group in layers_first for bracket in _brackets(copies, group)]
+        components.append((component, tuple(brackets)))
+    return tuple(components)
 
 
 @checked
@@ -313,8 +313,8 @@ def _in_order(tensor: Tensor) -> tuple[int, bool]:
 
 def _term(tensors: list[Tensor]) -> Term:
     sizes = [exact(prod(tensor.shape)) for tensor in tensors]
-    expression, one = sum(sizes), sizes[0]
-    fixed = one.is_number or (tensors[0].copies == 1 and one.as_coeff_Mul()[0] != 1)
+    expression, first = sum(sizes), sizes[0]
+    fixed = first.is_number or (tensors[0].copies == 1 and first.as_coeff_Mul()[0] != 1)
     return Term(_text(expression), expression, tuple(tensors), fixed)
 
 

@@ -78,8 +78,10 @@ class PublishedRun(NamedTuple):
 
     def seconds(self, convention: Convention, utilisation: Fraction) -> Fraction:
         """The duration of the run at this fraction of the chips' peak."""
-        found: Fraction = seconds(self.flops(convention), DEVICES[self.device].peak["16bit"], utilisation, self.devices)
-        return found
+        duration: Fraction = seconds(
+            self.flops(convention), DEVICES[self.device].peak["16bit"], utilisation, self.devices
+        )
+        return duration
 
     def utilisation(self, convention: Convention) -> Fraction:
         """The fraction of the chips' peak at which the run takes the reported time."""

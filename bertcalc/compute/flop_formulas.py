@@ -27,7 +27,7 @@ def letters(subject: Subject, convention: Convention = PYTORCH, *, cross: bool =
 
     M, the number of masked positions, appears if the convention counts the masked-LM head at those alone.
     """
-    steps = [one.step for one in symbolic_steps(subject, cross=cross)]
+    steps = [symbolic.step for symbolic in symbolic_steps(subject, cross=cross)]
     return tuple(at_masked(steps, _MASKED) if convention.logits == "masked" else steps)
 
 
@@ -125,9 +125,9 @@ def rule_formulas(steps: Letters, rule: PublishedRule) -> tuple[tuple[Formula, .
     """The terms of a published rule, and the terms that PyTorch counts in addition to it."""
     letters = {field: ALL_SYMBOLS[field] for field in RuleSizes._fields}
     theirs = exact(rule.formula(RuleSizes(**{**letters, "batch_size": tokens(steps) / _LENGTH}), steps))
-    more = exact(total(steps, phase=rule.phase)) - theirs
-    sums = sympy.collect(theirs, SYMBOLS["num_hidden_layers"]), sympy.expand(more)
-    first, second = (tuple(map(write, sympy.Add.make_args(one))) for one in sums)
+    rest = exact(total(steps, phase=rule.phase)) - theirs
+    sums = sympy.collect(theirs, SYMBOLS["num_hidden_layers"]), sympy.expand(rest)
+    first, second = (tuple(map(write, sympy.Add.make_args(expression))) for expression in sums)
     return first, second
 
 

@@ -199,13 +199,13 @@ def by_name(steps: Iterable[Step], convention: Convention = PYTORCH) -> list[Cos
     """The forward cost of every module and step that costs anything, modules first; the first row is the model."""
     rows: dict[str, CostRow] = {}
     for step in steps:
-        one = convention.counting.of(step)
-        if one == 0:
+        run_cost = convention.counting.of(step)
+        if run_cost == 0:
             continue
         for name in _with_parents(step.name.removesuffix("_again") if step.again else step.name):
             inside = "*" in name
             row = rows.get(name, CostRow(name, step.runs if inside else 1, 0))
-            rows[name] = row._replace(cost=row.cost + (one if inside else step.runs * one))
+            rows[name] = row._replace(cost=row.cost + (run_cost if inside else step.runs * run_cost))
     return list(rows.values())
 
 
@@ -276,15 +276,15 @@ def _recomputed(steps: Iterable[Step], recompute: Recompute, flowing: Collection
     for step in steps:
         if region := recomputed_in(step, recompute):
             regions.setdefault(region, []).append(step)
-    found: set[str] = set()
+    names: set[str] = set()
     for inside in regions.values():
         if not any(step.name in flowing for step in inside):
             continue
         while inside and not _keeps_what_it_makes(inside[-1]):
             if inside.pop().operation in ("linear", "matmul"):
                 break
-        found |= {step.name for step in inside}
-    return found
+        names |= {step.name for step in inside}
+    return names
 
 
 def _keeps_what_it_makes(step: Step) -> bool:

@@ -33,9 +33,9 @@ def register(family: Family) -> None:
     PRESETS.update(family.presets)
     for name, preset in family.presets.items():
         _PRESET_NAMED[name.casefold()] = name
-        for known in _hub_names(name, preset):
-            _PRESET_NAMED.setdefault(known.casefold(), name)
-    SHARED.update({own: shared for shared, own in family.config.attribute_map.items()})
+        for hub_name in _hub_names(name, preset):
+            _PRESET_NAMED.setdefault(hub_name.casefold(), name)
+    SHARED.update({own_name: shared for shared, own_name in family.config.attribute_map.items()})
     for cls in family.classes:
         CLASSES[cls.name] = family
         _DECLARED[cls.name] = cls
@@ -45,11 +45,11 @@ def _taken(family: Family) -> Iterator[str]:
     """A sentence for each name that is another family's already."""
     if other := _OF_CONFIG.get(family.config):
         yield f"{family.name}: {family.config.__name__} is the configuration of {other.name} already."
-    own = {"family": [family.name], "class": [cls.name for cls in family.classes], "preset": [*family.presets]}
-    known: dict[str, Collection[str]] = {"family": FAMILIES, "class": CLASSES, "preset": PRESETS}
-    for kind, names in own.items():
+    declared = {"family": [family.name], "class": [cls.name for cls in family.classes], "preset": [*family.presets]}
+    registered: dict[str, Collection[str]] = {"family": FAMILIES, "class": CLASSES, "preset": PRESETS}
+    for kind, names in declared.items():
         for name in names:
-            if name in known[kind]:
+            if name in registered[kind]:
                 yield f"{family.name}: there is a {kind} {name} already."
 
 
@@ -137,8 +137,8 @@ def build(config: Config | str, architecture: str | None = None, *, add_pooling_
         message = N_("{architecture} has no option add_pooling_layer: only {base} has.")
         if not family.base.pooler:
             message = N_("{architecture} has no option add_pooling_layer.")
-        shown = {"architecture": cls.name, "base": family.base.name}
-        raise ArgumentError(Problem("add_pooling_layer", add_pooling_layer, message, shown))
+        values = {"architecture": cls.name, "base": family.base.name}
+        raise ArgumentError(Problem("add_pooling_layer", add_pooling_layer, message, values))
     return Model(family, cls, config, cls.pooler).declare()
 
 

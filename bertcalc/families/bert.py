@@ -73,11 +73,11 @@ def summed_embeddings(
     width: int,
     *,
     padding: int | None = None,
-    more: Callable[[Value, Value], Value] | None = None,
+    extra: Callable[[Value, Value], Value] | None = None,
 ) -> Value:
     """The sum of word, token type and position embeddings, normalized.
 
-    ``more`` adds further embeddings, given the token ids and the sum so far.
+    ``extra`` adds further embeddings, given the token ids and the sum so far.
     """
     numbered_tokens(t, c)
     ids, types = t.inputs("input_ids", "token_type_ids")
@@ -89,8 +89,8 @@ def summed_embeddings(
     else:  # transformers 4 builds the table, but never uses it
         with t.not_run():
             positions(t, c, ids, width)
-    if more:
-        x = more(ids, x)
+    if extra:
+        x = extra(ids, x)
     return t.dropout("dropout", t.norm("LayerNorm", x, c.layer_norm_eps), c.hidden_dropout_prob)
 
 

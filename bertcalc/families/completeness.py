@@ -127,8 +127,8 @@ def _wrong_ties(model: Model, shapes: Mapping[str, Shape]) -> Iterator[str]:
             if owner not in shapes:
                 yield f"{model.cls.name}: {path}.{last} is tied to {owner}, and there is no such tensor."
             elif isinstance(module, Linear) and shapes[owner] != module.shapes[last]:
-                said = f"{path}.{last} of shape {module.shapes[last]} is tied to {owner} of shape {shapes[owner]}."
-                yield f"{model.cls.name}: {said}"
+                mismatch = f"{path}.{last} of shape {module.shapes[last]} is tied to {owner} of shape {shapes[owner]}."
+                yield f"{model.cls.name}: {mismatch}"
 
 
 def _wrong_defaults(family: Family) -> Iterator[str]:

@@ -57,14 +57,14 @@ class DebertaConfig(deberta_v2.Disentangled):
     @classmethod
     def told_by(cls, roles: Mapping[str, int]) -> dict[str, Any]:
         positions = roles.get("position")
-        found: dict[str, Any] = {"position_biased_input": positions is not None}
+        fields: dict[str, Any] = {"position_biased_input": positions is not None}
         if rows := roles.get("relative embedding"):
-            found |= {"relative_attention": True, "pos_att_type": deberta_v2.BOTH}
+            fields |= {"relative_attention": True, "pos_att_type": deberta_v2.BOTH}
             if positions is None:
-                found["max_position_embeddings"] = rows // 2
+                fields["max_position_embeddings"] = rows // 2
             elif rows != 2 * positions:
-                found["max_relative_positions"] = rows // 2
-        return found
+                fields["max_relative_positions"] = rows // 2
+        return fields
 
 
 _NORM = "DebertaLayerNorm"
@@ -103,14 +103,14 @@ def _attention(t: Trace, c: DebertaConfig, x: Value, distances: Value | None) ->
         # The inputs of the products, in the order of c2p, p2c, scores, context: query and key twice, value once.
         taken = (query, key, query, key, value) if of_distances else (query, key, value)
         with t.core():
-            *ours, query, key, value = (_laid_out(t, one, number) for number, one in enumerate(taken))
-            found = []
-            for name, one, theirs in zip(("c2p", "p2c"), ours, of_distances, strict=False):
-                wide = t.step(name, "matmul", one, theirs, shape=(*square[:-1], theirs.shape[2]))
-                found.append(t.step(f"{name}_gathered", "gather", wide, shape=square))
+            *ours, query, key, value = (_laid_out(t, factor, number) for number, factor in enumerate(taken))
+            products = []
+            for name, factor, theirs in zip(("c2p", "p2c"), ours, of_distances, strict=False):
+                wide = t.step(name, "matmul", factor, theirs, shape=(*square[:-1], theirs.shape[2]))
+                products.append(t.step(f"{name}_gathered", "gather", wide, shape=square))
             scores = t.step("scores", "matmul", query, key, shape=square)
-            if found:
-                scores = t.add("add_distances", scores, *found)
+            if products:
+                scores = t.add("add_distances", scores, *products)
             return deberta_v2.attended(t, c, scores, value, x)
 
 

@@ -4,7 +4,7 @@ Each function has the operations and variables of modeling_deberta.py in transfo
 lifetime of tensors depends on them.
 """
 
-from bertcalc.families.deberta_v2_step import distances, for_each, for_step, own, scaled_size_sqrt
+from bertcalc.families.deberta_v2_step import distances, for_each, for_step, overrides, scaled_size_sqrt
 from bertcalc.forward.steps import Step
 from bertcalc.memory.own import Steps
 from bertcalc.memory.simulated_layers import quotient
@@ -112,4 +112,4 @@ def _relative_positions(run: Pass, length: int) -> SimulatedTensor:
     return tape.unsqueeze(rel_pos_ids, 0)
 
 
-OVERRIDES = own(_relative_positions, query_scaled=_attention)
+OVERRIDES = overrides(_relative_positions, query_scaled=_attention)

@@ -62,8 +62,8 @@ class Disentangled(EncoderConfig):
             yield Problem.of(message, "pos_att_type", None, *remedies)
 
     @classmethod
-    def refused(cls, given: Mapping[str, Any]) -> Iterator[Problem]:
-        hidden_size = given.get("hidden_size", cls.hidden_size)
+    def refused(cls, values: Mapping[str, Any]) -> Iterator[Problem]:
+        hidden_size = values.get("hidden_size", cls.hidden_size)
         for key, like in {
             "type_vocab_size": 0,
             "embedding_size": hidden_size,
@@ -71,7 +71,7 @@ class Disentangled(EncoderConfig):
             "cls_dropout": None,
             **cls.unlike,
         }.items():
-            if (value := given.get(key, like)) != like and value is not None:
+            if (value := values.get(key, like)) != like and value is not None:
                 yield uncounted(key, value, f"{like}")
 
 
@@ -166,20 +166,20 @@ class DebertaV2Config(Disentangled):
         return letters
 
     @classmethod
-    def refused(cls, given: Mapping[str, Any]) -> Iterator[Problem]:
-        yield from super().refused(given)
-        yield from other_heads(cls, given, "attention_head_size")
+    def refused(cls, values: Mapping[str, Any]) -> Iterator[Problem]:
+        yield from super().refused(values)
+        yield from other_heads(cls, values, "attention_head_size")
 
     @classmethod
     def told_by(cls, roles: Mapping[str, int]) -> dict[str, Any]:
-        found: dict[str, Any] = {"position_biased_input": "position" in roles}
+        fields: dict[str, Any] = {"position_biased_input": "position" in roles}
         if rows := roles.get("relative embedding"):
-            found |= {"relative_attention": True, "pos_att_type": BOTH, "position_buckets": rows // 2}
-            found["share_att_key"] = "position key" not in roles
-            found["norm_rel_ebd"] = "layer_norm" if "relative positions norm" in roles else "none"
+            fields |= {"relative_attention": True, "pos_att_type": BOTH, "position_buckets": rows // 2}
+            fields["share_att_key"] = "position key" not in roles
+            fields["norm_rel_ebd"] = "layer_norm" if "relative positions norm" in roles else "none"
         if kernel_size := roles.get("convolution"):
-            found["conv_kernel_size"] = kernel_size
-        return found
+            fields["conv_kernel_size"] = kernel_size
+        return fields
 
 
 def _body(t: Trace, c: DebertaV2Config, pooler: bool) -> Hidden:
@@ -267,20 +267,20 @@ def _attention(t: Trace, c: DebertaV2Config, x: Value, distances: Value | None) 
         square = (batch, heads, length, length)
         with t.core():
             query, key, value = (
-                t.step(f"{name}_heads", "copy", one, shape=(batch, heads, length, size))
-                for name, one in (("query", query), ("key", key), ("value", value))
+                t.step(f"{name}_heads", "copy", projection, shape=(batch, heads, length, size))
+                for name, projection in (("query", query), ("key", key), ("value", value))
             )
             scaled = t.step("key_scaled", "divide", key, shape=key.shape)
             scores = t.step("scores", "matmul", query, scaled, shape=square)
         if distances:
             pos_query, pos_key = _positions(t, c, x, distances)
             with t.core():
-                found = []
+                products = []
                 for name, ours, theirs in (("c2p", query, pos_key), ("p2c", key, pos_query)):
                     wide = t.step(name, "matmul", ours, theirs, shape=(*square[:-1], 2 * c.distances))
                     near = t.step(f"{name}_gathered", "gather", wide, shape=square)
-                    found.append(t.step(f"{name}_scaled", "divide", near, shape=square))
-                scores = t.add("add_distances", scores, *found)
+                    products.append(t.step(f"{name}_scaled", "divide", near, shape=square))
+                scores = t.add("add_distances", scores, *products)
         with t.core():
             return attended(t, c, scores, value, x)
 

@@ -56,8 +56,8 @@ def _bias(
     rel_embeddings = tape.unsqueeze(tape.same(rel_embeddings), 0)
 
     def positions(name: str) -> SimulatedTensor:
-        own = steps.get(f"position {name}")
-        y = _heads(tape, run.call(own or steps[f"{name} again"], rel_embeddings), heads, size)
+        position_step = steps.get(f"position {name}")
+        y = _heads(tape, run.call(position_step or steps[f"{name} again"], rel_embeddings), heads, size)
         return tape.repeat(y, batch)
 
     if "query again" in steps:
@@ -157,8 +157,8 @@ def _loss(run: Pass, returned: list[SimulatedTensor]) -> list[SimulatedTensor]:
 
 def _make_ones(run: Pass, _step: Step) -> None:
     """The body makes a float32 mask if none is given, and token types, which it does not use."""
-    given = run.batch.get("attention_mask")
-    ones = run.tape.view(given, run.sides) if given else run.tape.new(run.sides, FLOAT32)
+    mask = run.batch.get("attention_mask")
+    ones = run.tape.view(mask, run.sides) if mask else run.tape.new(run.sides, FLOAT32)
     run.hold("", {"ones": ones, "no_types": run.tape.new(run.sides, INT64)})
 
 
@@ -213,7 +213,7 @@ def _log_buckets(tape: Tape, relative_pos: SimulatedTensor) -> SimulatedTensor:
     return made(FLOAT32, sign, abs_pos, log_pos, made(BOOL), made(FLOAT32), made(FLOAT32))
 
 
-def own(
+def overrides(
     positions: Callable[[Pass, int], SimulatedTensor], **modules: Callable[[Pass, Steps], SimulatedTensor]
 ) -> Overrides:
     """What both versions do; each has its own distances and modules."""
@@ -230,4 +230,4 @@ def own(
     )
 
 
-OVERRIDES = own(_relative_positions, key_scaled=_attention, convolution=_convolution)
+OVERRIDES = overrides(_relative_positions, key_scaled=_attention, convolution=_convolution)

@@ -75,8 +75,8 @@ class EuroBertConfig(Config):
         if shared is not None and heads % shared:
             nearest = max(count for count in range(1, heads + 1) if heads % count == 0 and count <= shared)
             message = N_("num_key_value_heads {value} does not divide num_attention_heads {heads}: {nearest} would.")
-            field, shown = "num_key_value_heads", {"value": shared, "heads": heads, "nearest": nearest}
-            yield Problem.of(message, field, shared, {field: nearest}, **shown)
+            field, details = "num_key_value_heads", {"value": shared, "heads": heads, "nearest": nearest}
+            yield Problem.of(message, field, shared, {field: nearest}, **details)
 
     def letters_of_sizes(self) -> dict[str, str]:
         """The family's sizes, and the key/value heads if grouped; not a single one, whose repetition is a view."""

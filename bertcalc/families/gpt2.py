@@ -84,7 +84,7 @@ class GPT2Config(Config):
         return self.use_cache or self.summary_type in _OF_ALL_CHOICES
 
     @classmethod
-    def unsaid(cls, given: Mapping[str, Any]) -> dict[str, Any]:
+    def unsaid(cls, values: Mapping[str, Any]) -> dict[str, Any]:
         """Without n_inner, four times the given n_embd, not four times the default."""
         return {"n_inner": None}
 

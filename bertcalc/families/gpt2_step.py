@@ -40,8 +40,8 @@ def _losses(run: Pass, logits: list[SimulatedTensor]) -> list[SimulatedTensor]:
     """A loss for the words, and one for the choices."""
     tape, labels, (words, choices) = run.tape, run.batch["labels"], logits
     if prod(choices.shape[:-1]) != run.batch_size:
-        shown = {"architecture": run.model.cls.name}
-        raise InputError(Problem("summary_use_proj", "False", CHOICES, shown, ({"summary_use_proj": True},)))
+        values = {"architecture": run.model.cls.name}
+        raise InputError(Problem("summary_use_proj", "False", CHOICES, values, ({"summary_use_proj": True},)))
     of_choices = run.classified(choices, run.batch["mc_labels"])
     *first, length = labels.shape
     shift_logits = tape.contiguous(tape.narrow(words, (*first, length - 1, words.shape[-1])))

@@ -150,8 +150,8 @@ def _layer(t: Trace, c: ModernBertConfig, x: Value, angles: tuple[Value, ...], *
     with t.block("feed-forward"):
         y = _norm(t, c, "mlp_norm", x)
     with t.module("mlp", "ModernBertMLP", block="feed-forward"):
-        both = t.linear("Wi", y, 2 * c.intermediate_size, role="up and gate", bias=c.mlp_bias)
-        y, gate = map(t.variable, ("input", "gate"), t.cut(both, "input", "gate"))
+        halves = t.linear("Wi", y, 2 * c.intermediate_size, role="up and gate", bias=c.mlp_bias)
+        y, gate = map(t.variable, ("input", "gate"), t.cut(halves, "input", "gate"))
         y = t.multiply("gated", t.activation("act", y, c.hidden_activation), gate)
         y = t.dropout("drop", y, c.mlp_dropout)
         y = t.linear("Wo", y, c.hidden_size, role="down", bias=c.mlp_bias)

@@ -21,23 +21,23 @@ def _bucket(tape: Tape, distances: SimulatedTensor) -> SimulatedTensor:
     """T5's relative_position_bucket: logarithmic buckets for large distances, computed in float32."""
     shape, like = distances.shape, tape.like
     n = like(distances)
-    found = like(like(tape.made(shape, INT64, tape.new(shape, BOOL))))  # 0 + (n < 0) * num_buckets
+    relative_buckets = like(like(tape.made(shape, INT64, tape.new(shape, BOOL))))  # 0 + (n < 0) * num_buckets
     n = like(n)
     small = tape.new(shape, BOOL)
     large = like(tape.made(shape, INT64, like(like(like(like(tape.new(shape)))))))
     large = like(large, like(large))
-    like(n, small, large)  # torch.where, added to ``found`` in place
-    return found
+    like(n, small, large)  # torch.where, added to ``relative_buckets`` in place
+    return relative_buckets
 
 
 def _bias(run: Pass, step: Step) -> SimulatedTensor:
     """The bias of the scores, from (length, length, heads), copied for each sequence; then the method returns."""
     tape, (bias,) = run.tape, run.taken(step)
     heads_first = tape.unsqueeze(tape.permute(bias, (2, 0, 1)), 0)
-    found = tape.contiguous(tape.expand(heads_first, step.gives.shape))
+    biases = tape.contiguous(tape.expand(heads_first, step.gives.shape))
     for name in ("rows", "columns", "distances", "buckets"):
         del run.values[name]
-    return found
+    return biases
 
 
 OVERRIDES = Overrides(

@@ -42,8 +42,8 @@ class RobertaConfig(bert.BertConfig):
                 "counts: at least {nearest} is needed."
             )
             remedies = {"max_position_embeddings": pad + 2}, {"pad_token_id": 0}
-            shown = {"value": positions, "pad": pad, "nearest": pad + 2}
-            yield Problem.of(message, "max_position_embeddings", positions, *remedies, **shown)
+            details = {"value": positions, "pad": pad, "nearest": pad + 2}
+            yield Problem.of(message, "max_position_embeddings", positions, *remedies, **details)
 
     @property
     def longest(self) -> int:
@@ -118,9 +118,9 @@ def family(
         cls("question-answering", bert.question_answering),
         cls("multiple-choice", _multiple_choice, pooler=True)._replace(inputs=_CHOICES),
     )
-    body, found = partial(_body, kind), presets(config, published)
+    body, published_presets = partial(_body, kind), presets(config, published)
     return Family(
-        *(name, "roberta", config, body, classes, found, head_first),
+        *(name, "roberta", config, body, classes, published_presets, head_first),
         peaks=True,
         like_bert=True,
         meanings=POSITIONS,

@@ -80,12 +80,12 @@ class Named(NamedTuple):
         head: Callable[[Trace, Any, Hidden], None],
         *before: str,
         after: tuple[str, ...] = (),
-        **more: Any,
+        **options: Any,
     ) -> Class:
         """The class for a task, with the usual label inputs, and further inputs ``before`` and ``after`` them."""
         answers = {"base": (), "question-answering": ANSWERS}.get(task, ("labels",))
         inputs = (*self.tokens, *before, *answers, *after, *self.flags)
-        return Class(f"{self.kind}{_ENDS[task]}", task, head, inputs, **more)
+        return Class(f"{self.kind}{_ENDS[task]}", task, head, inputs, **options)
 
 
 BASE: dict[str, Any] = {"hidden_size": 768, "num_attention_heads": 12, "intermediate_size": 3072}

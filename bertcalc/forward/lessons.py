@@ -63,7 +63,10 @@ def has_lesson(key: str) -> bool:
 def _known(key: str) -> str:
     """The key of the texts for a stop: its own, that of attention for cross-attention, or "everywhere" and its role."""
     in_attention = key.replace("cross-attention", "attention")
-    return next((one for one in (key, in_attention) if one in _LESSONS), f"everywhere.{key.rpartition('.')[2]}")
+    return next(
+        (candidate for candidate in (key, in_attention) if candidate in _LESSONS),
+        f"everywhere.{key.rpartition('.')[2]}",
+    )
 
 
 def questions(stop: Stop, config: Config) -> Iterator[Question]:
@@ -93,14 +96,14 @@ _CONDITIONS: Mapping[str, _Condition] = {
 _TEXTS = tomllib.loads(Path(__file__).with_suffix(".toml").read_text(encoding="utf-8"))
 
 
-def _question(said: Mapping[str, Any]) -> Question:
-    when, unless = (tuple(_CONDITIONS[name] for name in said.get(key, ())) for key in ("when", "unless"))
-    return Question(tuple(said["at"]), said["question"], said["answer"], when, unless)
+def _question(entry: Mapping[str, Any]) -> Question:
+    when, unless = (tuple(_CONDITIONS[name] for name in entry.get(key, ())) for key in ("when", "unless"))
+    return Question(tuple(entry["at"]), entry["question"], entry["answer"], when, unless)
 
 
 _QUESTIONS = tuple(map(_question, _TEXTS.pop("question")))
 _LESSONS = {
-    f"{block}.{role}": Lesson(said.get("term") or said["label"], said["text"])
+    f"{block}.{role}": Lesson(entry.get("term") or entry["label"], entry["text"])
     for block, roles in _TEXTS.items()
-    for role, said in roles.items()
+    for role, entry in roles.items()
 }

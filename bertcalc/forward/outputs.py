@@ -50,20 +50,20 @@ def taking_all(subject: Subject) -> Subject:
 @checked
 def inputs(subject: Subject, call: Call, steps: Sequence[Step]) -> list[Entry]:
     """Every parameter of the class's forward method, in order; ``steps`` are those of ``taking_all(subject)``."""
-    config, cls, found = subject.config, subject.cls, _by_key(steps)
-    ids = found["embeddings.input_ids"].gives.shape
-    given = {"input_ids", *(cls.targets if call.labels else ())}
+    config, cls, by_key = subject.config, subject.cls, _by_key(steps)
+    ids = by_key["embeddings.input_ids"].gives.shape
+    passed = {"input_ids", *(cls.targets if call.labels else ())}
     if call.encoder_sequence_length is not None:
-        given.add("encoder_hidden_states")
+        passed.add("encoder_hidden_states")
     if needs_mask(subject):
-        given.add("attention_mask")
+        passed.add("attention_mask")
     flags = {
         "use_cache": call.use_cache is not None,
         "output_attentions": call.output_attentions,
         "output_hidden_states": call.output_hidden_states,
         "return_dict": not call.return_dict,
     }
-    shapes = _input_shapes(cls, ids, found)
+    shapes = _input_shapes(cls, ids, by_key)
     regression = cls.task == "sequence-classification" and config.num_labels == 1
     entries = []
     for name in between_versions.inputs(version_of(config), cls.inputs):
@@ -77,9 +77,9 @@ def inputs(subject: Subject, call: Call, steps: Sequence[Step]) -> list[Entry]:
             shape = shapes.get(name, ids)
             decimal = name in _DECIMAL or (regression and name in cls.targets)
             tensors = (TensorCopies(1, shape),) if shape else ()
-            entries.append(Entry(name, "float32" if decimal else "int64", tensors, given=name in given))
+            entries.append(Entry(name, "float32" if decimal else "int64", tensors, given=name in passed))
     meanings = {**{name: UNUSED[name] for name in UNUSED.keys() - _used(subject)}, **family_of(config).meanings}
-    return [entry._replace(said=meanings.get(entry.name, "")) for entry in entries]
+    return [entry._replace(note=meanings.get(entry.name, "")) for entry in entries]
 
 
 def _used(subject: Subject) -> set[str]:
@@ -107,16 +107,16 @@ def needs_mask(subject: Subject) -> bool:
 _DECIMAL = ("head_mask", "inputs_embeds", "encoder_hidden_states")
 
 
-def _input_shapes(cls: Class, ids: Shape, found: Mapping[str, Step]) -> dict[str, Shape]:
+def _input_shapes(cls: Class, ids: Shape, by_key: Mapping[str, Step]) -> dict[str, Shape]:
     """The shapes of the inputs whose shape differs from that of input_ids."""
-    heads = found["attention.key_heads"]
-    seen = [value.shape for step in found.values() for value in step.takes if value.name == "encoder_hidden_states"]
+    heads = by_key["attention.key_heads"]
+    seen = [value.shape for step in by_key.values() for value in step.takes if value.name == "encoder_hidden_states"]
     memory: Shape = seen[0] if seen else ()
     laid_out = dict.fromkeys(cls.laid_out, (prod(ids[:-1]), ids[-1]))
     return {
         **laid_out,
         "head_mask": (heads.runs, heads.gives.shape[1]),
-        "inputs_embeds": (*laid_out.get("inputs_embeds", ids), found["embeddings.word"].gives.shape[-1]),
+        "inputs_embeds": (*laid_out.get("inputs_embeds", ids), by_key["embeddings.word"].gives.shape[-1]),
         "encoder_hidden_states": memory,
         "encoder_attention_mask": memory[:-1],
         "cache_position": ids[-1:],
@@ -129,15 +129,15 @@ def _input_shapes(cls: Class, ids: Shape, found: Mapping[str, Step]) -> dict[str
 def outputs(subject: Subject, call: Call, steps: Sequence[Step]) -> list[Entry]:
     """The outputs of the forward method, in order; ``steps`` are those of ``run``, or the same with symbols."""
     cls, version = subject.cls, version_of(subject.config)
-    given = {step.output: step for step in steps if step.output}
+    returned = {step.output: step for step in steps if step.output}
     crossed = attends(subject, call)
     whole = version.whole_tuples and not call.return_dict
     body = [name for name in _OF_BODY if cls.caches and name not in cls.withholds] if not whole else _OF_BODY
     losses = {"loss": bool(cls.targets), "mc_loss": "mc_labels" in cls.targets} if call.labels else {}
     entries = [Entry(name, "float32", (TensorCopies(1, ()),)) for name, there in losses.items() if there]
     for name in output_names(subject.architecture):
-        if name in given:
-            shape = given[name].gives.shape
+        if name in returned:
+            shape = returned[name].gives.shape
             flat = cls.flattens_regression and call.labels and subject.config.num_labels == 1
             entries.append(Entry(name, "float32", (TensorCopies(1, shape[:-1] if flat else shape),)))
         elif whole or ("return_dict" in cls.inputs and not call.return_dict):  # such a class builds the tuple itself
@@ -163,7 +163,7 @@ def outputs(subject: Subject, call: Call, steps: Sequence[Step]) -> list[Entry]:
         entries.append(_attentions("attentions", steps, "attention"))
         if "cross_attentions" in body and (crossed or version.empty_cross_attentions):
             entries.append(_attentions("cross_attentions", steps, "cross-attention"))
-    return entries if call.return_dict else [entry._replace(position=at) for at, entry in enumerate(entries)]
+    return entries if call.return_dict else [entry._replace(position=index) for index, entry in enumerate(entries)]
 
 
 _OF_BODY = ("past_key_values", "cross_attentions")  # further outputs of a decoder's body
@@ -193,9 +193,9 @@ def _by_key(steps: Sequence[Step]) -> dict[str, Step]:
 
 
 def _cache(steps: Sequence[Step], cross: bool, alone: Container) -> Entry:
-    found = _by_key(steps)
+    by_key = _by_key(steps)
     kinds = ("attention", "cross-attention") if cross else ("attention",)
-    halves = [[found[f"{kind}.{half}_heads"] for half in ("key", "value")] for kind in kinds]
+    halves = [[by_key[f"{kind}.{half}_heads"] for half in ("key", "value")] for kind in kinds]
     tensors = tuple(TensorCopies(key.runs + value.runs, key.gives.shape) for key, value in halves)
     return Entry("past_key_values", "float32", tensors, "EncoderDecoderCache" if cross else alone)
 
@@ -240,14 +240,14 @@ def in_pairs(config: Config) -> Problem | None:
             "A head of a single number is not counted: rotary positions rotate pairs of numbers, and transformers "
             "makes two numbers of it. {field} {near} would work."
         )
-        shown = {"field": config.own_name("hidden_size"), "near": near}
-        return Problem.of(message, "hidden_size", hidden_size, {"hidden_size": near}, **shown)
+        values = {"field": config.own_name("hidden_size"), "near": near}
+        return Problem.of(message, "hidden_size", hidden_size, {"hidden_size": near}, **values)
     message = N_(
         "Rotary positions rotate pairs of numbers, and a head of {size} numbers cannot be split into pairs: no forward "
         "pass is possible. {field} {near} would work."
     )
-    shown = {"size": hidden_size // heads, "field": config.own_name("hidden_size"), "near": near}
-    return Problem.of(message, "hidden_size", hidden_size, {"hidden_size": near}, **shown)
+    values = {"size": hidden_size // heads, "field": config.own_name("hidden_size"), "near": near}
+    return Problem.of(message, "hidden_size", hidden_size, {"hidden_size": near}, **values)
 
 
 def problems(subject: Subject, call: Call) -> Iterator[Problem]:
@@ -296,8 +296,8 @@ def problems(subject: Subject, call: Call) -> Iterator[Problem]:
                 "Label {value} is not possible: it must be from 0 to {high}, the nearest is {nearest}; a label of -100 "
                 "is ignored."
             )
-            shown = {"value": call.label, "high": high, "nearest": nearest}
-            yield Problem.of(message, "label", call.label, {"label": nearest}, **shown)
+            values = {"value": call.label, "high": high, "nearest": nearest}
+            yield Problem.of(message, "label", call.label, {"label": nearest}, **values)
 
 
 def scores_of_answers(model: Model) -> int:

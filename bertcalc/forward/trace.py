@@ -270,7 +270,9 @@ class Trace:
     def __enter__(self) -> None:
         """Do nothing: the method that returned the trace has already entered the module."""
 
-    def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, at: TracebackType | None) -> None:
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, traceback: TracebackType | None
+    ) -> None:
         self._module, self._path, self._roles, self._copies, self._runs = self._outer.pop()
 
     @contextmanager
@@ -398,8 +400,8 @@ class Trace:
         batch, length, _encoder, choices, _cached = self.sizes
         if self.steps is None:
             return (Value("ids", (batch, length), ids=True),) * len(names)
-        given = (batch, choices, length) if self._choices else (batch, length)
-        values = [Value(name, given, ids=True) for name in names]
+        shape = (batch, choices, length) if self._choices else (batch, length)
+        values = [Value(name, shape, ids=True) for name in names]
         # The inputs belong to no module, so their names have no path.
         path, self._path = self._path, ""
         self.steps += [Step(value.name, "input", (), value, (), 1, place=self._roles[value.name]) for value in values]
@@ -428,18 +430,18 @@ class Trace:
         ids: bool = False,
         role: str = "",
         tensors: tuple[Tensor, ...] = (),
-        **said: Any,
+        **fields: Any,
     ) -> Value:
         """Record an operation that is not a module; its role is its name unless ``role`` is given.
 
-        ``said`` are further fields of the step.
+        ``fields`` are further fields of the step.
         """
         if self.steps is None:
             return takes[0] if takes and shape is takes[0].shape else Value(name, shape, ids)
         path = self._path.removeprefix(self._base)
         gives = Value(f"{path}.{name}" if path and f"{path}." != self._base else name, shape, ids)
         place = self._roles[role or name]
-        step = Step(gives.name, operation, takes, gives, tensors, self._runs, place=place, core=self._core, **said)
+        step = Step(gives.name, operation, takes, gives, tensors, self._runs, place=place, core=self._core, **fields)
         self.steps.append(step)
         return gives
 
@@ -582,7 +584,7 @@ class Trace:
     def output(self, name: str, value: Value | None) -> None:
         """Declare a value as an output of the model; None, for one that this model lacks, is ignored."""
         if value is not None:
-            self._say(value, output=name)
+            self._set_fields(value, output=name)
 
     def variable(self, name: str, value: Value) -> Value:
         """Record that a variable in the current module's forward method holds the value from now on.
@@ -590,7 +592,7 @@ class Trace:
         It stays alive until the variable is reassigned or the method returns. A value without a variable is alive as
         long as it is needed; variables that all families have in common are in memory/held.py.
         """
-        self._say(value, variable=(f"{self._path}.".removeprefix(self._base).removesuffix("."), name))
+        self._set_fields(value, variable=(f"{self._path}.".removeprefix(self._base).removesuffix("."), name))
         return value
 
     def aside(self, value: Value, *done: str) -> Value:
@@ -600,22 +602,22 @@ class Trace:
         them to all layers) or the attention "masks", or does what only the family's own simulation knows. By default,
         position ids are in a buffer of the embeddings, and masks are created in front of the encoder.
         """
-        self._say(value, asides=done)
+        self._set_fields(value, asides=done)
         return value
 
     def buffer(self, name: str, shape: Shape, *, ids: bool = False) -> None:
         """Declare a buffer of the current module: of integers with ``ids``, otherwise of the model's dtype."""
         self._module.buffers = {**self._module.buffers, name: (shape, ids)}
 
-    def _say(self, value: Value, **said: Any) -> None:
+    def _set_fields(self, value: Value, **fields: Any) -> None:
         """Set fields of the step that gives a value."""
         if self.steps is None:
             return
-        for at in range(len(self.steps) - 1, -1, -1):
-            if self.steps[at].gives == value:
-                self.steps[at] = self.steps[at]._replace(**said)
+        for index in range(len(self.steps) - 1, -1, -1):
+            if self.steps[index].gives == value:
+                self.steps[index] = self.steps[index]._replace(**fields)
                 return
-        raise ValueError(f"{said}: no step gives {value.name}")
+        raise ValueError(f"{fields}: no step gives {value.name}")
 
     def _call(
         self,
@@ -641,6 +643,6 @@ class Trace:
             Tensor(f"{path}.{last}", sides, self._copies, place) for last, sides in module.parameters.items()
         )
         gives = Value(path.removeprefix(self._base) + ("_again" if again else ""), shape)
-        found = Step(gives.name, operation, (x,), gives, tensors + using, self._runs, module, place, self._core)
-        self.steps.append(found._replace(again=True) if again else found)
+        step = Step(gives.name, operation, (x,), gives, tensors + using, self._runs, module, place, self._core)
+        self.steps.append(step._replace(again=True) if again else step)
         return gives

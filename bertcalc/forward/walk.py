@@ -107,8 +107,8 @@ class KerasRow(NamedTuple):
     @property
     def shape(self) -> Shape:
         """The shape of the last output; empty if no step runs, as in cross attention without an encoder's output."""
-        given = [value for stop in self.stops for value in stop.gives]
-        return given[-1].shape if given else ()
+        values = [value for stop in self.stops for value in stop.gives]
+        return values[-1].shape if values else ()
 
 
 class InLayer(NamedTuple):
@@ -140,12 +140,12 @@ def walk(steps: list[Step], layer: int = 0) -> list[Stop]:
     return [stop._replace(so_far=so_far) for stop, so_far in zip(stops, sums, strict=True)]
 
 
-def in_layer(stops: Sequence[Stop], at: int) -> InLayer | None:
+def in_layer(stops: Sequence[Stop], position: int) -> InLayer | None:
     """The progress in the opened layer at stop number ``at``; None if that is outside of the layer."""
-    if not stops[at].in_layer:
+    if not stops[position].in_layer:
         return None
     learned = [stop.parameters if stop.in_layer else 0 for stop in stops]
-    return InLayer(sum(learned[: at + 1]), sum(learned))
+    return InLayer(sum(learned[: position + 1]), sum(learned))
 
 
 @checked
@@ -169,12 +169,12 @@ def numbered(step: Step, layer: int | str, names: Mapping[str, str]) -> Step:
     def number(name: str) -> str:
         return names.get(name, name.replace("*", str(layer)))
 
-    own = "0" if step.shared else str(layer)
+    tensor_number = "0" if step.shared else str(layer)
 
     return step._replace(
         takes=tuple(value._replace(name=number(value.name)) for value in step.takes),
         gives=step.gives._replace(name=number(step.gives.name)),
-        tensors=tuple(tensor._replace(name=tensor.name.replace("*", own)) for tensor in step.tensors),
+        tensors=tuple(tensor._replace(name=tensor.name.replace("*", tensor_number)) for tensor in step.tensors),
     )
 
 
@@ -237,7 +237,7 @@ def _skipped(key: str, layers: Stack, start: int, end: int, opened: Layers, inpu
         name = f"{split_layer(last.steps[0].name)[0].rpartition('.')[0]}.{key.rpartition('.')[2]}"
         alike = layers.group(start).made == last.made == opened.made
         ends = (group.start + group.copies for group in layers.groups if len(group.steps) > len(group.made))
-        between = any(start < at <= end for at in ends)
+        between = any(start < boundary <= end for boundary in ends)
         keras = f"{_LAYERS_IN_KERAS}-{start}{upto}"
         yield Stop(name, key, keras, through, end - start, learned, alike=alike, between=between)
 

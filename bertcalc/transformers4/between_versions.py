@@ -15,10 +15,10 @@ def inputs(version: Version, names: tuple[str, ...]) -> tuple[str, ...]:
     """The parameters of a class's forward method in a version, given those in transformers 5."""
     if version is FIVE:
         return names
-    at = names.index("inputs_embeds")
+    position = names.index("inputs_embeds")
     same = tuple(name for name in names if name != "logits_to_keep")
     cached = ("cache_position",) if "past_key_values" in names else ()
-    return (*same[:at], "head_mask", *same[at:], *FLAGS, *cached)
+    return (*same[:position], "head_mask", *same[position:], *FLAGS, *cached)
 
 
 def problems(subject: Subject, call: Call) -> Iterator[Problem]:

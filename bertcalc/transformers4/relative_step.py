@@ -25,26 +25,26 @@ def _types(run: Pass, step: Step) -> SimulatedTensor:
 def _make_masks(run: Pass, _step: Step) -> None:
     """Make a mask with or without padding, and that for the cross-attention."""
     if run.padded:
-        given = run.tape.view(run.batch["attention_mask"], run.sides)
+        mask = run.tape.view(run.batch["attention_mask"], run.sides)
     else:
-        given = run.tape.new(run.sides, FLOAT32)
-        run.hold("", {"ones": given})
+        mask = run.tape.new(run.sides, FLOAT32)
+        run.hold("", {"ones": mask})
     decoder = run.model.config.is_decoder
-    run.hold("", {"attention_mask": _inverted(run, _causal(run, given) if decoder else given)})
+    run.hold("", {"attention_mask": _inverted(run, _causal(run, mask) if decoder else mask)})
     if decoder and ENCODED in run.batch:
         ones = run.tape.new(run.batch[ENCODED].shape[:2], FLOAT32)
         run.hold("", {"encoder_ones": ones, "encoder_attention_mask": _inverted(run, ones)})
 
 
-def _causal(run: Pass, given: SimulatedTensor) -> SimulatedTensor:
+def _causal(run: Pass, mask: SimulatedTensor) -> SimulatedTensor:
     """The causal mask: get_extended_attention_mask in modeling_utils.py."""
-    tape, (batch, length) = run.tape, given.shape
+    tape, (batch, length) = run.tape, mask.shape
     square = (batch, length, length)
     numbers = tape.new((length,), INT64)
     allowed = tape.made(square, BOOL, tape.new(square, INT64))
-    causal = tape.made(square, given.item, allowed)
+    causal = tape.made(square, mask.item, allowed)
     del allowed
-    return tape.made((batch, 1, length, length), given.item, numbers, causal)
+    return tape.made((batch, 1, length, length), mask.item, numbers, causal)
 
 
 def _inverted(run: Pass, seen: SimulatedTensor) -> SimulatedTensor:

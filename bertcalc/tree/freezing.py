@@ -83,7 +83,7 @@ class Freezing:
             trained = self.trained(tensor, model.first_layer(tensor.name)).num_parameters()
             split = Split(trained, tensor.num_parameters() - trained)
             splits.setdefault(tensor.place.component, []).append(split)
-        return {component: _sum(each) for component, each in splits.items()}
+        return {component: _sum(parts) for component, parts in splits.items()}
 
     def trained(self, tensor: Tensor, start: int = 0) -> Tensor:
         """A tensor of the folded tree, with ``copies`` reduced to those that are trained.

@@ -121,10 +121,10 @@ class Module:
         seen: set[str] = set()
         for path, module, copies in self.modules(folded=folded):
             for owner in module.tied.values():
-                if owner not in seen and (found := self._owner(owner)):
+                if owner not in seen and (owning := self._owner(owner)):
                     early.add(owner)
                     last = owner.rpartition(".")[2]
-                    yield Tensor(owner, found.parameters[last], copies, found.places.get(last, found.place))
+                    yield Tensor(owner, owning.parameters[last], copies, owning.places.get(last, owning.place))
             for last, shape in module.parameters.items():
                 name = _join(path, last)
                 seen.add(name)
@@ -152,14 +152,14 @@ class Module:
 
     def ties(self) -> dict[str, str]:
         """The name under which PyTorch lists each tied tensor (the first in module order), by its other name."""
-        found: dict[str, str] = {}
+        names: dict[str, str] = {}
         seen: set[str] = set()
         for path, module, _copies in self.modules():
             for last, owner in module.tied.items():
                 name = _join(path, last)
-                found |= {name: owner} if owner in seen else {owner: name}
+                names |= {name: owner} if owner in seen else {owner: name}
             seen |= {_join(path, last) for last in module.parameters}
-        return found
+        return names
 
     def named_parameters(self) -> Iterator[tuple[str, Shape]]:
         """The name and shape of every learned tensor, as the real model's ``named_parameters()`` lists them."""
@@ -378,8 +378,8 @@ class Norm(Module):
     def extra_repr(self) -> str:
         if self.written_out and self.centers:
             return ""
-        shown = f"({self.size},), eps={self.eps}"
-        return f"{shown}, elementwise_affine=True, bias={'bias' in self.parameters}" if self.centers else shown
+        arguments = f"({self.size},), eps={self.eps}"
+        return f"{arguments}, elementwise_affine=True, bias={'bias' in self.parameters}" if self.centers else arguments
 
 
 class Dropout(Module):
@@ -426,8 +426,8 @@ def split_layer(name: str) -> tuple[str, str]:
     >>> split_layer("encoder.layer.*.attention.self.query")
     ('encoder.layer.*', 'attention.self.query')
     """
-    found = _LAYER.fullmatch(name)
-    return (found[1], found[2]) if found else ("", name)
+    match = _LAYER.fullmatch(name)
+    return (match[1], match[2]) if match else ("", name)
 
 
 def layer_number(name: str) -> int:

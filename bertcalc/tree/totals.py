@@ -93,12 +93,12 @@ def summed(pairs: Iterable[tuple[Key, Any]]) -> dict[Key, Any]:
 @checked
 def over_layers(model: Module) -> list[Tensor]:
     """The tensors of the folded tree; a differing first layer's are merged with those of the other layers."""
-    found: dict[str, Tensor] = {}
+    merged: dict[str, Tensor] = {}
     for tensor in model.tensors():
         in_layers = tensor.name.replace(".0.", ".*.", 1) if tensor.place.component == "encoder" else tensor.name
-        first = found.get(in_layers)
-        found[in_layers] = tensor._replace(copies=tensor.copies + first.copies) if first else tensor
-    return list(found.values())
+        first = merged.get(in_layers)
+        merged[in_layers] = tensor._replace(copies=tensor.copies + first.copies) if first else tensor
+    return list(merged.values())
 
 
 @checked
@@ -108,11 +108,11 @@ def openable(model: Model) -> list[str]:
     Paths have no body prefix, so that a link stays valid if the class changes.
     """
     leaves = [(model.bare(path), module) for path, module, _ in model.modules() if module.parameters]
-    found = {"": None}
+    paths = {"": None}
     for top in dict.fromkeys(_top(path) for path, _ in leaves):
-        found[top] = None
-        found |= {path: None for path, leaf in leaves if _top(path) == top and len(leaf.parameters) > 1}
-    return list(found)
+        paths[top] = None
+        paths |= {path: None for path, leaf in leaves if _top(path) == top and len(leaf.parameters) > 1}
+    return list(paths)
 
 
 @checked
@@ -128,13 +128,13 @@ def breakdown(model: Model, path: str = "") -> list[Bar]:
         return [Bar(key[1], tops[key], key[0], count) for key, count in totals_by_part(model).items()]
     opened = submodule(model, path)
     component = component_at(model, path)
-    leaves = [(at, leaf) for at, leaf, _ in opened.modules() if leaf.parameters]
+    leaves = [(inside, leaf) for inside, leaf, _ in opened.modules() if leaf.parameters]
     bars = []
-    for at, leaf in leaves:
+    for inside, leaf in leaves:
         if len(leaf.parameters) > 1 and len(leaves) > 1:
-            bars.append(Bar(at, f"{path}.{at}", component, leaf.own_parameters()))
+            bars.append(Bar(inside, f"{path}.{inside}", component, leaf.own_parameters()))
         else:
-            names = [(f"{at}.{name}" if at else name, shape) for name, shape in leaf.parameters.items()]
+            names = [(f"{inside}.{name}" if inside else name, shape) for name, shape in leaf.parameters.items()]
             bars += [Bar(name, "", component, prod(shape)) for name, shape in names]
     return bars
 
