@@ -1,4 +1,4 @@
-"""Memory formulas: the functions of ``footprint`` called with SymPy symbols, and written as LaTeX."""
+"""Memory formulas: the functions of ``footprint``, run on SymPy symbols and written as LaTeX."""
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
@@ -27,7 +27,7 @@ _BATCH, _LENGTH = CALL_SYMBOLS["batch_size"], CALL_SYMBOLS["sequence_length"]
 
 
 class KeptFormulas(NamedTuple):
-    """The memory that autograd keeps, as formulas: by tensor, by component, by module, and as plain text in all."""
+    """Formulas for the saved activations: by tensor, by component, by module, and the total as plain text."""
 
     saved: tuple[Saved, ...]
     components: Mapping[Component, Formula]
@@ -37,7 +37,7 @@ class KeptFormulas(NamedTuple):
 
 @checked
 def kept_formulas(subject: Subject, plan: Plan, batch_size: int, sequence_length: int) -> KeptFormulas:
-    """The formulas of ``footprint.kept``, in its order; the sizes matter only where a 1 changes what is kept."""
+    """The formulas of ``footprint.kept``, in its order; sizes matter only if a size of 1 changes what is saved."""
     layers = plan.freezing.layers
     if layers == subject.config.num_hidden_layers and "num_hidden_layers" in subject.config.letters_of_sizes():
         plan = plan._replace(freezing=replace(plan.freezing, layers=_LAYERS))
@@ -53,12 +53,12 @@ def korthikanti_formulas(subject: Subject, plan: Plan, batch_size: int, sequence
 
 @checked
 def state_expression(precision: Precision, optimizer: Optimizer) -> Any:
-    """The bytes of an optimizer's states in the symbols of _SIZES."""
+    """The bytes of an optimizer's states, as an expression in the symbols of _SIZES."""
     return OPTIMIZERS[optimizer](_SIZES, PRECISIONS[precision].state)
 
 
 def _symbolic(subject: Subject, batch_size: int, sequence_length: int) -> tuple[Subject, Any, Any]:
-    """The model, batch size and sequence length as symbols; a 1 stays a number where it decides what is kept."""
+    """The model, batch size and sequence length as symbols; a 1 stays numeric where it changes what is saved."""
     config = subject.config
     sizes = {_HEADS: config.num_attention_heads, _BATCH: batch_size, _LENGTH: sequence_length}
     ones = config.ones_matter
@@ -88,7 +88,7 @@ def _kept_formulas(subject: Subject, batch: Any, length: Any, plan: Plan) -> Kep
 
 
 def _by_copies(saved: Sequence[Saved]) -> Any:
-    """The sum as L B S (...) + B S (...) + ...: the repeated layers first; each bracket is the memory of one token."""
+    """Write the sum as L B S (...) + B S (...) + ...: repeated layers first; each bracket is the memory of a token."""
     sums: dict[Any, Any] = {}
     for tensor in saved:
         copies = sympy.sympify(tensor.copies)

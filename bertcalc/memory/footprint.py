@@ -1,4 +1,4 @@
-"""The bytes of weights, of the activations that autograd keeps under a plan, and of outputs."""
+"""The bytes of weights, of the activations that autograd saves under a plan, and of outputs."""
 
 from itertools import pairwise
 from typing import Literal
@@ -18,8 +18,8 @@ from bertcalc.tree.freezing import Freezing
 
 # Bits of one weight; the scales that int8 and 4-bit formats add are left out.
 WEIGHT_BITS = {"float32": 32, "bfloat16, float16": 16, "int8": 8, "4-bit": 4}
-# The parameters that a write-up counts (without eleven layers of attention, the biases and the pooler) and calls
-# "72.1 MB".
+# The parameters counted in a write-up, which leaves out eleven layers of attention, the biases and the pooler and
+# gives the size as "72.1 MB".
 WRITE_UP = 75_641_856
 Checkpoint = Literal["weights", "every name", "with states"]
 
@@ -34,8 +34,8 @@ def weight_bytes(parameters: int, bits: int) -> int:
 def checkpoint_bytes(subject: Subject) -> dict[Checkpoint, int]:
     """The bytes of a float32 checkpoint without its header, by kind; "every name" is left out if no weights are tied.
 
-    save_pretrained and torch.save write a tensor that has two names once. With the states of AdamW beside the weights
-    a checkpoint is three times as large.
+    save_pretrained and torch.save write a tensor with two names only once. A checkpoint that includes the states of
+    AdamW is three times as large.
     """
     untied = subject._replace(config=unchecked(subject.config, tie_word_embeddings=False))
     once, twice = (variant.model().num_parameters() for variant in (subject, untied))
@@ -45,17 +45,17 @@ def checkpoint_bytes(subject: Subject) -> dict[Checkpoint, int]:
 
 @checked
 def kept(subject: Subject, plan: Plan, batch_size: int, sequence_length: int) -> list[Saved]:
-    """The tensors that autograd keeps under a plan."""
+    """The tensors that autograd saves under a plan."""
     sizes = Sizes(batch_size, sequence_length, subject.seen(sequence_length))
     return saved_activations(subject.model(), sizes, plan)
 
 
 @checked
 def korthikanti(subject: Subject, plan: Plan, batch_size: int, sequence_length: int) -> list[tuple[str, int]]:
-    """The bytes that one layer keeps by Korthikanti et al. 2022 (arXiv:2205.05198), and what we count beyond them.
+    """The saved bytes of one layer by Korthikanti et al. 2022 (arXiv:2205.05198), and the differences from ours.
 
-    Starting from their model, one setting after the other is changed to ours, and each change is one entry: a reason
-    and its bytes. The sum is one trained layer of our model.
+    Starting from their model, the function changes one setting after another to ``subject`` and ``plan``. Each change
+    gives one entry: the reason and its bytes. The entries sum to one trained layer of our model.
     """
     tokens, config = batch_size * sequence_length, subject.config
     hidden = tokens * config.hidden_size
@@ -84,14 +84,14 @@ def korthikanti(subject: Subject, plan: Plan, batch_size: int, sequence_length: 
     return [(reason, difference) for (reason, _fields, _changes), difference in zip(_REASONS, differences, strict=True)]
 
 
-# Their model, then each difference from it with the fields of the configuration and of the plan that make it.
+# Their model, then each difference from it, with the fields of configuration and plan that cause it.
 _REASONS: tuple[tuple[str, tuple[str, ...], tuple[str, ...]], ...] = (
     (N_("Korthikanti et al. 2022"), (), ()),
     (N_("mean and deviation of each LayerNorm, in float32"), (), ()),
-    (N_("layers that are built differently from BERT's"), (), ()),
+    (N_("layers built differently from BERT's"), (), ()),
     (N_("intermediate_size is not 4 H"), ("intermediate_size",), ()),
-    (N_("another activation than gelu"), ("hidden_act",), ()),
-    (N_("no dropout, or all of it"), ("hidden_dropout_prob", "attention_probs_dropout_prob"), ()),
+    (N_("an activation other than gelu"), ("hidden_act",), ()),
+    (N_("a dropout probability of 0 or 1"), ("hidden_dropout_prob", "attention_probs_dropout_prob"), ()),
     (N_("relative positions"), tuple(ABSOLUTE), ()),
     (N_("cross attention"), ("is_decoder", "add_cross_attention"), ()),
     (N_("fused attention"), (), ("attention",)),

@@ -1,7 +1,7 @@
 """The lifetime of the Python variables in transformers' forward methods: which value each holds, and until when.
 
-Read off transformers 5.23. This module has what all families have in common; the program of a family declares its own
-variables (Trace.variable), and those that hold no value of a step are held by whatever makes them (Pass.hold).
+Taken from the source of transformers 5.23. This module covers what all families share. The program of a family declares
+its own variables (Trace.variable); code that makes a value outside of the steps holds it itself (Pass.hold).
 """
 
 from collections.abc import Mapping, Sequence
@@ -24,7 +24,7 @@ _HEADS_ANEW = ("query_rotated", "key_rotated", "key_cached", "value_cached")
 
 
 def unfolded(steps: Sequence[Step]) -> list[Step]:
-    """The steps with each layer written out, in the order in which transformers runs them."""
+    """The steps with every layer unrolled, in the order in which transformers runs them."""
     layers = stack(_in_order(steps))
     sequence = list(layers.before)
     inside = layers.groups[0].entry
@@ -62,9 +62,9 @@ def _in_order(steps: Sequence[Step]) -> list[Step]:
 
 
 class Held(NamedTuple):
-    """When variables are gone.
+    """When values are released.
 
-    ``after``: for each step, the values that no variable holds any longer. ``returns``: the last step of each module;
+    ``after``: for each step, the values that no variable holds after it. ``returns``: the last step of each module;
     the module "" is the body.
     """
 
@@ -73,10 +73,10 @@ class Held(NamedTuple):
 
 
 def held_until(steps: Sequence[Step], *, pooler: bool) -> Held:
-    """How long each value is held; ``pooler``: whether the body has one.
+    """Find out how long each value is held; ``pooler``: whether the body has one.
 
-    A module's argument is held while the module runs, by the frame that called it. A variable of a forward method is
-    held until it is overwritten or the method returns.
+    The caller's frame holds a module's argument while the module runs. A variable of a forward method holds its value
+    until it is overwritten or the method returns.
     """
     made: dict[str, int] = {}
     until: dict[str, int] = {}
@@ -100,7 +100,7 @@ def held_until(steps: Sequence[Step], *, pooler: bool) -> Held:
         hold(step.gives, index)
         inner = _modules(step.name)
         for value in step.takes:
-            if value.name in made:  # otherwise Pass.hold says how long
+            if value.name in made:  # otherwise Pass.hold decides
                 outer = _modules(steps[made[value.name]].name)
                 hold(value, max([index, *(last_in[module] for module in inner if module not in outer)]))
         role, component = step.place.role, step.place.component
@@ -116,7 +116,7 @@ def held_until(steps: Sequence[Step], *, pooler: bool) -> Held:
         if (step.operation == "lookup" and not step.variable) or role in variables:
             anew = [roles[inner[-1], later] for later in _ANEW.get(role, ()) if (inner[-1], later) in roles]
             hold(step.gives, min([*anew, last_in[inner[-1]]]))
-        elif role in ("key_repeated", "value_repeated"):  # by the function for the attention core
+        elif role in ("key_repeated", "value_repeated"):  # held by the function for the attention core
             hold(step.gives, roles[inner[-1], "merge_heads"])
         elif role == "context" and len(step.takes) == 2 and not steps[made[step.takes[0].name]].variable:
             # Eager attention returns its weights: the layer assigns them to _ and holds them until it returns, or
@@ -154,11 +154,11 @@ def _set_anew(steps: Sequence[Step]) -> dict[int, int]:
 
 
 def _inside(name: str, layer: str) -> str:
-    """The outermost module in a layer that contains something with a dotted name."""
+    """The outermost module inside a layer that contains what has the dotted name."""
     return next(module for module in _modules(name) if module != layer and module.startswith(layer))
 
 
 def _modules(name: str) -> list[str]:
-    """The modules that contain something with a dotted name, outermost first; no ModuleLists, which are not run."""
+    """The modules around what has a dotted name, outermost first, without ModuleLists, which are never called."""
     parts = name.split(".")
     return [".".join(parts[:length]) for length in range(1, len(parts)) if not parts[length].isdecimal()]

@@ -1,7 +1,7 @@
-"""What is special about some forward methods, besides the operations that a program's steps name.
+"""Family-specific overrides for the memory simulation.
 
-A family, or a version of transformers, says it in a module of its own (``simulation``), which is imported when memory
-is simulated.
+A family, or a version of transformers, declares them in its own module (``simulation``), which is imported only when
+memory is simulated.
 """
 
 from collections.abc import Callable, Mapping
@@ -22,12 +22,12 @@ _NONE: Mapping[Any, Any] = {}
 
 
 class Overrides(NamedTuple):
-    """Functions on tensors without data, each in place of what simulated_pass.py does in the same case.
+    """Functions on simulated tensors that replace the defaults of simulated_pass.py.
 
-    ``steps`` run a step, by its role. ``modules`` run a whole module, whose steps share variables, by the role of one
-    of these. ``ids`` give the rows that a table is asked for, by its role. ``asides`` are operations that are no steps
-    (see ``Trace.aside``), by their names. ``losses`` are the losses that a class returns, by its task. ``handed`` are
-    variables that all layers get as an argument, so that a checkpoint holds them.
+    ``steps`` run a step, by its role. ``modules`` run a whole module whose steps share variables, by the role of one of
+    these steps. ``ids`` return the ids that a table looks up, by its role. ``asides`` run operations that are not steps
+    (see ``Trace.aside``), by name. ``losses`` compute the losses that a class returns, by its task. ``handed`` names
+    the variables that every layer gets as an argument, so that a checkpoint holds them.
     """
 
     steps: Mapping[str, Callable[["Pass", Step], SimulatedTensor | None]] = _NONE
@@ -40,7 +40,7 @@ class Overrides(NamedTuple):
 
 @checked
 def overrides_of(model: Model) -> Overrides:
-    """What the forward methods of this model do differently."""
+    """The overrides for a model's forward methods."""
     name = version_of(model.config).simulation or model.family.simulation
     overrides: Overrides = import_module(name).OVERRIDES if name else Overrides()
     return overrides

@@ -1,8 +1,8 @@
 """The peak of a step as a formula: the simulation of peak.py, run on SymPy symbols instead of sizes.
 
-The order of allocations and releases does not depend on the sizes of a model, except on which of them are 1 and on the
-number of layers. So one run gives the bytes of every moment as a formula for all sizes, integers and columns alike. The
-moments that can be the largest for some sizes are kept, about a dozen of a thousand.
+The order of allocations and releases depends only on the number of layers and on which sizes are 1. So one run gives
+the bytes at every moment as a formula for all sizes, integers and columns alike. Only the moments that can be the
+largest for some sizes are kept: about a dozen of a thousand.
 
 >>> from bertcalc import BertConfig
 >>> peak_bytes(Subject(BertConfig(), "BertForMaskedLM"), Plan(), 123, 128)
@@ -39,7 +39,7 @@ from bertcalc.tree.nn import layer_number, split_layer
 
 _HEAD_SIZE = sympy.Symbol("d", integer=True, positive=True)
 _LAYERS = SYMBOLS["num_hidden_layers"]
-_PERIODS = sympy.Symbol("p", integer=True, positive=True)  # of layers that alternate: num_hidden_layers // layer_period
+_PERIODS = sympy.Symbol("p", integer=True, positive=True)  # periods of layers: num_hidden_layers // layer_period
 _SYMBOLS: dict[str, Any] = {
     **{field: SYMBOLS[field] for field in SIZES},
     "attention_head_size": _HEAD_SIZE,
@@ -48,7 +48,7 @@ _SYMBOLS: dict[str, Any] = {
     "layer_periods": _PERIODS,
 }
 _NAMES = tuple(_SYMBOLS)
-_DERIVED = ("batch_size", "sequence_length", "attention_head_size", "layer_periods")  # no fields of a configuration
+_DERIVED = ("batch_size", "sequence_length", "attention_head_size", "layer_periods")  # not fields of a configuration
 
 Monomial = tuple[int, ...]  # the exponent of each of _NAMES
 Terms = Mapping[Monomial, int]
@@ -57,9 +57,9 @@ _Designs = Callable[[int, int], Callable[[int], int]]  # heads and intermediate_
 
 
 class _LeftOut(NamedTuple):
-    """Layers that the symbolic run leaves out, which come after the ``period`` layers from number ``layer`` on.
+    """Layers that the symbolic run leaves out: copies of the ``period`` layers from number ``layer`` on.
 
-    They are copies of these: ``times`` of each, ``layers`` in all.
+    They come after these layers: ``times`` copies of each, ``layers`` in total.
     """
 
     layer: int
@@ -73,7 +73,7 @@ _Symbolic = tuple[Subject, Plan | Inference, Any, Any, tuple[_LeftOut, ...]]
 
 
 class Products(dict[Monomial, Any]):
-    """The products of sizes by their exponents, each computed when it is first needed."""
+    """The products of sizes by their exponents, computed on first use."""
 
     def __init__(self, sizes: Sequence[Any]) -> None:
         self.sizes = sizes
@@ -95,18 +95,18 @@ class Products(dict[Monomial, Any]):
 
 
 class SymbolicMoment(NamedTuple):
-    """A moment of a step, with the bytes of each area, and of all, as polynomials of the sizes."""
+    """A moment of a step: the bytes of each area and in total, as polynomials of the sizes."""
 
     phase: Phase
     where: str
     areas: Mapping[Area, Terms]
     live: Terms
     position: int  # the index of its change in the symbolic run
-    since: Terms  # ``live`` minus that of the moment before, which has only a few terms
+    since: Terms  # ``live`` minus that of the previous moment: only a few terms
 
 
 class LiveTensor(NamedTuple):
-    """A tensor that is alive, or its copies in all layers: the step that it belongs to, its bytes, their formula."""
+    """A live tensor, or its copies in all layers: its step, its bytes, and the formula for them."""
 
     where: str
     num_bytes: int
@@ -114,7 +114,7 @@ class LiveTensor(NamedTuple):
 
 
 class Peak(NamedTuple):
-    """The moment at which most memory is alive, with the bytes of each area that has any."""
+    """The moment with the most live memory, with the bytes of each area that is not empty."""
 
     phase: Phase
     where: str  # a step of the forward pass, "loss", or the name of a parameter
@@ -125,13 +125,13 @@ class Peak(NamedTuple):
 
     @property
     def num_bytes(self) -> int:
-        """All bytes that are alive."""
+        """The live bytes in total."""
         return sum(self.areas.values())
 
 
 @checked
 def peak_bytes(subject: Subject, how: Plan | Inference, batch_size: int, sequence_length: int) -> int:
-    """The peak bytes of a training step or a forward pass: a number, or a column."""
+    """The peak bytes of a training step or a forward pass: an integer, or a column."""
     _check(subject)
     sizes = _sizes(subject, batch_size, sequence_length)
     if all(isinstance(size, int) for size in sizes):
@@ -169,7 +169,7 @@ def _peak_bytes(subject: Subject, how: Plan | Inference, like: Sequence[int], si
 
 @checked
 def peak(subject: Subject, how: Plan | Inference, batch_size: int, sequence_length: int) -> Peak:
-    """The first moment at which most memory is alive, with formulas: N is all parameters, N_t the trained ones."""
+    """The first moment with the most live memory, with formulas: N is all parameters, N_t the trained ones."""
     _check(subject)
     products = Products(_sizes(subject, batch_size, sequence_length))
     symbolic = _symbolic(subject, how, batch_size, sequence_length)
@@ -223,7 +223,7 @@ def growths(
 
 @checked
 def most_sequences(subject: Subject) -> int | None:
-    """The largest batch that a class can take, whatever the memory: 1, or None for no limit, as for most classes."""
+    """The largest batch that a class accepts, whatever the memory: 1, or None for no limit, as for most classes."""
     return 1 if unpadded(subject.cls, subject.config, 2) else None
 
 
@@ -272,7 +272,7 @@ def _along(
 
 
 def _partly(sums: Iterable[Terms], sizes: Sequence[Any], free: Sequence[int]) -> list[Terms]:
-    """Polynomials of the sizes at the indices ``free``, with numbers for the others; without those never largest."""
+    """Polynomials of the sizes at the indices ``free``, with numbers for the others; never-largest ones are dropped."""
     numbers = Products([1 if place in free else size for place, size in enumerate(sizes)])
     polynomials = []
     for polynomial in sums:
@@ -300,13 +300,13 @@ def _is_in_8_bits(how: Plan | Inference) -> TypeGuard[Plan]:
 def _in_8_bits(subject: Subject, how: Plan | Inference) -> int:
     """The bytes of the states of an 8-bit optimizer; 0 with any other.
 
-    They are no polynomial, because blocks are whole and small tensors have float32 states. They are alive all the time,
-    and the optimizer has no temporary tensors, so the rest of the step is that of SGD.
+    They are not a polynomial of the sizes, because blocks are rounded up and small tensors have float32 states. They
+    are always alive, and the optimizer has no temporary tensors, so the rest of the step is that of SGD.
     """
     if not _is_in_8_bits(how):
         return 0
-    # The run with momentum shows which tensors are learned: each has one state. Master weights, which tensors without a
-    # gradient have as well, are left out; float32 gradients are there from the beginning, for every tensor.
+    # A run with momentum shows which tensors are trained: each has one state. Master weights are left out, because
+    # tensors without a gradient have them as well; float32 gradients exist from the beginning, for every tensor.
     rule = PRECISIONS[how.precision]
     precision = "bf16" if rule.gradient == rule.weight else how.precision
     changes = _changes(*_symbolic(subject, how._replace(optimizer="momentum", precision=precision), 1, 1)[:4])
@@ -319,7 +319,7 @@ def _in_8_bits(subject: Subject, how: Plan | Inference) -> int:
 
 
 def _sizes(subject: Subject, batch_size: Any, sequence_length: Any) -> list[Any]:
-    # A size that the family lacks is in no formula: its value does not matter.
+    # A size that the family does not have is in no formula: its value does not matter.
     config = subject.config
     numbers = {"batch_size": batch_size, "sequence_length": sequence_length}
     numbers["layer_periods"] = config.num_hidden_layers // config.layer_period
@@ -332,9 +332,9 @@ def _frozen(how: Plan | Inference) -> int:
 
 
 def _fewest(layers: Any, period: int) -> Any:
-    """The smallest number of layers in a model of the same structure, of which a period is left out: or a column.
+    """The smallest number of layers, or a column of them, in a model of the same structure with a period to leave out.
 
-    Kept apart are the first layer, the last one, and a period of layers beside each of them.
+    The first and the last layer stay, and a period of layers beside each of them.
     """
     surplus = layers - _kept_apart(period) - period
     return layers - surplus // period * period * (surplus > 0)
@@ -345,7 +345,7 @@ def _kept_apart(period: int) -> int:
 
 
 def _leave_out(layers: Any, layer: int, period: int, model_layers: int) -> _LeftOut:
-    """Leave out ``layers``, a multiple of the period after a period from ``layer``."""
+    """Leave out ``layers`` layers after the period that starts at ``layer``, in a model of ``model_layers`` layers."""
     if isinstance(layers, int):
         times = layers // period
     elif period == 1:
@@ -356,7 +356,7 @@ def _leave_out(layers: Any, layer: int, period: int, model_layers: int) -> _Left
 
 
 def _in_layers(expression: Any, folds: Sequence[_LeftOut]) -> Any:
-    """An expression with the number of layers in place of the number of periods."""
+    """Replace the number of periods in an expression by the number of layers."""
     for fold in folds:
         if fold.period > 1 and not isinstance(fold.times, int):
             expression = expression.subs(_PERIODS, fold.layers / fold.period - (fold.times - _PERIODS))
@@ -368,20 +368,20 @@ def moments(
 ) -> tuple[SymbolicMoment, ...]:
     """The moments that can be the peak of a model of this structure, in the order of the step.
 
-    Not ``checked``: ``growths`` reads polynomials off longer sequences than the model takes. Raises InputError as
-    peak.py does.
+    Not ``checked``, because ``growths`` derives polynomials from longer sequences than the model takes. Raises
+    InputError as peak.py does.
     """
     return _moments(*_symbolic(subject, how, batch_size, sequence_length))
 
 
 def _check(subject: Subject) -> None:
-    """Raise InputError for wrong sizes that the symbolic run cannot see."""
+    """Raise InputError for invalid sizes that the symbolic run cannot detect."""
     if problem := in_pairs(subject.config):
         raise InputError(problem)
 
 
 def _symbolic(subject: Subject, how: Plan | Inference, batch_size: int, sequence_length: int) -> _Symbolic:
-    """The symbolic model with few layers and its symbolic batch; sizes of 1 stay numbers. And the layers left out."""
+    """The symbolic model with few layers, its symbolic batch, and the layers left out; sizes of 1 stay numeric."""
     config = subject.config
     fields = set(SIZES) - {"hidden_size", "num_hidden_layers"}
     if two_labels(subject.model(), training=isinstance(how, Plan)):
@@ -394,7 +394,7 @@ def _symbolic(subject: Subject, how: Plan | Inference, batch_size: int, sequence
     same = config.letters_of_sizes()  # sizes that have to be equal have one symbol
     changes = {name: letters[same[name]] for name in (*fields, "hidden_size") if name in same}
     frozen = _frozen(how)
-    masks = how.attention == "fused" and config.masks_window(sequence_length)  # by which layers differ
+    masks = how.attention == "fused" and config.masks_window(sequence_length)  # layers differ in their masks
     period = config.layer_period if masks else 1
     folds = []
     layers = 0
@@ -444,8 +444,8 @@ def _covers(larger: Terms, smaller: Terms) -> bool:
 def _tops(changes: Sequence[Change], folds: Sequence[_LeftOut]) -> Iterator[SymbolicMoment]:
     """The local maxima of the step: each moment after which something is released.
 
-    The changes of the layers that were left out are added where they would come: those of one layer, times the number
-    of layers. From one of them to the next the bytes change by a constant, so the maximum is at the first or the last.
+    The changes of the layers that were left out are added where they would occur: those of one layer, times the number
+    of layers. From one layer to the next the bytes change by a constant, so the maximum is at the first or the last.
     """
     areas: dict[Area, Counter[Monomial]] = {area: Counter() for area in AREAS}
     left_out = _left_out(changes, folds)
@@ -469,7 +469,7 @@ def _tops(changes: Sequence[Change], folds: Sequence[_LeftOut]) -> Iterator[Symb
 
 
 def _left_out(changes: Sequence[Change], folds: Sequence[_LeftOut]) -> Mapping[int, list[tuple[Change, Any]]]:
-    """The changes of the layers that are left out, by the index of the change before which they come, and their number.
+    """The changes of the layers left out and how often each occurs, by the index of the change that follows them.
 
     In each phase these are the changes from the first one of a layer to the first one of the next layer, forward or
     backward. Storages of a layer can also be allocated before the step, and released with those of all other layers,
@@ -518,7 +518,7 @@ def _terms(expression: Any) -> Terms:
 
 
 def _expression(terms: Terms) -> Any:
-    """The expression of a polynomial, in which the size of a head is H / A."""
+    """A polynomial as an expression, with H / A for the size of a head."""
     polynomial = sympy.Poly.from_dict(dict(terms), *_SYMBOLS.values()).as_expr()
     return sympy.expand(polynomial.subs(_HEAD_SIZE, SYMBOLS["hidden_size"] / SYMBOLS["num_attention_heads"]))
 
@@ -527,7 +527,7 @@ def _expression(terms: Terms) -> Any:
 def _written(
     symbolic: _Symbolic, position: int
 ) -> tuple[Mapping[Area, Formula], list[tuple[str, Terms, Formula]], Any]:
-    """The formulas of a moment: for each area, for each temporary tensor, and for all together."""
+    """The formulas of a moment: for each area, for each temporary tensor, and in total."""
     moment = next(candidate for candidate in _moments(*symbolic) if candidate.position == position)
     counts = _counts(symbolic)
     areas: dict[Area, Formula] = {}
@@ -542,7 +542,7 @@ def _written(
 
 
 def _temporaries(changes: Sequence[Change], folds: Sequence[_LeftOut], position: int) -> Iterator[tuple[str, Terms]]:
-    """The temporary tensors that are alive at a moment: the bytes of each step, or of one step in all layers."""
+    """The live temporary tensors at a moment: the bytes of each step, or of one step in all layers."""
     left_out = _left_out(changes, folds)
     made_for: dict[int, str] = {}
     sums: dict[str, Counter[Monomial]] = {}
@@ -560,12 +560,12 @@ def _temporaries(changes: Sequence[Change], folds: Sequence[_LeftOut], position:
 
 
 def _numbered(where: str, number: int | str = "*") -> str:
-    """The name with another number for its layer, everywhere in the name; * for all layers."""
+    """Replace every layer number in a name; * stands for all layers."""
     return ".".join(f"{number}" if part.isdecimal() else part for part in where.split("."))
 
 
 def _unfolded(where: str, symbolic: _Symbolic, subject: Subject) -> str:
-    """The name with the number that its layer has in the whole model."""
+    """Replace the layer number in a name by the number of that layer in the whole model."""
     layer, _inside = split_layer(where)
     if not layer or layer.endswith("*"):
         return where
@@ -604,7 +604,7 @@ def _counts(symbolic: _Symbolic) -> dict[Any, Any]:
 
 
 def _in_counts(expression: Any, counts: Mapping[Any, Any]) -> Any:
-    """The expression as bytes a parameter times N or N_t, plus a rest; None if that is not half as long."""
+    """The expression as bytes per parameter times N or N_t, plus a rest; None unless that is at most half as long."""
     terms = expression.as_coefficients_dict()
     best, length = None, len(terms) / 2
     for letter, count in counts.items():

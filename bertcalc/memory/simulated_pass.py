@@ -1,4 +1,4 @@
-"""The forward pass and the loss on tensors without data, with the variables of transformers' forward methods."""
+"""The forward pass and the loss on simulated tensors, with the variables of transformers' forward methods."""
 
 from collections.abc import Callable, Mapping, Sequence
 from math import prod
@@ -24,7 +24,7 @@ _IDS = {"word": "", "token type": "types", "position": "positions"}
 class Pass:
     """A model, its batch, and the variables of its forward methods.
 
-    ``padded``: the batch is as a tokenizer makes it of sequences of different lengths, with token_type_ids and an
+    ``padded``: the batch is a tokenizer's output for sequences of different lengths, with token_type_ids and an
     attention_mask that contains zeros.
     """
 
@@ -70,11 +70,11 @@ class Pass:
         self.batch: dict[str, SimulatedTensor] = {}  # held by the caller
         self.values: dict[str, SimulatedTensor] = {}  # the variables, by the names of our steps
         self.cache: list[SimulatedTensor] = []
-        self._pieces: list[SimulatedTensor] = []  # of a value that is split, which are not yet in variables
-        self._losses = 0  # that the class returned
+        self._pieces: list[SimulatedTensor] = []  # of a split value, not yet assigned to variables
+        self._losses = 0  # the number of losses that the class returned
 
     def begin(self) -> None:
-        """Allocate what is there before the first step: buffers, parameters and the batch."""
+        """Allocate what exists before the first step: buffers, parameters and the batch."""
         tape = self.tape
         frozen = self.plan.freezing.owned(self.model)
         for _path, module, _copies in self.model.modules(folded=False):
@@ -85,7 +85,7 @@ class Pass:
             self.memory.where = name
             self.parameters[name] = tape.leaf(name, shape, 2 if xielu else self.width, trained=name not in frozen)
             if xielu:
-                self.buffers[name] = tape.new((), 2, "buffers and batch")  # xielu has one for each of the two
+                self.buffers[name] = tape.new((), 2, "buffers and batch")  # xielu has a buffer for each of the two
         self.memory.where = "batch"
         types = self.padded and self._has_types
         inputs = {"input_ids": True, "attention_mask": self.given_mask, "token_type_ids": types}
@@ -167,19 +167,19 @@ class Pass:
             self.values.pop(name, None)
 
     def hold(self, module: str, variables: Mapping[str, SimulatedTensor]) -> None:
-        """Assign to variables of a module's forward method (with "" of the body's), held until it returns."""
+        """Assign variables of a module's forward method ("" for the body's), which are held until it returns."""
         self.values |= variables
         gone = self.held.after[self.held.returns[module]]
         gone += [name for name in variables if name not in gone]
 
     def _region(self, first: int) -> Region:
-        """The checkpoint that begins at a step, which holds the inputs of its steps."""
+        """The checkpoint that begins at a step; it holds the inputs of its steps."""
         name = self._regions[first]
         steps = [index for index in range(first, len(self.steps)) if self._regions[index] == name]
         taken = {value.name for index in steps for value in self.steps[index].takes} | self._handed
         taken.add(next(self._mask_of(self.steps[index]) for index in steps if self.steps[index].core))
         taken |= {sine_of(name) for name in taken}
-        # In the order in which they were made: a set has another one in each process.
+        # In the order of creation: the order of a set differs between processes.
         inputs = {name: value for name, value in self.values.items() if name in taken}
         for tensor in inputs.values():
             if tensor.storage.area == "temporaries":
@@ -196,7 +196,7 @@ class Pass:
         return Region(again)
 
     def loss(self, returned: list[SimulatedTensor]) -> SimulatedTensor:
-        """The tensor that is minimized: the class's loss, the sum of its two, or of all outputs if it has none."""
+        """The tensor to minimize: the class's loss, the sum of its two losses, or of all outputs if it has none."""
         tape = self.tape
         if self._losses:
             total, *others = returned[: self._losses]
@@ -219,11 +219,11 @@ class Pass:
             self._fill_cache(step)
 
     def taken(self, step: Step) -> list[SimulatedTensor]:
-        """The inputs of a step, without a mask or ids that it does not find in a variable."""
+        """The inputs of a step that are in variables: masks and ids can be missing."""
         return [self.values[value.name] for value in step.takes if value.name in self.values]
 
     def usual(self, step: Step) -> SimulatedTensor | None:
-        """Run a step by its operation and role; None if these are the token types, and the caller has given none."""
+        """Run a step by its operation and role; None for token types that the caller has not passed."""
         tape, values, shape = self.tape, self.values, step.gives.shape
         if step.operation == "mean":
             return self._mean(step)
@@ -290,7 +290,7 @@ class Pass:
             case "copy", "key_cached" | "value_cached":
                 self.cache.append(tape.cat_with_nothing(*taken))
                 return self.cache[-1]
-        raise NotImplementedError(f"Nothing says what {step.name} ({step.operation}) allocates.")
+        raise NotImplementedError(f"There is no rule for what {step.name} ({step.operation}) allocates.")
 
     def _query_of(self, step: Step) -> SimulatedTensor:
         """The query of the attention core that a step is in."""
@@ -335,7 +335,7 @@ class Pass:
         )
 
     def _looked_up(self, step: Step, role: str) -> SimulatedTensor:
-        """The ids for a table; all but those of words are made by the model, if the caller gives none."""
+        """The ids for a table; the model makes all except word ids if the caller passes none."""
         if role not in _IDS:
             return self._other_ids(step)
         if self._own_positions and role == "token type":
@@ -346,12 +346,12 @@ class Pass:
         return self.values[_IDS[role] or step.takes[0].name]
 
     def _other_ids(self, step: Step) -> SimulatedTensor:
-        """The ids for a table that only some families have; those that the caller could give are zeros."""
+        """The ids for a table that only some families have; ids that the caller could pass are zeros."""
         name, shape, _ids = step.takes[0]
         if override := self.overrides.ids.get(step.place.role):
             return override(self, step)
         if name not in self.model.cls.inputs:
-            raise NotImplementedError(f"Nothing says where the ids of {step.name} come from.")
+            raise NotImplementedError(f"There is no rule for the ids of {step.name}.")
         self.hold(step.within, {name: self.tape.new(shape, INT64)})
         return self.values[name]
 
@@ -445,7 +445,7 @@ class Pass:
     def look_for_padding(self, shape: Shape) -> None:
         """Check for padding without a mask, as transformers does for a warning.
 
-        It looks at the first and the last along the second axis: of tokens, or of choices if the body flattens them.
+        It checks the first and the last entry along the second axis: tokens, or choices if the body flattens them.
         """
         if not self.padded and self.model.config.pad_token_id is not None:
             ends = self.tape.made((shape[0], 2, *shape[2:]), INT64, self.tape.new((2,), INT64))
@@ -553,7 +553,7 @@ class Pass:
                 starts = tape.cross_entropy(logits[0], start)
                 ends = tape.cross_entropy(logits[1], end)
                 return tape.scale(tape.add(starts, ends))
-        raise NotImplementedError(f"Nothing says what the loss of {cls.name} allocates.")
+        raise NotImplementedError(f"There is no rule for what the loss of {cls.name} allocates.")
 
     def classified(self, logits: SimulatedTensor, labels: SimulatedTensor) -> SimulatedTensor:
         rows = self.tape.view(logits, (prod(logits.shape[:-1]), logits.shape[-1]))
@@ -563,7 +563,7 @@ class Pass:
 def _whole(
     steps: Sequence[Step], overrides: Overrides
 ) -> dict[str, tuple[Callable[[Pass, Steps], SimulatedTensor], Steps]]:
-    """The modules that their family runs as a whole: how, and their steps by role."""
+    """The modules that their family runs as a whole: the function that runs each, and its steps by role."""
     runs = {step.within: overrides.modules[step.place.role] for step in steps if step.place.role in overrides.modules}
     inside: dict[str, dict[str, Step]] = {module: {} for module in runs}
     for step in steps:
@@ -584,7 +584,7 @@ def _types(run: Pass, _step: Step) -> SimulatedTensor:
 
 
 def _windowed(steps: Sequence[Step]) -> set[str]:
-    """The attentions with a window: those that rotate query and key by other angles than the first one does."""
+    """The attention modules with a window: they rotate query and key by other angles than the first one."""
     angles = [step.gives.name for step in steps if step.operation == "angles"]
     return {step.within for step in steps if step.operation == "rotate" and step.takes[1].name not in angles[:1]}
 

@@ -4,7 +4,7 @@ It records which memory is alive when. A storage is released when the last simul
 CPython's reference counting does that at the same moment as with real tensors. So an expression written here as in
 transformers holds its intermediate values exactly as long.
 
-Every rule was read off PyTorch 2.13, and tests compare it with the real one, release by release.
+Every rule is taken from the source of PyTorch 2.13, and tests compare it with the real one, release by release.
 """
 
 from collections.abc import Callable, Iterator, Sequence
@@ -93,12 +93,12 @@ class SimulatedTensor:
         self.storage.holders -= 1
 
     def detached(self) -> "SimulatedTensor":
-        """The tensor without its grad_fn, as autograd keeps it."""
+        """The tensor without its grad_fn, as autograd saves it."""
         return SimulatedTensor(self.storage, self.shape, self.strides, self.item, is_view=self.is_view)
 
 
 Gradients = Sequence[SimulatedTensor | None]
-Rule = Callable[..., Gradients]  # from the gradients of the outputs, and the kept tensors
+Rule = Callable[..., Gradients]  # from the gradients of the outputs, and the saved tensors
 
 
 class Node:
@@ -115,13 +115,13 @@ class Node:
         self.rule: Rule | None = None  # None for a leaf
         self.outputs = 1
         self.grad: SimulatedTensor | None = None  # of a leaf
-        self.region: Region | None = None  # the checkpoint that recomputes what is to be kept
+        self.region: Region | None = None  # the checkpoint that recomputes what is to be saved
 
 
 class Region:
-    """A checkpoint: operations that keep nothing, which the backward pass runs ``again`` as far as it needs to.
+    """A checkpoint: operations that save nothing and that the backward pass runs ``again``, as far as it needs to.
 
-    This is torch.utils.checkpoint with use_reentrant=False. The nodes that would have kept something hold the region,
+    This is torch.utils.checkpoint with use_reentrant=False. The nodes that would have saved something hold the region,
     and ``again`` holds its inputs.
     """
 
@@ -137,8 +137,8 @@ class _EnoughError(Exception):
 
 
 Keep = Literal["nothing", "input", "output"]
-# Elementwise functions: what they keep, and how many tensors the backward pass makes, one from the other; all of them
-# are alive until the last one is made. With 0 the gradient is passed on unchanged.
+# Elementwise functions: what they save, and how many tensors the backward pass makes, each from the one before; all are
+# alive until the last one is made. With 0 the gradient is passed on unchanged.
 FUNCTIONS: dict[str, tuple[Keep, int]] = {
     "add": ("nothing", 0),
     "mul": ("nothing", 1),
@@ -180,7 +180,7 @@ class Autocast:
         self.copies.clear()
 
 
-_LEAF = 1 << 62  # of the nodes that are ready PyTorch runs the one that was made last, and leaves before all others
+_LEAF = 1 << 62  # of the ready nodes, PyTorch runs leaves first, then the one made last
 
 
 class Tape:
@@ -197,7 +197,7 @@ class Tape:
     # Making tensors.
 
     def new(self, shape: Shape, item: int = 4, area: Area = "temporaries") -> SimulatedTensor:
-        """A tensor with a storage of its own."""
+        """A tensor with its own storage."""
         return SimulatedTensor(Storage(self.memory, prod(shape) * item, area), shape, contiguous_strides(shape), item)
 
     def made(self, shape: Shape, item: int, *_of: SimulatedTensor) -> SimulatedTensor:
@@ -223,7 +223,7 @@ class Tape:
         kept: Sequence[SimulatedTensor] = (),
         rule: Rule | None = None,
     ) -> SimulatedTensor:
-        """Add an operation to the autograd graph: its inputs, its output, the tensors that it keeps, its backward rule.
+        """Add an operation to the autograd graph: its inputs, its output, the tensors that it saves, its backward rule.
 
         Without a rule, the backward pass makes a new gradient for each input that needs one.
         """
@@ -268,7 +268,7 @@ class Tape:
         return tuple(tensor.detached() for tensor in tensors)
 
     def _fill(self, region: Region, kept: Sequence[SimulatedTensor]) -> None:
-        """Give the next node of a region its kept tensors; after the last one, stop the recomputation."""
+        """Give the next node of a region its saved tensors; after the last one, stop the recomputation."""
         if node := region.nodes[region.filled]():
             node.kept = self._kept(kept)
         region.filled += 1
@@ -276,9 +276,9 @@ class Tape:
             raise _EnoughError
 
     def _factors(self, x: SimulatedTensor, y: SimulatedTensor) -> tuple[bool, bool, list[SimulatedTensor]]:
-        """Whether each factor of a product needs a gradient, and what is kept for that, which is the other factor.
+        """Whether each factor of a product needs a gradient, and the saved factors: each gradient needs the other one.
 
-        An operation asks this before it runs, because a recomputation may stop before it.
+        An operation calls this before it runs, because a recomputation may stop before it.
         """
         of_x, of_y = x.node is not None, y.node is not None
         kept = [*((y,) if of_x else ()), *((x,) if of_y else ())]
@@ -468,7 +468,7 @@ class Tape:
         self, x: SimulatedTensor, weight: SimulatedTensor, bias: SimulatedTensor | None, transposed: bool
     ) -> SimulatedTensor:
         of_x, of_weight, kept = self._factors(x, weight)
-        biased = bias is not None  # the rule must not hold the bias: autocast's copy goes after the forward pass
+        biased = bias is not None  # the rule must not hold the bias: autocast's copy is released after forward
         y = self.new((x.shape[0], weight.shape[1]), x.item)
 
         def rule(grad: SimulatedTensor, *kept: SimulatedTensor) -> Gradients:
@@ -538,7 +538,7 @@ class Tape:
     ) -> SimulatedTensor:
         """The attention core in one kernel, which never makes the scores; its output is laid out for merging the heads.
 
-        For the backward pass it keeps its inputs, its output and one float32 for each row of scores.
+        For the backward pass it saves its inputs, its output and one float32 for each row of scores.
         """
 
         def laid_out(x: SimulatedTensor) -> SimulatedTensor:
@@ -565,7 +565,7 @@ class Tape:
         return self.kernel(cast, *FUNCTIONS[name])
 
     def kernel(self, x: SimulatedTensor, keep: Keep, backward: int = 1) -> SimulatedTensor:
-        """An elementwise function, by what it keeps and how many tensors its backward pass makes: see FUNCTIONS."""
+        """An elementwise function, by what it saves and how many tensors its backward pass makes: see FUNCTIONS."""
         y = self.like(x)
 
         def rule(grad: SimulatedTensor, *_kept: SimulatedTensor) -> Gradients:
@@ -659,7 +659,7 @@ class Tape:
         return gradient
 
     def changed_in_view(self, base: SimulatedTensor, x: SimulatedTensor, by: SimulatedTensor) -> SimulatedTensor:
-        """Fill or divide ``x`` in place, a view of all elements of ``base``, by a tensor without a gradient.
+        """Fill or divide ``x``, a view of all elements of ``base``, in place by a tensor without a gradient.
 
         The backward pass copies the gradient of the base and sets the part of the view, which is all of it.
         """
@@ -719,8 +719,8 @@ class Tape:
 
         PyTorch allocates room for the squares of all sequences and makes it a tensor of one number with ``resize_``,
         which keeps the storage. The CPU and CUDA share this code (TORCH_META_FUNC(mse_loss) in ATen/native/Loss.cpp);
-        only the meta device, which replaces it, has a storage of one number. A second tensor of squares is gone when
-        the kernel returns; like any workspace of a kernel, it is not counted.
+        only the meta device, which replaces it, has a storage of one number. A second tensor of squares is released
+        when the kernel returns; like any workspace of a kernel, it is not counted.
         """
         scores = self.raised(scores)
         item, shape = common_item(scores, labels), scores.shape
@@ -766,14 +766,14 @@ class Tape:
         self.grad = grad
 
     def _run(self, node: Node, grads: list[SimulatedTensor | None]) -> list[SimulatedTensor | None]:
-        """Return the gradients of an operation's inputs, and release what it kept."""
+        """Return the gradients of an operation's inputs, and release the tensors that it saved."""
         if node.rule is None:
             (gradient,) = grads
             assert gradient
             if node.grad is None:
                 gradient.storage.move("gradients")
                 node.grad = gradient
-            return []  # a gradient that was there is added to in place
+            return []  # an existing gradient is added to in place
         if node.region and not node.region.ran_again:
             self._run_again(node.region)
             self.memory.where = node.where
