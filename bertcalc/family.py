@@ -68,9 +68,9 @@ class Class(NamedTuple):
     by_labels: str = ""
 
     def unbuilt(self, config: Config) -> Problem | None:
-        """The problem with a configuration with which transformers does not build the class; None for symbols.
+        """The problem if transformers does not build the class with a configuration; None for symbols.
 
-        Raises MixedError for columns of which some rows have one.
+        Raises MixedError for columns in which only some rows have a problem.
         """
         for name, needed in self.builds_with:
             value = getattr(config, name)
@@ -145,16 +145,16 @@ class Family:
     ``prefix`` is the attribute under which a class with a head holds the body (bert). With ``head_first``, the head is
     registered before the body, so that its tensors come first.
 
-    Three fields say what is supported; the rest is refused with a message. ``peaks``: peak memory, which depends on
-    what the real forward methods keep alive, and is given once measured runs agree (bertcalc/memory/peak.py,
-    tests/memory/test_peak.py). ``like_bert``: explanations by the formulas of other
-    tools, which assume BERT's layers (bertcalc/diagnosis/tools.py). ``recomputes``: kinds of gradient checkpointing.
+    Three fields say what is supported; everything else is refused with a message. ``peaks``: peak memory, set to True
+    once the simulation has been validated against PyTorch (bertcalc/memory/peak.py, tests/memory/test_peak.py).
+    ``like_bert``: explanations by the formulas of other tools, which assume BERT's layers
+    (bertcalc/diagnosis/tools.py). ``recomputes``: kinds of gradient checkpointing.
 
     With ``cross_cache``, the cache of layers with cross attention has room for an encoder's keys and values even if no
     encoder output is given. ``buffers`` are name suffixes of tensors in checkpoints that are not parameters. ``remote``
-    are the model types of repositories with the same models and code of their own. ``meanings`` describe inputs that
-    mean something else than in other families (bertcalc/forward/meanings.py). ``simulation`` is the module that says
-    what only its forward methods allocate (bertcalc/memory/own.py), if there is anything.
+    are the model types of repositories that hold the same models with their own code. ``meanings`` describe inputs that
+    differ in meaning from other families (bertcalc/forward/meanings.py). ``simulation`` is the module with the
+    overrides of the memory simulation (bertcalc/memory/own.py), if there are any.
     """
 
     name: str  # Hugging Face's model_type
@@ -210,7 +210,7 @@ _ONE = Sizes()
 
 
 class Model(Module):
-    """The root of a module tree; it keeps the program that declared it, so that it can run it."""
+    """The root of a module tree, with the program that declared it, which it can run."""
 
     def __init__(self, family: Family, cls: Class, config: Any, pooler: bool) -> None:
         self.kind = cls.name
@@ -265,12 +265,12 @@ class Model(Module):
 
 
 def not_taken(model: Model, sizes: Sizes) -> Problem | None:
-    """The problem with a batch that has what the forward method of a model does not take; None if there is none."""
+    """The problem if a batch has inputs that the forward method of a model does not take; otherwise None."""
     name, config = model.cls.name, model.config
     values: dict[str, Any] = {"architecture": name}
     choices, length = sizes.num_choices, sizes.encoder_sequence_length
     if not model.cls.takes_choices and (not isinstance(choices, int) or choices != 1):
-        message = N_("{architecture} takes no choices: leave num_choices out, or take a class for multiple choice.")
+        message = N_("{architecture} takes no choices: leave num_choices out, or use a class for multiple choice.")
         return Problem.of(message, "num_choices", choices, {"num_choices": 1}, **values)
     if length is not None and not (model.cls.sees_encoder and config.add_cross_attention):
         message = N_(

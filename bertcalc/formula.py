@@ -1,4 +1,4 @@
-"""Formulas: the same definition run with SymPy symbols as sizes, written as LaTeX.
+"""Formulas: the definition of a model, run with SymPy symbols as sizes and written as LaTeX.
 
 >>> from bertcalc import BertConfig
 >>> formula(Subject(BertConfig()), path="encoder.layer.*").latex()
@@ -76,7 +76,7 @@ class Formula(NamedTuple):
         return _PLACEHOLDER.sub(lambda match: latex_number(values[match[1]]), self.numbers)
 
     def numbers_of(self, config: Config, sizes: Mapping[str, int]) -> dict[str, Any]:
-        """The numbers for all letters of the formula. Raises ArgumentError for one that neither argument has."""
+        """The numbers for all letters of the formula. Raises ArgumentError for a letter that neither argument has."""
         values = {**config.shared(), **sizes}
         for field in dict.fromkeys(_PLACEHOLDER.findall(self.numbers)):
             if field not in values:
@@ -98,7 +98,7 @@ class Term(NamedTuple):
     In layers, tensors whose sizes differ only by a number are one term: 4H² is four matrices, or GPT-2's H² and 3H².
     """
 
-    text: str  # as people write it: 4H²
+    text: str  # as on paper: 4H²
     expression: Any  # a sympy.Expr, for one layer if the tensors are in every layer
     tensors: tuple[Tensor, ...]  # with symbols as sizes
     fixed: bool  # its coefficient is a size that no field sets, not a number of tensors: the 2 classes of 2H
@@ -118,7 +118,7 @@ class Bracket(NamedTuple):
 
     @property
     def text(self) -> str:
-        """The bracket as people write it."""
+        """The bracket as on paper."""
         written = " + ".join(self.inside)
         return f"{self.factor} ({written})" if self.braced else f"{self.factor} {written}".lstrip()
 
@@ -164,7 +164,7 @@ def _structure(config: Config) -> Config:
     """A configuration with symbols as sizes and only the other values that determine the structure: a cache key."""
     kind: Any = type(config)
     letters = config.letters_of_sizes()
-    # Sizes without a letter: their present value gives the model a structure of its own.
+    # Sizes without a letter: each value gives the model another structure.
     numbers = [field for field in sizes_of(kind) if field not in letters]
     shaping = {field: getattr(config, field) for field in (*config.shaping, *numbers) if field not in letters}
     return _in_letters(kind, tuple(letters.items()), **shaping)
@@ -189,7 +189,7 @@ def formula(subject: Subject, *, path: str = "") -> Formula:
 
     Paths have no body prefix ("bert."). Raises UnknownNameError if there is no module at ``path``.
     """
-    if _NUMBER.search(path):  # whether there is such a layer, only the numbers say
+    if _NUMBER.search(path):  # only the integer model knows whether there is such a layer
         submodule(subject.model(), path)
     return _formula(subject, path=path)
 
@@ -216,7 +216,7 @@ def component_formulas(subject: Subject) -> tuple[tuple[Component, Formula], ...
 def component_terms(subject: Subject) -> tuple[tuple[Component, tuple[Bracket, ...]], ...]:
     """The terms of each component's formula: every tensor of the folded tree is in one of them.
 
-    If the first layer differs from the others, the tensors that it has in common with them are counted together:
+    If the first layer differs from the others, the tensors that all layers have are counted together:
     ModernBERT's L (4H² + 3HI + H) + (L − 1) H + H.
 
     >>> from bertcalc import BertConfig
@@ -302,7 +302,7 @@ def symbolic_steps(subject: Subject, *, cross: bool = False) -> tuple[SymbolicSt
 
 
 def shape_letters(shape: Shape) -> str:
-    """A shape of SymPy expressions as people write it: B × A × S × H/A."""
+    """A shape of SymPy expressions as on paper: B × A × S × H/A."""
     return " × ".join(map(_side, shape))
 
 
@@ -356,7 +356,7 @@ def _expression(module: Module) -> Any:
 def exact(expression: Any) -> Any:
     """An expression without floors: in H // A, the heads divide the hidden size in every valid configuration.
 
-    Those of the number of layers stay: of L layers, ⌊L / 3⌋ begin anew a pattern of three.
+    Floors of the number of layers stay: of L layers, ⌊L / 3⌋ start a pattern of three.
     """
     layers = SYMBOLS["num_hidden_layers"]
     return sympy.sympify(expression).replace(

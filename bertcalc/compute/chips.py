@@ -1,4 +1,4 @@
-"""Training on real hardware: devices, time, price, and published pre-training runs."""
+"""Training on real hardware: devices, training time, and published pre-training runs."""
 
 from collections.abc import Mapping
 from fractions import Fraction

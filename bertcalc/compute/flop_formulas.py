@@ -25,7 +25,7 @@ Letters = tuple[Step, ...]
 def letters(subject: Subject, convention: Convention = PYTORCH, *, cross: bool = False) -> Letters:
     """The steps of the forward pass with symbolic shapes; ``cross``: whether encoder_hidden_states are given.
 
-    M, the number of masked positions, appears if the convention counts the masked-LM head at those alone.
+    M, the number of masked positions, appears if the convention counts the masked-LM head at these only.
     """
     steps = [symbolic.step for symbolic in symbolic_steps(subject, cross=cross)]
     return tuple(at_masked(steps, _MASKED) if convention.logits == "masked" else steps)
@@ -48,7 +48,7 @@ def total_expression(steps: Letters, convention: Convention, phase: Phase) -> An
 @checked
 @lru_cache(maxsize=128)  # a tenth of a MB each
 def part_formulas(steps: Letters, convention: Convention) -> dict[Part, tuple[Formula, ...]]:
-    """The terms of each part's forward cost; all together sum to the model's cost."""
+    """The terms of each part's forward cost; they sum to the model's cost."""
     return {
         part: tuple(map(write, sympy.Add.make_args(_layers_first(cost))))
         for part, cost in part_expressions(steps, convention).items()
@@ -122,7 +122,7 @@ def _polynomial(terms: list[tuple[tuple[int, ...], Any]]) -> _Polynomial:
 @checked
 @lru_cache(maxsize=1024)
 def rule_formulas(steps: Letters, rule: PublishedRule) -> tuple[tuple[Formula, ...], tuple[Formula, ...]]:
-    """The terms of a published rule, and the terms that PyTorch counts in addition to it."""
+    """The terms of a published rule, and the terms that PyTorch counts in addition."""
     letters = {field: ALL_SYMBOLS[field] for field in RuleSizes._fields}
     theirs = exact(rule.formula(RuleSizes(**{**letters, "batch_size": tokens(steps) / _LENGTH}), steps))
     rest = exact(total(steps, phase=rule.phase)) - theirs

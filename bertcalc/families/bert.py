@@ -130,7 +130,7 @@ def feed_forward(t: Trace, c: Config, x: Value, kind: str, norm: str = "LayerNor
 
 
 def _attention(t: Trace, c: Config, x: Value, seen: Value, kind: str, *, cross: bool = False) -> Value:
-    """All heads at once: they divide the hidden units, so their number does not change the count."""
+    """The attention of all heads; they divide the hidden units, so their number does not change the count."""
     in_4 = c.position_embedding_type != "absolute"
     which = "SdpaSelf" if in_4 else "Cross" if cross else "Self"  # Sdpa is the default of transformers 4, for both
     heads, size = c.num_attention_heads, c.attention_head_size
@@ -259,7 +259,7 @@ def multiple_choice(t: Trace, c: Config, hidden: Hidden) -> None:
 
 
 def side_by_side(t: Trace, scores: Value) -> None:
-    """Output the scores of the choices with an axis for the choices, which were flattened into the batch."""
+    """Output the scores with an axis for the choices, which were flattened into the batch."""
     t.output("logits", t.step("reshape", "view", scores, shape=(t.sizes.batch_size, t.sizes.num_choices)))
 
 
@@ -272,7 +272,7 @@ def classified(t: Trace, x: Value | None, classes: int, p: float) -> Value:
 def summarized(
     t: Trace, x: Value, width: int | None, activation: str | None, *, role: str, first: float = 0, last: float = 0
 ) -> Value:
-    """The modules of transformers' SequenceSummary, of which each that is switched off is an Identity.
+    """The modules of transformers' SequenceSummary; a module that is switched off is an Identity.
 
     ``width`` is that of the dense layer, ``first`` and ``last`` are the probabilities of the dropouts.
     """

@@ -25,7 +25,7 @@ from bertcalc.tree.totals import PARTS, part_of
 
 
 def missing_parts(family: Family) -> list[str]:
-    """List whatever a family lacks, one sentence each; an empty list means that it is complete.
+    """List what a family lacks, one sentence each; an empty list means that it is complete.
 
     Declares and runs every class in its default and its fullest configuration. Call it while you write a family; the
     tests call it for every registered family.
@@ -46,7 +46,7 @@ def missing_parts(family: Family) -> list[str]:
 
 
 class _CannotRunError(Exception):
-    """A program of a family fails."""
+    """The exception for a family's program that fails."""
 
 
 def _missing_in_declaration(family: Family) -> Iterator[str]:
@@ -121,7 +121,7 @@ def _missing_in_run(model: Model, steps: list[Step]) -> Iterator[str]:
 
 
 def _wrong_ties(model: Model, shapes: Mapping[str, Shape]) -> Iterator[str]:
-    """A sentence for each tensor that is tied to none, or to one of another shape, which would silently not count."""
+    """A sentence for each tied tensor whose owner is missing or has another shape: it would silently not count."""
     for path, module, _copies in model.modules():
         for last, owner in module.tied.items():
             if owner not in shapes:
@@ -132,7 +132,7 @@ def _wrong_ties(model: Model, shapes: Mapping[str, Shape]) -> Iterator[str]:
 
 
 def _wrong_defaults(family: Family) -> Iterator[str]:
-    """A sentence for each default that its field cannot have."""
+    """A sentence for each default that is not a valid value of its field."""
     for field in fields(family.config):
         shared = family.config.shared_name(field.name)
         if not known(shared).is_right(default := getattr(family.config.default(), field.name)):

@@ -1,7 +1,7 @@
 """DeBERTa, the first version (He et al. 2021, arXiv:2006.03654): attention that separates content and position.
 
 Hugging Face's modeling_deberta.py as a program: query, key and value of all heads come from one matrix, and each layer
-has its own matrices for the distances. Code that both versions have in common is in deberta_v2.py.
+has its own matrices for the distances. Code shared by both versions is in deberta_v2.py.
 """
 
 from collections.abc import Iterator, Mapping
@@ -29,7 +29,7 @@ class DebertaConfig(deberta_v2.Disentangled):
 
     def __post_init__(self) -> None:
         if is_int(self.max_relative_positions) and self.max_relative_positions == self.max_position_embeddings:
-            object.__setattr__(self, "max_relative_positions", -1)  # which means the same
+            object.__setattr__(self, "max_relative_positions", -1)  # transformers reads both alike
         super().__post_init__()
 
     @classmethod
@@ -80,7 +80,7 @@ def _body(t: Trace, c: DebertaConfig, pooler: bool) -> Hidden:
                 distances = t.table("rel_embeddings", 2 * c.distances, c.hidden_size, role=role)
         with t.repeat("layer", c.num_hidden_layers, "DebertaLayer"):
             x = deberta_v2.layer(t, c, x, "Deberta", lambda x: _attention(t, c, x, distances), _NORM)
-    return Hidden(t.variable("hidden_states.*", x), None)  # the body keeps those of all layers
+    return Hidden(t.variable("hidden_states.*", x), None)  # the body holds those of all layers
 
 
 def _attention(t: Trace, c: DebertaConfig, x: Value, distances: Value | None) -> Value:

@@ -1,7 +1,7 @@
-"""The attention of DeBERTa's first version on tensors without data: query, key and value come from one matrix.
+"""The attention of DeBERTa's first version on simulated tensors: query, key and value come from one matrix.
 
-Each function has the operations and variables of modeling_deberta.py in transformers 5.23 in their order, because the
-lifetime of tensors depends on them.
+Each function has the operations and variables of modeling_deberta.py in transformers 5.23, in the same order, because
+the lifetime of tensors depends on them.
 """
 
 from bertcalc.families.deberta_v2_step import distances, for_each, for_step, overrides, scaled_size_sqrt
@@ -89,7 +89,7 @@ def _heads(tape: Tape, x: SimulatedTensor, heads: int) -> SimulatedTensor:
 
 
 def _bias_of_heads(run: Pass, step: Step, heads: int) -> SimulatedTensor:
-    """The learned bias of the query or the value, with the axes of heads."""
+    """The bias of the query or the value, with an axis for the heads."""
     bias = run.tape.unsqueeze(run.tape.unsqueeze(run.parameters[step.tensors[0].name], 0), 0)
     return _heads(run.tape, bias, heads)
 

@@ -110,7 +110,7 @@ class DebertaV2Config(Disentangled):
 
     def __post_init__(self) -> None:
         if is_int(self.position_buckets) and self.position_buckets < 1:
-            object.__setattr__(self, "position_buckets", -1)  # transformers makes no difference between these
+            object.__setattr__(self, "position_buckets", -1)  # transformers treats all of these alike
         super().__post_init__()
 
     @classmethod
@@ -122,18 +122,18 @@ class DebertaV2Config(Disentangled):
             yield Problem.of(message, "norm_rel_ebd", values["norm_rel_ebd"], *ways_out)
         if values["conv_kernel_size"] and values["hidden_size"] == 1:
             message = N_(
-                "A convolution of a single unit is not counted here: set hidden_size to 2 or conv_kernel_size to 0."
+                "bertcalc does not count a convolution of a single unit: set hidden_size to 2 or conv_kernel_size to 0."
             )
             yield Problem.of(message, "hidden_size", 1, {"hidden_size": 2}, {"conv_kernel_size": 0})
 
     @property
     def has_buckets(self) -> bool:
-        """Whether distances are sorted into buckets; symbols stand for numbers of buckets."""
+        """Whether distances are sorted into buckets; a symbol stands for a number of buckets."""
         return all_or_none(self.position_buckets > 0)
 
     @property
     def distances(self) -> int:
-        """The number of distances in each direction that have a vector: of buckets, or of all that are told apart."""
+        """The number of distances in each direction that have a vector: buckets, or all distances up to the maximum."""
         if self.has_buckets:
             return self.position_buckets
         return self.max_relative_positions if self.max_relative_positions > 0 else self.max_position_embeddings
@@ -194,7 +194,7 @@ def _body(t: Trace, c: DebertaV2Config, pooler: bool) -> Hidden:
             x = t.variable("next_kv", x)
             with t.repeat("layer", c.num_hidden_layers - 1, "DebertaV2Layer", start=1, alike=True):
                 x = _layer(t, c, x, distances)
-    return Hidden(t.variable("hidden_states.*", x), None)  # the body keeps those of all layers
+    return Hidden(t.variable("hidden_states.*", x), None)  # the body holds those of all layers
 
 
 def embedded(t: Trace, c: Any, kind: str, norm: str = "LayerNorm") -> Value:
@@ -318,7 +318,7 @@ _SELF = ("query_proj", "key_proj", "value_proj", "pos_dropout", "pos_key_proj", 
 
 
 def masked_lm(kind: str, t: Trace, c: Any, hidden: Hidden) -> None:
-    """The masked-LM head: BERT's, or (legacy False) one that multiplies directly with the word embeddings."""
+    """The masked-LM head: BERT's, or (legacy False) one that multiplies by the word embeddings directly."""
     if c.legacy:
         bert.masked_lm(f"Legacy{kind}", t, c, hidden, prefix="deberta")
         return

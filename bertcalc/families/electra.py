@@ -36,7 +36,7 @@ class ElectraConfig(DecoderConfig):
 
     @property
     def breaks(self) -> tuple[int, ...]:
-        """The hidden size without a projection."""
+        """The hidden size at which there is no projection."""
         return (self.embedding_size,)
 
     def letters_of_sizes(self) -> dict[str, str]:

@@ -56,7 +56,7 @@ class EuroBertConfig(Config):
         # ModernBERT's field of this name has other valid values.
         "score_pooling": "classifier_pooling",
     }
-    heads_of = 2  # transformers rotates pairs of numbers, and refuses an odd head size
+    heads_of = 2  # transformers rotates pairs of entries, and refuses an odd head size
     turns_pairs: ClassVar = True
     shaping: ClassVar = (
         *Config.shaping,
@@ -79,7 +79,7 @@ class EuroBertConfig(Config):
             yield Problem.of(message, field, shared, {field: nearest}, **details)
 
     def letters_of_sizes(self) -> dict[str, str]:
-        """The family's sizes, and the key/value heads if grouped; not a single one, whose repetition is a view."""
+        """The family's sizes, and the key/value heads if there are several groups; repeating a single one is a view."""
         grouped = self.num_key_value_heads not in (None, 1)
         return super().letters_of_sizes() | ({"num_key_value_heads": "num_key_value_heads"} if grouped else {})
 
@@ -139,7 +139,7 @@ def gated(
     bias_down: bool | None = None,
     dropout: float | None = None,
 ) -> Value:
-    """A feed-forward whose inner vector is multiplied by a gate, which has its own matrix and the activation.
+    """A feed-forward whose inner vector is multiplied by a gate, which has its own matrix and an activation.
 
     ``bias_down`` is the bias of the last dense layer if it differs from the others; ``dropout`` is in front of that
     layer.

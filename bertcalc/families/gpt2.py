@@ -167,7 +167,7 @@ def _language_model(t: Trace, c: GPT2Config, hidden: Hidden) -> None:
 
 
 def _sequence_classification(t: Trace, c: GPT2Config, hidden: Hidden) -> None:
-    """Scores for every token, of which only those of each sequence's last token are used."""
+    """Scores for every token; only those of each sequence's last token are used."""
     scores = t.linear("score", hidden.states, c.num_labels, role="classifier", bias=False)
     t.output("logits", t.step("last_token", "copy", scores, shape=(scores.shape[0], c.num_labels)))
 

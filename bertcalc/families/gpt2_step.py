@@ -1,4 +1,4 @@
-"""GPT-2's heads on tensors without data: the tokens that they choose, and the loss of two of them."""
+"""GPT-2's heads on simulated tensors: the tokens that they select, and the losses of the double head."""
 
 from math import prod
 
@@ -13,7 +13,7 @@ CHOICES = N_("{architecture} cannot be trained with summary_use_proj False: ther
 
 
 def _last_token(run: Pass, step: Step) -> SimulatedTensor:
-    """The scores of the last token of each sequence that is no padding."""
+    """The scores of each sequence's last token that is not padding."""
     tape, ids, (scores,) = run.tape, run.batch["input_ids"], run.taken(step)
     if run.model.config.pad_token_id is None:
         return tape.index(tape.select(scores), [tape.new(ids.shape[:1], INT64)])
@@ -59,7 +59,7 @@ def _softmax(run: Pass, step: Step) -> SimulatedTensor:
 
 OVERRIDES = Overrides(
     steps={"softmax": _softmax, "last_token": _last_token, "tokens": _tokens, "chosen_token": _chosen_token},
-    # The body looks before it flattens the choices.
+    # The body checks for padding before it flattens the choices.
     asides={"padding": lambda run, _step: run.look_for_padding(run.batch["input_ids"].shape)},
     losses={"double-heads": _losses},
 )

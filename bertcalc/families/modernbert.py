@@ -160,7 +160,7 @@ def _layer(t: Trace, c: ModernBertConfig, x: Value, angles: tuple[Value, ...], *
 
 
 def _head(t: Trace, c: ModernBertConfig, x: Value, *, block: str = "", role: str = "dense") -> Value:
-    """A dense layer, its activation and a LayerNorm, which every class with a head has."""
+    """A dense layer, its activation and a LayerNorm: part of every class with a head."""
     with t.module("head", "ModernBertPredictionHead", component="head", block=block):
         x = t.linear("dense", x, c.hidden_size, role=role, bias=c.classifier_bias)
         return _norm(t, c, "norm", t.activation("act", x, c.classifier_activation, role="classifier activation"))

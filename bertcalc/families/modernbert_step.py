@@ -1,4 +1,4 @@
-"""ModernBERT's choice of a token without data: the first of each sequence that is no padding."""
+"""ModernBERT's selection of a token on simulated tensors: the first of each sequence that is not padding."""
 
 from bertcalc.forward.steps import Step
 from bertcalc.memory.own import Overrides
@@ -7,7 +7,7 @@ from bertcalc.memory.tape import INT64, SimulatedTensor
 
 
 def _first_token(run: Pass, step: Step) -> SimulatedTensor | None:
-    """For multiple choice; without a mask the index of the token is one number for all sequences."""
+    """The token for multiple choice; without a mask, all sequences share one index."""
     if step.operation == "view":
         return run.usual(step)
     tape, (x,) = run.tape, run.taken(step)

@@ -31,7 +31,7 @@ class MPNetConfig(EncoderConfig):
         yield from super().relations(values)
         for field, least in (("vocab_size", _PAD + 1), ("max_position_embeddings", _PAD + 2)):
             if values[field] < least:
-                message = N_("{field} {value} is not enough: token {pad} is MPNet's padding, {nearest} is the least.")
+                message = N_("{field} {value} is too small: token {pad} is the padding, so {nearest} is the minimum.")
                 details = {"field": field, "value": values[field], "pad": _PAD, "nearest": least}
                 yield Problem.of(message, field, values[field], {field: least}, **details)
 
@@ -70,7 +70,7 @@ def _body(t: Trace, c: MPNetConfig, pooler: bool) -> Hidden:
 
 
 def _distances(t: Trace, c: MPNetConfig, x: Value) -> Value:
-    """One number per head and pair of tokens, depending on their distance: looked up once for all layers."""
+    """A bias for each head and pair of tokens, by their distance: looked up once for all layers."""
     batch, length, _width = x.shape
     with t.block("relative positions"):
         buckets = Value("distance_buckets", (length, length), ids=True)

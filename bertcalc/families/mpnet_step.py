@@ -1,4 +1,4 @@
-"""MPNet's distances between tokens, which its encoder computes once for all layers, on tensors without data."""
+"""MPNet's distances between tokens, which its encoder computes once for all layers, on simulated tensors."""
 
 from bertcalc.families.roberta_step import positions_after_padding
 from bertcalc.forward.steps import Step
@@ -31,7 +31,7 @@ def _bucket(tape: Tape, distances: SimulatedTensor) -> SimulatedTensor:
 
 
 def _bias(run: Pass, step: Step) -> SimulatedTensor:
-    """The bias of the scores, from (length, length, heads), copied for each sequence; then the method returns."""
+    """Copy the bias of the scores, of shape (length, length, heads), for each sequence; then the method returns."""
     tape, (bias,) = run.tape, run.taken(step)
     heads_first = tape.unsqueeze(tape.permute(bias, (2, 0, 1)), 0)
     biases = tape.contiguous(tape.expand(heads_first, step.gives.shape))

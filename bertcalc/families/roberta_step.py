@@ -1,4 +1,4 @@
-"""RoBERTa's positions, which are counted from padding, on tensors without data."""
+"""RoBERTa's positions, which are counted from the padding id, on simulated tensors."""
 
 from bertcalc.forward.steps import Step
 from bertcalc.memory.own import Overrides

@@ -1,4 +1,4 @@
-"""What most families have in common: configuration fields with BERT's defaults, class names, sizes of models.
+"""The common parts of most families: configuration fields with BERT's defaults, class names, sizes of models.
 
 A family declares only its differences: additional fields, and other defaults.
 """
@@ -98,7 +98,7 @@ LARGE: dict[str, Any] = {
 
 
 def presets(config: type[Config], published: Mapping[str, Mapping[str, Any]]) -> dict[str, Preset]:
-    """The presets of published models, given the values that differ from the defaults by repository on the Hub."""
+    """The presets of published models: ``published`` maps repositories on the Hub to values that are not defaults."""
     return {
         repository.rpartition("/")[2]: Preset(config(**sizes), model_card(repository))
         for repository, sizes in published.items()

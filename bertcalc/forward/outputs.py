@@ -1,7 +1,7 @@
 """The inputs and outputs of a model: the forward methods of Hugging Face's classes.
 
-Every shape is read from the steps of a run: with integers they are numbers, with symbols letters. The forward methods
-are those of the version of transformers that builds the configuration.
+Every shape is read from the steps of a run, whose sizes are integers or symbols. The forward methods are those of the
+version of transformers that builds the configuration.
 """
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
@@ -83,7 +83,7 @@ def inputs(subject: Subject, call: Call, steps: Sequence[Step]) -> list[Entry]:
 
 
 def _used(subject: Subject) -> set[str]:
-    """The inputs that affect the outputs, as far as the steps show, and use_cache if a cache can be returned."""
+    """The inputs that some step uses, and use_cache if a cache can be returned."""
     config, steps = subject.config, subject.model().run(Sizes(encoder_sequence_length=subject.seen(1)))
     used = {value.name for step in steps for value in step.takes}
     roles = {step.place.role for step in steps}
@@ -201,7 +201,7 @@ def _cache(steps: Sequence[Step], cross: bool, alone: Container) -> Entry:
 
 
 def _container(subject: Subject) -> Container:
-    """The container of keys and values if there are none of an encoder."""
+    """The container of keys and values without an encoder's output."""
     crosses = family_of(subject.config).cross_cache and subject.config.add_cross_attention
     return "EncoderDecoderCache" if crosses else version_of(subject.config).cache
 
@@ -217,8 +217,8 @@ def unpadded(cls: Class, config: Config, batch_size: int) -> Problem | None:
     if not cls.finds_last_token or config.pad_token_id is not None or batch_size == 1:
         return None
     message = N_(
-        "{architecture} takes one sequence at a time without a pad_token_id, as it looks for the last token that is no "
-        "padding: set pad_token_id, or a batch of one."
+        "Without a pad_token_id, {architecture} takes one sequence at a time, because it needs the last token that is "
+        "not padding: set pad_token_id, or batch_size to 1."
     )
     return Problem.of(message, "batch_size", batch_size, {"batch_size": 1}, architecture=cls.name)
 
@@ -237,13 +237,13 @@ def in_pairs(config: Config) -> Problem | None:
     near = max(1, hidden_size // (2 * heads)) * 2 * heads
     if hidden_size == heads:
         message = N_(
-            "A head of a single number is not counted: rotary positions rotate pairs of numbers, and transformers "
-            "makes two numbers of it. {field} {near} would work."
+            "bertcalc does not count heads of size 1: rotary positions rotate pairs of entries, and transformers turns "
+            "a single entry into two. {field} {near} would work."
         )
         values = {"field": config.own_name("hidden_size"), "near": near}
         return Problem.of(message, "hidden_size", hidden_size, {"hidden_size": near}, **values)
     message = N_(
-        "Rotary positions rotate pairs of numbers, and a head of {size} numbers cannot be split into pairs: no forward "
+        "Rotary positions rotate pairs of entries, and a head of size {size} cannot be split into pairs: no forward "
         "pass is possible. {field} {near} would work."
     )
     values = {"size": hidden_size // heads, "field": config.own_name("hidden_size"), "near": near}
@@ -253,7 +253,7 @@ def in_pairs(config: Config) -> Problem | None:
 def problems(subject: Subject, call: Call) -> Iterator[Problem]:
     """The reasons why the forward method would fail; ``batch_problems`` checks the batch.
 
-    Not ``checked``, like ``possible``: a call that cannot run is what they are asked about.
+    Not ``checked``, like ``possible``: both have to accept calls that cannot run.
     """
     config, cls = subject.config, subject.cls
     architecture, labels = subject.architecture, config.num_labels
@@ -270,7 +270,7 @@ def problems(subject: Subject, call: Call) -> Iterator[Problem]:
     if problem := unpadded(cls, config, call.batch_size):
         yield problem
     if call.labels and "sentence_order_label" in cls.targets and labels != 2:
-        message = N_("{architecture} needs num_labels 2 for its loss: two texts are in their order, or were swapped.")
+        message = N_("{architecture} needs num_labels 2 for its loss: two texts are in order, or were swapped.")
         yield Problem.of(message, "num_labels", labels, two, unlabelled, architecture=architecture)
     if call.labels and cls.task == "double-heads" and not vars(config)["summary_use_proj"] and config.hidden_size > 1:
         message = N_("{architecture} has a loss only with summary_use_proj: without it, a choice has many scores.")
@@ -307,7 +307,7 @@ def scores_of_answers(model: Model) -> int:
 
 @checked
 def remarks(subject: Subject, call: Call) -> Iterator[Problem]:
-    """Notes on inputs that are valid, but do not do what one may expect."""
+    """Notes on valid inputs that do not have the effect that one may expect."""
     config, cls = subject.config, subject.cls
     if cls.caches and call.use_cache and not config.is_decoder:
         yield Problem.of(N_("use_cache has no effect without is_decoder."), "use_cache")
@@ -350,7 +350,7 @@ def _label_remarks(subject: Subject, call: Call) -> Iterator[Problem]:
 
 
 def possible(subject: Subject, call: Call) -> Call:
-    """The nearest call that runs; problems with the configuration are left alone."""
+    """The nearest call that runs; problems with the configuration are not fixed."""
     for problem in problems(subject, call):
         for remedy in problem.remedies:
             if set(remedy) <= set(Call._fields):

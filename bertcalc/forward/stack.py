@@ -80,7 +80,7 @@ def stack(steps: Sequence[Step]) -> Stack:
 
 
 def in_layers(step: Step, layers: Sequence[int] | None) -> Step:
-    """A step that takes all the angles it uses in these layers; in all layers if ``layers`` is None."""
+    """The step with all angles that it takes in these layers; in all layers if ``layers`` is None."""
     if not step.turns:
         return step
     turns = step.turns if layers is None else [step.turns[layer % len(step.turns)] for layer in layers]

@@ -314,7 +314,7 @@ class Trace:
         tied: Mapping[str, str] = NOT_TIED,
         using: tuple[Tensor, ...] = (),
     ) -> Value:
-        """y = x W^T + b. ``tied``: full names of tied tensors, by the last part; ``using``: further tensors it uses."""
+        """y = x W^T + b. ``tied``: full names of tied tensors, by the last part; ``using``: further tensors in use."""
         shape = x.shape
         module = Linear(shape[-1], out_features, tied, bias)
         if out_features is not shape[-1]:
@@ -448,7 +448,7 @@ class Trace:
     def add(
         self, name: str, *takes: Value, role: str = "", in_place: bool = False, using: tuple[Tensor, ...] = ()
     ) -> Value:
-        """A sum with the shape of its first term; ``in_place``: by Python's +=; ``using``: a bias that is added."""
+        """A sum with the shape of its first term; ``in_place``: with Python's +=; ``using``: a bias that is added."""
         if self.steps is None:
             return takes[0]
         return self.step(name, "add", *takes, shape=takes[0].shape, role=role, in_place=in_place, tensors=using)
@@ -476,7 +476,7 @@ class Trace:
         return self.step(called, "angles", x, shape=(2, 1, length, head_size), role="angles", module=module)
 
     def rotate(self, name: str, x: Value, angles: Sequence[Value] = (), *, wide: bool = False) -> Value:
-        """Rotary positions (Su et al. 2021, arXiv:2104.09864): pairs of numbers rotated by an angle; no parameters.
+        """Rotary positions (Su et al. 2021, arXiv:2104.09864): pairs of entries rotated by an angle; no parameters.
 
         Several ``angles`` are taken by the layers in turn. ``wide``: in float32, whatever the model's dtype.
         """
@@ -525,11 +525,11 @@ class Trace:
     ) -> Value:
         """softmax(Q K^T / sqrt(d)) V in the heads of the current Attention module, with the heads merged again.
 
-        ``dropout``: its probability for the weights, None for no dropout; with ``dropout_name`` "" no module does it.
+        ``dropout``: the probability for the weights, None for no dropout; with ``dropout_name`` "" it is not a module.
         ``distances``: adds position-dependent scores, given scores, query and key. ``bias``: added after the division.
         ``angles``: query and key are rotated. ``wide`` and ``wide_angles``: softmax and rotation are in float32,
         whatever the model's dtype. ``cached``: keys and values are copied into the cache and read from it; BERT's
-        programs leave this out because their keys and values are kept once, with or without a cache. ``written_out``:
+        programs leave this out because their keys and values are held once, with or without a cache. ``written_out``:
         scores and weights are variables of the module's forward method itself. ``shared_by``: the number of key/value
         heads, each for several query heads (Ainslie et al. 2023, arXiv:2305.13245); None for as many as query heads.
         """
@@ -590,13 +590,13 @@ class Trace:
         """Record that a variable in the current module's forward method holds the value from now on.
 
         It stays alive until the variable is reassigned or the method returns. A value without a variable is alive as
-        long as it is needed; variables that all families have in common are in memory/held.py.
+        long as it is needed; variables that all families share are in memory/held.py.
         """
         self._set_fields(value, variable=(f"{self._path}.".removeprefix(self._base).removesuffix("."), name))
         return value
 
     def aside(self, value: Value, *done: str) -> Value:
-        """Record what the body's forward method does before the step that gives the value, for memory/.
+        """Record what the body's forward method does before the step that gives the value, for the memory simulation.
 
         It checks for "padding" to warn about, creates position ids ("positions", or "positions for layers" if it hands
         them to all layers) or the attention "masks", or does what only the family's own simulation knows. By default,

@@ -24,8 +24,7 @@ _TOGETHER = {
     **dict.fromkeys(("key_repeated", "value_repeated"), "repeated"),
     **{role: role for role in ("cut", "flatten", "angles", "laid out")},
 }
-# The names of layers in bert4keras (models.py), by the key of a step or by its block, for readers of write-ups that use
-# them.
+# The names of layers in bert4keras (models.py), by the key of a step or by its block: many write-ups use them.
 _KERAS = {
     "embeddings.input_ids": "Input-Token",
     "embeddings.token_type_ids": "Input-Segment",
@@ -97,7 +96,7 @@ class Stop(NamedTuple):
 
 
 class KerasRow(NamedTuple):
-    """The stops of one layer in the sense of Keras."""
+    """The stops that belong to one Keras layer."""
 
     number: int
     keras: str
@@ -224,7 +223,7 @@ def _single(steps: list[Step], layer: int) -> Iterator[Stop]:
 
 
 def _skipped(key: str, layers: Stack, start: int, end: int, opened: Layers, inputs: list[str]) -> Iterator[Stop]:
-    """The layers from ``start`` to before ``end`` as one stop, if any: the first's input, and the last's steps."""
+    """The layers from ``start`` to ``end`` (exclusive), if any, as one stop: the first's input and the last's steps."""
     if start < end:
         learned = 0
         for group in layers.groups:

@@ -1,4 +1,4 @@
-"""The differences between what the forward methods of transformers 4 and 5 take and return."""
+"""The differences between the inputs and outputs of forward methods in transformers 4 and 5."""
 
 from collections.abc import Iterator
 
@@ -22,7 +22,7 @@ def inputs(version: Version, names: tuple[str, ...]) -> tuple[str, ...]:
 
 
 def problems(subject: Subject, call: Call) -> Iterator[Problem]:
-    """The reasons why forward would fail in transformers 4 but not in 5, for models that 4 builds."""
+    """The reasons why forward fails in transformers 4 but not in 5, for models that 4 builds."""
     if version_of(subject.config) is FOUR and _fails(subject, call):
         message = N_(
             "With cross attention but no encoder_hidden_states, transformers 4 fails at output_attentions: set "
@@ -49,7 +49,7 @@ def differences(subject: Subject, call: Call) -> Iterator[Problem]:
         return
     as_bert = not family_of(config).cross_cache  # GPT-2's cache is the same in both
     if as_bert and cls.caches and cached and not crossed:
-        message = N_("transformers 4 returns an EncoderDecoderCache, its half for the cross attention empty.")
+        message = N_("transformers 4 returns an EncoderDecoderCache, with an empty half for the cross attention.")
         yield Problem.of(message, "past_key_values")
     if cls.caches and call.output_attentions and not crossed and "cross_attentions" not in cls.withholds:
         yield Problem.of(N_("transformers 4 leaves empty cross_attentions out."), "cross_attentions")

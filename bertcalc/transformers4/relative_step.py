@@ -1,4 +1,4 @@
-"""BERT's forward methods in transformers 4.57 on tensors without data: masks, ids, distances, attention weights.
+"""BERT's forward methods in transformers 4.57 on simulated tensors: masks, ids, distances, attention weights.
 
 Each function has the operations and variables of the original, in the same order.
 """
@@ -12,18 +12,18 @@ from bertcalc.tree.nn import layer_number, split_layer
 
 
 def _positions(run: Pass, step: Step) -> SimulatedTensor:
-    """The embeddings look for padding, too."""
+    """Position ids; the embeddings also check for padding."""
     run.look_for_padding(step.takes[0].shape)
     return usual_positions(run, step)
 
 
 def _types(run: Pass, step: Step) -> SimulatedTensor:
-    """Token type ids are in a buffer."""
+    """Token type ids, from a buffer unless the caller passes them."""
     return run.batch.get("token_type_ids") or run.buffers["token_type_ids"]
 
 
 def _make_masks(run: Pass, _step: Step) -> None:
-    """Make a mask with or without padding, and that for the cross-attention."""
+    """Make the attention mask, with or without padding, and the mask for the cross-attention."""
     if run.padded:
         mask = run.tape.view(run.batch["attention_mask"], run.sides)
     else:

@@ -16,10 +16,10 @@ from bertcalc.tree.totals import top_level
 
 
 class ModuleChange(NamedTuple):
-    """A path in the folded trees, each model's module there, and the second's parameters minus the first's.
+    """A path in the folded trees, each model's module at this path, and the second's parameters minus the first's.
 
-    The path has no body prefix. If both models have a module there, these differ in kind or shape; ``parameters`` then
-    counts only their own tensors, as their children are compared separately.
+    The path has no body prefix. If both models have a module at the path, the modules differ in kind or shape;
+    ``parameters`` then counts only the tensors that they own, as their children are compared separately.
     """
 
     path: str

@@ -23,7 +23,7 @@ class ModuleGroup(NamedTuple):
 
 @checked
 def inventory(model: Module) -> list[ModuleGroup]:
-    """The modules without children or with own tensors, by kind; their parameters sum to the model's."""
+    """The modules that own tensors or have no children, by kind; their parameters sum to the model's."""
     entries = [
         entry for entry in model.modules() if entry[1].parameters or not any(entry[1].named_children(folded=True))
     ]

@@ -1,4 +1,4 @@
-"""A module tree like torch.nn's, made of names, kinds and shapes, without weights and without torch.
+"""A module tree like torch.nn's, made of names, kinds and shapes, without weights and without PyTorch.
 
 Sizes are integers, SymPy symbols (which give formulas) or NumPy arrays (which give columns); the code is the same, and
 the types below say ``int`` for all three.
@@ -92,14 +92,14 @@ class Module:
         self.children = children
 
     def __getstate__(self) -> dict[str, Any]:
-        """Return what copy and pickle take; they cannot take a mapping that is read-only."""
+        """Return the state for copy and pickle, which cannot handle read-only mappings."""
         state = vars(self).items()
         return {name: dict(value) if isinstance(value, MappingProxyType) else value for name, value in state}
 
     def num_parameters(self) -> int:
         """The number of parameters in this module and below; tied tensors count once, with their owner."""
         count = 0
-        if parameters := self.parameters:  # most modules lack tensors or children: the checks save time
+        if parameters := self.parameters:  # most modules have no tensors or no children: the checks save time
             for shape in parameters.values():
                 count = count + prod(shape)  # not +=, which cannot broadcast one column against another
         if children := self.children:
@@ -181,7 +181,7 @@ class Module:
     def named_children(self, folded: bool) -> Iterator[tuple[str, "Module", int]]:
         """The name, module and number of copies of each child."""
         children = self.children
-        # ``order`` may have names of children that this model lacks.
+        # ``order`` may name children that this model does not have.
         ordered = dict.fromkeys((*self.order, *children)) if self.order else children
         for name in ordered:
             if name in children:
@@ -208,7 +208,7 @@ class Module:
         return self.children
 
     def extra_repr(self) -> str:
-        """The arguments that ``print`` shows in the module's brackets."""
+        """The arguments that ``print`` shows in parentheses."""
         return ""
 
     def __str__(self) -> str:
@@ -293,12 +293,12 @@ class Linear(Module):
         self.parameters = {name: shapes[name] for name in shapes if name not in tied} if tied else shapes
         self.in_features = in_features
         self.out_features = out_features
-        self.shapes = shapes  # of all that it uses, tied or its own
+        self.shapes = shapes  # of all tensors that it uses, tied or owned
         self.tied = tied
 
     @property
     def biased(self) -> bool:
-        """Whether it adds a bias, its own or a tied one."""
+        """Whether it adds a bias, owned or tied."""
         return "bias" in self.parameters or "bias" in self.tied
 
     def extra_repr(self) -> str:

@@ -92,7 +92,7 @@ def summed(pairs: Iterable[tuple[Key, Any]]) -> dict[Key, Any]:
 
 @checked
 def over_layers(model: Module) -> list[Tensor]:
-    """The tensors of the folded tree; a differing first layer's are merged with those of the other layers."""
+    """The tensors of the folded tree; if the first layer differs, its tensors are merged with those of the others."""
     merged: dict[str, Tensor] = {}
     for tensor in model.tensors():
         in_layers = tensor.name.replace(".0.", ".*.", 1) if tensor.place.component == "encoder" else tensor.name
@@ -103,7 +103,7 @@ def over_layers(model: Module) -> list[Tensor]:
 
 @checked
 def openable(model: Model) -> list[str]:
-    """The paths that ``breakdown`` can open: "" for the model, components, single layers, modules of several tensors.
+    """The paths that ``breakdown`` can open: "" for the model, components, single layers, modules with several tensors.
 
     Paths have no body prefix, so that a link stays valid if the class changes.
     """
@@ -117,12 +117,12 @@ def openable(model: Model) -> list[str]:
 
 @checked
 def breakdown(model: Model, path: str = "") -> list[Bar]:
-    """The bars of the module at ``path``: of the whole model its parts, of anything else down to single tensors.
+    """The bars of the module at ``path``: parts for the whole model, otherwise modules and single tensors.
 
     A layer is counted once, not once per copy. Raises KeyError if there is no module at ``path``.
     """
     if not path:
-        # ``*`` last, so that a part of many layers opens one of the equal layers, not a first one that differs.
+        # ``*`` comes last, so that a part of many layers opens one of the equal layers, not a first one that differs.
         tensors = sorted(model.tensors(), key=lambda tensor: "*" in tensor.name)
         tops = {place_of(tensor): _top(model.bare(tensor.name)) for tensor in tensors}
         return [Bar(key[1], tops[key], key[0], count) for key, count in totals_by_part(model).items()]
