@@ -307,7 +307,7 @@ def shape_letters(shape: Shape) -> str:
 
 
 def _in_order(tensor: Tensor) -> tuple[int, bool]:
-    """The sort key: matrices before vectors, attention before feed-forward, as usual: 4H² + 2HI + 9H + I."""
+    """The sort key: matrices before vectors, attention before feed-forward: 4H² + 2HI + 9H + I."""
     return -len(tensor.shape), tensor.place.block == "feed-forward"
 
 
@@ -374,7 +374,7 @@ def _rows_times_units(expression: Any) -> Any:
 
 
 def write(expression: Any) -> Formula:
-    """The formula of an expression in the symbols above."""
+    """Write an expression in the symbols above as a formula."""
     letters = sympy.latex(expression, symbol_names=_PLACEHOLDERS)
     numbers = sympy.latex(expression, symbol_names=_PLACEHOLDERS, mul_symbol="dot")
     return Formula(expression, letters, numbers)

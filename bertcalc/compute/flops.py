@@ -114,9 +114,12 @@ def forward_flops(
 ) -> int:
     """FLOPs of the matrix products of one forward pass, as PyTorch's FlopCounterMode counts them (eager attention).
 
-    All other operations (embeddings, sums, norms, softmax, activations) count as zero.
+    All other operations (embeddings, sums, norms, softmax, activations) count as zero. Raises InputError if no forward
+    pass is possible.
 
-    Raises InputError if no forward pass is possible.
+    >>> from bertcalc import build
+    >>> forward_flops(build("bert-base-uncased"), 1, 128)
+    22348431360
     """
     return sum(map(cost, _run(model, Sizes(batch_size, sequence_length, encoder_sequence_length, num_choices))))
 
@@ -146,6 +149,10 @@ def training_flops(
     their attention cores, forward a second time if a gradient flows in them; with transformers' gradient checkpointing,
     one always flows to the embeddings unless its ``disable_input_require_grads()`` is called.
     Raises InputError if the model's family does not support this ``recompute``, or if the FLOPs depend on the labels.
+
+    >>> from bertcalc import build
+    >>> training_flops(build("bert-base-uncased"), 1, 128)
+    67045294080
     """
     check_recompute(model, recompute)
     if problem := unknown_training(model):
@@ -288,7 +295,7 @@ def _recomputed(steps: Iterable[Step], recompute: Recompute, flowing: Collection
 
 
 def _keeps_what_it_makes(step: Step) -> bool:
-    """Whether the backward pass of a step needs anything besides its inputs."""
+    """Whether the backward pass of a step needs anything other than its inputs."""
     if isinstance(step.module, Dropout):
         return step.module.p > 0
     return step.operation in ("norm", "softmax", "activation")

@@ -118,6 +118,9 @@ def build(config: Config | str, architecture: str | None = None, *, add_pooling_
     passing False to any other raises ArgumentError, which is a TypeError, as transformers does. Raises InputError if
     there is no such preset, or if the configuration's family has no class of this name, and ConfigError if transformers
     does not build the class with this configuration.
+
+    >>> build("bert-base-uncased", "BertForMaskedLM").num_parameters()
+    109514298
     """
     if isinstance(config, str):
         preset = preset_named(config)

@@ -40,7 +40,7 @@ class BertConfig(DecoderConfig):
 
     @property
     def ones_matter(self) -> bool:
-        """Products with distances need no copy of their inputs if there is a single sequence, head or token."""
+        """True with relative positions: for a single sequence, head or token, products copy no inputs."""
         return self.position_embedding_type != "absolute"
 
 
@@ -152,7 +152,7 @@ def _attention(t: Trace, c: Config, x: Value, seen: Value, kind: str, *, cross: 
 
 
 def projected(t: Trace, x: Value, *names: str, bias: bool = True) -> tuple[Value, ...]:
-    """Query, key and value from a dense layer each."""
+    """Query, key and value, each from its own dense layer."""
     roles = zip(names, ("query", "key", "value"), strict=True)
     return tuple(t.linear(name, x, x.shape[-1], role=role, bias=bias) for name, role in roles)
 
@@ -295,7 +295,7 @@ def question_answering(t: Trace, c: Config, hidden: Hidden) -> None:
 
 
 def answers(t: Trace, x: Value, labels: int) -> None:
-    """The scores of question answering from any token vectors."""
+    """The scores of question answering from any vectors of tokens."""
     split_answers(t, t.linear("qa_outputs", x, labels, role="answer span"))
 
 

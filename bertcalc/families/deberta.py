@@ -46,12 +46,12 @@ class DebertaConfig(deberta_v2.Disentangled):
 
     @property
     def whole(self) -> int | None:
-        """A sequence of this length uses all rows of the table."""
+        """The length of a sequence that uses all rows of the table; None without relative positions."""
         return self.max_position_embeddings if self.relative_attention else None
 
     @property
     def ones_matter(self) -> bool:
-        """Matrix products need no copy of their inputs if there is a single sequence, head or token."""
+        """True: with a single sequence, head or token, matrix products need no copy of their inputs."""
         return True
 
     @classmethod
@@ -115,7 +115,7 @@ def _attention(t: Trace, c: DebertaConfig, x: Value, distances: Value | None) ->
 
 
 def _laid_out(t: Trace, x: Value, number: int) -> Value:
-    """The heads of all sequences flattened into one axis, as the batched product needs them.
+    """Flatten the heads of all sequences into one axis, as the batched product needs them.
 
     This copies, unless there is a single sequence, head or token.
     """

@@ -50,7 +50,7 @@ class Disentangled(EncoderConfig):
 
     @property
     def reads_numbers(self) -> bool:
-        """It looks for padding in the token ids."""
+        """True: the model looks for padding in the token ids."""
         return True
 
     @classmethod
@@ -145,7 +145,7 @@ class DebertaV2Config(Disentangled):
 
     @property
     def ones_matter(self) -> bool:
-        """The convolution's input is transposed, which copies unless there is a single token."""
+        """True with a convolution: its input is transposed, which copies it unless there is a single token."""
         return self.convolves
 
     @property
@@ -156,7 +156,7 @@ class DebertaV2Config(Disentangled):
     def letters_of_sizes(self) -> dict[str, str]:
         """The family's sizes, without D where there are no buckets.
 
-        There is no L for a single layer with a convolution, as no layer follows that.
+        A single layer with a convolution has no L either, as no layer follows the convolution.
         """
         letters = super().letters_of_sizes()
         if not self.has_buckets:

@@ -77,15 +77,15 @@ class GPT2Config(Config):
 
     @property
     def ones_matter(self) -> bool:
-        """Cached keys and values are copies; the query is copied if there are several sequences and several heads.
+        """True with a cache: keys and values are copies, and so is the query of several sequences with several heads.
 
-        The vectors that represent the choices are copied if there are several.
+        Also true if the vectors that stand for the choices are copied, which happens if there are several.
         """
         return self.use_cache or self.summary_type in _OF_ALL_CHOICES
 
     @classmethod
     def unsaid(cls, values: Mapping[str, Any]) -> dict[str, Any]:
-        """Without n_inner, four times the given n_embd, not four times the default."""
+        """Leave n_inner open: it becomes four times the given n_embd, not four times the default."""
         return {"n_inner": None}
 
     def __post_init__(self) -> None:

@@ -50,7 +50,7 @@ def _losses(run: Pass, logits: list[SimulatedTensor]) -> list[SimulatedTensor]:
 
 
 def _softmax(run: Pass, step: Step) -> SimulatedTensor:
-    """Softmax, cast to the type of the values: with autocast it is computed in float32."""
+    """Softmax, cast to the dtype of the values: with autocast it is computed in float32."""
     (x,) = run.taken(step)
     item = HALF if run.tape.autocast else x.item
     run.values[step.takes[0].name] = x = run.tape.softmax(x)  # the same variable

@@ -1,7 +1,7 @@
 """ModernBERT (Warner et al. 2024, arXiv:2412.13663): rotary positions, a gated feed-forward, no biases.
 
-Hugging Face's modeling_modernbert.py as a program. Two of three layers attend only to neighboring tokens, which changes
-the mask and the angles, but no parameters or matrix products.
+Hugging Face's modeling_modernbert.py as a program. Two of every three layers attend only to neighboring tokens, which
+changes the mask and the angles, but no parameters or matrix products.
 """
 
 from collections.abc import Iterator, Mapping
@@ -82,7 +82,7 @@ class ModernBertConfig(Config):
 
     @property
     def window(self) -> int:
-        """Local attention sees this many tokens on each side."""
+        """The number of tokens that local attention sees on each side."""
         return self.local_attention // 2
 
     def letters_of_sizes(self) -> dict[str, str]:

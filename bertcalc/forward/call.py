@@ -18,8 +18,8 @@ BYTES: dict[DType, int] = {"int64": 8, "float32": 4, "bool": 0, "int": 0}  # per
 class Call(NamedTuple):
     """The arguments of a forward pass that affect its outputs.
 
-    ``encoder_sequence_length`` is that of encoder_hidden_states, None if they are not given. ``labels`` says whether
-    labels are given, ``label`` is the value of all ``labels``; next_sentence_label is 0.
+    ``encoder_sequence_length`` is the length of encoder_hidden_states, None if they are not given. ``labels``: whether
+    labels are given; ``label``: the value of all ``labels``. next_sentence_label is 0.
     """
 
     batch_size: int = BATCH["batch_size"]

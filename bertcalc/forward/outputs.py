@@ -226,7 +226,7 @@ def unpadded(cls: Class, config: Config, batch_size: int) -> Problem | None:
 def in_pairs(config: Config) -> Problem | None:
     """The problem with an odd head size, which rotary positions cannot rotate; None for symbols.
 
-    Raises MixedError for columns of which some rows have one.
+    Raises MixedError for columns in which only some rows have a problem.
     """
     heads, hidden_size = config.num_attention_heads, config.hidden_size
     numbers = all(isinstance(size, int) or hasattr(size, "all") for size in (hidden_size, heads))

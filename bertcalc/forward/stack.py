@@ -12,7 +12,7 @@ from bertcalc.tree.nn import split_layer
 
 
 class NoLayerError(InputError, IndexError):
-    """A layer that a model does not have."""
+    """The exception for a layer that a model does not have."""
 
 
 class Layers(NamedTuple):

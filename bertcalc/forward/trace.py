@@ -245,7 +245,7 @@ class Trace:
         return self._enter(f"{name}.{group}", layer, self._roles, copies, copies if runs is None else runs)
 
     def block(self, block: str, *, component: Component | None = None) -> "Trace":
-        """Put what is declared within into a block or component, without a module of its own."""
+        """Put the modules declared within into a block or component, without a module for it."""
         return self._enter("", self._module, _roles(component or self._roles.component, block))
 
     def ordered(self, *order: str) -> "Trace":
@@ -347,7 +347,7 @@ class Trace:
     def product(
         self, name: str, x: Value, out_features: int, *, role: str, table: str, using: tuple[Tensor, ...] = ()
     ) -> Value:
-        """A product with the tensor named ``table``, which another module owns, without a module of its own."""
+        """A product with the tensor named ``table``, which another module owns; the product is not a module."""
         shape = (*x.shape[:-1], out_features)
         module = Linear(x.shape[-1], out_features, {"weight": table}, bias=False)
         return self.step(name, "linear", x, shape=shape, role=role, module=module, tensors=using)
@@ -478,7 +478,7 @@ class Trace:
     def rotate(self, name: str, x: Value, angles: Sequence[Value] = (), *, wide: bool = False) -> Value:
         """Rotary positions (Su et al. 2021, arXiv:2104.09864): pairs of entries rotated by an angle; no parameters.
 
-        Several ``angles`` are taken by the layers in turn. ``wide``: in float32, whatever the model's dtype.
+        The layers take several ``angles`` in turn. ``wide``: in float32, whatever the model's dtype.
         """
         turns = tuple(angles) if len(angles) > 1 else ()
         return self.step(name, "rotate", x, *angles[:1], shape=x.shape, turns=turns, wide=wide)
@@ -582,7 +582,7 @@ class Trace:
         return merged
 
     def output(self, name: str, value: Value | None) -> None:
-        """Declare a value as an output of the model; None, for one that this model lacks, is ignored."""
+        """Declare a value as an output of the model; None, for an output that this model does not have, is ignored."""
         if value is not None:
             self._set_fields(value, output=name)
 
@@ -599,7 +599,7 @@ class Trace:
         """Record what the body's forward method does before the step that gives the value, for the memory simulation.
 
         It checks for "padding" to warn about, creates position ids ("positions", or "positions for layers" if it hands
-        them to all layers) or the attention "masks", or does what only the family's own simulation knows. By default,
+        them to all layers) or the attention "masks", or does what only the family's overrides know. By default,
         position ids are in a buffer of the embeddings, and masks are created in front of the encoder.
         """
         self._set_fields(value, asides=done)

@@ -140,7 +140,7 @@ def walk(steps: list[Step], layer: int = 0) -> list[Stop]:
 
 
 def in_layer(stops: Sequence[Stop], position: int) -> InLayer | None:
-    """The progress in the opened layer at stop number ``at``; None if that is outside of the layer."""
+    """The progress in the opened layer at the stop with this number; None if it is outside of the layer."""
     if not stops[position].in_layer:
         return None
     learned = [stop.parameters if stop.in_layer else 0 for stop in stops]
@@ -158,7 +158,7 @@ def keras_rows(stops: list[Stop]) -> list[KerasRow]:
 
 
 def numbered(step: Step, layer: int | str, names: Mapping[str, str]) -> Step:
-    """A step of a layer with the layer's number in the names of its inputs, output and tensors.
+    """Put the layer's number into the names of a step's inputs, output and tensors.
 
     ``names`` maps value names that are replaced as a whole. Tensors that all runs share get the number 0.
     """
@@ -202,7 +202,7 @@ _FUSED = "query, key, value"  # all three in one matrix
 def factors(module: Module) -> dict[str, Shape]:
     """The parameters of query, key and value, all of one shape, as factors: weight (copies, matrices, out, in).
 
-    Biases likewise. Copies and matrices are left out if there is only one.
+    The same holds for biases. Copies and matrices are left out if there is only one.
     """
     layers = [(child, copies) for _, child, copies in module.modules() if _is_projection(child)]
     first, copies = layers[0]

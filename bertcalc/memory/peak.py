@@ -72,6 +72,10 @@ def training_peak_bytes(
 
     ``autocast`` is the dtype of torch.autocast on CUDA; the weights are then float32. Raises InputError if there are no
     labels or the class cannot run, and NotSimulatedError if the model's memory is not simulated.
+
+    >>> from bertcalc import build
+    >>> training_peak_bytes(build("bert-base-uncased"), 1, 128)
+    1939649312
     """
     if not labels:
         raise wrong(N_("Without labels there is no loss: nothing can be trained."), "labels", labels)
@@ -106,7 +110,14 @@ def inference_peak_bytes(
     encoder_sequence_length: Single | None = None,
     padded: bool = False,
 ) -> int:
-    """The peak bytes of all tensors in a forward pass under ``torch.no_grad()``, weights included."""
+    """The peak bytes of all tensors in a forward pass under ``torch.no_grad()``, weights included.
+
+    Raises InputError if the class cannot run, and NotSimulatedError if the model's memory is not simulated.
+
+    >>> from bertcalc import build
+    >>> inference_peak_bytes(build("bert-base-uncased"), 1, 128)
+    443049984
+    """
     sizes = Sizes(batch_size, sequence_length, encoder_sequence_length, num_choices)
     return _peak_bytes(model, Inference(dtype, attention), sizes, padded)
 

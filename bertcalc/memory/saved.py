@@ -65,6 +65,10 @@ def saved_activation_bytes(
     as PyTorch's CUDA kernel does; other devices save them in ``dtype``. ``attention="fused"`` saves what PyTorch's
     flash attention saves: query, key, value, the output and one float32 for each row of scores. A layer with local
     attention also saves its mask if the sequence is at least half as long as ``local_attention``.
+
+    >>> from bertcalc import build
+    >>> saved_activation_bytes(build("bert-base-uncased"), 1, 128)
+    114454528
     """
     plan = Plan("fp32" if dtype == "float32" else "bf16", attention=attention, fused_dropout=fused_dropout)
     return total_bytes(saved_activations(model, Sizes(batch_size, sequence_length), plan))

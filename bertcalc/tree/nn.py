@@ -43,7 +43,7 @@ AFTER_LAYERS = "after the layers"  # the block of the encoder's modules that run
 
 
 class Tensor(NamedTuple):
-    """A learned tensor, or all copies of one in a repeated layer."""
+    """A parameter tensor, or all copies of one in a repeated layer."""
 
     name: str  # Hugging Face's; with * instead of the layer number if it stands for all copies
     shape: Shape
@@ -73,8 +73,8 @@ class Module:
 
     ``parameters`` maps the last part of a tensor's name to its shape; ``places`` has the tensors whose place differs
     from the module's. ``tied`` maps the last part of the name of a tensor that the module uses but does not own to the
-    owner's full name: it is not counted again. ``buffers`` are tensors that are not learned: the shape of each, and
-    whether it holds integers.
+    owner's full name: it is not counted again. ``buffers`` are tensors that are not parameters: the shape of each,
+    and whether it holds integers.
     """
 
     # Defaults are class attributes for speed: a tree is built whenever a slider moves.
@@ -151,7 +151,7 @@ class Module:
         return module
 
     def ties(self) -> dict[str, str]:
-        """The name under which PyTorch lists each tied tensor (the first in module order), by its other name."""
+        """Map the other name of each tied tensor to the name that PyTorch lists (the first in module order)."""
         names: dict[str, str] = {}
         seen: set[str] = set()
         for path, module, _copies in self.modules():
@@ -367,7 +367,7 @@ class Norm(Module):
 
     @property
     def centers(self) -> bool:
-        """Whether the mean is subtracted; an RMSNorm does not."""
+        """Whether the mean is subtracted, as in LayerNorm; an RMSNorm does not subtract it."""
         return self.kind.endswith("LayerNorm")
 
     @property
