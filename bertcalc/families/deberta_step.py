@@ -67,7 +67,7 @@ def _bias(
     for_step(run, steps["c2p_gathered"])
     c2p_pos = tape.like(tape.like(relative_pos), tape.like(tape.like(att_span)))  # clamped
     c2p_att = tape.gather(c2p_att, for_each(c2p_pos, c2p_att))
-    score = tape.shift(c2p_att)  # Python begins with 0
+    score = tape.shift(c2p_att)  # Python's sum starts with 0
     linear = run.call(steps["position query"], rel_embeddings)
     pos_query_layer = _heads(tape, linear, heads)
     for_step(run, steps["pos_query_scaled"])

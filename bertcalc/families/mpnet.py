@@ -46,7 +46,7 @@ class MPNetConfig(EncoderConfig):
         return self.max_position_embeddings - _PAD - 1
 
 
-_PAD = 1  # whatever pad_token_id is
+_PAD = 1  # fixed: pad_token_id does not change it
 
 
 def _body(t: Trace, c: MPNetConfig, pooler: bool) -> Hidden:

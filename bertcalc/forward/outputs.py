@@ -148,7 +148,7 @@ def outputs(subject: Subject, call: Call, steps: Sequence[Step]) -> list[Entry]:
         layers = stack(steps)
         # The output of the embeddings has the shape of a layer's output.
         shape = layers.groups[-1].steps[-1].gives.shape
-        # In GPT-2, the last of them has the choices on an axis of their own again.
+        # In GPT-2, the last one has an axis for the choices again.
         last = next((step.gives.shape for step in layers.after if step.place.role == "choices_apart"), None)
         states_of = (
             (TensorCopies(layers.length, shape), TensorCopies(1, last))

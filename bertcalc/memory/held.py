@@ -154,11 +154,11 @@ def _set_anew(steps: Sequence[Step]) -> dict[int, int]:
 
 
 def _inside(name: str, layer: str) -> str:
-    """The outermost module inside a layer that contains what has the dotted name."""
+    """The outermost module inside a layer that encloses a dotted name."""
     return next(module for module in _modules(name) if module != layer and module.startswith(layer))
 
 
 def _modules(name: str) -> list[str]:
-    """The modules around what has a dotted name, outermost first, without ModuleLists, which are never called."""
+    """The modules that enclose a dotted name, outermost first, without ModuleLists, which are never called."""
     parts = name.split(".")
     return [".".join(parts[:length]) for length in range(1, len(parts)) if not parts[length].isdecimal()]

@@ -204,7 +204,7 @@ class Pass:
                 total = tape.add(total, other)
             return total
         first, *others = returned[: sum(step.output != "" for step in self.steps)]
-        total = tape.shift(tape.sum(first))  # Python begins with 0
+        total = tape.shift(tape.sum(first))  # Python's sum starts with 0
         for output in others:
             total = tape.add(total, tape.sum(output))
         return total

@@ -659,7 +659,7 @@ class Tape:
         return gradient
 
     def changed_in_view(self, base: SimulatedTensor, x: SimulatedTensor, by: SimulatedTensor) -> SimulatedTensor:
-        """Fill or divide ``x``, a view of all elements of ``base``, in place by a tensor without a gradient.
+        """Fill or divide ``x``, a view of all of ``base``, in place; the other tensor has no gradient.
 
         The backward pass copies the gradient of the base and sets the part of the view, which is all of it.
         """

@@ -25,7 +25,7 @@ def problems(subject: Subject, call: Call) -> Iterator[Problem]:
     """The reasons why forward fails in transformers 4 but not in 5, for models that 4 builds."""
     if version_of(subject.config) is FOUR and _fails(subject, call):
         message = N_(
-            "With cross attention but no encoder_hidden_states, transformers 4 fails at output_attentions: set "
+            "With cross attention but no encoder_hidden_states, transformers 4 fails with output_attentions: set "
             "output_attentions or add_cross_attention to False."
         )
         yield Problem.of(message, "output_attentions", True, {"output_attentions": False})
@@ -55,7 +55,7 @@ def differences(subject: Subject, call: Call) -> Iterator[Problem]:
         yield Problem.of(N_("transformers 4 leaves empty cross_attentions out."), "cross_attentions")
     if as_bert and not cls.caches and not call.return_dict and (cached or (crossed and call.output_attentions)):
         message = N_(
-            "In a tuple, transformers 4 returns past_key_values and cross_attentions too, where the body has them."
+            "In a tuple, transformers 4 also returns past_key_values and cross_attentions if the body has them."
         )
         yield Problem.of(message, "return_dict")
     if not call.return_dict and not subject.add_pooling_layer:
