@@ -1,0 +1,36 @@
+"""The steps in which the forward methods of a family, or of transformers 4, differ from the simulator's defaults.
+
+To add overrides for a family, add a module here and an entry in ``OVERRIDES``, and name the entry in
+``Family.simulation``.
+"""
+
+from bertcalc.memory.family_steps import (
+    deberta_step,
+    deberta_v2_step,
+    gpt2_step,
+    modernbert_step,
+    mpnet_step,
+    relative_step,
+    roberta_step,
+)
+from bertcalc.memory.simulator.overrides import Overrides
+from bertcalc.model.family import Model
+from bertcalc.text.arguments import checked
+from bertcalc.transformers4.version import version_of
+
+OVERRIDES: dict[str, Overrides] = {
+    "": Overrides(),
+    "deberta": deberta_step.OVERRIDES,
+    "deberta_v2": deberta_v2_step.OVERRIDES,
+    "gpt2": gpt2_step.OVERRIDES,
+    "modernbert": modernbert_step.OVERRIDES,
+    "mpnet": mpnet_step.OVERRIDES,
+    "relative": relative_step.OVERRIDES,
+    "roberta": roberta_step.OVERRIDES,
+}
+
+
+@checked
+def overrides_of(model: Model) -> Overrides:
+    """The overrides for a model's forward methods."""
+    return OVERRIDES[version_of(model.config).simulation or model.family.simulation]

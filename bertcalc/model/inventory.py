@@ -1,0 +1,47 @@
+"""The modules of a model by kind: how many there are, their parameters, and their paths.
+
+>>> from bertcalc import BertConfig, build
+>>> {part.name: part.modules for part in inventory(build(BertConfig()))}
+{'Embedding': 3, 'LayerNorm': 25, 'Dropout': 37, 'Linear': 73, 'GELUActivation': 12, 'Tanh': 1}
+"""
+
+from collections.abc import Iterable
+from typing import NamedTuple
+
+from bertcalc.model.modules import Module
+from bertcalc.text.arguments import checked
+
+
+class ModuleGroup(NamedTuple):
+    """The modules of one kind or name: their number, own parameters, and paths in the folded tree."""
+
+    name: str
+    modules: int
+    parameters: int
+    paths: tuple[str, ...]
+
+
+@checked
+def inventory(model: Module) -> list[ModuleGroup]:
+    """The modules that own tensors or have no children, by kind; their parameters sum to the model's."""
+    entries = [
+        entry for entry in model.modules() if entry[1].parameters or not any(entry[1].named_children(folded=True))
+    ]
+    kinds = dict.fromkeys(module.kind for _, module, _ in entries)
+    return [_part(kind, (entry for entry in entries if entry[1].kind == kind)) for kind in kinds]
+
+
+@checked
+def named(model: Module, name: str) -> ModuleGroup:
+    """The modules with a name such as ``dense``, of any kind."""
+    return _part(name, (entry for entry in model.modules() if entry[0].rpartition(".")[2] == name))
+
+
+def _part(name: str, entries: Iterable[tuple[str, Module, int]]) -> ModuleGroup:
+    members = list(entries)
+    return ModuleGroup(
+        name,
+        sum(copies for _, _, copies in members),
+        sum(copies * module.own_parameters() for _, module, copies in members),
+        tuple(path for path, _, _ in members),
+    )
