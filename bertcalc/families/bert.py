@@ -132,10 +132,10 @@ def feed_forward(t: Trace, c: Config, x: Value, kind: str, norm: str = "LayerNor
 def _attention(t: Trace, c: Config, x: Value, seen: Value, kind: str, *, cross: bool = False) -> Value:
     """The attention of all heads; they divide the hidden units, so their number does not change the count."""
     in_4 = c.position_embedding_type != "absolute"
-    which = "SdpaSelf" if in_4 else "Cross" if cross else "Self"  # Sdpa is the default of transformers 4, for both
+    start = "SdpaSelf" if in_4 else "Cross" if cross else "Self"  # Sdpa is the default of transformers 4, for both
     heads, size = c.num_attention_heads, c.attention_head_size
     relative = in_4 and not cross
-    with t.attention("self", f"{kind}{which}Attention", heads, size, order=_SELF if relative else ()):
+    with t.attention("self", f"{kind}{start}Attention", heads, size, order=_SELF if relative else ()):
         y = t.attend(
             t.linear("query", x, c.hidden_size, role="query"),
             t.linear("key", seen, c.hidden_size, role="key"),

@@ -119,8 +119,8 @@ def _laid_out(t: Trace, x: Value, number: int) -> Value:
 
     This copies, unless there is a single sequence, head or token.
     """
-    turn: Operation = "view" if any_is_one(*x.shape[:3]) else "copy"
-    return t.step(f"laid_out_{number}", turn, x, shape=x.shape, role="laid out")
+    operation: Operation = "view" if any_is_one(*x.shape[:3]) else "copy"
+    return t.step(f"laid_out_{number}", operation, x, shape=x.shape, role="laid out")
 
 
 def _positions(t: Trace, c: DebertaConfig, x: Value, distances: Value) -> tuple[Value, Value]:
@@ -132,15 +132,17 @@ def _positions(t: Trace, c: DebertaConfig, x: Value, distances: Value) -> tuple[
     key = t.linear("pos_proj", table, width, role="position key", bias=False)
     query = t.linear("pos_q_proj", table, width, role="position query")
     query = t.divide("pos_query_scaled", query, wide=True)
-    turn: Operation = "view" if any_is_one(batch, heads) else "copy"
+    operation: Operation = "view" if any_is_one(batch, heads) else "copy"
     shape = (batch, heads, rows, c.attention_head_size)
-    return t.step("pos_key_heads", turn, key, shape=shape), t.step("pos_query_heads", turn, query, shape=shape)
+    return t.step("pos_key_heads", operation, key, shape=shape), t.step(
+        "pos_query_heads", operation, query, shape=shape
+    )
 
 
 _SELF = ("in_proj", "pos_dropout", "pos_proj", "pos_q_proj", "dropout")
 
 
-_SAID: dict[str, Any] = {"relative_attention": True, "pos_att_type": "c2p|p2c", "position_biased_input": False}
+_PUBLISHED: dict[str, Any] = {"relative_attention": True, "pos_att_type": "c2p|p2c", "position_biased_input": False}
 _class = Named("Deberta", flags=FLAGS)
 FAMILY = Family(
     "deberta",
@@ -154,7 +156,7 @@ FAMILY = Family(
         _class("token-classification", bert.token_classification),
         _class("question-answering", bert.question_answering),
     ),
-    presets(DebertaConfig, {"microsoft/deberta-base": _SAID, "microsoft/deberta-large": LARGE | _SAID}),
+    presets(DebertaConfig, {"microsoft/deberta-base": _PUBLISHED, "microsoft/deberta-large": LARGE | _PUBLISHED}),
     recomputes=("full",),  # its attention core is not a function that could be recomputed separately
     peaks=True,
     simulation="deberta",

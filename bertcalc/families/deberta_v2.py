@@ -238,11 +238,11 @@ _ADD_AND_NORM = ("dense", "LayerNorm", "dropout")
 def _convolution(t: Trace, c: DebertaV2Config, x: Value, first: Value) -> Value:
     """A convolution over the embeddings ``x``, added to the output of the first layer."""
     batch, length, width = x.shape
-    turn: Operation = "view" if any_is_one(length) else "copy"
+    operation: Operation = "view" if any_is_one(length) else "copy"
     with t.module("conv", "ConvLayer", block="convolution", order=("conv", "LayerNorm", "dropout")):
-        y = t.step("channels", turn, x, shape=(batch, width, length))
+        y = t.step("channels", operation, x, shape=(batch, width, length))
         y = t.convolution("conv", y, c.conv_kernel_size, role="convolution")
-        y = t.step("tokens", turn, y, shape=x.shape)
+        y = t.step("tokens", operation, y, shape=x.shape)
         mask = Value("attention_mask", (batch, length, 1))
         y = t.step("fill_padding", "fill", y, mask, shape=x.shape)
         y = t.function("conv_act", t.dropout("dropout", y, c.hidden_dropout_prob), c.conv_act)

@@ -34,7 +34,7 @@ class Question(NamedTuple):
 
 
 def lesson(stop: Stop) -> Lesson:
-    return _LESSONS[_special(stop) or _known(stop.key)]
+    return _LESSONS[_special(stop) or _text_key(stop.key)]
 
 
 def _special(stop: Stop) -> str:
@@ -57,10 +57,10 @@ def _special(stop: Stop) -> str:
 
 def has_lesson(key: str) -> bool:
     """Whether there are texts for a stop with this key."""
-    return _known(key) in _LESSONS
+    return _text_key(key) in _LESSONS
 
 
-def _known(key: str) -> str:
+def _text_key(key: str) -> str:
     """The key of the texts for a stop: its own, that of attention for cross-attention, or "everywhere" and its role."""
     in_attention = key.replace("cross-attention", "attention")
     return next(
