@@ -25,7 +25,7 @@ _ONE = Sizes()
 
 
 class Model(Module):
-    """The root of a module tree; it keeps the program that declared it, so that it can run it.
+    """The root of a module tree, with the program that declared it, which it can run.
 
     ``config`` is a configuration, ``architecture`` the name of one of its family's classes (by default the body's), and
     ``add_pooling_layer`` an option of the body's class. Two models are equal if these are. Raises InputError if the
@@ -167,19 +167,19 @@ class Model(Module):
 
 
 def not_taken(model: Model, sizes: Sizes) -> Problem | None:
-    """The problem with a batch that has what the forward method of a model does not take; None if there is none."""
+    """The problem if a batch has inputs that the forward method of a model does not take; otherwise None."""
     name, config = model.cls.name, model.config
-    shown: dict[str, Any] = {"architecture": name}
+    values: dict[str, Any] = {"architecture": name}
     choices, length = sizes.num_choices, sizes.encoder_sequence_length
     if not model.cls.takes_choices and (not isinstance(choices, int) or choices != 1):
-        message = N_("{architecture} takes no choices: leave num_choices out, or take a class for multiple choice.")
-        return Problem.of(message, "num_choices", choices, {"num_choices": 1}, **shown)
+        message = N_("{architecture} takes no choices: leave num_choices out, or use a class for multiple choice.")
+        return Problem.of(message, "num_choices", choices, {"num_choices": 1}, **values)
     if length is not None and not (model.cls.sees_encoder and config.add_cross_attention):
         message = N_(
             "{architecture} reads no encoder_hidden_states with this configuration: leave encoder_sequence_length "
             "out. Only a decoder with add_cross_attention True reads them."
         )
-        return Problem.of(message, "encoder_sequence_length", length, {"encoder_sequence_length": None}, **shown)
+        return Problem.of(message, "encoder_sequence_length", length, {"encoder_sequence_length": None}, **values)
     return None
 
 
@@ -200,6 +200,10 @@ def build(config: Config | str, architecture: str | None = None, *, add_pooling_
     passing False to any other raises ArgumentError, which is a TypeError, as transformers does. Raises InputError if
     there is no such preset, or if the configuration's family has no class of this name, and ConfigError if transformers
     does not build the class with this configuration.
+
+    >>> from bertcalc import build
+    >>> build("bert-base-uncased", "BertForMaskedLM").num_parameters()
+    109514298
     """
     if isinstance(config, str):
         preset = preset_named(config)
@@ -211,6 +215,6 @@ def build(config: Config | str, architecture: str | None = None, *, add_pooling_
         message = N_("{architecture} has no option add_pooling_layer: only {base} has.")
         if not model.family.base.pooler:
             message = N_("{architecture} has no option add_pooling_layer.")
-        shown = {"architecture": model.architecture, "base": model.family.base.name}
-        raise ArgumentError(Problem("add_pooling_layer", add_pooling_layer, message, shown))
+        values = {"architecture": model.architecture, "base": model.family.base.name}
+        raise ArgumentError(Problem("add_pooling_layer", add_pooling_layer, message, values))
     return model

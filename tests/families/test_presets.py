@@ -19,7 +19,7 @@ MINIATURES = [name for name in PRESETS if name.startswith("bert_uncased_")]
 
 def test_each_preset_has_a_source() -> None:
     assert len(FAMILIES["bert"].presets) == 38
-    assert all(preset.source.said and preset.source.url.startswith("https://") for preset in PRESETS.values())
+    assert all(preset.source.description and preset.source.url.startswith("https://") for preset in PRESETS.values())
     assert PRESETS[DEFAULT_PRESET].config == BertConfig()
 
 

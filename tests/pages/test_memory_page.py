@@ -377,7 +377,7 @@ def test_a_class_that_cannot_pad_takes_one_sequence() -> None:
     link = {"preset": "gpt2", "architecture": "GPT2ForSequenceClassification"}
     for view in ("fit", "training", "inference"):
         app = memory(view, batch_size="2", **link)
-        assert "set pad_token_id, or a batch of one" in str(app.error[0].value)
+        assert "set pad_token_id, or batch_size to 1" in str(app.error[0].value)
         assert not app.metric
     app = memory("fit", **link)
     assert app.metric[1].value == "1"
@@ -397,7 +397,7 @@ def test_on_a_projector_the_figures_alone_say_the_most_that_fits() -> None:
 @pytest.mark.parametrize("view", ["fit", "training", "inference"])
 def test_heads_that_rotary_positions_cannot_turn_get_a_sentence(view: str) -> None:
     app = memory(view, preset="ModernBERT-base", num_attention_heads="768")
-    assert "A head of a single number is not counted" in " ".join(str(error.value) for error in app.error)
+    assert "bertcalc does not count heads of size 1" in " ".join(str(error.value) for error in app.error)
     assert not app.exception
     assert not app.metric
 

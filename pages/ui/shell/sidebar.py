@@ -100,7 +100,7 @@ def choose(page: str) -> None:
         key="preset",
         format_func=lambda preset: names.get(preset, preset),
         on_change=_take_preset,
-        help=_("Source: {source}").format(source=f"[{_(source.said)}]({source.url})"),
+        help=_("Source: {source}").format(source=f"[{_(source.description)}]({source.url})"),
     )
     st.session_state["architecture"] = present.architecture
     st.selectbox(_("Architecture"), list(CLASSES), key="architecture", on_change=_say, args=("architecture",))
