@@ -21,36 +21,36 @@ with st.container(horizontal=True):
     kind = choice.MODEL_TYPE.show()
     choice.MODEL_CLASS.show(choice.classes_of(kind))
 
-now = choice.chosen()
-sizes = choice.steps(now)
-found = now.found
+selection = choice.chosen()
+sizes = choice.steps(selection)
+discovery = selection.found
 choice.show_wrong_in_link()
 
-if found is None or now.asked is None:
-    discovering.discover(now)
+if discovery is None or selection.asked is None:
+    discovering.discover(selection)
 else:
-    values = sizes.values() if sizes else found.fields
-    offer(found)
-    total = count(found.tensors, values) if sizes else found.parameters
-    sides = whole(found.parameters, found.total, found.fields), whole(total, found.total, values)
-    grown = grown_by(factors(*sides)[WHOLE], letters(found))
-    against = _("against the sizes that were given") if now.given else _("against the default sizes")
+    values = sizes.values() if sizes else discovery.fields
+    offer(discovery)
+    total = count(discovery.tensors, values) if sizes else discovery.parameters
+    sides = whole(discovery.parameters, discovery.total, discovery.fields), whole(total, discovery.total, values)
+    grown = grown_by(factors(*sides)[WHOLE], letters(discovery))
+    against = _("against the sizes that were given") if selection.given else _("against the default sizes")
     with st.container(horizontal=True):
-        show_total(found.cls, total, total - found.parameters, against, grown, room=32)
-        for component, parts in components(found).items():
+        show_total(discovery.cls, total, total - discovery.parameters, against, grown, room=32)
+        for component, parts in components(discovery).items():
             part = count(parts, values)
             show_metric(_(NAMES[component]), percent(part, total), f"{part:,}", least=112)
-    draw_formula(formula(found, values, colors()))
-    discovering.show_verdict(found)
+    draw_formula(formula(discovery, values, colors()))
+    discovering.show_verdict(discovery)
     if not (sizes and sizes.present):
-        discovering.show_no_run(found)
-    tensors.show_parts(found, values)
-    flops_view.show_flops(now, sizes.present if sizes else {})
+        discovering.show_no_run(discovery)
+    tensors.show_parts(discovery, values)
+    flops_view.show_flops(selection, sizes.present if sizes else {})
     if not presenting():
-        tensors.show_tensors(found, values)
-        discovering.show_proof(found)
-        discovering.show_tree(now.asked.tree)
-        show_way_to_compare(choice.written(now, sizes))
+        tensors.show_tensors(discovery, values)
+        discovering.show_proof(discovery)
+        discovering.show_tree(selection.asked.tree)
+        show_way_to_compare(choice.written(selection, sizes))
 if not presenting():
-    own_config.show_bring(now)
-choice.write_link(now, sizes)
+    own_config.show_bring(selection)
+choice.write_link(selection, sizes)

@@ -72,83 +72,85 @@ def discover(
             raise Refused.because(message, kind=shorten(kind) or '""')
         real = build.model_class(name)
         asked = merged(config, real, {} if isinstance(model, str) else model, changes or {}, start + seconds)
-        lab, given = _begun(config, real, asked, start + seconds, progress)
-        found = _summary(lab, kind, name, given, start)
-        if not found.unexplained:
-            filled, held = nested.filled_in(lab, found.fields)
-            area = (*(each for each in found.regime if each not in held), *held)
-            found = replace(found, filled=filled, regime=area, derived=derived.derived(lab, inside(config, real)))
+        lab, fields = _begun(config, real, asked, start + seconds, progress)
+        discovery = _summary(lab, kind, name, fields, start)
+        if not discovery.unexplained:
+            filled, fixed = nested.filled_in(lab, discovery.fields)
+            area = (*(condition for condition in discovery.regime if condition not in fixed), *fixed)
+            discovery = replace(
+                discovery, filled=filled, regime=area, derived=derived.derived(lab, inside(config, real))
+            )
         if asked:  # what _begun fills in by itself is no choice
             usual = partial(recipe_of, config, real, {}, lab.until)
-            found = replace(found, no_run=products.cannot_run(lab.recipe, usual, real, lab.until))
-    return with_flops(found, seconds=seconds, progress=progress) if flops else found
+            discovery = replace(discovery, no_run=products.cannot_run(lab.recipe, usual, real, lab.until))
+    return with_flops(discovery, seconds=seconds, progress=progress) if flops else discovery
 
 
 @checked
 def with_flops(
-    found: Discovered, *, seconds: float = SECONDS, progress: Progress = lambda _doing, _done, _of: None
+    discovery: Discovered, *, seconds: float = SECONDS, progress: Progress = lambda _doing, _done, _of: None
 ) -> Discovered:
     """Add formulas for the matrix products of a forward pass; if there are none, ``no_flops`` says why."""
-    if found.unexplained:
-        return replace(found, no_flops=Problem.of(N_("not all of its parameters have a formula")))
+    if discovery.unexplained:
+        return replace(discovery, no_flops=Problem.of(N_("not all of its parameters have a formula")))
     until = thread_time() + seconds
-    with build.readable(found.cls), build.quiet():
+    with build.readable(discovery.cls), build.quiet():
         try:
-            cls = build.model_class(found.cls)
-            recipe = recipe_of(build.config_class(found.model_type), cls, found.given, until)
-            compute, why = _computed(recipe, cls, found, until, progress)
+            cls = build.model_class(discovery.cls)
+            recipe = recipe_of(build.config_class(discovery.model_type), cls, discovery.given, until)
+            compute, why = _computed(recipe, cls, discovery, until, progress)
         except Ended:
             compute, why = None, Problem.of(N_("the time was up"))
-    return replace(found, compute=compute, no_flops=why)
+    return replace(discovery, compute=compute, no_flops=why)
 
 
-def examined(found: Discovered, *, seconds: float = SECONDS) -> Discovered:
+def examined(discovery: Discovered, *, seconds: float = SECONDS) -> Discovered:
     """Look again for where the formulas of an earlier discovery hold, which takes less time than finding them.
 
     If that does not become clear, the result says so in ``unexplained``.
     """
     until = thread_time() + seconds
-    with build.readable(found.cls), build.quiet():
-        config, cls = build.config_class(found.model_type), build.model_class(found.cls)
-        recipe = recipe_of(config, cls, found.given, until)
+    with build.readable(discovery.cls), build.quiet():
+        config, cls = build.config_class(discovery.model_type), build.model_class(discovery.cls)
+        recipe = recipe_of(config, cls, discovery.given, until)
         lab = Lab(recipe, partial(build.tensors, cls), until=until, progress=lambda _doing, _done, _of: None)
-        lab.links = {name: (leader, *share.as_integer_ratio()) for name, (leader, share) in found.follows.items()}
-        held = [each.field for each in found.regime if each.kind == "is"]
-        fields = [name for name in found.fields if lab.here.get(name, 0) > 0]
-        lab.free = [name for name in fields if name not in lab.links and name not in held]
-        lab.counts = {each.name for tensors in found.tensors for each in tensors.copies.free_symbols}
-        lab = lab.without(held)
+        lab.links = {name: (leader, *share.as_integer_ratio()) for name, (leader, share) in discovery.follows.items()}
+        fixed = [condition.field for condition in discovery.regime if condition.kind == "is"]
+        fields = [name for name in discovery.fields if lab.here.get(name, 0) > 0]
+        lab.free = [name for name in fields if name not in lab.links and name not in fixed]
+        lab.counts = {symbol.name for tensors in discovery.tensors for symbol in tensors.copies.free_symbols}
+        lab = lab.without(fixed)
         kinds: dict[str, list[Any]] = {}
-        for tensors in found.tensors:
+        for tensors in discovery.tensors:
             kinds.setdefault(tensors.name, []).append(tensors)
-        known = [each for each in found.regime if each.kind not in ("is", "share")]
-        area = regime_again(lab, Findings(kinds, {}, 0, 0), known)
-        filled, more = nested.filled_in(lab, found.fields)
-    agreed = found.checked.agreed + area.agreed
+        conditions = [condition for condition in discovery.regime if condition.kind not in ("is", "share")]
+        area = regime_again(lab, Findings(kinds, {}, 0, 0), conditions)
+        filled, nested_conditions = nested.filled_in(lab, discovery.fields)
+    agreed = discovery.checked.agreed + area.agreed
     return replace(
-        found,
-        regime=tuple(dict.fromkeys((*area.conditions, *more))),
-        checked=Checked(agreed, agreed, found.checked.all_changed),
+        discovery,
+        regime=tuple(dict.fromkeys((*area.conditions, *nested_conditions))),
+        checked=Checked(agreed, agreed, discovery.checked.all_changed),
         unexplained=dict.fromkeys("*", area.open[0]) if area.open else {},
-        builds=found.builds + len(lab.built),
+        builds=discovery.builds + len(lab.built),
         filled=filled,
     )
 
 
-def with_flops_of(found: Discovered, before: Discovered, *, seconds: float = SECONDS) -> Discovered:
+def with_flops_of(discovery: Discovered, earlier: Discovered, *, seconds: float = SECONDS) -> Discovered:
     """Add an earlier discovery's formulas for matrix products; if they do not agree any more, say why there are none.
 
     They are compared with PyTorch at new sizes, which takes a tenth of the time that finding them takes.
     """
-    if found.unexplained or before.compute is None:
-        return replace(found, no_flops=before.no_flops)
-    regime = tuple(dict.fromkeys((*found.regime, *before.compute.regime)))
-    compute = replace(before.compute, fields=found.fields | before.compute.fields, regime=regime)
+    if discovery.unexplained or earlier.compute is None:
+        return replace(discovery, no_flops=earlier.no_flops)
+    regime = tuple(dict.fromkeys((*discovery.regime, *earlier.compute.regime)))
+    compute = replace(earlier.compute, fields=discovery.fields | earlier.compute.fields, regime=regime)
     until = thread_time() + seconds
-    with build.readable(found.cls), build.quiet():
+    with build.readable(discovery.cls), build.quiet():
         try:
-            cls = build.model_class(found.cls)
-            recipe = recipe_of(build.config_class(found.model_type), cls, found.given, until)
+            cls = build.model_class(discovery.cls)
+            recipe = recipe_of(build.config_class(discovery.model_type), cls, discovery.given, until)
             lab = caller(recipe, cls, until, lambda _doing, _done, _of: None)
             names = [name for name in compute.fields if lab.here.get(name, 0) > 0]
             why = products.still_agree(cls, lab, compute, drawn(lab, names, regime))
@@ -156,17 +158,17 @@ def with_flops_of(found: Discovered, before: Discovered, *, seconds: float = SEC
             why = error.problem
         except Ended:
             why = Problem.of(N_("the time was up"))
-    return replace(found, compute=None if why else compute, no_flops=why)
+    return replace(discovery, compute=None if why else compute, no_flops=why)
 
 
 def _begun(
-    config: Any, cls: Any, given: dict[str, Any], until: float, progress: Progress
+    config: Any, cls: Any, fields: dict[str, Any], until: float, progress: Progress
 ) -> tuple[Lab, dict[str, Any]]:
     """Return a lab and the fields given for it: usual sizes if the defaults leave open what the class needs."""
 
-    def begin(given: dict[str, Any]) -> Lab:
+    def begin(fields: dict[str, Any]) -> Lab:
         try:
-            recipe = recipe_of(config, cls, given, until)
+            recipe = recipe_of(config, cls, fields, until)
         except (Refused, Ended):
             raise
         except Exception as error:  # transformers raises exceptions of all types
@@ -174,32 +176,32 @@ def _begun(
         return Lab(recipe, partial(build.tensors, cls), until=until, progress=progress)
 
     try:
-        return begin(given), given
+        return begin(fields), fields
     except Refused as error:
-        if given:
-            raise refusals.explained(error, config, cls, given, until) from None
+        if fields:
+            raise refusals.explained(error, config, cls, fields, until) from None
         inner = inside(config, cls)
         for sizes in completions(cls.config_class):
             with suppress(Refused):
-                more = {inner: sizes} if inner else sizes
-                return begin(more), more
+                completed = {inner: sizes} if inner else sizes
+                return begin(completed), completed
         raise
 
 
-def _summary(lab: Lab, kind: str, name: str, given: dict[str, Any], start: float) -> Discovered:
+def _summary(lab: Lab, kind: str, name: str, fields: dict[str, Any], start: float) -> Discovered:
     import transformers
 
     lab.look()
     lab, findings, area = held_fields.explain(lab)
     formulas = _formulas(lab, findings, area)
-    sizes = {each: sum(map(prod, shapes.values())) for each, shapes in lab.given.tensors.items()}
+    sizes = {tensor_name: sum(map(prod, shapes.values())) for tensor_name, shapes in lab.given.tensors.items()}
     return Discovered(
         model_type=kind,
         cls=name,
-        given=given,
+        given=fields,
         **formulas,
         parameters=sum(sizes.values()),
-        explained=sum(size for each, size in sizes.items() if each in findings.kinds),
+        explained=sum(size for tensor_name, size in sizes.items() if tensor_name in findings.kinds),
         builds=len(lab.built),
         seconds=thread_time() - start,
         transformers=str(transformers.__version__),
@@ -207,21 +209,21 @@ def _summary(lab: Lab, kind: str, name: str, given: dict[str, Any], start: float
 
 
 def _computed(
-    recipe: Recipe, cls: Any, found: Discovered, until: float, progress: Progress
+    recipe: Recipe, cls: Any, discovery: Discovered, until: float, progress: Progress
 ) -> tuple[Computed | None, Problem | None]:
     """Return the matrix products of a forward pass, or None and why there are no formulas for them."""
     try:
         lab = caller(recipe, cls, until, progress)
-        lab.counts |= {each.name for tensors in found.tensors for each in tensors.copies.free_symbols}
+        lab.counts |= {symbol.name for tensors in discovery.tensors for symbol in tensors.copies.free_symbols}
         lab.look()
-        lab, findings, area = held_fields.explain(lab, found.regime)
+        lab, findings, area = held_fields.explain(lab, discovery.regime)
         formulas = _formulas(lab, findings, area)
         if formulas["unexplained"]:
             name, why = next(iter(formulas["unexplained"].items()))
             message = N_("no formula was found for the matrix products of {name}")
             return None, why if name == "*" else Problem.of(message, name=name)
-        formulas["fields"] = found.fields | formulas["fields"]
-        formulas["regime"] = tuple(dict.fromkeys((*found.regime, *formulas["regime"])))
+        formulas["fields"] = discovery.fields | formulas["fields"]
+        formulas["regime"] = tuple(dict.fromkeys((*discovery.regime, *formulas["regime"])))
         compute = Computed(**formulas)
         wrong = products.proven(cls, lab, compute, drawn(lab, lab.free, compute.regime))
     except Refused as error:
@@ -252,12 +254,12 @@ def _formulas(lab: Lab, findings: Findings, area: Regime) -> dict[str, Any]:
         "fields": {field: value for field, value in lab.here.items() if field in named},
         "tensors": tuple(
             Tensors(
-                each.name,
-                sympy.sympify(sympy.prod(fit.expression for fit in each.copies)),
-                tuple(fit.expression for fit in each.shape),
+                kind.name,
+                sympy.sympify(sympy.prod(fit.expression for fit in kind.copies)),
+                tuple(fit.expression for fit in kind.shape),
             )
             for kinds in findings.kinds.values()
-            for each in kinds
+            for kind in kinds
         ),
         "regime": tuple(area.conditions),
         "checked": Checked(agreed, agreed, findings.all_changed),

@@ -101,31 +101,31 @@ def main(arguments: Sequence[str] | None = None) -> int:
         help="parameters anew, or where the file's formulas hold; FLOPs that the file has stay if they still agree",
     )
     parser.add_argument("--report", type=Path, help="a file for the table")
-    asked = parser.parse_args(arguments)
-    groups = [name for name in ("all", "text", "language") if getattr(asked, name)]
+    options = parser.parse_args(arguments)
+    groups = [name for name in ("all", "text", "language") if getattr(options, name)]
     try:
-        found, refused = read(asked.write), read_refused(asked.report)
-        wanted = chosen(asked.types, groups, classes=asked.classes)
+        entries, refused = read(options.write), read_refused(options.report)
+        wanted = chosen(options.types, groups, classes=options.classes)
     except InputError as error:
         print(error, file=sys.stderr)
         return 2
     importlib.import_module("transformers.modeling_utils")  # once, and not in each process
-    named = {text.partition(".")[0] for text in asked.types}
-    rows = {key: refused[key] for key in wanted if asked.missing and key in refused}
+    named = {text.partition(".")[0] for text in options.types}
+    rows = {key: refused[key] for key in wanted if options.missing and key in refused}
     print(HEAD)
     for key in wanted:
-        here = found.get(key) if asked.missing or asked.again else None
-        if here and not asked.again and not (asked.flops and (key[0] in named or not is_tried(here))):
-            rows[key] = row_for(of_json(here))
+        entry = entries.get(key) if options.missing or options.again else None
+        if entry and not options.again and not (options.flops and (key[0] in named or not is_tried(entry))):
+            rows[key] = row_for(of_json(entry))
         elif key not in rows:
-            rows[key] = in_a_process(Search(*key, asked.seconds, asked.flops, here, asked.again))
+            rows[key] = in_a_process(Search(*key, options.seconds, options.flops, entry, options.again))
             print(line(rows[key]), flush=True)
-            if asked.write and (data := rows[key].data):
-                found[key] = data
-                write(found, asked.write)
-        if asked.report and (rows[key].data is None or key == wanted[-1]):
-            table = report([rows[key] for key in wanted if key in rows], asked.seconds, groups)
-            asked.report.write_text(table, encoding="utf-8")
+            if options.write and (data := rows[key].data):
+                entries[key] = data
+                write(entries, options.write)
+        if options.report and (rows[key].data is None or key == wanted[-1]):
+            table = report([rows[key] for key in wanted if key in rows], options.seconds, groups)
+            options.report.write_text(table, encoding="utf-8")
     print(f"\n{summary([rows[key] for key in wanted])}")
     return 0
 
@@ -140,25 +140,27 @@ def chosen(types: Collection[str], groups: Collection[str] = (), *, classes: boo
 
     A type can be named with a class, as bert.BertModel. Raises InputError for what transformers does not have.
     """
-    known, named = installed(), set[tuple[str, str]]()
+    available, named = installed(), set[tuple[str, str]]()
     if not (types or groups):
         raise wrong("Name model types, such as bert, or a group of them, such as --all.")
     for text in types:
         kind, _dot, cls = text.partition(".")
-        if kind not in known:
-            _unknown("The installed transformers has no model type {name}", kind, known)
-        if cls and cls not in known[kind]:
-            _unknown(f"{kind} has no class {{name}}", cls, known[kind])
+        if kind not in available:
+            _unknown("The installed transformers has no model type {name}", kind, available)
+        if cls and cls not in available[kind]:
+            _unknown(f"{kind} has no class {{name}}", cls, available[kind])
         named.add((kind, cls))
-    named |= {(kind, "") for kind in known if any(is_in(kind, group) for group in groups)}
+    named |= {(kind, "") for kind in available if any(is_in(kind, group) for group in groups)}
     every = {kind: listed(kind, *SEQ2SEQ, *LANGUAGE, BASE) if classes else [] for kind, _cls in named}
-    return [(kind, each) for kind, cls in sorted(named) for each in ([cls] if cls else every[kind] or known[kind][:1])]
+    return [
+        (kind, name) for kind, cls in sorted(named) for name in ([cls] if cls else every[kind] or available[kind][:1])
+    ]
 
 
-def _unknown(message: str, name: str, known: Collection[str]) -> NoReturn:
-    near = nearest(name, known)
-    more = f": did you mean {near}?" if near else "."
-    raise wrong(message + "{more}", name=shorten(name) or '""', more=more)
+def _unknown(message: str, name: str, options: Collection[str]) -> NoReturn:
+    near = nearest(name, options)
+    hint = f": did you mean {near}?" if near else "."
+    raise wrong(message + "{more}", name=shorten(name) or '""', more=hint)
 
 
 def is_in(kind: str, group: str) -> bool:
@@ -182,14 +184,14 @@ def in_a_process(search: Search) -> ClassOutcome:
     import multiprocessing
 
     context = multiprocessing.get_context("fork")
-    here, there = context.Pipe(duplex=False)
-    process = context.Process(target=_work, args=(there, search), daemon=True)
+    receiver, sender = context.Pipe(duplex=False)
+    process = context.Process(target=_work, args=(sender, search), daemon=True)
     process.start()
-    there.close()
+    sender.close()
     row = search.late()
     try:
-        if here.poll(_PATIENCE * search.seconds + 10):
-            row = here.recv()
+        if receiver.poll(_PATIENCE * search.seconds + 10):
+            row = receiver.recv()
     except EOFError:
         process.join()
         late = process.exitcode == -signal.SIGXCPU
@@ -213,41 +215,43 @@ def row_of(search: Search) -> ClassOutcome:
     """Search and return the row of the class."""
     start, seconds = thread_time(), search.seconds
     try:
-        before = of_json(search.data) if search.data else None
-        if before and search.again == "examine" and not before.unexplained:
-            found = examined(before, seconds=seconds)
-        elif before and not search.again:
-            found = before
+        earlier = of_json(search.data) if search.data else None
+        if earlier and search.again == "examine" and not earlier.unexplained:
+            discovery = examined(earlier, seconds=seconds)
+        elif earlier and not search.again:
+            discovery = earlier
         else:
-            found = discover(search.model_type, search.cls, seconds=seconds)
-        if before and search.again:
-            found = with_flops_of(found, before, seconds=seconds / 4)
-        if search.flops and not found.compute:
-            found = with_flops(found, seconds=seconds)
+            discovery = discover(search.model_type, search.cls, seconds=seconds)
+        if earlier and search.again:
+            discovery = with_flops_of(discovery, earlier, seconds=seconds / 4)
+        if search.flops and not discovery.compute:
+            discovery = with_flops(discovery, seconds=seconds)
     except Refused as error:
         return search.not_built(_cell(str(error)))
     except MemoryError:
         return search.not_built(str(too_large()))
     except Ended:
         return search.late()
-    return row_for(found, thread_time() - start)
+    return row_for(discovery, thread_time() - start)
 
 
-def row_for(found: Discovered, seconds: float = 0) -> ClassOutcome:
+def row_for(discovery: Discovered, seconds: float = 0) -> ClassOutcome:
     """Return the row of a class that was discovered."""
-    if found.unexplained:
-        first, reason = next(iter(found.unexplained.items()))
+    if discovery.unexplained:
+        first, reason = next(iter(discovery.unexplained.items()))
         outcome = "partly"
-        explained = share(found.explained, found.parameters or 1)
-        remark = f"{explained} %; {len(found.unexplained)} without, such as {first}: {reason}"
+        explained = share(discovery.explained, discovery.parameters or 1)
+        remark = f"{explained} %; {len(discovery.unexplained)} without, such as {first}: {reason}"
     else:
-        outcome = "regime" if any(each.kind == "is" for each in found.regime) else "found"
-        remark = "; ".join(map(str, found.regime))
-    if found.given:  # sizes for fields that the default leaves open
-        remark = f"with {', '.join(f'{name} = {value}' for name, value in found.given.items())}; {remark}".strip("; ")
-    flops = "yes" if found.compute else "" if found.no_flops == NOT_ASKED else str(found.no_flops)
-    kind, cls = found.model_type, found.cls
-    return ClassOutcome(kind, cls, outcome, _cell(remark), seconds or found.seconds, found.json(), _cell(flops))
+        outcome = "regime" if any(condition.kind == "is" for condition in discovery.regime) else "found"
+        remark = "; ".join(map(str, discovery.regime))
+    if discovery.given:  # sizes for fields that the default leaves open
+        remark = f"with {', '.join(f'{name} = {value}' for name, value in discovery.given.items())}; {remark}".strip(
+            "; "
+        )
+    flops = "yes" if discovery.compute else "" if discovery.no_flops == NOT_ASKED else str(discovery.no_flops)
+    kind, cls = discovery.model_type, discovery.cls
+    return ClassOutcome(kind, cls, outcome, _cell(remark), seconds or discovery.seconds, discovery.json(), _cell(flops))
 
 
 def _cell(text: str) -> str:
@@ -279,11 +283,11 @@ def report(rows: list[ClassOutcome], seconds: int, groups: Sequence[str] = ()) -
     def within(group: str) -> str:
         return summary([row for row in rows if is_in(row.model_type, group)])
 
-    said = "".join(f" --{group}" for group in groups)
+    options = "".join(f" --{group}" for group in groups)
     every = f"- All types that it lists a class for, such as those of images, video and sound: {summary(rows)}\n"
     return f"""# Any model: what discovery finds
 
-{" ".join(REPORT.split()).format(date=date.today(), version=transformers.__version__, seconds=seconds, groups=said)}
+{" ".join(REPORT.split()).format(date=date.today(), version=transformers.__version__, seconds=seconds, groups=options)}
 
 - Types with a causal or masked language model: {within("language")}
 - With them, all types that transformers lists as sequence-to-sequence models (of text or speech), and
@@ -323,9 +327,9 @@ def _check(path: Path | None) -> None:
         raise wrong("{path} cannot be written: {why}.", path=shorten(str(path)), why=error.strerror or "") from None
 
 
-def write(found: dict[tuple[str, str], dict[str, Any]], path: Path) -> None:
+def write(entries: dict[tuple[str, str], dict[str, Any]], path: Path) -> None:
     """Write one line for each class, sorted by name, so that a diff is readable."""
-    lines = [json.dumps(found[key], separators=(",", ":"), ensure_ascii=False) for key in sorted(found)]
+    lines = [json.dumps(entries[key], separators=(",", ":"), ensure_ascii=False) for key in sorted(entries)]
     path.write_text("[\n" + ",\n".join(lines) + "\n]\n", encoding="utf-8")
 
 

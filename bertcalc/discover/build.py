@@ -44,12 +44,12 @@ class Ended(Exception):  # noqa: N818
 
 def not_built(error: Exception, line: int = 0) -> Refused:
     """Return an exception of transformers as Refused, with one line of its message; after a colon, the next as well."""
-    first, *more = [line.strip() for line in str(error).splitlines() if line.strip()][line:] or [""]
-    while first.endswith(":") and more:
-        first += f" {more.pop(0)}"
-    said = visible(f"{type(error).__name__}: {first}")
-    said = said if len(said) <= _REASON else f"{said[:_REASON]} ..."
-    return Refused.because(N_("transformers does not build this model: {reason}"), reason=said)
+    first, *rest = [line.strip() for line in str(error).splitlines() if line.strip()][line:] or [""]
+    while first.endswith(":") and rest:
+        first += f" {rest.pop(0)}"
+    text = visible(f"{type(error).__name__}: {first}")
+    text = text if len(text) <= _REASON else f"{text[:_REASON]} ..."
+    return Refused.because(N_("transformers does not build this model: {reason}"), reason=text)
 
 
 @contextmanager
@@ -79,10 +79,10 @@ def model_class(name: str) -> Any:
     """A class of transformers. Raises Refused if there is none."""
     import transformers
 
-    found = getattr(transformers, name, None)
-    if not (isinstance(found, type) and issubclass(found, transformers.PreTrainedModel)):
+    cls = getattr(transformers, name, None)
+    if not (isinstance(cls, type) and issubclass(cls, transformers.PreTrainedModel)):
         raise Refused.because(N_("The installed transformers has no model class {name}."), name=shorten(name))
-    return found
+    return cls
 
 
 def made(cls: Any, config: Any, until: float) -> Any:
@@ -107,11 +107,11 @@ def tensors(cls: Any, config: Any, until: float) -> Folded:
 
     Tied tensors count once, under the name that PyTorch gives them. Raises as ``made`` does.
     """
-    found: Folded = {}
+    folded: Folded = {}
     for name, tensor in made(cls, config, until).named_parameters():
         numbers = tuple(int(number) for number in NUMBER.findall(name))
-        found.setdefault(NUMBER.sub("*", name), {})[numbers] = tuple(tensor.shape)
-    return found
+        folded.setdefault(NUMBER.sub("*", name), {})[numbers] = tuple(tensor.shape)
+    return folded
 
 
 @contextmanager
@@ -143,11 +143,11 @@ def _limited(until: float) -> Iterator[None]:
     """
     from torch.nn.modules import module
 
-    built, here = 0, get_ident()
+    built, thread = 0, get_ident()
 
     def count(*_args: Any) -> None:
         nonlocal built
-        if get_ident() != here:  # hooks are called in all threads
+        if get_ident() != thread:  # hooks are called in all threads
             return
         built += 1
         if built > _MOST_PARTS:

@@ -58,16 +58,16 @@ def _under_own_names(arguments: Mapping[str, Any], config: Any) -> dict[str, Any
     A configuration takes both, and then the shared one decides, so that n_embd could not be changed.
     """
     names = getattr(config, "attribute_map", {})
-    own = {name: names.get(name, name) for name in arguments}
-    return {name if own[name] in arguments else own[name]: value for name, value in arguments.items()}
+    own_names = {name: names.get(name, name) for name in arguments}
+    return {name if own_names[name] in arguments else own_names[name]: value for name, value in arguments.items()}
 
 
 def _put(arguments: Mapping[str, Any], path: str, value: Any, default: Any, config: Any) -> dict[str, Any]:
     if not _PATH.fullmatch(path):
         raise _unknown(path, default, config, value)
     if isinstance(value, Mapping) and isinstance(arguments.get(path), Mapping):
-        for name, each in value.items():
-            arguments = _put(arguments, f"{path}.{name}", each, default, config)
+        for name, entry in value.items():
+            arguments = _put(arguments, f"{path}.{name}", entry, default, config)
         return dict(arguments)
     try:
         return put(arguments, path, value, default)
@@ -86,15 +86,15 @@ def _default(config: Any) -> Any:
 def _placed(arguments: Mapping[str, Any], default: Any, inner: str) -> dict[str, Any]:
     """Put the fields that only the nested configuration has into it."""
     nested = getattr(default, inner, None)
-    moved = {name: each for name, each in arguments.items() if not _has(default, name) and _has(nested, name)}
-    rest = {name: each for name, each in arguments.items() if name not in moved}
+    moved = {name: value for name, value in arguments.items() if not _has(default, name) and _has(nested, name)}
+    rest = {name: value for name, value in arguments.items() if name not in moved}
     return {**rest, inner: {**(rest.get(inner) or {}), **moved}} if moved else rest
 
 
 def _leaves(path: str, value: Any) -> Iterator[tuple[str, Any]]:
     if isinstance(value, Mapping) and value:
-        for name, each in value.items():
-            yield from _leaves(f"{path}.{name}", each)
+        for name, entry in value.items():
+            yield from _leaves(f"{path}.{name}", entry)
     else:
         yield path, value
 

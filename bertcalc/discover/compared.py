@@ -57,12 +57,12 @@ class WrittenFound(NamedTuple):
 
     def fields(self) -> dict[str, Any]:
         """The fields of its configuration that are given."""
-        found: dict[str, Any] = json.loads(self.given) if self.given else {}
-        return found
+        fields: dict[str, Any] = json.loads(self.given) if self.given else {}
+        return fields
 
     def __str__(self) -> str:
-        given = [_CONFIG + urlsafe_b64encode(self.given.encode()).decode().rstrip("=")] if self.given else []
-        return "~".join([self.base, *given, *(f"{field}-{value}" for field, value in self.changes)])
+        config = [_CONFIG + urlsafe_b64encode(self.given.encode()).decode().rstrip("=")] if self.given else []
+        return "~".join([self.base, *config, *(f"{field}-{value}" for field, value in self.changes)])
 
 
 class FoundModel(NamedTuple):
@@ -106,9 +106,9 @@ class FoundCase(NamedTuple):
 
     def components(self) -> dict[Component, int]:
         """The parameters of each component, judged by the tensors' names; those without a formula are in the pooler."""
-        found, sizes = self.subject.found, self.subject.sizes()
-        parts = {component: count(tensors, sizes) for component, tensors in components(found).items()}
-        rest = found.parameters - found.explained
+        discovery, sizes = self.subject.found, self.subject.sizes()
+        parts = {component: count(tensors, sizes) for component, tensors in components(discovery).items()}
+        rest = discovery.parameters - discovery.explained
         return {**parts, "pooler": parts.get("pooler", 0) + rest} if rest else parts
 
     def flops(self) -> int:
@@ -161,47 +161,49 @@ def components_of(case: Case | FoundCase) -> Mapping[Component, int]:
     return quantities.components(case.subject) if isinstance(case, Case) else case.components()
 
 
-def explain(here: Case | FoundCase, there: Case | FoundCase, measure: str) -> Explanation:
+def explain(first: Case | FoundCase, second: Case | FoundCase, measure: str) -> Explanation:
     """The difference between two models as a sum over their fields, or over their components if the kinds differ.
 
     Raises InputError if the quantity of one of them is not known.
     """
-    if isinstance(here, Case) and isinstance(there, Case):
-        return explain_fields(here, there, QUANTITIES[measure])
-    before, after = figure(measure, here), figure(measure, there)
-    if isinstance(here, FoundCase) and isinstance(there, FoundCase) and here.subject.kind == there.subject.kind:
-        way = _path(here.subject, there.subject)
-        return attributed(before, ((changes, figure(measure, here._replace(subject=one))) for changes, one in way))
+    if isinstance(first, Case) and isinstance(second, Case):
+        return explain_fields(first, second, QUANTITIES[measure])
+    before, after = figure(measure, first), figure(measure, second)
+    if isinstance(first, FoundCase) and isinstance(second, FoundCase) and first.subject.kind == second.subject.kind:
+        path = _path(first.subject, second.subject)
+        return attributed(
+            before, ((changes, figure(measure, first._replace(subject=model))) for changes, model in path)
+        )
     if measure != "parameters":
         return attributed(before, [((PartChange("", before, after),), after)])
-    own, others = components_of(here), components_of(there)
+    first_parts, second_parts = components_of(first), components_of(second)
     counts, total = [], before
     for name in COMPONENTS:
-        if name in own or name in others:
-            change = PartChange(name, own.get(name, 0), others.get(name, 0))
+        if name in first_parts or name in second_parts:
+            change = PartChange(name, first_parts.get(name, 0), second_parts.get(name, 0))
             total += change.after - change.before
             counts.append(((change,), total))
     return attributed(before, counts)
 
 
-def _path(here: FoundModel, there: FoundModel) -> Iterator[tuple[tuple[FieldChange, ...], FoundModel]]:
+def _path(first: FoundModel, second: FoundModel) -> Iterator[tuple[tuple[FieldChange, ...], FoundModel]]:
     """Yield the steps from one model of a class to another: the fields that change, and the model after it.
 
     A field that cannot change alone changes with the next ones, until the model is possible.
     """
-    at, target = here, there.sizes()
+    model, target = first, second.sizes()
     waiting: tuple[FieldChange, ...] = ()
-    for field in here.found.fields:
-        if at.sizes()[field] == target[field]:
+    for field in first.found.fields:
+        if model.sizes()[field] == target[field]:
             continue
-        waiting += (FieldChange(field, at.sizes()[field], target[field]),)
-        changes = dict(at.changes) | {change.field: change.after for change in waiting}
-        after = FoundModel(here.found, tuple(changes.items()))
+        waiting += (FieldChange(field, model.sizes()[field], target[field]),)
+        changes = dict(model.changes) | {change.field: change.after for change in waiting}
+        after = FoundModel(first.found, tuple(changes.items()))
         if after.problem() is None:
             yield waiting, after
-            at, waiting = after, ()
+            model, waiting = after, ()
     if waiting:
-        yield waiting, there
+        yield waiting, second
 
 
 def read(text: str, present: type[Config] | None = None) -> tuple[list[WrittenModel | WrittenFound], list[Wrong]]:
@@ -224,16 +226,16 @@ def _read_found(text: str) -> WrittenFound:
         near = nearest(cls, types()[model_type], similarity=0.0)
         message = N_("there is no architecture {name}: did you mean {nearest}?")
         raise wrong(message, "architecture", cls, name=shorten(cls), nearest=near)
-    given = next((one.removeprefix(_CONFIG) for one in rest if one.startswith(_CONFIG)), "")
+    encoded = next((part.removeprefix(_CONFIG) for part in rest if part.startswith(_CONFIG)), "")
     try:
-        said = urlsafe_b64decode(given + "=" * (-len(given) % 4)).decode()
+        config = urlsafe_b64decode(encoded + "=" * (-len(encoded) % 4)).decode()
     except ValueError:
         raise wrong(N_("its config.json cannot be read.")) from None
-    fields = read_fields(said) if said else {}
-    sizes = read_sizes("~".join(one for one in rest if not one.startswith(_CONFIG)))
+    fields = read_fields(config) if config else {}
+    sizes = read_sizes("~".join(part for part in rest if not part.startswith(_CONFIG)))
     return WrittenFound(model_type, cls, tuple(sizes.items()), text_of(fields))
 
 
-def text_of(given: Mapping[str, Any]) -> str:
+def text_of(fields: Mapping[str, Any]) -> str:
     """The given fields of a configuration as JSON, as a link has them; "" if there are none."""
-    return json.dumps(dict(given), separators=(",", ":"), ensure_ascii=False) if given else ""
+    return json.dumps(dict(fields), separators=(",", ":"), ensure_ascii=False) if fields else ""

@@ -46,14 +46,14 @@ class Condition(NamedTuple):
         return {self.field} | ({self.other} if isinstance(self.other, str) else set())
 
     def holds(self, values: Mapping[str, int]) -> bool:
-        here, other = values[self.field], self.side(values)
+        size, other = values[self.field], self.side(values)
         if self.kind == "multiple":
             step = self.step(values)
-            return step != 0 and here % step == 0
+            return step != 0 and size % step == 0
         if self.kind in ("is", "share"):
             above, below = self.factor.as_integer_ratio()
-            return below * here == above * other
-        met: bool = COMPARED[self.kind][1](here, other)
+            return below * size == above * other
+        met: bool = COMPARED[self.kind][1](size, other)
         return met
 
     def side(self, values: Mapping[str, int]) -> int:
@@ -71,11 +71,11 @@ class Condition(NamedTuple):
         right = self.factor * self.side(values)
         if self.kind == "share" and right.denominator == 1:
             message = N_("{size} would have to be {right}, too: the formula holds where {condition}.")
-            shown = {"size": self.field, "right": int(right), "condition": self.sentence()}
-            return Problem.of(message, self.field, values[self.field], **shown)
-        here = ", ".join(f"{name} = {values[name]:,}" for name in sorted(self.fields()))
+            details = {"size": self.field, "right": int(right), "condition": self.sentence()}
+            return Problem.of(message, self.field, values[self.field], **details)
+        sizes = ", ".join(f"{name} = {values[name]:,}" for name in sorted(self.fields()))
         message = N_("The formula holds where {condition}; here, {here}.")
-        return Problem(self.field, values[self.field], message, {"condition": self.sentence(), "here": here})
+        return Problem(self.field, values[self.field], message, {"condition": self.sentence(), "here": sizes})
 
 
 # The order of preference where several conditions explain the same.
@@ -85,27 +85,27 @@ _DIVISORS = (2, 3, 4, 5, 6, 8, 12, 16, 32, 64, 128)
 
 
 def offered(
-    values: Mapping[str, int], good: Sequence[Mapping[str, int]], fields: Sequence[str], at: Mapping[str, int]
+    values: Mapping[str, int], good: Sequence[Mapping[str, int]], fields: Sequence[str], base: Mapping[str, int]
 ) -> list[Condition]:
     """Return conditions that these values do not meet and all good ones do, the likeliest first.
 
     ``at`` has the values that fields were changed from: a condition is always on a field that was changed.
     """
-    changed = [field for field in fields if values[field] != at[field]]
-    found = [
+    changed = [field for field in fields if values[field] != base[field]]
+    conditions = [
         condition
-        for condition in _all(changed, fields, good, at)
-        if not condition.holds(values) and all(condition.holds(each) for each in good)
+        for condition in _all(changed, fields, good, base)
+        if not condition.holds(values) and all(condition.holds(sizes) for sizes in good)
     ]
 
     def likely(condition: Condition) -> tuple[bool, bool, int]:
         return isinstance(condition.other, int), condition.factor != 1, _ORDER.index(condition.kind)
 
-    return sorted(dict.fromkeys(found), key=likely)
+    return sorted(dict.fromkeys(conditions), key=likely)
 
 
 def _all(
-    changed: Sequence[str], fields: Sequence[str], good: Sequence[Mapping[str, int]], at: Mapping[str, int]
+    changed: Sequence[str], fields: Sequence[str], good: Sequence[Mapping[str, int]], base: Mapping[str, int]
 ) -> Iterator[Condition]:
     for field in changed:
         for other in fields:
@@ -114,25 +114,25 @@ def _all(
             for factor in _FACTORS:
                 yield from (Condition("multiple", field, other, factor), Condition("multiple", other, field, factor))
             yield Condition("differs", field, other)
-            yield Condition("more" if at[field] > at[other] else "less", field, other)
-            yield Condition("at least" if at[field] >= at[other] else "at most", field, other)
+            yield Condition("more" if base[field] > base[other] else "less", field, other)
+            yield Condition("at least" if base[field] >= base[other] else "at most", field, other)
         yield from (Condition("multiple", field, number) for number in _DIVISORS)
-        known = [each[field] for each in good]
-        yield Condition("at least", field, min(known))
-        yield Condition("at most", field, max(known))
+        good_sizes = [sizes[field] for sizes in good]
+        yield Condition("at least", field, min(good_sizes))
+        yield Condition("at most", field, max(good_sizes))
 
 
 def bounds(values: Mapping[str, int], good: Sequence[Mapping[str, int]], changed: Sequence[str]) -> list[Condition]:
     """Return conditions on one field that exclude these values: bounds by the nearest good values, and a constant."""
-    found: list[Condition] = []
+    conditions: list[Condition] = []
     for field in changed:
-        below = [each[field] for each in good if each[field] < values[field]]
-        above = [each[field] for each in good if each[field] > values[field]]
-        found += [Condition("at most", field, max(below))] if below else []
-        found += [Condition("at least", field, min(above))] if above else []
+        below = [sizes[field] for sizes in good if sizes[field] < values[field]]
+        above = [sizes[field] for sizes in good if sizes[field] > values[field]]
+        conditions += [Condition("at most", field, max(below))] if below else []
+        conditions += [Condition("at least", field, min(above))] if above else []
         usual = good[0][field]
-        found += [Condition("is", field, usual)] if usual != values[field] else []
-    return found
+        conditions += [Condition("is", field, usual)] if usual != values[field] else []
+    return conditions
 
 
 def excluded(condition: Condition, good: Sequence[Mapping[str, int]]) -> int:
@@ -143,7 +143,7 @@ def excluded(condition: Condition, good: Sequence[Mapping[str, int]]) -> int:
 def remedy(condition: Condition, values: Mapping[str, int], of: str) -> int | None:
     """A value near by for the field ``of``, one of the two, with which the condition is met; None if there is none."""
     other = condition.field if of == condition.other else str(condition.other)
-    here, there = values[of], values[other]
-    near = [there, there + 1, there - 1, 2 * there, 3 * there, here + 1, here - 1]
-    near += [*(there // by for by in _DIVISORS), 1]
-    return next((each for each in near if each >= 0 and condition.holds({**values, of: each})), None)
+    size, partner = values[of], values[other]
+    near = [partner, partner + 1, partner - 1, 2 * partner, 3 * partner, size + 1, size - 1]
+    near += [*(partner // by for by in _DIVISORS), 1]
+    return next((value for value in near if value >= 0 and condition.holds({**values, of: value})), None)

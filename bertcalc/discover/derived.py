@@ -16,20 +16,20 @@ def derived(lab: Lab, inside: str = "") -> dict[str, list[str]]:
     be built, or that the time does not suffice for, are left out.
     """
     prefix = f"{inside}." if inside else ""
-    recipe, found = lab.recipe, dict[str, list[str]]()
+    recipe, derived_fields = lab.recipe, dict[str, list[str]]()
     for field in dict.fromkeys([*left_open(recipe.config), *recipe.leaders]):
         if "[" in field or field in recipe.given:
             continue
         leaders = [prefix + leader for leader in dict.fromkeys(recipe.leaders.get(field, ()))]
-        here = recipe.fields.get(field)
-        for value in (64, 2) if here is None else (2 * here, here // 2, here + 1):
+        size = recipe.fields.get(field)
+        for value in (64, 2) if size is None else (2 * size, size // 2, size + 1):
             try:
-                if value in (0, here) or lab.measure(recipe.changed({field: value}), lab.until) == lab.given.tensors:
+                if value in (0, size) or lab.measure(recipe.changed({field: value}), lab.until) == lab.given.tensors:
                     continue
             except Ended:
-                return found
+                return derived_fields
             except Exception:  # transformers raises exceptions of all types
                 continue
-            found[prefix + field] = leaders
+            derived_fields[prefix + field] = leaders
             break
-    return found
+    return derived_fields

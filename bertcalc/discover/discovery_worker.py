@@ -67,17 +67,17 @@ class _GaveWay(Exception):  # noqa: N818
     """Another reader waits for parameters while FLOPs are looked for."""
 
 
-def known(model_type: str, cls: str, given: Mapping[str, Any]) -> Asked | None:
+def known(model_type: str, cls: str, fields: Mapping[str, Any]) -> Asked | None:
     """Return the cached result for a class; None if there is none, or a refusal."""
     with suppress(InputError):
-        return _held(_key(model_type, cls, given))
+        return _held(_key(model_type, cls, fields))
     return None
 
 
-def refusal(model_type: str, cls: str, given: Mapping[str, Any]) -> Problem | None:
+def refusal(model_type: str, cls: str, fields: Mapping[str, Any]) -> Problem | None:
     """Return why a class was refused, as long as that answer is repeated."""
     try:
-        _held(_key(model_type, cls, given))
+        _held(_key(model_type, cls, fields))
     except InputError as error:
         return error.problem
     return None
@@ -86,39 +86,39 @@ def refusal(model_type: str, cls: str, given: Mapping[str, Any]) -> Problem | No
 def _held(key: tuple[str, str, str]) -> Asked | None:
     """Return the cached result, or None. Raises InputError if it was refused recently."""
     with _LOCK:
-        found = _FOUND.get(key)
-    if isinstance(found, Asked):
-        return found
-    if found and time.monotonic() < found.until:
-        raise InputError(*found.problems)
+        answer = _FOUND.get(key)
+    if isinstance(answer, Asked):
+        return answer
+    if answer and time.monotonic() < answer.until:
+        raise InputError(*answer.problems)
     return None
 
 
-def ask(model_type: str, cls: str, given: Mapping[str, Any], hear: Hear, wanted: Callable[[], object]) -> Asked:
+def ask(model_type: str, cls: str, fields: Mapping[str, Any], hear: Hear, wanted: Callable[[], object]) -> Asked:
     """Discover a class. ``wanted`` is called repeatedly meanwhile, and raises if the reader wants something else.
 
     Readers are served one after the other; those who wait for the same model share the result. Raises InputError, for
     AGAIN seconds without another try, or AgainError.
     """
-    key = _key(model_type, cls, given)
-    if held := _held(key):
-        return held
+    key = _key(model_type, cls, fields)
+    if answer := _held(key):
+        return answer
     with _turn(hear, wanted):
-        if held := _held(key):
-            return held
+        if answer := _held(key):
+            return answer
         try:
-            asked = _discover(model_type, cls, given, hear, wanted)
+            answer = _discover(model_type, cls, fields, hear, wanted)
         except AgainError:
             raise
         except InputError as error:
             _keep(key, Refusal(error.problems, time.monotonic() + AGAIN))
             raise
-        _keep(key, asked)
-        return asked
+        _keep(key, answer)
+        return answer
 
 
 def ask_flops(
-    model_type: str, cls: str, given: Mapping[str, Any], asked: Asked, hear: Hear, wanted: Callable[[], object]
+    model_type: str, cls: str, fields: Mapping[str, Any], answer: Asked, hear: Hear, wanted: Callable[[], object]
 ) -> Asked:
     """Add FLOPs to a class that was discovered. Raises InputError.
 
@@ -132,15 +132,15 @@ def ask_flops(
 
     for _time in range(_TIMES):
         with suppress(_GaveWay), _turn(hear, wanted, last=True):
-            held = known(model_type, cls, given) or asked
-            if held.found.no_flops != NOT_ASKED:
-                return held
+            latest = known(model_type, cls, fields) or answer
+            if latest.found.no_flops != NOT_ASKED:
+                return latest
             WORKER.wanted = still
             with _refusals():
-                json_of = WORKER.listen(lambda said: hear(*said), computed, json.dumps(held.found.json()))
-            asked = held._replace(found=of_json(json_of))
-            _keep(_key(model_type, cls, given), asked)
-            return asked
+                json_of = WORKER.listen(lambda event: hear(*event), computed, json.dumps(latest.found.json()))
+            answer = latest._replace(found=of_json(json_of))
+            _keep(_key(model_type, cls, fields), answer)
+            return answer
     raise _others()
 
 
@@ -172,15 +172,15 @@ def _others() -> AgainError:
     return AgainError(Problem.of(N_("Other readers' models are being examined: try again in a moment.")))
 
 
-def _discover(model_type: str, cls: str, given: Mapping[str, Any], hear: Hear, wanted: Callable[[], object]) -> Asked:
+def _discover(model_type: str, cls: str, fields: Mapping[str, Any], hear: Hear, wanted: Callable[[], object]) -> Asked:
     WORKER.wanted = wanted
-    fields = json.dumps(structure(given))
+    text = json.dumps(structure(fields))
     with _refusals():
-        json_of, tree = WORKER.listen(lambda said: hear(*said), discovered, model_type, cls, fields)
-    found = of_json(json_of)
-    if too_many := more_than_shown(found.parameters):
+        json_of, tree = WORKER.listen(lambda event: hear(*event), discovered, model_type, cls, text)
+    discovery = of_json(json_of)
+    if too_many := more_than_shown(discovery.parameters):
         raise InputError(too_many)
-    return Asked(found, tree)
+    return Asked(discovery, tree)
 
 
 @contextmanager
@@ -221,11 +221,11 @@ def too_large() -> InputError:
     return wrong(message, size=fixed(BYTES / 1e9))
 
 
-def _key(model_type: str, cls: str, given: Mapping[str, Any]) -> tuple[str, str, str]:
-    return model_type, cls, json.dumps(dict(given), sort_keys=True)
+def _key(model_type: str, cls: str, fields: Mapping[str, Any]) -> tuple[str, str, str]:
+    return model_type, cls, json.dumps(dict(fields), sort_keys=True)
 
 
-def discovered(model_type: str, cls: str, given: str) -> tuple[dict[str, Any], str]:
+def discovered(model_type: str, cls: str, fields: str) -> tuple[dict[str, Any], str]:
     """Discover a class, in the process: the result as JSON data, and the printed model."""
     _begin()
     from bertcalc.discover import discover
@@ -233,10 +233,10 @@ def discovered(model_type: str, cls: str, given: str) -> tuple[dict[str, Any], s
 
     with readable(cls):  # also for what comes before and after the search: an exception would end the process
         config_class(model_type)  # refused before its configuration is read
-        found = discover(
-            {**json.loads(given), "model_type": model_type}, cls, seconds=SECONDS, progress=lambda *said: tell(said)
+        discovery = discover(
+            {**json.loads(fields), "model_type": model_type}, cls, seconds=SECONDS, progress=lambda *event: tell(event)
         )
-        return found.json(), _printed(model_type, cls, found.given)
+        return discovery.json(), _printed(model_type, cls, discovery.given)
 
 
 def computed(json_of: str) -> dict[str, Any]:
@@ -244,8 +244,8 @@ def computed(json_of: str) -> dict[str, Any]:
     _begin()
     from bertcalc.discover import with_flops
 
-    found = of_json(json.loads(json_of))
-    return with_flops(found, seconds=SECONDS, progress=lambda *said: tell(said)).json()
+    discovery = of_json(json.loads(json_of))
+    return with_flops(discovery, seconds=SECONDS, progress=lambda *event: tell(event)).json()
 
 
 def _begin() -> None:
@@ -265,13 +265,13 @@ def limit_memory() -> None:
         resource.setrlimit(resource.RLIMIT_DATA, (BYTES, hard))
 
 
-def _printed(model_type: str, cls: str, given: Mapping[str, Any]) -> str:
+def _printed(model_type: str, cls: str, fields: Mapping[str, Any]) -> str:
     """Return the text of print(model); "" if it is too long or the model cannot be built."""
     from bertcalc.discover.build import config_class, made, model_class, quiet
     from bertcalc.discover.recipe import configured
 
     with suppress(Exception), quiet():  # transformers raises exceptions of all types
         real = model_class(cls)
-        text = str(made(real, configured(config_class(model_type), real, given), inf))
+        text = str(made(real, configured(config_class(model_type), real, fields), inf))
         return text if len(text) <= _LONGEST else ""
     return ""

@@ -30,39 +30,39 @@ def wide(field: str, values: Mapping[str, int], random: Random) -> list[int]:
 
     They are small ones, neighbors, multiples, divisors, powers of two, the sizes of other fields, and random ones.
     """
-    here = values[field]
-    most = max(_FARTHEST * here, 16)
-    far = {times * here for times in (2, 3, 4)} | {here // by for by in (2, 3, 4, 8) if here % by == 0}
-    near = {here + 1, here - 1, here + 2, here + 3}
+    size = values[field]
+    most = max(_FARTHEST * size, 16)
+    far = {times * size for times in (2, 3, 4)} | {size // by for by in (2, 3, 4, 8) if size % by == 0}
+    near = {size + 1, size - 1, size + 2, size + 3}
     powers = {2**power for power in range(7, 20) if 2**power <= most}
-    others = {other + more for other in values.values() for more in (0, 1)}
-    free = {random.randint(1, max(3 * here, 12)) for _time in range(4)}
+    others = {other + step for other in values.values() for step in (0, 1)}
+    free = {random.randint(1, max(3 * size, 12)) for _time in range(4)}
     candidates = {*_SMALL, *far, *near, *powers, *others, *free}
     most = min(most, _DEEPEST // 2) if is_depth(field) else most
-    drawn = sorted(value for value in candidates if 0 < value <= max(most, here + 1) and value != here)
+    drawn = sorted(value for value in candidates if 0 < value <= max(most, size + 1) and value != size)
     random.shuffle(drawn)
     return drawn
 
 
-def beyond(field: str, here: int, at: int) -> list[int]:
+def beyond(field: str, size: int, base_size: int) -> list[int]:
     """Values above the given one of a field that counts something: the layers of a list end where its entries do."""
-    if at >= _DEEPEST:
+    if base_size >= _DEEPEST:
         return []
-    candidates = [here + more for more in _BEYOND] + [2 * here + 1, 3 * here]
-    return [value for value in candidates if value <= max(_DEEPEST, here + 1)]
+    candidates = [size + step for step in _BEYOND] + [2 * size + 1, 3 * size]
+    return [value for value in candidates if value <= max(_DEEPEST, size + 1)]
 
 
-def met(changes: Mapping[str, int], at: Mapping[str, int], conditions: Sequence[Condition]) -> dict[str, int]:
+def met(changes: Mapping[str, int], base: Mapping[str, int], conditions: Sequence[Condition]) -> dict[str, int]:
     """Return the changes with as few as possible adjusted or left out so that they meet the conditions."""
-    values = {**at, **changes}
+    values = {**base, **changes}
     for _time in range(3):
         for condition in conditions:
             if condition.kind == "multiple" and condition.field in changes and (step := condition.step(values)):
                 values[condition.field] = max(1, values[condition.field] // step) * step
     for _time in range(len(changes) + 1):
-        broken = next((each for each in conditions if not each.holds(values)), None)
+        broken = next((condition for condition in conditions if not condition.holds(values)), None)
         if broken is None:
             break
         for name in broken.fields():
-            values[name] = at[name]
-    return {name: values[name] for name in changes if values[name] != at[name]}
+            values[name] = base[name]
+    return {name: values[name] for name in changes if values[name] != base[name]}

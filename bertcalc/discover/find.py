@@ -27,10 +27,10 @@ class Findings(NamedTuple):
     all_changed: int
 
 
-def find(lab: Lab, more: Sequence[Sample] = ()) -> Findings:
+def find(lab: Lab, extra: Sequence[Sample] = ()) -> Findings:
     """Find the formulas of all tensors of a class after ``lab.look``; ``more`` are further samples to fit."""
     tables = Tables(lab.free)
-    for sample in [*_first(lab), *more]:
+    for sample in [*_first(lab), *extra]:
         tables.add(sample)
     kinds: dict[str, list[Kind]] = {}
     unexplained: dict[str, Problem] = {}
@@ -38,16 +38,16 @@ def find(lab: Lab, more: Sequence[Sample] = ()) -> Findings:
     for turn in range(_ROUNDS):
         lab.progress("formulas", turn, _ROUNDS)
         for name in sorted(mistaken):
-            found = tables.kinds(name)
+            fitted = tables.kinds(name)
             kinds.pop(name, None)
             unexplained.pop(name, None)
-            if isinstance(found, Problem):
-                unexplained[name] = found
+            if isinstance(fitted, Problem):
+                unexplained[name] = fitted
             else:
-                kinds[name] = found
-        known = {*map(_key, tables.samples)}
-        fresh = _fresh(lab, known)
-        fresh += [sample for sample in _steps(lab, kinds) if _key(sample) not in known]
+                kinds[name] = fitted
+        keys = {*map(_key, tables.samples)}
+        fresh = _fresh(lab, keys)
+        fresh += [sample for sample in _steps(lab, kinds) if _key(sample) not in keys]
         surprises = {_key(sample): sample for sample in fresh if wrong(kinds, sample)}
         if not surprises:
             break
@@ -69,39 +69,39 @@ def _first(lab: Lab) -> list[Sample]:
     """Samples at the given sizes, with each field changed alone, and some with all fields changed."""
     alone = [{field: value} for field in lab.free for value in dict.fromkeys(lab.choices[field][:2])]
     alone += [{field: lab.at[field] + 7} for field in lab.free if field in lab.loose]
-    found = [lab.base, lab.given, *(lab.build(changes) for changes in alone)]
-    found += [sample for _time in range(_TOGETHER) if (sample := lab.together(lab.free))]
-    return list({_key(sample): sample for sample in found if isinstance(sample, Sample)}.values())
+    samples = [lab.base, lab.given, *(lab.build(changes) for changes in alone)]
+    samples += [sample for _time in range(_TOGETHER) if (sample := lab.together(lab.free))]
+    return list({_key(sample): sample for sample in samples if isinstance(sample, Sample)}.values())
 
 
-def _fresh(lab: Lab, known: set[tuple[int, ...]]) -> list[Sample]:
+def _fresh(lab: Lab, keys: set[tuple[int, ...]]) -> list[Sample]:
     """Samples that no formula was fitted to, with all fields changed, or half of them."""
-    found: dict[tuple[int, ...], Sample] = {}
+    samples: dict[tuple[int, ...], Sample] = {}
     for turn in range(4 * FRESH):
-        everything = len(found) < FRESH_ALL
+        everything = len(samples) < FRESH_ALL
         fields = lab.free if everything else lab.random.sample(lab.free, (len(lab.free) + 1) // 2)
-        lab.progress("fresh configurations", len(found), FRESH)
+        lab.progress("fresh configurations", len(samples), FRESH)
         sample = lab.together(fields, fresh=True, tries=30 if turn < FRESH else 3)
-        if sample and _key(sample) not in known:
-            found[_key(sample)] = sample
-        if len(found) == FRESH:
+        if sample and _key(sample) not in keys:
+            samples[_key(sample)] = sample
+        if len(samples) == FRESH:
             break
-    return list(found.values())
+    return list(samples.values())
 
 
 def _steps(lab: Lab, kinds: dict[str, list[Kind]]) -> list[Sample]:
     """Samples around each rounded term, for more than its period, and around each minimum and maximum."""
-    fits = {fit for here in kinds.values() for kind in here for fit in (*kind.copies, *kind.shape)}
-    found: list[Sample | Failure] = []
+    fits = {fit for alike in kinds.values() for kind in alike for fit in (*kind.copies, *kind.shape)}
+    samples: list[Sample | Failure] = []
     for special in {special for fit in fits for special in fit.specials()}:
         by = special.by if isinstance(special, Rounding) else 2
         steps = 2 * (by if isinstance(by, int) else lab.at[by]) + 1
         step = max(1, steps // _STEPS) | 1
-        found += [lab.build({special.field: lab.at[special.field] + more}) for more in range(1, steps, step)]
-        found += [
+        samples += [lab.build({special.field: lab.at[special.field] + distance}) for distance in range(1, steps, step)]
+        samples += [
             lab.build({special.field: less}) for less in range(max(1, lab.at[special.field] - 6), lab.at[special.field])
         ]
-    return [sample for sample in found if isinstance(sample, Sample)]
+    return [sample for sample in samples if isinstance(sample, Sample)]
 
 
 def _key(sample: Sample) -> tuple[int, ...]:
@@ -110,4 +110,4 @@ def _key(sample: Sample) -> tuple[int, ...]:
 
 def wrong(kinds: dict[str, list[Kind]], sample: Sample) -> list[str]:
     """The folded names whose tensors are not as their formulas say."""
-    return [name for name, here in kinds.items() if not agrees(here, sample.tensors[name], sample.values)]
+    return [name for name, alike in kinds.items() if not agrees(alike, sample.tensors[name], sample.values)]

@@ -28,7 +28,7 @@ class Kind(NamedTuple):
 
     def counted(self, values: Values) -> tuple[Shape, int] | None:
         """The shape and the number of tensors; None where one is fractional or negative."""
-        numbers = [each.value(values) for each in (*self.copies, *self.shape)]
+        numbers = [formula.value(values) for formula in (*self.copies, *self.shape)]
         if any(number < 0 or number.denominator != 1 for number in numbers):
             return None
         whole = [int(number) for number in numbers]
@@ -57,7 +57,7 @@ class Tables:
 
     def kinds(self, name: str) -> list[Kind] | Problem:
         """The kinds of tensors with a folded name, or why there is no formula."""
-        found: list[Kind] = []
+        kinds: list[Kind] = []
         for columns in _columns([sample.tensors[name] for sample in self.samples]):
             shapes = [shape for shape in columns.shapes if shape is not None]
             if len({len(shape) for shape in shapes}) != 1:
@@ -72,22 +72,24 @@ class Tables:
             copies = self._copies(columns.layers)
             if copies is None:
                 return Problem.of(N_("no formula that was tried gives how many there are"))
-            found.append(Kind(name, copies, tuple(sides)))
-        return found
+            kinds.append(Kind(name, copies, tuple(sides)))
+        return kinds
 
     def _copies(self, layers: list[list[tuple[int, ...]] | None]) -> tuple[Fit, ...] | None:
-        stars = len(next(each for each in layers if each)[0])
+        stars = len(next(indices for indices in layers if indices)[0])
         if stars == 0:
             return ()
-        widths = [None if each is None else [len(set(star)) for star in zip(*each, strict=True)] for each in layers]
+        widths = [
+            None if indices is None else [len(set(star)) for star in zip(*indices, strict=True)] for indices in layers
+        ]
         if stars > 1 and all(
-            each is None or prod(width or ()) == len(each) for each, width in zip(layers, widths, strict=True)
+            indices is None or prod(width or ()) == len(indices) for indices, width in zip(layers, widths, strict=True)
         ):
             columns = [[None if width is None else width[star] for width in widths] for star in range(stars)]
             fitted = [self._fit(column, counting=True) for column in columns]
             if all(fitted):
-                return tuple(each for each in fitted if each)
-        total = self._fit([None if each is None else len(each) for each in layers], counting=True)
+                return tuple(column_fit for column_fit in fitted if column_fit)
+        total = self._fit([None if indices is None else len(indices) for indices in layers], counting=True)
         return None if total is None else (total,)
 
     def _fit(self, column: list[int | None], *, counting: bool = False) -> Fit | None:
@@ -103,25 +105,27 @@ def agrees(kinds: Sequence[Kind], layers: Layers, values: Values) -> bool:
     """Whether formulas give the shapes of the tensors of a folded name, and how often each occurs."""
     counted = [kind.counted(values) for kind in kinds]
     predicted: Counter[Shape] = Counter()
-    for each in counted:
-        if each is None:
+    for shape_count in counted:
+        if shape_count is None:
             return False
-        predicted[each[0]] += each[1]
+        predicted[shape_count[0]] += shape_count[1]
     return +predicted == Counter(layers.values())
 
 
 def _columns(samples: list[Layers]) -> list[Columns]:
     apart = max(samples, key=lambda layers: (len(set(layers.values())), -len(layers)))
     first = {shape: numbers for numbers, shape in reversed(apart.items())}
-    shown = [first[shape] for shape in dict.fromkeys(apart.values())]  # a tensor of each kind
-    found = [Columns([], []) for _kind in shown]
+    examples = [first[shape] for shape in dict.fromkeys(apart.values())]  # a tensor of each kind
+    all_columns = [Columns([], []) for _kind in examples]
     for layers in samples:
         shapes = list(dict.fromkeys(layers.values()))
-        if len(shapes) != len(shown):
-            shapes = [layers[numbers] for numbers in shown] if all(numbers in layers for numbers in shown) else []
-        for kind, columns in enumerate(found):
+        if len(shapes) != len(examples):
+            shapes = [layers[numbers] for numbers in examples] if all(numbers in layers for numbers in examples) else []
+        for kind, columns in enumerate(all_columns):
             shape = shapes[kind] if shapes else None
             columns.shapes.append(shape)
             told = shape is not None and shapes.count(shape) == 1
-            columns.layers.append([numbers for numbers, here in layers.items() if here == shape] if told else None)
-    return found
+            columns.layers.append(
+                [numbers for numbers, layer_shape in layers.items() if layer_shape == shape] if told else None
+            )
+    return all_columns

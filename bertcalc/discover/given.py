@@ -45,24 +45,26 @@ class Given(NamedTuple):
 
 def read(text: str) -> Given:
     """Read the model in the text of a config.json. Raises InputError."""
-    found = read_object(text)
-    kind = found.get("model_type")
-    named = found.get("architectures")
+    data = read_object(text)
+    kind = data.get("model_type")
+    named = data.get("architectures")
     named = [name for name in (named if isinstance(named, list) else [named]) if isinstance(name, str)]
     if not isinstance(kind, str):
-        of_class = [each for each, classes in types().items() if set(named) & {*classes}]
+        of_class = [model_type for model_type, classes in types().items() if set(named) & {*classes}]
         if kind is not None or not of_class:
             raise wrong(N_("It has no model_type, which says what kind of model it is."))
-        kind = next((each for each in of_class if _plain(named[0]).startswith(_plain(each))), of_class[0])
+        kind = next(
+            (model_type for model_type in of_class if _plain(named[0]).startswith(_plain(model_type))), of_class[0]
+        )
     if kind not in types():
         raise wrong(
             N_("The installed transformers has no model type {kind}."), "model_type", kind, kind=shorten(kind) or '""'
         )
-    known = [name for name in named if name in types()[kind]]
+    offered = [name for name in named if name in types()[kind]]
     left: list[str] = []
-    fields = structure(found, left)
+    fields = structure(data, left)
     remarks: list[Problem] = []
-    if named and not known:
+    if named and not offered:
         message = N_("architectures {value}: not one of the classes that are offered here.")
         remarks.append(Problem.of(message, "architectures", named, value=shorten(", ".join(named))))
     if left:
@@ -70,7 +72,7 @@ def read(text: str) -> Given:
         remarks.append(
             Problem(left[0], None, N_("Left out because they are not names of fields: {keys}."), {"keys": keys})
         )
-    return Given(kind, known[0] if known else None, fields, tuple(remarks))
+    return Given(kind, offered[0] if offered else None, fields, tuple(remarks))
 
 
 def read_fields(text: str) -> dict[str, Any]:
@@ -78,19 +80,19 @@ def read_fields(text: str) -> dict[str, Any]:
     return structure(read_object(text))
 
 
-def structure(given: Mapping[str, Any], left: list[str] | None = None) -> dict[str, Any]:
+def structure(config: Mapping[str, Any], left: list[str] | None = None) -> dict[str, Any]:
     """Return the fields that say how a model is built, at every depth, with the number of labels instead of the labels.
 
     Keys that are not names are added to ``left``. Raises InputError for sizes that are too large to be built here.
     """
-    found: dict[str, Any] = _cleaned({name: each for name, each in given.items() if name != "model_type"}, left, 1)
-    for name, value, listed in _values(found):
+    fields: dict[str, Any] = _cleaned({name: value for name, value in config.items() if name != "model_type"}, left, 1)
+    for name, value, listed in _values(fields):
         most = MOST_LABELS if _LABELS.search(name) else MOST_LISTED if listed else MOST
         most = MOST_COPIES if _COPIES.match(name) else most
         if isinstance(value, int) and abs(value) > most and "theta" not in name:  # not a size
             message = N_("{size} {value} is too large: at most {most} is tried here.")
             raise wrong(message, name, value, size=name, value=_shown(value), most=most)
-    return found
+    return fields
 
 
 def completions(kind: Any) -> Iterator[dict[str, int]]:
@@ -99,10 +101,10 @@ def completions(kind: Any) -> Iterator[dict[str, int]]:
         config = kind()
     except Exception:  # transformers raises exceptions of all types
         return
-    found = {name: _usual(name, config) for name in left_open(config)}
-    yield from ({name: value} for name, value in found.items())
-    if len(found) > 1:
-        yield found
+    sizes = {name: _usual(name, config) for name in left_open(config)}
+    yield from ({name: value} for name, value in sizes.items())
+    if len(sizes) > 1:
+        yield sizes
 
 
 def _usual(name: str, config: Any) -> int:
@@ -121,28 +123,28 @@ def _cleaned(value: Any, left: list[str] | None, level: int, name: str = "") -> 
         if len(value) > MOST_COPIES:
             message = N_("{size} has {count} entries: at most {most} are read here.")
             raise wrong(message, name, None, size=name, count=len(value), most=MOST_COPIES)
-        return [_cleaned(each, left, level + 1, name) for each in value]
+        return [_cleaned(entry, left, level + 1, name) for entry in value]
     if not isinstance(value, Mapping):
         return value
     labels = value.get("id2label")  # only their number matters
-    found = {"num_labels": len(labels)} if isinstance(labels, dict) else {}
-    for key, each in value.items():
+    fields = {"num_labels": len(labels)} if isinstance(labels, dict) else {}
+    for key, entry in value.items():
         if not (isinstance(key, str) and _NAME.fullmatch(key)):
             if left is not None and str(key)[:1] != "_":
                 left.append(str(key))
         elif key != "id2label" and not _NEVER.fullmatch(key):
-            found[key] = _cleaned(each, left, level + 1, key)
-    return found
+            fields[key] = _cleaned(entry, left, level + 1, key)
+    return fields
 
 
 def _values(value: Any, name: str = "", listed: bool = False) -> Iterator[tuple[str, Any, bool]]:
     """Yield everything that is neither a dictionary nor a list, with its name, and whether it is in a list."""
     if isinstance(value, dict):
-        for key, each in value.items():
-            yield from _values(each, key, listed)
+        for key, entry in value.items():
+            yield from _values(entry, key, listed)
     elif isinstance(value, list):
-        for each in value:
-            yield from _values(each, name, True)
+        for entry in value:
+            yield from _values(entry, name, True)
     else:
         yield name, value, listed
 

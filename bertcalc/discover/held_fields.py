@@ -49,26 +49,26 @@ def _better(lab: Lab, findings: Findings) -> tuple[Lab, Findings] | None:
     suspects = _suspects(lab, findings)
     tight = lab.tight([field for field in suspects if field in lab.loose])
     groups = _holdable(lab, suspects)
-    labs = [tight, *(each.without(fields) for fields in groups for each in (lab, tight))]
+    labs = [tight, *(parent.without(fields) for fields in groups for parent in (lab, tight))]
     for twin in labs:
-        found = find(twin)
-        if len(found.unexplained) < len(findings.unexplained):
-            return twin, found
+        twin_findings = find(twin)
+        if len(twin_findings.unexplained) < len(findings.unexplained):
+            return twin, twin_findings
     return None
 
 
 def _suspects(lab: Lab, findings: Findings) -> list[str]:
     """The fields that change a tensor without a formula."""
-    found: list[str] = []
+    suspects: list[str] = []
     for field in lab.free:
         changed = [lab.build({field: value}) for value in lab.choices[field]]
         if any(
-            isinstance(each, Sample) and each.tensors[name] != lab.base.tensors[name]
-            for each in changed
+            isinstance(sample, Sample) and sample.tensors[name] != lab.base.tensors[name]
+            for sample in changed
             for name in findings.unexplained
         ):
-            found.append(field)
-    return found
+            suspects.append(field)
+    return suspects
 
 
 def _holdable(lab: Lab, fields: list[str]) -> list[list[str]]:

@@ -25,16 +25,16 @@ class Kernels:
         return result
 
 
-def _alike(given: Any, func: Any) -> Any:
+def _alike(argument: Any, func: Any) -> Any:
     """A key that is equal for arguments with which an operation gives tensors of the same shapes and types."""
     import torch
 
-    if isinstance(given, torch.Tensor):  # a tensor with numbers equals no other
-        return (given.shape, given.stride(), given.dtype) if given.is_meta else object()
-    if isinstance(given, list | tuple):
-        return tuple(_alike(each, func) for each in given)
-    is_any = torch.Tag.pointwise in func.tags and isinstance(given, int | float)
-    return (type(given), None if is_any else given)
+    if isinstance(argument, torch.Tensor):  # a tensor with numbers equals no other
+        return (argument.shape, argument.stride(), argument.dtype) if argument.is_meta else object()
+    if isinstance(argument, list | tuple):
+        return tuple(_alike(entry, func) for entry in argument)
+    is_any = torch.Tag.pointwise in func.tags and isinstance(argument, int | float)
+    return (type(argument), None if is_any else argument)
 
 
 def _again(func: Any, result: Any, args: Any, kwargs: Mapping[str, Any]) -> Callable[[Any], Any] | None:
@@ -45,11 +45,11 @@ def _again(func: Any, result: Any, args: Any, kwargs: Mapping[str, Any]) -> Call
     if torch.Tag.inplace_view in func.tags:
         return None
     if args and result is args[0]:
-        return lambda given: given[0]
+        return lambda arguments: arguments[0]
     results = result if isinstance(result, tuple) else (result,)
-    if not all(isinstance(each, torch.Tensor) and each.is_meta for each in results):
+    if not all(isinstance(tensor, torch.Tensor) and tensor.is_meta for tensor in results):
         return None
-    kinds = [(each.shape, each.stride(), each.dtype) for each in results]
+    kinds = [(tensor.shape, tensor.stride(), tensor.dtype) for tensor in results]
     several = isinstance(result, tuple)
 
     def again(_given: Any) -> Any:
@@ -57,10 +57,10 @@ def _again(func: Any, result: Any, args: Any, kwargs: Mapping[str, Any]) -> Call
         return tuple(new) if several else new[0]
 
     def storages(tensors: Any) -> list[Any]:
-        return [each.untyped_storage() for each in tensors if isinstance(each, torch.Tensor)]
+        return [tensor.untyped_storage() for tensor in tensors if isinstance(tensor, torch.Tensor)]
 
-    taken = {each._cdata for each in storages(tree_leaves((args, dict(kwargs))))}
-    here, there = storages(results), storages(again(args) if several else [again(args)])
-    is_new = len({each._cdata for each in here} - taken) == len(here)
-    same = [each.nbytes() for each in here] == [each.nbytes() for each in there]
+    taken = {storage._cdata for storage in storages(tree_leaves((args, dict(kwargs))))}
+    originals, copies = storages(results), storages(again(args) if several else [again(args)])
+    is_new = len({storage._cdata for storage in originals} - taken) == len(originals)
+    same = [storage.nbytes() for storage in originals] == [storage.nbytes() for storage in copies]
     return again if is_new and same else None

@@ -79,8 +79,8 @@ class Lab:
         twin.held = [*self.held, *(field for field in fields if field not in self.held)]
         twin.at = {**self.at, **{field: self.here[field] for field in fields}}
         twin.fewer = [name for name in self.fewer if name not in fields]
-        found = twin.build({})
-        twin.base = found if isinstance(found, Sample) else self.given
+        sample = twin.build({})
+        twin.base = sample if isinstance(sample, Sample) else self.given
         return twin
 
     def build(self, changes: Mapping[str, int]) -> Sample | Failure:
@@ -131,9 +131,9 @@ class Lab:
             for fewer in (max(3, value // 8), value // 4, value // 2):
                 self.at[field] = fewer
                 self.fewer.append(field)
-                found = self.build({})
-                if isinstance(found, Sample) and _kinds(found.tensors) == _kinds(self.base.tensors):
-                    self.base = found
+                sample = self.build({})
+                if isinstance(sample, Sample) and _kinds(sample.tensors) == _kinds(self.base.tensors):
+                    self.base = sample
                     break
                 self.fewer.remove(field)
                 self.at[field] = value
@@ -155,21 +155,21 @@ class Lab:
         for field in self.free:
             self._widen(field)
 
-    def _is_base(self, found: Sample | Failure) -> bool:
-        return isinstance(found, Sample) and found.tensors == self.base.tensors
+    def _is_base(self, sample: Sample | Failure) -> bool:
+        return isinstance(sample, Sample) and sample.tensors == self.base.tensors
 
     def _look_at(self, field: str) -> bool:
         """Sort a field by what other values do; False if no other value works alone."""
         good: list[int] = []
         changes = False
         for value in alternatives(self.at[field]):
-            found = self.build({field: value})
-            if isinstance(found, Failure):
+            sample = self.build({field: value})
+            if isinstance(sample, Failure):
                 continue
             good.append(value)
-            if found.tensors != self.base.tensors:
+            if sample.tensors != self.base.tensors:
                 changes = True
-                if _counted(found.tensors) != _counted(self.base.tensors):
+                if _counted(sample.tensors) != _counted(self.base.tensors):
                     self.counts.add(field)
             if len(good) == 2:
                 break
@@ -181,13 +181,13 @@ class Lab:
 
     def _look_for_a_partner(self, field: str) -> None:
         """Look for another field with which this field can change."""
-        here = self.at[field]
+        size = self.at[field]
         self.held.append(field)
         others = [name for name, value in self.at.items() if value > 0 and name != field and name not in self.links]
-        others.sort(key=lambda name: (self.at[name] != here, name not in self.held))
+        others.sort(key=lambda name: (self.at[name] != size, name not in self.held))
         for other in others:
-            common = gcd(here, self.at[other])
-            self.links[other] = (field, self.at[other] // common, here // common)
+            common = gcd(size, self.at[other])
+            self.links[other] = (field, self.at[other] // common, size // common)
             if self._again(field):
                 for names in (self.held, self.free, self.idle):
                     if other in names:
@@ -207,8 +207,8 @@ class Lab:
         """Free the idle fields that do change tensors, when they are halved or together with others."""
         small = {name: max(1, self.at[name] // 2) for name in self.idle if self.at[name] > 1}
         for name in self._guilty(small):
-            found = self.build({name: small[name]})
-            if isinstance(found, Sample):
+            sample = self.build({name: small[name]})
+            if isinstance(sample, Sample):
                 self.idle.remove(name)
                 self.free.append(name)
                 self.choices[name] = [small[name]]
@@ -229,12 +229,12 @@ class Lab:
 
     def _widen(self, field: str) -> None:
         """Check whether any value works alone; if not, look for more values that do."""
-        here = self.at[field]
-        if all(isinstance(self.build({field: here + more}), Sample) for more in (1, 7)):
+        size = self.at[field]
+        if all(isinstance(self.build({field: size + step}), Sample) for step in (1, 7)):
             self.loose.add(field)
             return
-        more = [here * above // below for above, below in _RATIOS if here * above % below == 0]
-        new = [value for value in more[:8] if value > 0 and value not in (here, *self.choices[field])]
+        scaled = [size * above // below for above, below in _RATIOS if size * above % below == 0]
+        new = [value for value in scaled[:8] if value > 0 and value not in (size, *self.choices[field])]
         self.choices[field] += [value for value in new if isinstance(self.build({field: value}), Sample)]
 
     def tight(self, fields: list[str]) -> "Lab":
@@ -243,35 +243,35 @@ class Lab:
         twin.loose = self.loose - set(fields)
         twin.choices = dict(self.choices)
         for field in fields:
-            here = self.at[field]
-            divisors = [here // by for by in range(2, here + 1) if here % by == 0] if here < _LARGE else []
-            values = divisors or [here * factor for factor in range(2, 10)]
+            size = self.at[field]
+            divisors = [size // by for by in range(2, size + 1) if size % by == 0] if size < _LARGE else []
+            values = divisors or [size * factor for factor in range(2, 10)]
             good = [value for value in values if isinstance(self.build({field: value}), Sample)]
             twin.choices[field] = good or self.choices[field]
         return twin
 
     def draw(self, field: str, fresh: bool) -> int:
         """Another value for a field, which works alone or is likely to."""
-        here = self.at[field]
+        size = self.at[field]
         if field not in self.loose:
-            known = [value for value in self.choices[field] if value != self.here[field]] or self.choices[field]
-            return self.random.choice(known[2:] if fresh and known[3:] else known[:3])
+            options = [value for value in self.choices[field] if value != self.here[field]] or self.choices[field]
+            return self.random.choice(options[2:] if fresh and options[3:] else options[:3])
         if field in self.counts:
-            low, high = max(1, here // 4), here + 3
-        elif here < _SMALL:
-            low, high = 1, 3 * here + 4
+            low, high = max(1, size // 4), size + 3
+        elif size < _SMALL:
+            low, high = 1, 3 * size + 4
         else:
-            low, high = here // 2, 3 * here
-        while (value := self.random.randint(low, high)) in (here, self.here[field]):
+            low, high = size // 2, 3 * size
+        while (value := self.random.randint(low, high)) in (size, self.here[field]):
             high += 1
         return value
 
     def together(self, fields: list[str], *, fresh: bool = False, tries: int = 30) -> Sample | None:
         """A sample in which all of these fields have other values, or None if none was found."""
         for _try in range(tries):
-            found = self.build({field: self.draw(field, fresh) for field in fields})
-            if isinstance(found, Sample):
-                return found
+            sample = self.build({field: self.draw(field, fresh) for field in fields})
+            if isinstance(sample, Sample):
+                return sample
         return None
 
 
@@ -295,17 +295,17 @@ def _ranks(built: Folded) -> dict[str, set[int]]:
 
 
 def _difference(base: Folded, built: Folded) -> Problem:
-    more, less = (_listed(one.keys() - other.keys()) for one, other in ((built, base), (base, built)))
-    if more and less:
+    added, missing = (_listed(left.keys() - right.keys()) for left, right in ((built, base), (base, built)))
+    if added and missing:
         message = N_("with {changes}, the model has {more} and lacks {less}, and no condition was found that says when")
-        return Problem.of(message, more=more, less=less)
-    if more:
+        return Problem.of(message, more=added, less=missing)
+    if added:
         return Problem.of(
-            N_("with {changes}, the model has {more}, and no condition was found that says when"), more=more
+            N_("with {changes}, the model has {more}, and no condition was found that says when"), more=added
         )
-    if less:
+    if missing:
         message = N_("with {changes}, the model lacks {less}, and no condition was found that says when")
-        return Problem.of(message, less=less)
+        return Problem.of(message, less=missing)
     name = next(name for name, ranks in _ranks(base).items() if ranks != _ranks(built)[name])
     return Problem.of(
         N_("with {changes}, {name} is of another kind, and no condition was found that says when"), name=name

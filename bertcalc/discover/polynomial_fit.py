@@ -123,24 +123,24 @@ def fit(samples: Sequence[Values], numbers: Sequence[int], *, counting: bool = F
     """
     if len(set(numbers)) == 1:
         return Fit([(Fraction(numbers[0]), FittedTerm())])
-    known = _alone(samples, numbers)
-    if known and _determined(known, samples, numbers) and (found := _of(known, samples, numbers, counting)):
-        return found
-    others = [field for field in samples[0] if field not in known]
-    for more in others:  # a maximum follows each of two fields only where that one is the larger
-        fields = [*known, more]
+    changing = _alone(samples, numbers)
+    if changing and _determined(changing, samples, numbers) and (fitted := _of(changing, samples, numbers, counting)):
+        return fitted
+    others = [field for field in samples[0] if field not in changing]
+    for extra in others:  # a maximum follows each of two fields only where that one is the larger
+        fields = [*changing, extra]
         if _determined(fields, samples, numbers):
-            specials = [term for term in _specials(fields, samples, numbers, counting) if term.has(more)]
-            if found := _search(_TermValues.of(specials, fields, samples), None, numbers, 1, 1):
-                return found
+            specials = [term for term in _specials(fields, samples, numbers, counting) if term.has(extra)]
+            if fitted := _search(_TermValues.of(specials, fields, samples), None, numbers, 1, 1):
+                return fitted
     return None
 
 
 def _of(fields: list[str], samples: Sequence[Values], numbers: Sequence[int], counting: bool) -> Fit | None:
     """The simplest formula with these fields."""
     products = _TermValues.of(_products(fields), fields, samples)
-    if found := _search(products, None, numbers, 1, 3):
-        return found
+    if fitted := _search(products, None, numbers, 1, 3):
+        return fitted
     specials = _TermValues.of(_specials(fields, samples, numbers, counting), fields, samples)
     return (
         _search(specials, None, numbers, 1, 1)
@@ -151,13 +151,13 @@ def _of(fields: list[str], samples: Sequence[Values], numbers: Sequence[int], co
 
 def _alone(samples: Sequence[Values], numbers: Sequence[int]) -> list[str]:
     """The fields that change the number when they change alone."""
-    found: set[str] = set()
-    for (one, first), (other, second) in combinations(zip(samples, numbers, strict=True), 2):
+    alone: set[str] = set()
+    for (left, first), (right, second) in combinations(zip(samples, numbers, strict=True), 2):
         if first != second:
-            differ = [field for field in one if one[field] != other[field]]
+            differ = [field for field in left if left[field] != right[field]]
             if len(differ) == 1:
-                found.add(differ[0])
-    return [field for field in samples[0] if field in found]
+                alone.add(differ[0])
+    return [field for field in samples[0] if field in alone]
 
 
 def _determined(fields: list[str], samples: Sequence[Values], numbers: Sequence[int]) -> bool:
@@ -176,33 +176,33 @@ def _products(fields: list[str]) -> list[FittedTerm]:
     quotients = [
         FittedTerm(term.times, (field,)) for term in [*pairs, *single] for field in fields if field not in term.times
     ]
-    threes = [*combinations(fields, 3), *((one, one, other) for one, other in permutations(fields, 2))]
+    threes = [*combinations(fields, 3), *((twice, twice, once) for twice, once in permutations(fields, 2))]
     return [*single, *pairs, *quotients, *map(FittedTerm, threes)]
 
 
 def _specials(fields: list[str], samples: Sequence[Values], numbers: Sequence[int], counting: bool) -> list[FittedTerm]:
     """Terms with a rounded quotient or a bound."""
-    found: list[Rounding | Bound] = []
+    specials: list[Rounding | Bound] = []
     common = gcd(*numbers)
     for field in fields:
         others = [other for other in fields if other != field]
-        found += [Rounding(field, other, up) for other in others for up in (False, True)]
-        found += [Bound(field, other, larger) for other in others for larger in (False, True) if field < other]
-        found += [Bound(field, max(numbers)), Bound(field, min(numbers), True)]
+        specials += [Rounding(field, other, up) for other in others for up in (False, True)]
+        specials += [Bound(field, other, larger) for other in others for larger in (False, True) if field < other]
+        specials += [Bound(field, max(numbers)), Bound(field, min(numbers), True)]
         if counting:
-            found += [Rounding(field, other, plus=plus) for other in others for plus in (-1, 1)]
-            found += [Rounding(field, by, up=True, less=less) for by, less in permutations(others, 2)]
-            found += [Rounding(field, period, plus=plus) for period in _PERIODS for plus in range(period)]
+            specials += [Rounding(field, other, plus=plus) for other in others for plus in (-1, 1)]
+            specials += [Rounding(field, by, up=True, less=less) for by, less in permutations(others, 2)]
+            specials += [Rounding(field, period, plus=plus) for period in _PERIODS for plus in range(period)]
             continue
-        found += [Rounding(field, other, power=2) for other in others]
+        specials += [Rounding(field, other, power=2) for other in others]
         largest, number = max((values[field], number) for values, number in zip(samples, numbers, strict=True))
         ratios = {Fraction(1), *(Fraction(number, largest).limit_denominator(bound) for bound in (8, 64))} - {0}
-        found += [Rounding(field, 1, up, 0, ratio) for ratio in ratios - {Fraction(1)} for up in (False, True)]
+        specials += [Rounding(field, 1, up, 0, ratio) for ratio in ratios - {Fraction(1)} for up in (False, True)]
         steps = sorted({step for step in (*_MULTIPLES, common) if step > 1 and common % step == 0}, reverse=True)
-        found += [Rounding(field, step, True, 0, ratio) for step in steps for ratio in ratios]
-    alone = [FittedTerm(special=special) for special in found]
+        specials += [Rounding(field, step, True, 0, ratio) for step in steps for ratio in ratios]
+    alone = [FittedTerm(special=special) for special in specials]
     return alone + [
-        FittedTerm((field,), special=special) for special in found for field in fields if field != special.field
+        FittedTerm((field,), special=special) for special in specials for field in fields if field != special.field
     ]
 
 
@@ -216,23 +216,25 @@ class _TermValues(NamedTuple):
     @classmethod
     def of(cls, terms: list[FittedTerm], fields: list[str], samples: Sequence[Values]) -> "_TermValues":
         pairs: dict[str, list[tuple[int, int]]] = {field: [] for field in fields}
-        for one, other in combinations(range(len(samples)), 2):
-            differ = [field for field in fields if samples[one][field] != samples[other][field]]
+        for first, second in combinations(range(len(samples)), 2):
+            differ = [field for field in fields if samples[first][field] != samples[second][field]]
             if len(differ) == 1 and len(pairs[differ[0]]) < _MOST_PAIRS:
-                pairs[differ[0]].append((one, other))
+                pairs[differ[0]].append((first, second))
         return cls(terms, [[term.value(values) for values in samples] for term in terms], pairs)
 
 
-def _search(table: _TermValues, one: _TermValues | None, numbers: Sequence[int], least: int, most: int) -> Fit | None:
+def _search(
+    table: _TermValues, special: _TermValues | None, numbers: Sequence[int], least: int, most: int
+) -> Fit | None:
     """Return a sum of ``least`` to ``most`` terms and a constant, at most one of them from the table ``one``."""
     patience = iter(range(_PATIENCE))  # each term that is tried takes one
     most = min(most, len(numbers) - 3)  # a formula with as many coefficients as samples fits anything
     try:
         for depth in range(least, most + 1):
-            if found := _peel(table, one, list(numbers), depth, patience):
-                return Fit(found)
-            if depth == 2 and (found := _two(table, one, numbers, patience)):
-                return Fit(found)
+            if terms := _peel(table, special, list(numbers), depth, patience):
+                return Fit(terms)
+            if depth == 2 and (terms := _two(table, special, numbers, patience)):
+                return Fit(terms)
     except StopIteration:  # out of patience
         pass
     return None
@@ -247,13 +249,13 @@ def _peel(
     if depth == 0:
         return None
     for pairs in table.pairs.values():
-        changing = next(((one, other) for one, other in pairs if rest[one] != rest[other]), None)
+        changing = next(((first, second) for first, second in pairs if rest[first] != rest[second]), None)
         if changing is None:
             continue
-        one, other = changing
-        change = rest[one] - rest[other]
+        first, second = changing
+        change = rest[first] - rest[second]
         for term, column, left in _choices(table, special):
-            by = column[one] - column[other]
+            by = column[first] - column[second]
             if not by:
                 continue
             next(patience)
@@ -270,31 +272,31 @@ def _peel(
                     return [(coefficient, term), (Fraction(constant), FittedTerm())]
                 continue
             less = [number - factor * value for number, value in zip(rest, column, strict=True)]
-            if (more := _peel(table, left, less, depth - 1, patience)) is not None:
-                return [(coefficient, term), *more]
+            if (terms := _peel(table, left, less, depth - 1, patience)) is not None:
+                return [(coefficient, term), *terms]
         if depth == 1:
             return None  # one term has to explain every field
     return None
 
 
 def _choices(
-    table: _TermValues, one: _TermValues | None
+    table: _TermValues, special: _TermValues | None
 ) -> Iterator[tuple[FittedTerm, list[Number], _TermValues | None]]:
     """Yield each term that may be taken away, its column, and the table of specials that is left then."""
     for term, column in zip(table.terms, table.columns, strict=True):
-        yield term, column, one
-    if one:
-        for term, column in zip(one.terms, one.columns, strict=True):
+        yield term, column, special
+    if special:
+        for term, column in zip(special.terms, special.columns, strict=True):
             yield term, column, None
 
 
 def _two(
-    table: _TermValues, one: _TermValues | None, numbers: Sequence[int], patience: Iterator[int]
+    table: _TermValues, special: _TermValues | None, numbers: Sequence[int], patience: Iterator[int]
 ) -> list[tuple[Fraction, FittedTerm]] | None:
     """Find two terms that have a field in common, and a constant, by elimination: (2 w + 1) h."""
     right = [number - numbers[0] for number in numbers]
     rows = range(1, len(numbers))
-    those, others = _moved(table), _moved(one) if one else None
+    those, others = _moved(table), _moved(special) if special else None
     for (first, left, column), (second, other, column2) in product(those, others) if others else combinations(those, 2):
         next(patience)
         pivot = next((row for row in rows if left[row]), None)
@@ -310,7 +312,7 @@ def _two(
         a = (right[pivot] - b * other[pivot]) / left[pivot]
         if a.denominator > _LARGEST_DENOMINATOR:
             continue
-        if all(right[each] == a * left[each] + b * other[each] for each in rows):
+        if all(right[index] == a * left[index] + b * other[index] for index in rows):
             return [(a, first), (b, second), (numbers[0] - a * column[0] - b * column2[0], FittedTerm())]
     return None
 

@@ -56,8 +56,8 @@ class Calls(Recipe):
 
     def changed(self, values: Mapping[str, Any]) -> RecordedCall:
         """Return the call with some sizes changed. Raises what the configuration's class raises."""
-        sizes = {name: values.get(name, here) for name, here in self.sizes.items()}
-        others = {name: each for name, each in values.items() if name not in sizes}
+        sizes = {name: values.get(name, size) for name, size in self.sizes.items()}
+        others = {name: value for name, value in values.items() if name not in sizes}
         return RecordedCall(self.recipe.changed(others), sizes, self.masks)
 
 
@@ -71,12 +71,12 @@ def products(cls: Any, call: RecordedCall, until: float) -> Folded:
     """
     recorder = _recorder(until)
     _forward(cls, call, until, recorder.watching)
-    found: Folded = {}
+    by_name: Folded = {}
     for (name, line), shapes in recorder.found.items():
         numbers = tuple(int(number) for number in NUMBER.findall(name))
-        folded = found.setdefault(f"{NUMBER.sub('*', name)}{f'({line})' if line else ''}.*", {})
+        folded = by_name.setdefault(f"{NUMBER.sub('*', name)}{f'({line})' if line else ''}.*", {})
         folded |= {(*numbers, index): shape for index, shape in enumerate(shapes)}
-    return found
+    return by_name
 
 
 def counted(cls: Any, call: RecordedCall, until: float) -> int:
@@ -162,11 +162,13 @@ def _difference(cls: Any, lab: Any, compute: Computed, sizes: Mapping[str, int])
     Raises InputError outside of the regime, and if transformers does not build the model.
     """
     changes = {name: size for name, size in sizes.items() if size != lab.here.get(name, size)}
-    here = 2 * compute.count(**{name: sizes[name] for name in compute.fields})
-    there = counted(cls, lab.config(changes), lab.until)
-    if there == here:
+    predicted = 2 * compute.count(**{name: sizes[name] for name in compute.fields})
+    measured = counted(cls, lab.config(changes), lab.until)
+    if measured == predicted:
         return None
-    return Problem.of(N_("FlopCounterMode counts {there} where the formula gives {here}"), there=there, here=here)
+    return Problem.of(
+        N_("FlopCounterMode counts {there} where the formula gives {here}"), there=measured, here=predicted
+    )
 
 
 def _forward(
@@ -177,24 +179,24 @@ def _forward(
 
     _plain(call.config)
     model = made(cls, call.config, until).eval()
-    given = _inputs(cls, call)
+    inputs = _inputs(cls, call)
     try:
         with torch.no_grad(), torch.device("meta"), watching(model):
-            model(**given)
+            model(**inputs)
     except (Refused, Ended):
         raise
     except Exception as error:  # transformers raises exceptions of all types
-        said = not_built(error).problem.values
-        raise Refused.because(N_("its forward pass does not run without numbers: {reason}"), **said) from None
+        values = not_built(error).problem.values
+        raise Refused.because(N_("its forward pass does not run without numbers: {reason}"), **values) from None
 
 
 def _plain(config: Any) -> None:
     """Select eager attention, experts for each token, and no key/value cache, also in nested configurations."""
     config._attn_implementation = "eager"
     config._experts_implementation = "batched_mm"
-    for each in (config, *filter(is_config, vars(config).values())):
-        if getattr(each, "use_cache", False):
-            each.use_cache = False
+    for configuration in (config, *filter(is_config, vars(config).values())):
+        if getattr(configuration, "use_cache", False):
+            configuration.use_cache = False
 
 
 def _inputs(cls: Any, call: RecordedCall) -> dict[str, Any]:
@@ -240,15 +242,15 @@ def _recorder(until: float) -> Any:
         @contextmanager
         def watching(self, model: Any) -> Iterator[None]:
             """Record all operations, with the modules of this model."""
-            self.names = {id(each): name for name, each in model.named_modules()}
-            here = get_ident()
+            self.names = {id(module): name for name, module in model.named_modules()}
+            thread = get_ident()
 
-            def enter(module: Any, _given: Any) -> None:
-                if get_ident() == here:  # hooks are called in all threads
+            def enter(module: Any, _inputs: Any) -> None:
+                if get_ident() == thread:  # hooks are called in all threads
                     self.inside.append(module)
 
-            def leave(_module: Any, _given: Any, _result: Any) -> None:
-                if get_ident() == here:
+            def leave(_module: Any, _inputs: Any, _result: Any) -> None:
+                if get_ident() == thread:
                     self.inside.pop()
 
             with ExitStack() as watched, self:
@@ -271,9 +273,9 @@ def _recorder(until: float) -> Any:
                 raise Refused.because(message)
             return result
 
-        def add(self, shape: Shape | None, flops: int, what: str) -> None:
+        def add(self, shape: Shape | None, flops: int, operation: str) -> None:
             if shape is None or 2 * prod(shape) != flops:
-                raise Refused.because(N_("it uses {operation}, whose sides are not known here"), operation=what)
+                raise Refused.because(N_("it uses {operation}, whose sides are not known here"), operation=operation)
             module = self.inside[-1] if self.inside else None
             line = 0 if module is None or type(module).__module__.startswith("torch.") else _line()
             shapes = self.found.setdefault((self.names.get(id(module), ""), line), [])

@@ -45,10 +45,10 @@ class Recipe:
 
     def changed(self, values: Mapping[str, Any]) -> Any:
         """Return the configuration with some fields changed. Raises what its class raises."""
-        given = deepcopy(self.given)
+        arguments = deepcopy(self.given)
         for path, value in values.items():
-            self._put(given, path, value)
-        return self.kind(**given)
+            self._put(arguments, path, value)
+        return self.kind(**arguments)
 
     def plainly(self, values: Mapping[str, Any]) -> Any:
         """Return the configuration with these fields given as one writes them: {"text_config": {"hidden_size": 64}}.
@@ -57,27 +57,29 @@ class Recipe:
         class raises.
         """
         for typed in (False, True):  # some classes need the nested configuration's model_type
-            given = deepcopy(self.given)
+            arguments = deepcopy(self.given)
             for path, value in values.items():
-                self._put(given, path, value, plain=True, typed=typed)
+                self._put(arguments, path, value, plain=True, typed=typed)
             try:
-                return self.kind(**given)
+                return self.kind(**arguments)
             except Exception:  # transformers raises exceptions of all types
                 if typed:
                     raise
         raise AssertionError
 
-    def _put(self, given: dict[str, Any], path: str, value: Any, *, plain: bool = False, typed: bool = False) -> None:
+    def _put(
+        self, arguments: dict[str, Any], path: str, value: Any, *, plain: bool = False, typed: bool = False
+    ) -> None:
         path_steps = steps(path)
-        place: Any = given
-        here: Any = self.config
+        place: Any = arguments
+        source: Any = self.config
         for step, following in pairwise(path_steps):
-            here = here[step] if isinstance(step, int) else getattr(here, step)
+            source = source[step] if isinstance(step, int) else getattr(source, step)
             if isinstance(place, dict) and step not in place:
-                nested = self._nested.get(str(step)) if place is given else None
-                whole = (nested or _as_given(here)) if is_config(here) else here
-                if plain and is_config(here):
-                    whole = {"model_type": here.model_type} if typed else {}
+                nested = self._nested.get(str(step)) if place is arguments else None
+                whole = (nested or _as_given(source)) if is_config(source) else source
+                if plain and is_config(source):
+                    whole = {"model_type": source.model_type} if typed else {}
                 place[step] = deepcopy(whole)
             if isinstance(following, int) and isinstance(place[step], tuple):
                 place[step] = list(place[step])
@@ -95,7 +97,7 @@ class Recipe:
                     after = integers(self.changed({path: other}))
                 except Exception:  # transformers raises exceptions of all types
                     continue
-                moved = [name for name, here in self.fields.items() if name != path and after.get(name, here) != here]
+                moved = [name for name, size in self.fields.items() if name != path and after.get(name, size) != size]
                 if after.get(path) == other:
                     for name in moved:
                         self.leaders.setdefault(name, []).append(path)
@@ -111,28 +113,30 @@ def inside(config: Any, cls: Any) -> str:
     return next((name for name, inner in config.sub_configs.items() if inner is cls.config_class), "")
 
 
-def recipe_of(config: Any, cls: Any, given: Mapping[str, Any], until: float) -> Recipe:
+def recipe_of(config: Any, cls: Any, fields: Mapping[str, Any], until: float) -> Recipe:
     """The recipe of the configuration that a class takes."""
     if not inside(config, cls):
-        return Recipe(config, given, until)
-    here = configured(config, cls, given)
-    nested = given.get(inside(config, cls))
-    least = minimal(cls.config_class, here, until)
-    arguments = here.to_dict() if least is None else {**least, **(nested if isinstance(nested, Mapping) else {})}
+        return Recipe(config, fields, until)
+    inner_config = configured(config, cls, fields)
+    nested = fields.get(inside(config, cls))
+    least = minimal(cls.config_class, inner_config, until)
+    arguments = (
+        inner_config.to_dict() if least is None else {**least, **(nested if isinstance(nested, Mapping) else {})}
+    )
     return Recipe(cls.config_class, arguments, until)
 
 
-def configured(config: Any, cls: Any, given: Mapping[str, Any]) -> Any:
+def configured(config: Any, cls: Any, fields: Mapping[str, Any]) -> Any:
     """The configuration that a class takes: its type's own or, as transformers' AutoModel does, the text's in it."""
-    here, inner = config(**deepcopy(dict(given))), inside(config, cls)
-    return (getattr(here, inner) or cls.config_class()) if inner else here
+    whole, inner = config(**deepcopy(dict(fields))), inside(config, cls)
+    return (getattr(whole, inner) or cls.config_class()) if inner else whole
 
 
 def integers(config: Any) -> dict[str, int]:
     """Every integer of a configuration, by its path."""
-    found = dict(_integers(config, "", 0))
+    values = dict(_integers(config, "", 0))
     labels = getattr(config, "num_labels", None)
-    return found | ({"num_labels": labels} if isinstance(labels, int) else {})
+    return values | ({"num_labels": labels} if isinstance(labels, int) else {})
 
 
 def left_open(config: Any) -> list[str]:
@@ -171,21 +175,21 @@ def steps(path: str) -> list[str | int]:
     return [name or int(index) for name, index in _STEP.findall(path)]
 
 
-def put(given: Mapping[str, Any], path: str, value: Any, default: Any = None) -> dict[str, Any]:
+def put(arguments: Mapping[str, Any], path: str, value: Any, default: Any = None) -> dict[str, Any]:
     """Return the arguments of a configuration with one more, by its path.
 
     For an entry of a list, the list comes from the arguments or from the ``default`` configuration. Raises IndexError
     if it has no such entry.
     """
-    whole = deepcopy(dict(given))
+    whole = deepcopy(dict(arguments))
     place: Any = whole
-    here = default
+    source = default
     path_steps = steps(path)
     for step, following in pairwise(path_steps):
-        here = here[step] if isinstance(step, int) else getattr(here, step, None)
+        source = source[step] if isinstance(step, int) else getattr(source, step, None)
         inside = place[step] if isinstance(step, int) else place.get(step)
         if isinstance(following, int):
-            usual = here if isinstance(here, list | tuple) else []
+            usual = source if isinstance(source, list | tuple) else []
             inside = list(inside if isinstance(inside, list | tuple) else usual)
         elif not isinstance(inside, dict):
             inside = {}
@@ -200,22 +204,22 @@ def minimal(kind: Any, config: Any, until: float = inf) -> dict[str, Any] | None
 
     Raises Ended when the time is up.
     """
-    given: dict[str, Any] = {}
+    arguments: dict[str, Any] = {}
     try:
-        while (name := next(_differences(kind(**deepcopy(given)), config), None)) is not None:
-            if name in given:
+        while (name := next(_differences(kind(**deepcopy(arguments)), config), None)) is not None:
+            if name in arguments:
                 return None
             if thread_time() > until:
                 raise Ended
             value = vars(config)[name]
             if is_config(value):
                 value = _as_given(value)
-            given[name] = deepcopy(value)
+            arguments[name] = deepcopy(value)
     except Ended:
         raise
     except Exception:  # transformers raises exceptions of all types
         return None
-    return given
+    return arguments
 
 
 def _as_given(config: Any) -> dict[str, Any]:
@@ -223,13 +227,13 @@ def _as_given(config: Any) -> dict[str, Any]:
     return {"model_type": config.model_type, **(minimal(type(config), config) or {})}
 
 
-def _differences(one: Any, other: Any) -> Iterator[str]:
-    for name, value in vars(other).items():
+def _differences(first: Any, second: Any) -> Iterator[str]:
+    for name, second_value in vars(second).items():
         if name.startswith("_") or name == "transformers_version":
             continue
         # A configuration whose layers differ raises where such a field is read as an attribute (transformers 5.23).
-        here: Any = vars(one)[name] if name in vars(one) else getattr(one, name, None)
-        if is_config(here) and is_config(value):
-            here, value = here.to_dict(), value.to_dict()
-        if here != value:
+        first_value: Any = vars(first)[name] if name in vars(first) else getattr(first, name, None)
+        if is_config(first_value) and is_config(second_value):
+            first_value, second_value = first_value.to_dict(), second_value.to_dict()
+        if first_value != second_value:
             yield name

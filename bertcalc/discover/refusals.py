@@ -24,32 +24,32 @@ _MULTIPLE = re.compile(r"\((\d+)\) is not a multiple of .*?\((\d+)\)|divisible b
 _MOST_TRIED = 40  # fields, each of which is left out once
 
 
-def explained(error: Refused, config: Any, cls: Any, given: Mapping[str, Any], until: float) -> Refused:
+def explained(error: Refused, config: Any, cls: Any, fields: Mapping[str, Any], until: float) -> Refused:
     """Return a refusal with the fields that are at fault in it; the same if it is not transformers that refuses."""
     reason = error.problem.values.get("reason", "")
     if not reason:
         return error
-    leaves = dict(_leaves(given))
-    said = _kind(reason, leaves) or _multiple(reason, leaves) or _at_fault(config, cls, given, leaves, until)
-    return Refused(said._replace(values={**said.values, "reason": reason}))
+    leaves = dict(_leaves(fields))
+    problem = _kind(reason, leaves) or _multiple(reason, leaves) or _at_fault(config, cls, fields, leaves, until)
+    return Refused(problem._replace(values={**problem.values, "reason": reason}))
 
 
 def _kind(reason: str, leaves: Mapping[str, Any]) -> Problem | None:
     """A value of the wrong type, such as a string where a number is expected."""
-    found = _KIND.search(reason)
-    path = next((path for path in leaves if found and path.split(".")[-1] == found[1]), None)
-    if found is None or path is None or found[2] not in _KINDS:
+    match = _KIND.search(reason)
+    path = next((path for path in leaves if match and path.split(".")[-1] == match[1]), None)
+    if match is None or path is None or match[2] not in _KINDS:
         return None
     message = N_(
         "transformers does not build this model: {size} is {value}, and has to be {right}. In its words: {reason}"
     )
-    return Problem.of(message, size=path, value=_written(leaves[path]), right=_KINDS[found[2]])
+    return Problem.of(message, size=path, value=_written(leaves[path]), right=_KINDS[match[2]])
 
 
 def _multiple(reason: str, leaves: Mapping[str, Any]) -> Problem | None:
     """A given size that is not a multiple of the number of heads."""
-    found = _MULTIPLE.search(reason)
-    size, heads = (int(number) for number in found.groups() if number) if found else (0, 0)
+    match = _MULTIPLE.search(reason)
+    size, heads = (int(number) for number in match.groups() if number) if match else (0, 0)
     if not heads or size not in leaves.values():
         return None
     near = max(1, round(size / heads)) * heads
@@ -66,13 +66,13 @@ def _named(number: int, leaves: Mapping[str, Any]) -> str:
     return f"{names[0]} = {number:,}" if len(names) == 1 else f"{number:,}"
 
 
-def _at_fault(config: Any, cls: Any, given: Mapping[str, Any], leaves: Mapping[str, Any], until: float) -> Problem:
+def _at_fault(config: Any, cls: Any, fields: Mapping[str, Any], leaves: Mapping[str, Any], until: float) -> Problem:
     """The field without which the class is built."""
     for path, value in list(leaves.items())[:_MOST_TRIED]:
         with suppress(Exception):  # transformers raises exceptions of all types
-            here = configured(config, cls, _without(given, path.split(".")))
-            made(cls, here, until)
-            usual = _default(here, path)
+            reduced = configured(config, cls, _without(fields, path.split(".")))
+            made(cls, reduced, until)
+            usual = _default(reduced, path)
             if not isinstance(usual, int | float | str):
                 message = N_(
                     "transformers does not build this model with {size} = {value}, but would without it. "
@@ -89,20 +89,20 @@ def _at_fault(config: Any, cls: Any, given: Mapping[str, Any], leaves: Mapping[s
     )
 
 
-def _leaves(given: Mapping[str, Any], above: str = "") -> Iterator[tuple[str, Any]]:
+def _leaves(fields: Mapping[str, Any], above: str = "") -> Iterator[tuple[str, Any]]:
     """Every field, also of nested configurations, by its path."""
-    for name, value in given.items():
+    for name, value in fields.items():
         if isinstance(value, Mapping) and value:
             yield from _leaves(value, f"{above}{name}.")
         else:
             yield above + name, value
 
 
-def _without(given: Mapping[str, Any], path: list[str]) -> dict[str, Any]:
+def _without(fields: Mapping[str, Any], path: list[str]) -> dict[str, Any]:
     name, *rest = path
     if not rest:
-        return {each: value for each, value in given.items() if each != name}
-    return {**given, name: _without(given[name], rest)}
+        return {key: value for key, value in fields.items() if key != name}
+    return {**fields, name: _without(fields[name], rest)}
 
 
 def _default(config: Any, path: str) -> Any:

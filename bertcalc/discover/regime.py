@@ -60,10 +60,10 @@ def regime(lab: Lab, findings: Findings, within: Sequence[Condition] | None = No
     return inspector.regime()
 
 
-def regime_again(lab: Lab, findings: Findings, known: Sequence[Condition]) -> Regime:
+def regime_again(lab: Lab, findings: Findings, conditions: Sequence[Condition]) -> Regime:
     """Find more conditions of formulas found before, over a wide range of sizes that meet the ``known`` ones."""
     inspector = _Inspector(lab, findings, None, strict=True)
-    inspector.conditions = list(dict.fromkeys([*inspector.conditions, *known]))
+    inspector.conditions = list(dict.fromkeys([*inspector.conditions, *conditions]))
     try:
         inspector.deep()
         inspector.wildly()
@@ -75,16 +75,16 @@ def regime_again(lab: Lab, findings: Findings, known: Sequence[Condition]) -> Re
 
 def drawn(lab: Lab, names: Sequence[str], conditions: Sequence[Condition]) -> Iterator[Values]:
     """Yield random sizes that meet the conditions: of all fields, or of some over a wide range."""
-    at, random = lab.at, lab.random
-    conditions = [each for each in conditions if each.kind != "share"]
-    complete = {**lab.here, **at}
+    base, random = lab.at, lab.random
+    conditions = [condition for condition in conditions if condition.kind != "share"]
+    complete = {**lab.here, **base}
     for turn in range(_TRIES):
-        values = {name: random.randint(max(1, at[name] // 3), 2 * at[name] + 2) for name in names}
+        values = {name: random.randint(max(1, base[name] // 3), 2 * base[name] + 2) for name in names}
         if turn % 2:
-            some = random.sample(names, random.randint(1, len(names)))
-            values = {name: random.choice(wide(name, at, random)) for name in some}
+            subset = random.sample(names, random.randint(1, len(names)))
+            values = {name: random.choice(wide(name, base, random)) for name in subset}
         changes = met(values, complete, conditions)
-        if changes and all(each.holds({**complete, **changes}) for each in conditions):
+        if changes and all(condition.holds({**complete, **changes}) for condition in conditions):
             yield changes
 
 
@@ -93,7 +93,9 @@ class _Inspector:
         self.lab, self.findings, self.strict = lab, findings, strict
         idle = [name for name in lab.idle if lab.here[name] > 0]
         self.names = [name for name in lab.here if name in {*lab.free, *idle}]
-        self.within = None if within is None else [each for each in within if each.kind not in ("is", "share")]
+        self.within = (
+            None if within is None else [condition for condition in within if condition.kind not in ("is", "share")]
+        )
         self.conditions = [Condition("is", name, lab.here[name]) for name in lab.held]
         for name, (leader, above, below) in lab.links.items():
             self.conditions.append(Condition("share", name, leader, Fraction(above, below)))
@@ -103,10 +105,10 @@ class _Inspector:
         self._judged: dict[int, bool] = {}
         self._wild: list[Sample] = []
 
-    def inside(self, found: Sample | Failure) -> bool:
-        if isinstance(found, Failure) and found.too_large:
+    def inside(self, sample: Sample | Failure) -> bool:
+        if isinstance(sample, Failure) and sample.too_large:
             return False
-        return all(each.holds(found.values) for each in self.conditions)
+        return all(condition.holds(sample.values) for condition in self.conditions)
 
     def regime(self) -> Regime:
         return Regime(self.conditions, self.agreed(), self.open, self.wrong)
@@ -115,21 +117,21 @@ class _Inspector:
         """The number of random configurations that meet the conditions and agreed."""
         return sum(self.inside(sample) and self.agrees(sample) for sample in self._wild)
 
-    def agrees(self, found: Sample | Failure) -> bool:
+    def agrees(self, sample: Sample | Failure) -> bool:
         """Whether the class takes the values and the formulas are right for them."""
-        if id(found) not in self._judged:
-            self._judged[id(found)] = isinstance(found, Sample) and not wrong(self.findings.kinds, found)
-        return self._judged[id(found)]
+        if id(sample) not in self._judged:
+            self._judged[id(sample)] = isinstance(sample, Sample) and not wrong(self.findings.kinds, sample)
+        return self._judged[id(sample)]
 
     def learn(self) -> None:
         """Find a condition for each bad configuration that meets all others, the least changed first."""
         for _turn in range(_TURNS):
             self.open, self.wrong, before = [], [], len(self.conditions)
-            bad = [found for found in self.lab.built.values() if self.inside(found) and not self.agrees(found)]
-            for found in sorted(bad, key=self._far)[:_MOST_BAD]:
-                if self.inside(found):
-                    less = self._less(found)
-                    if not self._explain(less) and self.inside(found):
+            bad = [sample for sample in self.lab.built.values() if self.inside(sample) and not self.agrees(sample)]
+            for sample in sorted(bad, key=self._far)[:_MOST_BAD]:
+                if self.inside(sample):
+                    less = self._less(sample)
+                    if not self._explain(less) and self.inside(sample):
                         self._open(less)
             if not self.open or len(self.conditions) == before:
                 break
@@ -137,34 +139,34 @@ class _Inspector:
 
     def _prune(self) -> None:
         """Remove conditions that the others imply, as far as anything that was built shows."""
-        bad = [found for found in self.lab.built.values() if not self.agrees(found)]
-        for condition in [each for each in self.conditions if each.kind not in ("is", "share")]:
-            others = [each for each in self.conditions if each != condition]
+        bad = [sample for sample in self.lab.built.values() if not self.agrees(sample)]
+        for condition in [condition for condition in self.conditions if condition.kind not in ("is", "share")]:
+            others = [other for other in self.conditions if other != condition]
             if all(
-                not all(each.holds(found.values) for each in others)
-                for found in bad
-                if not condition.holds(found.values)
+                not all(other.holds(sample.values) for other in others)
+                for sample in bad
+                if not condition.holds(sample.values)
             ):
                 self.conditions = others
 
-    def _open(self, found: Sample | Failure) -> None:
-        if isinstance(found, Sample):
-            self.wrong.append(found)
-        elif found.refused:  # there is no model for which a formula could be wrong
+    def _open(self, sample: Sample | Failure) -> None:
+        if isinstance(sample, Sample):
+            self.wrong.append(sample)
+        elif sample.refused:  # there is no model for which a formula could be wrong
             return
-        at, why = self.lab.at, _WRONG if isinstance(found, Sample) else found.reason
-        changes = ", ".join(f"{field} {value}" for field, value in found.values.items() if value != at[field])
+        base, why = self.lab.at, _WRONG if isinstance(sample, Sample) else sample.reason
+        changes = ", ".join(f"{field} {value}" for field, value in sample.values.items() if value != base[field])
         self.open.append(Problem.of(why.message, **why.values, changes=changes))
 
-    def _far(self, found: Sample | Failure) -> tuple[int, float]:
-        ratios = [value / self.lab.at[name] for name, value in self._changed(found.values).items()]
+    def _far(self, sample: Sample | Failure) -> tuple[int, float]:
+        ratios = [value / self.lab.at[name] for name, value in self._changed(sample.values).items()]
         return len(ratios), sum(max(ratio, 1 / ratio) if ratio > 0 else 99 for ratio in ratios)
 
-    def _less(self, found: Sample | Failure) -> Sample | Failure:
+    def _less(self, sample: Sample | Failure) -> Sample | Failure:
         """A configuration that is as bad with as few fields changed as possible."""
-        size = len(self._changed(found.values))
+        size = len(self._changed(sample.values))
         while size := size // 2:
-            changes = self._changed(found.values)
+            changes = self._changed(sample.values)
             names = [*changes]
             for first in range(0, len(names), size):
                 part = names[first : first + size]
@@ -172,24 +174,28 @@ class _Inspector:
                     continue
                 less = self.lab.build({name: value for name, value in changes.items() if name not in part})
                 if self.inside(less) and not self.agrees(less):
-                    found = less
-                    changes = self._changed(found.values)
-        return found
+                    sample = less
+                    changes = self._changed(sample.values)
+        return sample
 
-    def _explain(self, found: Sample | Failure) -> bool:
+    def _explain(self, sample: Sample | Failure) -> bool:
         """Add a condition that excludes a bad configuration; False if there is none."""
-        good = [each.values for each in self.lab.built.values() if self.agrees(each) and self.inside(each)]
-        refused = isinstance(found, Failure) and found.refused
-        conditions = offered(found.values, good, self.names, self.lab.at)
+        good = [other.values for other in self.lab.built.values() if self.agrees(other) and self.inside(other)]
+        refused = isinstance(sample, Failure) and sample.refused
+        conditions = offered(sample.values, good, self.names, self.lab.at)
         if refused and self.within is not None:
             # A forward pass that fails at a size gives no bound: heads of an odd size have no halves to rotate.
-            limits = [each for each in conditions if isinstance(each.other, int) and each.kind.startswith("at ")]
-            conditions = [each for each in conditions if each not in limits or each.field == LENGTH]
-        explained = next((each for each in conditions if self._confirmed(each, found.values)), None)
+            limits = [
+                condition
+                for condition in conditions
+                if isinstance(condition.other, int) and condition.kind.startswith("at ")
+            ]
+            conditions = [condition for condition in conditions if condition not in limits or condition.field == LENGTH]
+        explained = next((condition for condition in conditions if self._confirmed(condition, sample.values)), None)
         if explained is None and not (refused and self.within is not None):
             # A condition may be stricter than necessary: better to refuse right sizes than to give a wrong number.
-            explained = self._stricter(found.values, good, only_multiples=not (refused or self.strict))
-        self.conditions += [self._nearer(explained, found.values)] if explained else []
+            explained = self._stricter(sample.values, good, only_multiples=not (refused or self.strict))
+        self.conditions += [self._nearer(explained, sample.values)] if explained else []
         return explained is not None
 
     def _stricter(self, values: Values, good: Sequence[Values], *, only_multiples: bool) -> Condition | None:
@@ -197,14 +203,16 @@ class _Inspector:
 
         One that says how sizes go together is preferred to a bound on one of them, unless it excludes many good ones.
         """
-        known = [self.lab.given.values, self.lab.base.values]
-        conditions = offered(values, known, self.names, self.lab.at)
+        originals = [self.lab.given.values, self.lab.base.values]
+        conditions = offered(values, originals, self.names, self.lab.at)
         if only_multiples:
-            conditions = [each for each in conditions if each.kind == "multiple"]
-            conditions = sorted(conditions, key=lambda each: excluded(each, good))[:_MOST_MORE]
-            return next((each for each in conditions if self._confirmed(each, values)), None)
+            conditions = [condition for condition in conditions if condition.kind == "multiple"]
+            conditions = sorted(conditions, key=lambda condition: excluded(condition, good))[:_MOST_MORE]
+            return next((condition for condition in conditions if self._confirmed(condition, values)), None)
         conditions += [
-            each for each in bounds(values, good, list(self._changed(values))) if all(map(each.holds, known))
+            condition
+            for condition in bounds(values, good, list(self._changed(values)))
+            if all(map(condition.holds, originals))
         ]
 
         def loss(condition: Condition) -> tuple[bool, int]:
@@ -246,13 +254,13 @@ class _Inspector:
 
     def singles(self) -> None:
         """Try changes of each size by itself: odd, very small, and large where it is small or counts something."""
-        at = self.lab.at
-        self._all_of([{name: at[name] + 1} for name in self.names])
+        base = self.lab.at
+        self._all_of([{name: base[name] + 1} for name in self.names])
         for value in (1, 2, 3):
-            self._all_of([{name: value} for name in self.names if at[name] > value])
+            self._all_of([{name: value} for name in self.names if base[name] > value])
         # Nine of Zamba2's layers share blocks, and no more.
-        small = [name for name in self.names if at[name] < _MANY and name not in self.lab.fewer]
-        self._all_of([{name: at[name] * (_MANY // at[name] + 1)} for name in small])
+        small = [name for name in self.names if base[name] < _MANY and name not in self.lab.fewer]
+        self._all_of([{name: base[name] * (_MANY // base[name] + 1)} for name in small])
         if self.within is None:
             self.deep()
         for length in _LENGTHS if LENGTH in self.names else ():
@@ -267,12 +275,12 @@ class _Inspector:
 
     def pairs(self) -> None:
         """Try each size as large as, and larger than, each size that is larger now."""
-        at = self.lab.at
+        base = self.lab.at
         free = [name for name in self.lab.free if "vocab" not in name][:_MOST_FIELDS]
         below = [
-            (one, other)
-            for one, other in permutations(free, 2)
-            if at[one] < at[other] and (one in self.lab.counts) == (other in self.lab.counts)
+            (smaller, larger)
+            for smaller, larger in permutations(free, 2)
+            if base[smaller] < base[larger] and (smaller in self.lab.counts) == (larger in self.lab.counts)
         ]
         for factor in (1, 2):
             left = list(below)
@@ -280,17 +288,17 @@ class _Inspector:
                 self.lab.progress("conditions", len(below) - len(left), len(below))
                 # Pairs that have no field in common are tried together.
                 together: dict[str, str] = {}
-                for one, other in left:
-                    if not {one, other} & {*together, *together.values()}:
-                        together[one] = other
-                left = [(one, other) for one, other in left if together.get(one) != other]
-                self._all_of([{one: factor * at[other]} for one, other in together.items()])
+                for smaller, larger in left:
+                    if not {smaller, larger} & {*together, *together.values()}:
+                        together[smaller] = larger
+                left = [(smaller, larger) for smaller, larger in left if together.get(smaller) != larger]
+                self._all_of([{smaller: factor * base[larger]} for smaller, larger in together.items()])
 
     def wild(self) -> list[Sample | Failure]:
         """Build configurations of random sizes that the conditions allow."""
-        found = [self.lab.build(values) for values in islice(drawn(self.lab, self.names, self.conditions), _WILD)]
-        self._wild += [each for each in found if isinstance(each, Sample)]
-        return found
+        samples = [self.lab.build(values) for values in islice(drawn(self.lab, self.names, self.conditions), _WILD)]
+        self._wild += [sample for sample in samples if isinstance(sample, Sample)]
+        return samples
 
     def wildly(self) -> None:
         """Try random sizes, and learn from them, until a whole turn agrees."""
@@ -303,33 +311,33 @@ class _Inspector:
 
     def widely(self) -> None:
         """Try all sizes over a wide range together until a whole round agrees."""
-        at, random = {**self.lab.here, **self.lab.at}, Random(1)
+        base, random = {**self.lab.here, **self.lab.at}, Random(1)
         for _turn in range(_MOST_ROUNDS):
-            columns = {name: wide(name, at, random) for name in self.names}
+            columns = {name: wide(name, base, random) for name in self.names}
             longest = max(map(len, columns.values()), default=0)
             longest = longest if self.within is None else min(longest, _CALLED)
-            found = []
+            samples = []
             for row in range(longest):
                 changes = {name: column[row % len(column)] for name, column in columns.items() if column}
-                some = random.sample([*changes], random.randint(1, len(changes)))
-                conditions = [each for each in self.conditions if each.kind != "share"]
-                parts = (changes, {name: changes[name] for name in some})
-                found += [self.lab.build(met(part, at, conditions)) for part in parts]
+                subset = random.sample([*changes], random.randint(1, len(changes)))
+                conditions = [condition for condition in self.conditions if condition.kind != "share"]
+                parts = (changes, {name: changes[name] for name in subset})
+                samples += [self.lab.build(met(part, base, conditions)) for part in parts]
                 if row % _LESSON == _LESSON - 1:
                     self.learn()
-            self._wild += [each for each in found if isinstance(each, Sample)]
+            self._wild += [sample for sample in samples if isinstance(sample, Sample)]
             self.learn()
-            if self.open or all(self.agrees(each) for each in found):
+            if self.open or all(self.agrees(sample) for sample in samples):
                 break
 
     def _all_of(self, changes: list[Values]) -> None:
         """Build with all changes at once, and with halves of them if the formulas are wrong."""
         for condition in self.within or ():
-            changes = [each for each in changes if condition.holds({**self.lab.here, **self.lab.at, **each})]
+            changes = [change for change in changes if condition.holds({**self.lab.here, **self.lab.at, **change})]
         if not changes:
             return
-        found = self.lab.build({name: value for change in changes for name, value in change.items()})
-        if len(changes) > 1 and not self.agrees(found):
+        sample = self.lab.build({name: value for change in changes for name, value in change.items()})
+        if len(changes) > 1 and not self.agrees(sample):
             half = len(changes) // 2
             self._all_of(changes[:half])
             self._all_of(changes[half:])

@@ -35,7 +35,7 @@ class Tensors(NamedTuple):
 
     def counted(self, values: Mapping[str, int]) -> tuple[tuple[int, ...], int] | None:
         """The shape and the number of tensors at these sizes; None where one is fractional or negative."""
-        numbers = [exact(each, values) for each in (self.copies, *self.shape)]
+        numbers = [exact(side, values) for side in (self.copies, *self.shape)]
         if any(number < 0 or number.denominator != 1 for number in numbers):
             return None
         copies, *shape = map(int, numbers)
@@ -63,12 +63,16 @@ class Formulas:
     @cached_property
     def total(self) -> Any:
         """The number of parameters as a SymPy expression in Hugging Face's names; None if not all is explained."""
-        return None if self.unexplained else sympy.expand(sympy.Add(*(each.expression for each in self.tensors)))
+        return None if self.unexplained else sympy.expand(sympy.Add(*(tensor.expression for tensor in self.tensors)))
 
     @property
     def follows(self) -> dict[str, tuple[str, Fraction]]:
         """Fields that are always a share of another field: that field, and the share."""
-        return {each.field: (str(each.other), each.factor) for each in self.regime if each.kind == "share"}
+        return {
+            condition.field: (str(condition.other), condition.factor)
+            for condition in self.regime
+            if condition.kind == "share"
+        }
 
     def values(self, **fields: int) -> dict[str, int]:
         """Return the given sizes with some replaced.
@@ -106,11 +110,12 @@ class Formulas:
         for name, why in self.unexplained.items():
             raise without(name, why)
         values = self.values(**fields)
-        return sum(_product(each, values) for each in self.tensors)
+        return sum(_product(tensor, values) for tensor in self.tensors)
 
     def _json(self) -> dict[str, Any]:
         names = sorted(
-            {str(each) for tensors in self.tensors for each in tensors.expression.free_symbols} | {*self.fields}
+            {str(free_symbol) for tensors in self.tensors for free_symbol in tensors.expression.free_symbols}
+            | {*self.fields}
         )
         short = {symbol(name): sympy.Symbol(f"x{index}") for index, name in enumerate(names)}
         texts: dict[str, int] = {}
@@ -118,12 +123,14 @@ class Formulas:
         def text(expression: Any) -> int:
             return texts.setdefault(sympy.sstr(sympy.sympify(expression).xreplace(short)).replace(" ", ""), len(texts))
 
-        tensors = [[each.name, text(each.copies), [text(side) for side in each.shape]] for each in self.tensors]
-        regime = [[each.kind, each.field, each.other, str(each.factor)] for each in self.regime]
-        plain = {each.name: getattr(self, each.name) for each in members(self)}
+        tensors = [[tensor.name, text(tensor.copies), [text(side) for side in tensor.shape]] for tensor in self.tensors]
+        regime = [
+            [condition.kind, condition.field, condition.other, str(condition.factor)] for condition in self.regime
+        ]
+        plain = {member.name: getattr(self, member.name) for member in members(self)}
         unexplained = {name: _plain(why) for name, why in self.unexplained.items()}
-        said = {"tensors": tensors, "regime": regime, "checked": list(self.checked), "unexplained": unexplained}
-        return plain | said | {"names": names, "texts": list(texts)}
+        data = {"tensors": tensors, "regime": regime, "checked": list(self.checked), "unexplained": unexplained}
+        return plain | data | {"names": names, "texts": list(texts)}
 
 
 @dataclass(frozen=True)
@@ -195,8 +202,8 @@ class Discovered(Formulas):
                     "transformers makes {nested} anew if one of its fields is given: {size}, {here} here, would be "
                     "{value}. Give {size}, too."
                 )
-                shown = {"nested": _above(name), "size": name, "here": self.fields[name], "value": value}
-                raise wrong(message, name, None, **shown)
+                details = {"nested": _above(name), "size": name, "here": self.fields[name], "value": value}
+                raise wrong(message, name, None, **details)
 
     def count_flops(self, *, batch_size: int, sequence_length: int, **fields: int) -> int:
         """The FLOPs of a forward pass at other sizes, as PyTorch's FlopCounterMode counts them.
@@ -210,32 +217,32 @@ class Discovered(Formulas):
 
     def json(self) -> dict[str, Any]:
         """JSON data, which ``of_json`` reads."""
-        found = self._json() | {"seconds": round(self.seconds, 1)}
+        data = self._json() | {"seconds": round(self.seconds, 1)}
         computed = self.compute._json() if self.compute else None
-        found |= {"compute": computed, "no_flops": self.no_flops and _plain(self.no_flops)}
-        no_run = found.pop("no_run")  # what is shipped runs
-        return found | ({"no_run": _plain(no_run)} if no_run else {})
+        data |= {"compute": computed, "no_flops": self.no_flops and _plain(self.no_flops)}
+        no_run = data.pop("no_run")  # what is shipped runs
+        return data | ({"no_run": _plain(no_run)} if no_run else {})
 
 
-def of_json(found: Mapping[str, Any]) -> Discovered:
+def of_json(data: Mapping[str, Any]) -> Discovered:
     """Read what ``Discovered.json`` has written."""
-    read, compute = _read(found, Discovered), found.get("compute")
+    read, compute = _read(data, Discovered), data.get("compute")
     for name in ("no_flops", "no_run"):
-        if why := found.get(name):
+        if why := data.get(name):
             read[name] = Problem.of(why[0], **why[1])
     return Discovered(**{**read, "compute": compute and Computed(**_read(compute, Computed))})
 
 
-def _read(found: Mapping[str, Any], kind: type) -> dict[str, Any]:
-    symbols = {f"x{index}": symbol(name) for index, name in enumerate(found["names"])}
-    texts = [parse_expr(text, symbols, global_dict=_NAMES) for text in found["texts"]]
+def _read(data: Mapping[str, Any], kind: type) -> dict[str, Any]:
+    symbols = {f"x{index}": symbol(name) for index, name in enumerate(data["names"])}
+    texts = [parse_expr(text, symbols, global_dict=_NAMES) for text in data["texts"]]
     tensors = tuple(
-        Tensors(name, texts[copies], tuple(texts[side] for side in shape)) for name, copies, shape in found["tensors"]
+        Tensors(name, texts[copies], tuple(texts[side] for side in shape)) for name, copies, shape in data["tensors"]
     )
-    regime = tuple(Condition(kind, field, other, Fraction(factor)) for kind, field, other, factor in found["regime"])
-    rest = {each.name: found[each.name] for each in members(kind) if each.name in found}
-    why = {name: Problem.of(message, **values) for name, (message, values) in found["unexplained"].items()}
-    return {**rest, "tensors": tensors, "regime": regime, "checked": Checked(*found["checked"]), "unexplained": why}
+    regime = tuple(Condition(kind, field, other, Fraction(factor)) for kind, field, other, factor in data["regime"])
+    rest = {member.name: data[member.name] for member in members(kind) if member.name in data}
+    why = {name: Problem.of(message, **values) for name, (message, values) in data["unexplained"].items()}
+    return {**rest, "tensors": tensors, "regime": regime, "checked": Checked(*data["checked"]), "unexplained": why}
 
 
 def _plain(why: Problem) -> list[Any]:

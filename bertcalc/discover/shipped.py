@@ -19,7 +19,7 @@ def _data() -> Mapping[tuple[str, str], dict[str, Any]]:
 
 def by_class(text: str) -> dict[tuple[str, str], dict[str, Any]]:
     """The entries of a file such as found.json, by model type and class."""
-    return {(each["model_type"], each["cls"]): each for each in json.loads(text)}
+    return {(entry["model_type"], entry["cls"]): entry for entry in json.loads(text)}
 
 
 def shipped_classes() -> tuple[tuple[str, str], ...]:
@@ -31,11 +31,11 @@ def shipped_classes() -> tuple[tuple[str, str], ...]:
 @cache
 def shipped(model_type: str, cls: str) -> Discovered | None:
     """The discovery of a class at its default configuration, or None if there is no entry."""
-    found = _data().get((model_type, cls))
-    return None if found is None else of_json(found)
+    entry = _data().get((model_type, cls))
+    return None if entry is None else of_json(entry)
 
 
 @checked
 def with_count(low: int, high: int) -> list[tuple[str, str]]:
     """The model types and classes whose number of parameters lies between these, at their default configurations."""
-    return [key for key, found in _data().items() if low <= found["parameters"] <= high]
+    return [key for key, entry in _data().items() if low <= entry["parameters"] <= high]

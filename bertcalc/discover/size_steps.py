@@ -26,10 +26,10 @@ _MOST_STEPS = 200
 _MOST_WRITTEN = 30  # steps before the present one, and after it, that ``written`` has
 
 
-def refused(found: Discovered, sizes: Mapping[str, int]) -> Problem | None:
+def refused(discovery: Discovered, sizes: Mapping[str, int]) -> Problem | None:
     """Why these sizes are refused; None if they have a count."""
     try:
-        return more_than_shown(found.count(**found.whole(**sizes)))
+        return more_than_shown(discovery.count(**discovery.whole(**sizes)))
     except InputError as error:
         return error.problem
 
@@ -42,35 +42,48 @@ def more_than_shown(total: int) -> Problem | None:
     return Problem.of(message, count=scientific(total) if total > 10**30 else total, most=MOST_PARAMETERS)
 
 
-def moved(found: Discovered, field: str, value: int, sizes: Mapping[str, int]) -> dict[str, int]:
+def moved(discovery: Discovered, field: str, value: int, sizes: Mapping[str, int]) -> dict[str, int]:
     """Return the sizes with a field at another value, and with the fields that have to follow it."""
-    others = {name: size for name, size in sizes.items() if found.follows.get(name, ("",))[0] != field}
-    return found.whole(**{**others, field: value})
+    others = {name: size for name, size in sizes.items() if discovery.follows.get(name, ("",))[0] != field}
+    return discovery.whole(**{**others, field: value})
 
 
-def stops(found: Discovered, field: str, sizes: Mapping[str, int]) -> list[int]:
+def stops(discovery: Discovered, field: str, sizes: Mapping[str, int]) -> list[int]:
     """The values at which the slider of a field stops: each is possible with the other sizes unchanged."""
-    start, here = found.fields[field], found.completed(**sizes)
-    by = lcm(*(one.step(here) for one in found.regime if one.kind == "multiple" and one.field == field))
+    start, completed = discovery.fields[field], discovery.completed(**sizes)
+    by = lcm(
+        *(
+            condition.step(completed)
+            for condition in discovery.regime
+            if condition.kind == "multiple" and condition.field == field
+        )
+    )
     if start < _SMALL:
         wanted = set(range(1, max(_FARTHEST * start, _PARTS) + 1))
     else:
         wanted = {start * part // _PARTS for part in range(1, _FARTHEST * _PARTS + 1)}
         wanted = {max(1, round(value / by)) * by for value in wanted} | {start}
-    expressions = {one for tensors in found.tensors for one in (tensors.copies, *tensors.shape)}
-    doubtful = [one for one in expressions if _is_doubtful(one) and field in {str(n) for n in one.free_symbols}]
+    expressions = {expression for tensors in discovery.tensors for expression in (tensors.copies, *tensors.shape)}
+    doubtful = [
+        expression
+        for expression in expressions
+        if _is_doubtful(expression) and field in {str(n) for n in expression.free_symbols}
+    ]
 
     def is_possible(value: int) -> bool:
-        values = {**found.fields, **moved(found, field, value, sizes)}
-        if not all(condition.holds(values) for condition in found.regime):
+        values = {**discovery.fields, **moved(discovery, field, value, sizes)}
+        if not all(condition.holds(values) for condition in discovery.regime):
             return False
-        numbers = [exact(one, values) for one in doubtful]
+        numbers = [exact(expression, values) for expression in doubtful]
         return all(number.denominator == 1 and number >= 0 for number in numbers)
 
     possible = [value for value in sorted(wanted) if is_possible(value)]
-    while possible and count(found.tensors, found.fields | moved(found, field, possible[-1], sizes)) > MOST_PARAMETERS:
+    while (
+        possible
+        and count(discovery.tensors, discovery.fields | moved(discovery, field, possible[-1], sizes)) > MOST_PARAMETERS
+    ):
         possible.pop()
-    return sorted({*possible, here[field]})
+    return sorted({*possible, completed[field]})
 
 
 def _is_doubtful(expression: Any) -> bool:
@@ -80,32 +93,44 @@ def _is_doubtful(expression: Any) -> bool:
     )
 
 
-def nearest(found: Discovered, field: str, value: int, sizes: Mapping[str, int]) -> list[int]:
+def nearest(discovery: Discovered, field: str, value: int, sizes: Mapping[str, int]) -> list[int]:
     """The nearest possible values below and above, if they are near."""
     low = next(
-        (one for one in range(value - 1, max(0, value - _NEAR), -1) if _is_possible(found, field, one, sizes)), 0
+        (
+            candidate
+            for candidate in range(value - 1, max(0, value - _NEAR), -1)
+            if _is_possible(discovery, field, candidate, sizes)
+        ),
+        0,
     )
-    high = next((one for one in range(value + 1, value + _NEAR) if _is_possible(found, field, one, sizes)), 0)
-    return sorted((one for one in (low, high) if one), key=lambda one: abs(one - value))
+    high = next(
+        (
+            candidate
+            for candidate in range(value + 1, value + _NEAR)
+            if _is_possible(discovery, field, candidate, sizes)
+        ),
+        0,
+    )
+    return sorted((candidate for candidate in (low, high) if candidate), key=lambda candidate: abs(candidate - value))
 
 
-def _is_possible(found: Discovered, field: str, value: int, sizes: Mapping[str, int]) -> bool:
-    return value > 0 and not found.outside(**moved(found, field, value, sizes))
+def _is_possible(discovery: Discovered, field: str, value: int, sizes: Mapping[str, int]) -> bool:
+    return value > 0 and not discovery.outside(**moved(discovery, field, value, sizes))
 
 
-def ranked(found: Discovered) -> list[str]:
+def ranked(discovery: Discovered) -> list[str]:
     """The fields that the count depends on, sorted by their effect."""
-    total = count(found.tensors, found.fields)
-    used = {name.name for one in found.tensors for name in one.expression.free_symbols}
+    total = count(discovery.tensors, discovery.fields)
+    used = {name.name for tensor in discovery.tensors for name in tensor.expression.free_symbols}
 
     def effect(field: str) -> int:
-        values = found.fields | {field: 2 * found.fields[field]}
+        values = discovery.fields | {field: 2 * discovery.fields[field]}
         try:
-            return abs(count(found.tensors, values) - total)
+            return abs(count(discovery.tensors, values) - total)
         except (ArithmeticError, ValueError):
             return 0
 
-    fields = [field for field in found.fields if field in used and field not in found.follows]
+    fields = [field for field in discovery.fields if field in used and field not in discovery.follows]
     return sorted(fields, key=lambda field: -effect(field))
 
 
@@ -116,10 +141,10 @@ class Steps:
     have only the sizes that differ from the given ones. ``attempt`` is the input that was refused, by its field.
     """
 
-    def __init__(self, found: Discovered, sizes: Mapping[str, int]) -> None:
-        self.found = found
-        self.ranked = ranked(found)
-        self.kept = self.present = self._plain(found.whole(**sizes))  # older links do not have what follows
+    def __init__(self, discovery: Discovered, sizes: Mapping[str, int]) -> None:
+        self.found = discovery
+        self.ranked = ranked(discovery)
+        self.kept = self.present = self._plain(discovery.whole(**sizes))  # older links do not have what follows
         self.attempt: dict[str, str | int] = {}
         self.past: list[dict[str, int]] = []
         self.future: list[dict[str, int]] = []
@@ -137,7 +162,7 @@ class Steps:
                 not is_linked or present == write(self.kept)
             ):
                 try:
-                    [*before, sizes], after = ([*map(read, map(str, some))] for some in ([*past, present], future))
+                    [*before, sizes], after = ([*map(read, map(str, texts))] for texts in ([*past, present], future))
                 except InputError:
                     return
                 if len(before) + len(after) > 2 * _MOST_WRITTEN or any(map(self._refuses, (*before, sizes, *after))):
@@ -204,10 +229,10 @@ def write(sizes: Mapping[str, int]) -> str:
 
 def read(text: str) -> dict[str, int]:
     """Read the sizes in a link. Raises InputError."""
-    found: dict[str, int] = {}
-    for each in filter(None, text.split("~")):
-        match = re.fullmatch(r"([A-Za-z][\w.\[\]]{0,119})-([0-9]{1,15})", each, re.ASCII)
+    sizes: dict[str, int] = {}
+    for part in filter(None, text.split("~")):
+        match = re.fullmatch(r"([A-Za-z][\w.\[\]]{0,119})-([0-9]{1,15})", part, re.ASCII)
         if match is None:
-            raise wrong(N_("{text} is no size: it must look like n_layer-48."), text=shorten(each))
-        found[match[1]] = int(match[2])
-    return found
+            raise wrong(N_("{text} is no size: it must look like n_layer-48."), text=shorten(part))
+        sizes[match[1]] = int(match[2])
+    return sizes

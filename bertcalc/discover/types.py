@@ -22,8 +22,8 @@ BASE = ""
 @cache
 def types() -> Mapping[str, tuple[str, ...]]:
     """The classes of each model type, by its name: language models first, then the base model, then the others."""
-    found = json.loads(files("bertcalc.discover").joinpath(FILE).read_text(encoding="utf-8"))
-    return {name: tuple(classes) for name, classes in found.items()}
+    data = json.loads(files("bertcalc.discover").joinpath(FILE).read_text(encoding="utf-8"))
+    return {name: tuple(classes) for name, classes in data.items()}
 
 
 def installed(only: Collection[str] = ()) -> dict[str, list[str]]:
@@ -34,31 +34,31 @@ def installed(only: Collection[str] = ()) -> dict[str, list[str]]:
 
     every = [table for name in dir(auto) for table in re.findall("^MODEL_(.*)MAPPING_NAMES$", name)]
     exported = set(dir(transformers))
-    found = {
+    offered = {
         kind: [cls for cls in listed(kind, *SEQ2SEQ, *LANGUAGE, BASE, *every) if cls in exported]
         for kind in sorted(only or CONFIG_MAPPING_NAMES)
     }
-    return {kind: classes for kind, classes in found.items() if classes}
+    return {kind: classes for kind, classes in offered.items() if classes}
 
 
 def listed(kind: str, *tables: str) -> list[str]:
     """The classes of a model type in these tables of the installed transformers, in order."""
     from transformers.models.auto import modeling_auto as auto
 
-    found: dict[str, None] = {}
+    names: dict[str, None] = {}
     for table in tables:
         classes = getattr(auto, f"MODEL_{table}MAPPING_NAMES").get(kind) or ()
-        found |= dict.fromkeys([classes] if isinstance(classes, str) else classes)
-    return list(found)
+        names |= dict.fromkeys([classes] if isinstance(classes, str) else classes)
+    return list(names)
 
 
 def main() -> None:
     write(installed(), Path(__file__).parent / FILE)
 
 
-def write(found: Mapping[str, Any], path: Path) -> None:
+def write(entries: Mapping[str, Any], path: Path) -> None:
     """Write one line for each key, so that a diff is readable."""
-    lines = [f"{json.dumps(key)}:{json.dumps(each)}" for key, each in found.items()]
+    lines = [f"{json.dumps(key)}:{json.dumps(entry)}" for key, entry in entries.items()]
     path.write_text("{\n" + ",\n".join(lines) + "\n}\n", encoding="utf-8")
 
 

@@ -62,8 +62,8 @@ class _Classes(_Names):
 
     def wrong_in(self, link: Mapping[str, str]) -> Reason | None:
         """Check that the link's type has the class."""
-        text, said = link[self.name], link.get(MODEL_TYPE.name, "")
-        kind = said if said in types() else MODEL_TYPE.default
+        text, linked_type = link[self.name], link.get(MODEL_TYPE.name, "")
+        kind = linked_type if linked_type in types() else MODEL_TYPE.default
         if text in types()[kind]:
             return None
         near = get_close_matches(text[:_LONGEST], types()[kind], n=1, cutoff=0.0)
@@ -98,8 +98,8 @@ class Chosen(NamedTuple):
 
 def classes_of(model_type: str) -> list[str]:
     """The classes of a type; those known without PyTorch come first."""
-    known = set(shipped_classes())
-    return sorted(types()[model_type], key=lambda cls: (model_type, cls) not in known)
+    shipped_pairs = set(shipped_classes())
+    return sorted(types()[model_type], key=lambda cls: (model_type, cls) not in shipped_pairs)
 
 
 def chosen() -> Chosen:
@@ -109,27 +109,29 @@ def chosen() -> Chosen:
     return of(kind, cls, _given(kind))
 
 
-def of(model_type: str, cls: str, given: dict[str, Any]) -> Chosen:
+def of(model_type: str, cls: str, fields: dict[str, Any]) -> Chosen:
     """A class of a type, with the discovery, if it is known already."""
-    asked = discovery_worker.known(model_type, cls, given)
-    if asked is None and not given and (found := shipped(model_type, cls)):
-        asked = discovery_worker.Asked(found, "")
-    return Chosen(model_type, cls, given, asked)
+    answer = discovery_worker.known(model_type, cls, fields)
+    if answer is None and not fields and (discovery := shipped(model_type, cls)):
+        answer = discovery_worker.Asked(discovery, "")
+    return Chosen(model_type, cls, fields, answer)
 
 
-def written(now: Chosen, sizes: Steps | None) -> WrittenFound:
+def written(selection: Chosen, sizes: Steps | None) -> WrittenFound:
     """The model as the link of a comparison writes it."""
-    return WrittenFound(now.model_type, now.cls, tuple(sizes.kept.items()) if sizes else (), text_of(now.given))
+    return WrittenFound(
+        selection.model_type, selection.cls, tuple(sizes.kept.items()) if sizes else (), text_of(selection.given)
+    )
 
 
 def take(
-    model_type: str, cls: str | None, given: Mapping[str, Any], sizes: Mapping[str, int] = MappingProxyType({})
+    model_type: str, cls: str | None, fields: Mapping[str, Any], sizes: Mapping[str, int] = MappingProxyType({})
 ) -> None:
     """Choose a model, with its sizes, from the next run on."""
-    fields = text_of(given)
+    text = text_of(fields)
     wanted = {MODEL_TYPE.name: model_type, MODEL_CLASS.name: cls or classes_of(model_type)[0]}
     st.session_state["repair"] = st.session_state.get("repair", {}) | wanted  # a drawn widget cannot be set
-    _hold(model_type, fields, dict(given))
+    _hold(model_type, text, dict(fields))
     st.session_state["any carried"] = dict(sizes)
     st.session_state.pop("any lost", None)
     st.session_state.pop("any steps", None)
@@ -137,9 +139,9 @@ def take(
 
 def give(field: str, value: int) -> None:
     """Give a derived field a value, which makes it a size like the others; those keep theirs."""
-    now = chosen()
-    held = steps(now)
-    take(now.model_type, now.cls, put(now.given, field, value), held.kept if held else {})
+    selection = chosen()
+    sizes = steps(selection)
+    take(selection.model_type, selection.cls, put(selection.given, field, value), sizes.kept if sizes else {})
 
 
 def _given(kind: str) -> dict[str, Any]:
@@ -155,10 +157,10 @@ def _given(kind: str) -> dict[str, Any]:
     return held[2] if held[0] == kind else {}
 
 
-def _hold(kind: str, linked: str, given: dict[str, Any]) -> tuple[str, str, dict[str, Any]]:
+def _hold(kind: str, linked: str, fields: dict[str, Any]) -> tuple[str, str, dict[str, Any]]:
     """Hold the given fields in the session; the browser keeps those that are too long for the link."""
-    st.session_state["any given"] = held = kind, linked, given
-    text = text_of(given)
+    st.session_state["any given"] = held = kind, linked, fields
+    text = text_of(fields)
     is_long = len(text) > FIELDS.longest
     kept.put(_KEPT, {"type": kind, "fields": text} if is_long else None)
     if is_long and kept.get(_KEPT) is None:
@@ -176,23 +178,25 @@ def _kept_fields(kind: str) -> str:
     return ""
 
 
-def steps(now: Chosen) -> Steps | None:
+def steps(selection: Chosen) -> Steps | None:
     """The sizes of this session; None if no formula is known."""
-    if now.found is None or now.found.unexplained:
+    if selection.found is None or selection.found.unexplained:
         return None
     held: tuple[object, Steps] | None = st.session_state.get("any steps")
     linked = st.query_params.get(SIZES.name, "")
-    key = now.model_type, now.cls, text_of(now.given)
+    key = selection.model_type, selection.cls, text_of(selection.given)
     # A link is read once: in the first run, when it leads here from another page, and after Back.
     told = st.session_state.get("any sizes") != linked and (_is_linked() or "any sizes" not in st.session_state)
     if held is None or held[0] != key or told:
         carried = st.session_state.get("any carried", {})
-        sizes, wrong = _sizes(now.found, linked) if told else ({} if refused(now.found, carried) else carried, None)
+        sizes, wrong = (
+            _sizes(selection.found, linked) if told else ({} if refused(selection.found, carried) else carried, None)
+        )
         st.session_state["any wrong"] = wrong
-        sizes_held = Steps(now.found, sizes)
+        sizes_held = Steps(selection.found, sizes)
         if held is None and not (carried or wrong):
             match kept.get(_KEPT_STEPS):
-                case {"of": digest, "steps": written} if digest == _digest(now):
+                case {"of": digest, "steps": written} if digest == _digest(selection):
                     sizes_held.restore(written, is_linked=bool(linked) or _is_linked())
         held = key, sizes_held
         st.session_state["any steps"] = held
@@ -201,9 +205,9 @@ def steps(now: Chosen) -> Steps | None:
     return held[1]
 
 
-def _digest(now: Chosen) -> str:
+def _digest(selection: Chosen) -> str:
     """A short name of a class with its given fields, which may be long."""
-    return sha256(f"{now.model_type} {now.cls} {text_of(now.given)}".encode()).hexdigest()
+    return sha256(f"{selection.model_type} {selection.cls} {text_of(selection.given)}".encode()).hexdigest()
 
 
 def _is_linked() -> bool:
@@ -211,13 +215,13 @@ def _is_linked() -> bool:
     return address.went_back() or (address.is_opened() and MODEL_TYPE.name in st.query_params)
 
 
-def _sizes(found: Discovered, linked: str) -> tuple[dict[str, int], Problem | None]:
+def _sizes(discovery: Discovered, linked: str) -> tuple[dict[str, int], Problem | None]:
     """The sizes of a link, and what is wrong with them; then there are none."""
     try:
         sizes = read(linked)
     except InputError as error:
         return {}, error.problem
-    wrong = refused(found, sizes)
+    wrong = refused(discovery, sizes)
     return ({}, wrong) if wrong else (sizes, None)
 
 
@@ -230,35 +234,35 @@ def show_wrong_in_link() -> None:
                 " Press Find its formula again."
             )
         )
-    known = chosen().found
-    if known and known.unexplained and st.query_params.get(SIZES.name):
+    discovery = chosen().found
+    if discovery and discovery.unexplained and st.query_params.get(SIZES.name):
         st.text(_("The link asks for other sizes, but this model has no formula for them: showing those given."))
-    found: Problem | None = st.session_state.get("any wrong")
+    problem: Problem | None = st.session_state.get("any wrong")
     held: tuple[object, Steps] | None = st.session_state.get("any steps")
-    if found and held and not (held[1].past or held[1].attempt):
+    if problem and held and not (held[1].past or held[1].attempt):
         message = _("The link asks for a model that is not possible: {problem} Showing {shown} instead.")
-        st.text(filled(message, problem=sentence(found, str), shown=_("the sizes that were given")))
+        st.text(filled(message, problem=sentence(problem, str), shown=_("the sizes that were given")))
 
 
-def write_link(now: Chosen, sizes: Steps | None) -> None:
+def write_link(selection: Chosen, sizes: Steps | None) -> None:
     """Have the link name the fields and sizes at the end of the run, like the page's other choices."""
     drawn = st.session_state["drawn choices"]
-    drawn[FIELDS.name] = None if too_long(now) else text_of(now.given) or None
+    drawn[FIELDS.name] = None if too_long(selection) else text_of(selection.given) or None
     text = st.query_params.get(SIZES.name) if sizes is None else write(sizes.kept)
     drawn[SIZES.name] = text or None
     if sizes is not None:
         st.session_state["any sizes"] = text
-        kept.put(_KEPT_STEPS, {"of": _digest(now), "steps": sizes.written()})
+        kept.put(_KEPT_STEPS, {"of": _digest(selection), "steps": sizes.written()})
 
 
-def too_long(now: Chosen) -> bool:
+def too_long(selection: Chosen) -> bool:
     """Whether the given fields are too long for the link."""
-    return len(text_of(now.given)) > FIELDS.longest
+    return len(text_of(selection.given)) > FIELDS.longest
 
 
 def state() -> str:
     """The model in short, for the title of the browser's tab."""
-    now = chosen()
-    held = steps(now)
-    changed = [f"{field} = {value:,}" for field, value in held.kept.items()] if held else []
-    return ", ".join([now.cls, *changed[:3], *("…" for _more in changed[3:4])])
+    selection = chosen()
+    sizes = steps(selection)
+    changed = [f"{field} = {value:,}" for field, value in sizes.kept.items()] if sizes else []
+    return ", ".join([selection.cls, *changed[:3], *("…" for _more in changed[3:4])])

@@ -8,23 +8,23 @@ from pages.ui.export.shown import File, OwnExport
 from pages.ui.i18n import _
 
 
-def offer(found: Discovered) -> None:
+def offer(discovery: Discovered) -> None:
     """Have the export dialog offer this model instead of the session's."""
-    stem = f"{found.model_type}-{found.cls}"
+    stem = f"{discovery.model_type}-{discovery.cls}"
     files = (
-        File(_("Formula, LaTeX"), f"{stem}-formula.tex", "text/x-tex", lambda: formula_latex(found).encode()),
-        File(_("Formula, Python"), f"{stem}-parameters.py", "text/x-python", lambda: function(found).encode()),
+        File(_("Formula, LaTeX"), f"{stem}-formula.tex", "text/x-tex", lambda: formula_latex(discovery).encode()),
+        File(_("Formula, Python"), f"{stem}-parameters.py", "text/x-python", lambda: function(discovery).encode()),
     )
-    shown.offer(OwnExport(stem, () if found.unexplained else files))
+    shown.offer(OwnExport(stem, () if discovery.unexplained else files))
 
 
-def formula_latex(found: Discovered) -> str:
+def formula_latex(discovery: Discovered) -> str:
     """The formula in the names of the fields, a line for each component."""
-    plain = {field: field for field in found.fields}
+    plain = {field: field for field in discovery.fields}
     lines: list[str] = []
-    for kind, tensors in components(found).items():
+    for kind, tensors in components(discovery).items():
         written = []
-        for group in groups(tensors, found.fields):
+        for group in groups(tensors, discovery.fields):
             inside = latex(group.one, plain)
             factor = "" if group.copies == 1 else rf"\left({latex(group.copies, plain)}\right) "
             written.append(rf"{factor}\left({inside}\right)" if factor and not group.one.is_Symbol else factor + inside)

@@ -21,24 +21,24 @@ from pages.ui.metrics import show_metric
 from pages.ui.present import presenting
 
 
-def show_flops(now: Chosen, sizes: Mapping[str, int]) -> None:
+def show_flops(selection: Chosen, sizes: Mapping[str, int]) -> None:
     """Show the FLOPs for a batch size and a length, or why there are none; the projector has no room for them."""
-    found = now.found
-    if found is None or presenting():
+    discovery = selection.found
+    if discovery is None or presenting():
         return
-    if found.compute:
-        _show_count(found, sizes)
-    elif found.unexplained:
+    if discovery.compute:
+        _show_count(discovery, sizes)
+    elif discovery.unexplained:
         st.caption(_("FLOPs are looked for only where every parameter has a formula."))
-    elif found.no_flops is not None and found.no_flops != NOT_ASKED:
-        st.caption(_("There is no formula for its FLOPs: {reason}").format(reason=sentence(found.no_flops)))
+    elif discovery.no_flops is not None and discovery.no_flops != NOT_ASKED:
+        st.caption(_("There is no formula for its FLOPs: {reason}").format(reason=sentence(discovery.no_flops)))
     elif not real_model.installed():
         st.caption(_("Its FLOPs are not known here: torch and transformers, which are not installed, would find them."))
     else:
-        _offer(now)
+        _offer(selection)
 
 
-def _offer(now: Chosen) -> None:
+def _offer(selection: Chosen) -> None:
     """Draw a button that looks for the FLOPs."""
     if st.button(
         _("Find the FLOPs of a forward pass"),
@@ -46,25 +46,27 @@ def _offer(now: Chosen) -> None:
         icon=":material/bolt:",
         help=_("This takes some ten seconds, and a minute at most; it ends when you leave the page."),
     ):
-        if problem := look_for_flops(now):
+        if problem := look_for_flops(selection):
             show_problem(problem)
         else:
             st.rerun()
 
 
-def _show_count(found: Discovered, sizes: Mapping[str, int]) -> None:
+def _show_count(discovery: Discovered, sizes: Mapping[str, int]) -> None:
     with st.container(horizontal=True, vertical_alignment="bottom"):
         batch_size = BATCH_SIZE.show_within(1, LARGEST)
         length = SEQUENCE_LENGTH.show_within(1, LARGEST)
-        said = {"batch_size": batch_size, "sequence_length": length, **found.whole(**sizes)}
+        arguments = {"batch_size": batch_size, "sequence_length": length, **discovery.whole(**sizes)}
         try:
-            count = found.count_flops(**said)
+            count = discovery.count_flops(**arguments)
         except InputError as error:
             show_problem(error.problem)
             return
         call = {"batch_size": batch_size, "sequence_length": length}
-        before = whole(found.count_flops(**call), found.flops, {**found.fields, **call})
-        grown = grown_by(factors(before, whole(count, found.flops, {**found.fields, **said}))[WHOLE], letters(found))
+        before = whole(discovery.count_flops(**call), discovery.flops, {**discovery.fields, **call})
+        grown = grown_by(
+            factors(before, whole(count, discovery.flops, {**discovery.fields, **arguments}))[WHOLE], letters(discovery)
+        )
         show_metric(
             _("FLOPs of a forward pass"),
             f"{count:,}",

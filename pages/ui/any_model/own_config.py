@@ -20,18 +20,18 @@ from pages.ui.oracle import wanted
 BRING = Fold("any_bring", N_("Your own config.json, or a name on the Hub"))
 
 
-def show_bring(now: Chosen) -> None:
+def show_bring(selection: Chosen) -> None:
     """Draw the folded controls, with what is wrong inside."""
-    if now.given:
-        fields = ", ".join(f"{name} = {_brief(value)}" for name, value in list(now.given.items())[:6])
-        st.caption(_("Given: {fields}").format(fields=fields + (" ..." if len(now.given) > 6 else "")))
+    if selection.given:
+        fields = ", ".join(f"{name} = {_brief(value)}" for name, value in list(selection.given.items())[:6])
+        st.caption(_("Given: {fields}").format(fields=fields + (" ..." if len(selection.given) > 6 else "")))
         st.button(
-            _("Back to the default of {kind}").format(kind=now.model_type),
+            _("Back to the default of {kind}").format(kind=selection.model_type),
             key="any default",
             on_click=take,
-            args=(now.model_type, now.cls, {}),
+            args=(selection.model_type, selection.cls, {}),
         )
-        if too_long(now):
+        if too_long(selection):
             st.caption(_("It is too long for the link: whoever opens the link sees the type's default."))
     BRING.around(_show_ways)
 
@@ -63,12 +63,12 @@ def _show_ways() -> None:
 def _take(text: str) -> None:
     st.session_state["any remarks"] = st.session_state["any problems"] = ()
     try:
-        given = read(text)
+        config = read(text)
     except InputError as error:
         st.session_state["any problems"] = error.problems
         return
-    st.session_state["any remarks"] = given.remarks
-    take(given.model_type, given.cls, given.fields)
+    st.session_state["any remarks"] = config.remarks
+    take(config.model_type, config.cls, config.fields)
 
 
 def _take_hub() -> None:

@@ -18,8 +18,8 @@ _MOST = 5
 
 def show(page: str) -> None:
     """Draw the sliders and fields; without a formula nothing can be moved."""
-    now = chosen()
-    sizes = steps(now)
+    selection = chosen()
+    sizes = steps(selection)
     with st.container(key="own-sliders"):
         if sizes is None:
             panel.draw(page, [], panel.actions(True, True, True, ""), lambda event: None)
@@ -45,7 +45,7 @@ def show(page: str) -> None:
             if field in sizes.attempt:
                 st.error(_why(sizes, field))
         for field, leaders in derived.items():
-            key = f"derived {now.model_type} {now.cls} {field}"
+            key = f"derived {selection.model_type} {selection.cls} {field}"
             st.number_input(
                 field,
                 1,
@@ -73,14 +73,14 @@ def _why(sizes: Steps, field: str) -> str:
     typed = sizes.attempt[field]
     if not isinstance(typed, int):
         return _("{size} has to be a whole number from 1.").format(size=field)
-    found = refused(sizes.found, moved(sizes.found, field, typed, sizes.kept))
-    return sentence(found, str) if found else ""
+    problem = refused(sizes.found, moved(sizes.found, field, typed, sizes.kept))
+    return sentence(problem, str) if problem else ""
 
 
 def _field(sizes: Steps, field: str) -> dict[str, Any]:
     typed = sizes.attempt.get(field)
     letter = letters(sizes.found)[field]
-    repairs = [f"{field} = {one:,}" for one in _repairs(sizes, field)]
+    repairs = [f"{field} = {repair:,}" for repair in _repairs(sizes, field)]
     return {
         "name": field,
         "label": names(sizes.found)[field],

@@ -22,55 +22,55 @@ def show_way(model_type: str, cls: str | None = None, fields: Mapping[str, Any] 
     """Show a link to the page with a model type, a class and fields, as far as a link has room for them."""
     if model_type not in types():
         return
-    one = WrittenFound(model_type, cls or classes_of(model_type)[0], given=_within(dict(fields or {})))
+    ref = WrittenFound(model_type, cls or classes_of(model_type)[0], given=_within(dict(fields or {})))
     st.page_link(
         "any_model.py",
-        label=_("Its formula, on the page for any model: {kind} →").format(kind=one.cls),
+        label=_("Its formula, on the page for any model: {kind} →").format(kind=ref.cls),
         icon=":material/travel_explore:",
-        query_params=link_of(one),
+        query_params=link_of(ref),
     )
 
 
-def show_way_to_compare(one: WrittenFound) -> None:
+def show_way_to_compare(ref: WrittenFound) -> None:
     """Show a link that compares a model with the default preset."""
     st.page_link(
         "compare.py",
         label=_("Compare it with {preset} →").format(preset=DEFAULT_PRESET),
         icon=":material/compare_arrows:",
-        query_params={"models": f"{DEFAULT_PRESET} {one}"},
+        query_params={"models": f"{DEFAULT_PRESET} {ref}"},
     )
 
 
-def link_of(one: WrittenFound) -> dict[str, str]:
+def link_of(ref: WrittenFound) -> dict[str, str]:
     """The query parameters of the page's link for a model."""
-    said = {
-        MODEL_TYPE.name: one.model_type,
-        MODEL_CLASS.name: one.cls,
-        FIELDS.name: one.given if len(one.given) <= FIELDS.longest else "",
-        SIZES.name: write(dict(one.changes)),
+    query = {
+        MODEL_TYPE.name: ref.model_type,
+        MODEL_CLASS.name: ref.cls,
+        FIELDS.name: ref.given if len(ref.given) <= FIELDS.longest else "",
+        SIZES.name: write(dict(ref.changes)),
     }
-    return {name: text for name, text in said.items() if text}
+    return {name: text for name, text in query.items() if text}
 
 
-def _within(given: dict[str, Any]) -> str:
+def _within(fields: dict[str, Any]) -> str:
     """The given fields as JSON, without lists and nested fields if the link has no room for all."""
-    if len(text_of(given)) > FIELDS.longest:
-        given = {name: value for name, value in given.items() if not isinstance(value, list | dict)}
-    return text_of(given)
+    if len(text_of(fields)) > FIELDS.longest:
+        fields = {name: value for name, value in fields.items() if not isinstance(value, list | dict)}
+    return text_of(fields)
 
 
 def show_way_of_config(text: str) -> bool:
     """Show that a config.json of another type is counted on the page of any model, if it is; return whether it is."""
     try:
-        given: Given = read(text)
+        config: Given = read(text)
     except InputError:
         return False
-    if given.model_type not in types():
+    if config.model_type not in types():
         return False
     with st.container(border=True, key="another-type"):
         message = _("This is a {kind}, not one of the families that bertcalc has as a program of its own.")
-        st.markdown(message.format(kind=f"**{given.cls or given.model_type}**"))
-        show_way(given.model_type, given.cls, given.fields)
+        st.markdown(message.format(kind=f"**{config.cls or config.model_type}**"))
+        show_way(config.model_type, config.cls, config.fields)
     return True
 
 
