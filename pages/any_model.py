@@ -21,12 +21,12 @@ with st.container(horizontal=True):
     kind = choice.MODEL_TYPE.show()
     choice.MODEL_CLASS.show(choice.classes_of(kind))
 
-selection = choice.chosen()
-sizes = choice.steps(selection)
-discovery = selection.found
+selection = choice.selected()
+sizes = choice.size_steps(selection)
+discovery = selection.discovery
 choice.show_wrong_in_link()
 
-if discovery is None or selection.asked is None:
+if discovery is None or selection.answer is None:
     discovering.discover(selection)
 else:
     values = sizes.values() if sizes else discovery.fields
@@ -34,7 +34,7 @@ else:
     total = count(discovery.tensors, values) if sizes else discovery.parameters
     sides = whole(discovery.parameters, discovery.total, discovery.fields), whole(total, discovery.total, values)
     grown = grown_by(factors(*sides)[WHOLE], letters(discovery))
-    against = _("against the sizes that were given") if selection.given else _("against the default sizes")
+    against = _("against the sizes that were given") if selection.fields else _("against the default sizes")
     with st.container(horizontal=True):
         show_total(discovery.cls, total, total - discovery.parameters, against, grown, room=32)
         for component, parts in components(discovery).items():
@@ -49,8 +49,8 @@ else:
     if not presenting():
         tensors.show_tensors(discovery, values)
         discovering.show_proof(discovery)
-        discovering.show_tree(selection.asked.tree)
-        show_way_to_compare(choice.written(selection, sizes))
+        discovering.show_tree(selection.answer.tree)
+        show_way_to_compare(choice.ref_of(selection, sizes))
 if not presenting():
     own_config.show_bring(selection)
 choice.write_link(selection, sizes)

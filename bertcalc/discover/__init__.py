@@ -116,10 +116,10 @@ def examined(discovery: Discovered, *, seconds: float = SECONDS) -> Discovered:
         lab = Lab(recipe, partial(build.tensors, cls), until=until, progress=lambda _doing, _done, _of: None)
         lab.links = {name: (leader, *share.as_integer_ratio()) for name, (leader, share) in discovery.follows.items()}
         fixed = [condition.field for condition in discovery.regime if condition.kind == "is"]
-        fields = [name for name in discovery.fields if lab.here.get(name, 0) > 0]
+        fields = [name for name in discovery.fields if lab.sizes.get(name, 0) > 0]
         lab.free = [name for name in fields if name not in lab.links and name not in fixed]
         lab.counts = {symbol.name for tensors in discovery.tensors for symbol in tensors.copies.free_symbols}
-        lab = lab.without(fixed)
+        lab = lab.fixing(fixed)
         kinds: dict[str, list[Any]] = {}
         for tensors in discovery.tensors:
             kinds.setdefault(tensors.name, []).append(tensors)
@@ -152,7 +152,7 @@ def with_flops_of(discovery: Discovered, earlier: Discovered, *, seconds: float 
             cls = build.model_class(discovery.cls)
             recipe = recipe_of(build.config_class(discovery.model_type), cls, discovery.given, until)
             lab = caller(recipe, cls, until, lambda _doing, _done, _of: None)
-            names = [name for name in compute.fields if lab.here.get(name, 0) > 0]
+            names = [name for name in compute.fields if lab.sizes.get(name, 0) > 0]
             why = products.still_agree(cls, lab, compute, drawn(lab, names, regime))
         except Refused as error:
             why = error.problem
@@ -191,10 +191,10 @@ def _begun(
 def _summary(lab: Lab, kind: str, name: str, fields: dict[str, Any], start: float) -> Discovered:
     import transformers
 
-    lab.look()
+    lab.sort_fields()
     lab, findings, area = held_fields.explain(lab)
     formulas = _formulas(lab, findings, area)
-    sizes = {tensor_name: sum(map(prod, shapes.values())) for tensor_name, shapes in lab.given.tensors.items()}
+    sizes = {tensor_name: sum(map(prod, shapes.values())) for tensor_name, shapes in lab.full_sample.tensors.items()}
     return Discovered(
         model_type=kind,
         cls=name,
@@ -215,7 +215,7 @@ def _computed(
     try:
         lab = caller(recipe, cls, until, progress)
         lab.counts |= {symbol.name for tensors in discovery.tensors for symbol in tensors.copies.free_symbols}
-        lab.look()
+        lab.sort_fields()
         lab, findings, area = held_fields.explain(lab, discovery.regime)
         formulas = _formulas(lab, findings, area)
         if formulas["unexplained"]:
@@ -251,7 +251,7 @@ def _formulas(lab: Lab, findings: Findings, area: Regime) -> dict[str, Any]:
     named = {*lab.free, *(field for condition in area.conditions for field in condition.fields())}
     agreed = findings.checked + area.agreed
     return {
-        "fields": {field: value for field, value in lab.here.items() if field in named},
+        "fields": {field: value for field, value in lab.sizes.items() if field in named},
         "tensors": tuple(
             Tensors(
                 kind.name,

@@ -49,7 +49,7 @@ class WrittenFound(NamedTuple):
     model_type: str
     cls: str
     changes: tuple[tuple[str, int], ...] = ()
-    given: str = ""
+    config: str = ""
 
     @property
     def base(self) -> str:
@@ -57,40 +57,40 @@ class WrittenFound(NamedTuple):
 
     def fields(self) -> dict[str, Any]:
         """The fields of its configuration that are given."""
-        fields: dict[str, Any] = json.loads(self.given) if self.given else {}
+        fields: dict[str, Any] = json.loads(self.config) if self.config else {}
         return fields
 
     def __str__(self) -> str:
-        config = [_CONFIG + urlsafe_b64encode(self.given.encode()).decode().rstrip("=")] if self.given else []
+        config = [_CONFIG + urlsafe_b64encode(self.config.encode()).decode().rstrip("=")] if self.config else []
         return "~".join([self.base, *config, *(f"{field}-{value}" for field, value in self.changes)])
 
 
 class FoundModel(NamedTuple):
     """A model whose formula was discovered, with some sizes changed."""
 
-    found: Discovered
+    discovery: Discovered
     changes: tuple[tuple[str, int], ...] = ()
 
     @property
     def architecture(self) -> str:
-        return self.found.cls
+        return self.discovery.cls
 
     @property
     def kind(self) -> tuple[str, str, str]:
         """The model type, the class and the given fields, which models of other sizes have in common."""
-        return self.found.model_type, self.found.cls, text_of(self.found.given)
+        return self.discovery.model_type, self.discovery.cls, text_of(self.discovery.given)
 
     def problem(self) -> Problem | None:
         """Why these sizes are refused; None if they are not."""
-        return refused(self.found, dict(self.changes)) if self.changes else None
+        return refused(self.discovery, dict(self.changes)) if self.changes else None
 
     def sizes(self) -> dict[str, int]:
         """All sizes, by the names of its configuration."""
-        return self.found.completed(**dict(self.changes))
+        return self.discovery.completed(**dict(self.changes))
 
     def values(self) -> dict[str, Any]:
         """The class and the sizes, under BERT's names where one field alone has that meaning."""
-        usual = usual_names(self.found)
+        usual = usual_names(self.discovery)
         return {"architecture": self.architecture, **{usual[name]: size for name, size in self.sizes().items()}}
 
 
@@ -106,7 +106,7 @@ class FoundCase(NamedTuple):
 
     def components(self) -> dict[Component, int]:
         """The parameters of each component, judged by the tensors' names; those without a formula are in the pooler."""
-        discovery, sizes = self.subject.found, self.subject.sizes()
+        discovery, sizes = self.subject.discovery, self.subject.sizes()
         parts = {component: count(tensors, sizes) for component, tensors in components(discovery).items()}
         rest = discovery.parameters - discovery.explained
         return {**parts, "pooler": parts.get("pooler", 0) + rest} if rest else parts
@@ -114,8 +114,8 @@ class FoundCase(NamedTuple):
     def flops(self) -> int:
         """The FLOPs of a forward pass. Raises InputError if they have no formula, or are too many for a chart."""
         _subject, batch_size, length = self
-        sizes = self.subject.found.whole(**dict(self.subject.changes))
-        count = self.subject.found.count_flops(batch_size=batch_size, sequence_length=length, **sizes)
+        sizes = self.subject.discovery.whole(**dict(self.subject.changes))
+        count = self.subject.discovery.count_flops(batch_size=batch_size, sequence_length=length, **sizes)
         if count > _MOST:
             message = N_("{name} would take more than {most} FLOPs: choose a smaller batch or a shorter sequence.")
             raise wrong(message, name=self.subject.architecture, most=_MOST)
@@ -148,7 +148,7 @@ def figure(measure: str, case: Case | FoundCase) -> int:
     return _READINGS[measure](case)
 
 
-def known(measure: str, case: Case | FoundCase) -> int | None:
+def figure_or_none(measure: str, case: Case | FoundCase) -> int | None:
     """A quantity of a model of either kind; None if it is not known."""
     try:
         return figure(measure, case)
@@ -193,12 +193,12 @@ def _path(first: FoundModel, second: FoundModel) -> Iterator[tuple[tuple[FieldCh
     """
     model, target = first, second.sizes()
     waiting: tuple[FieldChange, ...] = ()
-    for field in first.found.fields:
+    for field in first.discovery.fields:
         if model.sizes()[field] == target[field]:
             continue
         waiting += (FieldChange(field, model.sizes()[field], target[field]),)
         changes = dict(model.changes) | {change.field: change.after for change in waiting}
-        after = FoundModel(first.found, tuple(changes.items()))
+        after = FoundModel(first.discovery, tuple(changes.items()))
         if after.problem() is None:
             yield waiting, after
             model, waiting = after, ()

@@ -18,13 +18,16 @@ def derived(lab: Lab, inside: str = "") -> dict[str, list[str]]:
     prefix = f"{inside}." if inside else ""
     recipe, derived_fields = lab.recipe, dict[str, list[str]]()
     for field in dict.fromkeys([*left_open(recipe.config), *recipe.leaders]):
-        if "[" in field or field in recipe.given:
+        if "[" in field or field in recipe.arguments:
             continue
         leaders = [prefix + leader for leader in dict.fromkeys(recipe.leaders.get(field, ()))]
         size = recipe.fields.get(field)
         for value in (64, 2) if size is None else (2 * size, size // 2, size + 1):
             try:
-                if value in (0, size) or lab.measure(recipe.changed({field: value}), lab.until) == lab.given.tensors:
+                if (
+                    value in (0, size)
+                    or lab.measure(recipe.changed({field: value}), lab.until) == lab.full_sample.tensors
+                ):
                     continue
             except Ended:
                 return derived_fields

@@ -29,14 +29,14 @@ SECONDS = 60.0  # for one model
 STARTING = 20.0  # in addition, for the import of PyTorch
 PATIENCE = 90.0  # to wait for the models of other readers
 BYTES = 3 * 2**29  # of memory for data, including PyTorch's own 0.3 GB
-AGAIN = 600.0  # seconds until a refused model is tried again
+RETRY_SECONDS = 600.0  # seconds until a refused model is tried again
 _KEPT = 60
 _TIMES = 3  # that a search for FLOPs is begun, if it gives way to other readers
 _LONGEST = 60_000  # characters of a printed tree
 
 WORKER = Worker(SECONDS + STARTING, nice=10)
 atexit.register(WORKER.kill)
-_FOUND: OrderedDict[tuple[str, str, str], "Asked | Refusal"] = OrderedDict()
+_FOUND: OrderedDict[tuple[str, str, str], "Answer | Refusal"] = OrderedDict()
 _LOCK = threading.Lock()
 _TURN = threading.Lock()  # held for the reader whose model is discovered
 _WAITING: set[int] = set()  # threads that wait to ask for parameters
@@ -45,10 +45,10 @@ _WAITING: set[int] = set()  # threads that wait to ask for parameters
 Hear = Callable[[str, int, int], object]
 
 
-class Asked(NamedTuple):
+class Answer(NamedTuple):
     """A class that was discovered, and the model as PyTorch prints it."""
 
-    found: Discovered
+    discovery: Discovered
     tree: str
 
 
@@ -59,7 +59,7 @@ class Refusal(NamedTuple):
     until: float
 
 
-class AgainError(InputError):
+class RetryError(InputError):
     """There is no result this time; the next request tries again."""
 
 
@@ -67,59 +67,59 @@ class _GaveWay(Exception):  # noqa: N818
     """Another reader waits for parameters while FLOPs are looked for."""
 
 
-def known(model_type: str, cls: str, fields: Mapping[str, Any]) -> Asked | None:
+def cached(model_type: str, cls: str, fields: Mapping[str, Any]) -> Answer | None:
     """Return the cached result for a class; None if there is none, or a refusal."""
     with suppress(InputError):
-        return _held(_key(model_type, cls, fields))
+        return _cached(_key(model_type, cls, fields))
     return None
 
 
 def refusal(model_type: str, cls: str, fields: Mapping[str, Any]) -> Problem | None:
     """Return why a class was refused, as long as that answer is repeated."""
     try:
-        _held(_key(model_type, cls, fields))
+        _cached(_key(model_type, cls, fields))
     except InputError as error:
         return error.problem
     return None
 
 
-def _held(key: tuple[str, str, str]) -> Asked | None:
+def _cached(key: tuple[str, str, str]) -> Answer | None:
     """Return the cached result, or None. Raises InputError if it was refused recently."""
     with _LOCK:
         answer = _FOUND.get(key)
-    if isinstance(answer, Asked):
+    if isinstance(answer, Answer):
         return answer
     if answer and time.monotonic() < answer.until:
         raise InputError(*answer.problems)
     return None
 
 
-def ask(model_type: str, cls: str, fields: Mapping[str, Any], hear: Hear, wanted: Callable[[], object]) -> Asked:
+def ask(model_type: str, cls: str, fields: Mapping[str, Any], hear: Hear, wanted: Callable[[], object]) -> Answer:
     """Discover a class. ``wanted`` is called repeatedly meanwhile, and raises if the reader wants something else.
 
     Readers are served one after the other; those who wait for the same model share the result. Raises InputError, for
-    AGAIN seconds without another try, or AgainError.
+    RETRY_SECONDS seconds without another try, or RetryError.
     """
     key = _key(model_type, cls, fields)
-    if answer := _held(key):
+    if answer := _cached(key):
         return answer
     with _turn(hear, wanted):
-        if answer := _held(key):
+        if answer := _cached(key):
             return answer
         try:
             answer = _discover(model_type, cls, fields, hear, wanted)
-        except AgainError:
+        except RetryError:
             raise
         except InputError as error:
-            _keep(key, Refusal(error.problems, time.monotonic() + AGAIN))
+            _keep(key, Refusal(error.problems, time.monotonic() + RETRY_SECONDS))
             raise
         _keep(key, answer)
         return answer
 
 
 def ask_flops(
-    model_type: str, cls: str, fields: Mapping[str, Any], answer: Asked, hear: Hear, wanted: Callable[[], object]
-) -> Asked:
+    model_type: str, cls: str, fields: Mapping[str, Any], answer: Answer, hear: Hear, wanted: Callable[[], object]
+) -> Answer:
     """Add FLOPs to a class that was discovered. Raises InputError.
 
     That takes long: readers who ask for parameters meanwhile go first, and the search begins anew after them.
@@ -132,13 +132,13 @@ def ask_flops(
 
     for _time in range(_TIMES):
         with suppress(_GaveWay), _turn(hear, wanted, last=True):
-            latest = known(model_type, cls, fields) or answer
-            if latest.found.no_flops != NOT_ASKED:
+            latest = cached(model_type, cls, fields) or answer
+            if latest.discovery.no_flops != NOT_ASKED:
                 return latest
             WORKER.wanted = still
             with _refusals():
-                json_of = WORKER.listen(lambda event: hear(*event), computed, json.dumps(latest.found.json()))
-            answer = latest._replace(found=of_json(json_of))
+                json_of = WORKER.listen(lambda event: hear(*event), computed, json.dumps(latest.discovery.json()))
+            answer = latest._replace(discovery=of_json(json_of))
             _keep(_key(model_type, cls, fields), answer)
             return answer
     raise _others()
@@ -168,11 +168,11 @@ def _turn(hear: Hear, wanted: Callable[[], object], *, last: bool = False) -> It
         _TURN.release()
 
 
-def _others() -> AgainError:
-    return AgainError(Problem.of(N_("Other readers' models are being examined: try again in a moment.")))
+def _others() -> RetryError:
+    return RetryError(Problem.of(N_("Other readers' models are being examined: try again in a moment.")))
 
 
-def _discover(model_type: str, cls: str, fields: Mapping[str, Any], hear: Hear, wanted: Callable[[], object]) -> Asked:
+def _discover(model_type: str, cls: str, fields: Mapping[str, Any], hear: Hear, wanted: Callable[[], object]) -> Answer:
     WORKER.wanted = wanted
     text = json.dumps(structure(fields))
     with _refusals():
@@ -180,7 +180,7 @@ def _discover(model_type: str, cls: str, fields: Mapping[str, Any], hear: Hear, 
     discovery = of_json(json_of)
     if too_many := more_than_shown(discovery.parameters):
         raise InputError(too_many)
-    return Asked(discovery, tree)
+    return Answer(discovery, tree)
 
 
 @contextmanager
@@ -194,7 +194,7 @@ def _refusals() -> Iterator[None]:
     except StoppedError as stopped:
         if stopped.from_outside:
             message = N_("The process that builds this model was stopped before it had finished. Try again.")
-            raise AgainError(Problem.of(message)) from None
+            raise RetryError(Problem.of(message)) from None
         message = N_("The process that builds this model crashed, probably for lack of memory: no formula was found.")
         raise wrong(message) from None
     except MemoryError:
@@ -208,7 +208,7 @@ def _refusals() -> Iterator[None]:
         raise
 
 
-def _keep(key: tuple[str, str, str], answer: "Asked | Refusal") -> None:
+def _keep(key: tuple[str, str, str], answer: "Answer | Refusal") -> None:
     with _LOCK:
         _FOUND[key] = answer
         while len(_FOUND) > _KEPT:

@@ -28,13 +28,13 @@ class Findings(NamedTuple):
 
 
 def find(lab: Lab, extra: Sequence[Sample] = ()) -> Findings:
-    """Find the formulas of all tensors of a class after ``lab.look``; ``more`` are further samples to fit."""
+    """Find the formulas of all tensors of a class after ``lab.sort_fields``; ``more`` are further samples to fit."""
     tables = Tables(lab.free)
     for sample in [*_first(lab), *extra]:
         tables.add(sample)
     kinds: dict[str, list[Kind]] = {}
     unexplained: dict[str, Problem] = {}
-    mistaken = set(lab.base.tensors)
+    mistaken = set(lab.base_sample.tensors)
     for turn in range(_ROUNDS):
         lab.progress("formulas", turn, _ROUNDS)
         for name in sorted(mistaken):
@@ -54,11 +54,11 @@ def find(lab: Lab, extra: Sequence[Sample] = ()) -> Findings:
         mistaken = {name for sample in surprises.values() for name in wrong(kinds, sample)} | unexplained.keys()
         for sample in list(surprises.values())[:6]:
             tables.add(sample)
-    for sample in [lab.given, *fresh]:
+    for sample in [lab.full_sample, *fresh]:
         for name in wrong(kinds, sample):
             del kinds[name]
             unexplained[name] = _WRONG
-    all_changed = sum(all(sample.values[name] != lab.here[name] for name in lab.free) for sample in fresh)
+    all_changed = sum(all(sample.values[name] != lab.sizes[name] for name in lab.free) for sample in fresh)
     if len(fresh) < 10 or all_changed < 4:
         unexplained |= dict.fromkeys(kinds, _NOT_ENOUGH)
         kinds = {}
@@ -68,8 +68,8 @@ def find(lab: Lab, extra: Sequence[Sample] = ()) -> Findings:
 def _first(lab: Lab) -> list[Sample]:
     """Samples at the given sizes, with each field changed alone, and some with all fields changed."""
     alone = [{field: value} for field in lab.free for value in dict.fromkeys(lab.choices[field][:2])]
-    alone += [{field: lab.at[field] + 7} for field in lab.free if field in lab.loose]
-    samples = [lab.base, lab.given, *(lab.build(changes) for changes in alone)]
+    alone += [{field: lab.base_sizes[field] + 7} for field in lab.free if field in lab.loose]
+    samples = [lab.base_sample, lab.full_sample, *(lab.build(changes) for changes in alone)]
     samples += [sample for _time in range(_TOGETHER) if (sample := lab.together(lab.free))]
     return list({_key(sample): sample for sample in samples if isinstance(sample, Sample)}.values())
 
@@ -95,11 +95,14 @@ def _steps(lab: Lab, kinds: dict[str, list[Kind]]) -> list[Sample]:
     samples: list[Sample | Failure] = []
     for special in {special for fit in fits for special in fit.specials()}:
         by = special.by if isinstance(special, Rounding) else 2
-        steps = 2 * (by if isinstance(by, int) else lab.at[by]) + 1
+        steps = 2 * (by if isinstance(by, int) else lab.base_sizes[by]) + 1
         step = max(1, steps // _STEPS) | 1
-        samples += [lab.build({special.field: lab.at[special.field] + distance}) for distance in range(1, steps, step)]
         samples += [
-            lab.build({special.field: less}) for less in range(max(1, lab.at[special.field] - 6), lab.at[special.field])
+            lab.build({special.field: lab.base_sizes[special.field] + distance}) for distance in range(1, steps, step)
+        ]
+        samples += [
+            lab.build({special.field: less})
+            for less in range(max(1, lab.base_sizes[special.field] - 6), lab.base_sizes[special.field])
         ]
     return [sample for sample in samples if isinstance(sample, Sample)]
 

@@ -49,7 +49,7 @@ class Tables:
         self.fields = list(fields)
         self.samples: list[Sample] = []
         self._values: list[Values] = []
-        self._known: dict[tuple[bool, tuple[int | None, ...]], Fit | None] = {}
+        self._fits: dict[tuple[bool, tuple[int | None, ...]], Fit | None] = {}
 
     def add(self, sample: Sample) -> None:
         self.samples.append(sample)
@@ -94,11 +94,11 @@ class Tables:
 
     def _fit(self, column: list[int | None], *, counting: bool = False) -> Fit | None:
         key = (counting, tuple(column))
-        if key not in self._known:
+        if key not in self._fits:
             told = [(values, number) for values, number in zip(self._values, column, strict=True) if number is not None]
             numbers = [number for _values, number in told]
-            self._known[key] = fit([values for values, _number in told], numbers, counting=counting)
-        return self._known[key]
+            self._fits[key] = fit([values for values, _number in told], numbers, counting=counting)
+        return self._fits[key]
 
 
 def agrees(kinds: Sequence[Kind], layers: Layers, values: Values) -> bool:

@@ -47,9 +47,9 @@ def explain(lab: Lab, within: Sequence[Condition] | None = None) -> tuple[Lab, F
 def _better(lab: Lab, findings: Findings) -> tuple[Lab, Findings] | None:
     """Return a lab in which fewer tensors lack a formula, because sizes keep dividing each other or fields are held."""
     suspects = _suspects(lab, findings)
-    tight = lab.tight([field for field in suspects if field in lab.loose])
+    tight = lab.keeping_divisors([field for field in suspects if field in lab.loose])
     groups = _holdable(lab, suspects)
-    labs = [tight, *(parent.without(fields) for fields in groups for parent in (lab, tight))]
+    labs = [tight, *(parent.fixing(fields) for fields in groups for parent in (lab, tight))]
     for twin in labs:
         twin_findings = find(twin)
         if len(twin_findings.unexplained) < len(findings.unexplained):
@@ -63,7 +63,7 @@ def _suspects(lab: Lab, findings: Findings) -> list[str]:
     for field in lab.free:
         changed = [lab.build({field: value}) for value in lab.choices[field]]
         if any(
-            isinstance(sample, Sample) and sample.tensors[name] != lab.base.tensors[name]
+            isinstance(sample, Sample) and sample.tensors[name] != lab.base_sample.tensors[name]
             for sample in changed
             for name in findings.unexplained
         ):
@@ -73,9 +73,9 @@ def _suspects(lab: Lab, findings: Findings) -> list[str]:
 
 def _holdable(lab: Lab, fields: list[str]) -> list[list[str]]:
     """Groups of fields to hold, in order: entries of lists (often positions, not sizes), values of 1, single fields."""
-    likely = [field for field in fields if lab.at[field] < _LARGEST]
+    likely = [field for field in fields if lab.base_sizes[field] < _LARGEST]
     singles = sorted(likely, key=lambda field: field not in lab.counts)
     entries = [field for field in likely if field.endswith("]")]
-    ones = [field for field in likely if field in entries or lab.at[field] == 1]
+    ones = [field for field in likely if field in entries or lab.base_sizes[field] == 1]
     groups = [entries, ones, *([field] for field in singles)]
     return [group for index, group in enumerate(groups) if group and group not in groups[:index]]

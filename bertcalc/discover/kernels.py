@@ -12,16 +12,16 @@ class Kernels:
     """Returns what PyTorch returns for operations, as far as tensors without numbers can tell."""
 
     def __init__(self) -> None:
-        self._known: dict[Any, Callable[[Any], Any]] = {}
+        self._results: dict[Any, Callable[[Any], Any]] = {}
 
     def __call__(self, func: Any, args: Any, kwargs: Mapping[str, Any]) -> Any:
         """Return new tensors, or the first argument where the operation changes that in place."""
         key = (func, _alike(args, func), _alike(tuple(sorted(kwargs.items())), func))
-        if key in self._known:
-            return self._known[key](args)
+        if key in self._results:
+            return self._results[key](args)
         result = func(*args, **kwargs)
         if again := _again(func, result, args, kwargs):
-            self._known[key] = again
+            self._results[key] = again
         return result
 
 

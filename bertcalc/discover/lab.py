@@ -47,7 +47,7 @@ class Failure(NamedTuple):
 class Lab:
     """Builds a class again and again, each configuration once.
 
-    ``free`` are the fields that can be changed and matter, ``idle`` those that change no tensor, ``held`` those that
+    ``free`` are the fields that can be changed and matter, ``idle`` those that change no tensor, ``fixed`` those that
     keep their given value, as no other gives the same names of tensors; ``links`` are fields that have to change with
     another one.
     """
@@ -55,54 +55,54 @@ class Lab:
     def __init__(self, recipe: Recipe, measure: Measure, *, until: float, progress: Progress) -> None:
         self.recipe, self.measure, self.until, self.progress = recipe, measure, until, progress
         self.random = Random(0)
-        self.here = {name: value for name, value in recipe.fields.items() if name not in recipe.follows}
+        self.sizes = {name: value for name, value in recipe.fields.items() if name not in recipe.follows}
         self.free: list[str] = []
         self.idle: list[str] = []
-        self.held: list[str] = []
+        self.fixed: list[str] = []
         self.links: dict[str, tuple[str, int, int]] = {}  # field -> the field that it follows, and their ratio
         self.counts: set[str] = set()  # fields that say how many tensors there are
         self.loose: set[str] = set()  # fields that may have any value, as far as is known
         self.choices: dict[str, list[int]] = {}
         self.fewer: list[str] = []  # fields that are less than given, so that building is fast
         self.built: dict[tuple[tuple[str, int], ...], Sample | Failure] = {}  # all that was tried, by what was changed
-        self.at = dict(self.here)  # the values that fields are changed from: as given, but with fewer layers
+        self.base_sizes = dict(self.sizes)  # the values that fields are changed from: as given, but with fewer layers
         base = self.build({})
         if isinstance(base, Failure):
             raise Refused(base.reason)
-        self.base = self.given = base
+        self.base_sample = self.full_sample = base
         self._shrink()
 
-    def without(self, fields: list[str]) -> "Lab":
+    def fixing(self, fields: list[str]) -> "Lab":
         """Return a lab in which these fields stay as given."""
         twin = copy(self)
         twin.free = [name for name in self.free if name not in fields]
-        twin.held = [*self.held, *(field for field in fields if field not in self.held)]
-        twin.at = {**self.at, **{field: self.here[field] for field in fields}}
+        twin.fixed = [*self.fixed, *(field for field in fields if field not in self.fixed)]
+        twin.base_sizes = {**self.base_sizes, **{field: self.sizes[field] for field in fields}}
         twin.fewer = [name for name in self.fewer if name not in fields]
         sample = twin.build({})
-        twin.base = sample if isinstance(sample, Sample) else self.given
+        twin.base_sample = sample if isinstance(sample, Sample) else self.full_sample
         return twin
 
     def build(self, changes: Mapping[str, int]) -> Sample | Failure:
         """Build a configuration with these values; linked fields follow. Raises Ended when the time is up."""
         if thread_time() > self.until:
             raise Ended
-        changes = {name: self.at[name] for name in self.fewer} | {**changes}
-        changes = {name: value for name, value in changes.items() if self.here[name] != value}
+        changes = {name: self.base_sizes[name] for name in self.fewer} | {**changes}
+        changes = {name: value for name, value in changes.items() if self.sizes[name] != value}
         key = tuple(sorted(changes.items()))
         if key not in self.built:
             self.built[key] = self._build(changes)
         return self.built[key]
 
     def _build(self, changes: dict[str, int]) -> Sample | Failure:
-        numbers = self.here | changes
+        numbers = self.sizes | changes
         try:
-            numbers = self.here | self._linked(changes)
+            numbers = self.sizes | self._linked(changes)
             built = self.measure(self.config(changes), self.until)
         except Refused as error:
             return Failure(numbers, error.problem, too_large=error.is_limit)
-        if hasattr(self, "base") and _ranks(built) != _ranks(self.base.tensors):
-            return Failure(numbers, _difference(self.base.tensors, built), refused=False)
+        if hasattr(self, "base_sample") and _ranks(built) != _ranks(self.base_sample.tensors):
+            return Failure(numbers, _difference(self.base_sample.tensors, built), refused=False)
         return Sample(numbers, built)
 
     def config(self, changes: Mapping[str, int]) -> Any:
@@ -125,51 +125,51 @@ class Lab:
 
     def _shrink(self) -> None:
         """Take fewer layers where that leaves all kinds of tensors: 12 layers are built sooner than 61."""
-        for field, value in self.here.items():
+        for field, value in self.sizes.items():
             if value < _DEEP or not DEPTH.search(field):
                 continue
             for fewer in (max(3, value // 8), value // 4, value // 2):
-                self.at[field] = fewer
+                self.base_sizes[field] = fewer
                 self.fewer.append(field)
                 sample = self.build({})
-                if isinstance(sample, Sample) and _kinds(sample.tensors) == _kinds(self.base.tensors):
-                    self.base = sample
+                if isinstance(sample, Sample) and _kinds(sample.tensors) == _kinds(self.base_sample.tensors):
+                    self.base_sample = sample
                     break
                 self.fewer.remove(field)
-                self.at[field] = value
+                self.base_sizes[field] = value
 
-    def look(self) -> None:
+    def sort_fields(self) -> None:
         """Sort the fields by what changing each one alone does."""
         doubtful: list[str] = []
-        for done, field in enumerate(self.here):
-            self.progress(field, done, len(self.here))
-            if self.at[field] <= 0:  # no size but a mark: it is held if it matters
-                (self.idle if self._is_base(self.build({field: 4})) else self.held).append(field)
+        for done, field in enumerate(self.sizes):
+            self.progress(field, done, len(self.sizes))
+            if self.base_sizes[field] <= 0:  # no size but a mark: it is held if it matters
+                (self.idle if self._is_base(self.build({field: 4})) else self.fixed).append(field)
             elif not self._look_at(field):
                 doubtful.append(field)
         for field in doubtful:
             if field not in self.links:
                 self._look_for_a_partner(field)
         self._look_at_the_idle()
-        self.free = [name for name in self.here if name in self.free]
+        self.free = [name for name in self.sizes if name in self.free]
         for field in self.free:
             self._widen(field)
 
     def _is_base(self, sample: Sample | Failure) -> bool:
-        return isinstance(sample, Sample) and sample.tensors == self.base.tensors
+        return isinstance(sample, Sample) and sample.tensors == self.base_sample.tensors
 
     def _look_at(self, field: str) -> bool:
         """Sort a field by what other values do; False if no other value works alone."""
         good: list[int] = []
         changes = False
-        for value in alternatives(self.at[field]):
+        for value in alternatives(self.base_sizes[field]):
             sample = self.build({field: value})
             if isinstance(sample, Failure):
                 continue
             good.append(value)
-            if sample.tensors != self.base.tensors:
+            if sample.tensors != self.base_sample.tensors:
                 changes = True
-                if _counted(sample.tensors) != _counted(self.base.tensors):
+                if _counted(sample.tensors) != _counted(self.base_sample.tensors):
                     self.counts.add(field)
             if len(good) == 2:
                 break
@@ -181,15 +181,17 @@ class Lab:
 
     def _look_for_a_partner(self, field: str) -> None:
         """Look for another field with which this field can change."""
-        size = self.at[field]
-        self.held.append(field)
-        others = [name for name, value in self.at.items() if value > 0 and name != field and name not in self.links]
-        others.sort(key=lambda name: (self.at[name] != size, name not in self.held))
+        size = self.base_sizes[field]
+        self.fixed.append(field)
+        others = [
+            name for name, value in self.base_sizes.items() if value > 0 and name != field and name not in self.links
+        ]
+        others.sort(key=lambda name: (self.base_sizes[name] != size, name not in self.fixed))
         for other in others:
-            common = gcd(size, self.at[other])
-            self.links[other] = (field, self.at[other] // common, size // common)
+            common = gcd(size, self.base_sizes[other])
+            self.links[other] = (field, self.base_sizes[other] // common, size // common)
             if self._again(field):
-                for names in (self.held, self.free, self.idle):
+                for names in (self.fixed, self.free, self.idle):
                     if other in names:
                         names.remove(other)
                 return
@@ -199,13 +201,13 @@ class Lab:
         for key in [key for key in self.built if any(name == field for name, _value in key)]:
             del self.built[key]
         if self._look_at(field):
-            self.held.remove(field)
+            self.fixed.remove(field)
             return True
         return False
 
     def _look_at_the_idle(self) -> None:
         """Free the idle fields that do change tensors, when they are halved or together with others."""
-        small = {name: max(1, self.at[name] // 2) for name in self.idle if self.at[name] > 1}
+        small = {name: max(1, self.base_sizes[name] // 2) for name in self.idle if self.base_sizes[name] > 1}
         for name in self._guilty(small):
             sample = self.build({name: small[name]})
             if isinstance(sample, Sample):
@@ -229,7 +231,7 @@ class Lab:
 
     def _widen(self, field: str) -> None:
         """Check whether any value works alone; if not, look for more values that do."""
-        size = self.at[field]
+        size = self.base_sizes[field]
         if all(isinstance(self.build({field: size + step}), Sample) for step in (1, 7)):
             self.loose.add(field)
             return
@@ -237,13 +239,13 @@ class Lab:
         new = [value for value in scaled[:8] if value > 0 and value not in (size, *self.choices[field])]
         self.choices[field] += [value for value in new if isinstance(self.build({field: value}), Sample)]
 
-    def tight(self, fields: list[str]) -> "Lab":
+    def keeping_divisors(self, fields: list[str]) -> "Lab":
         """Return a lab in which these fields keep their divisors or multiples: large ones grow, small ones shrink."""
         twin = copy(self)
         twin.loose = self.loose - set(fields)
         twin.choices = dict(self.choices)
         for field in fields:
-            size = self.at[field]
+            size = self.base_sizes[field]
             divisors = [size // by for by in range(2, size + 1) if size % by == 0] if size < _LARGE else []
             values = divisors or [size * factor for factor in range(2, 10)]
             good = [value for value in values if isinstance(self.build({field: value}), Sample)]
@@ -252,9 +254,9 @@ class Lab:
 
     def draw(self, field: str, fresh: bool) -> int:
         """Another value for a field, which works alone or is likely to."""
-        size = self.at[field]
+        size = self.base_sizes[field]
         if field not in self.loose:
-            options = [value for value in self.choices[field] if value != self.here[field]] or self.choices[field]
+            options = [value for value in self.choices[field] if value != self.sizes[field]] or self.choices[field]
             return self.random.choice(options[2:] if fresh and options[3:] else options[:3])
         if field in self.counts:
             low, high = max(1, size // 4), size + 3
@@ -262,7 +264,7 @@ class Lab:
             low, high = 1, 3 * size + 4
         else:
             low, high = size // 2, 3 * size
-        while (value := self.random.randint(low, high)) in (size, self.here[field]):
+        while (value := self.random.randint(low, high)) in (size, self.sizes[field]):
             high += 1
         return value
 

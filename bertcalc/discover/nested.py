@@ -27,18 +27,18 @@ def filled_in(lab: Lab, fields: Iterable[str]) -> tuple[dict[str, int], list[Con
         replaced: dict[str, int] = {}
         for field in probes:
             after = _after(lab, [field])
-            replaced |= {name: after[name] for name in inside if after.get(name, lab.here[name]) != lab.here[name]}
-        if all(_tensors(lab, [field, *replaced]) == lab.given.tensors for field in probes):
+            replaced |= {name: after[name] for name in inside if after.get(name, lab.sizes[name]) != lab.sizes[name]}
+        if all(_tensors(lab, [field, *replaced]) == lab.full_sample.tensors for field in probes):
             filled |= replaced
         else:
-            held += [Condition("is", field, lab.here[field]) for field in inside]
+            held += [Condition("is", field, lab.sizes[field]) for field in inside]
     return filled, held
 
 
 def _after(lab: Lab, fields: Iterable[str]) -> dict[str, int]:
     """The integers of the configuration with these fields given as they are; none if its class refuses that."""
     try:
-        return integers(lab.recipe.plainly({field: lab.here[field] for field in fields}))
+        return integers(lab.recipe.plainly({field: lab.sizes[field] for field in fields}))
     except Exception:  # transformers raises exceptions of all types
         return {}
 
@@ -46,7 +46,7 @@ def _after(lab: Lab, fields: Iterable[str]) -> dict[str, int]:
 def _tensors(lab: Lab, fields: Iterable[str]) -> Folded | None:
     """The tensors with these fields given as they are; None if the class refuses that."""
     try:
-        return lab.measure(lab.recipe.plainly({field: lab.here[field] for field in fields}), lab.until)
+        return lab.measure(lab.recipe.plainly({field: lab.sizes[field] for field in fields}), lab.until)
     except Ended:
         raise
     except Exception:  # transformers raises exceptions of all types

@@ -45,7 +45,7 @@ class Group(NamedTuple):
     """Tensors with equal numbers of copies: that number, and the elements of one copy of each, as expressions."""
 
     copies: Any
-    one: Any
+    elements: Any
     tensors: tuple[Tensors, ...]
 
 

@@ -26,10 +26,10 @@ from bertcalc.text import N_
 BATCH, LENGTH, CHOICES = "batch_size", "sequence_length", "num_choices"
 # Some models read the numbers of a mask, which it lacks on the meta device, and some those of the mask they make.
 MASKS = (("attention_mask", "decoder_attention_mask"), (), ("decoder_attention_mask",), ("attention_mask",))
-_HERE = {BATCH: 3, LENGTH: 48}
+_SIZES = {BATCH: 3, LENGTH: 48}
 _MOST_PRODUCTS = 100_000
 _LONG = (333, 1_001)
-_DRAWN, _AGAIN = 30, 6  # sizes that are drawn to compare old formulas, and that are enough
+_DRAWN, _ENOUGH = 30, 6  # sizes that are drawn to compare old formulas, and that are enough
 _SHORT = 5.0  # seconds of a core
 _COMPARED = 4  # whole passes; each product's shape is checked as well when it is recorded
 _TOO_FEW = Problem.of(N_("too few configurations could be compared with FlopCounterMode"))
@@ -48,7 +48,7 @@ class Calls(Recipe):
 
     def __init__(self, recipe: Recipe, cls: Any, masks: tuple[str, ...]) -> None:
         self.recipe, self.masks = recipe, masks
-        self.sizes = _HERE | ({CHOICES: 2} if cls.__name__.endswith("ForMultipleChoice") else {})
+        self.sizes = _SIZES | ({CHOICES: 2} if cls.__name__.endswith("ForMultipleChoice") else {})
         if taken := self.sizes.keys() & recipe.fields.keys():
             raise Refused.because(N_("{field} is a field of the configuration, too."), field=min(taken))
         self.fields = self.sizes | recipe.fields
@@ -72,7 +72,7 @@ def products(cls: Any, call: RecordedCall, until: float) -> Folded:
     recorder = _recorder(until)
     _forward(cls, call, until, recorder.watching)
     by_name: Folded = {}
-    for (name, line), shapes in recorder.found.items():
+    for (name, line), shapes in recorder.shapes.items():
         numbers = tuple(int(number) for number in NUMBER.findall(name))
         folded = by_name.setdefault(f"{NUMBER.sub('*', name)}{f'({line})' if line else ''}.*", {})
         folded |= {(*numbers, index): shape for index, shape in enumerate(shapes)}
@@ -94,7 +94,7 @@ def cannot_run(recipe: Recipe, usual: Callable[[], Recipe], cls: Any, until: flo
     Many classes do not run on the meta device, whatever their fields. So a failure says something only if the class
     runs with its ``usual`` fields, and if the failure is not about the missing numbers.
     """
-    lengths = (_HERE[LENGTH], 8, 1)  # a model may take few tokens, or need a few
+    lengths = (_SIZES[LENGTH], 8, 1)  # a model may take few tokens, or need a few
     try:
         default = usual()
         masks = next((masks for masks in MASKS if _fails(default, cls, masks, lengths, until) is None), None)
@@ -142,7 +142,7 @@ def still_agree(cls: Any, lab: Any, compute: Computed, drawn: Iterable[Mapping[s
     """
     start, compared = thread_time(), 0
     for values in chain(islice(drawn, _DRAWN), ({LENGTH: length} for length in _LONG)):
-        if compared >= _AGAIN and (len(values) > 1 or thread_time() - start > _SHORT):
+        if compared >= _ENOUGH and (len(values) > 1 or thread_time() - start > _SHORT):
             continue
         try:
             wrong = _difference(cls, lab, compute, compute.completed(**values))
@@ -161,7 +161,7 @@ def _difference(cls: Any, lab: Any, compute: Computed, sizes: Mapping[str, int])
 
     Raises InputError outside of the regime, and if transformers does not build the model.
     """
-    changes = {name: size for name, size in sizes.items() if size != lab.here.get(name, size)}
+    changes = {name: size for name, size in sizes.items() if size != lab.sizes.get(name, size)}
     predicted = 2 * compute.count(**{name: sizes[name] for name in compute.fields})
     measured = counted(cls, lab.config(changes), lab.until)
     if measured == predicted:
@@ -229,7 +229,7 @@ def _recorder(until: float) -> Any:
 
         def __init__(self) -> None:
             super().__init__()
-            self.found: dict[tuple[str, int], list[Shape]] = {}
+            self.shapes: dict[tuple[str, int], list[Shape]] = {}
             self.names: dict[int, str] = {}
             self.inside: list[Any] = []
             self.seen = 0
@@ -278,7 +278,7 @@ def _recorder(until: float) -> Any:
                 raise Refused.because(N_("it uses {operation}, whose sides are not known here"), operation=operation)
             module = self.inside[-1] if self.inside else None
             line = 0 if module is None or type(module).__module__.startswith("torch.") else _line()
-            shapes = self.found.setdefault((self.names.get(id(module), ""), line), [])
+            shapes = self.shapes.setdefault((self.names.get(id(module), ""), line), [])
             shapes.append(shape)
             if self.seen > 50 * _MOST_PRODUCTS or len(shapes) > _MOST_PRODUCTS:
                 raise Refused.because(N_("it has more than {most} matrix products"), most=_MOST_PRODUCTS)

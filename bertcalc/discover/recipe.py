@@ -37,7 +37,7 @@ class Recipe:
         if len(self.fields) > _MOST_FIELDS:
             message = N_("This configuration has more than {most} sizes: its formula is not looked for.")
             raise Refused.because(message, most=_MOST_FIELDS)
-        self.given = dict(changes)
+        self.arguments = dict(changes)
         self._nested = {name: _as_given(value) for name, value in vars(self.config).items() if is_config(value)}
         self.follows: set[str] = set()  # fields that the class derives from others
         self.leaders: dict[str, list[str]] = {}  # field -> the fields with which it changes
@@ -45,7 +45,7 @@ class Recipe:
 
     def changed(self, values: Mapping[str, Any]) -> Any:
         """Return the configuration with some fields changed. Raises what its class raises."""
-        arguments = deepcopy(self.given)
+        arguments = deepcopy(self.arguments)
         for path, value in values.items():
             self._put(arguments, path, value)
         return self.kind(**arguments)
@@ -57,7 +57,7 @@ class Recipe:
         class raises.
         """
         for typed in (False, True):  # some classes need the nested configuration's model_type
-            arguments = deepcopy(self.given)
+            arguments = deepcopy(self.arguments)
             for path, value in values.items():
                 self._put(arguments, path, value, plain=True, typed=typed)
             try:

@@ -75,9 +75,9 @@ def regime_again(lab: Lab, findings: Findings, conditions: Sequence[Condition]) 
 
 def drawn(lab: Lab, names: Sequence[str], conditions: Sequence[Condition]) -> Iterator[Values]:
     """Yield random sizes that meet the conditions: of all fields, or of some over a wide range."""
-    base, random = lab.at, lab.random
+    base, random = lab.base_sizes, lab.random
     conditions = [condition for condition in conditions if condition.kind != "share"]
-    complete = {**lab.here, **base}
+    complete = {**lab.sizes, **base}
     for turn in range(_TRIES):
         values = {name: random.randint(max(1, base[name] // 3), 2 * base[name] + 2) for name in names}
         if turn % 2:
@@ -91,12 +91,12 @@ def drawn(lab: Lab, names: Sequence[str], conditions: Sequence[Condition]) -> It
 class _Inspector:
     def __init__(self, lab: Lab, findings: Findings, within: Sequence[Condition] | None, strict: bool) -> None:
         self.lab, self.findings, self.strict = lab, findings, strict
-        idle = [name for name in lab.idle if lab.here[name] > 0]
-        self.names = [name for name in lab.here if name in {*lab.free, *idle}]
+        idle = [name for name in lab.idle if lab.sizes[name] > 0]
+        self.names = [name for name in lab.sizes if name in {*lab.free, *idle}]
         self.within = (
             None if within is None else [condition for condition in within if condition.kind not in ("is", "share")]
         )
-        self.conditions = [Condition("is", name, lab.here[name]) for name in lab.held]
+        self.conditions = [Condition("is", name, lab.sizes[name]) for name in lab.fixed]
         for name, (leader, above, below) in lab.links.items():
             self.conditions.append(Condition("share", name, leader, Fraction(above, below)))
         self.conditions += self.within or ()
@@ -154,12 +154,12 @@ class _Inspector:
             self.wrong.append(sample)
         elif sample.refused:  # there is no model for which a formula could be wrong
             return
-        base, why = self.lab.at, _WRONG if isinstance(sample, Sample) else sample.reason
+        base, why = self.lab.base_sizes, _WRONG if isinstance(sample, Sample) else sample.reason
         changes = ", ".join(f"{field} {value}" for field, value in sample.values.items() if value != base[field])
         self.open.append(Problem.of(why.message, **why.values, changes=changes))
 
     def _far(self, sample: Sample | Failure) -> tuple[int, float]:
-        ratios = [value / self.lab.at[name] for name, value in self._changed(sample.values).items()]
+        ratios = [value / self.lab.base_sizes[name] for name, value in self._changed(sample.values).items()]
         return len(ratios), sum(max(ratio, 1 / ratio) if ratio > 0 else 99 for ratio in ratios)
 
     def _less(self, sample: Sample | Failure) -> Sample | Failure:
@@ -182,7 +182,7 @@ class _Inspector:
         """Add a condition that excludes a bad configuration; False if there is none."""
         good = [other.values for other in self.lab.built.values() if self.agrees(other) and self.inside(other)]
         refused = isinstance(sample, Failure) and sample.refused
-        conditions = offered(sample.values, good, self.names, self.lab.at)
+        conditions = offered(sample.values, good, self.names, self.lab.base_sizes)
         if refused and self.within is not None:
             # A forward pass that fails at a size gives no bound: heads of an odd size have no halves to rotate.
             limits = [
@@ -203,8 +203,8 @@ class _Inspector:
 
         One that says how sizes go together is preferred to a bound on one of them, unless it excludes many good ones.
         """
-        originals = [self.lab.given.values, self.lab.base.values]
-        conditions = offered(values, originals, self.names, self.lab.at)
+        originals = [self.lab.full_sample.values, self.lab.base_sample.values]
+        conditions = offered(values, originals, self.names, self.lab.base_sizes)
         if only_multiples:
             conditions = [condition for condition in conditions if condition.kind == "multiple"]
             conditions = sorted(conditions, key=lambda condition: excluded(condition, good))[:_MOST_MORE]
@@ -238,7 +238,7 @@ class _Inspector:
         return condition
 
     def _changed(self, values: Values) -> Values:
-        return {name: values[name] for name in self.names if values[name] != self.lab.at[name]}
+        return {name: values[name] for name in self.names if values[name] != self.lab.base_sizes[name]}
 
     def _confirmed(self, condition: Condition, values: Values) -> bool:
         """Whether a bad configuration becomes good when one of the condition's two fields changes so that it is met."""
@@ -254,7 +254,7 @@ class _Inspector:
 
     def singles(self) -> None:
         """Try changes of each size by itself: odd, very small, and large where it is small or counts something."""
-        base = self.lab.at
+        base = self.lab.base_sizes
         self._all_of([{name: base[name] + 1} for name in self.names])
         for value in (1, 2, 3):
             self._all_of([{name: value} for name in self.names if base[name] > value])
@@ -270,12 +270,12 @@ class _Inspector:
         """Try more layers than are given: where a list of the configuration names some of them, it ends."""
         for name in self.names:
             if name in self.lab.fewer or (is_depth(name) and name in self.lab.counts):
-                for value in beyond(name, self.lab.here[name], self.lab.at[name]):
+                for value in beyond(name, self.lab.sizes[name], self.lab.base_sizes[name]):
                     self._all_of([{name: value}])
 
     def pairs(self) -> None:
         """Try each size as large as, and larger than, each size that is larger now."""
-        base = self.lab.at
+        base = self.lab.base_sizes
         free = [name for name in self.lab.free if "vocab" not in name][:_MOST_FIELDS]
         below = [
             (smaller, larger)
@@ -311,7 +311,7 @@ class _Inspector:
 
     def widely(self) -> None:
         """Try all sizes over a wide range together until a whole round agrees."""
-        base, random = {**self.lab.here, **self.lab.at}, Random(1)
+        base, random = {**self.lab.sizes, **self.lab.base_sizes}, Random(1)
         for _turn in range(_MOST_ROUNDS):
             columns = {name: wide(name, base, random) for name in self.names}
             longest = max(map(len, columns.values()), default=0)
@@ -333,7 +333,9 @@ class _Inspector:
     def _all_of(self, changes: list[Values]) -> None:
         """Build with all changes at once, and with halves of them if the formulas are wrong."""
         for condition in self.within or ():
-            changes = [change for change in changes if condition.holds({**self.lab.here, **self.lab.at, **change})]
+            changes = [
+                change for change in changes if condition.holds({**self.lab.sizes, **self.lab.base_sizes, **change})
+            ]
         if not changes:
             return
         sample = self.lab.build({name: value for change in changes for name, value in change.items()})

@@ -142,7 +142,7 @@ class Steps:
     """
 
     def __init__(self, discovery: Discovered, sizes: Mapping[str, int]) -> None:
-        self.found = discovery
+        self.discovery = discovery
         self.ranked = ranked(discovery)
         self.kept = self.present = self._plain(discovery.whole(**sizes))  # older links do not have what follows
         self.attempt: dict[str, str | int] = {}
@@ -175,15 +175,15 @@ class Steps:
 
     def values(self) -> dict[str, int]:
         """All sizes that are shown."""
-        return {**self.found.fields, **self.present}
+        return {**self.discovery.fields, **self.present}
 
     def move(self, field: str, value: int | str, *, final: bool = True) -> None:
         """Give a field another value; if there is no such model, keep the sizes and note the attempt."""
-        if field not in self.found.fields:
+        if field not in self.discovery.fields:
             return
         self.attempt.pop(field, None)
-        sizes = moved(self.found, field, value, self.kept) if isinstance(value, int) else {}
-        if not isinstance(value, int) or refused(self.found, sizes):
+        sizes = moved(self.discovery, field, value, self.kept) if isinstance(value, int) else {}
+        if not isinstance(value, int) or refused(self.discovery, sizes):
             self.attempt = {field: value}
             self.present = self.kept
             return
@@ -216,10 +216,10 @@ class Steps:
         self.kept = self.present = sizes
 
     def _refuses(self, sizes: Mapping[str, int]) -> bool:
-        return not self.found.fields.keys() >= sizes.keys() or refused(self.found, sizes) is not None
+        return not self.discovery.fields.keys() >= sizes.keys() or refused(self.discovery, sizes) is not None
 
     def _plain(self, sizes: Mapping[str, int]) -> dict[str, int]:
-        return {field: value for field, value in sizes.items() if value != self.found.fields[field]}
+        return {field: value for field, value in sizes.items() if value != self.discovery.fields[field]}
 
 
 def write(sizes: Mapping[str, int]) -> str:

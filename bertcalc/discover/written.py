@@ -159,7 +159,7 @@ def function(discovery: Discovered) -> str:
         *(f"    assert {_condition(condition, names)}, {str(condition)!r}" for condition in discovery.regime),
         "    return (",
         *(
-            f"        {'+ ' if index else ''}{_python(group.copies, names, tight=True)} * ({_one(group, names)})"
+            f"        {'+ ' if index else ''}{_python(group.copies, names, tight=True)} * ({_elements(group, names)})"
             for index, group in enumerate(groups(discovery.tensors, discovery.fields))
         ),
         "    )",
@@ -223,10 +223,10 @@ def _inside(expression: Any, names: Mapping[str, str]) -> str:
     return written if expression.is_Symbol or expression.is_Integer else f"({written})"
 
 
-def _one(group: Group, names: Mapping[str, str]) -> str:
+def _elements(group: Group, names: Mapping[str, str]) -> str:
     """The elements of one copy; sides with fractions are divided one by one, as each is whole by itself."""
-    if sympy.fraction(sympy.together(group.one))[1] == 1:
-        return _python(group.one, names)
+    if sympy.fraction(sympy.together(group.elements))[1] == 1:
+        return _python(group.elements, names)
     return " + ".join("*".join(_python(side, names, tight=True) for side in tensor.shape) for tensor in group.tensors)
 
 

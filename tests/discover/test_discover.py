@@ -81,10 +81,10 @@ def test_a_formula_that_was_tried_at_too_few_other_sizes_is_none(sizes: str, num
     with build.quiet(), patch(f"bertcalc.discover.find.{sizes}", number):
         recipe = recipe_of(build.config_class("bert"), cls, {}, inf)
         lab = Lab(recipe, partial(build.tensors, cls), until=inf, progress=lambda *_said: None)
-        lab.look()
+        lab.sort_fields()
         findings = find(lab)
     assert not findings.kinds
-    assert findings.unexplained.keys() == lab.base.tensors.keys()
+    assert findings.unexplained.keys() == lab.base_sample.tensors.keys()
     assert {f"{why}" for why in findings.unexplained.values()} == {
         "too few configurations with every field changed could be built"
     }

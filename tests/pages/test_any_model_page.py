@@ -522,7 +522,7 @@ def test_a_field_that_follows_others_is_typed_and_becomes_a_size() -> None:
     assert app.query_params["sizes"] == "num_hidden_layers-2"
     move(app, "num_key_value_heads", 4)
     assert total(app) == f"{real('llama', 'LlamaForCausalLM', **fields | {'num_key_value_heads': 4}):,}"
-    assert "head_dim" in steps(app).found.follows or any(one.label == "head_dim" for one in app.number_input)
+    assert "head_dim" in steps(app).discovery.follows or any(one.label == "head_dim" for one in app.number_input)
 
 
 def test_explain_leads_here_for_a_number_of_another_model() -> None:

@@ -83,17 +83,17 @@ SIZES = Text("sizes", N_("Sizes"), "", 1_500, check=partial(_check, read))
 FIELDS = Text("fields", N_("Fields of a config.json"), "", 4_000, check=partial(_check, read_fields))
 
 
-class Chosen(NamedTuple):
+class Selection(NamedTuple):
     """A class of a type, the given fields of its configuration, and the discovery, if it is known already."""
 
     model_type: str
     cls: str
-    given: dict[str, Any]
-    asked: discovery_worker.Asked | None
+    fields: dict[str, Any]
+    answer: discovery_worker.Answer | None
 
     @property
-    def found(self) -> Discovered | None:
-        return self.asked.found if self.asked else None
+    def discovery(self) -> Discovered | None:
+        return self.answer.discovery if self.answer else None
 
 
 def classes_of(model_type: str) -> list[str]:
@@ -102,29 +102,29 @@ def classes_of(model_type: str) -> list[str]:
     return sorted(types()[model_type], key=lambda cls: (model_type, cls) not in shipped_pairs)
 
 
-def chosen() -> Chosen:
+def selected() -> Selection:
     """The model that this session has chosen."""
     kind = MODEL_TYPE.value()
     cls = MODEL_CLASS.value(classes_of(kind))
-    return of(kind, cls, _given(kind))
+    return selection_of(kind, cls, _given(kind))
 
 
-def of(model_type: str, cls: str, fields: dict[str, Any]) -> Chosen:
+def selection_of(model_type: str, cls: str, fields: dict[str, Any]) -> Selection:
     """A class of a type, with the discovery, if it is known already."""
-    answer = discovery_worker.known(model_type, cls, fields)
+    answer = discovery_worker.cached(model_type, cls, fields)
     if answer is None and not fields and (discovery := shipped(model_type, cls)):
-        answer = discovery_worker.Asked(discovery, "")
-    return Chosen(model_type, cls, fields, answer)
+        answer = discovery_worker.Answer(discovery, "")
+    return Selection(model_type, cls, fields, answer)
 
 
-def written(selection: Chosen, sizes: Steps | None) -> WrittenFound:
+def ref_of(selection: Selection, sizes: Steps | None) -> WrittenFound:
     """The model as the link of a comparison writes it."""
     return WrittenFound(
-        selection.model_type, selection.cls, tuple(sizes.kept.items()) if sizes else (), text_of(selection.given)
+        selection.model_type, selection.cls, tuple(sizes.kept.items()) if sizes else (), text_of(selection.fields)
     )
 
 
-def take(
+def choose(
     model_type: str, cls: str | None, fields: Mapping[str, Any], sizes: Mapping[str, int] = MappingProxyType({})
 ) -> None:
     """Choose a model, with its sizes, from the next run on."""
@@ -137,11 +137,11 @@ def take(
     st.session_state.pop("any steps", None)
 
 
-def give(field: str, value: int) -> None:
+def set_derived(field: str, value: int) -> None:
     """Give a derived field a value, which makes it a size like the others; those keep theirs."""
-    selection = chosen()
-    sizes = steps(selection)
-    take(selection.model_type, selection.cls, put(selection.given, field, value), sizes.kept if sizes else {})
+    selection = selected()
+    sizes = size_steps(selection)
+    choose(selection.model_type, selection.cls, put(selection.fields, field, value), sizes.kept if sizes else {})
 
 
 def _given(kind: str) -> dict[str, Any]:
@@ -178,22 +178,24 @@ def _kept_fields(kind: str) -> str:
     return ""
 
 
-def steps(selection: Chosen) -> Steps | None:
+def size_steps(selection: Selection) -> Steps | None:
     """The sizes of this session; None if no formula is known."""
-    if selection.found is None or selection.found.unexplained:
+    if selection.discovery is None or selection.discovery.unexplained:
         return None
     held: tuple[object, Steps] | None = st.session_state.get("any steps")
     linked = st.query_params.get(SIZES.name, "")
-    key = selection.model_type, selection.cls, text_of(selection.given)
+    key = selection.model_type, selection.cls, text_of(selection.fields)
     # A link is read once: in the first run, when it leads here from another page, and after Back.
     told = st.session_state.get("any sizes") != linked and (_is_linked() or "any sizes" not in st.session_state)
     if held is None or held[0] != key or told:
         carried = st.session_state.get("any carried", {})
         sizes, wrong = (
-            _sizes(selection.found, linked) if told else ({} if refused(selection.found, carried) else carried, None)
+            _sizes(selection.discovery, linked)
+            if told
+            else ({} if refused(selection.discovery, carried) else carried, None)
         )
         st.session_state["any wrong"] = wrong
-        sizes_held = Steps(selection.found, sizes)
+        sizes_held = Steps(selection.discovery, sizes)
         if held is None and not (carried or wrong):
             match kept.get(_KEPT_STEPS):
                 case {"of": digest, "steps": written} if digest == _digest(selection):
@@ -205,9 +207,9 @@ def steps(selection: Chosen) -> Steps | None:
     return held[1]
 
 
-def _digest(selection: Chosen) -> str:
+def _digest(selection: Selection) -> str:
     """A short name of a class with its given fields, which may be long."""
-    return sha256(f"{selection.model_type} {selection.cls} {text_of(selection.given)}".encode()).hexdigest()
+    return sha256(f"{selection.model_type} {selection.cls} {text_of(selection.fields)}".encode()).hexdigest()
 
 
 def _is_linked() -> bool:
@@ -234,7 +236,7 @@ def show_wrong_in_link() -> None:
                 " Press Find its formula again."
             )
         )
-    discovery = chosen().found
+    discovery = selected().discovery
     if discovery and discovery.unexplained and st.query_params.get(SIZES.name):
         st.text(_("The link asks for other sizes, but this model has no formula for them: showing those given."))
     problem: Problem | None = st.session_state.get("any wrong")
@@ -244,10 +246,10 @@ def show_wrong_in_link() -> None:
         st.text(filled(message, problem=sentence(problem, str), shown=_("the sizes that were given")))
 
 
-def write_link(selection: Chosen, sizes: Steps | None) -> None:
+def write_link(selection: Selection, sizes: Steps | None) -> None:
     """Have the link name the fields and sizes at the end of the run, like the page's other choices."""
     drawn = st.session_state["drawn choices"]
-    drawn[FIELDS.name] = None if too_long(selection) else text_of(selection.given) or None
+    drawn[FIELDS.name] = None if too_long(selection) else text_of(selection.fields) or None
     text = st.query_params.get(SIZES.name) if sizes is None else write(sizes.kept)
     drawn[SIZES.name] = text or None
     if sizes is not None:
@@ -255,14 +257,14 @@ def write_link(selection: Chosen, sizes: Steps | None) -> None:
         kept.put(_KEPT_STEPS, {"of": _digest(selection), "steps": sizes.written()})
 
 
-def too_long(selection: Chosen) -> bool:
+def too_long(selection: Selection) -> bool:
     """Whether the given fields are too long for the link."""
-    return len(text_of(selection.given)) > FIELDS.longest
+    return len(text_of(selection.fields)) > FIELDS.longest
 
 
 def state() -> str:
     """The model in short, for the title of the browser's tab."""
-    selection = chosen()
-    sizes = steps(selection)
+    selection = selected()
+    sizes = size_steps(selection)
     changed = [f"{field} = {value:,}" for field, value in sizes.kept.items()] if sizes else []
     return ", ".join([selection.cls, *changed[:3], *("…" for _more in changed[3:4])])

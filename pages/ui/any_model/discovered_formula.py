@@ -23,7 +23,7 @@ def formula(discovery: Discovered, values: Mapping[str, int], colors: Mapping[Co
 
 class _DiscoveredBuilder:
     def __init__(self, discovery: Discovered, values: Mapping[str, int], colors: Mapping[Component, str]) -> None:
-        self._found, self._values, self._colors = discovery, values, colors
+        self._discovery, self._values, self._colors = discovery, values, colors
         self._letters, self._names = letters(discovery), names(discovery)
         self._parts = {kind: groups(tensors, discovery.fields) for kind, tensors in components(discovery).items()}
         self._rest = discovery.parameters - discovery.explained
@@ -42,7 +42,7 @@ class _DiscoveredBuilder:
         """The parameters without a formula: a question mark in one line, their number in the other."""
         self._tips["rest"] = [
             with_colon(_("without a formula"), f"{self._rest:,}"),
-            *list(self._found.unexplained)[:_LINES],
+            *list(self._discovery.unexplained)[:_LINES],
         ]
         return [
             {"is": "unit", "parts": [_NEXT, {"is": "part", "key": "rest", "label": label, "parts": leaves(label)}]}
@@ -51,13 +51,16 @@ class _DiscoveredBuilder:
 
     def _used(self) -> list[str]:
         expressions = [
-            expression for parts in self._parts.values() for group in parts for expression in (group.copies, group.one)
+            expression
+            for parts in self._parts.values()
+            for group in parts
+            for expression in (group.copies, group.elements)
         ]
         used = {name.name for expression in expressions for name in expression.free_symbols}
-        return [field for field in self._found.fields if field in used]
+        return [field for field in self._discovery.fields if field in used]
 
-    def _one(self, group: Group) -> int:
-        return value(group.one, self._values)
+    def _elements(self, group: Group) -> int:
+        return value(group.elements, self._values)
 
     def _factor(self, group: Group) -> str:
         """The factor before the bracket; "" if there is one copy."""
@@ -67,7 +70,7 @@ class _DiscoveredBuilder:
         return f"({factor})" if group.copies.is_Add else factor
 
     def _terms(self, group: Group) -> list[str]:
-        return text(group.one, self._letters).replace(" − ", " + −").split(" + ")
+        return text(group.elements, self._letters).replace(" − ", " + −").split(" + ")
 
     def _written(self, group: Group) -> str:
         factor = self._factor(group)
@@ -109,8 +112,8 @@ class _DiscoveredBuilder:
 
     def _about(self, group: Group) -> list[str]:
         """The tip of a bracket: the sum with numbers, the tensors, the share."""
-        copies, elements = value(group.copies, self._values), self._one(group)
-        filled = text(group.one, numbers(self._values), product=True)
+        copies, elements = value(group.copies, self._values), self._elements(group)
+        filled = text(group.elements, numbers(self._values), product=True)
         equation = (
             f"{copies:,} · {elements:,} = {copies * elements:,}" if self._factor(group) else f"{filled} = {elements:,}"
         )
@@ -128,7 +131,7 @@ class _DiscoveredBuilder:
 
     def _number(self, kind: Component) -> Part:
         """A component in numbers: 12 · 7,087,872."""
-        sums = [(value(group.copies, self._values), self._one(group), group) for group in self._parts[kind]]
+        sums = [(value(group.copies, self._values), self._elements(group), group) for group in self._parts[kind]]
         number = " + ".join(
             f"{copies:,} · {elements:,}" if self._factor(group) else f"{elements:,}" for copies, elements, group in sums
         )

@@ -13,7 +13,7 @@ from bertcalc.proof import real_model
 from bertcalc.server.restarts import tell_browser
 from bertcalc.server.run_queue import RUN_QUEUE
 from bertcalc.text import N_, code, literal
-from pages.ui.any_model.choice import Chosen
+from pages.ui.any_model.choice import Selection
 from pages.ui.controls import Fold, sentence, show_problem
 from pages.ui.i18n import _, in_a_row
 from pages.ui.oracle import wanted
@@ -33,7 +33,7 @@ _DOING = {
 }
 
 
-def discover(selection: Chosen) -> None:
+def discover(selection: Selection) -> None:
     """Discover the model and draw the page again, or show why that is not possible."""
     if not real_model.installed():
         st.info(_(MISSING))
@@ -43,22 +43,22 @@ def discover(selection: Chosen) -> None:
         st.rerun()
 
 
-def look(selection: Chosen) -> Problem | None:
+def look(selection: Selection) -> Problem | None:
     """Discover the model, with a progress bar; return the problem if nothing is found."""
     return _watched(
         _("Looking for the formula of {cls}").format(cls=selection.cls),
         _("The real class is built again and again with other sizes, without weights: this takes some seconds."),
-        partial(discovery_worker.ask, selection.model_type, selection.cls, selection.given),
+        partial(discovery_worker.ask, selection.model_type, selection.cls, selection.fields),
     )
 
 
-def look_for_flops(selection: Chosen) -> Problem | None:
+def look_for_flops(selection: Selection) -> Problem | None:
     """Look for the FLOPs of a class whose parameters are known, with a progress bar."""
-    assert selection.asked
+    assert selection.answer
     return _watched(
         _("Looking for the FLOPs of {cls}").format(cls=selection.cls),
         _("The real class is run again and again with other sizes, without numbers: this takes up to a minute."),
-        partial(discovery_worker.ask_flops, selection.model_type, selection.cls, selection.given, selection.asked),
+        partial(discovery_worker.ask_flops, selection.model_type, selection.cls, selection.fields, selection.answer),
     )
 
 

@@ -25,8 +25,10 @@ def formula_latex(discovery: Discovered) -> str:
     for kind, tensors in components(discovery).items():
         written = []
         for group in groups(tensors, discovery.fields):
-            inside = latex(group.one, plain)
+            inside = latex(group.elements, plain)
             factor = "" if group.copies == 1 else rf"\left({latex(group.copies, plain)}\right) "
-            written.append(rf"{factor}\left({inside}\right)" if factor and not group.one.is_Symbol else factor + inside)
+            written.append(
+                rf"{factor}\left({inside}\right)" if factor and not group.elements.is_Symbol else factor + inside
+            )
         lines.append(f"&{'+ ' if lines else ''}{' + '.join(written)} && \\text{{{NAMES[kind]}}}")
     return "\\begin{aligned}\n" + " \\\\\n".join(lines) + "\n\\end{aligned}\n"

@@ -11,7 +11,7 @@ from bertcalc.explore.factor_formulas import WHOLE, factors, whole
 from bertcalc.forward.steps import LARGEST
 from bertcalc.problem import InputError
 from bertcalc.proof import real_model
-from pages.ui.any_model.choice import Chosen
+from pages.ui.any_model.choice import Selection
 from pages.ui.any_model.discovering import look_for_flops
 from pages.ui.batch import BATCH_SIZE, SEQUENCE_LENGTH
 from pages.ui.controls import sentence, show_problem
@@ -21,9 +21,9 @@ from pages.ui.metrics import show_metric
 from pages.ui.present import presenting
 
 
-def show_flops(selection: Chosen, sizes: Mapping[str, int]) -> None:
+def show_flops(selection: Selection, sizes: Mapping[str, int]) -> None:
     """Show the FLOPs for a batch size and a length, or why there are none; the projector has no room for them."""
-    discovery = selection.found
+    discovery = selection.discovery
     if discovery is None or presenting():
         return
     if discovery.compute:
@@ -38,7 +38,7 @@ def show_flops(selection: Chosen, sizes: Mapping[str, int]) -> None:
         _offer(selection)
 
 
-def _offer(selection: Chosen) -> None:
+def _offer(selection: Selection) -> None:
     """Draw a button that looks for the FLOPs."""
     if st.button(
         _("Find the FLOPs of a forward pass"),

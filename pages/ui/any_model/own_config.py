@@ -12,7 +12,7 @@ from bertcalc.problem import InputError
 from bertcalc.server.run_queue import RUN_QUEUE
 from bertcalc.text import N_
 from pages.ui import kept
-from pages.ui.any_model.choice import Chosen, take, too_long
+from pages.ui.any_model.choice import Selection, choose, too_long
 from pages.ui.controls import Fold, sentence
 from pages.ui.i18n import _
 from pages.ui.oracle import wanted
@@ -20,15 +20,15 @@ from pages.ui.oracle import wanted
 BRING = Fold("any_bring", N_("Your own config.json, or a name on the Hub"))
 
 
-def show_bring(selection: Chosen) -> None:
+def show_bring(selection: Selection) -> None:
     """Draw the folded controls, with what is wrong inside."""
-    if selection.given:
-        fields = ", ".join(f"{name} = {_brief(value)}" for name, value in list(selection.given.items())[:6])
-        st.caption(_("Given: {fields}").format(fields=fields + (" ..." if len(selection.given) > 6 else "")))
+    if selection.fields:
+        fields = ", ".join(f"{name} = {_brief(value)}" for name, value in list(selection.fields.items())[:6])
+        st.caption(_("Given: {fields}").format(fields=fields + (" ..." if len(selection.fields) > 6 else "")))
         st.button(
             _("Back to the default of {kind}").format(kind=selection.model_type),
             key="any default",
-            on_click=take,
+            on_click=choose,
             args=(selection.model_type, selection.cls, {}),
         )
         if too_long(selection):
@@ -68,7 +68,7 @@ def _take(text: str) -> None:
         st.session_state["any problems"] = error.problems
         return
     st.session_state["any remarks"] = config.remarks
-    take(config.model_type, config.cls, config.fields)
+    choose(config.model_type, config.cls, config.fields)
 
 
 def _take_hub() -> None:

@@ -22,7 +22,7 @@ def show_way(model_type: str, cls: str | None = None, fields: Mapping[str, Any] 
     """Show a link to the page with a model type, a class and fields, as far as a link has room for them."""
     if model_type not in types():
         return
-    ref = WrittenFound(model_type, cls or classes_of(model_type)[0], given=_within(dict(fields or {})))
+    ref = WrittenFound(model_type, cls or classes_of(model_type)[0], config=_within(dict(fields or {})))
     st.page_link(
         "any_model.py",
         label=_("Its formula, on the page for any model: {kind} →").format(kind=ref.cls),
@@ -46,7 +46,7 @@ def link_of(ref: WrittenFound) -> dict[str, str]:
     query = {
         MODEL_TYPE.name: ref.model_type,
         MODEL_CLASS.name: ref.cls,
-        FIELDS.name: ref.given if len(ref.given) <= FIELDS.longest else "",
+        FIELDS.name: ref.config if len(ref.config) <= FIELDS.longest else "",
         SIZES.name: write(dict(ref.changes)),
     }
     return {name: text for name, text in query.items() if text}
