@@ -8,7 +8,7 @@ from bertcalc.explore.factor_formulas import WHOLE, factors, whole
 from pages.ui.any_model import choice, discovering, flops_view, own_config, tensors
 from pages.ui.any_model.discovered_formula import formula
 from pages.ui.any_model.export import offer
-from pages.ui.any_model.way import show_way_to_compare
+from pages.ui.any_model.way import show_compare_link
 from pages.ui.growth import grown_by
 from pages.ui.i18n import _
 from pages.ui.metrics import show_metric, show_total
@@ -50,7 +50,7 @@ else:
         tensors.show_tensors(discovery, values)
         discovering.show_proof(discovery)
         discovering.show_tree(selection.answer.tree)
-        show_way_to_compare(choice.ref_of(selection, sizes))
+        show_compare_link(choice.ref_of(selection, sizes))
 if not presenting():
     own_config.show_bring(selection)
 choice.write_link(selection, sizes)

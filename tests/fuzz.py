@@ -40,7 +40,7 @@ from bertcalc.diagnosis import lines, terms
 from bertcalc.diagnosis.diagnose import diagnose
 from bertcalc.diagnosis.known import Known
 from bertcalc.discover import discovery_worker, size_steps
-from bertcalc.discover.given import read as read_pasted
+from bertcalc.discover.given import read_config as read_pasted
 from bertcalc.discover.shipped import shipped
 from bertcalc.discover.types import types
 from bertcalc.exercises import answers

@@ -25,14 +25,14 @@ from bertcalc.discover.changes import merged
 from bertcalc.discover.find import Findings
 from bertcalc.discover.given import completions
 from bertcalc.discover.lab import Lab, Progress
-from bertcalc.discover.recipe import Recipe, inside, recipe_of
-from bertcalc.discover.regime import Regime, drawn, regime_again
+from bertcalc.discover.recipe import Recipe, nested_name, recipe_of
+from bertcalc.discover.regime import Regime, draw_sizes, regime_again
 from bertcalc.discover.result import Checked, Computed, Discovered, Tensors
 from bertcalc.discover.types import BASE, listed
 from bertcalc.problem import Problem
 from bertcalc.text import N_, shorten
 
-__all__ = ["Checked", "Computed", "Discovered", "Tensors", "discover", "examined", "with_flops", "with_flops_of"]
+__all__ = ["Checked", "Computed", "Discovered", "Tensors", "discover", "reexamine", "with_flops", "with_flops_of"]
 
 SECONDS = 60.0
 
@@ -64,7 +64,7 @@ def discover(
     """
     start = thread_time()
     kind = model if isinstance(model, str) else str(model.get("model_type", ""))
-    with build.readable(cls or kind), build.quiet():
+    with build.refusing_unexpected(cls or kind), build.quiet():
         config = build.config_class(kind)
         name = cls or next(iter(listed(kind, BASE)), None)
         if name is None:
@@ -78,11 +78,11 @@ def discover(
             filled, fixed = nested.filled_in(lab, discovery.fields)
             area = (*(condition for condition in discovery.regime if condition not in fixed), *fixed)
             discovery = replace(
-                discovery, filled=filled, regime=area, derived=derived.derived(lab, inside(config, real))
+                discovery, filled=filled, regime=area, derived=derived.derived_fields(lab, nested_name(config, real))
             )
         if asked:  # what _begun fills in by itself is no choice
             usual = partial(recipe_of, config, real, {}, lab.until)
-            discovery = replace(discovery, no_run=products.cannot_run(lab.recipe, usual, real, lab.until))
+            discovery = replace(discovery, no_run=products.forward_problem(lab.recipe, usual, real, lab.until))
     return with_flops(discovery, seconds=seconds, progress=progress) if flops else discovery
 
 
@@ -94,7 +94,7 @@ def with_flops(
     if discovery.unexplained:
         return replace(discovery, no_flops=Problem.of(N_("not all of its parameters have a formula")))
     until = thread_time() + seconds
-    with build.readable(discovery.cls), build.quiet():
+    with build.refusing_unexpected(discovery.cls), build.quiet():
         try:
             cls = build.model_class(discovery.cls)
             recipe = recipe_of(build.config_class(discovery.model_type), cls, discovery.given, until)
@@ -104,13 +104,13 @@ def with_flops(
     return replace(discovery, compute=compute, no_flops=why)
 
 
-def examined(discovery: Discovered, *, seconds: float = SECONDS) -> Discovered:
+def reexamine(discovery: Discovered, *, seconds: float = SECONDS) -> Discovered:
     """Look again for where the formulas of an earlier discovery hold, which takes less time than finding them.
 
     If that does not become clear, the result says so in ``unexplained``.
     """
     until = thread_time() + seconds
-    with build.readable(discovery.cls), build.quiet():
+    with build.refusing_unexpected(discovery.cls), build.quiet():
         config, cls = build.config_class(discovery.model_type), build.model_class(discovery.cls)
         recipe = recipe_of(config, cls, discovery.given, until)
         lab = Lab(recipe, partial(build.tensors, cls), until=until, progress=lambda _doing, _done, _of: None)
@@ -147,13 +147,13 @@ def with_flops_of(discovery: Discovered, earlier: Discovered, *, seconds: float 
     regime = tuple(dict.fromkeys((*discovery.regime, *earlier.compute.regime)))
     compute = replace(earlier.compute, fields=discovery.fields | earlier.compute.fields, regime=regime)
     until = thread_time() + seconds
-    with build.readable(discovery.cls), build.quiet():
+    with build.refusing_unexpected(discovery.cls), build.quiet():
         try:
             cls = build.model_class(discovery.cls)
             recipe = recipe_of(build.config_class(discovery.model_type), cls, discovery.given, until)
             lab = caller(recipe, cls, until, lambda _doing, _done, _of: None)
             names = [name for name in compute.fields if lab.sizes.get(name, 0) > 0]
-            why = products.still_agree(cls, lab, compute, drawn(lab, names, regime))
+            why = products.still_agree(cls, lab, compute, draw_sizes(lab, names, regime))
         except Refused as error:
             why = error.problem
         except Ended:
@@ -179,8 +179,8 @@ def _begun(
         return begin(fields), fields
     except Refused as error:
         if fields:
-            raise refusals.explained(error, config, cls, fields, until) from None
-        inner = inside(config, cls)
+            raise refusals.explain(error, config, cls, fields, until) from None
+        inner = nested_name(config, cls)
         for sizes in completions(cls.config_class):
             with suppress(Refused):
                 completed = {inner: sizes} if inner else sizes
@@ -225,7 +225,7 @@ def _computed(
         formulas["fields"] = discovery.fields | formulas["fields"]
         formulas["regime"] = tuple(dict.fromkeys((*discovery.regime, *formulas["regime"])))
         compute = Computed(**formulas)
-        wrong = products.proven(cls, lab, compute, drawn(lab, lab.free, compute.regime))
+        wrong = products.compare_flops(cls, lab, compute, draw_sizes(lab, lab.free, compute.regime))
     except Refused as error:
         return None, error.problem
     return (None, wrong) if wrong else (compute, None)
@@ -237,7 +237,7 @@ def caller(recipe: Recipe, cls: Any, until: float, progress: Progress) -> Lab:
     for masks in products.MASKS:
         try:
             calls = products.Calls(recipe, cls, masks)
-            return Lab(calls, partial(products.products, cls), until=until, progress=progress)
+            return Lab(calls, partial(products.matrix_products, cls), until=until, progress=progress)
         except Refused as error:
             refusals.append(error)
     raise refusals[0]

@@ -22,7 +22,7 @@ from time import thread_time
 from typing import Any, Literal, NamedTuple, NoReturn
 
 from bertcalc.digits import fixed, share
-from bertcalc.discover import discover, examined, with_flops, with_flops_of
+from bertcalc.discover import discover, reexamine, with_flops, with_flops_of
 from bertcalc.discover.build import Ended, Refused
 from bertcalc.discover.discovery_worker import limit_memory, too_large
 from bertcalc.discover.result import NOT_ASKED, Discovered, of_json
@@ -217,7 +217,7 @@ def row_of(search: Search) -> ClassOutcome:
     try:
         earlier = of_json(search.data) if search.data else None
         if earlier and search.again == "examine" and not earlier.unexplained:
-            discovery = examined(earlier, seconds=seconds)
+            discovery = reexamine(earlier, seconds=seconds)
         elif earlier and not search.again:
             discovery = earlier
         else:

@@ -53,7 +53,7 @@ def not_built(error: Exception, line: int = 0) -> Refused:
 
 
 @contextmanager
-def readable(name: str) -> Iterator[None]:
+def refusing_unexpected(name: str) -> Iterator[None]:
     """Raise unexpected exceptions as Refused: code of transformers may raise anything, even SystemExit."""
     try:
         yield
@@ -85,7 +85,7 @@ def model_class(name: str) -> Any:
     return cls
 
 
-def made(cls: Any, config: Any, until: float) -> Any:
+def build_model(cls: Any, config: Any, until: float) -> Any:
     """The model on the meta device. Raises Refused, or Ended when the time is up."""
     import torch
     from transformers.initialization import no_init_weights
@@ -108,7 +108,7 @@ def tensors(cls: Any, config: Any, until: float) -> Folded:
     Tied tensors count once, under the name that PyTorch gives them. Raises as ``made`` does.
     """
     folded: Folded = {}
-    for name, tensor in made(cls, config, until).named_parameters():
+    for name, tensor in build_model(cls, config, until).named_parameters():
         numbers = tuple(int(number) for number in NUMBER.findall(name))
         folded.setdefault(NUMBER.sub("*", name), {})[numbers] = tuple(tensor.shape)
     return folded

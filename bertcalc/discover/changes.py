@@ -9,8 +9,8 @@ from copy import deepcopy
 from typing import Any
 
 from bertcalc.discover.build import Ended, tensors
-from bertcalc.discover.given import structure
-from bertcalc.discover.recipe import configured, inside, integers, is_config, minimal, put, steps
+from bertcalc.discover.given import structural_fields
+from bertcalc.discover.recipe import build_config, integers, is_config, minimal_arguments, nested_name, put, steps
 from bertcalc.problem import InputError, wrong
 from bertcalc.suggestions import nearest
 from bertcalc.text import N_, shorten
@@ -28,13 +28,13 @@ def merged(config: Any, cls: Any, file: Mapping[str, Any], changes: Mapping[str,
     a change that no configuration has and that changes nothing.
     """
     default = _default(config)
-    inner = inside(config, cls)
-    arguments = _lean(config, structure(file), until)
+    inner = nested_name(config, cls)
+    arguments = _lean(config, structural_fields(file), until)
     for path, value in changes.items():
         arguments = _put(arguments, path, value, default, config)
     if inner:
         arguments = _placed(arguments, default, inner)
-    arguments = structure(_under_own_names(arguments, config))
+    arguments = structural_fields(_under_own_names(arguments, config))
     for path in changes if default is not None else ():
         for name, value in _leaves(path, changes[path]):
             place = f"{inner}.{name}" if inner and _has(getattr(default, inner), name) else name
@@ -46,7 +46,7 @@ def merged(config: Any, cls: Any, file: Mapping[str, Any], changes: Mapping[str,
 def _lean(config: Any, file: dict[str, Any], until: float) -> dict[str, Any]:
     """Leave out what a file says and the class would derive or take as its default: files say everything."""
     try:
-        least = minimal(config, config(**deepcopy(file)), until)
+        least = minimal_arguments(config, config(**deepcopy(file)), until)
     except Exception:  # transformers raises exceptions of all types; the model is refused for it later
         return file
     return file if least is None else least
@@ -121,8 +121,8 @@ def _is_idle(config: Any, cls: Any, arguments: Mapping[str, Any], path: str, unt
         for step in above:
             place = place[step]
         del place[last]
-        return tensors(cls, configured(config, cls, arguments), until) == tensors(
-            cls, configured(config, cls, less), until
+        return tensors(cls, build_config(config, cls, arguments), until) == tensors(
+            cls, build_config(config, cls, less), until
         )
     except Ended:
         raise

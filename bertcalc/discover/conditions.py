@@ -84,7 +84,7 @@ _FACTORS = (Fraction(1), Fraction(2), Fraction(1, 2))  # heads of an even size, 
 _DIVISORS = (2, 3, 4, 5, 6, 8, 12, 16, 32, 64, 128)
 
 
-def offered(
+def candidates(
     values: Mapping[str, int], good: Sequence[Mapping[str, int]], fields: Sequence[str], base: Mapping[str, int]
 ) -> list[Condition]:
     """Return conditions that these values do not meet and all good ones do, the likeliest first.
@@ -135,7 +135,7 @@ def bounds(values: Mapping[str, int], good: Sequence[Mapping[str, int]], changed
     return conditions
 
 
-def excluded(condition: Condition, good: Sequence[Mapping[str, int]]) -> int:
+def count_excluded(condition: Condition, good: Sequence[Mapping[str, int]]) -> int:
     """The number of good values that a condition excludes."""
     return sum(not condition.holds(values) for values in good)
 

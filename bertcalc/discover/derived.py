@@ -9,7 +9,7 @@ from bertcalc.discover.lab import Lab
 from bertcalc.discover.recipe import left_open
 
 
-def derived(lab: Lab, inside: str = "") -> dict[str, list[str]]:
+def derived_fields(lab: Lab, inside: str = "") -> dict[str, list[str]]:
     """Return the derived fields that change the tensors of a class if given, each with the fields that it follows.
 
     If the class takes a nested configuration of its type's, ``inside`` is its name. Fields with which the class cannot

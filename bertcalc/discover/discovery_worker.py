@@ -18,7 +18,7 @@ from typing import Any, NamedTuple
 
 from bertcalc.digits import fixed
 from bertcalc.discover.build import Ended, Refused
-from bertcalc.discover.given import structure
+from bertcalc.discover.given import structural_fields
 from bertcalc.discover.result import NOT_ASKED, Discovered, of_json
 from bertcalc.discover.size_steps import more_than_shown
 from bertcalc.problem import InputError, Problem, wrong
@@ -174,7 +174,7 @@ def _others() -> RetryError:
 
 def _discover(model_type: str, cls: str, fields: Mapping[str, Any], hear: Hear, wanted: Callable[[], object]) -> Answer:
     WORKER.wanted = wanted
-    text = json.dumps(structure(fields))
+    text = json.dumps(structural_fields(fields))
     with _refusals():
         json_of, tree = WORKER.listen(lambda event: hear(*event), discovered, model_type, cls, text)
     discovery = of_json(json_of)
@@ -229,9 +229,11 @@ def discovered(model_type: str, cls: str, fields: str) -> tuple[dict[str, Any], 
     """Discover a class, in the process: the result as JSON data, and the printed model."""
     _begin()
     from bertcalc.discover import discover
-    from bertcalc.discover.build import config_class, readable
+    from bertcalc.discover.build import config_class, refusing_unexpected
 
-    with readable(cls):  # also for what comes before and after the search: an exception would end the process
+    with refusing_unexpected(
+        cls
+    ):  # also for what comes before and after the search: an exception would end the process
         config_class(model_type)  # refused before its configuration is read
         discovery = discover(
             {**json.loads(fields), "model_type": model_type}, cls, seconds=SECONDS, progress=lambda *event: tell(event)
@@ -267,11 +269,11 @@ def limit_memory() -> None:
 
 def _printed(model_type: str, cls: str, fields: Mapping[str, Any]) -> str:
     """Return the text of print(model); "" if it is too long or the model cannot be built."""
-    from bertcalc.discover.build import config_class, made, model_class, quiet
-    from bertcalc.discover.recipe import configured
+    from bertcalc.discover.build import build_model, config_class, model_class, quiet
+    from bertcalc.discover.recipe import build_config
 
     with suppress(Exception), quiet():  # transformers raises exceptions of all types
         real = model_class(cls)
-        text = str(made(real, configured(config_class(model_type), real, fields), inf))
+        text = str(build_model(real, build_config(config_class(model_type), real, fields), inf))
         return text if len(text) <= _LONGEST else ""
     return ""

@@ -25,7 +25,7 @@ def is_depth(field: str) -> bool:
     return bool(_DEPTHS.search(name)) and not _SIZE.search(name)
 
 
-def wide(field: str, values: Mapping[str, int], random: Random) -> list[int]:
+def wide_values(field: str, values: Mapping[str, int], random: Random) -> list[int]:
     """Return other values for a field, in random order.
 
     They are small ones, neighbors, multiples, divisors, powers of two, the sizes of other fields, and random ones.
@@ -44,7 +44,7 @@ def wide(field: str, values: Mapping[str, int], random: Random) -> list[int]:
     return drawn
 
 
-def beyond(field: str, size: int, base_size: int) -> list[int]:
+def values_beyond(field: str, size: int, base_size: int) -> list[int]:
     """Values above the given one of a field that counts something: the layers of a list end where its entries do."""
     if base_size >= _DEEPEST:
         return []
@@ -52,7 +52,7 @@ def beyond(field: str, size: int, base_size: int) -> list[int]:
     return [value for value in candidates if value <= max(_DEEPEST, size + 1)]
 
 
-def met(changes: Mapping[str, int], base: Mapping[str, int], conditions: Sequence[Condition]) -> dict[str, int]:
+def adjusted(changes: Mapping[str, int], base: Mapping[str, int], conditions: Sequence[Condition]) -> dict[str, int]:
     """Return the changes with as few as possible adjusted or left out so that they meet the conditions."""
     values = {**base, **changes}
     for _time in range(3):

@@ -34,7 +34,7 @@ _NEVER = re.compile(
 _USUAL = {"vocab": 32_000, "experts_per_tok": 2, "shared_experts": 1, "experts": 8, "budget": 64, "": 16}
 
 
-class Given(NamedTuple):
+class ParsedConfig(NamedTuple):
     """A model type, a class if one is named, the fields of the configuration, and remarks on what was left out."""
 
     model_type: str
@@ -43,7 +43,7 @@ class Given(NamedTuple):
     remarks: tuple[Problem, ...]
 
 
-def read(text: str) -> Given:
+def read_config(text: str) -> ParsedConfig:
     """Read the model in the text of a config.json. Raises InputError."""
     data = read_object(text)
     kind = data.get("model_type")
@@ -62,7 +62,7 @@ def read(text: str) -> Given:
         )
     offered = [name for name in named if name in types()[kind]]
     left: list[str] = []
-    fields = structure(data, left)
+    fields = structural_fields(data, left)
     remarks: list[Problem] = []
     if named and not offered:
         message = N_("architectures {value}: not one of the classes that are offered here.")
@@ -72,15 +72,15 @@ def read(text: str) -> Given:
         remarks.append(
             Problem(left[0], None, N_("Left out because they are not names of fields: {keys}."), {"keys": keys})
         )
-    return Given(kind, offered[0] if offered else None, fields, tuple(remarks))
+    return ParsedConfig(kind, offered[0] if offered else None, fields, tuple(remarks))
 
 
 def read_fields(text: str) -> dict[str, Any]:
     """Read the fields alone, as a link has them. Raises InputError."""
-    return structure(read_object(text))
+    return structural_fields(read_object(text))
 
 
-def structure(config: Mapping[str, Any], left: list[str] | None = None) -> dict[str, Any]:
+def structural_fields(config: Mapping[str, Any], left: list[str] | None = None) -> dict[str, Any]:
     """Return the fields that say how a model is built, at every depth, with the number of labels instead of the labels.
 
     Keys that are not names are added to ``left``. Raises InputError for sizes that are too large to be built here.

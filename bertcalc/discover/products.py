@@ -16,7 +16,7 @@ from threading import get_ident
 from time import thread_time
 from typing import Any, NamedTuple
 
-from bertcalc.discover.build import NUMBER, Ended, Folded, Refused, Shape, made, not_built
+from bertcalc.discover.build import NUMBER, Ended, Folded, Refused, Shape, build_model, not_built
 from bertcalc.discover.kernels import Kernels
 from bertcalc.discover.recipe import Recipe, is_config
 from bertcalc.discover.result import Computed
@@ -61,7 +61,7 @@ class Calls(Recipe):
         return RecordedCall(self.recipe.changed(others), sizes, self.masks)
 
 
-def products(cls: Any, call: RecordedCall, until: float) -> Folded:
+def matrix_products(cls: Any, call: RecordedCall, until: float) -> Folded:
     """Return the matrix products of a forward pass: names with * for numbers, each with its numbers and their shapes.
 
     A name is that of the module, with the line of code unless the module is PyTorch's own. The last number counts the
@@ -79,7 +79,7 @@ def products(cls: Any, call: RecordedCall, until: float) -> Folded:
     return by_name
 
 
-def counted(cls: Any, call: RecordedCall, until: float) -> int:
+def count_flops(cls: Any, call: RecordedCall, until: float) -> int:
     """The FLOPs of a forward pass as PyTorch's FlopCounterMode counts them."""
     from torch.utils.flop_counter import FlopCounterMode
 
@@ -88,7 +88,7 @@ def counted(cls: Any, call: RecordedCall, until: float) -> int:
     return int(counter.get_total_flops())
 
 
-def cannot_run(recipe: Recipe, usual: Callable[[], Recipe], cls: Any, until: float) -> Problem | None:
+def forward_problem(recipe: Recipe, usual: Callable[[], Recipe], cls: Any, until: float) -> Problem | None:
     """Why the class is built with these fields but does not run forward; None if it runs, or if that is not known.
 
     Many classes do not run on the meta device, whatever their fields. So a failure says something only if the class
@@ -121,7 +121,7 @@ def _fails(recipe: Recipe, cls: Any, masks: tuple[str, ...], lengths: Iterable[i
     return why
 
 
-def proven(cls: Any, lab: Any, compute: Computed, drawn: Iterable[Mapping[str, int]]) -> Problem | None:
+def compare_flops(cls: Any, lab: Any, compute: Computed, drawn: Iterable[Mapping[str, int]]) -> Problem | None:
     """Compare formulas with PyTorch's FlopCounterMode at drawn sizes; return the problem, or None if they agree."""
     compared = 0
     for values in drawn:
@@ -163,7 +163,7 @@ def _difference(cls: Any, lab: Any, compute: Computed, sizes: Mapping[str, int])
     """
     changes = {name: size for name, size in sizes.items() if size != lab.sizes.get(name, size)}
     predicted = 2 * compute.count(**{name: sizes[name] for name in compute.fields})
-    measured = counted(cls, lab.config(changes), lab.until)
+    measured = count_flops(cls, lab.config(changes), lab.until)
     if measured == predicted:
         return None
     return Problem.of(
@@ -178,7 +178,7 @@ def _forward(
     import torch
 
     _plain(call.config)
-    model = made(cls, call.config, until).eval()
+    model = build_model(cls, call.config, until).eval()
     inputs = _inputs(cls, call)
     try:
         with torch.no_grad(), torch.device("meta"), watching(model):

@@ -106,7 +106,7 @@ class Recipe:
                     self.follows.add(path)  # derived even if it is given
 
 
-def inside(config: Any, cls: Any) -> str:
+def nested_name(config: Any, cls: Any) -> str:
     """The name of the nested configuration that a class takes, such as the text's; "" if it takes its type's own."""
     if cls.config_class is config:
         return ""
@@ -115,20 +115,20 @@ def inside(config: Any, cls: Any) -> str:
 
 def recipe_of(config: Any, cls: Any, fields: Mapping[str, Any], until: float) -> Recipe:
     """The recipe of the configuration that a class takes."""
-    if not inside(config, cls):
+    if not nested_name(config, cls):
         return Recipe(config, fields, until)
-    inner_config = configured(config, cls, fields)
-    nested = fields.get(inside(config, cls))
-    least = minimal(cls.config_class, inner_config, until)
+    inner_config = build_config(config, cls, fields)
+    nested = fields.get(nested_name(config, cls))
+    least = minimal_arguments(cls.config_class, inner_config, until)
     arguments = (
         inner_config.to_dict() if least is None else {**least, **(nested if isinstance(nested, Mapping) else {})}
     )
     return Recipe(cls.config_class, arguments, until)
 
 
-def configured(config: Any, cls: Any, fields: Mapping[str, Any]) -> Any:
+def build_config(config: Any, cls: Any, fields: Mapping[str, Any]) -> Any:
     """The configuration that a class takes: its type's own or, as transformers' AutoModel does, the text's in it."""
-    whole, inner = config(**deepcopy(dict(fields))), inside(config, cls)
+    whole, inner = config(**deepcopy(dict(fields))), nested_name(config, cls)
     return (getattr(whole, inner) or cls.config_class()) if inner else whole
 
 
@@ -199,7 +199,7 @@ def put(arguments: Mapping[str, Any], path: str, value: Any, default: Any = None
     return whole
 
 
-def minimal(kind: Any, config: Any, until: float = inf) -> dict[str, Any] | None:
+def minimal_arguments(kind: Any, config: Any, until: float = inf) -> dict[str, Any] | None:
     """The fewest arguments, in order, with which a class makes the same configuration; None if there are none.
 
     Raises Ended when the time is up.
@@ -224,7 +224,7 @@ def minimal(kind: Any, config: Any, until: float = inf) -> dict[str, Any] | None
 
 def _as_given(config: Any) -> dict[str, Any]:
     """A nested configuration as the fewest arguments that make it."""
-    return {"model_type": config.model_type, **(minimal(type(config), config) or {})}
+    return {"model_type": config.model_type, **(minimal_arguments(type(config), config) or {})}
 
 
 def _differences(first: Any, second: Any) -> Iterator[str]:

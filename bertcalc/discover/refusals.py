@@ -6,8 +6,8 @@ from collections.abc import Iterator, Mapping
 from contextlib import suppress
 from typing import Any
 
-from bertcalc.discover.build import Refused, made
-from bertcalc.discover.recipe import configured
+from bertcalc.discover.build import Refused, build_model
+from bertcalc.discover.recipe import build_config
 from bertcalc.problem import Problem
 from bertcalc.text import N_, shorten
 
@@ -24,7 +24,7 @@ _MULTIPLE = re.compile(r"\((\d+)\) is not a multiple of .*?\((\d+)\)|divisible b
 _MOST_TRIED = 40  # fields, each of which is left out once
 
 
-def explained(error: Refused, config: Any, cls: Any, fields: Mapping[str, Any], until: float) -> Refused:
+def explain(error: Refused, config: Any, cls: Any, fields: Mapping[str, Any], until: float) -> Refused:
     """Return a refusal with the fields that are at fault in it; the same if it is not transformers that refuses."""
     reason = error.problem.values.get("reason", "")
     if not reason:
@@ -70,8 +70,8 @@ def _at_fault(config: Any, cls: Any, fields: Mapping[str, Any], leaves: Mapping[
     """The field without which the class is built."""
     for path, value in list(leaves.items())[:_MOST_TRIED]:
         with suppress(Exception):  # transformers raises exceptions of all types
-            reduced = configured(config, cls, _without(fields, path.split(".")))
-            made(cls, reduced, until)
+            reduced = build_config(config, cls, _without(fields, path.split(".")))
+            build_model(cls, reduced, until)
             usual = _default(reduced, path)
             if not isinstance(usual, int | float | str):
                 message = N_(

@@ -8,8 +8,8 @@ from random import Random
 from typing import NamedTuple
 
 from bertcalc.discover.build import Ended
-from bertcalc.discover.conditions import Condition, bounds, excluded, offered, remedy
-from bertcalc.discover.draws import beyond, is_depth, met, wide
+from bertcalc.discover.conditions import Condition, bounds, candidates, count_excluded, remedy
+from bertcalc.discover.draws import adjusted, is_depth, values_beyond, wide_values
 from bertcalc.discover.find import Findings, wrong
 from bertcalc.discover.lab import Failure, Lab, Sample, Values
 from bertcalc.discover.products import LENGTH
@@ -73,7 +73,7 @@ def regime_again(lab: Lab, findings: Findings, conditions: Sequence[Condition]) 
     return inspector.regime()
 
 
-def drawn(lab: Lab, names: Sequence[str], conditions: Sequence[Condition]) -> Iterator[Values]:
+def draw_sizes(lab: Lab, names: Sequence[str], conditions: Sequence[Condition]) -> Iterator[Values]:
     """Yield random sizes that meet the conditions: of all fields, or of some over a wide range."""
     base, random = lab.base_sizes, lab.random
     conditions = [condition for condition in conditions if condition.kind != "share"]
@@ -82,8 +82,8 @@ def drawn(lab: Lab, names: Sequence[str], conditions: Sequence[Condition]) -> It
         values = {name: random.randint(max(1, base[name] // 3), 2 * base[name] + 2) for name in names}
         if turn % 2:
             subset = random.sample(names, random.randint(1, len(names)))
-            values = {name: random.choice(wide(name, base, random)) for name in subset}
-        changes = met(values, complete, conditions)
+            values = {name: random.choice(wide_values(name, base, random)) for name in subset}
+        changes = adjusted(values, complete, conditions)
         if changes and all(condition.holds({**complete, **changes}) for condition in conditions):
             yield changes
 
@@ -182,7 +182,7 @@ class _Inspector:
         """Add a condition that excludes a bad configuration; False if there is none."""
         good = [other.values for other in self.lab.built.values() if self.agrees(other) and self.inside(other)]
         refused = isinstance(sample, Failure) and sample.refused
-        conditions = offered(sample.values, good, self.names, self.lab.base_sizes)
+        conditions = candidates(sample.values, good, self.names, self.lab.base_sizes)
         if refused and self.within is not None:
             # A forward pass that fails at a size gives no bound: heads of an odd size have no halves to rotate.
             limits = [
@@ -204,10 +204,10 @@ class _Inspector:
         One that says how sizes go together is preferred to a bound on one of them, unless it excludes many good ones.
         """
         originals = [self.lab.full_sample.values, self.lab.base_sample.values]
-        conditions = offered(values, originals, self.names, self.lab.base_sizes)
+        conditions = candidates(values, originals, self.names, self.lab.base_sizes)
         if only_multiples:
             conditions = [condition for condition in conditions if condition.kind == "multiple"]
-            conditions = sorted(conditions, key=lambda condition: excluded(condition, good))[:_MOST_MORE]
+            conditions = sorted(conditions, key=lambda condition: count_excluded(condition, good))[:_MOST_MORE]
             return next((condition for condition in conditions if self._confirmed(condition, values)), None)
         conditions += [
             condition
@@ -217,7 +217,7 @@ class _Inspector:
 
         def loss(condition: Condition) -> tuple[bool, int]:
             bound = condition.kind != "multiple" and isinstance(condition.other, int)
-            lost = excluded(condition, good)
+            lost = count_excluded(condition, good)
             return bound or lost > len(good) / _FEW, lost
 
         return min(conditions, key=loss, default=None)
@@ -270,7 +270,7 @@ class _Inspector:
         """Try more layers than are given: where a list of the configuration names some of them, it ends."""
         for name in self.names:
             if name in self.lab.fewer or (is_depth(name) and name in self.lab.counts):
-                for value in beyond(name, self.lab.sizes[name], self.lab.base_sizes[name]):
+                for value in values_beyond(name, self.lab.sizes[name], self.lab.base_sizes[name]):
                     self._all_of([{name: value}])
 
     def pairs(self) -> None:
@@ -296,7 +296,9 @@ class _Inspector:
 
     def wild(self) -> list[Sample | Failure]:
         """Build configurations of random sizes that the conditions allow."""
-        samples = [self.lab.build(values) for values in islice(drawn(self.lab, self.names, self.conditions), _WILD)]
+        samples = [
+            self.lab.build(values) for values in islice(draw_sizes(self.lab, self.names, self.conditions), _WILD)
+        ]
         self._wild += [sample for sample in samples if isinstance(sample, Sample)]
         return samples
 
@@ -313,7 +315,7 @@ class _Inspector:
         """Try all sizes over a wide range together until a whole round agrees."""
         base, random = {**self.lab.sizes, **self.lab.base_sizes}, Random(1)
         for _turn in range(_MOST_ROUNDS):
-            columns = {name: wide(name, base, random) for name in self.names}
+            columns = {name: wide_values(name, base, random) for name in self.names}
             longest = max(map(len, columns.values()), default=0)
             longest = longest if self.within is None else min(longest, _CALLED)
             samples = []
@@ -322,7 +324,7 @@ class _Inspector:
                 subset = random.sample([*changes], random.randint(1, len(changes)))
                 conditions = [condition for condition in self.conditions if condition.kind != "share"]
                 parts = (changes, {name: changes[name] for name in subset})
-                samples += [self.lab.build(met(part, base, conditions)) for part in parts]
+                samples += [self.lab.build(adjusted(part, base, conditions)) for part in parts]
                 if row % _LESSON == _LESSON - 1:
                     self.learn()
             self._wild += [sample for sample in samples if isinstance(sample, Sample)]

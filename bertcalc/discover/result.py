@@ -108,7 +108,7 @@ class Formulas:
     def count(self, **fields: int) -> int:
         """The number of parameters at other sizes. Raises InputError as ``values`` does, or if there is no total."""
         for name, why in self.unexplained.items():
-            raise without(name, why)
+            raise no_formula_error(name, why)
         values = self.values(**fields)
         return sum(_product(tensor, values) for tensor in self.tensors)
 
@@ -211,7 +211,7 @@ class Discovered(Formulas):
         Raises InputError as ``count`` does.
         """
         if self.compute is None:
-            raise without("FLOPs", self.no_flops or NOT_ASKED)
+            raise no_formula_error("FLOPs", self.no_flops or NOT_ASKED)
         self._check_filled(fields)
         return 2 * self.compute.count(batch_size=batch_size, sequence_length=sequence_length, **fields)
 
@@ -254,7 +254,7 @@ def _above(field: str) -> str:
     return field.partition(".")[0]
 
 
-def without(name: str, why: Problem) -> InputError:
+def no_formula_error(name: str, why: Problem) -> InputError:
     """The error that there is no formula for something, and why."""
     return InputError(Problem.of(N_("There is no formula for {name}:"), name=name), why)
 

@@ -42,7 +42,7 @@ def more_than_shown(total: int) -> Problem | None:
     return Problem.of(message, count=scientific(total) if total > 10**30 else total, most=MOST_PARAMETERS)
 
 
-def moved(discovery: Discovered, field: str, value: int, sizes: Mapping[str, int]) -> dict[str, int]:
+def move_field(discovery: Discovered, field: str, value: int, sizes: Mapping[str, int]) -> dict[str, int]:
     """Return the sizes with a field at another value, and with the fields that have to follow it."""
     others = {name: size for name, size in sizes.items() if discovery.follows.get(name, ("",))[0] != field}
     return discovery.whole(**{**others, field: value})
@@ -71,7 +71,7 @@ def stops(discovery: Discovered, field: str, sizes: Mapping[str, int]) -> list[i
     ]
 
     def is_possible(value: int) -> bool:
-        values = {**discovery.fields, **moved(discovery, field, value, sizes)}
+        values = {**discovery.fields, **move_field(discovery, field, value, sizes)}
         if not all(condition.holds(values) for condition in discovery.regime):
             return False
         numbers = [exact(expression, values) for expression in doubtful]
@@ -80,7 +80,8 @@ def stops(discovery: Discovered, field: str, sizes: Mapping[str, int]) -> list[i
     possible = [value for value in sorted(wanted) if is_possible(value)]
     while (
         possible
-        and count(discovery.tensors, discovery.fields | moved(discovery, field, possible[-1], sizes)) > MOST_PARAMETERS
+        and count(discovery.tensors, discovery.fields | move_field(discovery, field, possible[-1], sizes))
+        > MOST_PARAMETERS
     ):
         possible.pop()
     return sorted({*possible, completed[field]})
@@ -115,7 +116,7 @@ def nearest(discovery: Discovered, field: str, value: int, sizes: Mapping[str, i
 
 
 def _is_possible(discovery: Discovered, field: str, value: int, sizes: Mapping[str, int]) -> bool:
-    return value > 0 and not discovery.outside(**moved(discovery, field, value, sizes))
+    return value > 0 and not discovery.outside(**move_field(discovery, field, value, sizes))
 
 
 def ranked(discovery: Discovered) -> list[str]:
@@ -182,7 +183,7 @@ class Steps:
         if field not in self.discovery.fields:
             return
         self.attempt.pop(field, None)
-        sizes = moved(self.discovery, field, value, self.kept) if isinstance(value, int) else {}
+        sizes = move_field(self.discovery, field, value, self.kept) if isinstance(value, int) else {}
         if not isinstance(value, int) or refused(self.discovery, sizes):
             self.attempt = {field: value}
             self.present = self.kept

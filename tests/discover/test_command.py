@@ -8,7 +8,7 @@ import pytest
 import sympy
 
 from bertcalc.discover import __main__ as command
-from bertcalc.discover import discover, examined, with_flops_of
+from bertcalc.discover import discover, reexamine, with_flops_of
 from bertcalc.discover.__main__ import (
     ClassOutcome,
     Search,
@@ -219,7 +219,7 @@ def test_where_old_formulas_hold_is_looked_for_again() -> None:
     """Forget the conditions of a formula: those come back without which it is wrong, or there is no model."""
     found = shipped("electra", "ElectraForMaskedLM")
     assert found is not None
-    again = examined(replace(found, regime=()))
+    again = reexamine(replace(found, regime=()))
     assert not again.unexplained
     with pytest.raises(InputError):
         again.count(embedding_size=256)  # without a projection

@@ -165,7 +165,7 @@ def test_they_are_found_only_where_they_are_asked_for() -> None:
 def test_a_formula_that_pytorch_contradicts_is_not_shown() -> None:
     """The formulas are those that were found before: to find them again takes long."""
     assert found_for("bert", "BertModel").flops is not None
-    counted, found_anew = products.counted, held_fields.explain
+    counted, found_anew = products.count_flops, held_fields.explain
 
     def more(*arguments: Any) -> int:
         return counted(*arguments) + 1

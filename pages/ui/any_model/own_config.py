@@ -6,7 +6,7 @@ import streamlit as st
 
 from bertcalc.config_json import LARGEST
 from bertcalc.digits import MINUS
-from bertcalc.discover.given import read
+from bertcalc.discover.given import read_config
 from bertcalc.hub import hub_workers, reader
 from bertcalc.problem import InputError
 from bertcalc.server.run_queue import RUN_QUEUE
@@ -63,7 +63,7 @@ def _show_ways() -> None:
 def _take(text: str) -> None:
     st.session_state["any remarks"] = st.session_state["any problems"] = ()
     try:
-        config = read(text)
+        config = read_config(text)
     except InputError as error:
         st.session_state["any problems"] = error.problems
         return

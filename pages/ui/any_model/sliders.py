@@ -6,7 +6,7 @@ from typing import Any
 import streamlit as st
 
 from bertcalc.discover.given import MOST
-from bertcalc.discover.size_steps import Steps, moved, nearest, refused, stops
+from bertcalc.discover.size_steps import Steps, move_field, nearest, refused, stops
 from bertcalc.discover.written import letters, names
 from pages.ui import panel
 from pages.ui.any_model.choice import selected, set_derived, size_steps
@@ -73,7 +73,7 @@ def _why(sizes: Steps, field: str) -> str:
     typed = sizes.attempt[field]
     if not isinstance(typed, int):
         return _("{size} has to be a whole number from 1.").format(size=field)
-    problem = refused(sizes.discovery, moved(sizes.discovery, field, typed, sizes.kept))
+    problem = refused(sizes.discovery, move_field(sizes.discovery, field, typed, sizes.kept))
     return sentence(problem, str) if problem else ""
 
 

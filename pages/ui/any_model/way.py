@@ -6,7 +6,7 @@ from typing import Any
 import streamlit as st
 
 from bertcalc.discover.compared import WrittenFound, text_of
-from bertcalc.discover.given import Given, read
+from bertcalc.discover.given import ParsedConfig, read_config
 from bertcalc.discover.shipped import with_count
 from bertcalc.discover.size_steps import write
 from bertcalc.discover.types import types
@@ -18,7 +18,7 @@ from pages.ui.i18n import _
 _MOST = 3
 
 
-def show_way(model_type: str, cls: str | None = None, fields: Mapping[str, Any] | None = None) -> None:
+def show_link(model_type: str, cls: str | None = None, fields: Mapping[str, Any] | None = None) -> None:
     """Show a link to the page with a model type, a class and fields, as far as a link has room for them."""
     if model_type not in types():
         return
@@ -31,7 +31,7 @@ def show_way(model_type: str, cls: str | None = None, fields: Mapping[str, Any] 
     )
 
 
-def show_way_to_compare(ref: WrittenFound) -> None:
+def show_compare_link(ref: WrittenFound) -> None:
     """Show a link that compares a model with the default preset."""
     st.page_link(
         "compare.py",
@@ -59,10 +59,10 @@ def _within(fields: dict[str, Any]) -> str:
     return text_of(fields)
 
 
-def show_way_of_config(text: str) -> bool:
+def show_config_link(text: str) -> bool:
     """Show that a config.json of another type is counted on the page of any model, if it is; return whether it is."""
     try:
-        config: Given = read(text)
+        config: ParsedConfig = read_config(text)
     except InputError:
         return False
     if config.model_type not in types():
@@ -70,11 +70,11 @@ def show_way_of_config(text: str) -> bool:
     with st.container(border=True, key="another-type"):
         message = _("This is a {kind}, not one of the families that bertcalc has as a program of its own.")
         st.markdown(message.format(kind=f"**{config.cls or config.model_type}**"))
-        show_way(config.model_type, config.cls, config.fields)
+        show_link(config.model_type, config.cls, config.fields)
     return True
 
 
-def show_way_of_count(low: int, high: int) -> None:
+def show_links_of_count(low: int, high: int) -> None:
     """Show links for the models with a number of parameters in a range, at their default sizes."""
     for model_type, cls in with_count(low, high)[:_MOST]:
-        show_way(model_type, cls)
+        show_link(model_type, cls)

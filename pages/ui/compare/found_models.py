@@ -6,7 +6,7 @@ import streamlit as st
 
 from bertcalc.discover.compared import FoundModel, WrittenFound, text_of
 from bertcalc.discover.discovery_worker import refusal
-from bertcalc.discover.given import read
+from bertcalc.discover.given import read_config as read_pasted
 from bertcalc.discover.result import NOT_ASKED
 from bertcalc.discover.types import types
 from bertcalc.problem import InputError, Problem, wrong
@@ -30,8 +30,10 @@ def choose() -> WrittenFound:
 
 def read_config(text: str) -> WrittenFound:
     """The model of a config.json of any model type. Raises InputError."""
-    given = read(text)
-    return WrittenFound(given.model_type, given.cls or classes_of(given.model_type)[0], config=text_of(given.fields))
+    parsed = read_pasted(text)
+    return WrittenFound(
+        parsed.model_type, parsed.cls or classes_of(parsed.model_type)[0], config=text_of(parsed.fields)
+    )
 
 
 def show_limits(models: Mapping[WrittenFound, FoundModel], measure: str) -> None:

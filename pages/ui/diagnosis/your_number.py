@@ -15,7 +15,7 @@ from bertcalc.problem import InputError
 from bertcalc.subject import Subject
 from bertcalc.text import N_, literal, shorten
 from bertcalc.typed import Typed, amount
-from pages.ui.any_model.way import show_way_of_count
+from pages.ui.any_model.way import show_links_of_count
 from pages.ui.controls import Text, sentence, view
 from pages.ui.i18n import _, listed
 from pages.ui.tables import show_rows
@@ -86,7 +86,7 @@ def show_nothing(subject: Subject, number: Typed, text: str) -> None:
     shown = f"{math.floor(number.low):,}" if exactly else literal(shorten(text))
     count = subject.model().num_parameters()
     st.warning(said.format(number=shown, architecture=subject.architecture, count=count), icon=":material/help:")
-    show_way_of_count(math.ceil(number.low), math.floor(number.high))
+    show_links_of_count(math.ceil(number.low), math.floor(number.high))
     if not exactly:
         zeros = _("if the trailing zeros are not significant")
         rows = [
