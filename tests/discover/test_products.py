@@ -173,7 +173,7 @@ def test_a_formula_that_pytorch_contradicts_is_not_shown() -> None:
     def kept(lab: Any, within: Any = None) -> Any:
         return found_anew(lab) if within is None else EXPLAINED["BertModel"]
 
-    with patch.object(products, "counted", more), patch.object(held_fields, "explain", kept):
+    with patch.object(products, "count_flops", more), patch.object(held_fields, "explain", kept):
         found = discover("bert", "BertModel", flops=True, seconds=600)
     assert found.flops is None
     assert "FlopCounterMode counts" in str(found.no_flops)
