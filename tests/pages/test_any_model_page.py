@@ -537,7 +537,7 @@ def test_names_of_somebody_elses_fields_are_text(monkeypatch: pytest.MonkeyPatch
     why = Problem.of("{name}", name="$\\evil$ ![x](//evil)")
     evil = replace(found, unexplained={"[x](//evil)": why}, checked=Checked(0, 0, 0))
     monkeypatch.setattr("pages.ui.any_model.choice.shipped", lambda *_key: evil)
-    monkeypatch.setattr(discovery_worker, "known", lambda *_key: None)  # what another test discovered
+    monkeypatch.setattr(discovery_worker, "cached", lambda *_key: None)  # what another test discovered
     app = opened(proof="true")
     for cell in app.table[0].value.to_numpy().ravel():
         assert not read(f"{cell}").made
