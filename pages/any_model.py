@@ -34,7 +34,7 @@ else:
     total = count(discovery.tensors, values) if sizes else discovery.parameters
     sides = whole(discovery.parameters, discovery.total, discovery.fields), whole(total, discovery.total, values)
     grown = grown_by(factors(*sides)[WHOLE], letters(discovery))
-    against = _("against the sizes that were given") if selection.fields else _("against the default sizes")
+    against = _("against the given sizes") if selection.fields else _("against the default sizes")
     with st.container(horizontal=True):
         show_total(discovery.cls, total, total - discovery.parameters, against, grown, room=32)
         for component, parts in components(discovery).items():

@@ -100,7 +100,7 @@ def with_flops(
             recipe = recipe_of(build.config_class(discovery.model_type), cls, discovery.given, until)
             compute, why = _computed(recipe, cls, discovery, until, progress)
         except Ended:
-            compute, why = None, Problem.of(N_("the time was up"))
+            compute, why = None, Problem.of(N_("the time limit was reached"))
     return replace(discovery, compute=compute, no_flops=why)
 
 
@@ -157,7 +157,7 @@ def with_flops_of(discovery: Discovered, earlier: Discovered, *, seconds: float 
         except Refused as error:
             why = error.problem
         except Ended:
-            why = Problem.of(N_("the time was up"))
+            why = Problem.of(N_("the time limit was reached"))
     return replace(discovery, compute=None if why else compute, no_flops=why)
 
 

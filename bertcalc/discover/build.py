@@ -16,7 +16,7 @@ Folded = dict[str, dict[tuple[int, ...], Shape]]
 
 _MOST_PARTS = 30_000  # no default of transformers has 4,000
 _REASON = 240  # characters of an error message
-_TOO_MANY = N_("This model has more than {most} modules and tensors: it is not built here.")
+_TOO_MANY = N_("This model has too many modules and tensors: at most {most} can be built here.")
 _MEMORY = re.compile("MemoryError|.*DefaultCPUAllocator")
 NUMBER = re.compile(r"(?:(?<=\.)|(?<=^)|(?<=expert_))\d+(?=\.|$)")
 

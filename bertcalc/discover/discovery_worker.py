@@ -169,7 +169,7 @@ def _turn(hear: Hear, wanted: Callable[[], object], *, last: bool = False) -> It
 
 
 def _others() -> RetryError:
-    return RetryError(Problem.of(N_("Other readers' models are being examined: try again in a moment.")))
+    return RetryError(Problem.of(N_("The server is busy with other readers' models: try again in a moment.")))
 
 
 def _discover(model_type: str, cls: str, fields: Mapping[str, Any], hear: Hear, wanted: Callable[[], object]) -> Answer:
@@ -189,13 +189,15 @@ def _refusals() -> Iterator[None]:
     try:
         yield
     except (SlowError, Ended):
-        message = N_("Building this model often enough takes longer than {seconds} seconds: no formula was found.")
+        message = N_("Building this model repeatedly takes longer than {seconds} seconds: no formula was found.")
         raise wrong(message, seconds=fixed(SECONDS, 0)) from None
     except StoppedError as stopped:
         if stopped.from_outside:
             message = N_("The process that builds this model was stopped before it had finished. Try again.")
             raise RetryError(Problem.of(message)) from None
-        message = N_("The process that builds this model crashed, probably for lack of memory: no formula was found.")
+        message = N_(
+            "The process that builds this model crashed, probably because it ran out of memory: no formula was found."
+        )
         raise wrong(message) from None
     except MemoryError:
         raise too_large() from None

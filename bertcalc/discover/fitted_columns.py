@@ -61,17 +61,17 @@ class Tables:
         for columns in _columns([sample.tensors[name] for sample in self.samples]):
             shapes = [shape for shape in columns.shapes if shape is not None]
             if len({len(shape) for shape in shapes}) != 1:
-                return Problem.of(N_("it has more sides in some configurations than in others"))
+                return Problem.of(N_("it has more dimensions in some configurations than in others"))
             sides: list[Fit] = []
             for side in range(len(shapes[0])):
                 fitted = self._fit([None if shape is None else shape[side] for shape in columns.shapes])
                 if fitted is None:
-                    message = N_("no formula that was tried gives side {side} of its shape")
+                    message = N_("no formula was found for dimension {side} of its shape")
                     return Problem.of(message, side=side + 1)
                 sides.append(fitted)
             copies = self._copies(columns.layers)
             if copies is None:
-                return Problem.of(N_("no formula that was tried gives how many there are"))
+                return Problem.of(N_("no formula was found for the number of copies"))
             kinds.append(Kind(name, copies, tuple(sides)))
         return kinds
 

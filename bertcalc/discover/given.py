@@ -65,13 +65,11 @@ def read_config(text: str) -> ParsedConfig:
     fields = structural_fields(data, left)
     remarks: list[Problem] = []
     if named and not offered:
-        message = N_("architectures {value}: not one of the classes that are offered here.")
+        message = N_("architectures {value}: none of these classes is available here.")
         remarks.append(Problem.of(message, "architectures", named, value=shorten(", ".join(named))))
     if left:
         keys = ", ".join(map(shorten, left[:_NAMED])) + (" ..." if left[_NAMED:] else "")
-        remarks.append(
-            Problem(left[0], None, N_("Left out because they are not names of fields: {keys}."), {"keys": keys})
-        )
+        remarks.append(Problem(left[0], None, N_("Ignored, because they are not field names: {keys}."), {"keys": keys}))
     return ParsedConfig(kind, offered[0] if offered else None, fields, tuple(remarks))
 
 
@@ -90,7 +88,7 @@ def structural_fields(config: Mapping[str, Any], left: list[str] | None = None) 
         most = MOST_LABELS if _LABELS.search(name) else MOST_LISTED if listed else MOST
         most = MOST_COPIES if _COPIES.match(name) else most
         if isinstance(value, int) and abs(value) > most and "theta" not in name:  # not a size
-            message = N_("{size} {value} is too large: at most {most} is tried here.")
+            message = N_("{size} {value} is too large: the limit is {most}.")
             raise wrong(message, name, value, size=name, value=_shown(value), most=most)
     return fields
 
@@ -121,7 +119,7 @@ def _cleaned(value: Any, left: list[str] | None, level: int, name: str = "") -> 
         raise wrong(N_("This is nested too deeply."))
     if isinstance(value, list | tuple):
         if len(value) > MOST_COPIES:
-            message = N_("{size} has {count} entries: at most {most} are read here.")
+            message = N_("{size} has {count} entries: the limit is {most}.")
             raise wrong(message, name, None, size=name, count=len(value), most=MOST_COPIES)
         return [_cleaned(entry, left, level + 1, name) for entry in value]
     if not isinstance(value, Mapping):

@@ -118,7 +118,7 @@ class Lab:
         for name, (leader, above, below) in self.links.items():
             if leader in changes and name not in changes:
                 if changes[leader] * above % below:
-                    message = N_("{name} follows {leader}, and would be no whole number.")
+                    message = N_("{name} follows {leader} and would not be a whole number.")
                     raise Refused.because(message, name=name, leader=leader)
                 values[name] = changes[leader] * above // below
         return values
@@ -299,18 +299,18 @@ def _ranks(built: Folded) -> dict[str, set[int]]:
 def _difference(base: Folded, built: Folded) -> Problem:
     added, missing = (_listed(left.keys() - right.keys()) for left, right in ((built, base), (base, built)))
     if added and missing:
-        message = N_("with {changes}, the model has {more} and lacks {less}, and no condition was found that says when")
+        message = N_("with {changes}, the model has {more} and lacks {less}; no rule was found for when this happens")
         return Problem.of(message, more=added, less=missing)
     if added:
         return Problem.of(
-            N_("with {changes}, the model has {more}, and no condition was found that says when"), more=added
+            N_("with {changes}, the model has {more}; no rule was found for when this happens"), more=added
         )
     if missing:
-        message = N_("with {changes}, the model lacks {less}, and no condition was found that says when")
+        message = N_("with {changes}, the model lacks {less}; no rule was found for when this happens")
         return Problem.of(message, less=missing)
     name = next(name for name, ranks in _ranks(base).items() if ranks != _ranks(built)[name])
     return Problem.of(
-        N_("with {changes}, {name} is of another kind, and no condition was found that says when"), name=name
+        N_("with {changes}, {name} has a different rank; no rule was found for when this happens"), name=name
     )
 
 

@@ -50,7 +50,7 @@ class Calls(Recipe):
         self.recipe, self.masks = recipe, masks
         self.sizes = _SIZES | ({CHOICES: 2} if cls.__name__.endswith("ForMultipleChoice") else {})
         if taken := self.sizes.keys() & recipe.fields.keys():
-            raise Refused.because(N_("{field} is a field of the configuration, too."), field=min(taken))
+            raise Refused.because(N_("The configuration already has a field named {field}."), field=min(taken))
         self.fields = self.sizes | recipe.fields
         self.follows = recipe.follows
 
@@ -167,7 +167,7 @@ def _difference(cls: Any, lab: Any, compute: Computed, sizes: Mapping[str, int])
     if measured == predicted:
         return None
     return Problem.of(
-        N_("FlopCounterMode counts {there} where the formula gives {here}"), there=measured, here=predicted
+        N_("FlopCounterMode counts {there}, but the formula gives {here}"), there=measured, here=predicted
     )
 
 
@@ -187,7 +187,7 @@ def _forward(
         raise
     except Exception as error:  # transformers raises exceptions of all types
         values = not_built(error).problem.values
-        raise Refused.because(N_("its forward pass does not run without numbers: {reason}"), **values) from None
+        raise Refused.because(N_("its forward pass cannot run on the meta device: {reason}"), **values) from None
 
 
 def _plain(config: Any) -> None:
@@ -211,7 +211,7 @@ def _inputs(cls: Any, call: RecordedCall) -> dict[str, Any]:
         wanted.append("decoder_input_ids")
     names = [name for name in wanted if name in taken]
     if "input_ids" not in names:
-        raise Refused.because(N_("its forward pass takes no tokens"))
+        raise Refused.because(N_("its forward pass takes no token ids"))
     return {name: torch.ones(shape, dtype=torch.long, device="meta") for name in names}
 
 
@@ -269,13 +269,15 @@ def _recorder(until: float) -> Any:
                 flops = flop_registry[packet](*args, **(kwargs or {}), out_val=result)
                 self.add(_shape(packet, args, result), flops, str(packet))
             elif "scaled_dot_product" in str(packet):
-                message = N_("its attention is fused, which PyTorch does not count without numbers")
+                message = N_("it uses fused attention, whose FLOPs PyTorch does not count on the meta device")
                 raise Refused.because(message)
             return result
 
         def add(self, shape: Shape | None, flops: int, operation: str) -> None:
             if shape is None or 2 * prod(shape) != flops:
-                raise Refused.because(N_("it uses {operation}, whose sides are not known here"), operation=operation)
+                raise Refused.because(
+                    N_("it uses {operation}, whose matrix sizes are not known here"), operation=operation
+                )
             module = self.inside[-1] if self.inside else None
             line = 0 if module is None or type(module).__module__.startswith("torch.") else _line()
             shapes = self.shapes.setdefault((self.names.get(id(module), ""), line), [])

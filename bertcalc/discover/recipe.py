@@ -35,7 +35,7 @@ class Recipe:
         self.config: Any = kind(**deepcopy(dict(changes)))
         self.fields = integers(self.config)
         if len(self.fields) > _MOST_FIELDS:
-            message = N_("This configuration has more than {most} sizes: its formula is not looked for.")
+            message = N_("This configuration has more than {most} sizes, which is too many to search for a formula.")
             raise Refused.because(message, most=_MOST_FIELDS)
         self.arguments = dict(changes)
         self._nested = {name: _as_given(value) for name, value in vars(self.config).items() if is_config(value)}

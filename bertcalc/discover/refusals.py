@@ -40,9 +40,7 @@ def _kind(reason: str, leaves: Mapping[str, Any]) -> Problem | None:
     path = next((path for path in leaves if match and path.split(".")[-1] == match[1]), None)
     if match is None or path is None or match[2] not in _KINDS:
         return None
-    message = N_(
-        "transformers does not build this model: {size} is {value}, and has to be {right}. In its words: {reason}"
-    )
+    message = N_("transformers does not build this model: {size} is {value} but must be {right}. It says: {reason}")
     return Problem.of(message, size=path, value=_written(leaves[path]), right=_KINDS[match[2]])
 
 
@@ -54,8 +52,7 @@ def _multiple(reason: str, leaves: Mapping[str, Any]) -> Problem | None:
         return None
     near = max(1, round(size / heads)) * heads
     message = N_(
-        "transformers does not build this model: {size} is no multiple of {heads}; {near} would be. "
-        "In its words: {reason}"
+        "transformers does not build this model: {size} is not a multiple of {heads} (try {near}). It says: {reason}"
     )
     return Problem.of(message, size=_named(size, leaves), heads=_named(heads, leaves), near=near)
 
@@ -75,18 +72,16 @@ def _at_fault(config: Any, cls: Any, fields: Mapping[str, Any], leaves: Mapping[
             usual = _default(reduced, path)
             if not isinstance(usual, int | float | str):
                 message = N_(
-                    "transformers does not build this model with {size} = {value}, but would without it. "
-                    "In its words: {reason}"
+                    "transformers does not build this model with {size} = {value}, but would without it. It says: "
+                    "{reason}"
                 )
                 return Problem.of(message, size=path, value=_written(value))
             message = N_(
-                "transformers does not build this model with {size} = {value}; with {usual}, the default, it would. "
-                "In its words: {reason}"
+                "transformers does not build this model with {size} = {value}; with the default, {usual}, it "
+                "would. It says: {reason}"
             )
             return Problem.of(message, size=path, value=_written(value), usual=_written(usual))
-    return Problem.of(
-        N_("transformers does not build this model, and no field is at fault alone. In its words: {reason}")
-    )
+    return Problem.of(N_("transformers does not build this model, and no single field is the cause. It says: {reason}"))
 
 
 def _leaves(fields: Mapping[str, Any], above: str = "") -> Iterator[tuple[str, Any]]:

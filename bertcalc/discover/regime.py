@@ -29,8 +29,8 @@ _FEW = 3  # one in so many good configurations may be excluded for a condition t
 _HALVES = 5  # times that a bound is moved
 _CALLED = 5  # rows where a model is not only built, but also run
 _LENGTHS = (100, 333, 1_001, 4_097)  # some models attend to long texts in another way, or cannot without numbers
-_LATE = Problem.of(N_("the time was up before it was clear where the formula holds"))
-_WRONG = Problem.of(N_("with {changes}, a formula is wrong, and no condition was found that says when"))
+_LATE = Problem.of(N_("the time limit was reached before it was clear where the formula holds"))
+_WRONG = Problem.of(N_("with {changes}, a formula is wrong; no rule was found for when this happens"))
 
 
 class Regime(NamedTuple):

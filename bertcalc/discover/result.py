@@ -199,8 +199,8 @@ class Discovered(Formulas):
         for name, value in self.filled.items():
             if _above(name) in above and name not in fields and name in self.fields:
                 message = N_(
-                    "transformers makes {nested} anew if one of its fields is given: {size}, {here} here, would be "
-                    "{value}. Give {size}, too."
+                    "If one field of {nested} is given, transformers resets the others: {size} would change from "
+                    "{here} to {value}. Give {size} as well."
                 )
                 details = {"nested": _above(name), "size": name, "here": self.fields[name], "value": value}
                 raise wrong(message, name, None, **details)

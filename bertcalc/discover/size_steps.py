@@ -38,7 +38,7 @@ def more_than_shown(total: int) -> Problem | None:
     """The problem with a model of so many parameters; None if they can be shown."""
     if total <= MOST_PARAMETERS:
         return None
-    message = N_("That would be {count} parameters: more than {most} are not shown here.")
+    message = N_("That would be {count} parameters: at most {most} can be shown here.")
     return Problem.of(message, count=scientific(total) if total > 10**30 else total, most=MOST_PARAMETERS)
 
 
@@ -234,6 +234,6 @@ def read(text: str) -> dict[str, int]:
     for part in filter(None, text.split("~")):
         match = re.fullmatch(r"([A-Za-z][\w.\[\]]{0,119})-([0-9]{1,15})", part, re.ASCII)
         if match is None:
-            raise wrong(N_("{text} is no size: it must look like n_layer-48."), text=shorten(part))
+            raise wrong(N_("{text} is not a size: it must look like n_layer-48."), text=shorten(part))
         sizes[match[1]] = int(match[2])
     return sizes

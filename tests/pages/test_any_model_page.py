@@ -240,7 +240,9 @@ def test_the_table_has_shapes_in_fields_and_in_numbers() -> None:
 
 def test_sizes_for_what_has_no_formula_are_named_and_left_out() -> None:
     app = opened(model_type="jamba", sizes="hidden_size-64")
-    assert texts(app) == ["The link asks for other sizes, but this model has no formula for them: showing those given."]
+    assert texts(app) == [
+        "The link asks for other sizes, but this model has no formula for them: showing the given sizes."
+    ]
     assert not opened(model_type="jamba").text
 
 
@@ -371,7 +373,7 @@ def test_progress_says_what_is_done(language: str, monkeypatch: pytest.MonkeyPat
     monkeypatch.setattr("streamlit.progress", lambda _share, text: Bar().progress(0, text) or Bar())
     opened(fields='{"n_embd": 24, "n_head": 2}', lang=language)
     translate = catalogue(language).gettext
-    assert shown[1] == translate("Waiting until the model of another reader is done")
+    assert shown[1] == translate("Waiting for another reader's model")
     assert shown[3] == ("Changing n_embd: 3 of 6" if language == "en" else "改变 n_embd：3 / 6")
     assert "4 of 12" in shown[4] or "4 / 12" in shown[4]
 
@@ -445,7 +447,7 @@ def test_flops_that_are_not_known_are_looked_for() -> None:
 @pytest.mark.parametrize(
     ("no_flops", "language", "why"),
     [
-        (Problem.of("the time was up"), "en", "There is no formula for its FLOPs: the time was up"),
+        (Problem.of("the time limit was reached"), "en", "There is no formula for its FLOPs: the time was up"),
         (NOT_ASKED, "en", None),
     ],
 )

@@ -238,12 +238,12 @@ def show_wrong_in_link() -> None:
         )
     discovery = selected().discovery
     if discovery and discovery.unexplained and st.query_params.get(SIZES.name):
-        st.text(_("The link asks for other sizes, but this model has no formula for them: showing those given."))
+        st.text(_("The link asks for other sizes, but this model has no formula for them: showing the given sizes."))
     problem: Problem | None = st.session_state.get("any wrong")
     held: tuple[object, Steps] | None = st.session_state.get("any steps")
     if problem and held and not (held[1].past or held[1].attempt):
         message = _("The link asks for a model that is not possible: {problem} Showing {shown} instead.")
-        st.text(filled(message, problem=sentence(problem, str), shown=_("the sizes that were given")))
+        st.text(filled(message, problem=sentence(problem, str), shown=_("the given sizes")))
 
 
 def write_link(selection: Selection, sizes: Steps | None) -> None:

@@ -25,10 +25,10 @@ MISSING = N_("This needs torch and transformers, which are not installed here.")
 TREE = Fold("printed", N_("As PyTorch prints it"))
 # Activities of the discovery; any other is the name of a field that is changed.
 _DOING = {
-    "": N_("Waiting until the model of another reader is done"),
+    "": N_("Waiting for another reader's model"),
     "imports": N_("Starting PyTorch"),
     "formulas": N_("Fitting formulas"),
-    "fresh configurations": N_("Building the class at sizes that no formula has seen"),
+    "fresh configurations": N_("Building the class at sizes that were not used for fitting"),
     "conditions": N_("Looking for sizes at which the formula fails"),
 }
 
@@ -47,7 +47,7 @@ def look(selection: Selection) -> Problem | None:
     """Discover the model, with a progress bar; return the problem if nothing is found."""
     return _watched(
         _("Looking for the formula of {cls}").format(cls=selection.cls),
-        _("The real class is built again and again with other sizes, without weights: this takes some seconds."),
+        _("The real class is built many times at different sizes, without weights: this takes a few seconds."),
         partial(discovery_worker.ask, selection.model_type, selection.cls, selection.fields),
     )
 
@@ -57,7 +57,7 @@ def look_for_flops(selection: Selection) -> Problem | None:
     assert selection.answer
     return _watched(
         _("Looking for the FLOPs of {cls}").format(cls=selection.cls),
-        _("The real class is run again and again with other sizes, without numbers: this takes up to a minute."),
+        _("The real class is run many times at different sizes, on the meta device: this takes up to a minute."),
         partial(discovery_worker.ask_flops, selection.model_type, selection.cls, selection.fields, selection.answer),
     )
 
@@ -103,14 +103,14 @@ def show_verdict(discovery: Discovered) -> None:
     """Show in one sentence how often the formula was right at other sizes, or how much is not explained."""
     if discovery.unexplained and discovery.explained == discovery.parameters:
         st.warning(
-            _("Every parameter has a formula with the sizes here, but it is not clear at which other sizes it holds.")
+            _("Every parameter has a formula at these sizes, but it is not clear at which other sizes it holds.")
         )
         return
     if discovery.unexplained:
         st.warning(
             _(
-                "Not all is explained: {explained:,} of {all:,} parameters have a formula that was right at every other"
-                " size. Names without a formula: {names:,}."
+                "The formula is incomplete: {explained:,} of {all:,} parameters have a formula that was right at "
+                "every other size. Tensor names without a formula: {names:,}."
             ).format(explained=discovery.explained, all=discovery.parameters, names=len(discovery.unexplained))
         )
         return
@@ -134,7 +134,7 @@ def show_proof(discovery: Discovered) -> None:
                 _("Tensors without a formula"): [code(name) for name in discovery.unexplained],
                 _("Why"): [sentence(reason) for reason in discovery.unexplained.values()],
             },
-            _("What is not explained"),
+            _("Unexplained tensors"),
         )
     PROOF.around(_show_how, discovery)
 
@@ -156,10 +156,10 @@ def _show_how(discovery: Discovered) -> None:
         )
     )
     if discovery.regime:
-        st.markdown(_("It holds where all of these conditions are met; other sizes are refused here:"))
+        st.markdown(_("The formula is valid only under these conditions:"))
         st.markdown("\n".join(f"- {code(sentence(condition.sentence(), str))}" for condition in discovery.regime))
     else:
-        st.markdown(_("No sizes were met at which it does not hold."))
+        st.markdown(_("No sizes were found at which it fails."))
 
 
 def show_tree(text: str) -> None:

@@ -29,11 +29,11 @@ def show_flops(selection: Selection, sizes: Mapping[str, int]) -> None:
     if discovery.compute:
         _show_count(discovery, sizes)
     elif discovery.unexplained:
-        st.caption(_("FLOPs are looked for only where every parameter has a formula."))
+        st.caption(_("FLOPs are only available if every parameter has a formula."))
     elif discovery.no_flops is not None and discovery.no_flops != NOT_ASKED:
         st.caption(_("There is no formula for its FLOPs: {reason}").format(reason=sentence(discovery.no_flops)))
     elif not real_model.installed():
-        st.caption(_("Its FLOPs are not known here: torch and transformers, which are not installed, would find them."))
+        st.caption(_("Finding its FLOPs needs torch and transformers, which are not installed here."))
     else:
         _offer(selection)
 
@@ -44,7 +44,7 @@ def _offer(selection: Selection) -> None:
         _("Find the FLOPs of a forward pass"),
         key="any flops",
         icon=":material/bolt:",
-        help=_("This takes some ten seconds, and a minute at most; it ends when you leave the page."),
+        help=_("This takes about ten seconds, a minute at most, and stops when you leave the page."),
     ):
         if problem := look_for_flops(selection):
             show_problem(problem)

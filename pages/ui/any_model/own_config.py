@@ -32,7 +32,9 @@ def show_bring(selection: Selection) -> None:
             args=(selection.model_type, selection.cls, {}),
         )
         if too_long(selection):
-            st.caption(_("It is too long for the link: whoever opens the link sees the type's default."))
+            st.caption(
+                _("The config.json is too long for the link: anyone who opens the link sees the type's default.")
+            )
     BRING.around(_show_ways)
 
 

@@ -68,7 +68,7 @@ def show_config_link(text: str) -> bool:
     if config.model_type not in types():
         return False
     with st.container(border=True, key="another-type"):
-        message = _("This is a {kind}, not one of the families that bertcalc has as a program of its own.")
+        message = _("This is a {kind}, which is not one of bertcalc's built-in families.")
         st.markdown(message.format(kind=f"**{config.cls or config.model_type}**"))
         show_link(config.model_type, config.cls, config.fields)
     return True
