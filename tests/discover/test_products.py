@@ -145,8 +145,8 @@ def test_what_is_written_is_read() -> None:
 @pytest.mark.parametrize(
     ("case", "reason"),
     [
-        (("clip", "CLIPModel"), "without numbers"),
-        (("vit", "ViTModel"), "takes no tokens"),
+        (("clip", "CLIPModel"), "on the meta device"),
+        (("vit", "ViTModel"), "takes no token ids"),
     ],
 )
 def test_where_there_are_none_the_reason_is_said(case: tuple[str, str], reason: str) -> None:
