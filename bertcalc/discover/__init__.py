@@ -1,10 +1,10 @@
-"""The formula for the parameters of any model of transformers, read off the real class.
+"""Infer a formula for the parameters of any transformers model from the real class.
 
-The class is built on PyTorch's meta device again and again, at other sizes. ``fit`` finds the fields that each side of
-each tensor follows; a formula counts only if it is right for sizes that were not used to find it.
+The class is built on PyTorch's meta device at many sizes. ``fit`` finds how each dimension of each tensor depends on
+the configuration's fields. A formula is accepted only if it is right at sizes that were not used to find it.
 
-    >>> found = discover("roberta", "RobertaModel", {"hidden_size": 1024, "num_attention_heads": 16})
-    >>> found.count(num_hidden_layers=24)
+    >>> discovery = discover("roberta", "RobertaModel", {"hidden_size": 1024, "num_attention_heads": 16})
+    >>> discovery.count(num_hidden_layers=24)
     305002496
 """
 
@@ -47,20 +47,20 @@ def discover(
     flops: bool = False,
     progress: Progress = lambda _doing, _done, _of: None,
 ) -> Discovered:
-    """Discover a class of a model type, or of a config.json as a dictionary with its model_type.
+    """Infer the formula of a class, given its model type or a config.json as a dictionary.
 
-    ``cls`` defaults to the type's base model; ``changes`` are fields that differ from the type's default configuration,
-    or from the config.json. They mean what ``Config(**changes)`` means to transformers: with
+    ``cls`` defaults to the type's base model. ``changes`` are fields that differ from the type's default configuration,
+    or from the config.json. They have the same effect as ``Config(**changes)`` in transformers: with
     ``{"text_config": {"hidden_size": 64}}``, or ``{"text_config.hidden_size": 64}``, the other fields of that nested
-    configuration are the defaults of its class. A class that takes a nested configuration, as Emu3ForCausalLM takes the
-    text's, also takes the fields of that one by themselves. A field that there is not is refused.
+    configuration take the defaults of its class. A class that is built from a nested configuration, as Emu3ForCausalLM
+    is from the text's, also accepts the fields of that configuration without its prefix. Unknown fields are refused.
 
-    ``progress`` is called with the present activity, the steps done, and the number of steps. No weights are made or
-    loaded, no remote code is used, and the Hub is not contacted. Raises Refused if transformers has no such type or
-    cannot build it, InputError for sizes beyond the limits, and Ended when it takes more than ``seconds`` of CPU time.
+    ``progress`` is called with the current activity, the steps done, and the number of steps. No weights are created
+    or loaded, no remote code is run, and the Hub is not contacted. Raises Refused if transformers does not have the
+    type or cannot build it, InputError for sizes beyond the limits, and Ended after ``seconds`` of CPU time.
 
-    With ``flops``, also look for formulas for the matrix products of a forward pass, which takes ten times as long,
-    and at most another ``seconds``; if there are none, ``no_flops`` says why.
+    With ``flops``, also infer formulas for the matrix products of a forward pass. This takes about ten times as long,
+    and at most another ``seconds``. If no formula is found, ``no_flops`` gives the reason.
     """
     start = thread_time()
     kind = model if isinstance(model, str) else str(model.get("model_type", ""))
@@ -80,7 +80,7 @@ def discover(
             discovery = replace(
                 discovery, filled=filled, regime=area, derived=derived.derived_fields(lab, nested_name(config, real))
             )
-        if asked:  # what _begun fills in by itself is no choice
+        if asked:  # fields that _begun fills in are not the caller's choice
             usual = partial(recipe_of, config, real, {}, lab.until)
             discovery = replace(discovery, no_run=products.forward_problem(lab.recipe, usual, real, lab.until))
     return with_flops(discovery, seconds=seconds, progress=progress) if flops else discovery
@@ -90,7 +90,7 @@ def discover(
 def with_flops(
     discovery: Discovered, *, seconds: float = SECONDS, progress: Progress = lambda _doing, _done, _of: None
 ) -> Discovered:
-    """Add formulas for the matrix products of a forward pass; if there are none, ``no_flops`` says why."""
+    """Add formulas for the matrix products of a forward pass, or the reason why there are none in ``no_flops``."""
     if discovery.unexplained:
         return replace(discovery, no_flops=Problem.of(N_("not all of its parameters have a formula")))
     until = thread_time() + seconds
@@ -105,9 +105,9 @@ def with_flops(
 
 
 def reexamine(discovery: Discovered, *, seconds: float = SECONDS) -> Discovered:
-    """Look again for where the formulas of an earlier discovery hold, which takes less time than finding them.
+    """Determine again where the formulas of an earlier discovery hold, which is faster than a new discovery.
 
-    If that does not become clear, the result says so in ``unexplained``.
+    If this remains unclear, ``unexplained`` of the result contains the reason.
     """
     until = thread_time() + seconds
     with build.refusing_unexpected(discovery.cls), build.quiet():
@@ -138,9 +138,9 @@ def reexamine(discovery: Discovered, *, seconds: float = SECONDS) -> Discovered:
 
 
 def with_flops_of(discovery: Discovered, earlier: Discovered, *, seconds: float = SECONDS) -> Discovered:
-    """Add an earlier discovery's formulas for matrix products; if they do not agree any more, say why there are none.
+    """Add an earlier discovery's formulas for matrix products, or a reason in ``no_flops`` if they are now wrong.
 
-    They are compared with PyTorch at new sizes, which takes a tenth of the time that finding them takes.
+    They are compared with PyTorch at new sizes, which takes a tenth of the time of a new search.
     """
     if discovery.unexplained or earlier.compute is None:
         return replace(discovery, no_flops=earlier.no_flops)
@@ -164,7 +164,7 @@ def with_flops_of(discovery: Discovered, earlier: Discovered, *, seconds: float 
 def _begun(
     config: Any, cls: Any, fields: dict[str, Any], until: float, progress: Progress
 ) -> tuple[Lab, dict[str, Any]]:
-    """Return a lab and the fields given for it: usual sizes if the defaults leave open what the class needs."""
+    """Return a lab and its given fields. Fields that the class needs but has no default for get typical sizes."""
 
     def begin(fields: dict[str, Any]) -> Lab:
         try:
@@ -211,7 +211,7 @@ def _summary(lab: Lab, kind: str, name: str, fields: dict[str, Any], start: floa
 def _computed(
     recipe: Recipe, cls: Any, discovery: Discovered, until: float, progress: Progress
 ) -> tuple[Computed | None, Problem | None]:
-    """Return the matrix products of a forward pass, or None and why there are no formulas for them."""
+    """Return formulas for the matrix products of a forward pass, or None and the reason why there are none."""
     try:
         lab = caller(recipe, cls, until, progress)
         lab.counts |= {symbol.name for tensors in discovery.tensors for symbol in tensors.copies.free_symbols}
@@ -232,7 +232,7 @@ def _computed(
 
 
 def caller(recipe: Recipe, cls: Any, until: float, progress: Progress) -> Lab:
-    """Return a lab for forward calls of a class, with the first choice of masks with which it runs. Raises Refused."""
+    """Return a lab for forward passes of a class, with the first choice of masks that runs. Raises Refused."""
     refusals: list[Refused] = []
     for masks in products.MASKS:
         try:

@@ -1,11 +1,11 @@
-"""Go over model types of the installed transformers, print what was found, and write it down.
+"""Infer formulas for model types of the installed transformers, print the outcomes, and save the formulas.
 
     python -m bertcalc.discover bert roberta.RobertaModel
     python -m bertcalc.discover --all --write bertcalc/discover/found.json
 
-Without --classes it is one class of each type, the first that is offered: its sequence-to-sequence, masked or causal
-language model, else its base model, else the first that transformers lists. With --missing, what the files have is
-taken from there: so a run that was interrupted goes on.
+Without --classes, one class of each type is used: its sequence-to-sequence, masked or causal language model, else its
+base model, else the first that transformers lists. With --missing, classes that are already in the files are skipped,
+so that an interrupted run can be continued.
 """
 
 import argparse
@@ -33,27 +33,26 @@ from bertcalc.suggestions import nearest
 from bertcalc.text import shorten
 
 _SECONDS = 60
-_PATIENCE = 10  # times the limit, in wall time: other processes use the core, too
-_MORE = 5  # seconds after which a process that does not stop by itself is killed
+_PATIENCE = 10  # times the limit, in wall time, because other processes share the core
+_MORE = 5  # seconds of grace before a process that ignores the limit is killed
 HEAD = "| type | class | outcome | where it holds, or what is missing | FLOPs | seconds |\n|---|---|---|---|---|---|"
 
 REPORT = """
 Made on {date} with transformers {version} by `python -m bertcalc.discover{groups} --missing --write
 bertcalc/discover/found.json --report benchmarks/discovery.md`: one class of each model type at its default
-configuration. Found: the formula was right at every size that was tried and that meets the conditions, over a wide
-range of each field, alone and together; a field that has to follow another one is a condition, too; regime: some
-fields have to keep their value; partly: not all tensors have a formula; not built: transformers refuses its own
-default, or needs a library that is not installed, or the limit of time or memory was met first. "with": the default
-leaves open what the class needs, and sizes of ours are given. Seconds are those of a core, for the parameters; those of
-types in neither of the first two groups were taken on a busy machine, which makes them longer. A formula for FLOPs
-equals PyTorch's FlopCounterMode at sizes, batches and lengths that were not used to find it; else the table says why
-there is none, if FLOPs were asked for. Of what the files had before, the table repeats the results; what they had not
-was given {seconds} s.
+configuration. Outcomes: "found": the formula was right at every size that was tried and that meets the conditions, over
+a wide range of each field, alone and together (conditions include fields that must follow another field); "regime":
+some fields must keep their value; "partly": some tensors have no formula; "not built": transformers refuses its own
+default or needs a library that is not installed, or the time or memory limit was reached. "with" lists sizes that we
+chose because the default configuration lacks them. Seconds are CPU time for the parameters; those of types in neither
+of the first two groups were measured on a busy machine and are longer. A formula for FLOPs equals PyTorch's
+FlopCounterMode at sizes, batches and lengths that were not used to find it; otherwise, if FLOPs were requested, the
+table gives the reason. Results that were already in the files are repeated; the others had a limit of {seconds} s each.
 """
 
 
 class ClassOutcome(NamedTuple):
-    """The outcome for a class: found, regime (found, but some fields have to keep their value), partly or not built."""
+    """The outcome for a class: found, regime (found, but some fields must keep their value), partly or not built."""
 
     model_type: str
     cls: str
@@ -61,17 +60,17 @@ class ClassOutcome(NamedTuple):
     remark: str
     seconds: float
     data: dict[str, Any] | None
-    flops: str = ""  # yes, or why not
+    flops: str = ""  # yes, or the reason why not
 
 
 class Search(NamedTuple):
-    """What is searched for a class: formulas for its parameters, or, if there is data, only what is asked for."""
+    """A search for the formulas of a class: of everything, or, if there is data, only of what ``again`` names."""
 
     model_type: str
     cls: str
-    seconds: int  # the most, for parameters and for FLOPs
+    seconds: int  # limit for the parameters, and again for FLOPs
     flops: bool = False
-    data: dict[str, Any] | None = None  # what the file has
+    data: dict[str, Any] | None = None  # the file's entry
     again: Literal["discover", "examine"] | None = None
 
     def not_built(self, why: str, seconds: int = 0) -> ClassOutcome:
@@ -85,22 +84,22 @@ def main(arguments: Sequence[str] | None = None) -> int:
     """Print a table and return an exit code."""
     parser = argparse.ArgumentParser(prog="python -m bertcalc.discover", description=__doc__)
     parser.add_argument("types", nargs="*", help="model types, such as bert, or with a class: bert.BertModel")
-    parser.add_argument("--all", action="store_true", help="every type that transformers lists a class for")
+    parser.add_argument("--all", action="store_true", help="every type for which transformers lists a class")
     parser.add_argument("--language", action="store_true", help="every type with a masked or causal language model")
-    parser.add_argument("--text", action="store_true", help="every type that reads text alone, or is encoder-decoder")
+    parser.add_argument("--text", action="store_true", help="every type that reads only text, or is encoder-decoder")
     parser.add_argument("--classes", action="store_true", help="the base model and each language model of a type")
-    parser.add_argument("--seconds", type=int, default=_SECONDS, help="the most for one class, of a core")
-    parser.add_argument("--flops", action="store_true", help="FLOPs, too, for which there is as much time once more")
-    parser.add_argument("--write", type=Path, help="a JSON file for what was found; what it has of other classes stays")
+    parser.add_argument("--seconds", type=int, default=_SECONDS, help="limit of CPU time for one class")
+    parser.add_argument("--flops", action="store_true", help="also infer FLOPs, with the same time limit again")
+    parser.add_argument("--write", type=Path, help="JSON file for the formulas; its other classes are kept")
     parser.add_argument(
-        "--missing", action="store_true", help="only what the files do not have; of a type that is named, FLOPs again"
+        "--missing", action="store_true", help="only classes that the files lack; for named types, also missing FLOPs"
     )
     parser.add_argument(
         "--again",
         choices=("discover", "examine"),
-        help="parameters anew, or where the file's formulas hold; FLOPs that the file has stay if they still agree",
+        help="infer the parameters again, or only where the formulas hold; FLOPs in the file are kept if still right",
     )
-    parser.add_argument("--report", type=Path, help="a file for the table")
+    parser.add_argument("--report", type=Path, help="file for the table")
     options = parser.parse_args(arguments)
     groups = [name for name in ("all", "text", "language") if getattr(options, name)]
     try:
@@ -109,7 +108,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     except InputError as error:
         print(error, file=sys.stderr)
         return 2
-    importlib.import_module("transformers.modeling_utils")  # once, and not in each process
+    importlib.import_module("transformers.modeling_utils")  # once, before processes are forked
     named = {text.partition(".")[0] for text in options.types}
     rows = {key: refused[key] for key in wanted if options.missing and key in refused}
     print(HEAD)
@@ -131,14 +130,14 @@ def main(arguments: Sequence[str] | None = None) -> int:
 
 
 def is_tried(data: dict[str, Any]) -> bool:
-    """Whether FLOPs were looked for."""
+    """Whether an entry has FLOPs, or a reason why not."""
     return bool(data.get("compute") or (data.get("no_flops") or [NOT_ASKED.message])[0] != NOT_ASKED.message)
 
 
 def chosen(types: Collection[str], groups: Collection[str] = (), *, classes: bool = False) -> list[tuple[str, str]]:
     """Return the classes of these types and groups: one for each type, or its base model and all language models.
 
-    A type can be named with a class, as bert.BertModel. Raises InputError for what transformers does not have.
+    A type can be named with a class: bert.BertModel. Raises InputError for types and classes that do not exist.
     """
     available, named = installed(), set[tuple[str, str]]()
     if not (types or groups):
@@ -164,7 +163,7 @@ def _unknown(message: str, name: str, options: Collection[str]) -> NoReturn:
 
 
 def is_in(kind: str, group: str) -> bool:
-    """Whether a type is in a group: all, text (language, encoder-decoder, or a base that reads text), or language."""
+    """Whether a type is in a group: all, language, or text (language, encoder-decoder, or a base that reads text)."""
     import transformers
 
     if group == "all" or listed(kind, *LANGUAGE):
@@ -175,12 +174,12 @@ def is_in(kind: str, group: str) -> bool:
         base: Any = getattr(transformers, next(iter(listed(kind, BASE)), ""))
         modalities = base.input_modalities
         return base.main_input_name == "input_ids" and modalities in ("text", ("text",), ["text"])
-    except (AttributeError, ImportError):  # there is none, or its libraries are not installed
+    except (AttributeError, ImportError):  # no base model, or its libraries are not installed
         return False
 
 
 def in_a_process(search: Search) -> ClassOutcome:
-    """Search in a process of its own, which is killed if it does not stop by itself."""
+    """Search in a separate process, which is killed if it exceeds the limits."""
     import multiprocessing
 
     context = multiprocessing.get_context("fork")
@@ -212,7 +211,7 @@ def _work(pipe: Any, search: Search) -> None:
 
 
 def row_of(search: Search) -> ClassOutcome:
-    """Search and return the row of the class."""
+    """Search, and return the row for the class."""
     start, seconds = thread_time(), search.seconds
     try:
         earlier = of_json(search.data) if search.data else None
@@ -236,7 +235,7 @@ def row_of(search: Search) -> ClassOutcome:
 
 
 def row_for(discovery: Discovered, seconds: float = 0) -> ClassOutcome:
-    """Return the row of a class that was discovered."""
+    """Return the row for a class that was discovered."""
     if discovery.unexplained:
         first, reason = next(iter(discovery.unexplained.items()))
         outcome = "partly"
@@ -277,21 +276,21 @@ def summary(rows: list[ClassOutcome]) -> str:
 
 
 def report(rows: list[ClassOutcome], seconds: int, groups: Sequence[str] = ()) -> str:
-    """Return the table, below its summary."""
+    """Return the report: an explanation, a summary, and the table."""
     import transformers
 
     def within(group: str) -> str:
         return summary([row for row in rows if is_in(row.model_type, group)])
 
     options = "".join(f" --{group}" for group in groups)
-    every = f"- All types that it lists a class for, such as those of images, video and sound: {summary(rows)}\n"
+    every = f"- All types for which transformers lists a class, including images, video and sound: {summary(rows)}\n"
     return f"""# Any model: what discovery finds
 
 {" ".join(REPORT.split()).format(date=date.today(), version=transformers.__version__, seconds=seconds, groups=options)}
 
 - Types with a causal or masked language model: {within("language")}
-- With them, all types that transformers lists as sequence-to-sequence models (of text or speech), and
-  those whose base model reads text alone (`main_input_name`, `input_modalities`): {within("text")}
+- These, and all types that transformers lists as sequence-to-sequence models (of text or speech), and
+  those whose base model reads only text (`main_input_name`, `input_modalities`): {within("text")}
 {every if "all" in groups else ""}
 {HEAD}
 {chr(10).join(map(line, rows))}
@@ -299,12 +298,12 @@ def report(rows: list[ClassOutcome], seconds: int, groups: Sequence[str] = ()) -
 
 
 def read(path: Path | None) -> dict[tuple[str, str], dict[str, Any]]:
-    """Return what the file has. Raises InputError if this command has not written it, or cannot write it."""
+    """Return the entries of the file. Raises InputError if it was not written by this command or is not writable."""
     _check(path)
     try:
         return by_class((path.read_text(encoding="utf-8") if path else "") or "[]")
     except (ValueError, TypeError, KeyError):
-        raise wrong("{path} is no file that this command has written.", path=shorten(str(path))) from None
+        raise wrong("{path} was not written by this command.", path=shorten(str(path))) from None
 
 
 def read_refused(path: Path | None) -> dict[tuple[str, str], ClassOutcome]:
@@ -319,7 +318,7 @@ def read_refused(path: Path | None) -> dict[tuple[str, str], ClassOutcome]:
 
 
 def _check(path: Path | None) -> None:
-    """Raise InputError if a file cannot be written, before an hour of work and not after it."""
+    """Raise InputError if a file cannot be written; checked before hours of work, not after."""
     try:
         if path:
             path.open("a").close()
@@ -328,7 +327,7 @@ def _check(path: Path | None) -> None:
 
 
 def write(entries: dict[tuple[str, str], dict[str, Any]], path: Path) -> None:
-    """Write one line for each class, sorted by name, so that a diff is readable."""
+    """Write one line per class, sorted by name, so that diffs are readable."""
     lines = [json.dumps(entries[key], separators=(",", ":"), ensure_ascii=False) for key in sorted(entries)]
     path.write_text("[\n" + ",\n".join(lines) + "\n]\n", encoding="utf-8")
 

@@ -1,12 +1,12 @@
-"""Models of any class of transformers in a comparison, beside those of the families.
+"""Compare models of any transformers class with each other and with models of the built-in families.
 
-A link has the model type, the class and the changed sizes of such a model: ``llama.LlamaForCausalLM~hidden_size-2048``;
-the fields that a config.json gives, if any, stand there as ``config-`` with their JSON in base64.
+A link names such a model by type, class and changed sizes: ``llama.LlamaForCausalLM~hidden_size-2048``. Fields from a
+config.json are written as ``config-`` followed by their JSON in base64.
 
 >>> from bertcalc.discover.shipped import shipped
 >>> llama = shipped("llama", "LlamaForCausalLM")
->>> here, there = FoundCase(FoundModel(llama)), FoundCase(FoundModel(llama, (("num_hidden_layers", 16),)))
->>> for part in explain(here, there, "parameters").parts:
+>>> default, shallow = FoundCase(FoundModel(llama)), FoundCase(FoundModel(llama, (("num_hidden_layers", 16),)))
+>>> for part in explain(default, shallow, "parameters").parts:
 ...     print(*(str(change) for change in part.changes), f"{part.difference:+,}")
 16 fewer layers -3,238,133,760
 """
@@ -40,11 +40,11 @@ from bertcalc.tree.nn import Component
 from bertcalc.tree.totals import COMPONENTS
 
 _CONFIG = "config-"
-_MOST = 2**62  # numbers in a chart, and their differences, have 64 bits
+_MOST = 2**62  # numbers in charts, and their differences, must fit into 64 bits
 
 
 class WrittenFound(NamedTuple):
-    """A class of a model type as a link writes it: the sizes that differ, and the JSON of the fields that are given."""
+    """A model as a link names it: type, class, changed sizes, and the JSON of the fields of its config.json."""
 
     model_type: str
     cls: str
@@ -56,7 +56,7 @@ class WrittenFound(NamedTuple):
         return f"{self.model_type}.{self.cls}"
 
     def fields(self) -> dict[str, Any]:
-        """The fields of its configuration that are given."""
+        """The given fields of its configuration."""
         fields: dict[str, Any] = json.loads(self.config) if self.config else {}
         return fields
 
@@ -77,19 +77,19 @@ class FoundModel(NamedTuple):
 
     @property
     def kind(self) -> tuple[str, str, str]:
-        """The model type, the class and the given fields, which models of other sizes have in common."""
+        """Identity of the model up to its sizes: model type, class and given fields."""
         return self.discovery.model_type, self.discovery.cls, text_of(self.discovery.given)
 
     def problem(self) -> Problem | None:
-        """Why these sizes are refused; None if they are not."""
+        """The reason why these sizes are refused; None if they are valid."""
         return refused(self.discovery, dict(self.changes)) if self.changes else None
 
     def sizes(self) -> dict[str, int]:
-        """All sizes, by the names of its configuration."""
+        """All sizes, by their field names."""
         return self.discovery.completed(**dict(self.changes))
 
     def values(self) -> dict[str, Any]:
-        """The class and the sizes, under BERT's names where one field alone has that meaning."""
+        """The class and the sizes, under BERT's field names where the meaning is unambiguous."""
         usual = usual_names(self.discovery)
         return {"architecture": self.architecture, **{usual[name]: size for name, size in self.sizes().items()}}
 
@@ -105,14 +105,14 @@ class FoundCase(NamedTuple):
         return sum(self.components().values())
 
     def components(self) -> dict[Component, int]:
-        """The parameters of each component, judged by the tensors' names; those without a formula are in the pooler."""
+        """The parameters of each component, by tensor names; parameters without a formula count as pooler."""
         discovery, sizes = self.subject.discovery, self.subject.sizes()
         parts = {component: count(tensors, sizes) for component, tensors in components(discovery).items()}
         rest = discovery.parameters - discovery.explained
         return {**parts, "pooler": parts.get("pooler", 0) + rest} if rest else parts
 
     def flops(self) -> int:
-        """The FLOPs of a forward pass. Raises InputError if they have no formula, or are too many for a chart."""
+        """The FLOPs of a forward pass. Raises InputError if there is no formula or the number is too large."""
         _subject, batch_size, length = self
         sizes = self.subject.discovery.whole(**dict(self.subject.changes))
         count = self.subject.discovery.count_flops(batch_size=batch_size, sequence_length=length, **sizes)
@@ -122,15 +122,15 @@ class FoundCase(NamedTuple):
         return count
 
     def bytes_of_weights(self) -> int:
-        """The bytes of the weights, in the type of the default precision."""
+        """Bytes of the weights in the default precision."""
         return ITEM_BYTES[PRECISIONS[Plan().precision].dtype] * self.parameters()
 
     def component(self, name: Component) -> int:
-        """The parameters of one component; 0 where there is none."""
+        """The parameters of one component; 0 if the model does not have it."""
         return self.components().get(name, 0)
 
 
-# The quantities that are known of discovered models, by name.
+# The quantities available for discovered models, by name.
 _READINGS: Mapping[str, Callable[[FoundCase], int]] = {
     "parameters": FoundCase.parameters,
     **{name: partial(FoundCase.component, name=name) for name in COMPONENTS},
@@ -140,7 +140,7 @@ _READINGS: Mapping[str, Callable[[FoundCase], int]] = {
 
 
 def figure(measure: str, case: Case | FoundCase) -> int:
-    """A quantity of a model of either kind. Raises InputError if it is not known."""
+    """Return a quantity of a built-in or discovered model. Raises InputError if it is not known."""
     if isinstance(case, Case):
         return QUANTITIES[measure].of(case)
     if measure not in _READINGS:
@@ -149,7 +149,7 @@ def figure(measure: str, case: Case | FoundCase) -> int:
 
 
 def figure_or_none(measure: str, case: Case | FoundCase) -> int | None:
-    """A quantity of a model of either kind; None if it is not known."""
+    """Return a quantity of a built-in or discovered model; None if it is not known."""
     try:
         return figure(measure, case)
     except InputError:
@@ -157,14 +157,14 @@ def figure_or_none(measure: str, case: Case | FoundCase) -> int | None:
 
 
 def components_of(case: Case | FoundCase) -> Mapping[Component, int]:
-    """The parameters of each component."""
+    """Parameters by component."""
     return quantities.components(case.subject) if isinstance(case, Case) else case.components()
 
 
 def explain(first: Case | FoundCase, second: Case | FoundCase, measure: str) -> Explanation:
-    """The difference between two models as a sum over their fields, or over their components if the kinds differ.
+    """Explain the difference between two models as a sum over changed fields, or over components for different classes.
 
-    Raises InputError if the quantity of one of them is not known.
+    Raises InputError if the quantity is not known for both models.
     """
     if isinstance(first, Case) and isinstance(second, Case):
         return explain_fields(first, second, QUANTITIES[measure])
@@ -187,9 +187,9 @@ def explain(first: Case | FoundCase, second: Case | FoundCase, measure: str) -> 
 
 
 def _path(first: FoundModel, second: FoundModel) -> Iterator[tuple[tuple[FieldChange, ...], FoundModel]]:
-    """Yield the steps from one model of a class to another: the fields that change, and the model after it.
+    """Yield the steps from one model to another of the same class: the fields that change, and the model after them.
 
-    A field that cannot change alone changes with the next ones, until the model is possible.
+    A field that cannot change alone is changed together with the next ones, until the model is valid.
     """
     model, target = first, second.sizes()
     waiting: tuple[FieldChange, ...] = ()
@@ -207,7 +207,7 @@ def _path(first: FoundModel, second: FoundModel) -> Iterator[tuple[tuple[FieldCh
 
 
 def read(text: str, present: type[Config] | None = None) -> tuple[list[WrittenModel | WrittenFound], list[Wrong]]:
-    """Return the models of a comparison, of both kinds, and what is wrong with the rest of its text."""
+    """Read the models of a comparison, built-in or discovered, and the errors in its text."""
     return read_with(text, partial(_read_item, present=present))
 
 
@@ -219,7 +219,7 @@ def _read_item(text: str, present: type[Config] | None) -> WrittenModel | Writte
 
 
 def _read_found(text: str) -> WrittenFound:
-    """Read a class with its sizes, without checking that they are possible. Raises InputError."""
+    """Read a class with its sizes, without checking that the sizes are valid. Raises InputError."""
     base, *rest = text.split("~")
     model_type, _dot, cls = base.rpartition(".")
     if cls not in types()[model_type]:
@@ -237,5 +237,5 @@ def _read_found(text: str) -> WrittenFound:
 
 
 def text_of(fields: Mapping[str, Any]) -> str:
-    """The given fields of a configuration as JSON, as a link has them; "" if there are none."""
+    """Return the given fields of a configuration as JSON for a link; "" if there are none."""
     return json.dumps(dict(fields), separators=(",", ":"), ensure_ascii=False) if fields else ""

@@ -1,4 +1,4 @@
-"""Conditions on the sizes of a model under which its formula holds, the regime, as data and as sentences."""
+"""Conditions on a model's sizes under which its formula holds (its regime), as data and as sentences."""
 
 from collections.abc import Iterator, Mapping, Sequence
 from fractions import Fraction
@@ -22,12 +22,12 @@ SENTENCES = {
     "less": N_("{size} is less than {other}"),
 }
 
-# The other kinds, as Python has them.
+# The comparisons among them, with Python's operators.
 COMPARED = {"differs": ("!=", ne), "at least": (">=", ge), "at most": ("<=", le), "more": (">", gt), "less": ("<", lt)}
 
 
 class Condition(NamedTuple):
-    """A condition on a field: ``kind`` is a key of SENTENCES, ``other`` a number or another field."""
+    """A condition on a field; ``kind`` is a key of SENTENCES, ``other`` a number or another field."""
 
     kind: str
     field: str
@@ -57,17 +57,17 @@ class Condition(NamedTuple):
         return met
 
     def side(self, values: Mapping[str, int]) -> int:
-        """The number that the field is compared with."""
+        """The number with which the field is compared."""
         return values[self.other] if isinstance(self.other, str) else self.other
 
     def step(self, values: Mapping[str, int]) -> int:
-        """The number of which the field has to be a multiple: of 6 for 3/2 times 4, of 3 for 3/2 times 1."""
+        """The number of which the field must be a multiple: 6 for "3/2 times 4", 3 for "3/2 times 1"."""
         above, below = self.factor.as_integer_ratio()  # faster than arithmetic with fractions
         times = above * self.side(values)
         return times // gcd(times, below)
 
     def problem(self, values: Mapping[str, int]) -> Problem:
-        """The problem with values for which it does not hold."""
+        """The message for values that do not meet the condition."""
         right = self.factor * self.side(values)
         if self.kind == "share" and right.denominator == 1:
             message = N_("{size} would have to change to {right}: the formula holds only where {condition}.")
@@ -78,18 +78,18 @@ class Condition(NamedTuple):
         return Problem(self.field, values[self.field], message, {"condition": self.sentence(), "here": sizes})
 
 
-# The order of preference where several conditions explain the same.
+# Order of preference if several conditions explain the same observations.
 _ORDER = ("multiple", "differs", "more", "less", "at least", "at most")
-_FACTORS = (Fraction(1), Fraction(2), Fraction(1, 2))  # heads of an even size, of hidden_size twice as wide
+_FACTORS = (Fraction(1), Fraction(2), Fraction(1, 2))  # such as heads of even size, or a width of 2 * hidden_size
 _DIVISORS = (2, 3, 4, 5, 6, 8, 12, 16, 32, 64, 128)
 
 
 def candidates(
     values: Mapping[str, int], good: Sequence[Mapping[str, int]], fields: Sequence[str], base: Mapping[str, int]
 ) -> list[Condition]:
-    """Return conditions that these values do not meet and all good ones do, the likeliest first.
+    """Return conditions that all good values meet and these values do not, the likeliest first.
 
-    ``at`` has the values that fields were changed from: a condition is always on a field that was changed.
+    ``base`` has the values before the change; each condition involves a field that was changed.
     """
     changed = [field for field in fields if values[field] != base[field]]
     conditions = [
@@ -123,7 +123,7 @@ def _all(
 
 
 def bounds(values: Mapping[str, int], good: Sequence[Mapping[str, int]], changed: Sequence[str]) -> list[Condition]:
-    """Return conditions on one field that exclude these values: bounds by the nearest good values, and a constant."""
+    """Return conditions on one field that exclude these values: bounds at the nearest good values, or constants."""
     conditions: list[Condition] = []
     for field in changed:
         below = [sizes[field] for sizes in good if sizes[field] < values[field]]
@@ -136,12 +136,12 @@ def bounds(values: Mapping[str, int], good: Sequence[Mapping[str, int]], changed
 
 
 def count_excluded(condition: Condition, good: Sequence[Mapping[str, int]]) -> int:
-    """The number of good values that a condition excludes."""
+    """Count the good values that a condition excludes."""
     return sum(not condition.holds(values) for values in good)
 
 
 def remedy(condition: Condition, values: Mapping[str, int], of: str) -> int | None:
-    """A value near by for the field ``of``, one of the two, with which the condition is met; None if there is none."""
+    """Return a nearby value for ``of``, one of the condition's fields, that meets the condition, or None."""
     other = condition.field if of == condition.other else str(condition.other)
     size, partner = values[of], values[other]
     near = [partner, partner + 1, partner - 1, 2 * partner, 3 * partner, size + 1, size - 1]

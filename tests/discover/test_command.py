@@ -91,7 +91,7 @@ def test_a_process_that_never_looks_at_the_time_is_ended(monkeypatch: pytest.Mon
             "/nowhere/found.json cannot be written: No such file or directory.",
         ),
         (["bert", "--report", "/"], "/ cannot be written: Is a directory."),
-        (["bert", "--write", str(HERE.with_name("types.json"))], "is no file that this command has written."),
+        (["bert", "--write", str(HERE.with_name("types.json"))], "was not written by this command."),
     ],
     ids=str,
 )
