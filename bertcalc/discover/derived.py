@@ -1,7 +1,7 @@
-"""Fields that a configuration class derives from others unless they are given, and that change the model if they are.
+"""Find fields that a configuration derives from others by default, and that change the model if they are given.
 
-Llama's num_key_value_heads is num_attention_heads by default, and not in the formula of the default. Once it is given,
-it is a size like the others.
+Llama's num_key_value_heads, for example, equals num_attention_heads by default and is then not in the formula. Once it
+is given, it is a size like any other.
 """
 
 from bertcalc.discover.build import Ended
@@ -12,8 +12,8 @@ from bertcalc.discover.recipe import left_open
 def derived_fields(lab: Lab, inside: str = "") -> dict[str, list[str]]:
     """Return the derived fields that change the tensors of a class if given, each with the fields that it follows.
 
-    If the class takes a nested configuration of its type's, ``inside`` is its name. Fields with which the class cannot
-    be built, or that the time does not suffice for, are left out.
+    If the class takes a nested configuration, ``inside`` is its name. Fields are left out if the class cannot be built
+    with other values for them, or if the time limit is reached.
     """
     prefix = f"{inside}." if inside else ""
     recipe, derived_fields = lab.recipe, dict[str, list[str]]()

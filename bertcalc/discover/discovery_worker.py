@@ -1,7 +1,7 @@
-"""Discovery in a process beside the server, within limits of time and memory; results and refusals are cached.
+"""Discovery in a subprocess, with limits on time and memory; results and refusals are cached.
 
-The process is stopped when its reader leaves or asks for something else. The other pages that ask PyTorch have another
-process, so that nobody there waits for a discovery.
+The process is stopped when its reader leaves or asks for something else. Other pages that need PyTorch use a different
+process, so that they do not wait for a discovery.
 """
 
 import atexit
@@ -25,13 +25,13 @@ from bertcalc.problem import InputError, Problem, wrong
 from bertcalc.text import N_
 from bertcalc.worker import LOOK, SlowError, StoppedError, Worker, tell
 
-SECONDS = 60.0  # for one model
-STARTING = 20.0  # in addition, for the import of PyTorch
-PATIENCE = 90.0  # to wait for the models of other readers
-BYTES = 3 * 2**29  # of memory for data, including PyTorch's own 0.3 GB
-RETRY_SECONDS = 600.0  # seconds until a refused model is tried again
+SECONDS = 60.0  # limit for one model
+STARTING = 20.0  # additional seconds to import PyTorch
+PATIENCE = 90.0  # seconds to wait for other readers' models
+BYTES = 3 * 2**29  # limit of memory for data, including 0.3 GB for PyTorch itself
+RETRY_SECONDS = 600.0  # until a refused model may be tried again
 _KEPT = 60
-_TIMES = 3  # that a search for FLOPs is begun, if it gives way to other readers
+_TIMES = 3  # attempts to find FLOPs, as other readers can interrupt the search
 _LONGEST = 60_000  # characters of a printed tree
 
 WORKER = Worker(SECONDS + STARTING, nice=10)
@@ -39,43 +39,43 @@ atexit.register(WORKER.kill)
 _FOUND: OrderedDict[tuple[str, str, str], "Answer | Refusal"] = OrderedDict()
 _LOCK = threading.Lock()
 _TURN = threading.Lock()  # held for the reader whose model is discovered
-_WAITING: set[int] = set()  # threads that wait to ask for parameters
+_WAITING: set[int] = set()  # threads that wait to discover parameters
 
-# Takes the present activity, the steps done and the number of steps; the activity is "" while others are served.
+# Takes the current activity, the steps done and the number of steps; the activity is "" while others are served.
 Hear = Callable[[str, int, int], object]
 
 
 class Answer(NamedTuple):
-    """A class that was discovered, and the model as PyTorch prints it."""
+    """A discovered class, with the model as PyTorch prints it."""
 
     discovery: Discovered
     tree: str
 
 
 class Refusal(NamedTuple):
-    """Why there is no result, and until when that answer is repeated."""
+    """Why there is no result, and the time until which this answer is repeated."""
 
     problems: tuple[Problem, ...]
     until: float
 
 
 class RetryError(InputError):
-    """There is no result this time; the next request tries again."""
+    """A temporary failure; the next request tries again."""
 
 
 class _GaveWay(Exception):  # noqa: N818
-    """Another reader waits for parameters while FLOPs are looked for."""
+    """The search for FLOPs was interrupted because another reader waits for parameters."""
 
 
 def cached(model_type: str, cls: str, fields: Mapping[str, Any]) -> Answer | None:
-    """Return the cached result for a class; None if there is none, or a refusal."""
+    """Return the cached result for a class; None if there is none or the class was refused."""
     with suppress(InputError):
         return _cached(_key(model_type, cls, fields))
     return None
 
 
 def refusal(model_type: str, cls: str, fields: Mapping[str, Any]) -> Problem | None:
-    """Return why a class was refused, as long as that answer is repeated."""
+    """Return the reason why a class was recently refused, or None."""
     try:
         _cached(_key(model_type, cls, fields))
     except InputError as error:
@@ -84,7 +84,7 @@ def refusal(model_type: str, cls: str, fields: Mapping[str, Any]) -> Problem | N
 
 
 def _cached(key: tuple[str, str, str]) -> Answer | None:
-    """Return the cached result, or None. Raises InputError if it was refused recently."""
+    """Return the cached result, or None. Raises InputError if the class was recently refused."""
     with _LOCK:
         answer = _FOUND.get(key)
     if isinstance(answer, Answer):
@@ -95,10 +95,10 @@ def _cached(key: tuple[str, str, str]) -> Answer | None:
 
 
 def ask(model_type: str, cls: str, fields: Mapping[str, Any], hear: Hear, wanted: Callable[[], object]) -> Answer:
-    """Discover a class. ``wanted`` is called repeatedly meanwhile, and raises if the reader wants something else.
+    """Discover a class. ``wanted`` is called regularly meanwhile, and raises if the reader wants something else.
 
-    Readers are served one after the other; those who wait for the same model share the result. Raises InputError, for
-    RETRY_SECONDS seconds without another try, or RetryError.
+    Readers are served one at a time; those who wait for the same model share the result. Raises RetryError for a
+    temporary failure, or InputError, which is repeated for RETRY_SECONDS without another attempt.
     """
     key = _key(model_type, cls, fields)
     if answer := _cached(key):
@@ -120,9 +120,9 @@ def ask(model_type: str, cls: str, fields: Mapping[str, Any], hear: Hear, wanted
 def ask_flops(
     model_type: str, cls: str, fields: Mapping[str, Any], answer: Answer, hear: Hear, wanted: Callable[[], object]
 ) -> Answer:
-    """Add FLOPs to a class that was discovered. Raises InputError.
+    """Add FLOPs to a discovered class. Raises InputError.
 
-    That takes long: readers who ask for parameters meanwhile go first, and the search begins anew after them.
+    As this is slow, readers who ask for parameters meanwhile are served first, after which the search restarts.
     """
 
     def still() -> None:
@@ -146,7 +146,7 @@ def ask_flops(
 
 @contextmanager
 def _turn(hear: Hear, wanted: Callable[[], object], *, last: bool = False) -> Iterator[None]:
-    """Wait until nobody else has the process; with ``last``, also until nobody else waits for it."""
+    """Wait until the process is free; with ``last``, also until no other reader waits for it."""
     until, waits = time.monotonic() + PATIENCE, False
     me = threading.get_ident()
     try:
@@ -185,7 +185,7 @@ def _discover(model_type: str, cls: str, fields: Mapping[str, Any], hear: Hear, 
 
 @contextmanager
 def _refusals() -> Iterator[None]:
-    """Turn what the process raises into InputError; stop the process if the reader leaves."""
+    """Turn the process's exceptions into InputError; stop the process if the reader leaves."""
     try:
         yield
     except (SlowError, Ended):
@@ -228,15 +228,13 @@ def _key(model_type: str, cls: str, fields: Mapping[str, Any]) -> tuple[str, str
 
 
 def discovered(model_type: str, cls: str, fields: str) -> tuple[dict[str, Any], str]:
-    """Discover a class, in the process: the result as JSON data, and the printed model."""
+    """Discover a class, inside the process. Return the result as JSON data, and the printed model."""
     _begin()
     from bertcalc.discover import discover
     from bertcalc.discover.build import config_class, refusing_unexpected
 
-    with refusing_unexpected(
-        cls
-    ):  # also for what comes before and after the search: an exception would end the process
-        config_class(model_type)  # refused before its configuration is read
+    with refusing_unexpected(cls):  # also around the search, as an exception would end the process
+        config_class(model_type)  # refuses unknown types before the configuration is read
         discovery = discover(
             {**json.loads(fields), "model_type": model_type}, cls, seconds=SECONDS, progress=lambda *event: tell(event)
         )
@@ -244,7 +242,7 @@ def discovered(model_type: str, cls: str, fields: str) -> tuple[dict[str, Any], 
 
 
 def computed(json_of: str) -> dict[str, Any]:
-    """Add FLOPs, or why there are none, to a result in JSON, in the process."""
+    """Add FLOPs, or the reason why there are none, to a result as JSON, inside the process."""
     _begin()
     from bertcalc.discover import with_flops
 
@@ -253,16 +251,16 @@ def computed(json_of: str) -> dict[str, Any]:
 
 
 def _begin() -> None:
-    """Set the limits of the process and import PyTorch, which is not part of a model's time."""
+    """Set the process's limits and import PyTorch, which does not count towards a model's time."""
     limit_memory()
     tell(("imports", 0, 0))
     import_module("transformers.models.auto.modeling_auto")
 
 
 def limit_memory() -> None:
-    """Limit the memory of this process, and have it load nothing from the Hub."""
+    """Limit the memory of this process and forbid access to the Hub."""
     os.environ["HF_HUB_OFFLINE"] = "1"
-    with suppress(ImportError, ValueError, OSError):  # Windows has no limits
+    with suppress(ImportError, ValueError, OSError):  # not supported on Windows
         import resource
 
         _soft, hard = resource.getrlimit(resource.RLIMIT_DATA)

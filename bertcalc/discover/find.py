@@ -1,4 +1,4 @@
-"""From experiments to formulas: fit, test on fresh configurations, and fit again with those that were wrong."""
+"""Find formulas: fit them, test them on new configurations, and refit with the configurations that were wrong."""
 
 from collections.abc import Sequence
 from typing import NamedTuple
@@ -19,7 +19,7 @@ _WRONG = Problem.of(N_("its formula was wrong for another configuration"))
 
 
 class Findings(NamedTuple):
-    """The formulas that are right for every fresh configuration, and why the other tensors have none."""
+    """Formulas that are right for every new configuration, and the reasons why the other tensors have none."""
 
     kinds: dict[str, list[Kind]]
     unexplained: dict[str, Problem]
@@ -28,7 +28,7 @@ class Findings(NamedTuple):
 
 
 def find(lab: Lab, extra: Sequence[Sample] = ()) -> Findings:
-    """Find the formulas of all tensors of a class after ``lab.sort_fields``; ``more`` are further samples to fit."""
+    """Find formulas for all tensors of a class after ``lab.sort_fields``; ``extra`` are further samples to fit."""
     tables = Tables(lab.free)
     for sample in [*_first(lab), *extra]:
         tables.add(sample)
@@ -66,7 +66,7 @@ def find(lab: Lab, extra: Sequence[Sample] = ()) -> Findings:
 
 
 def _first(lab: Lab) -> list[Sample]:
-    """Samples at the given sizes, with each field changed alone, and some with all fields changed."""
+    """Build samples at the given sizes, with each field changed alone, and some with all fields changed."""
     alone = [{field: value} for field in lab.free for value in dict.fromkeys(lab.choices[field][:2])]
     alone += [{field: lab.base_sizes[field] + 7} for field in lab.free if field in lab.loose]
     samples = [lab.base_sample, lab.full_sample, *(lab.build(changes) for changes in alone)]
@@ -75,7 +75,7 @@ def _first(lab: Lab) -> list[Sample]:
 
 
 def _fresh(lab: Lab, keys: set[tuple[int, ...]]) -> list[Sample]:
-    """Samples that no formula was fitted to, with all fields changed, or half of them."""
+    """Build samples that were not used for fitting, with all or half of the fields changed."""
     samples: dict[tuple[int, ...], Sample] = {}
     for turn in range(4 * FRESH):
         everything = len(samples) < FRESH_ALL
@@ -90,7 +90,7 @@ def _fresh(lab: Lab, keys: set[tuple[int, ...]]) -> list[Sample]:
 
 
 def _steps(lab: Lab, kinds: dict[str, list[Kind]]) -> list[Sample]:
-    """Samples around each rounded term, for more than its period, and around each minimum and maximum."""
+    """Build samples around each rounded term, over more than its period, and around each minimum and maximum."""
     fits = {fit for alike in kinds.values() for kind in alike for fit in (*kind.copies, *kind.shape)}
     samples: list[Sample | Failure] = []
     for special in {special for fit in fits for special in fit.specials()}:
@@ -112,5 +112,5 @@ def _key(sample: Sample) -> tuple[int, ...]:
 
 
 def wrong(kinds: dict[str, list[Kind]], sample: Sample) -> list[str]:
-    """The folded names whose tensors are not as their formulas say."""
+    """The folded names whose tensors differ from their formulas."""
     return [name for name, alike in kinds.items() if not agrees(alike, sample.tensors[name], sample.values)]

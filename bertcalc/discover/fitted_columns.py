@@ -1,8 +1,8 @@
-"""The tensors of many samples of one class as columns to fit: shapes and numbers of copies.
+"""Turn the tensors of many samples into columns to fit: dimensions and numbers of copies.
 
-The tensors of a folded name can be of several kinds, each with its own shape: every third layer may be wider. Kinds are
-told apart by the order in which their shapes first appear; where two kinds happen to have the same shape in a sample,
-by the layers that have them in other samples.
+The tensors of a folded name can be of several kinds with different shapes, for example if every third layer is wider.
+Kinds are identified by the order in which their shapes first appear. If two kinds have the same shape in a sample, they
+are identified by the layers that have them in other samples.
 """
 
 from collections import Counter
@@ -20,14 +20,14 @@ Layers = dict[tuple[int, ...], Shape]
 
 
 class Kind(NamedTuple):
-    """The formulas of the tensors of one folded name and one shape: how many there are, and each side."""
+    """Formulas for the tensors of one folded name and shape: the number of copies, and each dimension."""
 
     name: str
-    copies: tuple[Fit, ...]  # one for each * of the name, or one for all
+    copies: tuple[Fit, ...]  # one for each * in the name, or one for all
     shape: tuple[Fit, ...]
 
     def counted(self, values: Values) -> tuple[Shape, int] | None:
-        """The shape and the number of tensors; None where one is fractional or negative."""
+        """The shape and the number of tensors; None if any value is fractional or negative."""
         numbers = [formula.value(values) for formula in (*self.copies, *self.shape)]
         if any(number < 0 or number.denominator != 1 for number in numbers):
             return None
@@ -36,14 +36,14 @@ class Kind(NamedTuple):
 
 
 class Columns(NamedTuple):
-    """The shapes and layers of one kind, by sample; None where they cannot be told."""
+    """The shape and layers of one kind in each sample; None where the kind cannot be identified."""
 
     shapes: list[Shape | None]
     layers: list[list[tuple[int, ...]] | None]
 
 
 class Tables:
-    """Fits columns of the samples; each column is fitted once."""
+    """Fits the columns of samples, each distinct column once."""
 
     def __init__(self, fields: Sequence[str]) -> None:
         self.fields = list(fields)
@@ -56,7 +56,7 @@ class Tables:
         self._values.append({field: sample.values[field] for field in self.fields})
 
     def kinds(self, name: str) -> list[Kind] | Problem:
-        """The kinds of tensors with a folded name, or why there is no formula."""
+        """The kinds of tensors with a folded name, or the reason why there is no formula."""
         kinds: list[Kind] = []
         for columns in _columns([sample.tensors[name] for sample in self.samples]):
             shapes = [shape for shape in columns.shapes if shape is not None]
@@ -102,7 +102,7 @@ class Tables:
 
 
 def agrees(kinds: Sequence[Kind], layers: Layers, values: Values) -> bool:
-    """Whether formulas give the shapes of the tensors of a folded name, and how often each occurs."""
+    """Whether formulas give the right shapes for a folded name, each with the right number of tensors."""
     counted = [kind.counted(values) for kind in kinds]
     predicted: Counter[Shape] = Counter()
     for shape_count in counted:
@@ -115,7 +115,7 @@ def agrees(kinds: Sequence[Kind], layers: Layers, values: Values) -> bool:
 def _columns(samples: list[Layers]) -> list[Columns]:
     apart = max(samples, key=lambda layers: (len(set(layers.values())), -len(layers)))
     first = {shape: numbers for numbers, shape in reversed(apart.items())}
-    examples = [first[shape] for shape in dict.fromkeys(apart.values())]  # a tensor of each kind
+    examples = [first[shape] for shape in dict.fromkeys(apart.values())]  # one tensor of each kind
     all_columns = [Columns([], []) for _kind in examples]
     for layers in samples:
         shapes = list(dict.fromkeys(layers.values()))

@@ -1,7 +1,7 @@
-"""Reading what somebody gives for a configuration: a config.json of any type, or fields.
+"""Read configurations from users: a config.json of any model type, or single fields.
 
-What would load code or files is left out, and sizes have limits: a configuration class makes lists as long as a number
-says, before any model is built, so that a single number can take all memory and time.
+Fields that would load code or files are dropped. Sizes are limited because a configuration class creates lists of the
+given lengths before any model is built, so that a single number could use up all memory and time.
 """
 
 import re
@@ -14,28 +14,28 @@ from bertcalc.discover.types import types
 from bertcalc.problem import Problem, wrong
 from bertcalc.text import N_, shorten
 
-MOST = 100_000_000  # of any number
-MOST_LISTED = 1_000_000  # in a list: gpt_neo's attention_types have repetitions there
+MOST = 100_000_000  # for any number
+MOST_LISTED = 1_000_000  # for a number in a list, which can be a repetition count (gpt_neo's attention_types)
 MOST_LABELS = 100_000
-MOST_COPIES = 2_000  # of layers and the like; and entries of a list
+MOST_COPIES = 2_000  # for numbers of layers, blocks and stages, and for lengths of lists
 _COPIES = re.compile("(?!.*(vocab|channels))(?=.*(layer|block|depth|stage))")
 _LABELS = re.compile("labels$")
 _LEVELS = 12
 _NAME = re.compile("[A-Za-z][A-Za-z0-9_]{0,79}|[0-9]{1,9}")
 _NAMED = 8
-# Fields that would load somebody's code or weights, or say how a model is run and stored. None of them changes a shape.
+# Fields that would load code or weights, or that control how a model is run or stored. None of them changes a shape.
 _NEVER = re.compile(
     "architectures|attribute_map|auto_map|custom_.*|(torch_)?dtype|transformers_version|quantization.*"
     "|.*_implementation|use_kernels|trust_remote_code|use_pretrained.*|name_or_path|tokenizer.*|label2id"
     "|task_specific_params|(bos|eos)_token_id|.*dropout.*|initializer_(range|factor)|.*_eps|use_cache"
     "|output_(attentions|hidden_states)|return_dict"
 )
-# Sizes for fields that are None in a default that cannot be built: of the first key that the field's name contains.
+# Typical sizes for fields that are None in a default that cannot be built, by the first key within the name.
 _USUAL = {"vocab": 32_000, "experts_per_tok": 2, "shared_experts": 1, "experts": 8, "budget": 64, "": 16}
 
 
 class ParsedConfig(NamedTuple):
-    """A model type, a class if one is named, the fields of the configuration, and remarks on what was left out."""
+    """A model type, its class if named, the configuration's fields, and remarks on ignored parts."""
 
     model_type: str
     cls: str | None
@@ -44,7 +44,7 @@ class ParsedConfig(NamedTuple):
 
 
 def read_config(text: str) -> ParsedConfig:
-    """Read the model in the text of a config.json. Raises InputError."""
+    """Parse the text of a config.json. Raises InputError."""
     data = read_object(text)
     kind = data.get("model_type")
     named = data.get("architectures")
@@ -74,14 +74,14 @@ def read_config(text: str) -> ParsedConfig:
 
 
 def read_fields(text: str) -> dict[str, Any]:
-    """Read the fields alone, as a link has them. Raises InputError."""
+    """Parse the fields in a link. Raises InputError."""
     return structural_fields(read_object(text))
 
 
 def structural_fields(config: Mapping[str, Any], left: list[str] | None = None) -> dict[str, Any]:
-    """Return the fields that say how a model is built, at every depth, with the number of labels instead of the labels.
+    """Return the fields that affect a model's structure, at every depth, with the number of labels in place of labels.
 
-    Keys that are not names are added to ``left``. Raises InputError for sizes that are too large to be built here.
+    Keys that are not field names are added to ``left``. Raises InputError for sizes that are too large.
     """
     fields: dict[str, Any] = _cleaned({name: value for name, value in config.items() if name != "model_type"}, left, 1)
     for name, value, listed in _values(fields):
@@ -94,7 +94,7 @@ def structural_fields(config: Mapping[str, Any], left: list[str] | None = None) 
 
 
 def completions(kind: Any) -> Iterator[dict[str, int]]:
-    """Yield sizes for the fields that the default configuration of a class leaves open: each alone, then all."""
+    """Yield sizes for fields that are None in a default configuration: for each field alone, then for all together."""
     try:
         config = kind()
     except Exception:  # transformers raises exceptions of all types
@@ -136,7 +136,7 @@ def _cleaned(value: Any, left: list[str] | None, level: int, name: str = "") -> 
 
 
 def _values(value: Any, name: str = "", listed: bool = False) -> Iterator[tuple[str, Any, bool]]:
-    """Yield everything that is neither a dictionary nor a list, with its name, and whether it is in a list."""
+    """Yield the name and value of every scalar, and whether it is in a list."""
     if isinstance(value, dict):
         for key, entry in value.items():
             yield from _values(entry, key, listed)

@@ -1,4 +1,4 @@
-"""Formulas for as many tensors as possible: a field that resists keeps its given value, and the regime says so."""
+"""Find formulas for as many tensors as possible: fields that cannot be fitted are fixed, and the regime records it."""
 
 from collections.abc import Sequence
 
@@ -10,13 +10,13 @@ from bertcalc.discover.regime import Regime, regime
 
 _MOST_HELD = 3
 _MOST_LESSONS = 3
-_LARGEST = 64  # larger ones are not held: a formula for a single hidden size is of no use
+_LARGEST = 64  # larger values are not fixed, as a formula for one hidden size would be useless
 
 
 def explain(lab: Lab, within: Sequence[Condition] | None = None) -> tuple[Lab, Findings, Regime]:
-    """Return the lab with the fields that have to be held, the formulas, and where they hold.
+    """Return a lab in which fields are fixed as needed, the formulas, and where they hold.
 
-    ``within`` are the conditions of formulas found before: only sizes that meet them are examined.
+    ``within`` are the conditions of an earlier discovery; only sizes that meet them are tested.
     """
     findings = find(lab)
     try:
@@ -25,7 +25,7 @@ def explain(lab: Lab, within: Sequence[Condition] | None = None) -> tuple[Lab, F
                 break
             lab, findings = better
     except Ended:
-        pass  # what was found before remains right
+        pass  # earlier findings remain right
     area = regime(lab, findings, within)
     learned: list[Sample] = []
     try:
@@ -45,7 +45,7 @@ def explain(lab: Lab, within: Sequence[Condition] | None = None) -> tuple[Lab, F
 
 
 def _better(lab: Lab, findings: Findings) -> tuple[Lab, Findings] | None:
-    """Return a lab in which fewer tensors lack a formula, because sizes keep dividing each other or fields are held."""
+    """Return a lab in which fewer tensors lack a formula, by fixing fields or keeping divisibility, or None."""
     suspects = _suspects(lab, findings)
     tight = lab.keeping_divisors([field for field in suspects if field in lab.loose])
     groups = _holdable(lab, suspects)
@@ -58,7 +58,7 @@ def _better(lab: Lab, findings: Findings) -> tuple[Lab, Findings] | None:
 
 
 def _suspects(lab: Lab, findings: Findings) -> list[str]:
-    """The fields that change a tensor without a formula."""
+    """The fields that change a tensor that has no formula."""
     suspects: list[str] = []
     for field in lab.free:
         changed = [lab.build({field: value}) for value in lab.choices[field]]
@@ -72,7 +72,7 @@ def _suspects(lab: Lab, findings: Findings) -> list[str]:
 
 
 def _holdable(lab: Lab, fields: list[str]) -> list[list[str]]:
-    """Groups of fields to hold, in order: entries of lists (often positions, not sizes), values of 1, single fields."""
+    """Groups of fields to fix, in order: list entries (often positions, not sizes), values of 1, single fields."""
     likely = [field for field in fields if lab.base_sizes[field] < _LARGEST]
     singles = sorted(likely, key=lambda field: field not in lab.counts)
     entries = [field for field in likely if field.endswith("]")]

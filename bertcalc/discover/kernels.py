@@ -1,6 +1,6 @@
-"""A cache of operations on the meta device: PyTorch is asked once for those that are alike, as in equal layers.
+"""Cache operations on the meta device, so that PyTorch evaluates repeated ones, as in equal layers, only once.
 
-The result of an operation on tensors without numbers follows from their shapes. PyTorch works it out in Python, which
+The result of an operation on meta tensors depends only on their shapes and types. PyTorch computes it in Python, which
 takes longer than the rest of a forward pass.
 """
 
@@ -9,13 +9,13 @@ from typing import Any
 
 
 class Kernels:
-    """Returns what PyTorch returns for operations, as far as tensors without numbers can tell."""
+    """Evaluates operations on meta tensors, from the cache where possible."""
 
     def __init__(self) -> None:
         self._results: dict[Any, Callable[[Any], Any]] = {}
 
     def __call__(self, func: Any, args: Any, kwargs: Mapping[str, Any]) -> Any:
-        """Return new tensors, or the first argument where the operation changes that in place."""
+        """Return new tensors, or the first argument if the operation changes it in place."""
         key = (func, _alike(args, func), _alike(tuple(sorted(kwargs.items())), func))
         if key in self._results:
             return self._results[key](args)
@@ -26,10 +26,10 @@ class Kernels:
 
 
 def _alike(argument: Any, func: Any) -> Any:
-    """A key that is equal for arguments with which an operation gives tensors of the same shapes and types."""
+    """A key that is equal for arguments with which an operation returns tensors of equal shapes and types."""
     import torch
 
-    if isinstance(argument, torch.Tensor):  # a tensor with numbers equals no other
+    if isinstance(argument, torch.Tensor):  # a tensor with data never equals another
         return (argument.shape, argument.stride(), argument.dtype) if argument.is_meta else object()
     if isinstance(argument, list | tuple):
         return tuple(_alike(entry, func) for entry in argument)
@@ -38,7 +38,7 @@ def _alike(argument: Any, func: Any) -> Any:
 
 
 def _again(func: Any, result: Any, args: Any, kwargs: Mapping[str, Any]) -> Callable[[Any], Any] | None:
-    """A function that makes such a result again; None for a view, and for a result with numbers."""
+    """A function that creates such a result again; None for views and for results with data."""
     import torch
     from torch.utils._pytree import tree_leaves
 

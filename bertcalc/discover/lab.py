@@ -1,4 +1,4 @@
-"""Experiments with a real class: which fields matter, which sizes it takes, and which tensors it has then."""
+"""Experiments with a real class: which fields matter, which sizes are valid, and which tensors result."""
 
 from collections.abc import Callable, Mapping, Set
 from copy import copy
@@ -14,7 +14,7 @@ from bertcalc.problem import Problem
 from bertcalc.text import N_
 
 Values = dict[str, int]
-# Returns the tensors of a configuration's model, or the matrix products of a call of it, until a time is up.
+# Returns the tensors of a configuration's model, or the matrix products of its forward pass, within a time limit.
 Measure = Callable[[Any, float], Folded]
 Progress = Callable[[str, int, int], None]
 
@@ -26,30 +26,30 @@ _NAMED = 2
 
 
 class Sample(NamedTuple):
-    """A configuration that was built: the values of its fields, and its tensors."""
+    """A built configuration: its field values and its tensors."""
 
     values: Values
     tensors: Folded
 
 
 class Failure(NamedTuple):
-    """A configuration that transformers refuses, or one with tensors of other names or ranks, and why.
+    """A configuration that transformers refuses or that has tensors of other names or ranks, with the reason.
 
-    If it was not refused, the reason lacks the value of ``changes``, the fields with which it happened.
+    If it was not refused, the caller has to fill in ``changes`` in the reason, the fields that caused it.
     """
 
     values: Values
     reason: Problem
     refused: bool = True
-    too_large: bool = False  # for the limits here: whether transformers builds it is not known
+    too_large: bool = False  # for our limits; transformers may be able to build it
 
 
 class Lab:
-    """Builds a class again and again, each configuration once.
+    """Builds a class at many sizes, each configuration once.
 
     ``free`` are the fields that can be changed and matter, ``idle`` those that change no tensor, ``fixed`` those that
-    keep their given value, as no other gives the same names of tensors; ``links`` are fields that have to change with
-    another one.
+    keep their given value because no other gives the same tensor names, and ``links`` those that have to change
+    together with another field.
     """
 
     def __init__(self, recipe: Recipe, measure: Measure, *, until: float, progress: Progress) -> None:
@@ -60,12 +60,12 @@ class Lab:
         self.idle: list[str] = []
         self.fixed: list[str] = []
         self.links: dict[str, tuple[str, int, int]] = {}  # field -> the field that it follows, and their ratio
-        self.counts: set[str] = set()  # fields that say how many tensors there are
-        self.loose: set[str] = set()  # fields that may have any value, as far as is known
+        self.counts: set[str] = set()  # fields that determine how many tensors there are
+        self.loose: set[str] = set()  # fields for which every value seems to be valid
         self.choices: dict[str, list[int]] = {}
-        self.fewer: list[str] = []  # fields that are less than given, so that building is fast
-        self.built: dict[tuple[tuple[str, int], ...], Sample | Failure] = {}  # all that was tried, by what was changed
-        self.base_sizes = dict(self.sizes)  # the values that fields are changed from: as given, but with fewer layers
+        self.fewer: list[str] = []  # fields that are smaller than given, so that building is fast
+        self.built: dict[tuple[tuple[str, int], ...], Sample | Failure] = {}  # all attempts, by changed fields
+        self.base_sizes = dict(self.sizes)  # the values before changes: as given, but with fewer layers
         base = self.build({})
         if isinstance(base, Failure):
             raise Refused(base.reason)
@@ -73,7 +73,7 @@ class Lab:
         self._shrink()
 
     def fixing(self, fields: list[str]) -> "Lab":
-        """Return a lab in which these fields stay as given."""
+        """Return a lab in which these fields keep their given values."""
         twin = copy(self)
         twin.free = [name for name in self.free if name not in fields]
         twin.fixed = [*self.fixed, *(field for field in fields if field not in self.fixed)]
@@ -84,7 +84,7 @@ class Lab:
         return twin
 
     def build(self, changes: Mapping[str, int]) -> Sample | Failure:
-        """Build a configuration with these values; linked fields follow. Raises Ended when the time is up."""
+        """Build a configuration with these values; linked fields follow. Raises Ended at the time limit."""
         if thread_time() > self.until:
             raise Ended
         changes = {name: self.base_sizes[name] for name in self.fewer} | {**changes}
@@ -106,7 +106,7 @@ class Lab:
         return Sample(numbers, built)
 
     def config(self, changes: Mapping[str, int]) -> Any:
-        """The configuration, or call, with some fields changed; linked fields follow. Raises Refused."""
+        """Return the configuration, or call, with some fields changed; linked fields follow. Raises Refused."""
         values = self._linked(changes)
         try:
             return self.recipe.changed(values)
@@ -124,7 +124,7 @@ class Lab:
         return values
 
     def _shrink(self) -> None:
-        """Take fewer layers where that leaves all kinds of tensors: 12 layers are built sooner than 61."""
+        """Use fewer layers if all kinds of tensors remain, so that building is faster."""
         for field, value in self.sizes.items():
             if value < _DEEP or not DEPTH.search(field):
                 continue
@@ -139,11 +139,11 @@ class Lab:
                 self.base_sizes[field] = value
 
     def sort_fields(self) -> None:
-        """Sort the fields by what changing each one alone does."""
+        """Classify the fields by the effect of changing each one alone."""
         doubtful: list[str] = []
         for done, field in enumerate(self.sizes):
             self.progress(field, done, len(self.sizes))
-            if self.base_sizes[field] <= 0:  # no size but a mark: it is held if it matters
+            if self.base_sizes[field] <= 0:  # a flag, not a size: fixed if it has an effect
                 (self.idle if self._is_base(self.build({field: 4})) else self.fixed).append(field)
             elif not self._look_at(field):
                 doubtful.append(field)
@@ -159,7 +159,7 @@ class Lab:
         return isinstance(sample, Sample) and sample.tensors == self.base_sample.tensors
 
     def _look_at(self, field: str) -> bool:
-        """Sort a field by what other values do; False if no other value works alone."""
+        """Classify a field by the effect of other values; False if no other value works alone."""
         good: list[int] = []
         changes = False
         for value in alternatives(self.base_sizes[field]):
@@ -180,7 +180,7 @@ class Lab:
         return True
 
     def _look_for_a_partner(self, field: str) -> None:
-        """Look for another field with which this field can change."""
+        """Search for another field together with which this field can change."""
         size = self.base_sizes[field]
         self.fixed.append(field)
         others = [
@@ -206,7 +206,7 @@ class Lab:
         return False
 
     def _look_at_the_idle(self) -> None:
-        """Free the idle fields that do change tensors, when they are halved or together with others."""
+        """Free idle fields that change tensors after all, when halved or together with others."""
         small = {name: max(1, self.base_sizes[name] // 2) for name in self.idle if self.base_sizes[name] > 1}
         for name in self._guilty(small):
             sample = self.build({name: small[name]})
@@ -216,7 +216,7 @@ class Lab:
                 self.choices[name] = [small[name]]
 
     def _guilty(self, changes: Values) -> list[str]:
-        """The changes that have an effect, found by halving."""
+        """The changes that have an effect, found by bisection."""
         if not changes:
             return []
         if self._is_base(self.build(changes)):
@@ -230,7 +230,7 @@ class Lab:
         ]
 
     def _widen(self, field: str) -> None:
-        """Check whether any value works alone; if not, look for more values that do."""
+        """Check whether any value works alone; if not, search for more values that do."""
         size = self.base_sizes[field]
         if all(isinstance(self.build({field: size + step}), Sample) for step in (1, 7)):
             self.loose.add(field)
@@ -240,7 +240,7 @@ class Lab:
         self.choices[field] += [value for value in new if isinstance(self.build({field: value}), Sample)]
 
     def keeping_divisors(self, fields: list[str]) -> "Lab":
-        """Return a lab in which these fields keep their divisors or multiples: large ones grow, small ones shrink."""
+        """Return a lab in which these fields change only to multiples (large ones) or divisors (small ones)."""
         twin = copy(self)
         twin.loose = self.loose - set(fields)
         twin.choices = dict(self.choices)
@@ -253,7 +253,7 @@ class Lab:
         return twin
 
     def draw(self, field: str, fresh: bool) -> int:
-        """Another value for a field, which works alone or is likely to."""
+        """Draw another value for a field that works alone or is likely to."""
         size = self.base_sizes[field]
         if field not in self.loose:
             options = [value for value in self.choices[field] if value != self.sizes[field]] or self.choices[field]
@@ -269,7 +269,7 @@ class Lab:
         return value
 
     def together(self, fields: list[str], *, fresh: bool = False, tries: int = 30) -> Sample | None:
-        """A sample in which all of these fields have other values, or None if none was found."""
+        """Build a sample in which all of these fields have other values; None if none was found."""
         for _try in range(tries):
             sample = self.build({field: self.draw(field, fresh) for field in fields})
             if isinstance(sample, Sample):
@@ -278,7 +278,7 @@ class Lab:
 
 
 def alternatives(value: int) -> list[int]:
-    """Other values for a field, likely to divide, and be divided by, the same numbers as this value."""
+    """Other values for a field that are likely to have the same divisors and multiples as this value."""
     if value >= _SMALL:
         return [2 * value, 3 * value, value // 2, value + 1, value - 1]
     return [other for other in (2 * value, value // 2, 3 * value, value + 1, value - 1) if other not in (0, value)]

@@ -1,4 +1,4 @@
-"""The parts of a discovered class: its components, and the modules of its tree, each with its tensors."""
+"""Group the tensors of a discovered class: by component, by number of copies, and by module."""
 
 import re
 from collections import Counter
@@ -13,10 +13,10 @@ from bertcalc.discover.result import Discovered, Tensors, exact
 from bertcalc.text import N_
 from bertcalc.tree.totals import Component
 
-MOST = 12  # parts that are shown beside each other, unless a module has more
+MOST = 12  # parts shown side by side, unless a module has more
 _FEW = 4
 
-# The components in the pages' four colors. "Other parts" are in no layer, embedding or head, often a last norm.
+# The components in the pages' four colors. "Other parts" are outside layers, embeddings and heads; often a final norm.
 NAMES: dict[Component, str] = {
     "embeddings": N_("embeddings"),
     "encoder": N_("layers"),
@@ -30,10 +30,10 @@ _EMBEDDINGS = re.compile(r"embed|position|(^|\.)(wte|wpe|shared)(\.|$)")
 
 
 class Part(NamedTuple):
-    """A module, or a single tensor, with all tensors in it; its path has * for numbers."""
+    """A module with all its tensors, or a single tensor; numbers in its path are replaced by *."""
 
     path: str
-    name: str  # the path without the prefix of all parts beside it
+    name: str  # the path without the prefix that its siblings share
     component: Component
     tensors: tuple[Tensors, ...]
 
@@ -42,7 +42,7 @@ class Part(NamedTuple):
 
 
 class Group(NamedTuple):
-    """Tensors with equal numbers of copies: that number, and the elements of one copy of each, as expressions."""
+    """Tensors with the same number of copies: that number, and the elements of one copy of them, as expressions."""
 
     copies: Any
     elements: Any
@@ -50,19 +50,19 @@ class Group(NamedTuple):
 
 
 def count(tensors: Iterable[Tensors], values: Mapping[str, int]) -> int:
-    """The number of parameters of tensors at these sizes."""
+    """Return the number of parameters of tensors at these sizes."""
     return sum(int(prod(exact(factor, values) for factor in (tensor.copies, *tensor.shape))) for tensor in tensors)
 
 
 def component_of(name: str) -> Component:
-    """The component of a tensor or module, judged by its name."""
+    """Return the component of a tensor or module, judging by its name."""
     if "*" in name:
         return "encoder"
     return "head" if _HEAD.search(name) else "embeddings" if _EMBEDDINGS.search(name) else "pooler"
 
 
 def components(discovery: Discovered) -> dict[Component, tuple[Tensors, ...]]:
-    """The tensors of each component that has any."""
+    """Return the tensors of each component that has any."""
     by_name = {
         kind: tuple(tensor for tensor in discovery.tensors if component_of(tensor.name) == kind) for kind in NAMES
     }
@@ -70,7 +70,7 @@ def components(discovery: Discovered) -> dict[Component, tuple[Tensors, ...]]:
 
 
 def groups(tensors: Sequence[Tensors], values: Mapping[str, int]) -> list[Group]:
-    """The tensors grouped by their number of copies, the group with the most parameters first."""
+    """Group tensors by their number of copies, the group with the most parameters first."""
     by_copies: dict[Any, list[Tensors]] = {}
     for tensor in tensors:
         by_copies.setdefault(tensor.copies, []).append(tensor)
@@ -82,7 +82,7 @@ def groups(tensors: Sequence[Tensors], values: Mapping[str, int]) -> list[Group]
 
 
 def parts(discovery: Discovered, path: str = "", most: int = MOST) -> list[Part]:
-    """The parts of the module at a path, or of the whole model, the largest at the given sizes first.
+    """Return the parts of the module at a path, or of the whole model, the largest at the given sizes first.
 
     Without a path, modules are replaced by their parts as long as there are few, down to the parts of a layer.
     Raises KeyError if there is no such module.
@@ -94,7 +94,7 @@ def parts(discovery: Discovered, path: str = "", most: int = MOST) -> list[Part]
     while path == "" or len(rows) == 1:
         opening = [row for row in rows if _may_open(row, rows, whole=path == "")]
         larger = sorted(opening, key=lambda row: -count(rows[row], discovery.fields))
-        # All at once, so that a text and a vision model are shown alike; where there are few, the largest that fits.
+        # Open all at once, so that text and vision models are shown alike; if few, open the largest that fits.
         for opened in (larger, *([row] for row in larger if len(rows) < _FEW)):
             children = {name: tensors for row in opened for name, tensors in _children(row, rows[row]).items()}
             wider = {row: tensors for row, tensors in rows.items() if row not in opened} | children
@@ -111,7 +111,7 @@ def parts(discovery: Discovered, path: str = "", most: int = MOST) -> list[Part]
 
 
 def folded(rows: Sequence[Part], most: int, values: Mapping[str, int]) -> list[Part]:
-    """The parts, of which the smallest are merged if there are more than ``most``; the merged part opens nothing."""
+    """Merge the smallest parts if there are more than ``most``; the merged part cannot be opened."""
     if len(rows) <= most:
         return list(rows)
     rest = tuple(tensor for part in rows[most - 1 :] for tensor in part.tensors)
@@ -119,7 +119,7 @@ def folded(rows: Sequence[Part], most: int, values: Mapping[str, int]) -> list[P
 
 
 def openable(discovery: Discovered) -> list[str]:
-    """The paths of all modules that have more than one part, outer modules first."""
+    """Return the paths of all modules that have more than one part, outer modules first."""
     paths: dict[str, None] = {}
     for tensor in discovery.tensors:
         steps = _steps(tensor.name)
@@ -150,7 +150,7 @@ def _children(path: str, tensors: Iterable[Tensors]) -> dict[str, list[Tensors]]
 
 
 def _steps(name: str) -> list[str]:
-    """The steps of a path; a number is part of the step before it."""
+    """Split a path into steps; a number belongs to the step before it."""
     return re.findall(r"[^.]+(?:\.\*(?=\.|$))*", name)
 
 
@@ -159,9 +159,9 @@ def _is_in(name: str, path: str) -> bool:
 
 
 def _names(paths: Iterable[str]) -> dict[str, str]:
-    """Paths without their common prefix, and without the name of a model's body beside a head."""
+    """Shorten paths by their common prefix, and by the name of a model's body if the only other part is a head."""
     listed = list(paths)
-    shared = commonprefix(listed).rfind(".") + 1  # noqa: RUF071 # of characters, up to the last point
+    shared = commonprefix(listed).rfind(".") + 1  # noqa: RUF071 # a prefix of characters, cut at its last dot
     names = {path: path[shared:] for path in listed}
     [(first, number)] = Counter(name.partition(".")[0] for name in names.values()).most_common(1)
     shorter = {path: name.removeprefix(f"{first}.") for path, name in names.items()}

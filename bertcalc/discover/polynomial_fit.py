@@ -1,7 +1,7 @@
-"""A formula for an integer that depends on fields, found from samples alone: ``fit`` knows nothing of models.
+"""Fit a formula to an integer that depends on fields, from samples alone; this module knows nothing about models.
 
 >>> samples = [{"H": 8, "I": 20}, {"H": 16, "I": 20}, {"H": 8, "I": 40}, {"H": 24, "I": 60}, {"H": 40, "I": 28}]
->>> str(fit(samples, [2 * each["H"] + each["I"] + 3 for each in samples]).expression)
+>>> str(fit(samples, [2 * sample["H"] + sample["I"] + 3 for sample in samples]).expression)
 '2*H + I + 3'
 """
 
@@ -17,7 +17,7 @@ import sympy
 Values = Mapping[str, int]
 Number = int | Fraction
 
-# A coefficient such as 355/113 is a sign that the terms are wrong.
+# A coefficient such as 355/113 indicates that the terms are wrong.
 _LARGEST_DENOMINATOR = 16
 _PATIENCE = 20_000
 _MOST_PAIRS = 12
@@ -30,19 +30,19 @@ def symbol(field: str) -> Any:
     return sympy.Symbol(field, integer=True, positive=True)
 
 
-# Each of the following classes has its value at some sizes, and its SymPy expression.
+# Each of the following classes has a value at given sizes, and a SymPy expression.
 
 
 class Rounding(NamedTuple):
-    """⌊(factor · field + plus - less) / by⌋, or rounded up, to a power; ``less`` is a field or ""."""
+    """⌊(factor · field + plus - less) / by⌋, or rounded up, raised to a power; ``less`` is a field or ""."""
 
     field: str
     by: str | int
     up: bool = False
     plus: int = 0
     factor: Fraction = Fraction(1)
-    power: int = 1  # the patches of an image form a square
-    less: str = ""  # every eighth layer from the fourth on
+    power: int = 1  # 2 for the patches of a square image
+    less: str = ""  # for example, for every eighth layer starting at the fourth
 
     def value(self, values: Values) -> int:
         by = values[self.by] if isinstance(self.by, str) else self.by
@@ -58,7 +58,7 @@ class Rounding(NamedTuple):
 
 
 class Bound(NamedTuple):
-    """The minimum of a field and another field or a number, or the maximum."""
+    """The minimum, or maximum, of a field and another field or a number."""
 
     field: str
     other: str | int
@@ -84,7 +84,7 @@ class FittedTerm(NamedTuple):
         return field in (*self.times, *self.over, *(self.special or ()))
 
     def value(self, values: Values) -> Number:
-        """An int where it is whole, which is much faster, else a fraction."""
+        """The term's value; a whole number is an int, which is much faster than a fraction."""
         above = prod(values[field] for field in self.times) * (self.special.value(values) if self.special else 1)
         return whole(Fraction(above, prod(values[field] for field in self.over))) if self.over else above
 
@@ -100,26 +100,26 @@ class Fit:
         self.terms = tuple((coefficient, term) for coefficient, term in terms if coefficient)
 
     def value(self, values: Values) -> Fraction:
-        """Its value, a fraction where a field does not divide as in the samples."""
+        """The formula's value; a fraction if a division leaves a remainder that it did not leave in the samples."""
         return sum((coefficient * term.value(values) for coefficient, term in self.terms), Fraction())
 
     def specials(self) -> list[Rounding | Bound]:
-        """Its rounded quotients and bounds."""
+        """The formula's rounded quotients and bounds."""
         return [term.special for _coefficient, term in self.terms if term.special]
 
     @cached_property
     def expression(self) -> Any:
-        """Its SymPy expression, with the fields' names as symbols."""
+        """The formula as a SymPy expression, with the fields' names as symbols."""
         return sympy.Add(*(sympy.Rational(coefficient) * term.expression() for coefficient, term in self.terms))
 
 
 def fit(samples: Sequence[Values], numbers: Sequence[int], *, counting: bool = False) -> Fit | None:
-    """Return the simplest formula that gives each sample its number, or None if no formula that is tried does.
+    """Return the simplest formula that maps each sample to its number, or None if no formula was found.
 
-    All samples have the same fields. Best are a first sample, some that differ from it in one field alone, and some
-    that differ in all. Sums of products and quotients are tried first, then sums with one term that is rounded, or a
-    minimum or maximum: terms such as every third layer if the numbers say how many tensors there are (``counting``),
-    else sizes rounded up to a multiple. The formula is right for the samples; for other sizes, the caller has to check.
+    All samples have the same fields. Ideally, some differ from the first sample in only one field, and some in all
+    fields. Sums of products and quotients are tried first, then sums with one rounded term, minimum or maximum. If the
+    numbers are counts of tensors (``counting``), rounded terms include "every third layer", otherwise sizes rounded up
+    to a multiple. The formula is right for the samples; the caller has to check other sizes.
     """
     if len(set(numbers)) == 1:
         return Fit([(Fraction(numbers[0]), FittedTerm())])
@@ -127,7 +127,7 @@ def fit(samples: Sequence[Values], numbers: Sequence[int], *, counting: bool = F
     if changing and _determined(changing, samples, numbers) and (fitted := _of(changing, samples, numbers, counting)):
         return fitted
     others = [field for field in samples[0] if field not in changing]
-    for extra in others:  # a maximum follows each of two fields only where that one is the larger
+    for extra in others:  # a maximum depends on each of its two fields only where that one is larger
         fields = [*changing, extra]
         if _determined(fields, samples, numbers):
             specials = [term for term in _specials(fields, samples, numbers, counting) if term.has(extra)]
@@ -137,7 +137,7 @@ def fit(samples: Sequence[Values], numbers: Sequence[int], *, counting: bool = F
 
 
 def _of(fields: list[str], samples: Sequence[Values], numbers: Sequence[int], counting: bool) -> Fit | None:
-    """The simplest formula with these fields."""
+    """Find the simplest formula with these fields."""
     products = _TermValues.of(_products(fields), fields, samples)
     if fitted := _search(products, None, numbers, 1, 3):
         return fitted
@@ -150,7 +150,7 @@ def _of(fields: list[str], samples: Sequence[Values], numbers: Sequence[int], co
 
 
 def _alone(samples: Sequence[Values], numbers: Sequence[int]) -> list[str]:
-    """The fields that change the number when they change alone."""
+    """Return the fields that change the number when they change alone."""
     alone: set[str] = set()
     for (left, first), (right, second) in combinations(zip(samples, numbers, strict=True), 2):
         if first != second:
@@ -170,7 +170,7 @@ def _determined(fields: list[str], samples: Sequence[Values], numbers: Sequence[
 
 
 def _products(fields: list[str]) -> list[FittedTerm]:
-    """Products and quotients of fields, the simplest first."""
+    """Return products and quotients of fields, the simplest first."""
     single = [FittedTerm((field,)) for field in fields]
     pairs = [FittedTerm(pair) for pair in combinations_with_replacement(fields, 2)]
     quotients = [
@@ -181,7 +181,7 @@ def _products(fields: list[str]) -> list[FittedTerm]:
 
 
 def _specials(fields: list[str], samples: Sequence[Values], numbers: Sequence[int], counting: bool) -> list[FittedTerm]:
-    """Terms with a rounded quotient or a bound."""
+    """Return terms with a rounded quotient or a bound."""
     specials: list[Rounding | Bound] = []
     common = gcd(*numbers)
     for field in fields:
@@ -211,7 +211,7 @@ class _TermValues(NamedTuple):
 
     terms: list[FittedTerm]
     columns: list[list[Number]]
-    pairs: dict[str, list[tuple[int, int]]]  # field -> pairs of samples that differ in it alone
+    pairs: dict[str, list[tuple[int, int]]]  # field -> pairs of samples that differ only in it
 
     @classmethod
     def of(cls, terms: list[FittedTerm], fields: list[str], samples: Sequence[Values]) -> "_TermValues":
@@ -226,9 +226,9 @@ class _TermValues(NamedTuple):
 def _search(
     table: _TermValues, special: _TermValues | None, numbers: Sequence[int], least: int, most: int
 ) -> Fit | None:
-    """Return a sum of ``least`` to ``most`` terms and a constant, at most one of them from the table ``one``."""
-    patience = iter(range(_PATIENCE))  # each term that is tried takes one
-    most = min(most, len(numbers) - 3)  # a formula with as many coefficients as samples fits anything
+    """Find a sum of ``least`` to ``most`` terms and a constant, with at most one term from the table ``special``."""
+    patience = iter(range(_PATIENCE))  # each attempted term uses one
+    most = min(most, len(numbers) - 3)  # with as many coefficients as samples, a formula fits anything
     try:
         for depth in range(least, most + 1):
             if terms := _peel(table, special, list(numbers), depth, patience):
@@ -243,7 +243,7 @@ def _search(
 def _peel(
     table: _TermValues, special: _TermValues | None, rest: list[Number], depth: int, patience: Iterator[int]
 ) -> list[tuple[Fraction, FittedTerm]] | None:
-    """Take away one term after the other, each of which explains all changes by one field alone."""
+    """Subtract one term after another, each of which explains all changes caused by one field alone."""
     if all(number == rest[0] for number in rest):
         return [(Fraction(rest[0]), FittedTerm())]
     if depth == 0:
@@ -267,7 +267,7 @@ def _peel(
             factor = whole(coefficient)
             if depth == 1:
                 constant = rest[0] - factor * column[0]
-                # The last samples have all fields changed: they tell most.
+                # Check the last samples first: they have all fields changed and are the most likely to differ.
                 if all(number - factor * value == constant for number, value in zip(reversed(rest), reversed(column))):  # noqa: B905
                     return [(coefficient, term), (Fraction(constant), FittedTerm())]
                 continue
@@ -275,14 +275,14 @@ def _peel(
             if (terms := _peel(table, left, less, depth - 1, patience)) is not None:
                 return [(coefficient, term), *terms]
         if depth == 1:
-            return None  # one term has to explain every field
+            return None  # a single term has to explain every field
     return None
 
 
 def _choices(
     table: _TermValues, special: _TermValues | None
 ) -> Iterator[tuple[FittedTerm, list[Number], _TermValues | None]]:
-    """Yield each term that may be taken away, its column, and the table of specials that is left then."""
+    """Yield each term that may be subtracted, its column, and the special terms that may still be used after it."""
     for term, column in zip(table.terms, table.columns, strict=True):
         yield term, column, special
     if special:
@@ -293,7 +293,7 @@ def _choices(
 def _two(
     table: _TermValues, special: _TermValues | None, numbers: Sequence[int], patience: Iterator[int]
 ) -> list[tuple[Fraction, FittedTerm]] | None:
-    """Find two terms that have a field in common, and a constant, by elimination: (2 w + 1) h."""
+    """Find two terms with a common field, and a constant, by elimination: (2 w + 1) h."""
     right = [number - numbers[0] for number in numbers]
     rows = range(1, len(numbers))
     those, others = _moved(table), _moved(special) if special else None
@@ -318,11 +318,11 @@ def _two(
 
 
 def _moved(table: _TermValues) -> list[tuple[FittedTerm, list[Number], list[Number]]]:
-    """The terms with their differences from the first sample, and their columns."""
+    """Return the terms with their differences from the first sample, and their columns."""
     columns = zip(table.terms, table.columns, strict=True)
     return [(term, [value - column[0] for value in column], column) for term, column in columns]
 
 
 def whole(number: Fraction) -> Number:
-    """An int if the number is whole: ints are much faster."""
+    """Convert a whole number to an int, which is much faster than a Fraction."""
     return number.numerator if number.denominator == 1 else number

@@ -1,8 +1,8 @@
-"""The matrix products of a forward pass on the meta device, recorded like tensors: names and shapes.
+"""Record the matrix products of a forward pass on the meta device by name and shape, like tensors.
 
-A product of m x k numbers by k x n has the shape (m, k, n); a batch of them, or the positions of a convolution, come
-first. So the number of multiply-adds is the product of the sides, like the number of parameters of a tensor, and
-formulas are found for both in the same way.
+A product of an m x k by a k x n matrix has the shape (m, k, n); batch dimensions and the positions of a convolution
+come first. The number of multiply-adds is thus the product of the dimensions, as for the parameters of a tensor, and
+formulas for both are found in the same way.
 """
 
 import re
@@ -24,19 +24,19 @@ from bertcalc.problem import InputError, Problem
 from bertcalc.text import N_
 
 BATCH, LENGTH, CHOICES = "batch_size", "sequence_length", "num_choices"
-# Some models read the numbers of a mask, which it lacks on the meta device, and some those of the mask they make.
+# Some models read the values of a given mask, and others those of a mask they create; meta tensors have no values.
 MASKS = (("attention_mask", "decoder_attention_mask"), (), ("decoder_attention_mask",), ("attention_mask",))
 _SIZES = {BATCH: 3, LENGTH: 48}
 _MOST_PRODUCTS = 100_000
 _LONG = (333, 1_001)
-_DRAWN, _ENOUGH = 30, 6  # sizes that are drawn to compare old formulas, and that are enough
-_SHORT = 5.0  # seconds of a core
-_COMPARED = 4  # whole passes; each product's shape is checked as well when it is recorded
+_DRAWN, _ENOUGH = 30, 6  # sizes drawn to check earlier formulas, and comparisons that are enough
+_SHORT = 5.0  # seconds of CPU time
+_COMPARED = 4  # whole passes; the shape of each product is also checked when it is recorded
 _TOO_FEW = Problem.of(N_("too few configurations could be compared with FlopCounterMode"))
 
 
 class RecordedCall(NamedTuple):
-    """A configuration, the sizes of the input of its model, and the names of the masks in it."""
+    """A forward pass: the configuration, the input's sizes, and the names of the masks in the input."""
 
     config: Any
     sizes: Mapping[str, int]
@@ -44,7 +44,7 @@ class RecordedCall(NamedTuple):
 
 
 class Calls(Recipe):
-    """A recipe for calls: its fields are those of a configuration and the sizes of the input."""
+    """A recipe for forward passes, whose fields are those of a configuration and the sizes of the input."""
 
     def __init__(self, recipe: Recipe, cls: Any, masks: tuple[str, ...]) -> None:
         self.recipe, self.masks = recipe, masks
@@ -55,19 +55,19 @@ class Calls(Recipe):
         self.follows = recipe.follows
 
     def changed(self, values: Mapping[str, Any]) -> RecordedCall:
-        """Return the call with some sizes changed. Raises what the configuration's class raises."""
+        """Return the call with some sizes changed. Raises any exception of the configuration's class."""
         sizes = {name: values.get(name, size) for name, size in self.sizes.items()}
         others = {name: value for name, value in values.items() if name not in sizes}
         return RecordedCall(self.recipe.changed(others), sizes, self.masks)
 
 
 def matrix_products(cls: Any, call: RecordedCall, until: float) -> Folded:
-    """Return the matrix products of a forward pass: names with * for numbers, each with its numbers and their shapes.
+    """Return the shapes of a forward pass's matrix products, grouped by name with * for numbers, then by those numbers.
 
-    A name is that of the module, with the line of code unless the module is PyTorch's own. The last number counts the
-    products of that name in one module. Attention is eager; experts are computed for each token by itself, which takes
-    as many multiply-adds as sorting tokens by experts, and does not depend on the experts that are chosen. Raises
-    Refused, or Ended when the time is up.
+    A name consists of the module and, unless the module is PyTorch's own, the line of code. The last number counts the
+    products with that name in one module. Attention is eager. Experts are computed for each token separately, which
+    takes as many multiply-adds as sorting tokens by expert, and does not depend on which experts are chosen. Raises
+    Refused, or Ended when the time limit is reached.
     """
     recorder = _recorder(until)
     _forward(cls, call, until, recorder.watching)
@@ -80,7 +80,7 @@ def matrix_products(cls: Any, call: RecordedCall, until: float) -> Folded:
 
 
 def count_flops(cls: Any, call: RecordedCall, until: float) -> int:
-    """The FLOPs of a forward pass as PyTorch's FlopCounterMode counts them."""
+    """Return the FLOPs of a forward pass according to PyTorch's FlopCounterMode."""
     from torch.utils.flop_counter import FlopCounterMode
 
     counter = FlopCounterMode(display=False)
@@ -89,12 +89,12 @@ def count_flops(cls: Any, call: RecordedCall, until: float) -> int:
 
 
 def forward_problem(recipe: Recipe, usual: Callable[[], Recipe], cls: Any, until: float) -> Problem | None:
-    """Why the class is built with these fields but does not run forward; None if it runs, or if that is not known.
+    """Return why the class can be built with these fields but not run; None if it runs, or if that is not known.
 
-    Many classes do not run on the meta device, whatever their fields. So a failure says something only if the class
-    runs with its ``usual`` fields, and if the failure is not about the missing numbers.
+    Many classes never run on the meta device. A failure is therefore meaningful only if the class runs with its
+    ``usual`` fields, and if the failure is not caused by the meta device.
     """
-    lengths = (_SIZES[LENGTH], 8, 1)  # a model may take few tokens, or need a few
+    lengths = (_SIZES[LENGTH], 8, 1)  # a model may have a maximum or a minimum length
     try:
         default = usual()
         masks = next((masks for masks in MASKS if _fails(default, cls, masks, lengths, until) is None), None)
@@ -109,7 +109,7 @@ _WITHOUT_NUMBERS = re.compile("meta|NotImplementedError|data-dependent", re.IGNO
 
 
 def _fails(recipe: Recipe, cls: Any, masks: tuple[str, ...], lengths: Iterable[int], until: float) -> Problem | None:
-    """Why a forward pass fails at every one of these lengths; None if it runs at one."""
+    """Return why a forward pass fails at each of these lengths; None if it runs at any."""
     why = None
     for length in lengths:
         try:
@@ -122,7 +122,7 @@ def _fails(recipe: Recipe, cls: Any, masks: tuple[str, ...], lengths: Iterable[i
 
 
 def compare_flops(cls: Any, lab: Any, compute: Computed, drawn: Iterable[Mapping[str, int]]) -> Problem | None:
-    """Compare formulas with PyTorch's FlopCounterMode at drawn sizes; return the problem, or None if they agree."""
+    """Compare formulas with PyTorch's FlopCounterMode at drawn sizes. Return the problem, or None if they agree."""
     compared = 0
     for values in drawn:
         try:
@@ -136,9 +136,9 @@ def compare_flops(cls: Any, lab: Any, compute: Computed, drawn: Iterable[Mapping
 
 
 def still_agree(cls: Any, lab: Any, compute: Computed, drawn: Iterable[Mapping[str, int]]) -> Problem | None:
-    """Compare formulas found before with PyTorch's FlopCounterMode; return the problem, or None if they agree.
+    """Compare earlier formulas with PyTorch's FlopCounterMode. Return the problem, or None if they agree.
 
-    Long texts come last: a recurrent model takes as many steps as there are tokens, and is not run for them.
+    Long inputs come last and are skipped if time is short, as for recurrent models, which take one step per token.
     """
     start, compared = thread_time(), 0
     for values in chain(islice(drawn, _DRAWN), ({LENGTH: length} for length in _LONG)):
@@ -157,9 +157,9 @@ def still_agree(cls: Any, lab: Any, compute: Computed, drawn: Iterable[Mapping[s
 
 
 def _difference(cls: Any, lab: Any, compute: Computed, sizes: Mapping[str, int]) -> Problem | None:
-    """How the formulas and FlopCounterMode differ at these sizes; None if they agree.
+    """Return how the formulas and FlopCounterMode differ at these sizes; None if they agree.
 
-    Raises InputError outside of the regime, and if transformers does not build the model.
+    Raises InputError outside the regime, or if transformers does not build the model.
     """
     changes = {name: size for name, size in sizes.items() if size != lab.sizes.get(name, size)}
     predicted = 2 * compute.count(**{name: sizes[name] for name in compute.fields})
@@ -174,7 +174,7 @@ def _difference(cls: Any, lab: Any, compute: Computed, sizes: Mapping[str, int])
 def _forward(
     cls: Any, call: RecordedCall, until: float, watching: Callable[[Any], AbstractContextManager[Any]]
 ) -> None:
-    """Build the model and run it forward, inside of the context manager that ``watching`` makes."""
+    """Build the model and run a forward pass inside the context manager that ``watching`` returns."""
     import torch
 
     _plain(call.config)
@@ -191,7 +191,7 @@ def _forward(
 
 
 def _plain(config: Any) -> None:
-    """Select eager attention, experts for each token, and no key/value cache, also in nested configurations."""
+    """Select eager attention, experts per token, and no key/value cache, also in nested configurations."""
     config._attn_implementation = "eager"
     config._experts_implementation = "batched_mm"
     for configuration in (config, *filter(is_config, vars(config).values())):
@@ -200,7 +200,7 @@ def _plain(config: Any) -> None:
 
 
 def _inputs(cls: Any, call: RecordedCall) -> dict[str, Any]:
-    """The input, without padding; a decoder gets as many tokens as its encoder."""
+    """Return the input, without padding; a decoder gets as many tokens as its encoder."""
     import torch
 
     sizes = (BATCH, CHOICES, LENGTH) if CHOICES in call.sizes else (BATCH, LENGTH)
@@ -216,7 +216,7 @@ def _inputs(cls: Any, call: RecordedCall) -> dict[str, Any]:
 
 
 def _recorder(until: float) -> Any:
-    """Return a recorder; the class is defined here so that this module can be imported without PyTorch."""
+    """Return a recorder. Its class is defined here so that this module can be imported without PyTorch."""
     import torch
     from torch.nn.modules import module as hooks
     from torch.utils._python_dispatch import TorchDispatchMode
@@ -225,7 +225,7 @@ def _recorder(until: float) -> Any:
     aten = torch.ops.aten
 
     class Recorder(TorchDispatchMode):  # type: ignore[misc]
-        """Records matrix products, with the module that each is in."""
+        """Records matrix products with their modules."""
 
         def __init__(self) -> None:
             super().__init__()
@@ -237,11 +237,11 @@ def _recorder(until: float) -> Any:
 
         @classmethod
         def _should_skip_dynamo(cls) -> bool:
-            return False  # nothing is compiled, and finding that out for each operation takes time
+            return False  # nothing is compiled; the default checks this for each operation, which is slow
 
         @contextmanager
         def watching(self, model: Any) -> Iterator[None]:
-            """Record all operations, with the modules of this model."""
+            """Record all operations, with the names of this model's modules."""
             self.names = {id(module): name for name, module in model.named_modules()}
             thread = get_ident()
 
@@ -286,7 +286,7 @@ def _recorder(until: float) -> Any:
                 raise Refused.because(N_("it has more than {most} matrix products"), most=_MOST_PRODUCTS)
 
     def _shape(packet: Any, args: Any, result: Any) -> Shape | None:
-        """The sides of a product; None for an operation that is not known here."""
+        """The dimensions of a product; None for an unknown operation."""
         if packet in (aten.addmm, aten.baddbmm):
             args = args[1:]
         if packet in (aten.mm, aten.addmm):
@@ -303,7 +303,7 @@ def _recorder(until: float) -> Any:
 
 
 def _line() -> int:
-    """The line of code of transformers that is running."""
+    """The current line of transformers' code."""
     frame = sys._getframe(1)
     while frame.f_back:
         frame = frame.f_back

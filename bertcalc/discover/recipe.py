@@ -1,4 +1,4 @@
-"""The integers of a transformers configuration, also in nested configurations and lists, and how to change them.
+"""Read and change the integers of a transformers configuration, including nested configurations and lists.
 
 A field is named by its path: ``hidden_size``, ``text_config.hidden_size``, ``block_sizes[0]``.
 """
@@ -14,20 +14,20 @@ from typing import Any
 from bertcalc.discover.build import Ended, Refused
 from bertcalc.text import N_
 
-_LONGEST_LIST = 8  # a list of sizes, such as one per stage; the entries of a list with one per layer are not fields
+_LONGEST_LIST = 8  # entries of longer lists, such as one per layer, are not fields; of one per stage, they are
 _MOST_LEVELS = 3
-_MOST_FIELDS = 300  # no type of transformers has a hundred
-# Facts about files and programs, not about the model.
+_MOST_FIELDS = 300  # transformers' types have fewer than 100
+# Fields about files and programs, not about the model.
 _NEVER = ("transformers_version", "chunk_size_feed_forward", "bos_token_id", "eos_token_id", "return_dict")
 
 _STEP = re.compile(r"([A-Za-z_]\w*)|\[(\d+)\]")
 
 
 class Recipe:
-    """A configuration as the arguments that its class is given; all others are the defaults of its class.
+    """A configuration as arguments of its class; all other fields are the class's defaults.
 
-    What the class derives if it is not given, such as head_dim from hidden_size, is derived when sizes change, too.
-    What is given stays, even if it is what the class would derive now.
+    Fields that the class derives unless they are given, such as head_dim from hidden_size, are derived again when sizes
+    change. Given fields are kept, even if they equal the derived values.
     """
 
     def __init__(self, kind: Any, changes: Mapping[str, Any], until: float = inf) -> None:
@@ -44,17 +44,17 @@ class Recipe:
         self._look_for_followers(until)
 
     def changed(self, values: Mapping[str, Any]) -> Any:
-        """Return the configuration with some fields changed. Raises what its class raises."""
+        """Return the configuration with some fields changed. Raises any exception of its class."""
         arguments = deepcopy(self.arguments)
         for path, value in values.items():
             self._put(arguments, path, value)
         return self.kind(**arguments)
 
     def plainly(self, values: Mapping[str, Any]) -> Any:
-        """Return the configuration with these fields given as one writes them: {"text_config": {"hidden_size": 64}}.
+        """Return the configuration with only these fields given, as in {"text_config": {"hidden_size": 64}}.
 
-        ``changed`` keeps the other fields of a nested configuration; here, its class fills them in. Raises what the
-        class raises.
+        ``changed`` keeps the other fields of a nested configuration; here, they get its class's defaults. Raises any
+        exception of the class.
         """
         for typed in (False, True):  # some classes need the nested configuration's model_type
             arguments = deepcopy(self.arguments)
@@ -87,7 +87,7 @@ class Recipe:
         place[path_steps[-1]] = value
 
     def _look_for_followers(self, until: float) -> None:
-        """Change each field: the fields that change with it follow it, unless it follows others itself."""
+        """Change each field to find those that follow it; a field that itself follows others has no followers."""
         for path, value in self.fields.items():
             leads = path not in self.follows
             if thread_time() > until:
@@ -103,18 +103,18 @@ class Recipe:
                         self.leaders.setdefault(name, []).append(path)
                     self.follows |= {*moved} if leads else set()
                 elif leads and value > 0:
-                    self.follows.add(path)  # derived even if it is given
+                    self.follows.add(path)  # derived even if given
 
 
 def nested_name(config: Any, cls: Any) -> str:
-    """The name of the nested configuration that a class takes, such as the text's; "" if it takes its type's own."""
+    """Return the name of the nested configuration that a class takes, or "" if it takes the whole one of its type."""
     if cls.config_class is config:
         return ""
     return next((name for name, inner in config.sub_configs.items() if inner is cls.config_class), "")
 
 
 def recipe_of(config: Any, cls: Any, fields: Mapping[str, Any], until: float) -> Recipe:
-    """The recipe of the configuration that a class takes."""
+    """Return the recipe of the configuration that a class takes."""
     if not nested_name(config, cls):
         return Recipe(config, fields, until)
     inner_config = build_config(config, cls, fields)
@@ -127,20 +127,20 @@ def recipe_of(config: Any, cls: Any, fields: Mapping[str, Any], until: float) ->
 
 
 def build_config(config: Any, cls: Any, fields: Mapping[str, Any]) -> Any:
-    """The configuration that a class takes: its type's own or, as transformers' AutoModel does, the text's in it."""
+    """Build the configuration that a class takes: the type's or, as in transformers' AutoModel, the nested text's."""
     whole, inner = config(**deepcopy(dict(fields))), nested_name(config, cls)
     return (getattr(whole, inner) or cls.config_class()) if inner else whole
 
 
 def integers(config: Any) -> dict[str, int]:
-    """Every integer of a configuration, by its path."""
+    """Return every integer of a configuration by its path."""
     values = dict(_integers(config, "", 0))
     labels = getattr(config, "num_labels", None)
     return values | ({"num_labels": labels} if isinstance(labels, int) else {})
 
 
 def left_open(config: Any) -> list[str]:
-    """The integer fields of a configuration that are None."""
+    """Return the integer fields of a configuration that are None."""
     kinds: dict[str, Any] = {}
     for above in type(config).__mro__:
         kinds |= vars(above).get("__annotations__", {})
@@ -171,15 +171,15 @@ def _integers(value: Any, path: str, level: int) -> Iterator[tuple[str, int]]:
 
 
 def steps(path: str) -> list[str | int]:
-    """The names and indices in a field's path, in order."""
+    """Split a field's path into names and indices."""
     return [name or int(index) for name, index in _STEP.findall(path)]
 
 
 def put(arguments: Mapping[str, Any], path: str, value: Any, default: Any = None) -> dict[str, Any]:
-    """Return the arguments of a configuration with one more, by its path.
+    """Return the arguments of a configuration with another field set, by its path.
 
-    For an entry of a list, the list comes from the arguments or from the ``default`` configuration. Raises IndexError
-    if it has no such entry.
+    For a list entry, the list is taken from the arguments or from the ``default`` configuration. Raises IndexError if
+    the list has no such entry.
     """
     whole = deepcopy(dict(arguments))
     place: Any = whole
@@ -200,9 +200,9 @@ def put(arguments: Mapping[str, Any], path: str, value: Any, default: Any = None
 
 
 def minimal_arguments(kind: Any, config: Any, until: float = inf) -> dict[str, Any] | None:
-    """The fewest arguments, in order, with which a class makes the same configuration; None if there are none.
+    """Return the fewest arguments, in order, from which a class makes an equal configuration; None if impossible.
 
-    Raises Ended when the time is up.
+    Raises Ended when the time limit is reached.
     """
     arguments: dict[str, Any] = {}
     try:
@@ -223,7 +223,7 @@ def minimal_arguments(kind: Any, config: Any, until: float = inf) -> dict[str, A
 
 
 def _as_given(config: Any) -> dict[str, Any]:
-    """A nested configuration as the fewest arguments that make it."""
+    """Return the fewest arguments that make a nested configuration."""
     return {"model_type": config.model_type, **(minimal_arguments(type(config), config) or {})}
 
 
@@ -231,7 +231,7 @@ def _differences(first: Any, second: Any) -> Iterator[str]:
     for name, second_value in vars(second).items():
         if name.startswith("_") or name == "transformers_version":
             continue
-        # A configuration whose layers differ raises where such a field is read as an attribute (transformers 5.23).
+        # Configurations with heterogeneous layers raise when such a field is read as an attribute (transformers 5.23).
         first_value: Any = vars(first)[name] if name in vars(first) else getattr(first, name, None)
         if is_config(first_value) and is_config(second_value):
             first_value, second_value = first_value.to_dict(), second_value.to_dict()

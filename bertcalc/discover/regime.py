@@ -1,4 +1,4 @@
-"""Where formulas end: sizes at which the real class differs or refuses, and the conditions that exclude them."""
+"""Find where formulas hold: search for sizes that the real class refuses or treats differently, and exclude them."""
 
 from collections.abc import Iterator, Sequence
 from fractions import Fraction
@@ -21,20 +21,20 @@ _WILD = 12
 _TRIES = 120
 _MOST_BAD = 40
 _MOST_MORE = 8
-_MOST_FIELDS = 16  # fields of which each pair is tried
+_MOST_FIELDS = 16  # fields of which all pairs are tried
 _MANY = 40
-_MOST_ROUNDS = 4  # of wide draws
-_LESSON = 5  # rows of them
-_FEW = 3  # one in so many good configurations may be excluded for a condition that says how sizes go together
-_HALVES = 5  # times that a bound is moved
-_CALLED = 5  # rows where a model is not only built, but also run
-_LENGTHS = (100, 333, 1_001, 4_097)  # some models attend to long texts in another way, or cannot without numbers
+_MOST_ROUNDS = 4  # of draws over a wide range
+_LESSON = 5  # rows of draws before conditions are updated
+_FEW = 3  # a condition on several sizes may exclude one in this many good configurations
+_HALVES = 5  # bisections of a bound
+_CALLED = 5  # rows if models are run as well as built
+_LENGTHS = (100, 333, 1_001, 4_097)  # some models treat long inputs differently, or cannot on the meta device
 _LATE = Problem.of(N_("the time limit was reached before it was clear where the formula holds"))
 _WRONG = Problem.of(N_("with {changes}, a formula is wrong; no rule was found for when this happens"))
 
 
 class Regime(NamedTuple):
-    """The conditions, the number of further configurations that agreed, and what no condition explains."""
+    """The conditions, the number of further configurations that agreed, and what the conditions do not explain."""
 
     conditions: list[Condition]
     agreed: int
@@ -43,10 +43,10 @@ class Regime(NamedTuple):
 
 
 def regime(lab: Lab, findings: Findings, within: Sequence[Condition] | None = None, *, strict: bool = False) -> Regime:
-    """Find the conditions under which formulas hold, by going where they may not, within the conditions ``within``.
+    """Find the conditions under which formulas hold, by testing sizes at which they may fail, subject to ``within``.
 
-    With ``strict``, a configuration for which a formula is wrong is excluded even by a condition that excludes right
-    ones, too; else it is left for a better formula.
+    With ``strict``, a configuration for which a formula is wrong is excluded even by a condition that also excludes
+    good ones; otherwise it is left for a better formula.
     """
     inspector = _Inspector(lab, findings, within, strict)
     try:
@@ -61,7 +61,7 @@ def regime(lab: Lab, findings: Findings, within: Sequence[Condition] | None = No
 
 
 def regime_again(lab: Lab, findings: Findings, conditions: Sequence[Condition]) -> Regime:
-    """Find more conditions of formulas found before, over a wide range of sizes that meet the ``known`` ones."""
+    """Find further conditions for earlier formulas, over a wide range of sizes that meet the ``conditions``."""
     inspector = _Inspector(lab, findings, None, strict=True)
     inspector.conditions = list(dict.fromkeys([*inspector.conditions, *conditions]))
     try:
@@ -74,7 +74,7 @@ def regime_again(lab: Lab, findings: Findings, conditions: Sequence[Condition]) 
 
 
 def draw_sizes(lab: Lab, names: Sequence[str], conditions: Sequence[Condition]) -> Iterator[Values]:
-    """Yield random sizes that meet the conditions: of all fields, or of some over a wide range."""
+    """Yield random sizes that meet the conditions: for all fields, or for some fields over a wide range."""
     base, random = lab.base_sizes, lab.random
     conditions = [condition for condition in conditions if condition.kind != "share"]
     complete = {**lab.sizes, **base}
@@ -114,17 +114,17 @@ class _Inspector:
         return Regime(self.conditions, self.agreed(), self.open, self.wrong)
 
     def agreed(self) -> int:
-        """The number of random configurations that meet the conditions and agreed."""
+        """The number of random configurations within the conditions that agreed."""
         return sum(self.inside(sample) and self.agrees(sample) for sample in self._wild)
 
     def agrees(self, sample: Sample | Failure) -> bool:
-        """Whether the class takes the values and the formulas are right for them."""
+        """Whether the class accepts the values and the formulas are right for them."""
         if id(sample) not in self._judged:
             self._judged[id(sample)] = isinstance(sample, Sample) and not wrong(self.findings.kinds, sample)
         return self._judged[id(sample)]
 
     def learn(self) -> None:
-        """Find a condition for each bad configuration that meets all others, the least changed first."""
+        """Find a condition against each bad configuration that is still allowed, the least changed first."""
         for _turn in range(_TURNS):
             self.open, self.wrong, before = [], [], len(self.conditions)
             bad = [sample for sample in self.lab.built.values() if self.inside(sample) and not self.agrees(sample)]
@@ -138,7 +138,7 @@ class _Inspector:
         self._prune()
 
     def _prune(self) -> None:
-        """Remove conditions that the others imply, as far as anything that was built shows."""
+        """Remove conditions that exclude no built configuration beyond those that the others exclude."""
         bad = [sample for sample in self.lab.built.values() if not self.agrees(sample)]
         for condition in [condition for condition in self.conditions if condition.kind not in ("is", "share")]:
             others = [other for other in self.conditions if other != condition]
@@ -152,7 +152,7 @@ class _Inspector:
     def _open(self, sample: Sample | Failure) -> None:
         if isinstance(sample, Sample):
             self.wrong.append(sample)
-        elif sample.refused:  # there is no model for which a formula could be wrong
+        elif sample.refused:  # no model, so no formula can be wrong
             return
         base, why = self.lab.base_sizes, _WRONG if isinstance(sample, Sample) else sample.reason
         changes = ", ".join(f"{field} {value}" for field, value in sample.values.items() if value != base[field])
@@ -163,7 +163,7 @@ class _Inspector:
         return len(ratios), sum(max(ratio, 1 / ratio) if ratio > 0 else 99 for ratio in ratios)
 
     def _less(self, sample: Sample | Failure) -> Sample | Failure:
-        """A configuration that is as bad with as few fields changed as possible."""
+        """Reduce a bad configuration to as few changed fields as possible."""
         size = len(self._changed(sample.values))
         while size := size // 2:
             changes = self._changed(sample.values)
@@ -179,12 +179,12 @@ class _Inspector:
         return sample
 
     def _explain(self, sample: Sample | Failure) -> bool:
-        """Add a condition that excludes a bad configuration; False if there is none."""
+        """Add a condition that excludes a bad configuration; return False if there is none."""
         good = [other.values for other in self.lab.built.values() if self.agrees(other) and self.inside(other)]
         refused = isinstance(sample, Failure) and sample.refused
         conditions = candidates(sample.values, good, self.names, self.lab.base_sizes)
         if refused and self.within is not None:
-            # A forward pass that fails at a size gives no bound: heads of an odd size have no halves to rotate.
+            # A forward pass that fails at one size implies no bound: heads of odd size cannot be split for rotation.
             limits = [
                 condition
                 for condition in conditions
@@ -193,15 +193,15 @@ class _Inspector:
             conditions = [condition for condition in conditions if condition not in limits or condition.field == LENGTH]
         explained = next((condition for condition in conditions if self._confirmed(condition, sample.values)), None)
         if explained is None and not (refused and self.within is not None):
-            # A condition may be stricter than necessary: better to refuse right sizes than to give a wrong number.
+            # A condition may be stricter than necessary: refusing good sizes is better than a wrong number.
             explained = self._stricter(sample.values, good, only_multiples=not (refused or self.strict))
         self.conditions += [self._nearer(explained, sample.values)] if explained else []
         return explained is not None
 
     def _stricter(self, values: Values, good: Sequence[Values], *, only_multiples: bool) -> Condition | None:
-        """The condition that these values do not meet, and that excludes few good ones, but not the given.
+        """Return a condition that excludes these values and few good ones, but not the given sizes.
 
-        One that says how sizes go together is preferred to a bound on one of them, unless it excludes many good ones.
+        A condition on several sizes is preferred to a bound on one, unless it excludes many good values.
         """
         originals = [self.lab.full_sample.values, self.lab.base_sample.values]
         conditions = candidates(values, originals, self.names, self.lab.base_sizes)
@@ -223,7 +223,7 @@ class _Inspector:
         return min(conditions, key=loss, default=None)
 
     def _nearer(self, condition: Condition, values: Values) -> Condition:
-        """Move a bound on a field towards the value that it excludes, as far as a few more configurations agree."""
+        """Move a bound towards the value that it excludes, by bisection with further configurations."""
         if condition.kind not in ("at least", "at most") or not isinstance(condition.other, int):
             return condition
         changed, bad = self._changed(values), values[condition.field]
@@ -241,7 +241,7 @@ class _Inspector:
         return {name: values[name] for name in self.names if values[name] != self.lab.base_sizes[name]}
 
     def _confirmed(self, condition: Condition, values: Values) -> bool:
-        """Whether a bad configuration becomes good when one of the condition's two fields changes so that it is met."""
+        """Whether a bad configuration becomes good if one of the condition's fields is changed so that it is met."""
         if isinstance(condition.other, int):
             return True
         changed = self._changed(values)
@@ -253,12 +253,12 @@ class _Inspector:
         return False
 
     def singles(self) -> None:
-        """Try changes of each size by itself: odd, very small, and large where it is small or counts something."""
+        """Try changes of each size alone: odd and very small values, and large ones for small sizes and counts."""
         base = self.lab.base_sizes
         self._all_of([{name: base[name] + 1} for name in self.names])
         for value in (1, 2, 3):
             self._all_of([{name: value} for name in self.names if base[name] > value])
-        # Nine of Zamba2's layers share blocks, and no more.
+        # In Zamba2, for example, at most nine layers share blocks.
         small = [name for name in self.names if base[name] < _MANY and name not in self.lab.fewer]
         self._all_of([{name: base[name] * (_MANY // base[name] + 1)} for name in small])
         if self.within is None:
@@ -267,14 +267,14 @@ class _Inspector:
             self._all_of([{LENGTH: length}])
 
     def deep(self) -> None:
-        """Try more layers than are given: where a list of the configuration names some of them, it ends."""
+        """Try more layers than given, as lists of layers in the configuration may be too short for them."""
         for name in self.names:
             if name in self.lab.fewer or (is_depth(name) and name in self.lab.counts):
                 for value in values_beyond(name, self.lab.sizes[name], self.lab.base_sizes[name]):
                     self._all_of([{name: value}])
 
     def pairs(self) -> None:
-        """Try each size as large as, and larger than, each size that is larger now."""
+        """Try each size equal to, and larger than, each size that it is smaller than."""
         base = self.lab.base_sizes
         free = [name for name in self.lab.free if "vocab" not in name][:_MOST_FIELDS]
         below = [
@@ -286,7 +286,7 @@ class _Inspector:
             left = list(below)
             while left:
                 self.lab.progress("conditions", len(below) - len(left), len(below))
-                # Pairs that have no field in common are tried together.
+                # Pairs without a common field are tried together.
                 together: dict[str, str] = {}
                 for smaller, larger in left:
                     if not {smaller, larger} & {*together, *together.values()}:
@@ -295,7 +295,7 @@ class _Inspector:
                 self._all_of([{smaller: factor * base[larger]} for smaller, larger in together.items()])
 
     def wild(self) -> list[Sample | Failure]:
-        """Build configurations of random sizes that the conditions allow."""
+        """Build configurations with random sizes that the conditions allow."""
         samples = [
             self.lab.build(values) for values in islice(draw_sizes(self.lab, self.names, self.conditions), _WILD)
         ]
@@ -303,7 +303,7 @@ class _Inspector:
         return samples
 
     def wildly(self) -> None:
-        """Try random sizes, and learn from them, until a whole turn agrees."""
+        """Try random sizes and learn from them, until all in a turn agree."""
         for turn in range(_TURNS):
             self.learn()
             self.lab.progress("conditions", turn, _TURNS)
@@ -312,7 +312,7 @@ class _Inspector:
         self.learn()
 
     def widely(self) -> None:
-        """Try all sizes over a wide range together until a whole round agrees."""
+        """Try sizes of all fields over a wide range, until all in a round agree."""
         base, random = {**self.lab.sizes, **self.lab.base_sizes}, Random(1)
         for _turn in range(_MOST_ROUNDS):
             columns = {name: wide_values(name, base, random) for name in self.names}
@@ -333,7 +333,7 @@ class _Inspector:
                 break
 
     def _all_of(self, changes: list[Values]) -> None:
-        """Build with all changes at once, and with halves of them if the formulas are wrong."""
+        """Build with all changes at once, and bisect them if the formulas are wrong."""
         for condition in self.within or ():
             changes = [
                 change for change in changes if condition.holds({**self.lab.sizes, **self.lab.base_sizes, **change})

@@ -1,4 +1,4 @@
-"""The result of a discovery: formulas, where they hold, and what was tried."""
+"""The result of a discovery: formulas, the conditions under which they hold, and how they were checked."""
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
@@ -16,13 +16,13 @@ from bertcalc.discover.polynomial_fit import symbol
 from bertcalc.problem import InputError, Problem, wrong
 from bertcalc.text import N_
 
-_NAMES = dict(vars(sympy))  # sympify imports them all again for each text, which takes ten times as long as parsing
+_NAMES = dict(vars(sympy))  # sympify would import them for each text, which takes ten times as long as parsing
 _FUNCTIONS: dict[Any, Callable[..., Any]] = {sympy.floor: floor, sympy.ceiling: ceil, sympy.Min: min, sympy.Max: max}
 NOT_ASKED = Problem.of(N_("it was not asked for"))
 
 
 class Tensors(NamedTuple):
-    """All tensors of one folded name and one shape: their number, and the sides, as SymPy expressions."""
+    """All tensors with one folded name and shape: their number and dimensions, as SymPy expressions."""
 
     name: str
     copies: Any
@@ -30,11 +30,11 @@ class Tensors(NamedTuple):
 
     @property
     def expression(self) -> Any:
-        """The number of their parameters."""
+        """The number of parameters in these tensors."""
         return self.copies * sympy.prod(self.shape)
 
     def counted(self, values: Mapping[str, int]) -> tuple[tuple[int, ...], int] | None:
-        """The shape and the number of tensors at these sizes; None where one is fractional or negative."""
+        """The shape and number of tensors at these sizes; None if any value is fractional or negative."""
         numbers = [exact(side, values) for side in (self.copies, *self.shape)]
         if any(number < 0 or number.denominator != 1 for number in numbers):
             return None
@@ -43,7 +43,7 @@ class Tensors(NamedTuple):
 
 
 class Checked(NamedTuple):
-    """Configurations that were not used for fitting: how many agreed, of how many; in how many all fields differed."""
+    """Configurations not used for fitting: how many agreed, of how many, and in how many all fields were changed."""
 
     agreed: int
     of: int
@@ -52,22 +52,22 @@ class Checked(NamedTuple):
 
 @dataclass(frozen=True)
 class Formulas:
-    """The formulas of tensors, and where they hold."""
+    """Formulas for tensors, and the conditions under which they hold."""
 
-    fields: dict[str, int]  # every field that matters, or that a condition names, with its given value
+    fields: dict[str, int]  # each field in a formula or condition, with its given value
     tensors: tuple[Tensors, ...]
     regime: tuple[Condition, ...]
     checked: Checked
-    unexplained: dict[str, Problem]  # folded names, with the reason
+    unexplained: dict[str, Problem]  # folded name -> reason
 
     @cached_property
     def total(self) -> Any:
-        """The number of parameters as a SymPy expression in Hugging Face's names; None if not all is explained."""
+        """The number of parameters as a SymPy expression in Hugging Face's field names; None if incomplete."""
         return None if self.unexplained else sympy.expand(sympy.Add(*(tensor.expression for tensor in self.tensors)))
 
     @property
     def follows(self) -> dict[str, tuple[str, Fraction]]:
-        """Fields that are always a share of another field: that field, and the share."""
+        """Fields that are always a fixed fraction of another field, each with that field and the fraction."""
         return {
             condition.field: (str(condition.other), condition.factor)
             for condition in self.regime
@@ -77,8 +77,8 @@ class Formulas:
     def values(self, **fields: int) -> dict[str, int]:
         """Return the given sizes with some replaced.
 
-        Raises InputError for what is not a field or not a size, and outside of the regime: if another field would have
-        to change, too, it names that field.
+        Raises InputError for unknown fields, invalid sizes, and sizes outside the regime; if another field has to
+        change as well, the message names it.
         """
         for name, value in fields.items():
             if name not in self.fields:
@@ -93,7 +93,7 @@ class Formulas:
         return values
 
     def completed(self, **fields: int) -> dict[str, int]:
-        """Return all sizes with some replaced, and with those moved that have to follow them; nothing is checked."""
+        """Return all sizes with some replaced, adjusting those that follow them, without any checks."""
         values = {**self.fields, **fields}
         for name, (leader, share) in self.follows.items():
             if name not in fields and (share * values[leader]).denominator == 1:
@@ -101,12 +101,12 @@ class Formulas:
         return values
 
     def outside(self, **fields: int) -> list[Condition]:
-        """The conditions that ``completed`` sizes do not meet."""
+        """Return the conditions that ``completed`` sizes do not meet."""
         values = self.completed(**fields)
         return [condition for condition in self.regime if not condition.holds(values)]
 
     def count(self, **fields: int) -> int:
-        """The number of parameters at other sizes. Raises InputError as ``values`` does, or if there is no total."""
+        """Return the number of parameters at other sizes. Raises InputError as ``values`` does, or without a total."""
         for name, why in self.unexplained.items():
             raise no_formula_error(name, why)
         values = self.values(**fields)
@@ -135,54 +135,54 @@ class Formulas:
 
 @dataclass(frozen=True)
 class Computed(Formulas):
-    """The matrix products of a forward pass, each with its sides as the shape.
+    """The matrix products of a forward pass, each with its dimensions as the shape.
 
-    Attention is eager, every token goes through its experts by itself, and a decoder has as many tokens as its encoder.
+    Attention is eager, each token goes through its experts separately, and a decoder has as many tokens as its encoder.
     """
 
 
 @dataclass(frozen=True)
 class Discovered(Formulas):
-    """A class of transformers, with the formulas of its parameters."""
+    """A transformers class with formulas for its parameters."""
 
     model_type: str
     cls: str
     given: dict[str, Any]  # fields that differ from the default configuration
     parameters: int  # of the real class at the given sizes
-    explained: int  # of these, in tensors with a formula
+    explained: int  # parameters in tensors with a formula
     builds: int
     seconds: float
     transformers: str  # the version
     compute: Computed | None = None
     no_flops: Problem | None = NOT_ASKED  # why there is no formula for FLOPs
-    # Fields that are derived from others unless given, each with those others, which may be none.
+    # Fields that are derived unless given, each with the fields from which they are derived, if known.
     derived: dict[str, list[str]] = field(default_factory=dict)
-    no_run: Problem | None = None  # why it is built with the given fields, but does not run forward
-    # Fields of nested configurations that transformers fills in with these values if another one of them is given.
+    no_run: Problem | None = None  # why it can be built with the given fields, but not run
+    # Fields of nested configurations that transformers sets to these values if another field beside them is given.
     filled: dict[str, int] = field(default_factory=dict)
 
     @property
     def share(self) -> float:
-        """The share of the parameters that has a formula."""
+        """The share of parameters that have a formula."""
         return self.explained / self.parameters if self.parameters else 0.0
 
     @property
     def flops(self) -> Any:
-        """The FLOPs of a forward pass's matrix products as a SymPy expression, or None: ``no_flops`` says why."""
+        """The FLOPs of a forward pass's matrix products as a SymPy expression; if None, ``no_flops`` says why."""
         return None if self.compute is None else 2 * self.compute.total
 
     def count(self, **fields: int) -> int:
-        """The number of parameters of the real class with exactly these fields, and the given and usual ones.
+        """Return the number of parameters of the real class with these fields; others keep given or default values.
 
         A field of a nested configuration is named by its path: ``text_config.hidden_size``, which stands for
-        ``Config(text_config={"hidden_size": ...})``. Where transformers would replace other fields in there, those
-        have to be given, too. Raises InputError as ``values`` does, or if there is no total.
+        ``Config(text_config={"hidden_size": ...})``. If transformers would then reset other fields of the nested
+        configuration, those have to be given as well. Raises InputError as ``values`` does, or without a total.
         """
         self._check_filled(fields)
         return super().count(**fields)
 
     def whole(self, **fields: int) -> dict[str, int]:
-        """Return these fields with all that has to be given with them: what follows them, and what would be filled in.
+        """Return these fields together with those that have to be given with them: followers, and fields to be reset.
 
         >>> from bertcalc.discover.shipped import shipped
         >>> shipped("convbert", "ConvBertForMaskedLM").whole(hidden_size=1536)
@@ -206,9 +206,9 @@ class Discovered(Formulas):
                 raise wrong(message, name, None, **details)
 
     def count_flops(self, *, batch_size: int, sequence_length: int, **fields: int) -> int:
-        """The FLOPs of a forward pass at other sizes, as PyTorch's FlopCounterMode counts them.
+        """Return the FLOPs of a forward pass at other sizes, as counted by PyTorch's FlopCounterMode.
 
-        Raises InputError as ``count`` does.
+        Raises InputError as ``count`` does, or if there is no formula for FLOPs.
         """
         if self.compute is None:
             raise no_formula_error("FLOPs", self.no_flops or NOT_ASKED)
@@ -216,16 +216,16 @@ class Discovered(Formulas):
         return 2 * self.compute.count(batch_size=batch_size, sequence_length=sequence_length, **fields)
 
     def json(self) -> dict[str, Any]:
-        """JSON data, which ``of_json`` reads."""
+        """Return JSON data for ``of_json``."""
         data = self._json() | {"seconds": round(self.seconds, 1)}
         computed = self.compute._json() if self.compute else None
         data |= {"compute": computed, "no_flops": self.no_flops and _plain(self.no_flops)}
-        no_run = data.pop("no_run")  # what is shipped runs
+        no_run = data.pop("no_run")  # omitted from shipped data, where every class runs
         return data | ({"no_run": _plain(no_run)} if no_run else {})
 
 
 def of_json(data: Mapping[str, Any]) -> Discovered:
-    """Read what ``Discovered.json`` has written."""
+    """Read the data of ``Discovered.json``."""
     read, compute = _read(data, Discovered), data.get("compute")
     for name in ("no_flops", "no_run"):
         if why := data.get(name):
@@ -250,17 +250,17 @@ def _plain(why: Problem) -> list[Any]:
 
 
 def _above(field: str) -> str:
-    """The name of the nested configuration that a field is in; that of the field if it is in none."""
+    """The name of the nested configuration that contains a field, or the field's own name if there is none."""
     return field.partition(".")[0]
 
 
 def no_formula_error(name: str, why: Problem) -> InputError:
-    """The error that there is no formula for something, and why."""
+    """Return the error that there is no formula for something, with the reason."""
     return InputError(Problem.of(N_("There is no formula for {name}:"), name=name), why)
 
 
 def exact(expression: Any, values: Mapping[str, int]) -> Fraction:
-    """The value of an expression that a fit has made, without any rounding but its own floors and ceilings."""
+    """Evaluate an expression of a fit exactly; only its own floors and ceilings round."""
     if expression.is_Rational:
         return Fraction(int(expression.p), int(expression.q))
     if expression.is_Symbol:

@@ -1,7 +1,7 @@
-"""Changing the sizes of a discovered class: where a slider stops, and a person's changes with undo and redo.
+"""Change the sizes of a discovered class: where a slider stops, and a user's changes with undo and redo.
 
-Every stop lies in the regime. If a typed value does not, the problem is shown and the last possible sizes stay. Where a
-field has to follow another one, a change of that one moves it, too; ``Discovered.count`` takes both.
+Every stop lies in the regime. If a typed value does not, the problem is shown and the last valid sizes are kept. If a
+field has to follow another one, it changes with that field, and ``Discovered.count`` gets both.
 """
 
 import re
@@ -23,11 +23,11 @@ _FARTHEST = 4
 _SMALL = 64
 _NEAR = 600
 _MOST_STEPS = 200
-_MOST_WRITTEN = 30  # steps before the present one, and after it, that ``written`` has
+_MOST_WRITTEN = 30  # steps before, and after, the current one that ``written`` contains
 
 
 def refused(discovery: Discovered, sizes: Mapping[str, int]) -> Problem | None:
-    """Why these sizes are refused; None if they have a count."""
+    """Return why these sizes are refused; None if they are valid."""
     try:
         return more_than_shown(discovery.count(**discovery.whole(**sizes)))
     except InputError as error:
@@ -35,7 +35,7 @@ def refused(discovery: Discovered, sizes: Mapping[str, int]) -> Problem | None:
 
 
 def more_than_shown(total: int) -> Problem | None:
-    """The problem with a model of so many parameters; None if they can be shown."""
+    """Return the problem with a model of this many parameters; None if the number can be shown."""
     if total <= MOST_PARAMETERS:
         return None
     message = N_("That would be {count} parameters: at most {most} can be shown here.")
@@ -43,13 +43,13 @@ def more_than_shown(total: int) -> Problem | None:
 
 
 def move_field(discovery: Discovered, field: str, value: int, sizes: Mapping[str, int]) -> dict[str, int]:
-    """Return the sizes with a field at another value, and with the fields that have to follow it."""
+    """Return the sizes with one field changed, together with the fields that have to follow it."""
     others = {name: size for name, size in sizes.items() if discovery.follows.get(name, ("",))[0] != field}
     return discovery.whole(**{**others, field: value})
 
 
 def stops(discovery: Discovered, field: str, sizes: Mapping[str, int]) -> list[int]:
-    """The values at which the slider of a field stops: each is possible with the other sizes unchanged."""
+    """Return the values at which a field's slider stops; each is valid with the other sizes unchanged."""
     start, completed = discovery.fields[field], discovery.completed(**sizes)
     by = lcm(
         *(
@@ -88,14 +88,14 @@ def stops(discovery: Discovered, field: str, sizes: Mapping[str, int]) -> list[i
 
 
 def _is_doubtful(expression: Any) -> bool:
-    """Whether its value may be fractional or negative at sizes from 1: it has a fraction, or a minus."""
+    """Whether an expression may be fractional or negative: it contains a fraction or a minus."""
     return any(not number.is_Integer or number < 0 for number in expression.atoms(sympy.Rational)) or any(
         power.exp.is_negative for power in expression.atoms(sympy.Pow)
     )
 
 
 def nearest(discovery: Discovered, field: str, value: int, sizes: Mapping[str, int]) -> list[int]:
-    """The nearest possible values below and above, if they are near."""
+    """Return the nearest valid values below and above, if they are close."""
     low = next(
         (
             candidate
@@ -120,7 +120,7 @@ def _is_possible(discovery: Discovered, field: str, value: int, sizes: Mapping[s
 
 
 def ranked(discovery: Discovered) -> list[str]:
-    """The fields that the count depends on, sorted by their effect."""
+    """Return the fields that affect the number of parameters, those with the largest effect first."""
     total = count(discovery.tensors, discovery.fields)
     used = {name.name for tensor in discovery.tensors for name in tensor.expression.free_symbols}
 
@@ -136,28 +136,28 @@ def ranked(discovery: Discovered) -> list[str]:
 
 
 class Steps:
-    """The sizes that a person has chosen for one class, with undo and redo.
+    """The sizes that a user has chosen for one class, with undo and redo.
 
-    ``kept`` are those of the last step, ``present`` those that are shown, which differ while a slider is held; both
-    have only the sizes that differ from the given ones. ``attempt`` is the input that was refused, by its field.
+    ``kept`` are the sizes of the last step, ``present`` those on display, which differ while a slider is dragged. Both
+    contain only sizes that differ from the given ones. ``attempt`` is the refused input, by its field.
     """
 
     def __init__(self, discovery: Discovered, sizes: Mapping[str, int]) -> None:
         self.discovery = discovery
         self.ranked = ranked(discovery)
-        self.kept = self.present = self._plain(discovery.whole(**sizes))  # older links do not have what follows
+        self.kept = self.present = self._plain(discovery.whole(**sizes))  # older links lack fields that follow others
         self.attempt: dict[str, str | int] = {}
         self.past: list[dict[str, int]] = []
         self.future: list[dict[str, int]] = []
 
     def written(self) -> dict[str, Any]:
-        """The nearest steps and the attempt as values of JSON; sizes are as in a link."""
+        """Return the nearest steps and the attempt as JSON data, with sizes written as in a link."""
         past, future = self.past[-_MOST_WRITTEN:], self.future[-_MOST_WRITTEN:]
         steps = {"past": [*map(write, past)], "kept": write(self.kept), "future": [*map(write, future)]}
         return {**steps, "attempt": self.attempt}
 
     def restore(self, written: object, *, is_linked: bool) -> None:
-        """Take the steps and the attempt of ``written``, which may be anything, unless the link says other sizes."""
+        """Restore the result of ``written``, which is untrusted, unless the link has other sizes."""
         match written:
             case {"past": [*past], "kept": str(present), "future": [*future], "attempt": dict(attempt)} if (
                 not is_linked or present == write(self.kept)
@@ -175,11 +175,11 @@ class Steps:
                         self.move(field, value, final=False)
 
     def values(self) -> dict[str, int]:
-        """All sizes that are shown."""
+        """Return all sizes on display."""
         return {**self.discovery.fields, **self.present}
 
     def move(self, field: str, value: int | str, *, final: bool = True) -> None:
-        """Give a field another value; if there is no such model, keep the sizes and note the attempt."""
+        """Change a field; if there is no such model, keep the sizes and record the attempt."""
         if field not in self.discovery.fields:
             return
         self.attempt.pop(field, None)
@@ -196,7 +196,7 @@ class Steps:
         self._step({})
 
     def undo(self) -> None:
-        """Take one step back; a refused attempt goes first."""
+        """Undo one step, or a refused attempt if there is one."""
         if self.attempt:
             self.attempt = {}
         elif self.past:
@@ -204,7 +204,7 @@ class Steps:
             self.kept = self.present = self.past.pop()
 
     def redo(self) -> None:
-        """Take one step forward again."""
+        """Redo one step."""
         if self.future:
             self.past.append(self.kept)
             self.kept = self.present = self.future.pop()
@@ -224,12 +224,12 @@ class Steps:
 
 
 def write(sizes: Mapping[str, int]) -> str:
-    """Sizes as a link has them: n_embd-1600~n_layer-48."""
+    """Write sizes for a link: n_embd-1600~n_layer-48."""
     return "~".join(f"{field}-{value}" for field, value in sizes.items())
 
 
 def read(text: str) -> dict[str, int]:
-    """Read the sizes in a link. Raises InputError."""
+    """Read the sizes from a link. Raises InputError."""
     sizes: dict[str, int] = {}
     for part in filter(None, text.split("~")):
         match = re.fullmatch(r"([A-Za-z][\w.\[\]]{0,119})-([0-9]{1,15})", part, re.ASCII)

@@ -1,6 +1,6 @@
-"""The model types of transformers and their classes, as data: a page offers them without importing PyTorch.
+"""The model types of transformers and their classes, as data, so that pages can list them without PyTorch.
 
-``python -m bertcalc.discover.types`` writes them for the installed transformers.
+``python -m bertcalc.discover.types`` writes the data for the installed transformers.
 """
 
 import json
@@ -12,8 +12,8 @@ from pathlib import Path
 from typing import Any
 
 FILE = "types.json"
-# Tables of transformers, each with the classes of a task by type, whole models first: an encoder-decoder stands before
-# its decoder alone, and BERT as it was trained before BERT as a decoder.
+# Tables of transformers, each with the classes for a task by type. They are ordered so that whole models come first: an
+# encoder-decoder before its decoder alone, and BERT as it was trained before BERT as a decoder.
 SEQ2SEQ = ("FOR_SEQ_TO_SEQ_CAUSAL_LM_", "FOR_SPEECH_SEQ_2_SEQ_")
 LANGUAGE = ("FOR_MASKED_LM_", "FOR_CAUSAL_LM_")
 BASE = ""
@@ -21,13 +21,13 @@ BASE = ""
 
 @cache
 def types() -> Mapping[str, tuple[str, ...]]:
-    """The classes of each model type, by its name: language models first, then the base model, then the others."""
+    """Return the classes of each model type: language models first, then the base model, then the others."""
     data = json.loads(files("bertcalc.discover").joinpath(FILE).read_text(encoding="utf-8"))
     return {name: tuple(classes) for name, classes in data.items()}
 
 
 def installed(only: Collection[str] = ()) -> dict[str, list[str]]:
-    """The same for the installed transformers; for these types alone, if any are named."""
+    """Return the classes of each model type, or of the types in ``only``, in the installed transformers."""
     import transformers
     from transformers.models.auto import modeling_auto as auto
     from transformers.models.auto.configuration_auto import CONFIG_MAPPING_NAMES
@@ -42,7 +42,7 @@ def installed(only: Collection[str] = ()) -> dict[str, list[str]]:
 
 
 def listed(kind: str, *tables: str) -> list[str]:
-    """The classes of a model type in these tables of the installed transformers, in order."""
+    """Return the classes of a model type in these tables of the installed transformers, in order."""
     from transformers.models.auto import modeling_auto as auto
 
     names: dict[str, None] = {}
@@ -57,7 +57,7 @@ def main() -> None:
 
 
 def write(entries: Mapping[str, Any], path: Path) -> None:
-    """Write one line for each key, so that a diff is readable."""
+    """Write one line per key, so that diffs are readable."""
     lines = [f"{json.dumps(key)}:{json.dumps(entry)}" for key, entry in entries.items()]
     path.write_text("{\n" + ",\n".join(lines) + "\n}\n", encoding="utf-8")
 

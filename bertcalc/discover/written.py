@@ -1,4 +1,4 @@
-"""Expressions in Hugging Face's field names, written with letters, as people do: 4H² + 9H; and as Python."""
+"""Write expressions in Hugging Face's field names as text with letters (4H² + 9H), as LaTeX, and as Python."""
 
 import re
 import unicodedata
@@ -14,7 +14,7 @@ from bertcalc.discover.result import Discovered, exact
 from bertcalc.fields import EVERY_LETTER
 
 _POWERS = str.maketrans("0123456789", "⁰¹²³⁴⁵⁶⁷⁸⁹")
-# Other names of the fields that have a letter on the other pages; the last step of a path counts.
+# Other names for the fields that have letters on the other pages, compared with the last step of a path.
 _ALSO = {
     "hidden_size": ("n_embd", "d_model", "dim", "emb_dim"),
     "num_hidden_layers": ("n_layer", "n_layers", "num_layers", "depth", "encoder_layers", "decoder_layers"),
@@ -32,12 +32,12 @@ _USUAL = {other: EVERY_LETTER[field] for field, others in _ALSO.items() for othe
     "num_key_value_heads": "K",
     "moe_intermediate_size": "M",
 }
-# No I and O, which look like numbers, and no B and S, which are the batch size and the sequence length.
+# Without I and O, which look like digits, and B and S, which are the batch size and the sequence length.
 _LETTERS = "ACDEFGHJKLMNPQRTUVWXYZ" + "αβγδεζηθκλμνξπρστφχψω"
 
 
 def letters(discovery: Discovered) -> dict[str, str]:
-    """A letter for each field: that of the other pages, an initial of its name, another letter of it, or any other."""
+    """Return a letter for each field: as on other pages, else an initial or letter of its name, else any free one."""
     used = {name.name for tensor in discovery.tensors for name in tensor.expression.free_symbols}
     fields = sorted(discovery.fields, key=lambda field: field not in used)
     chosen: dict[str, str] = {}
@@ -56,7 +56,7 @@ def letters(discovery: Discovered) -> dict[str, str]:
 
 
 def usual_names(discovery: Discovered) -> dict[str, str]:
-    """BERT's names for the fields, such as hidden_size for n_embd; fields that would share a name keep their own."""
+    """Return BERT's names for the fields, such as hidden_size for n_embd, unless two fields would share one."""
     usual = {other: field for field, others in _ALSO.items() for other in others}
     bert_names = {field: usual.get(field, field) for field in discovery.fields}
     times = Counter(bert_names.values())
@@ -64,14 +64,14 @@ def usual_names(discovery: Discovered) -> dict[str, str]:
 
 
 def names(discovery: Discovered) -> dict[str, str]:
-    """Short names of the fields: the last step of the path, with its configuration where that is not unique."""
+    """Return short field names: the last step of the path, with its configuration if that is ambiguous."""
     last = {field: field.rpartition(".")[2] for field in discovery.fields}
     times = Counter(last.values())
     return {field: name if times[name] == 1 else field.replace("_config.", " ") for field, name in last.items()}
 
 
 def text(expression: Any, texts: Mapping[str, str], *, product: bool = False) -> str:
-    """An expression with the text of each field in ``said``; ``product`` puts a dot between factors: 12 · 768²."""
+    """Write an expression with ``texts`` for fields; ``product`` puts dots between factors (12 · 768²)."""
     if expression.is_Add:
         written = ""
         terms = sorted(expression.as_ordered_terms(), key=_is_negative)  # L − F, not −F + L
@@ -122,12 +122,12 @@ def _bracketed(expression: Any, texts: Mapping[str, str], *, product: bool) -> s
 
 
 def numbers(values: Mapping[str, int]) -> dict[str, str]:
-    """The values of fields as texts, to be put into an expression."""
+    """Return the values of fields as texts, for use in an expression."""
     return {name: f"{value:,}" for name, value in values.items()}
 
 
 def latex(expression: Any, texts: Mapping[str, str]) -> str:
-    """An expression as LaTeX, with letters, or with the names of the fields."""
+    """Write an expression as LaTeX, with the letter or name of each field in ``texts``."""
     named = {symbol: _name_in_latex(texts[symbol.name]) for symbol in expression.free_symbols}
     written: str = sympy.latex(expression, symbol_names=named)
     return written
@@ -140,9 +140,9 @@ def _name_in_latex(name: str) -> str:
 
 
 def function(discovery: Discovered) -> str:
-    """A Python program with one function that counts the parameters, with the given sizes as defaults.
+    """Return a Python program with a function that counts the parameters, with the given sizes as defaults.
 
-    It has one line for each number of copies, and asserts the regime first.
+    The function asserts the regime first, and has one line for each number of copies.
     """
     names = {field: identifier(field) for field in discovery.fields}
     arguments = ", ".join(f"{names[field]}={value}" for field, value in discovery.fields.items())
@@ -173,7 +173,7 @@ def function(discovery: Discovered) -> str:
 
 
 def identifier(field: str) -> str:
-    """A field's path as a Python identifier."""
+    """Convert a field's path to a Python identifier."""
     return re.sub(r"\W+", "_", field).strip("_")
 
 
@@ -189,7 +189,7 @@ def _condition(condition: Condition, names: Mapping[str, str]) -> str:
 
 
 def _python(expression: Any, names: Mapping[str, str], *, tight: bool = False) -> str:
-    """An expression as Python with integers alone: rounding is a division with //."""
+    """Write an expression as Python with integers only; rounding becomes division with //."""
     if expression.is_Symbol:
         return names[expression.name]
     if expression.is_Integer:
@@ -202,7 +202,7 @@ def _python(expression: Any, names: Mapping[str, str], *, tight: bool = False) -
         inside = ", ".join(_python(part, names) for part in expression.args)
         return f"{type(expression).__name__.lower()}({inside})"
     above, below = sympy.fraction(sympy.together(expression))
-    if below != 1:  # all at once: single terms need not be whole
+    if below != 1:  # divide the whole sum, as single terms need not be divisible
         return f"({_inside(above, names)} // {_inside(below, names)})"
     if expression.is_Add:
         terms = sorted(expression.as_ordered_terms(), key=_is_negative)
@@ -224,14 +224,14 @@ def _inside(expression: Any, names: Mapping[str, str]) -> str:
 
 
 def _elements(group: Group, names: Mapping[str, str]) -> str:
-    """The elements of one copy; sides with fractions are divided one by one, as each is whole by itself."""
+    """Write the elements of one copy; dimensions with fractions are divided separately, as each is whole."""
     if sympy.fraction(sympy.together(group.elements))[1] == 1:
         return _python(group.elements, names)
     return " + ".join("*".join(_python(side, names, tight=True) for side in tensor.shape) for tensor in group.tensors)
 
 
 def value(expression: Any, values: Mapping[str, int]) -> int:
-    """The value of an expression, which is whole."""
+    """Return the value of an expression, which must be whole."""
     return int(exact(expression, values))
 
 
