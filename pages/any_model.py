@@ -1,4 +1,4 @@
-"""Any model: the formula of a class of transformers that has no family here, read off the real class."""
+"""Any model: the formula of any transformers class, inferred from the real class."""
 
 import streamlit as st
 

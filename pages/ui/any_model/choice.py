@@ -1,4 +1,4 @@
-"""The model of the page, as the link has it: type, class, the given fields of its configuration, and sizes."""
+"""The page's model, as stored in the link: type, class, given fields of the configuration, and sizes."""
 
 from collections.abc import Callable, Mapping
 from difflib import get_close_matches
@@ -24,7 +24,7 @@ from pages.ui.controls import Reason, Select, Text, sentence
 from pages.ui.i18n import _, filled
 
 PAGE = "any_model"
-# What the browser keeps: the given fields, and the steps of their sizes.
+# Keys of the browser's storage: the given fields, and the history of sizes.
 _KEPT, _KEPT_STEPS = "any model", "any steps"
 
 
@@ -40,13 +40,13 @@ _LONGEST = 40  # characters of a name that are compared with the options
 
 
 class _Names(Select[str]):
-    """Options that have the same names in every language, and of which there are hundreds."""
+    """Hundreds of options, with the same names in every language."""
 
     def word(self, option: str) -> str:
         return option
 
     def wrong(self, text: str) -> Reason | None:
-        """Name only an option that is really near, or the default."""
+        """Suggest an option only if it is similar, otherwise the default."""
         if text in self.options:
             return None
         near = [*get_close_matches(text[:_LONGEST], self.options, n=1, cutoff=0.7), self.default]
@@ -58,10 +58,10 @@ MODEL_TYPE = _Names("model_type", N_("Model type"), types(), default="llama", la
 
 
 class _Classes(_Names):
-    """The classes of all types; a link has to name one of its own type."""
+    """The classes of all types; a link must name a class of its own type."""
 
     def wrong_in(self, link: Mapping[str, str]) -> Reason | None:
-        """Check that the link's type has the class."""
+        """Check that the class belongs to the link's type."""
         text, linked_type = link[self.name], link.get(MODEL_TYPE.name, "")
         kind = linked_type if linked_type in types() else MODEL_TYPE.default
         if text in types()[kind]:
@@ -78,13 +78,13 @@ MODEL_CLASS = _Classes(
     default=types()[MODEL_TYPE.default][0],
     label_visibility="collapsed",
 )
-# Also in the link, but not drawn.
+# Part of the link, but not drawn.
 SIZES = Text("sizes", N_("Sizes"), "", 1_500, check=partial(_check, read))
 FIELDS = Text("fields", N_("Fields of a config.json"), "", 4_000, check=partial(_check, read_fields))
 
 
 class Selection(NamedTuple):
-    """A class of a type, the given fields of its configuration, and the discovery, if it is known already."""
+    """A class of a type, the given fields of its configuration, and its discovery if already available."""
 
     model_type: str
     cls: str
@@ -97,20 +97,20 @@ class Selection(NamedTuple):
 
 
 def classes_of(model_type: str) -> list[str]:
-    """The classes of a type; those known without PyTorch come first."""
+    """Return the classes of a type, those with shipped formulas first."""
     shipped_pairs = set(shipped_classes())
     return sorted(types()[model_type], key=lambda cls: (model_type, cls) not in shipped_pairs)
 
 
 def selected() -> Selection:
-    """The model that this session has chosen."""
+    """Return the model that is selected in this session."""
     kind = MODEL_TYPE.value()
     cls = MODEL_CLASS.value(classes_of(kind))
     return selection_of(kind, cls, _given(kind))
 
 
 def selection_of(model_type: str, cls: str, fields: dict[str, Any]) -> Selection:
-    """A class of a type, with the discovery, if it is known already."""
+    """Return the selection of a class, with its discovery if already available."""
     answer = discovery_worker.cached(model_type, cls, fields)
     if answer is None and not fields and (discovery := shipped(model_type, cls)):
         answer = discovery_worker.Answer(discovery, "")
@@ -118,7 +118,7 @@ def selection_of(model_type: str, cls: str, fields: dict[str, Any]) -> Selection
 
 
 def ref_of(selection: Selection, sizes: Steps | None) -> WrittenFound:
-    """The model as the link of a comparison writes it."""
+    """Return the model as a link to a comparison names it."""
     return WrittenFound(
         selection.model_type, selection.cls, tuple(sizes.kept.items()) if sizes else (), text_of(selection.fields)
     )
@@ -127,7 +127,7 @@ def ref_of(selection: Selection, sizes: Steps | None) -> WrittenFound:
 def choose(
     model_type: str, cls: str | None, fields: Mapping[str, Any], sizes: Mapping[str, int] = MappingProxyType({})
 ) -> None:
-    """Choose a model, with its sizes, from the next run on."""
+    """Select a model and its sizes, effective from the next run."""
     text = text_of(fields)
     wanted = {MODEL_TYPE.name: model_type, MODEL_CLASS.name: cls or classes_of(model_type)[0]}
     st.session_state["repair"] = st.session_state.get("repair", {}) | wanted  # a drawn widget cannot be set
@@ -138,14 +138,14 @@ def choose(
 
 
 def set_derived(field: str, value: int) -> None:
-    """Give a derived field a value, which makes it a size like the others; those keep theirs."""
+    """Give a derived field a value, so that it becomes a size like the others, which are kept."""
     selection = selected()
     sizes = size_steps(selection)
     choose(selection.model_type, selection.cls, put(selection.fields, field, value), sizes.kept if sizes else {})
 
 
 def _given(kind: str) -> dict[str, Any]:
-    """The fields of a config.json for this type; read from the link in the first run, and after Back."""
+    """Return the fields of a config.json for this type; they are read from the link in the first run and after Back."""
     linked = st.query_params.get(FIELDS.name, "")
     held: tuple[str, str, dict[str, Any]] | None = st.session_state.get("any given")
     if held is None or (_is_linked() and held[1] != linked):
@@ -158,7 +158,7 @@ def _given(kind: str) -> dict[str, Any]:
 
 
 def _hold(kind: str, linked: str, fields: dict[str, Any]) -> tuple[str, str, dict[str, Any]]:
-    """Hold the given fields in the session; the browser keeps those that are too long for the link."""
+    """Store the given fields in the session, and in the browser if they are too long for the link."""
     st.session_state["any given"] = held = kind, linked, fields
     text = text_of(fields)
     is_long = len(text) > FIELDS.longest
@@ -169,7 +169,7 @@ def _hold(kind: str, linked: str, fields: dict[str, Any]) -> tuple[str, str, dic
 
 
 def _kept_fields(kind: str) -> str:
-    """The fields for this type that the browser has kept, as JSON; "" if there are none, or too many to keep."""
+    """Return the fields for this type from the browser's storage, as JSON; "" if there are none or too many."""
     match kept.get(_KEPT):
         case {"type": str(kept_kind), "fields": str(fields)} if kept_kind == kind:
             return fields
@@ -179,13 +179,13 @@ def _kept_fields(kind: str) -> str:
 
 
 def size_steps(selection: Selection) -> Steps | None:
-    """The sizes of this session; None if no formula is known."""
+    """Return the session's sizes; None without a formula."""
     if selection.discovery is None or selection.discovery.unexplained:
         return None
     held: tuple[object, Steps] | None = st.session_state.get("any steps")
     linked = st.query_params.get(SIZES.name, "")
     key = selection.model_type, selection.cls, text_of(selection.fields)
-    # A link is read once: in the first run, when it leads here from another page, and after Back.
+    # A link is read only in the first run, when it leads here from another page, and after Back.
     told = st.session_state.get("any sizes") != linked and (_is_linked() or "any sizes" not in st.session_state)
     if held is None or held[0] != key or told:
         carried = st.session_state.get("any carried", {})
@@ -202,23 +202,25 @@ def size_steps(selection: Selection) -> Steps | None:
                     sizes_held.restore(written, is_linked=bool(linked) or _is_linked())
         held = key, sizes_held
         st.session_state["any steps"] = held
-    st.session_state.pop("any carried", None)  # not before: this run may be ended at each use of the session's state
+    st.session_state.pop(
+        "any carried", None
+    )  # not earlier, as Streamlit may stop this run at each access to the session's state
     st.session_state["any sizes"] = linked
     return held[1]
 
 
 def _digest(selection: Selection) -> str:
-    """A short name of a class with its given fields, which may be long."""
+    """Return a short key for a class with its given fields, which may be long."""
     return sha256(f"{selection.model_type} {selection.cls} {text_of(selection.fields)}".encode()).hexdigest()
 
 
 def _is_linked() -> bool:
-    """Whether the link says what this run shows."""
+    """Whether the link determines what this run shows."""
     return address.went_back() or (address.is_opened() and MODEL_TYPE.name in st.query_params)
 
 
 def _sizes(discovery: Discovered, linked: str) -> tuple[dict[str, int], Problem | None]:
-    """The sizes of a link, and what is wrong with them; then there are none."""
+    """Read the sizes of a link. If they are invalid, return no sizes, and the problem."""
     try:
         sizes = read(linked)
     except InputError as error:
@@ -228,7 +230,7 @@ def _sizes(discovery: Discovered, linked: str) -> tuple[dict[str, int], Problem 
 
 
 def show_wrong_in_link() -> None:
-    """Say what was wrong with the sizes of the link, which were left out, and whether a config.json was lost."""
+    """Show why the link's sizes were ignored, and whether a config.json was lost."""
     if st.session_state.get("any lost") == MODEL_TYPE.value():
         st.warning(
             _(
@@ -247,7 +249,7 @@ def show_wrong_in_link() -> None:
 
 
 def write_link(selection: Selection, sizes: Steps | None) -> None:
-    """Have the link name the fields and sizes at the end of the run, like the page's other choices."""
+    """Write the fields and sizes into the link at the end of the run, like the page's other choices."""
     drawn = st.session_state["drawn choices"]
     drawn[FIELDS.name] = None if too_long(selection) else text_of(selection.fields) or None
     text = st.query_params.get(SIZES.name) if sizes is None else write(sizes.kept)
@@ -263,7 +265,7 @@ def too_long(selection: Selection) -> bool:
 
 
 def state() -> str:
-    """The model in short, for the title of the browser's tab."""
+    """Summarize the model for the title of the browser's tab."""
     selection = selected()
     sizes = size_steps(selection)
     changed = [f"{field} = {value:,}" for field, value in sizes.kept.items()] if sizes else []

@@ -1,4 +1,4 @@
-"""The formula of a discovered class, drawn like the formula of the first page: in colors, with tips."""
+"""The formula of a discovered class, drawn like the formula on the first page, in colors and with tooltips."""
 
 from collections.abc import Mapping
 from typing import Any
@@ -12,12 +12,12 @@ from pages.ui.numbers import percent, unbroken
 from pages.ui.tables import shape_text
 from pages.ui.total_formula.formula_parts import Part, Tips, data_of, leaves
 
-_LINES = 7  # of a tip
+_LINES = 7  # in a tooltip
 _NEXT, _PLUS = ["between", "+"], ["sign", "+"]
 
 
 def formula(discovery: Discovered, values: Mapping[str, int], colors: Mapping[Component, str]) -> dict[str, Any]:
-    """The data of the component: the text for screen readers, lines of parts, and the tips."""
+    """Return the formula component's data: the text for screen readers, lines of parts, and tooltips."""
     return _DiscoveredBuilder(discovery, values, colors).data()
 
 
@@ -39,7 +39,7 @@ class _DiscoveredBuilder:
         return data_of(written, self._total, in_letters, in_numbers, map(self._chip, self._used()), self._tips)
 
     def _without(self) -> list[Part]:
-        """The parameters without a formula: a question mark in one line, their number in the other."""
+        """Parameters without a formula: a question mark in the line of letters, and their number in the other."""
         self._tips["rest"] = [
             with_colon(_("without a formula"), f"{self._rest:,}"),
             *list(self._discovery.unexplained)[:_LINES],
@@ -63,7 +63,7 @@ class _DiscoveredBuilder:
         return value(group.elements, self._values)
 
     def _factor(self, group: Group) -> str:
-        """The factor before the bracket; "" if there is one copy."""
+        """The factor before the bracket; "" for a single copy."""
         if group.copies == 1:
             return ""
         factor = text(group.copies, self._letters)
@@ -78,7 +78,7 @@ class _DiscoveredBuilder:
         return f"{factor}({inside})" if self._has_brackets(group) else factor + inside
 
     def _has_brackets(self, group: Group) -> bool:
-        """Whether one copy has a bracket: 3L(4H²), but 3LH."""
+        """Whether one copy is in brackets: 3L(4H²), but 3LH."""
         terms = self._terms(group)
         return bool(self._factor(group)) and (len(terms) > 1 or not terms[0][0].isalpha())
 
@@ -111,7 +111,7 @@ class _DiscoveredBuilder:
         return {"is": "bracket", "key": key, "parts": units}
 
     def _about(self, group: Group) -> list[str]:
-        """The tip of a bracket: the sum with numbers, the tensors, the share."""
+        """The tooltip of a bracket: the sum in numbers, the tensors, and the share of the model."""
         copies, elements = value(group.copies, self._values), self._elements(group)
         filled = text(group.elements, numbers(self._values), product=True)
         equation = (
@@ -148,7 +148,7 @@ class _DiscoveredBuilder:
         return {"is": "unit", "color": self._colors[kind], "parts": [*sign, part]}
 
     def _chip(self, field: str) -> Part:
-        """A letter with its value and Hugging Face's name."""
+        """A letter with its value and its field name."""
         letter, number = self._letters[field], f"{self._values[field]:,}"
         self._tips[f"chip {field}"] = [f"{field} = {number}"]
         parts = [["letter", letter], ["name", f"{self._names[field]} "], ["value", number]]

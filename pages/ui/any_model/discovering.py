@@ -1,4 +1,4 @@
-"""Discovery on the page: its progress, while others are served; and the result: proven, or not explained."""
+"""Discovery on the page: its progress, and its result, which is proven or incomplete."""
 
 from collections.abc import Callable
 from functools import partial
@@ -23,7 +23,7 @@ from pages.ui.tables import show_table
 PROOF = Fold("proof", N_("How it was found, and where it holds"))
 MISSING = N_("This needs torch and transformers, which are not installed here.")
 TREE = Fold("printed", N_("As PyTorch prints it"))
-# Activities of the discovery; any other is the name of a field that is changed.
+# Activities of the discovery; any other text is the name of the field that is being changed.
 _DOING = {
     "": N_("Waiting for another reader's model"),
     "imports": N_("Starting PyTorch"),
@@ -34,7 +34,7 @@ _DOING = {
 
 
 def discover(selection: Selection) -> None:
-    """Discover the model and draw the page again, or show why that is not possible."""
+    """Discover the model and rerun the page, or show why this is impossible."""
     if not real_model.installed():
         st.info(_(MISSING))
     elif problem := look(selection):
@@ -44,7 +44,7 @@ def discover(selection: Selection) -> None:
 
 
 def look(selection: Selection) -> Problem | None:
-    """Discover the model, with a progress bar; return the problem if nothing is found."""
+    """Discover the model, with a progress bar. Return the problem, or None."""
     return _watched(
         _("Looking for the formula of {cls}").format(cls=selection.cls),
         _("The real class is built many times at different sizes, without weights: this takes a few seconds."),
@@ -53,7 +53,7 @@ def look(selection: Selection) -> Problem | None:
 
 
 def look_for_flops(selection: Selection) -> Problem | None:
-    """Look for the FLOPs of a class whose parameters are known, with a progress bar."""
+    """Infer the FLOPs of a class whose parameters are known, with a progress bar. Return the problem, or None."""
     assert selection.answer
     return _watched(
         _("Looking for the FLOPs of {cls}").format(cls=selection.cls),
@@ -89,7 +89,7 @@ def _doing(activity: str) -> str:
 
 
 def show_no_run(discovery: Discovered) -> None:
-    """Say if the class is built with the given fields, but cannot run; it may at other sizes."""
+    """Warn if the class can be built with the given fields but cannot run; other sizes may run."""
     if discovery.no_run:
         st.warning(
             _(
@@ -100,7 +100,7 @@ def show_no_run(discovery: Discovered) -> None:
 
 
 def show_verdict(discovery: Discovered) -> None:
-    """Show in one sentence how often the formula was right at other sizes, or how much is not explained."""
+    """Show in one sentence how often the formula was right at other sizes, or how much has no formula."""
     if discovery.unexplained and discovery.explained == discovery.parameters:
         st.warning(
             _("Every parameter has a formula at these sizes, but it is not clear at which other sizes it holds.")
@@ -117,7 +117,7 @@ def show_verdict(discovery: Discovered) -> None:
     verdict = _("✓ Proven on {agreed:,} of {of:,} other sizes of the real class.").format(
         agreed=discovery.checked.agreed, of=discovery.checked.of
     )
-    # Conditions on the ids of tokens are of least interest.
+    # Conditions on token ids are the least interesting.
     regime = sorted(discovery.regime, key=lambda condition: any(name.endswith("_id") for name in condition.fields()))
     where = [sentence(condition.sentence(), str) for condition in regime]
     if where and not presenting():
@@ -127,7 +127,7 @@ def show_verdict(discovery: Discovered) -> None:
 
 
 def show_proof(discovery: Discovered) -> None:
-    """Show what was tried, all conditions, and all tensors without a formula."""
+    """Show how the formula was found, all conditions, and all tensors without a formula."""
     if discovery.unexplained:
         show_table(
             {
@@ -163,6 +163,6 @@ def _show_how(discovery: Discovered) -> None:
 
 
 def show_tree(text: str) -> None:
-    """Show the printed model, if it was built for this page."""
+    """Show the model as PyTorch prints it, if it was built for this page."""
     if text:
         TREE.around(st.code, text, language=None, height=480)

@@ -1,4 +1,4 @@
-"""The page's files: the formula as LaTeX, and as a function in Python."""
+"""Exports of the page: the formula as LaTeX and as a Python function."""
 
 from bertcalc.discover.parts import NAMES, components, groups
 from bertcalc.discover.result import Discovered
@@ -9,7 +9,7 @@ from pages.ui.i18n import _
 
 
 def offer(discovery: Discovered) -> None:
-    """Have the export dialog offer this model instead of the session's."""
+    """Offer this model in the export dialog instead of the session's model."""
     stem = f"{discovery.model_type}-{discovery.cls}"
     files = (
         File(_("Formula, LaTeX"), f"{stem}-formula.tex", "text/x-tex", lambda: formula_latex(discovery).encode()),
@@ -19,7 +19,7 @@ def offer(discovery: Discovered) -> None:
 
 
 def formula_latex(discovery: Discovered) -> str:
-    """The formula in the names of the fields, a line for each component."""
+    """Return the formula in field names as LaTeX, with a line for each component."""
     plain = {field: field for field in discovery.fields}
     lines: list[str] = []
     for kind, tensors in components(discovery).items():

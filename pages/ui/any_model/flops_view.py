@@ -1,4 +1,4 @@
-"""The FLOPs of a forward pass, if they were discovered; if not, a button that looks for them."""
+"""The FLOPs of a forward pass, or a button that finds a formula for them."""
 
 from collections.abc import Mapping
 
@@ -22,7 +22,7 @@ from pages.ui.present import presenting
 
 
 def show_flops(selection: Selection, sizes: Mapping[str, int]) -> None:
-    """Show the FLOPs for a batch size and a length, or why there are none; the projector has no room for them."""
+    """Show the FLOPs for a batch size and a length, or why there are none; hidden in the projector view."""
     discovery = selection.discovery
     if discovery is None or presenting():
         return
@@ -39,7 +39,7 @@ def show_flops(selection: Selection, sizes: Mapping[str, int]) -> None:
 
 
 def _offer(selection: Selection) -> None:
-    """Draw a button that looks for the FLOPs."""
+    """Draw a button that finds a formula for the FLOPs."""
     if st.button(
         _("Find the FLOPs of a forward pass"),
         key="any flops",

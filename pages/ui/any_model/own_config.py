@@ -1,4 +1,4 @@
-"""Another way to choose the model: a config.json of any type, pasted, or read from the Hub by a model's name."""
+"""Choose the model by a config.json of any type, pasted or read from the Hub."""
 
 from typing import Any
 
@@ -21,7 +21,7 @@ BRING = Fold("any_bring", N_("Your own config.json, or a name on the Hub"))
 
 
 def show_bring(selection: Selection) -> None:
-    """Draw the folded controls, with what is wrong inside."""
+    """Show the given fields, and draw the folded controls with any error messages."""
     if selection.fields:
         fields = ", ".join(f"{name} = {_brief(value)}" for name, value in list(selection.fields.items())[:6])
         st.caption(_("Given: {fields}").format(fields=fields + (" ..." if len(selection.fields) > 6 else "")))
@@ -74,7 +74,7 @@ def _take(text: str) -> None:
 
 
 def _take_hub() -> None:
-    """Ask the Hub for a config.json; other runs go on meanwhile."""
+    """Read a config.json from the Hub, letting other runs continue meanwhile."""
     try:
         with st.spinner(_("Asking the Hub ...")), RUN_QUEUE.pause():
             text = hub_workers.ask_config(st.session_state["any repo"].strip(), wanted)

@@ -1,4 +1,4 @@
-"""The sizes of the page's model in the sidebar: sliders for those with the largest effect, fields for the others."""
+"""The model's sizes in the sidebar: sliders for those with the largest effect, number fields for the others."""
 
 from functools import partial
 from typing import Any
@@ -17,7 +17,7 @@ _MOST = 5
 
 
 def show(page: str) -> None:
-    """Draw the sliders and fields; without a formula nothing can be moved."""
+    """Draw the sliders and fields; without a formula, no size can be changed."""
     selection = selected()
     sizes = size_steps(selection)
     with st.container(key="own-sliders"):
@@ -103,7 +103,7 @@ def _repairs(sizes: Steps, field: str) -> list[int]:
 
 
 def _take(sizes: Steps, event: dict[str, Any]) -> None:
-    """Handle an event of the browser, which may send anything."""
+    """Handle an event from the browser, which is untrusted."""
     match event:
         case {"do": "move", "field": str(field), "value": int(value), "final": bool(final)}:
             sizes.move(field, value, final=final)

@@ -1,4 +1,4 @@
-"""The parts and the tensors of the page's model: ranked bars that open, and a table of names and shapes."""
+"""The parts of the page's model as ranked bars that can be opened, and its tensors as a table."""
 
 from collections.abc import Mapping
 from functools import partial
@@ -25,12 +25,12 @@ from pages.ui.tables import shape_text
 from pages.ui.theme import appearance, colors
 
 _WHOLE = ""
-_LONG, _FEW, _SOME = 8, 3, 7  # fields of a long formula; bars on the projector beside it, and beside others
+_LONG, _FEW, _SOME = 8, 3, 7  # fields of a long formula; bars beside it, and beside others, in the projector view
 
 
 class _Paths(Select[str]):
     def wrong(self, text: str) -> Reason | None:
-        """Accept any path: the whole model is shown if it does not have it."""
+        """Accept any path; the whole model is shown if the path does not exist."""
         return None
 
 
@@ -39,12 +39,12 @@ TENSORS = Fold("any_tensors", N_("Tensors: name, copies, shape in fields and in 
 
 
 def show_parts(discovery: Discovered, values: Mapping[str, int]) -> None:
-    """Draw a bar for each part, which opens by a click, or by the control above."""
+    """Draw a bar for each part, which can be opened by a click or with the control above."""
     paths = [_WHOLE, *openable(discovery)]
     opened = OPEN.value(paths)
     rows = parts(discovery, opened)
     long = presenting() and len(discovery.fields) > _LONG
-    if presenting():  # where nothing is scrolled
+    if presenting():  # where the page does not scroll
         rows = folded(rows, _FEW if long else _SOME, discovery.fields)
     if not long:
         with st.container(horizontal=True, vertical_alignment="center"):
@@ -58,13 +58,13 @@ def show_parts(discovery: Discovered, values: Mapping[str, int]) -> None:
 
 
 def _formula(discovery: Discovered, rows: list[Part], values: Mapping[str, int]) -> str:
-    """The parameters of the opened module: letters = number."""
+    """Return the parameters of the opened module as LaTeX: letters = number."""
     from sympy import Add, expand, factor_terms
 
     expression = factor_terms(expand(Add(*(tensor.expression for part in rows for tensor in part.tensors))))
     written = latex(expression, letters(discovery))
     total = latex_number(sum(part.count(values) for part in rows))
-    if len(written) > 400:  # no line holds that: the table below has the formula of each tensor
+    if len(written) > 400:  # too long for a line; the table below has the formula of each tensor
         return total
     return aligned([f"&{written}", f"&= {total}"]) if len(written) > 120 else f"{written} = {total}"
 
@@ -76,7 +76,7 @@ def _draw(discovery: Discovered, rows: list[Part], values: Mapping[str, int], op
     formulas = [text(sum(tensor.expression for tensor in part.tensors), field_letters) for part in rows]
     opening = [part.path if part.path in paths else "" for part in rows]
     rest = discovery.parameters - discovery.explained
-    if rest and not opened:  # rows sum to the total
+    if rest and not opened:  # so that the rows sum to the total
         figures[""] = rest
         names.append(_("without a formula"))
         hues.append(INK[appearance()])
@@ -93,7 +93,7 @@ def _draw(discovery: Discovered, rows: list[Part], values: Mapping[str, int], op
 
 
 def show_tensors(discovery: Discovered, values: Mapping[str, int]) -> None:
-    """Show every tensor in a folded table; the export has the table in any case."""
+    """Show every tensor in a folded table; exports always contain the table."""
     columns, title = tensor_columns(discovery, values), _("The tensors of the model")
     details = TENSORS.unfolded()
     names = {
@@ -123,7 +123,7 @@ def show_tensors(discovery: Discovered, values: Mapping[str, int]) -> None:
 
 
 def tensor_columns(discovery: Discovered, values: Mapping[str, int]) -> Columns:
-    """The rows of the table, by column; their parameters sum to the model's."""
+    """Return the columns of the table of tensors, whose parameters sum to the model's."""
     tensors = sorted(discovery.tensors, key=lambda tensor: tensor.name)
     counts = [count([tensor], values) for tensor in tensors]
     total = sum(counts)
@@ -138,6 +138,6 @@ def tensor_columns(discovery: Discovered, values: Mapping[str, int]) -> Columns:
 
 
 def _shape(tensors: Tensors) -> str:
-    """A shape in the fields' names: vocab_size × n_embd."""
+    """Write a shape in field names: vocab_size × n_embd."""
     plain = {name.name: name.name for side in tensors.shape for name in side.free_symbols}
     return " × ".join(text(side, plain, product=True) for side in tensors.shape)

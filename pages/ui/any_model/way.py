@@ -1,4 +1,4 @@
-"""Links to the page from others, which have no formula of their own for a model."""
+"""Links to the page "Any model" from pages that cannot count a model themselves."""
 
 from collections.abc import Mapping
 from typing import Any
@@ -19,7 +19,7 @@ _MOST = 3
 
 
 def show_link(model_type: str, cls: str | None = None, fields: Mapping[str, Any] | None = None) -> None:
-    """Show a link to the page with a model type, a class and fields, as far as a link has room for them."""
+    """Show a link to the page with a model type, a class and those fields that fit into a link."""
     if model_type not in types():
         return
     ref = WrittenFound(model_type, cls or classes_of(model_type)[0], config=_within(dict(fields or {})))
@@ -32,7 +32,7 @@ def show_link(model_type: str, cls: str | None = None, fields: Mapping[str, Any]
 
 
 def show_compare_link(ref: WrittenFound) -> None:
-    """Show a link that compares a model with the default preset."""
+    """Show a link to a comparison of a model with the default preset."""
     st.page_link(
         "compare.py",
         label=_("Compare it with {preset} →").format(preset=DEFAULT_PRESET),
@@ -42,7 +42,7 @@ def show_compare_link(ref: WrittenFound) -> None:
 
 
 def link_of(ref: WrittenFound) -> dict[str, str]:
-    """The query parameters of the page's link for a model."""
+    """Return the query parameters of the page's link for a model."""
     query = {
         MODEL_TYPE.name: ref.model_type,
         MODEL_CLASS.name: ref.cls,
@@ -53,14 +53,14 @@ def link_of(ref: WrittenFound) -> dict[str, str]:
 
 
 def _within(fields: dict[str, Any]) -> str:
-    """The given fields as JSON, without lists and nested fields if the link has no room for all."""
+    """Return the given fields as JSON, without lists and nested fields if the link would be too long."""
     if len(text_of(fields)) > FIELDS.longest:
         fields = {name: value for name, value in fields.items() if not isinstance(value, list | dict)}
     return text_of(fields)
 
 
 def show_config_link(text: str) -> bool:
-    """Show that a config.json of another type is counted on the page of any model, if it is; return whether it is."""
+    """Show a link to the page if a config.json is of another model type; return whether it is."""
     try:
         config: ParsedConfig = read_config(text)
     except InputError:
@@ -75,6 +75,6 @@ def show_config_link(text: str) -> bool:
 
 
 def show_links_of_count(low: int, high: int) -> None:
-    """Show links for the models with a number of parameters in a range, at their default sizes."""
+    """Show links for models whose number of parameters at their default sizes is in a range."""
     for model_type, cls in with_count(low, high)[:_MOST]:
         show_link(model_type, cls)
