@@ -2,29 +2,30 @@
 
 import streamlit as st
 
-from bertcalc.discover.parts import NAMES, components, count
-from bertcalc.discover.written import letters
+from bertcalc.discover.results.components import NAMES, components, count
+from bertcalc.discover.results.expressions import letters
 from bertcalc.explore.factor_formulas import WHOLE, factors, whole
-from pages.ui.any_model import choice, discovering, flops_view, own_config, tensors
+from pages.ui.any_model import discovering, flops_view, own_config, tensors
 from pages.ui.any_model.discovered_formula import formula
 from pages.ui.any_model.export import offer
-from pages.ui.any_model.way import show_compare_link
-from pages.ui.growth import grown_by
-from pages.ui.i18n import _
-from pages.ui.metrics import show_metric, show_total
-from pages.ui.numbers import percent
-from pages.ui.present import presenting
-from pages.ui.theme import colors
-from pages.ui.total_formula.show import draw_formula
+from pages.ui.any_model.link_to import show_compare_link
+from pages.ui.shell import any_model
+from pages.ui.shell.i18n import _
+from pages.ui.shell.present import presenting
+from pages.ui.shell.theme import colors
+from pages.ui.widgets.growth import grown_by
+from pages.ui.widgets.metrics import show_metric, show_total
+from pages.ui.widgets.numbers import percent
+from pages.ui.widgets.total_formula.show import draw_formula
 
 with st.container(horizontal=True):
-    kind = choice.MODEL_TYPE.show()
-    choice.MODEL_CLASS.show(choice.classes_of(kind))
+    kind = any_model.MODEL_TYPE.show()
+    any_model.MODEL_CLASS.show(any_model.classes_of(kind))
 
-selection = choice.selected()
-sizes = choice.size_steps(selection)
+selection = any_model.selected()
+sizes = any_model.size_steps(selection)
 discovery = selection.discovery
-choice.show_wrong_in_link()
+any_model.show_wrong_in_link()
 
 if discovery is None or selection.answer is None:
     discovering.discover(selection)
@@ -50,7 +51,7 @@ else:
         tensors.show_tensors(discovery, values)
         discovering.show_proof(discovery)
         discovering.show_tree(selection.answer.tree)
-        show_compare_link(choice.ref_of(selection, sizes))
+        show_compare_link(any_model.ref_of(selection, sizes))
 if not presenting():
     own_config.show_bring(selection)
-choice.write_link(selection, sizes)
+any_model.write_link(selection, sizes)

@@ -18,19 +18,19 @@ from typing import Any
 
 import sympy
 
-from bertcalc.arguments import checked
-from bertcalc.discover import build, derived, held_fields, nested, products, refusals
-from bertcalc.discover.build import Ended, Refused
-from bertcalc.discover.changes import merged
-from bertcalc.discover.find import Findings
-from bertcalc.discover.given import completions
-from bertcalc.discover.lab import Lab, Progress
-from bertcalc.discover.recipe import Recipe, nested_name, recipe_of
-from bertcalc.discover.regime import Regime, draw_sizes, regime_again
-from bertcalc.discover.result import Checked, Computed, Discovered, Tensors
-from bertcalc.discover.types import BASE, listed
-from bertcalc.problem import Problem
+from bertcalc.discover.results.result import Checked, Computed, Discovered, Tensors
+from bertcalc.discover.results.types import BASE, listed
+from bertcalc.discover.search import build, derived, fixed_fields, flop_search, nested, refusals
+from bertcalc.discover.search.build import Ended, Refused
+from bertcalc.discover.search.changes import merged
+from bertcalc.discover.search.config_input import completions
+from bertcalc.discover.search.config_integers import Recipe, nested_name, recipe_of
+from bertcalc.discover.search.experiments import Lab, Progress
+from bertcalc.discover.search.formula_search import Findings
+from bertcalc.discover.search.validity import Regime, draw_sizes, regime_again
 from bertcalc.text import N_, shorten
+from bertcalc.text.arguments import checked
+from bertcalc.text.problem import Problem
 
 __all__ = ["Checked", "Computed", "Discovered", "Tensors", "discover", "reexamine", "with_flops", "with_flops_of"]
 
@@ -82,7 +82,7 @@ def discover(
             )
         if asked:  # fields that _begun fills in are not the caller's choice
             usual = partial(recipe_of, config, real, {}, lab.until)
-            discovery = replace(discovery, no_run=products.forward_problem(lab.recipe, usual, real, lab.until))
+            discovery = replace(discovery, no_run=flop_search.forward_problem(lab.recipe, usual, real, lab.until))
     return with_flops(discovery, seconds=seconds, progress=progress) if flops else discovery
 
 
@@ -153,7 +153,7 @@ def with_flops_of(discovery: Discovered, earlier: Discovered, *, seconds: float 
             recipe = recipe_of(build.config_class(discovery.model_type), cls, discovery.given, until)
             lab = caller(recipe, cls, until, lambda _doing, _done, _of: None)
             names = [name for name in compute.fields if lab.sizes.get(name, 0) > 0]
-            why = products.still_agree(cls, lab, compute, draw_sizes(lab, names, regime))
+            why = flop_search.still_agree(cls, lab, compute, draw_sizes(lab, names, regime))
         except Refused as error:
             why = error.problem
         except Ended:
@@ -192,7 +192,7 @@ def _summary(lab: Lab, kind: str, name: str, fields: dict[str, Any], start: floa
     import transformers
 
     lab.sort_fields()
-    lab, findings, area = held_fields.explain(lab)
+    lab, findings, area = fixed_fields.explain(lab)
     formulas = _formulas(lab, findings, area)
     sizes = {tensor_name: sum(map(prod, shapes.values())) for tensor_name, shapes in lab.full_sample.tensors.items()}
     return Discovered(
@@ -216,7 +216,7 @@ def _computed(
         lab = caller(recipe, cls, until, progress)
         lab.counts |= {symbol.name for tensors in discovery.tensors for symbol in tensors.copies.free_symbols}
         lab.sort_fields()
-        lab, findings, area = held_fields.explain(lab, discovery.regime)
+        lab, findings, area = fixed_fields.explain(lab, discovery.regime)
         formulas = _formulas(lab, findings, area)
         if formulas["unexplained"]:
             name, why = next(iter(formulas["unexplained"].items()))
@@ -225,7 +225,7 @@ def _computed(
         formulas["fields"] = discovery.fields | formulas["fields"]
         formulas["regime"] = tuple(dict.fromkeys((*discovery.regime, *formulas["regime"])))
         compute = Computed(**formulas)
-        wrong = products.compare_flops(cls, lab, compute, draw_sizes(lab, lab.free, compute.regime))
+        wrong = flop_search.compare_flops(cls, lab, compute, draw_sizes(lab, lab.free, compute.regime))
     except Refused as error:
         return None, error.problem
     return (None, wrong) if wrong else (compute, None)
@@ -234,10 +234,10 @@ def _computed(
 def caller(recipe: Recipe, cls: Any, until: float, progress: Progress) -> Lab:
     """Return a lab for forward passes of a class, with the first choice of masks that runs. Raises Refused."""
     refusals: list[Refused] = []
-    for masks in products.MASKS:
+    for masks in flop_search.MASKS:
         try:
-            calls = products.Calls(recipe, cls, masks)
-            return Lab(calls, partial(products.matrix_products, cls), until=until, progress=progress)
+            calls = flop_search.Calls(recipe, cls, masks)
+            return Lab(calls, partial(flop_search.matrix_products, cls), until=until, progress=progress)
         except Refused as error:
             refusals.append(error)
     raise refusals[0]

@@ -1,7 +1,7 @@
 """Infer formulas for model types of the installed transformers, print the outcomes, and save the formulas.
 
     python -m bertcalc.discover bert roberta.RobertaModel
-    python -m bertcalc.discover --all --write bertcalc/discover/found.json
+    python -m bertcalc.discover --all --write bertcalc/discover/results/formulas.json
 
 Without --classes, one class of each type is used: its sequence-to-sequence, masked or causal language model, else its
 base model, else the first that transformers lists. With --missing, classes that are already in the files are skipped,
@@ -21,16 +21,16 @@ from statistics import median
 from time import thread_time
 from typing import Any, Literal, NamedTuple, NoReturn
 
-from bertcalc.digits import fixed, share
 from bertcalc.discover import discover, reexamine, with_flops, with_flops_of
-from bertcalc.discover.build import Ended, Refused
 from bertcalc.discover.discovery_worker import limit_memory, too_large
-from bertcalc.discover.result import NOT_ASKED, Discovered, of_json
-from bertcalc.discover.shipped import by_class
-from bertcalc.discover.types import BASE, LANGUAGE, SEQ2SEQ, installed, listed
-from bertcalc.problem import InputError, wrong
-from bertcalc.suggestions import nearest
+from bertcalc.discover.results.result import NOT_ASKED, Discovered, of_json
+from bertcalc.discover.results.shipped import by_class
+from bertcalc.discover.results.types import BASE, LANGUAGE, SEQ2SEQ, installed, listed
+from bertcalc.discover.search.build import Ended, Refused
 from bertcalc.text import shorten
+from bertcalc.text.digits import fixed, share
+from bertcalc.text.problem import InputError, wrong
+from bertcalc.text.suggestions import nearest
 
 _SECONDS = 60
 _PATIENCE = 10  # times the limit, in wall time, because other processes share the core
@@ -39,7 +39,7 @@ HEAD = "| type | class | outcome | where it holds, or what is missing | FLOPs | 
 
 REPORT = """
 Made on {date} with transformers {version} by `python -m bertcalc.discover{groups} --missing --write
-bertcalc/discover/found.json --report benchmarks/discovery.md`: one class of each model type at its default
+bertcalc/discover/results/formulas.json --report benchmarks/discovery.md`: one class of each model type at its default
 configuration. Outcomes: "found": the formula was right at every size that was tried and that meets the conditions, over
 a wide range of each field, alone and together (conditions include fields that must follow another field); "regime":
 some fields must keep their value; "partly": some tensors have no formula; "not built": transformers refuses its own
@@ -63,7 +63,7 @@ class ClassOutcome(NamedTuple):
     flops: str = ""  # yes, or the reason why not
 
 
-class Search(NamedTuple):
+class ClassSearch(NamedTuple):
     """A search for the formulas of a class: of everything, or, if there is data, only of what ``again`` names."""
 
     model_type: str
@@ -117,7 +117,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
         if entry and not options.again and not (options.flops and (key[0] in named or not is_tried(entry))):
             rows[key] = row_for(of_json(entry))
         elif key not in rows:
-            rows[key] = in_a_process(Search(*key, options.seconds, options.flops, entry, options.again))
+            rows[key] = in_a_process(ClassSearch(*key, options.seconds, options.flops, entry, options.again))
             print(line(rows[key]), flush=True)
             if options.write and (data := rows[key].data):
                 entries[key] = data
@@ -178,7 +178,7 @@ def is_in(kind: str, group: str) -> bool:
         return False
 
 
-def in_a_process(search: Search) -> ClassOutcome:
+def in_a_process(search: ClassSearch) -> ClassOutcome:
     """Search in a separate process, which is killed if it exceeds the limits."""
     import multiprocessing
 
@@ -200,7 +200,7 @@ def in_a_process(search: Search) -> ClassOutcome:
     return row
 
 
-def _work(pipe: Any, search: Search) -> None:
+def _work(pipe: Any, search: ClassSearch) -> None:
     import torch
 
     torch.set_num_threads(1)
@@ -210,7 +210,7 @@ def _work(pipe: Any, search: Search) -> None:
     pipe.send(row_of(search))
 
 
-def row_of(search: Search) -> ClassOutcome:
+def row_of(search: ClassSearch) -> ClassOutcome:
     """Search, and return the row for the class."""
     start, seconds = thread_time(), search.seconds
     try:

@@ -16,14 +16,14 @@ from importlib import import_module
 from math import inf
 from typing import Any, NamedTuple
 
-from bertcalc.digits import fixed
-from bertcalc.discover.build import Ended, Refused
-from bertcalc.discover.given import structural_fields
-from bertcalc.discover.result import NOT_ASKED, Discovered, of_json
-from bertcalc.discover.size_steps import more_than_shown
-from bertcalc.problem import InputError, Problem, wrong
+from bertcalc.discover.results.result import NOT_ASKED, Discovered, of_json
+from bertcalc.discover.results.size_steps import more_than_shown
+from bertcalc.discover.search.build import Ended, Refused
+from bertcalc.discover.search.config_input import structural_fields
+from bertcalc.processes.worker import LOOK, SlowError, StoppedError, Worker, tell
 from bertcalc.text import N_
-from bertcalc.worker import LOOK, SlowError, StoppedError, Worker, tell
+from bertcalc.text.digits import fixed
+from bertcalc.text.problem import InputError, Problem, wrong
 
 SECONDS = 60.0  # limit for one model
 STARTING = 20.0  # additional seconds to import PyTorch
@@ -231,7 +231,7 @@ def discovered(model_type: str, cls: str, fields: str) -> tuple[dict[str, Any], 
     """Discover a class, inside the process. Return the result as JSON data, and the printed model."""
     _begin()
     from bertcalc.discover import discover
-    from bertcalc.discover.build import config_class, refusing_unexpected
+    from bertcalc.discover.search.build import config_class, refusing_unexpected
 
     with refusing_unexpected(cls):  # also around the search, as an exception would end the process
         config_class(model_type)  # refuses unknown types before the configuration is read
@@ -269,8 +269,8 @@ def limit_memory() -> None:
 
 def _printed(model_type: str, cls: str, fields: Mapping[str, Any]) -> str:
     """Return the text of print(model); "" if it is too long or the model cannot be built."""
-    from bertcalc.discover.build import build_model, config_class, model_class, quiet
-    from bertcalc.discover.recipe import build_config
+    from bertcalc.discover.search.build import build_model, config_class, model_class, quiet
+    from bertcalc.discover.search.config_integers import build_config
 
     with suppress(Exception), quiet():  # transformers raises exceptions of all types
         real = model_class(cls)

@@ -6,8 +6,8 @@ from random import Random
 from hypothesis import given
 from hypothesis import strategies as st
 
-from bertcalc.discover.conditions import Condition, bounds, count_excluded
-from bertcalc.discover.draws import adjusted, is_depth, values_beyond, wide_values
+from bertcalc.discover.results.conditions import Condition, bounds, count_excluded
+from bertcalc.discover.search.draws import adjusted, is_depth, values_beyond, wide_values
 
 FIELDS = ("hidden_size", "heads", "layers")
 SIZES = st.fixed_dictionaries({field: st.integers(1, 4096) for field in FIELDS})

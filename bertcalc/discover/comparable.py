@@ -1,0 +1,241 @@
+"""Compare models of any transformers class with each other and with models of the built-in families.
+
+A link names such a model by type, class and changed sizes: ``llama.LlamaForCausalLM~hidden_size-2048``. Fields from a
+config.json are written as ``config-`` followed by their JSON in base64.
+
+>>> from bertcalc.discover.results.shipped import shipped
+>>> llama = shipped("llama", "LlamaForCausalLM")
+>>> default, shallow = FoundCase(FoundModel(llama)), FoundCase(FoundModel(llama, (("num_hidden_layers", 16),)))
+>>> for part in explain(default, shallow, "parameters").parts:
+...     print(*(str(change) for change in part.changes), f"{part.difference:+,}")
+16 fewer layers -3,238,133,760
+"""
+
+import json
+from base64 import urlsafe_b64decode, urlsafe_b64encode
+from collections.abc import Callable, Iterator, Mapping
+from functools import partial
+from typing import Any, NamedTuple
+
+from bertcalc.config import Config, Problem
+from bertcalc.discover.results.components import components, count
+from bertcalc.discover.results.expressions import usual_names
+from bertcalc.discover.results.result import Discovered
+from bertcalc.discover.results.size_steps import read as read_sizes
+from bertcalc.discover.results.size_steps import refused
+from bertcalc.discover.results.types import types
+from bertcalc.discover.search.config_input import read_fields
+from bertcalc.explore import quantities
+from bertcalc.explore.compare import Explanation, FieldChange, PartChange, attributed
+from bertcalc.explore.compare import explain as explain_fields
+from bertcalc.explore.models import WrittenModel, Wrong, read_item, read_with
+from bertcalc.explore.quantities import QUANTITIES, Case
+from bertcalc.families.presets import preset_named
+from bertcalc.memory.optimizers import ITEM_BYTES, PRECISIONS
+from bertcalc.memory.plan import Plan
+from bertcalc.model.modules import Component
+from bertcalc.model.totals import COMPONENTS
+from bertcalc.text import N_, shorten
+from bertcalc.text.problem import InputError, wrong
+from bertcalc.text.suggestions import nearest
+
+_CONFIG = "config-"
+_MOST = 2**62  # numbers in charts, and their differences, must fit into 64 bits
+
+
+class WrittenFound(NamedTuple):
+    """A model as a link names it: type, class, changed sizes, and the JSON of the fields of its config.json."""
+
+    model_type: str
+    cls: str
+    changes: tuple[tuple[str, int], ...] = ()
+    config: str = ""
+
+    @property
+    def base(self) -> str:
+        return f"{self.model_type}.{self.cls}"
+
+    def fields(self) -> dict[str, Any]:
+        """The given fields of its configuration."""
+        fields: dict[str, Any] = json.loads(self.config) if self.config else {}
+        return fields
+
+    def __str__(self) -> str:
+        config = [_CONFIG + urlsafe_b64encode(self.config.encode()).decode().rstrip("=")] if self.config else []
+        return "~".join([self.base, *config, *(f"{field}-{value}" for field, value in self.changes)])
+
+
+class FoundModel(NamedTuple):
+    """A model whose formula was discovered, with some sizes changed."""
+
+    discovery: Discovered
+    changes: tuple[tuple[str, int], ...] = ()
+
+    @property
+    def architecture(self) -> str:
+        return self.discovery.cls
+
+    @property
+    def kind(self) -> tuple[str, str, str]:
+        """Identity of the model up to its sizes: model type, class and given fields."""
+        return self.discovery.model_type, self.discovery.cls, text_of(self.discovery.given)
+
+    def problem(self) -> Problem | None:
+        """The reason why these sizes are refused; None if they are valid."""
+        return refused(self.discovery, dict(self.changes)) if self.changes else None
+
+    def sizes(self) -> dict[str, int]:
+        """All sizes, by their field names."""
+        return self.discovery.completed(**dict(self.changes))
+
+    def values(self) -> dict[str, Any]:
+        """The class and the sizes, under BERT's field names where the meaning is unambiguous."""
+        usual = usual_names(self.discovery)
+        return {"architecture": self.architecture, **{usual[name]: size for name, size in self.sizes().items()}}
+
+
+class FoundCase(NamedTuple):
+    """A discovered model, with a batch size and a sequence length."""
+
+    subject: FoundModel
+    batch_size: int = 1
+    sequence_length: int = 128
+
+    def parameters(self) -> int:
+        return sum(self.components().values())
+
+    def components(self) -> dict[Component, int]:
+        """The parameters of each component, by tensor names; parameters without a formula count as pooler."""
+        discovery, sizes = self.subject.discovery, self.subject.sizes()
+        parts = {component: count(tensors, sizes) for component, tensors in components(discovery).items()}
+        rest = discovery.parameters - discovery.explained
+        return {**parts, "pooler": parts.get("pooler", 0) + rest} if rest else parts
+
+    def flops(self) -> int:
+        """The FLOPs of a forward pass. Raises InputError if there is no formula or the number is too large."""
+        _subject, batch_size, length = self
+        sizes = self.subject.discovery.whole(**dict(self.subject.changes))
+        count = self.subject.discovery.count_flops(batch_size=batch_size, sequence_length=length, **sizes)
+        if count > _MOST:
+            message = N_("{name} would take more than {most} FLOPs: choose a smaller batch or a shorter sequence.")
+            raise wrong(message, name=self.subject.architecture, most=_MOST)
+        return count
+
+    def bytes_of_weights(self) -> int:
+        """Bytes of the weights in the default precision."""
+        return ITEM_BYTES[PRECISIONS[Plan().precision].dtype] * self.parameters()
+
+    def component(self, name: Component) -> int:
+        """The parameters of one component; 0 if the model does not have it."""
+        return self.components().get(name, 0)
+
+
+# The quantities available for discovered models, by name.
+_READINGS: Mapping[str, Callable[[FoundCase], int]] = {
+    "parameters": FoundCase.parameters,
+    **{name: partial(FoundCase.component, name=name) for name in COMPONENTS},
+    "forward": FoundCase.flops,
+    "weights": FoundCase.bytes_of_weights,
+}
+
+
+def figure(measure: str, case: Case | FoundCase) -> int:
+    """Return a quantity of a built-in or discovered model. Raises InputError if it is not known."""
+    if isinstance(case, Case):
+        return QUANTITIES[measure].of(case)
+    if measure not in _READINGS:
+        raise wrong(N_("This is not known for {name}: its formula was discovered."), name=case.subject.architecture)
+    return _READINGS[measure](case)
+
+
+def figure_or_none(measure: str, case: Case | FoundCase) -> int | None:
+    """Return a quantity of a built-in or discovered model; None if it is not known."""
+    try:
+        return figure(measure, case)
+    except InputError:
+        return None
+
+
+def components_of(case: Case | FoundCase) -> Mapping[Component, int]:
+    """Parameters by component."""
+    return quantities.components(case.subject) if isinstance(case, Case) else case.components()
+
+
+def explain(first: Case | FoundCase, second: Case | FoundCase, measure: str) -> Explanation:
+    """Explain the difference between two models as a sum over changed fields, or over components for different classes.
+
+    Raises InputError if the quantity is not known for both models.
+    """
+    if isinstance(first, Case) and isinstance(second, Case):
+        return explain_fields(first, second, QUANTITIES[measure])
+    before, after = figure(measure, first), figure(measure, second)
+    if isinstance(first, FoundCase) and isinstance(second, FoundCase) and first.subject.kind == second.subject.kind:
+        path = _path(first.subject, second.subject)
+        return attributed(
+            before, ((changes, figure(measure, first._replace(subject=model))) for changes, model in path)
+        )
+    if measure != "parameters":
+        return attributed(before, [((PartChange("", before, after),), after)])
+    first_parts, second_parts = components_of(first), components_of(second)
+    counts, total = [], before
+    for name in COMPONENTS:
+        if name in first_parts or name in second_parts:
+            change = PartChange(name, first_parts.get(name, 0), second_parts.get(name, 0))
+            total += change.after - change.before
+            counts.append(((change,), total))
+    return attributed(before, counts)
+
+
+def _path(first: FoundModel, second: FoundModel) -> Iterator[tuple[tuple[FieldChange, ...], FoundModel]]:
+    """Yield the steps from one model to another of the same class: the fields that change, and the model after them.
+
+    A field that cannot change alone is changed together with the next ones, until the model is valid.
+    """
+    model, target = first, second.sizes()
+    waiting: tuple[FieldChange, ...] = ()
+    for field in first.discovery.fields:
+        if model.sizes()[field] == target[field]:
+            continue
+        waiting += (FieldChange(field, model.sizes()[field], target[field]),)
+        changes = dict(model.changes) | {change.field: change.after for change in waiting}
+        after = FoundModel(first.discovery, tuple(changes.items()))
+        if after.problem() is None:
+            yield waiting, after
+            model, waiting = after, ()
+    if waiting:
+        yield waiting, second
+
+
+def read(text: str, present: type[Config] | None = None) -> tuple[list[WrittenModel | WrittenFound], list[Wrong]]:
+    """Read the models of a comparison, built-in or discovered, and the errors in its text."""
+    return read_with(text, partial(_read_item, present=present))
+
+
+def _read_item(text: str, present: type[Config] | None) -> WrittenModel | WrittenFound:
+    base = text.partition("~")[0]
+    if preset_named(base) or base.rpartition(".")[0] not in types():
+        return read_item(text, present)
+    return _read_found(text)
+
+
+def _read_found(text: str) -> WrittenFound:
+    """Read a class with its sizes, without checking that the sizes are valid. Raises InputError."""
+    base, *rest = text.split("~")
+    model_type, _dot, cls = base.rpartition(".")
+    if cls not in types()[model_type]:
+        near = nearest(cls, types()[model_type], similarity=0.0)
+        message = N_("there is no architecture {name}: did you mean {nearest}?")
+        raise wrong(message, "architecture", cls, name=shorten(cls), nearest=near)
+    encoded = next((part.removeprefix(_CONFIG) for part in rest if part.startswith(_CONFIG)), "")
+    try:
+        config = urlsafe_b64decode(encoded + "=" * (-len(encoded) % 4)).decode()
+    except ValueError:
+        raise wrong(N_("its config.json cannot be read.")) from None
+    fields = read_fields(config) if config else {}
+    sizes = read_sizes("~".join(part for part in rest if not part.startswith(_CONFIG)))
+    return WrittenFound(model_type, cls, tuple(sizes.items()), text_of(fields))
+
+
+def text_of(fields: Mapping[str, Any]) -> str:
+    """Return the given fields of a configuration as JSON for a link; "" if there are none."""
+    return json.dumps(dict(fields), separators=(",", ":"), ensure_ascii=False) if fields else ""

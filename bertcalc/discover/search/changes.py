@@ -1,0 +1,153 @@
+"""Apply a caller's changes to a configuration, and refuse fields that do not exist.
+
+A transformers configuration accepts any argument, so that a misspelled field would silently have no effect.
+"""
+
+import re
+from collections.abc import Iterable, Iterator, Mapping
+from copy import deepcopy
+from typing import Any
+
+from bertcalc.discover.search.build import Ended, tensors
+from bertcalc.discover.search.config_input import structural_fields
+from bertcalc.discover.search.config_integers import (
+    build_config,
+    integers,
+    is_config,
+    minimal_arguments,
+    nested_name,
+    put,
+    steps,
+)
+from bertcalc.text import N_, shorten
+from bertcalc.text.problem import InputError, wrong
+from bertcalc.text.suggestions import nearest
+
+_MOST_NAMED = 3
+_PATH = re.compile(r"[A-Za-z_]\w*(\.[A-Za-z_]\w*|\[\d{1,9}\])*", re.ASCII)
+
+
+def merged(config: Any, cls: Any, file: Mapping[str, Any], changes: Mapping[str, Any], until: float) -> dict[str, Any]:
+    """Return the arguments of a configuration class for a config.json and changes to it.
+
+    Of the file, only values that differ from the class's defaults and derived values are kept; changes are all kept.
+    A change is named by its path, as in ``Discovered.count``, or nested. If the model class takes a nested
+    configuration, such as the text's, fields that exist only there are moved into it. Raises InputError for a field
+    that no configuration has and that changes nothing.
+    """
+    default = _default(config)
+    inner = nested_name(config, cls)
+    arguments = _lean(config, structural_fields(file), until)
+    for path, value in changes.items():
+        arguments = _put(arguments, path, value, default, config)
+    if inner:
+        arguments = _placed(arguments, default, inner)
+    arguments = structural_fields(_under_own_names(arguments, config))
+    for path in changes if default is not None else ():
+        for name, value in _leaves(path, changes[path]):
+            place = f"{inner}.{name}" if inner and _has(getattr(default, inner), name) else name
+            if not _has(default, place) and _is_idle(config, cls, arguments, place, until):
+                raise _unknown(name, default, config, value)
+    return arguments
+
+
+def _lean(config: Any, file: dict[str, Any], until: float) -> dict[str, Any]:
+    """Drop values that equal the class's defaults or derived values, since files list every field."""
+    try:
+        least = minimal_arguments(config, config(**deepcopy(file)), until)
+    except Exception:  # transformers raises exceptions of all types; building the model reports this one later
+        return file
+    return file if least is None else least
+
+
+def _under_own_names(arguments: Mapping[str, Any], config: Any) -> dict[str, Any]:
+    """Replace common field names by the type's own: hidden_size by n_embd in GPT-2.
+
+    A configuration accepts both, and the common name wins, so that changing n_embd would have no effect.
+    """
+    names = getattr(config, "attribute_map", {})
+    own_names = {name: names.get(name, name) for name in arguments}
+    return {name if own_names[name] in arguments else own_names[name]: value for name, value in arguments.items()}
+
+
+def _put(arguments: Mapping[str, Any], path: str, value: Any, default: Any, config: Any) -> dict[str, Any]:
+    if not _PATH.fullmatch(path):
+        raise _unknown(path, default, config, value)
+    if isinstance(value, Mapping) and isinstance(arguments.get(path), Mapping):
+        for name, entry in value.items():
+            arguments = _put(arguments, f"{path}.{name}", entry, default, config)
+        return dict(arguments)
+    try:
+        return put(arguments, path, value, default)
+    except (IndexError, TypeError, AttributeError):
+        raise _unknown(path, default, config, value) from None
+
+
+def _default(config: Any) -> Any:
+    """The default configuration; None if the class has none."""
+    try:
+        return config()
+    except Exception:  # transformers raises exceptions of all types
+        return None
+
+
+def _placed(arguments: Mapping[str, Any], default: Any, inner: str) -> dict[str, Any]:
+    """Move fields that only the nested configuration has into it."""
+    nested = getattr(default, inner, None)
+    moved = {name: value for name, value in arguments.items() if not _has(default, name) and _has(nested, name)}
+    rest = {name: value for name, value in arguments.items() if name not in moved}
+    return {**rest, inner: {**(rest.get(inner) or {}), **moved}} if moved else rest
+
+
+def _leaves(path: str, value: Any) -> Iterator[tuple[str, Any]]:
+    if isinstance(value, Mapping) and value:
+        for name, entry in value.items():
+            yield from _leaves(f"{path}.{name}", entry)
+    else:
+        yield path, value
+
+
+def _has(config: Any, path: str) -> bool:
+    """Whether a configuration has a field; any key of a plain dictionary or list counts."""
+    for step in steps(path):
+        if not is_config(config):
+            return config is not None
+        if step == "model_type":
+            return True
+        if not hasattr(config, str(step)):
+            return False
+        config = getattr(config, str(step))
+    return True
+
+
+def _is_idle(config: Any, cls: Any, arguments: Mapping[str, Any], path: str, until: float) -> bool:
+    """Whether a field changes no tensor; False if the class cannot be built without it."""
+    less = deepcopy(dict(arguments))
+    place: Any = less
+    *above, last = steps(path)
+    try:
+        for step in above:
+            place = place[step]
+        del place[last]
+        return tensors(cls, build_config(config, cls, arguments), until) == tensors(
+            cls, build_config(config, cls, less), until
+        )
+    except Ended:
+        raise
+    except Exception:  # transformers raises exceptions of all types; or the field was dropped as irrelevant to shapes
+        return False
+
+
+def _unknown(name: str, default: Any, config: Any, value: Any = None) -> InputError:
+    kind = str(config.model_type)
+    every = list(integers(default)) if default is not None else []
+    same = [path for path in every if path.rpartition(".")[2] == name.rpartition(".")[2]]
+    near = ", ".join(same[:_MOST_NAMED]) or nearest(name, _names(every, default), beginning=False)
+    if near is None:
+        return wrong(N_("{kind} has no field {size}."), name, value, kind=kind, size=shorten(name))
+    message = N_("{kind} has no field {size}: did you mean {nearest}?")
+    return wrong(message, name, value, kind=kind, size=shorten(name), nearest=near)
+
+
+def _names(every: Iterable[str], default: Any) -> list[str]:
+    return [*every, *getattr(default, "attribute_map", {}), *vars(default)]

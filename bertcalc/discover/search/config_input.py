@@ -1,0 +1,155 @@
+"""Read configurations from users: a config.json of any model type, or single fields.
+
+Fields that would load code or files are dropped. Sizes are limited because a configuration class creates lists of the
+given lengths before any model is built, so that a single number could use up all memory and time.
+"""
+
+import re
+from collections.abc import Iterator, Mapping
+from typing import Any, NamedTuple
+
+from bertcalc.discover.results.types import types
+from bertcalc.discover.search.config_integers import left_open
+from bertcalc.families.hf_json import read_object
+from bertcalc.text import N_, shorten
+from bertcalc.text.problem import Problem, wrong
+
+MOST = 100_000_000  # for any number
+MOST_LISTED = 1_000_000  # for a number in a list, which can be a repetition count (gpt_neo's attention_types)
+MOST_LABELS = 100_000
+MOST_COPIES = 2_000  # for numbers of layers, blocks and stages, and for lengths of lists
+_COPIES = re.compile("(?!.*(vocab|channels))(?=.*(layer|block|depth|stage))")
+_LABELS = re.compile("labels$")
+_LEVELS = 12
+_NAME = re.compile("[A-Za-z][A-Za-z0-9_]{0,79}|[0-9]{1,9}")
+_NAMED = 8
+# Fields that would load code or weights, or that control how a model is run or stored. None of them changes a shape.
+_NEVER = re.compile(
+    "architectures|attribute_map|auto_map|custom_.*|(torch_)?dtype|transformers_version|quantization.*"
+    "|.*_implementation|use_kernels|trust_remote_code|use_pretrained.*|name_or_path|tokenizer.*|label2id"
+    "|task_specific_params|(bos|eos)_token_id|.*dropout.*|initializer_(range|factor)|.*_eps|use_cache"
+    "|output_(attentions|hidden_states)|return_dict"
+)
+# Typical sizes for fields that are None in a default that cannot be built, by the first key within the name.
+_USUAL = {"vocab": 32_000, "experts_per_tok": 2, "shared_experts": 1, "experts": 8, "budget": 64, "": 16}
+
+
+class ParsedConfig(NamedTuple):
+    """A model type, its class if named, the configuration's fields, and remarks on ignored parts."""
+
+    model_type: str
+    cls: str | None
+    fields: dict[str, Any]
+    remarks: tuple[Problem, ...]
+
+
+def read_config(text: str) -> ParsedConfig:
+    """Parse the text of a config.json. Raises InputError."""
+    data = read_object(text)
+    kind = data.get("model_type")
+    named = data.get("architectures")
+    named = [name for name in (named if isinstance(named, list) else [named]) if isinstance(name, str)]
+    if not isinstance(kind, str):
+        of_class = [model_type for model_type, classes in types().items() if set(named) & {*classes}]
+        if kind is not None or not of_class:
+            raise wrong(N_("It has no model_type, which says what kind of model it is."))
+        kind = next(
+            (model_type for model_type in of_class if _plain(named[0]).startswith(_plain(model_type))), of_class[0]
+        )
+    if kind not in types():
+        raise wrong(
+            N_("The installed transformers has no model type {kind}."), "model_type", kind, kind=shorten(kind) or '""'
+        )
+    offered = [name for name in named if name in types()[kind]]
+    left: list[str] = []
+    fields = structural_fields(data, left)
+    remarks: list[Problem] = []
+    if named and not offered:
+        message = N_("architectures {value}: none of these classes is available here.")
+        remarks.append(Problem.of(message, "architectures", named, value=shorten(", ".join(named))))
+    if left:
+        keys = ", ".join(map(shorten, left[:_NAMED])) + (" ..." if left[_NAMED:] else "")
+        remarks.append(Problem(left[0], None, N_("Ignored, because they are not field names: {keys}."), {"keys": keys}))
+    return ParsedConfig(kind, offered[0] if offered else None, fields, tuple(remarks))
+
+
+def read_fields(text: str) -> dict[str, Any]:
+    """Parse the fields in a link. Raises InputError."""
+    return structural_fields(read_object(text))
+
+
+def structural_fields(config: Mapping[str, Any], left: list[str] | None = None) -> dict[str, Any]:
+    """Return the fields that affect a model's structure, at every depth, with the number of labels in place of labels.
+
+    Keys that are not field names are added to ``left``. Raises InputError for sizes that are too large.
+    """
+    fields: dict[str, Any] = _cleaned({name: value for name, value in config.items() if name != "model_type"}, left, 1)
+    for name, value, listed in _values(fields):
+        most = MOST_LABELS if _LABELS.search(name) else MOST_LISTED if listed else MOST
+        most = MOST_COPIES if _COPIES.match(name) else most
+        if isinstance(value, int) and abs(value) > most and "theta" not in name:  # not a size
+            message = N_("{size} {value} is too large: the limit is {most}.")
+            raise wrong(message, name, value, size=name, value=_shown(value), most=most)
+    return fields
+
+
+def completions(kind: Any) -> Iterator[dict[str, int]]:
+    """Yield sizes for fields that are None in a default configuration: for each field alone, then for all together."""
+    try:
+        config = kind()
+    except Exception:  # transformers raises exceptions of all types
+        return
+    sizes = {name: _usual(name, config) for name in left_open(config)}
+    yield from ({name: value} for name, value in sizes.items())
+    if len(sizes) > 1:
+        yield sizes
+
+
+def _usual(name: str, config: Any) -> int:
+    heads = getattr(config, "num_attention_heads", None) or 16
+    if "head_dim" in name:
+        return int(getattr(config, "hidden_size", 0) // heads or 64)
+    if "heads" in name:
+        return int(heads)
+    return next(value for word, value in _USUAL.items() if word in name)
+
+
+def _cleaned(value: Any, left: list[str] | None, level: int, name: str = "") -> Any:
+    if level > _LEVELS:
+        raise wrong(N_("This is nested too deeply."))
+    if isinstance(value, list | tuple):
+        if len(value) > MOST_COPIES:
+            message = N_("{size} has {count} entries: the limit is {most}.")
+            raise wrong(message, name, None, size=name, count=len(value), most=MOST_COPIES)
+        return [_cleaned(entry, left, level + 1, name) for entry in value]
+    if not isinstance(value, Mapping):
+        return value
+    labels = value.get("id2label")  # only their number matters
+    fields = {"num_labels": len(labels)} if isinstance(labels, dict) else {}
+    for key, entry in value.items():
+        if not (isinstance(key, str) and _NAME.fullmatch(key)):
+            if left is not None and str(key)[:1] != "_":
+                left.append(str(key))
+        elif key != "id2label" and not _NEVER.fullmatch(key):
+            fields[key] = _cleaned(entry, left, level + 1, key)
+    return fields
+
+
+def _values(value: Any, name: str = "", listed: bool = False) -> Iterator[tuple[str, Any, bool]]:
+    """Yield the name and value of every scalar, and whether it is in a list."""
+    if isinstance(value, dict):
+        for key, entry in value.items():
+            yield from _values(entry, key, listed)
+    elif isinstance(value, list):
+        for entry in value:
+            yield from _values(entry, name, True)
+    else:
+        yield name, value, listed
+
+
+def _plain(name: str) -> str:
+    return re.sub("[^a-z0-9]", "", name.lower())
+
+
+def _shown(value: int) -> str:
+    return f"{value:,}" if abs(value) < 10**15 else N_("too long to show")

@@ -1,0 +1,239 @@
+"""Read and change the integers of a transformers configuration, including nested configurations and lists.
+
+A field is named by its path: ``hidden_size``, ``text_config.hidden_size``, ``block_sizes[0]``.
+"""
+
+import re
+from collections.abc import Iterator, Mapping
+from copy import deepcopy
+from itertools import pairwise
+from math import inf
+from time import thread_time
+from typing import Any
+
+from bertcalc.discover.search.build import Ended, Refused
+from bertcalc.text import N_
+
+_LONGEST_LIST = 8  # entries of longer lists, such as one per layer, are not fields; of one per stage, they are
+_MOST_LEVELS = 3
+_MOST_FIELDS = 300  # transformers' types have fewer than 100
+# Fields about files and programs, not about the model.
+_NEVER = ("transformers_version", "chunk_size_feed_forward", "bos_token_id", "eos_token_id", "return_dict")
+
+_STEP = re.compile(r"([A-Za-z_]\w*)|\[(\d+)\]")
+
+
+class Recipe:
+    """A configuration as arguments of its class; all other fields are the class's defaults.
+
+    Fields that the class derives unless they are given, such as head_dim from hidden_size, are derived again when sizes
+    change. Given fields are kept, even if they equal the derived values.
+    """
+
+    def __init__(self, kind: Any, changes: Mapping[str, Any], until: float = inf) -> None:
+        self.kind = kind
+        self.config: Any = kind(**deepcopy(dict(changes)))
+        self.fields = integers(self.config)
+        if len(self.fields) > _MOST_FIELDS:
+            message = N_("This configuration has more than {most} sizes, which is too many to search for a formula.")
+            raise Refused.because(message, most=_MOST_FIELDS)
+        self.arguments = dict(changes)
+        self._nested = {name: _as_given(value) for name, value in vars(self.config).items() if is_config(value)}
+        self.follows: set[str] = set()  # fields that the class derives from others
+        self.leaders: dict[str, list[str]] = {}  # field -> the fields with which it changes
+        self._look_for_followers(until)
+
+    def changed(self, values: Mapping[str, Any]) -> Any:
+        """Return the configuration with some fields changed. Raises any exception of its class."""
+        arguments = deepcopy(self.arguments)
+        for path, value in values.items():
+            self._put(arguments, path, value)
+        return self.kind(**arguments)
+
+    def plainly(self, values: Mapping[str, Any]) -> Any:
+        """Return the configuration with only these fields given, as in {"text_config": {"hidden_size": 64}}.
+
+        ``changed`` keeps the other fields of a nested configuration; here, they get its class's defaults. Raises any
+        exception of the class.
+        """
+        for typed in (False, True):  # some classes need the nested configuration's model_type
+            arguments = deepcopy(self.arguments)
+            for path, value in values.items():
+                self._put(arguments, path, value, plain=True, typed=typed)
+            try:
+                return self.kind(**arguments)
+            except Exception:  # transformers raises exceptions of all types
+                if typed:
+                    raise
+        raise AssertionError
+
+    def _put(
+        self, arguments: dict[str, Any], path: str, value: Any, *, plain: bool = False, typed: bool = False
+    ) -> None:
+        path_steps = steps(path)
+        place: Any = arguments
+        source: Any = self.config
+        for step, following in pairwise(path_steps):
+            source = source[step] if isinstance(step, int) else getattr(source, step)
+            if isinstance(place, dict) and step not in place:
+                nested = self._nested.get(str(step)) if place is arguments else None
+                whole = (nested or _as_given(source)) if is_config(source) else source
+                if plain and is_config(source):
+                    whole = {"model_type": source.model_type} if typed else {}
+                place[step] = deepcopy(whole)
+            if isinstance(following, int) and isinstance(place[step], tuple):
+                place[step] = list(place[step])
+            place = place[step]
+        place[path_steps[-1]] = value
+
+    def _look_for_followers(self, until: float) -> None:
+        """Change each field to find those that follow it; a field that itself follows others has no followers."""
+        for path, value in self.fields.items():
+            leads = path not in self.follows
+            if thread_time() > until:
+                raise Ended
+            for other in (2 * value, value + 1):
+                try:
+                    after = integers(self.changed({path: other}))
+                except Exception:  # transformers raises exceptions of all types
+                    continue
+                moved = [name for name, size in self.fields.items() if name != path and after.get(name, size) != size]
+                if after.get(path) == other:
+                    for name in moved:
+                        self.leaders.setdefault(name, []).append(path)
+                    self.follows |= {*moved} if leads else set()
+                elif leads and value > 0:
+                    self.follows.add(path)  # derived even if given
+
+
+def nested_name(config: Any, cls: Any) -> str:
+    """Return the name of the nested configuration that a class takes, or "" if it takes the whole one of its type."""
+    if cls.config_class is config:
+        return ""
+    return next((name for name, inner in config.sub_configs.items() if inner is cls.config_class), "")
+
+
+def recipe_of(config: Any, cls: Any, fields: Mapping[str, Any], until: float) -> Recipe:
+    """Return the recipe of the configuration that a class takes."""
+    if not nested_name(config, cls):
+        return Recipe(config, fields, until)
+    inner_config = build_config(config, cls, fields)
+    nested = fields.get(nested_name(config, cls))
+    least = minimal_arguments(cls.config_class, inner_config, until)
+    arguments = (
+        inner_config.to_dict() if least is None else {**least, **(nested if isinstance(nested, Mapping) else {})}
+    )
+    return Recipe(cls.config_class, arguments, until)
+
+
+def build_config(config: Any, cls: Any, fields: Mapping[str, Any]) -> Any:
+    """Build the configuration that a class takes: the type's or, as in transformers' AutoModel, the nested text's."""
+    whole, inner = config(**deepcopy(dict(fields))), nested_name(config, cls)
+    return (getattr(whole, inner) or cls.config_class()) if inner else whole
+
+
+def integers(config: Any) -> dict[str, int]:
+    """Return every integer of a configuration by its path."""
+    values = dict(_integers(config, "", 0))
+    labels = getattr(config, "num_labels", None)
+    return values | ({"num_labels": labels} if isinstance(labels, int) else {})
+
+
+def left_open(config: Any) -> list[str]:
+    """Return the integer fields of a configuration that are None."""
+    kinds: dict[str, Any] = {}
+    for above in type(config).__mro__:
+        kinds |= vars(above).get("__annotations__", {})
+    return [
+        name
+        for name, value in vars(config).items()
+        if value is None and "int" in f"{kinds.get(name, '')}" and not name.endswith(("_id", "num_labels"))
+    ]
+
+
+def is_config(value: Any) -> bool:
+    """Whether a value is a nested configuration."""
+    return hasattr(value, "model_type") and hasattr(value, "to_dict")
+
+
+def _integers(value: Any, path: str, level: int) -> Iterator[tuple[str, int]]:
+    if isinstance(value, bool) or level > _MOST_LEVELS:
+        return
+    if isinstance(value, int):
+        yield path, value
+    elif isinstance(value, list | tuple) and len(value) <= _LONGEST_LIST:
+        for index, entry in enumerate(value):
+            yield from _integers(entry, f"{path}[{index}]", level + 1)
+    elif is_config(value):
+        for name, entry in vars(value).items():
+            if name.isidentifier() and not name.startswith("_") and name not in _NEVER:
+                yield from _integers(entry, f"{path}.{name}" if path else name, level + 1)
+
+
+def steps(path: str) -> list[str | int]:
+    """Split a field's path into names and indices."""
+    return [name or int(index) for name, index in _STEP.findall(path)]
+
+
+def put(arguments: Mapping[str, Any], path: str, value: Any, default: Any = None) -> dict[str, Any]:
+    """Return the arguments of a configuration with another field set, by its path.
+
+    For a list entry, the list is taken from the arguments or from the ``default`` configuration. Raises IndexError if
+    the list has no such entry.
+    """
+    whole = deepcopy(dict(arguments))
+    place: Any = whole
+    source = default
+    path_steps = steps(path)
+    for step, following in pairwise(path_steps):
+        source = source[step] if isinstance(step, int) else getattr(source, step, None)
+        inside = place[step] if isinstance(step, int) else place.get(step)
+        if isinstance(following, int):
+            usual = source if isinstance(source, list | tuple) else []
+            inside = list(inside if isinstance(inside, list | tuple) else usual)
+        elif not isinstance(inside, dict):
+            inside = {}
+        place[step] = inside
+        place = inside
+    place[path_steps[-1]] = value
+    return whole
+
+
+def minimal_arguments(kind: Any, config: Any, until: float = inf) -> dict[str, Any] | None:
+    """Return the fewest arguments, in order, from which a class makes an equal configuration; None if impossible.
+
+    Raises Ended when the time limit is reached.
+    """
+    arguments: dict[str, Any] = {}
+    try:
+        while (name := next(_differences(kind(**deepcopy(arguments)), config), None)) is not None:
+            if name in arguments:
+                return None
+            if thread_time() > until:
+                raise Ended
+            value = vars(config)[name]
+            if is_config(value):
+                value = _as_given(value)
+            arguments[name] = deepcopy(value)
+    except Ended:
+        raise
+    except Exception:  # transformers raises exceptions of all types
+        return None
+    return arguments
+
+
+def _as_given(config: Any) -> dict[str, Any]:
+    """Return the fewest arguments that make a nested configuration."""
+    return {"model_type": config.model_type, **(minimal_arguments(type(config), config) or {})}
+
+
+def _differences(first: Any, second: Any) -> Iterator[str]:
+    for name, second_value in vars(second).items():
+        if name.startswith("_") or name == "transformers_version":
+            continue
+        # Configurations with heterogeneous layers raise when such a field is read as an attribute (transformers 5.23).
+        first_value: Any = vars(first)[name] if name in vars(first) else getattr(first, name, None)
+        if is_config(first_value) and is_config(second_value):
+            first_value, second_value = first_value.to_dict(), second_value.to_dict()
+        if first_value != second_value:
+            yield name

@@ -1,0 +1,312 @@
+"""Record the matrix products of a forward pass on the meta device by name and shape, like tensors.
+
+A product of an m x k by a k x n matrix has the shape (m, k, n); batch dimensions and the positions of a convolution
+come first. The number of multiply-adds is thus the product of the dimensions, as for the parameters of a tensor, and
+formulas for both are found in the same way.
+"""
+
+import re
+import sys
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from contextlib import AbstractContextManager, ExitStack, contextmanager, nullcontext
+from inspect import signature
+from itertools import chain, islice
+from math import prod
+from threading import get_ident
+from time import thread_time
+from typing import Any, NamedTuple
+
+from bertcalc.discover.results.result import Computed
+from bertcalc.discover.search.build import NUMBER, Ended, Folded, Refused, Shape, build_model, not_built
+from bertcalc.discover.search.config_integers import Recipe, is_config
+from bertcalc.discover.search.kernels import Kernels
+from bertcalc.text import N_
+from bertcalc.text.problem import InputError, Problem
+
+BATCH, LENGTH, CHOICES = "batch_size", "sequence_length", "num_choices"
+# Some models read the values of a given mask, and others those of a mask they create; meta tensors have no values.
+MASKS = (("attention_mask", "decoder_attention_mask"), (), ("decoder_attention_mask",), ("attention_mask",))
+_SIZES = {BATCH: 3, LENGTH: 48}
+_MOST_PRODUCTS = 100_000
+_LONG = (333, 1_001)
+_DRAWN, _ENOUGH = 30, 6  # sizes drawn to check earlier formulas, and comparisons that are enough
+_SHORT = 5.0  # seconds of CPU time
+_COMPARED = 4  # whole passes; the shape of each product is also checked when it is recorded
+_TOO_FEW = Problem.of(N_("too few configurations could be compared with FlopCounterMode"))
+
+
+class RecordedCall(NamedTuple):
+    """A forward pass: the configuration, the input's sizes, and the names of the masks in the input."""
+
+    config: Any
+    sizes: Mapping[str, int]
+    masks: tuple[str, ...]
+
+
+class Calls(Recipe):
+    """A recipe for forward passes, whose fields are those of a configuration and the sizes of the input."""
+
+    def __init__(self, recipe: Recipe, cls: Any, masks: tuple[str, ...]) -> None:
+        self.recipe, self.masks = recipe, masks
+        self.sizes = _SIZES | ({CHOICES: 2} if cls.__name__.endswith("ForMultipleChoice") else {})
+        if taken := self.sizes.keys() & recipe.fields.keys():
+            raise Refused.because(N_("The configuration already has a field named {field}."), field=min(taken))
+        self.fields = self.sizes | recipe.fields
+        self.follows = recipe.follows
+
+    def changed(self, values: Mapping[str, Any]) -> RecordedCall:
+        """Return the call with some sizes changed. Raises any exception of the configuration's class."""
+        sizes = {name: values.get(name, size) for name, size in self.sizes.items()}
+        others = {name: value for name, value in values.items() if name not in sizes}
+        return RecordedCall(self.recipe.changed(others), sizes, self.masks)
+
+
+def matrix_products(cls: Any, call: RecordedCall, until: float) -> Folded:
+    """Return the shapes of a forward pass's matrix products, grouped by name with * for numbers, then by those numbers.
+
+    A name consists of the module and, unless the module is PyTorch's own, the line of code. The last number counts the
+    products with that name in one module. Attention is eager. Experts are computed for each token separately, which
+    takes as many multiply-adds as sorting tokens by expert, and does not depend on which experts are chosen. Raises
+    Refused, or Ended when the time limit is reached.
+    """
+    recorder = _recorder(until)
+    _forward(cls, call, until, recorder.watching)
+    by_name: Folded = {}
+    for (name, line), shapes in recorder.shapes.items():
+        numbers = tuple(int(number) for number in NUMBER.findall(name))
+        folded = by_name.setdefault(f"{NUMBER.sub('*', name)}{f'({line})' if line else ''}.*", {})
+        folded |= {(*numbers, index): shape for index, shape in enumerate(shapes)}
+    return by_name
+
+
+def count_flops(cls: Any, call: RecordedCall, until: float) -> int:
+    """Return the FLOPs of a forward pass according to PyTorch's FlopCounterMode."""
+    from torch.utils.flop_counter import FlopCounterMode
+
+    counter = FlopCounterMode(display=False)
+    _forward(cls, call, until, lambda _model: counter)
+    return int(counter.get_total_flops())
+
+
+def forward_problem(recipe: Recipe, usual: Callable[[], Recipe], cls: Any, until: float) -> Problem | None:
+    """Return why the class can be built with these fields but not run; None if it runs, or if that is not known.
+
+    Many classes never run on the meta device. A failure is therefore meaningful only if the class runs with its
+    ``usual`` fields, and if the failure is not caused by the meta device.
+    """
+    lengths = (_SIZES[LENGTH], 8, 1)  # a model may have a maximum or a minimum length
+    try:
+        default = usual()
+        masks = next((masks for masks in MASKS if _fails(default, cls, masks, lengths, until) is None), None)
+        why = None if masks is None else _fails(recipe, cls, masks, lengths, until)
+    except Ended:
+        return None
+    reason = why.values.get("reason", "") if why else ""
+    return None if not reason or _WITHOUT_NUMBERS.search(reason) else why
+
+
+_WITHOUT_NUMBERS = re.compile("meta|NotImplementedError|data-dependent", re.IGNORECASE)
+
+
+def _fails(recipe: Recipe, cls: Any, masks: tuple[str, ...], lengths: Iterable[int], until: float) -> Problem | None:
+    """Return why a forward pass fails at each of these lengths; None if it runs at any."""
+    why = None
+    for length in lengths:
+        try:
+            _forward(cls, Calls(recipe, cls, masks).changed({LENGTH: length}), until, lambda _model: nullcontext())
+        except Refused as error:
+            why = why or error.problem
+        else:
+            return None
+    return why
+
+
+def compare_flops(cls: Any, lab: Any, compute: Computed, drawn: Iterable[Mapping[str, int]]) -> Problem | None:
+    """Compare formulas with PyTorch's FlopCounterMode at drawn sizes. Return the problem, or None if they agree."""
+    compared = 0
+    for values in drawn:
+        try:
+            wrong = _difference(cls, lab, compute, lab.build(values).values)
+        except InputError:
+            continue
+        compared += 1
+        if wrong or compared == _COMPARED:
+            return wrong
+    return _TOO_FEW
+
+
+def still_agree(cls: Any, lab: Any, compute: Computed, drawn: Iterable[Mapping[str, int]]) -> Problem | None:
+    """Compare earlier formulas with PyTorch's FlopCounterMode. Return the problem, or None if they agree.
+
+    Long inputs come last and are skipped if time is short, as for recurrent models, which take one step per token.
+    """
+    start, compared = thread_time(), 0
+    for values in chain(islice(drawn, _DRAWN), ({LENGTH: length} for length in _LONG)):
+        if compared >= _ENOUGH and (len(values) > 1 or thread_time() - start > _SHORT):
+            continue
+        try:
+            wrong = _difference(cls, lab, compute, compute.completed(**values))
+        except InputError:
+            continue
+        if wrong:
+            return wrong
+        compared += 1
+        if thread_time() > lab.until:
+            break
+    return None if compared >= _COMPARED else _TOO_FEW
+
+
+def _difference(cls: Any, lab: Any, compute: Computed, sizes: Mapping[str, int]) -> Problem | None:
+    """Return how the formulas and FlopCounterMode differ at these sizes; None if they agree.
+
+    Raises InputError outside the regime, or if transformers does not build the model.
+    """
+    changes = {name: size for name, size in sizes.items() if size != lab.sizes.get(name, size)}
+    predicted = 2 * compute.count(**{name: sizes[name] for name in compute.fields})
+    measured = count_flops(cls, lab.config(changes), lab.until)
+    if measured == predicted:
+        return None
+    return Problem.of(
+        N_("FlopCounterMode counts {there}, but the formula gives {here}"), there=measured, here=predicted
+    )
+
+
+def _forward(
+    cls: Any, call: RecordedCall, until: float, watching: Callable[[Any], AbstractContextManager[Any]]
+) -> None:
+    """Build the model and run a forward pass inside the context manager that ``watching`` returns."""
+    import torch
+
+    _plain(call.config)
+    model = build_model(cls, call.config, until).eval()
+    inputs = _inputs(cls, call)
+    try:
+        with torch.no_grad(), torch.device("meta"), watching(model):
+            model(**inputs)
+    except (Refused, Ended):
+        raise
+    except Exception as error:  # transformers raises exceptions of all types
+        values = not_built(error).problem.values
+        raise Refused.because(N_("its forward pass cannot run on the meta device: {reason}"), **values) from None
+
+
+def _plain(config: Any) -> None:
+    """Select eager attention, experts per token, and no key/value cache, also in nested configurations."""
+    config._attn_implementation = "eager"
+    config._experts_implementation = "batched_mm"
+    for configuration in (config, *filter(is_config, vars(config).values())):
+        if getattr(configuration, "use_cache", False):
+            configuration.use_cache = False
+
+
+def _inputs(cls: Any, call: RecordedCall) -> dict[str, Any]:
+    """Return the input, without padding; a decoder gets as many tokens as its encoder."""
+    import torch
+
+    sizes = (BATCH, CHOICES, LENGTH) if CHOICES in call.sizes else (BATCH, LENGTH)
+    shape = tuple(call.sizes[name] for name in sizes)
+    taken = signature(cls.forward).parameters
+    wanted = ["input_ids", *call.masks]
+    if getattr(call.config, "is_encoder_decoder", False):
+        wanted.append("decoder_input_ids")
+    names = [name for name in wanted if name in taken]
+    if "input_ids" not in names:
+        raise Refused.because(N_("its forward pass takes no token ids"))
+    return {name: torch.ones(shape, dtype=torch.long, device="meta") for name in names}
+
+
+def _recorder(until: float) -> Any:
+    """Return a recorder. Its class is defined here so that this module can be imported without PyTorch."""
+    import torch
+    from torch.nn.modules import module as hooks
+    from torch.utils._python_dispatch import TorchDispatchMode
+    from torch.utils.flop_counter import flop_registry
+
+    aten = torch.ops.aten
+
+    class Recorder(TorchDispatchMode):  # type: ignore[misc]
+        """Records matrix products with their modules."""
+
+        def __init__(self) -> None:
+            super().__init__()
+            self.shapes: dict[tuple[str, int], list[Shape]] = {}
+            self.names: dict[int, str] = {}
+            self.inside: list[Any] = []
+            self.seen = 0
+            self.kernels = Kernels()
+
+        @classmethod
+        def _should_skip_dynamo(cls) -> bool:
+            return False  # nothing is compiled; the default checks this for each operation, which is slow
+
+        @contextmanager
+        def watching(self, model: Any) -> Iterator[None]:
+            """Record all operations, with the names of this model's modules."""
+            self.names = {id(module): name for name, module in model.named_modules()}
+            thread = get_ident()
+
+            def enter(module: Any, _inputs: Any) -> None:
+                if get_ident() == thread:  # hooks are called in all threads
+                    self.inside.append(module)
+
+            def leave(_module: Any, _inputs: Any, _result: Any) -> None:
+                if get_ident() == thread:
+                    self.inside.pop()
+
+            with ExitStack() as watched, self:
+                watched.callback(hooks.register_module_forward_pre_hook(enter).remove)
+                watched.callback(hooks.register_module_forward_hook(leave).remove)
+                yield
+
+        def __torch_dispatch__(self, func: Any, types: Any, args: Any = (), kwargs: Any = None) -> Any:
+            del types
+            result = self.kernels(func, args, kwargs or {})
+            self.seen += 1
+            if not self.seen % 64 and thread_time() > until:
+                raise Ended
+            packet = func._overloadpacket
+            if packet in flop_registry:
+                flops = flop_registry[packet](*args, **(kwargs or {}), out_val=result)
+                self.add(_shape(packet, args, result), flops, str(packet))
+            elif "scaled_dot_product" in str(packet):
+                message = N_("it uses fused attention, whose FLOPs PyTorch does not count on the meta device")
+                raise Refused.because(message)
+            return result
+
+        def add(self, shape: Shape | None, flops: int, operation: str) -> None:
+            if shape is None or 2 * prod(shape) != flops:
+                raise Refused.because(
+                    N_("it uses {operation}, whose matrix sizes are not known here"), operation=operation
+                )
+            module = self.inside[-1] if self.inside else None
+            line = 0 if module is None or type(module).__module__.startswith("torch.") else _line()
+            shapes = self.shapes.setdefault((self.names.get(id(module), ""), line), [])
+            shapes.append(shape)
+            if self.seen > 50 * _MOST_PRODUCTS or len(shapes) > _MOST_PRODUCTS:
+                raise Refused.because(N_("it has more than {most} matrix products"), most=_MOST_PRODUCTS)
+
+    def _shape(packet: Any, args: Any, result: Any) -> Shape | None:
+        """The dimensions of a product; None for an unknown operation."""
+        if packet in (aten.addmm, aten.baddbmm):
+            args = args[1:]
+        if packet in (aten.mm, aten.addmm):
+            return (*args[0].shape, args[1].shape[1])
+        if packet in (aten.bmm, aten.baddbmm):
+            return (*args[0].shape, args[1].shape[2])
+        if packet == aten.convolution:
+            weight, transposed = args[1], args[6]
+            places = (args[0] if transposed else result).shape
+            return (places[0], *places[2:], *weight.shape)
+        return None
+
+    return Recorder()
+
+
+def _line() -> int:
+    """The current line of transformers' code."""
+    frame = sys._getframe(1)
+    while frame.f_back:
+        frame = frame.f_back
+        if "transformers" in frame.f_globals.get("__name__", ""):
+            return frame.f_lineno
+    return 0

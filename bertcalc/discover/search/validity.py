@@ -1,0 +1,347 @@
+"""Find where formulas hold: search for sizes that the real class refuses or treats differently, and exclude them."""
+
+from collections.abc import Iterator, Sequence
+from fractions import Fraction
+from itertools import islice, permutations
+from math import isqrt
+from random import Random
+from typing import NamedTuple
+
+from bertcalc.discover.results.conditions import Condition, bounds, candidates, count_excluded, remedy
+from bertcalc.discover.search.build import Ended
+from bertcalc.discover.search.draws import adjusted, is_depth, values_beyond, wide_values
+from bertcalc.discover.search.experiments import Failure, Lab, Sample, Values
+from bertcalc.discover.search.flop_search import LENGTH
+from bertcalc.discover.search.formula_search import Findings, wrong
+from bertcalc.text import N_
+from bertcalc.text.problem import Problem
+
+_TURNS = 4
+_WILD = 12
+_TRIES = 120
+_MOST_BAD = 40
+_MOST_MORE = 8
+_MOST_FIELDS = 16  # fields of which all pairs are tried
+_MANY = 40
+_MOST_ROUNDS = 4  # of draws over a wide range
+_LESSON = 5  # rows of draws before conditions are updated
+_FEW = 3  # a condition on several sizes may exclude one in this many good configurations
+_HALVES = 5  # bisections of a bound
+_CALLED = 5  # rows if models are run as well as built
+_LENGTHS = (100, 333, 1_001, 4_097)  # some models treat long inputs differently, or cannot on the meta device
+_LATE = Problem.of(N_("the time limit was reached before it was clear where the formula holds"))
+_WRONG = Problem.of(N_("with {changes}, a formula is wrong; no rule was found for when this happens"))
+
+
+class Regime(NamedTuple):
+    """The conditions, the number of further configurations that agreed, and what the conditions do not explain."""
+
+    conditions: list[Condition]
+    agreed: int
+    open: list[Problem]
+    wrong: list[Sample]  # configurations that a better formula may explain
+
+
+def regime(lab: Lab, findings: Findings, within: Sequence[Condition] | None = None, *, strict: bool = False) -> Regime:
+    """Find the conditions under which formulas hold, by testing sizes at which they may fail, subject to ``within``.
+
+    With ``strict``, a configuration for which a formula is wrong is excluded even by a condition that also excludes
+    good ones; otherwise it is left for a better formula.
+    """
+    inspector = _Inspector(lab, findings, within, strict)
+    try:
+        inspector.singles()
+        inspector.pairs()
+        inspector.wildly()
+        if strict or not inspector.wrong:
+            inspector.widely()
+    except Ended:
+        inspector.open.append(_LATE)
+    return inspector.regime()
+
+
+def regime_again(lab: Lab, findings: Findings, conditions: Sequence[Condition]) -> Regime:
+    """Find further conditions for earlier formulas, over a wide range of sizes that meet the ``conditions``."""
+    inspector = _Inspector(lab, findings, None, strict=True)
+    inspector.conditions = list(dict.fromkeys([*inspector.conditions, *conditions]))
+    try:
+        inspector.deep()
+        inspector.wildly()
+        inspector.widely()
+    except Ended:
+        inspector.open.append(_LATE)
+    return inspector.regime()
+
+
+def draw_sizes(lab: Lab, names: Sequence[str], conditions: Sequence[Condition]) -> Iterator[Values]:
+    """Yield random sizes that meet the conditions: for all fields, or for some fields over a wide range."""
+    base, random = lab.base_sizes, lab.random
+    conditions = [condition for condition in conditions if condition.kind != "share"]
+    complete = {**lab.sizes, **base}
+    for turn in range(_TRIES):
+        values = {name: random.randint(max(1, base[name] // 3), 2 * base[name] + 2) for name in names}
+        if turn % 2:
+            subset = random.sample(names, random.randint(1, len(names)))
+            values = {name: random.choice(wide_values(name, base, random)) for name in subset}
+        changes = adjusted(values, complete, conditions)
+        if changes and all(condition.holds({**complete, **changes}) for condition in conditions):
+            yield changes
+
+
+class _Inspector:
+    def __init__(self, lab: Lab, findings: Findings, within: Sequence[Condition] | None, strict: bool) -> None:
+        self.lab, self.findings, self.strict = lab, findings, strict
+        idle = [name for name in lab.idle if lab.sizes[name] > 0]
+        self.names = [name for name in lab.sizes if name in {*lab.free, *idle}]
+        self.within = (
+            None if within is None else [condition for condition in within if condition.kind not in ("is", "share")]
+        )
+        self.conditions = [Condition("is", name, lab.sizes[name]) for name in lab.fixed]
+        for name, (leader, above, below) in lab.links.items():
+            self.conditions.append(Condition("share", name, leader, Fraction(above, below)))
+        self.conditions += self.within or ()
+        self.open: list[Problem] = []
+        self.wrong: list[Sample] = []
+        self._judged: dict[int, bool] = {}
+        self._wild: list[Sample] = []
+
+    def inside(self, sample: Sample | Failure) -> bool:
+        if isinstance(sample, Failure) and sample.too_large:
+            return False
+        return all(condition.holds(sample.values) for condition in self.conditions)
+
+    def regime(self) -> Regime:
+        return Regime(self.conditions, self.agreed(), self.open, self.wrong)
+
+    def agreed(self) -> int:
+        """The number of random configurations within the conditions that agreed."""
+        return sum(self.inside(sample) and self.agrees(sample) for sample in self._wild)
+
+    def agrees(self, sample: Sample | Failure) -> bool:
+        """Whether the class accepts the values and the formulas are right for them."""
+        if id(sample) not in self._judged:
+            self._judged[id(sample)] = isinstance(sample, Sample) and not wrong(self.findings.kinds, sample)
+        return self._judged[id(sample)]
+
+    def learn(self) -> None:
+        """Find a condition against each bad configuration that is still allowed, the least changed first."""
+        for _turn in range(_TURNS):
+            self.open, self.wrong, before = [], [], len(self.conditions)
+            bad = [sample for sample in self.lab.built.values() if self.inside(sample) and not self.agrees(sample)]
+            for sample in sorted(bad, key=self._far)[:_MOST_BAD]:
+                if self.inside(sample):
+                    less = self._less(sample)
+                    if not self._explain(less) and self.inside(sample):
+                        self._open(less)
+            if not self.open or len(self.conditions) == before:
+                break
+        self._prune()
+
+    def _prune(self) -> None:
+        """Remove conditions that exclude no built configuration beyond those that the others exclude."""
+        bad = [sample for sample in self.lab.built.values() if not self.agrees(sample)]
+        for condition in [condition for condition in self.conditions if condition.kind not in ("is", "share")]:
+            others = [other for other in self.conditions if other != condition]
+            if all(
+                not all(other.holds(sample.values) for other in others)
+                for sample in bad
+                if not condition.holds(sample.values)
+            ):
+                self.conditions = others
+
+    def _open(self, sample: Sample | Failure) -> None:
+        if isinstance(sample, Sample):
+            self.wrong.append(sample)
+        elif sample.refused:  # no model, so no formula can be wrong
+            return
+        base, why = self.lab.base_sizes, _WRONG if isinstance(sample, Sample) else sample.reason
+        changes = ", ".join(f"{field} {value}" for field, value in sample.values.items() if value != base[field])
+        self.open.append(Problem.of(why.message, **why.values, changes=changes))
+
+    def _far(self, sample: Sample | Failure) -> tuple[int, float]:
+        ratios = [value / self.lab.base_sizes[name] for name, value in self._changed(sample.values).items()]
+        return len(ratios), sum(max(ratio, 1 / ratio) if ratio > 0 else 99 for ratio in ratios)
+
+    def _less(self, sample: Sample | Failure) -> Sample | Failure:
+        """Reduce a bad configuration to as few changed fields as possible."""
+        size = len(self._changed(sample.values))
+        while size := size // 2:
+            changes = self._changed(sample.values)
+            names = [*changes]
+            for first in range(0, len(names), size):
+                part = names[first : first + size]
+                if len(part) == len(changes):
+                    continue
+                less = self.lab.build({name: value for name, value in changes.items() if name not in part})
+                if self.inside(less) and not self.agrees(less):
+                    sample = less
+                    changes = self._changed(sample.values)
+        return sample
+
+    def _explain(self, sample: Sample | Failure) -> bool:
+        """Add a condition that excludes a bad configuration; return False if there is none."""
+        good = [other.values for other in self.lab.built.values() if self.agrees(other) and self.inside(other)]
+        refused = isinstance(sample, Failure) and sample.refused
+        conditions = candidates(sample.values, good, self.names, self.lab.base_sizes)
+        if refused and self.within is not None:
+            # A forward pass that fails at one size implies no bound: heads of odd size cannot be split for rotation.
+            limits = [
+                condition
+                for condition in conditions
+                if isinstance(condition.other, int) and condition.kind.startswith("at ")
+            ]
+            conditions = [condition for condition in conditions if condition not in limits or condition.field == LENGTH]
+        explained = next((condition for condition in conditions if self._confirmed(condition, sample.values)), None)
+        if explained is None and not (refused and self.within is not None):
+            # A condition may be stricter than necessary: refusing good sizes is better than a wrong number.
+            explained = self._stricter(sample.values, good, only_multiples=not (refused or self.strict))
+        self.conditions += [self._nearer(explained, sample.values)] if explained else []
+        return explained is not None
+
+    def _stricter(self, values: Values, good: Sequence[Values], *, only_multiples: bool) -> Condition | None:
+        """Return a condition that excludes these values and few good ones, but not the given sizes.
+
+        A condition on several sizes is preferred to a bound on one, unless it excludes many good values.
+        """
+        originals = [self.lab.full_sample.values, self.lab.base_sample.values]
+        conditions = candidates(values, originals, self.names, self.lab.base_sizes)
+        if only_multiples:
+            conditions = [condition for condition in conditions if condition.kind == "multiple"]
+            conditions = sorted(conditions, key=lambda condition: count_excluded(condition, good))[:_MOST_MORE]
+            return next((condition for condition in conditions if self._confirmed(condition, values)), None)
+        conditions += [
+            condition
+            for condition in bounds(values, good, list(self._changed(values)))
+            if all(map(condition.holds, originals))
+        ]
+
+        def loss(condition: Condition) -> tuple[bool, int]:
+            bound = condition.kind != "multiple" and isinstance(condition.other, int)
+            lost = count_excluded(condition, good)
+            return bound or lost > len(good) / _FEW, lost
+
+        return min(conditions, key=loss, default=None)
+
+    def _nearer(self, condition: Condition, values: Values) -> Condition:
+        """Move a bound towards the value that it excludes, by bisection with further configurations."""
+        if condition.kind not in ("at least", "at most") or not isinstance(condition.other, int):
+            return condition
+        changed, bad = self._changed(values), values[condition.field]
+        for _time in range(_HALVES):
+            middle = isqrt(bad * condition.other)
+            if middle in (bad, condition.other):
+                break
+            if self.agrees(self.lab.build({**changed, condition.field: middle})):
+                condition = condition._replace(other=middle)
+            else:
+                bad = middle
+        return condition
+
+    def _changed(self, values: Values) -> Values:
+        return {name: values[name] for name in self.names if values[name] != self.lab.base_sizes[name]}
+
+    def _confirmed(self, condition: Condition, values: Values) -> bool:
+        """Whether a bad configuration becomes good if one of the condition's fields is changed so that it is met."""
+        if isinstance(condition.other, int):
+            return True
+        changed = self._changed(values)
+        for name in (condition.field, str(condition.other)):
+            if name not in changed or len(changed) > 1:
+                value = remedy(condition, values, name)
+                if value is not None:
+                    return self.agrees(self.lab.build({**changed, name: value}))
+        return False
+
+    def singles(self) -> None:
+        """Try changes of each size alone: odd and very small values, and large ones for small sizes and counts."""
+        base = self.lab.base_sizes
+        self._all_of([{name: base[name] + 1} for name in self.names])
+        for value in (1, 2, 3):
+            self._all_of([{name: value} for name in self.names if base[name] > value])
+        # In Zamba2, for example, at most nine layers share blocks.
+        small = [name for name in self.names if base[name] < _MANY and name not in self.lab.fewer]
+        self._all_of([{name: base[name] * (_MANY // base[name] + 1)} for name in small])
+        if self.within is None:
+            self.deep()
+        for length in _LENGTHS if LENGTH in self.names else ():
+            self._all_of([{LENGTH: length}])
+
+    def deep(self) -> None:
+        """Try more layers than given, as lists of layers in the configuration may be too short for them."""
+        for name in self.names:
+            if name in self.lab.fewer or (is_depth(name) and name in self.lab.counts):
+                for value in values_beyond(name, self.lab.sizes[name], self.lab.base_sizes[name]):
+                    self._all_of([{name: value}])
+
+    def pairs(self) -> None:
+        """Try each size equal to, and larger than, each size that it is smaller than."""
+        base = self.lab.base_sizes
+        free = [name for name in self.lab.free if "vocab" not in name][:_MOST_FIELDS]
+        below = [
+            (smaller, larger)
+            for smaller, larger in permutations(free, 2)
+            if base[smaller] < base[larger] and (smaller in self.lab.counts) == (larger in self.lab.counts)
+        ]
+        for factor in (1, 2):
+            left = list(below)
+            while left:
+                self.lab.progress("conditions", len(below) - len(left), len(below))
+                # Pairs without a common field are tried together.
+                together: dict[str, str] = {}
+                for smaller, larger in left:
+                    if not {smaller, larger} & {*together, *together.values()}:
+                        together[smaller] = larger
+                left = [(smaller, larger) for smaller, larger in left if together.get(smaller) != larger]
+                self._all_of([{smaller: factor * base[larger]} for smaller, larger in together.items()])
+
+    def wild(self) -> list[Sample | Failure]:
+        """Build configurations with random sizes that the conditions allow."""
+        samples = [
+            self.lab.build(values) for values in islice(draw_sizes(self.lab, self.names, self.conditions), _WILD)
+        ]
+        self._wild += [sample for sample in samples if isinstance(sample, Sample)]
+        return samples
+
+    def wildly(self) -> None:
+        """Try random sizes and learn from them, until all in a turn agree."""
+        for turn in range(_TURNS):
+            self.learn()
+            self.lab.progress("conditions", turn, _TURNS)
+            if all(map(self.agrees, self.wild())):
+                break
+        self.learn()
+
+    def widely(self) -> None:
+        """Try sizes of all fields over a wide range, until all in a round agree."""
+        base, random = {**self.lab.sizes, **self.lab.base_sizes}, Random(1)
+        for _turn in range(_MOST_ROUNDS):
+            columns = {name: wide_values(name, base, random) for name in self.names}
+            longest = max(map(len, columns.values()), default=0)
+            longest = longest if self.within is None else min(longest, _CALLED)
+            samples = []
+            for row in range(longest):
+                changes = {name: column[row % len(column)] for name, column in columns.items() if column}
+                subset = random.sample([*changes], random.randint(1, len(changes)))
+                conditions = [condition for condition in self.conditions if condition.kind != "share"]
+                parts = (changes, {name: changes[name] for name in subset})
+                samples += [self.lab.build(adjusted(part, base, conditions)) for part in parts]
+                if row % _LESSON == _LESSON - 1:
+                    self.learn()
+            self._wild += [sample for sample in samples if isinstance(sample, Sample)]
+            self.learn()
+            if self.open or all(self.agrees(sample) for sample in samples):
+                break
+
+    def _all_of(self, changes: list[Values]) -> None:
+        """Build with all changes at once, and bisect them if the formulas are wrong."""
+        for condition in self.within or ():
+            changes = [
+                change for change in changes if condition.holds({**self.lab.sizes, **self.lab.base_sizes, **change})
+            ]
+        if not changes:
+            return
+        sample = self.lab.build({name: value for change in changes for name, value in change.items()})
+        if len(changes) > 1 and not self.agrees(sample):
+            half = len(changes) // 2
+            self._all_of(changes[:half])
+            self._all_of(changes[half:])

@@ -1,0 +1,272 @@
+"""The page's model, as stored in the link: type, class, given fields of the configuration, and sizes."""
+
+from collections.abc import Callable, Mapping
+from difflib import get_close_matches
+from functools import partial
+from hashlib import sha256
+from types import MappingProxyType
+from typing import Any, NamedTuple
+
+import streamlit as st
+
+from bertcalc.discover import discovery_worker
+from bertcalc.discover.comparable import WrittenFound, text_of
+from bertcalc.discover.results.result import Discovered
+from bertcalc.discover.results.shipped import shipped, shipped_classes
+from bertcalc.discover.results.size_steps import Steps, read, refused, write
+from bertcalc.discover.results.types import types
+from bertcalc.discover.search.config_input import read_fields
+from bertcalc.discover.search.config_integers import put
+from bertcalc.text import N_
+from bertcalc.text.problem import InputError, Problem
+from pages.ui.session import address, kept
+from pages.ui.shell.controls import Reason, Select, Text, sentence
+from pages.ui.shell.i18n import _, filled
+
+PAGE = "any_model"
+# Keys of the browser's storage: the given fields, and the history of sizes.
+_KEPT, _KEPT_STEPS = "any model", "any steps"
+
+
+def _check(reader: Callable[[str], object], text: str) -> Reason | None:
+    try:
+        reader(text)
+    except InputError as error:
+        return N_("{name} in the link is not possible: {problem}"), {"problem": str(error)}
+    return None
+
+
+_LONGEST = 40  # characters of a name that are compared with the options
+
+
+class _Names(Select[str]):
+    """Hundreds of options, with the same names in every language."""
+
+    def word(self, option: str) -> str:
+        return option
+
+    def wrong(self, text: str) -> Reason | None:
+        """Suggest an option only if it is similar, otherwise the default."""
+        if text in self.options:
+            return None
+        near = [*get_close_matches(text[:_LONGEST], self.options, n=1, cutoff=0.7), self.default]
+        message = N_("{name}={text} in the link is not possible: it must be one of the options, such as {nearest}.")
+        return message, {"nearest": near[0]}
+
+
+MODEL_TYPE = _Names("model_type", N_("Model type"), types(), default="llama", label_visibility="collapsed")
+
+
+class _Classes(_Names):
+    """The classes of all types; a link must name a class of its own type."""
+
+    def wrong_in(self, link: Mapping[str, str]) -> Reason | None:
+        """Check that the class belongs to the link's type."""
+        text, linked_type = link[self.name], link.get(MODEL_TYPE.name, "")
+        kind = linked_type if linked_type in types() else MODEL_TYPE.default
+        if text in types()[kind]:
+            return None
+        near = get_close_matches(text[:_LONGEST], types()[kind], n=1, cutoff=0.0)
+        message = N_("{name}={text} in the link is not possible: it must be a class of {kind}, such as {nearest}.")
+        return message, {"kind": kind, "nearest": near[0]}
+
+
+MODEL_CLASS = _Classes(
+    "model_class",
+    N_("Class"),
+    sorted({cls for classes in types().values() for cls in classes}),
+    default=types()[MODEL_TYPE.default][0],
+    label_visibility="collapsed",
+)
+# Part of the link, but not drawn.
+SIZES = Text("sizes", N_("Sizes"), "", 1_500, check=partial(_check, read))
+FIELDS = Text("fields", N_("Fields of a config.json"), "", 4_000, check=partial(_check, read_fields))
+
+
+class Selection(NamedTuple):
+    """A class of a type, the given fields of its configuration, and its discovery if already available."""
+
+    model_type: str
+    cls: str
+    fields: dict[str, Any]
+    answer: discovery_worker.Answer | None
+
+    @property
+    def discovery(self) -> Discovered | None:
+        return self.answer.discovery if self.answer else None
+
+
+def classes_of(model_type: str) -> list[str]:
+    """Return the classes of a type, those with shipped formulas first."""
+    shipped_pairs = set(shipped_classes())
+    return sorted(types()[model_type], key=lambda cls: (model_type, cls) not in shipped_pairs)
+
+
+def selected() -> Selection:
+    """Return the model that is selected in this session."""
+    kind = MODEL_TYPE.value()
+    cls = MODEL_CLASS.value(classes_of(kind))
+    return selection_of(kind, cls, _given(kind))
+
+
+def selection_of(model_type: str, cls: str, fields: dict[str, Any]) -> Selection:
+    """Return the selection of a class, with its discovery if already available."""
+    answer = discovery_worker.cached(model_type, cls, fields)
+    if answer is None and not fields and (discovery := shipped(model_type, cls)):
+        answer = discovery_worker.Answer(discovery, "")
+    return Selection(model_type, cls, fields, answer)
+
+
+def ref_of(selection: Selection, sizes: Steps | None) -> WrittenFound:
+    """Return the model as a link to a comparison names it."""
+    return WrittenFound(
+        selection.model_type, selection.cls, tuple(sizes.kept.items()) if sizes else (), text_of(selection.fields)
+    )
+
+
+def choose(
+    model_type: str, cls: str | None, fields: Mapping[str, Any], sizes: Mapping[str, int] = MappingProxyType({})
+) -> None:
+    """Select a model and its sizes, effective from the next run."""
+    text = text_of(fields)
+    wanted = {MODEL_TYPE.name: model_type, MODEL_CLASS.name: cls or classes_of(model_type)[0]}
+    st.session_state["repair"] = st.session_state.get("repair", {}) | wanted  # a drawn widget cannot be set
+    _hold(model_type, text, dict(fields))
+    st.session_state["any carried"] = dict(sizes)
+    st.session_state.pop("any lost", None)
+    st.session_state.pop("any steps", None)
+
+
+def set_derived(field: str, value: int) -> None:
+    """Give a derived field a value, so that it becomes a size like the others, which are kept."""
+    selection = selected()
+    sizes = size_steps(selection)
+    choose(selection.model_type, selection.cls, put(selection.fields, field, value), sizes.kept if sizes else {})
+
+
+def _given(kind: str) -> dict[str, Any]:
+    """Return the fields of a config.json for this type; they are read from the link in the first run and after Back."""
+    linked = st.query_params.get(FIELDS.name, "")
+    held: tuple[str, str, dict[str, Any]] | None = st.session_state.get("any given")
+    if held is None or (_is_linked() and held[1] != linked):
+        text = linked or ("" if held or address.went_back() else _kept_fields(kind))
+        try:
+            held = _hold(kind, text, read_fields(text) if text else {})
+        except InputError:  # Back to a link that was refused
+            held = _hold(kind, "", {})
+    return held[2] if held[0] == kind else {}
+
+
+def _hold(kind: str, linked: str, fields: dict[str, Any]) -> tuple[str, str, dict[str, Any]]:
+    """Store the given fields in the session, and in the browser if they are too long for the link."""
+    st.session_state["any given"] = held = kind, linked, fields
+    text = text_of(fields)
+    is_long = len(text) > FIELDS.longest
+    kept.put(_KEPT, {"type": kind, "fields": text} if is_long else None)
+    if is_long and kept.get(_KEPT) is None:
+        kept.put(_KEPT, {"type": kind})
+    return held
+
+
+def _kept_fields(kind: str) -> str:
+    """Return the fields for this type from the browser's storage, as JSON; "" if there are none or too many."""
+    match kept.get(_KEPT):
+        case {"type": str(kept_kind), "fields": str(fields)} if kept_kind == kind:
+            return fields
+        case {"type": str(kept_kind)} if kept_kind == kind:
+            st.session_state["any lost"] = kind
+    return ""
+
+
+def size_steps(selection: Selection) -> Steps | None:
+    """Return the session's sizes; None without a formula."""
+    if selection.discovery is None or selection.discovery.unexplained:
+        return None
+    held: tuple[object, Steps] | None = st.session_state.get("any steps")
+    linked = st.query_params.get(SIZES.name, "")
+    key = selection.model_type, selection.cls, text_of(selection.fields)
+    # A link is read only in the first run, when it leads here from another page, and after Back.
+    told = st.session_state.get("any sizes") != linked and (_is_linked() or "any sizes" not in st.session_state)
+    if held is None or held[0] != key or told:
+        carried = st.session_state.get("any carried", {})
+        sizes, wrong = (
+            _sizes(selection.discovery, linked)
+            if told
+            else ({} if refused(selection.discovery, carried) else carried, None)
+        )
+        st.session_state["any wrong"] = wrong
+        sizes_held = Steps(selection.discovery, sizes)
+        if held is None and not (carried or wrong):
+            match kept.get(_KEPT_STEPS):
+                case {"of": digest, "steps": written} if digest == _digest(selection):
+                    sizes_held.restore(written, is_linked=bool(linked) or _is_linked())
+        held = key, sizes_held
+        st.session_state["any steps"] = held
+    st.session_state.pop(
+        "any carried", None
+    )  # not earlier, as Streamlit may stop this run at each access to the session's state
+    st.session_state["any sizes"] = linked
+    return held[1]
+
+
+def _digest(selection: Selection) -> str:
+    """Return a short key for a class with its given fields, which may be long."""
+    return sha256(f"{selection.model_type} {selection.cls} {text_of(selection.fields)}".encode()).hexdigest()
+
+
+def _is_linked() -> bool:
+    """Whether the link determines what this run shows."""
+    return address.went_back() or (address.is_opened() and MODEL_TYPE.name in st.query_params)
+
+
+def _sizes(discovery: Discovered, linked: str) -> tuple[dict[str, int], Problem | None]:
+    """Read the sizes of a link. If they are invalid, return no sizes, and the problem."""
+    try:
+        sizes = read(linked)
+    except InputError as error:
+        return {}, error.problem
+    wrong = refused(discovery, sizes)
+    return ({}, wrong) if wrong else (sizes, None)
+
+
+def show_wrong_in_link() -> None:
+    """Show why the link's sizes were ignored, and whether a config.json was lost."""
+    if st.session_state.get("any lost") == MODEL_TYPE.value():
+        st.warning(
+            _(
+                "The server has restarted and no longer has the config.json: this is the default of its type."
+                " Press Find its formula again."
+            )
+        )
+    discovery = selected().discovery
+    if discovery and discovery.unexplained and st.query_params.get(SIZES.name):
+        st.text(_("The link asks for other sizes, but this model has no formula for them: showing the given sizes."))
+    problem: Problem | None = st.session_state.get("any wrong")
+    held: tuple[object, Steps] | None = st.session_state.get("any steps")
+    if problem and held and not (held[1].past or held[1].attempt):
+        message = _("The link asks for a model that is not possible: {problem} Showing {shown} instead.")
+        st.text(filled(message, problem=sentence(problem, str), shown=_("the given sizes")))
+
+
+def write_link(selection: Selection, sizes: Steps | None) -> None:
+    """Write the fields and sizes into the link at the end of the run, like the page's other choices."""
+    drawn = st.session_state["drawn choices"]
+    drawn[FIELDS.name] = None if too_long(selection) else text_of(selection.fields) or None
+    text = st.query_params.get(SIZES.name) if sizes is None else write(sizes.kept)
+    drawn[SIZES.name] = text or None
+    if sizes is not None:
+        st.session_state["any sizes"] = text
+        kept.put(_KEPT_STEPS, {"of": _digest(selection), "steps": sizes.written()})
+
+
+def too_long(selection: Selection) -> bool:
+    """Whether the given fields are too long for the link."""
+    return len(text_of(selection.fields)) > FIELDS.longest
+
+
+def state() -> str:
+    """Summarize the model for the title of the browser's tab."""
+    selection = selected()
+    sizes = size_steps(selection)
+    changed = [f"{field} = {value:,}" for field, value in sizes.kept.items()] if sizes else []
+    return ", ".join([selection.cls, *changed[:3], *("…" for _more in changed[3:4])])
