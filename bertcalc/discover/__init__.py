@@ -71,16 +71,16 @@ def discover(
             message = N_("transformers has no base model of type {kind}.")
             raise Refused.because(message, kind=shorten(kind) or '""')
         real = build.model_class(name)
-        asked = merged(config, real, {} if isinstance(model, str) else model, changes or {}, start + seconds)
-        lab, fields = _begun(config, real, asked, start + seconds, progress)
-        discovery = _summary(lab, kind, name, fields, start)
+        arguments = merged(config, real, {} if isinstance(model, str) else model, changes or {}, start + seconds)
+        lab, fields = _new_lab(config, real, arguments, start + seconds, progress)
+        discovery = _discover_parameters(lab, kind, name, fields, start)
         if not discovery.unexplained:
             filled, fixed = nested.filled_in(lab, discovery.fields)
             area = (*(condition for condition in discovery.regime if condition not in fixed), *fixed)
             discovery = replace(
                 discovery, filled=filled, regime=area, derived=derived.derived_fields(lab, nested_name(config, real))
             )
-        if asked:  # fields that _begun fills in are not the caller's choice
+        if arguments:  # fields that _new_lab fills in are not the caller's choice
             usual = partial(recipe_of, config, real, {}, lab.until)
             discovery = replace(discovery, no_run=flop_search.forward_problem(lab.recipe, usual, real, lab.until))
     return with_flops(discovery, seconds=seconds, progress=progress) if flops else discovery
@@ -98,7 +98,7 @@ def with_flops(
         try:
             cls = build.model_class(discovery.cls)
             recipe = recipe_of(build.config_class(discovery.model_type), cls, discovery.given, until)
-            compute, why = _computed(recipe, cls, discovery, until, progress)
+            compute, why = _discover_products(recipe, cls, discovery, until, progress)
         except Ended:
             compute, why = None, Problem.of(N_("the time limit was reached"))
     return replace(discovery, compute=compute, no_flops=why)
@@ -151,7 +151,7 @@ def with_flops_of(discovery: Discovered, earlier: Discovered, *, seconds: float 
         try:
             cls = build.model_class(discovery.cls)
             recipe = recipe_of(build.config_class(discovery.model_type), cls, discovery.given, until)
-            lab = caller(recipe, cls, until, lambda _doing, _done, _of: None)
+            lab = call_lab(recipe, cls, until, lambda _doing, _done, _of: None)
             names = [name for name in compute.fields if lab.sizes.get(name, 0) > 0]
             why = flop_search.still_agree(cls, lab, compute, draw_sizes(lab, names, regime))
         except Refused as error:
@@ -161,7 +161,7 @@ def with_flops_of(discovery: Discovered, earlier: Discovered, *, seconds: float 
     return replace(discovery, compute=None if why else compute, no_flops=why)
 
 
-def _begun(
+def _new_lab(
     config: Any, cls: Any, fields: dict[str, Any], until: float, progress: Progress
 ) -> tuple[Lab, dict[str, Any]]:
     """Return a lab and its given fields. Fields that the class needs but has no default for get typical sizes."""
@@ -188,7 +188,7 @@ def _begun(
         raise
 
 
-def _summary(lab: Lab, kind: str, name: str, fields: dict[str, Any], start: float) -> Discovered:
+def _discover_parameters(lab: Lab, kind: str, name: str, fields: dict[str, Any], start: float) -> Discovered:
     import transformers
 
     lab.sort_fields()
@@ -208,12 +208,12 @@ def _summary(lab: Lab, kind: str, name: str, fields: dict[str, Any], start: floa
     )
 
 
-def _computed(
+def _discover_products(
     recipe: Recipe, cls: Any, discovery: Discovered, until: float, progress: Progress
 ) -> tuple[Computed | None, Problem | None]:
     """Return formulas for the matrix products of a forward pass, or None and the reason why there are none."""
     try:
-        lab = caller(recipe, cls, until, progress)
+        lab = call_lab(recipe, cls, until, progress)
         lab.counts |= {symbol.name for tensors in discovery.tensors for symbol in tensors.copies.free_symbols}
         lab.sort_fields()
         lab, findings, area = fixed_fields.explain(lab, discovery.regime)
@@ -231,7 +231,7 @@ def _computed(
     return (None, wrong) if wrong else (compute, None)
 
 
-def caller(recipe: Recipe, cls: Any, until: float, progress: Progress) -> Lab:
+def call_lab(recipe: Recipe, cls: Any, until: float, progress: Progress) -> Lab:
     """Return a lab for forward passes of a class, with the first choice of masks that runs. Raises Refused."""
     refusals: list[Refused] = []
     for masks in flop_search.MASKS:

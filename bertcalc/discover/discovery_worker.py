@@ -31,7 +31,7 @@ PATIENCE = 90.0  # seconds to wait for other readers' models
 BYTES = 3 * 2**29  # limit of memory for data, including 0.3 GB for PyTorch itself
 RETRY_SECONDS = 600.0  # until a refused model may be tried again
 _KEPT = 60
-_TIMES = 3  # attempts to find FLOPs, as other readers can interrupt the search
+_ATTEMPTS = 3  # at finding FLOPs, as other readers can interrupt the search
 _LONGEST = 60_000  # characters of a printed tree
 
 WORKER = Worker(SECONDS + STARTING, nice=10)
@@ -111,9 +111,9 @@ def ask(model_type: str, cls: str, fields: Mapping[str, Any], hear: Hear, wanted
         except RetryError:
             raise
         except InputError as error:
-            _keep(key, Refusal(error.problems, time.monotonic() + RETRY_SECONDS))
+            _store(key, Refusal(error.problems, time.monotonic() + RETRY_SECONDS))
             raise
-        _keep(key, answer)
+        _store(key, answer)
         return answer
 
 
@@ -130,7 +130,7 @@ def ask_flops(
         if _WAITING:
             raise _GaveWay
 
-    for _time in range(_TIMES):
+    for _time in range(_ATTEMPTS):
         with suppress(_GaveWay), _turn(hear, wanted, last=True):
             latest = cached(model_type, cls, fields) or answer
             if latest.discovery.no_flops != NOT_ASKED:
@@ -139,36 +139,36 @@ def ask_flops(
             with _refusals():
                 json_of = WORKER.listen(lambda event: hear(*event), computed, json.dumps(latest.discovery.json()))
             answer = latest._replace(discovery=of_json(json_of))
-            _keep(_key(model_type, cls, fields), answer)
+            _store(_key(model_type, cls, fields), answer)
             return answer
-    raise _others()
+    raise _busy_error()
 
 
 @contextmanager
 def _turn(hear: Hear, wanted: Callable[[], object], *, last: bool = False) -> Iterator[None]:
     """Wait until the process is free; with ``last``, also until no other reader waits for it."""
     until, waits = time.monotonic() + PATIENCE, False
-    me = threading.get_ident()
+    thread = threading.get_ident()
     try:
         if not last:
-            _WAITING.add(me)
+            _WAITING.add(thread)
         while (last and _WAITING) or not _TURN.acquire(timeout=LOOK):
             if time.monotonic() > until:
-                raise _others()
+                raise _busy_error()
             if not waits:
                 hear("", 0, 0)
                 waits = True
             wanted()
             time.sleep(LOOK if last else 0)
     finally:
-        _WAITING.discard(me)
+        _WAITING.discard(thread)
     try:
         yield
     finally:
         _TURN.release()
 
 
-def _others() -> RetryError:
+def _busy_error() -> RetryError:
     return RetryError(Problem.of(N_("The server is busy with other readers' models: try again in a moment.")))
 
 
@@ -210,7 +210,7 @@ def _refusals() -> Iterator[None]:
         raise
 
 
-def _keep(key: tuple[str, str, str], answer: "Answer | Refusal") -> None:
+def _store(key: tuple[str, str, str], answer: "Answer | Refusal") -> None:
     with _LOCK:
         _FOUND[key] = answer
         while len(_FOUND) > _KEPT:

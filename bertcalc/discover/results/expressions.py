@@ -48,10 +48,12 @@ def letters(discovery: Discovered) -> dict[str, str]:
     for field in fields:
         if field not in chosen:
             words = re.findall("[A-Z]+", field.rpartition(".")[2].upper())
-            telling = [word for word in words if word not in ("NUM", "N", "SIZE")]
-            wanted = [word[0] for word in telling] + [*"".join(telling)]
-            left = [letter for letter in (*wanted, *_LETTERS) if letter not in chosen.values() and letter in _LETTERS]
-            chosen[field] = left[0] if left else field
+            meaningful = [word for word in words if word not in ("NUM", "N", "SIZE")]
+            preferred = [word[0] for word in meaningful] + [*"".join(meaningful)]
+            unused = [
+                letter for letter in (*preferred, *_LETTERS) if letter not in chosen.values() and letter in _LETTERS
+            ]
+            chosen[field] = unused[0] if unused else field
     return {field: chosen[field] for field in discovery.fields}
 
 

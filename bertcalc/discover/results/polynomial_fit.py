@@ -294,10 +294,11 @@ def _two(
     table: _TermValues, special: _TermValues | None, numbers: Sequence[int], patience: Iterator[int]
 ) -> list[tuple[Fraction, FittedTerm]] | None:
     """Find two terms with a common field, and a constant, by elimination: (2 w + 1) h."""
-    right = [number - numbers[0] for number in numbers]
+    target = [number - numbers[0] for number in numbers]
     rows = range(1, len(numbers))
-    those, others = _moved(table), _moved(special) if special else None
-    for (first, left, column), (second, other, column2) in product(those, others) if others else combinations(those, 2):
+    first_terms, second_terms = _moved(table), _moved(special) if special else None
+    pairs = product(first_terms, second_terms) if second_terms else combinations(first_terms, 2)
+    for (first, left, column), (second, other, column2) in pairs:
         next(patience)
         pivot = next((row for row in rows if left[row]), None)
         if pivot is None:
@@ -305,14 +306,14 @@ def _two(
         row = next((row for row in rows if other[row] * left[pivot] != other[pivot] * left[row]), None)
         if row is None:
             continue
-        under = other[row] * left[pivot] - other[pivot] * left[row]
-        b = Fraction(right[row] * left[pivot] - right[pivot] * left[row]) / under
+        determinant = other[row] * left[pivot] - other[pivot] * left[row]
+        b = Fraction(target[row] * left[pivot] - target[pivot] * left[row]) / determinant
         if b.denominator > _LARGEST_DENOMINATOR:
             continue
-        a = (right[pivot] - b * other[pivot]) / left[pivot]
+        a = (target[pivot] - b * other[pivot]) / left[pivot]
         if a.denominator > _LARGEST_DENOMINATOR:
             continue
-        if all(right[index] == a * left[index] + b * other[index] for index in rows):
+        if all(target[index] == a * left[index] + b * other[index] for index in rows):
             return [(a, first), (b, second), (numbers[0] - a * column[0] - b * column2[0], FittedTerm())]
     return None
 

@@ -37,11 +37,11 @@ def merged(config: Any, cls: Any, file: Mapping[str, Any], changes: Mapping[str,
     """
     default = _default(config)
     inner = nested_name(config, cls)
-    arguments = _lean(config, structural_fields(file), until)
+    arguments = _without_defaults(config, structural_fields(file), until)
     for path, value in changes.items():
         arguments = _put(arguments, path, value, default, config)
     if inner:
-        arguments = _placed(arguments, default, inner)
+        arguments = _moved_into_nested(arguments, default, inner)
     arguments = structural_fields(_under_own_names(arguments, config))
     for path in changes if default is not None else ():
         for name, value in _leaves(path, changes[path]):
@@ -51,7 +51,7 @@ def merged(config: Any, cls: Any, file: Mapping[str, Any], changes: Mapping[str,
     return arguments
 
 
-def _lean(config: Any, file: dict[str, Any], until: float) -> dict[str, Any]:
+def _without_defaults(config: Any, file: dict[str, Any], until: float) -> dict[str, Any]:
     """Drop values that equal the class's defaults or derived values, since files list every field."""
     try:
         least = minimal_arguments(config, config(**deepcopy(file)), until)
@@ -91,7 +91,7 @@ def _default(config: Any) -> Any:
         return None
 
 
-def _placed(arguments: Mapping[str, Any], default: Any, inner: str) -> dict[str, Any]:
+def _moved_into_nested(arguments: Mapping[str, Any], default: Any, inner: str) -> dict[str, Any]:
     """Move fields that only the nested configuration has into it."""
     nested = getattr(default, inner, None)
     moved = {name: value for name, value in arguments.items() if not _has(default, name) and _has(nested, name)}

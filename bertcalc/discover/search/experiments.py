@@ -145,12 +145,12 @@ class Lab:
             self.progress(field, done, len(self.sizes))
             if self.base_sizes[field] <= 0:  # a flag, not a size: fixed if it has an effect
                 (self.idle if self._is_base(self.build({field: 4})) else self.fixed).append(field)
-            elif not self._look_at(field):
+            elif not self._classify(field):
                 doubtful.append(field)
         for field in doubtful:
             if field not in self.links:
-                self._look_for_a_partner(field)
-        self._look_at_the_idle()
+                self._find_partner(field)
+        self._recheck_idle()
         self.free = [name for name in self.sizes if name in self.free]
         for field in self.free:
             self._widen(field)
@@ -158,7 +158,7 @@ class Lab:
     def _is_base(self, sample: Sample | Failure) -> bool:
         return isinstance(sample, Sample) and sample.tensors == self.base_sample.tensors
 
-    def _look_at(self, field: str) -> bool:
+    def _classify(self, field: str) -> bool:
         """Classify a field by the effect of other values; False if no other value works alone."""
         good: list[int] = []
         changes = False
@@ -179,7 +179,7 @@ class Lab:
         (self.free if changes else self.idle).append(field)
         return True
 
-    def _look_for_a_partner(self, field: str) -> None:
+    def _find_partner(self, field: str) -> None:
         """Search for another field together with which this field can change."""
         size = self.base_sizes[field]
         self.fixed.append(field)
@@ -190,22 +190,22 @@ class Lab:
         for other in others:
             common = gcd(size, self.base_sizes[other])
             self.links[other] = (field, self.base_sizes[other] // common, size // common)
-            if self._again(field):
+            if self._retry(field):
                 for names in (self.fixed, self.free, self.idle):
                     if other in names:
                         names.remove(other)
                 return
             del self.links[other]
 
-    def _again(self, field: str) -> bool:
+    def _retry(self, field: str) -> bool:
         for key in [key for key in self.built if any(name == field for name, _value in key)]:
             del self.built[key]
-        if self._look_at(field):
+        if self._classify(field):
             self.fixed.remove(field)
             return True
         return False
 
-    def _look_at_the_idle(self) -> None:
+    def _recheck_idle(self) -> None:
         """Free idle fields that change tensors after all, when halved or together with others."""
         small = {name: max(1, self.base_sizes[name] // 2) for name in self.idle if self.base_sizes[name] > 1}
         for name in self._guilty(small):

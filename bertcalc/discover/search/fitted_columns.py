@@ -95,9 +95,11 @@ class Tables:
     def _fit(self, column: list[int | None], *, counting: bool = False) -> Fit | None:
         key = (counting, tuple(column))
         if key not in self._fits:
-            told = [(values, number) for values, number in zip(self._values, column, strict=True) if number is not None]
-            numbers = [number for _values, number in told]
-            self._fits[key] = fit([values for values, _number in told], numbers, counting=counting)
+            pairs = [
+                (values, number) for values, number in zip(self._values, column, strict=True) if number is not None
+            ]
+            numbers = [number for _values, number in pairs]
+            self._fits[key] = fit([values for values, _number in pairs], numbers, counting=counting)
         return self._fits[key]
 
 
@@ -113,9 +115,9 @@ def agrees(kinds: Sequence[Kind], layers: Layers, values: Values) -> bool:
 
 
 def _columns(samples: list[Layers]) -> list[Columns]:
-    apart = max(samples, key=lambda layers: (len(set(layers.values())), -len(layers)))
-    first = {shape: numbers for numbers, shape in reversed(apart.items())}
-    examples = [first[shape] for shape in dict.fromkeys(apart.values())]  # one tensor of each kind
+    clearest = max(samples, key=lambda layers: (len(set(layers.values())), -len(layers)))
+    first = {shape: numbers for numbers, shape in reversed(clearest.items())}
+    examples = [first[shape] for shape in dict.fromkeys(clearest.values())]  # one tensor of each kind
     all_columns = [Columns([], []) for _kind in examples]
     for layers in samples:
         shapes = list(dict.fromkeys(layers.values()))
@@ -124,8 +126,8 @@ def _columns(samples: list[Layers]) -> list[Columns]:
         for kind, columns in enumerate(all_columns):
             shape = shapes[kind] if shapes else None
             columns.shapes.append(shape)
-            told = shape is not None and shapes.count(shape) == 1
+            is_unique = shape is not None and shapes.count(shape) == 1
             columns.layers.append(
-                [numbers for numbers, layer_shape in layers.items() if layer_shape == shape] if told else None
+                [numbers for numbers, layer_shape in layers.items() if layer_shape == shape] if is_unique else None
             )
     return all_columns

@@ -8,7 +8,7 @@ from bertcalc.discover.search.experiments import Lab, Sample
 from bertcalc.discover.search.formula_search import Findings, find
 from bertcalc.discover.search.validity import Regime, regime
 
-_MOST_HELD = 3
+_MOST_FIXED = 3
 _MOST_LESSONS = 3
 _LARGEST = 64  # larger values are not fixed, as a formula for one hidden size would be useless
 
@@ -20,7 +20,7 @@ def explain(lab: Lab, within: Sequence[Condition] | None = None) -> tuple[Lab, F
     """
     findings = find(lab)
     try:
-        for _time in range(_MOST_HELD):
+        for _time in range(_MOST_FIXED):
             if not findings.unexplained or (better := _better(lab, findings)) is None:
                 break
             lab, findings = better
@@ -48,7 +48,7 @@ def _better(lab: Lab, findings: Findings) -> tuple[Lab, Findings] | None:
     """Return a lab in which fewer tensors lack a formula, by fixing fields or keeping divisibility, or None."""
     suspects = _suspects(lab, findings)
     tight = lab.keeping_divisors([field for field in suspects if field in lab.loose])
-    groups = _holdable(lab, suspects)
+    groups = _fixable(lab, suspects)
     labs = [tight, *(parent.fixing(fields) for fields in groups for parent in (lab, tight))]
     for twin in labs:
         twin_findings = find(twin)
@@ -71,7 +71,7 @@ def _suspects(lab: Lab, findings: Findings) -> list[str]:
     return suspects
 
 
-def _holdable(lab: Lab, fields: list[str]) -> list[list[str]]:
+def _fixable(lab: Lab, fields: list[str]) -> list[list[str]]:
     """Groups of fields to fix, in order: list entries (often positions, not sizes), values of 1, single fields."""
     likely = [field for field in fields if lab.base_sizes[field] < _LARGEST]
     singles = sorted(likely, key=lambda field: field not in lab.counts)

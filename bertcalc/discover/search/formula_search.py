@@ -30,7 +30,7 @@ class Findings(NamedTuple):
 def find(lab: Lab, extra: Sequence[Sample] = ()) -> Findings:
     """Find formulas for all tensors of a class after ``lab.sort_fields``; ``extra`` are further samples to fit."""
     tables = Tables(lab.free)
-    for sample in [*_first(lab), *extra]:
+    for sample in [*_first_samples(lab), *extra]:
         tables.add(sample)
     kinds: dict[str, list[Kind]] = {}
     unexplained: dict[str, Problem] = {}
@@ -46,8 +46,8 @@ def find(lab: Lab, extra: Sequence[Sample] = ()) -> Findings:
             else:
                 kinds[name] = fitted
         keys = {*map(_key, tables.samples)}
-        fresh = _fresh(lab, keys)
-        fresh += [sample for sample in _steps(lab, kinds) if _key(sample) not in keys]
+        fresh = _fresh_samples(lab, keys)
+        fresh += [sample for sample in _special_samples(lab, kinds) if _key(sample) not in keys]
         surprises = {_key(sample): sample for sample in fresh if wrong(kinds, sample)}
         if not surprises:
             break
@@ -65,7 +65,7 @@ def find(lab: Lab, extra: Sequence[Sample] = ()) -> Findings:
     return Findings(kinds, unexplained, len(fresh), all_changed)
 
 
-def _first(lab: Lab) -> list[Sample]:
+def _first_samples(lab: Lab) -> list[Sample]:
     """Build samples at the given sizes, with each field changed alone, and some with all fields changed."""
     alone = [{field: value} for field in lab.free for value in dict.fromkeys(lab.choices[field][:2])]
     alone += [{field: lab.base_sizes[field] + 7} for field in lab.free if field in lab.loose]
@@ -74,7 +74,7 @@ def _first(lab: Lab) -> list[Sample]:
     return list({_key(sample): sample for sample in samples if isinstance(sample, Sample)}.values())
 
 
-def _fresh(lab: Lab, keys: set[tuple[int, ...]]) -> list[Sample]:
+def _fresh_samples(lab: Lab, keys: set[tuple[int, ...]]) -> list[Sample]:
     """Build samples that were not used for fitting, with all or half of the fields changed."""
     samples: dict[tuple[int, ...], Sample] = {}
     for turn in range(4 * FRESH):
@@ -89,7 +89,7 @@ def _fresh(lab: Lab, keys: set[tuple[int, ...]]) -> list[Sample]:
     return list(samples.values())
 
 
-def _steps(lab: Lab, kinds: dict[str, list[Kind]]) -> list[Sample]:
+def _special_samples(lab: Lab, kinds: dict[str, list[Kind]]) -> list[Sample]:
     """Build samples around each rounded term, over more than its period, and around each minimum and maximum."""
     fits = {fit for alike in kinds.values() for kind in alike for fit in (*kind.copies, *kind.shape)}
     samples: list[Sample | Failure] = []

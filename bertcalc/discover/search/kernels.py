@@ -20,8 +20,8 @@ class Kernels:
         if key in self._results:
             return self._results[key](args)
         result = func(*args, **kwargs)
-        if again := _again(func, result, args, kwargs):
-            self._results[key] = again
+        if recreate := _recreator(func, result, args, kwargs):
+            self._results[key] = recreate
         return result
 
 
@@ -37,7 +37,7 @@ def _alike(argument: Any, func: Any) -> Any:
     return (type(argument), None if is_any else argument)
 
 
-def _again(func: Any, result: Any, args: Any, kwargs: Mapping[str, Any]) -> Callable[[Any], Any] | None:
+def _recreator(func: Any, result: Any, args: Any, kwargs: Mapping[str, Any]) -> Callable[[Any], Any] | None:
     """A function that creates such a result again; None for views and for results with data."""
     import torch
     from torch.utils._pytree import tree_leaves
@@ -52,7 +52,7 @@ def _again(func: Any, result: Any, args: Any, kwargs: Mapping[str, Any]) -> Call
     kinds = [(tensor.shape, tensor.stride(), tensor.dtype) for tensor in results]
     several = isinstance(result, tuple)
 
-    def again(_given: Any) -> Any:
+    def recreate(_arguments: Any) -> Any:
         new = [torch.empty_strided(*sizes, dtype=dtype, device="meta") for *sizes, dtype in kinds]
         return tuple(new) if several else new[0]
 
@@ -60,7 +60,7 @@ def _again(func: Any, result: Any, args: Any, kwargs: Mapping[str, Any]) -> Call
         return [tensor.untyped_storage() for tensor in tensors if isinstance(tensor, torch.Tensor)]
 
     taken = {storage._cdata for storage in storages(tree_leaves((args, dict(kwargs))))}
-    originals, copies = storages(results), storages(again(args) if several else [again(args)])
+    originals, copies = storages(results), storages(recreate(args) if several else [recreate(args)])
     is_new = len({storage._cdata for storage in originals} - taken) == len(originals)
     same = [storage.nbytes() for storage in originals] == [storage.nbytes() for storage in copies]
-    return again if is_new and same else None
+    return recreate if is_new and same else None

@@ -18,7 +18,7 @@ def filled_in(lab: Lab, fields: Iterable[str]) -> tuple[dict[str, int], list[Con
     If giving all these fields still changes the model, the second result fixes each field of that nested configuration.
     """
     filled: dict[str, int] = {}
-    held: list[Condition] = []
+    fixed: list[Condition] = []
     nested = [field for field in fields if "." in field]
     for above in dict.fromkeys(field.partition(".")[0] for field in nested):
         inside = [field for field in nested if field.partition(".")[0] == above]
@@ -30,8 +30,8 @@ def filled_in(lab: Lab, fields: Iterable[str]) -> tuple[dict[str, int], list[Con
         if all(_tensors(lab, [field, *replaced]) == lab.full_sample.tensors for field in probes):
             filled |= replaced
         else:
-            held += [Condition("is", field, lab.sizes[field]) for field in inside]
-    return filled, held
+            fixed += [Condition("is", field, lab.sizes[field]) for field in inside]
+    return filled, fixed
 
 
 def _after(lab: Lab, fields: Iterable[str]) -> dict[str, int]:

@@ -50,11 +50,11 @@ def regime(lab: Lab, findings: Findings, within: Sequence[Condition] | None = No
     """
     inspector = _Inspector(lab, findings, within, strict)
     try:
-        inspector.singles()
-        inspector.pairs()
-        inspector.wildly()
+        inspector.try_singles()
+        inspector.try_pairs()
+        inspector.try_random()
         if strict or not inspector.wrong:
-            inspector.widely()
+            inspector.try_wide()
     except Ended:
         inspector.open.append(_LATE)
     return inspector.regime()
@@ -65,9 +65,9 @@ def regime_again(lab: Lab, findings: Findings, conditions: Sequence[Condition]) 
     inspector = _Inspector(lab, findings, None, strict=True)
     inspector.conditions = list(dict.fromkeys([*inspector.conditions, *conditions]))
     try:
-        inspector.deep()
-        inspector.wildly()
-        inspector.widely()
+        inspector.try_deeper()
+        inspector.try_random()
+        inspector.try_wide()
     except Ended:
         inspector.open.append(_LATE)
     return inspector.regime()
@@ -128,11 +128,11 @@ class _Inspector:
         for _turn in range(_TURNS):
             self.open, self.wrong, before = [], [], len(self.conditions)
             bad = [sample for sample in self.lab.built.values() if self.inside(sample) and not self.agrees(sample)]
-            for sample in sorted(bad, key=self._far)[:_MOST_BAD]:
+            for sample in sorted(bad, key=self._distance)[:_MOST_BAD]:
                 if self.inside(sample):
-                    less = self._less(sample)
+                    less = self._reduced(sample)
                     if not self._explain(less) and self.inside(sample):
-                        self._open(less)
+                        self._record(less)
             if not self.open or len(self.conditions) == before:
                 break
         self._prune()
@@ -149,7 +149,7 @@ class _Inspector:
             ):
                 self.conditions = others
 
-    def _open(self, sample: Sample | Failure) -> None:
+    def _record(self, sample: Sample | Failure) -> None:
         if isinstance(sample, Sample):
             self.wrong.append(sample)
         elif sample.refused:  # no model, so no formula can be wrong
@@ -158,11 +158,11 @@ class _Inspector:
         changes = ", ".join(f"{field} {value}" for field, value in sample.values.items() if value != base[field])
         self.open.append(Problem.of(why.message, **why.values, changes=changes))
 
-    def _far(self, sample: Sample | Failure) -> tuple[int, float]:
+    def _distance(self, sample: Sample | Failure) -> tuple[int, float]:
         ratios = [value / self.lab.base_sizes[name] for name, value in self._changed(sample.values).items()]
         return len(ratios), sum(max(ratio, 1 / ratio) if ratio > 0 else 99 for ratio in ratios)
 
-    def _less(self, sample: Sample | Failure) -> Sample | Failure:
+    def _reduced(self, sample: Sample | Failure) -> Sample | Failure:
         """Reduce a bad configuration to as few changed fields as possible."""
         size = len(self._changed(sample.values))
         while size := size // 2:
@@ -195,7 +195,7 @@ class _Inspector:
         if explained is None and not (refused and self.within is not None):
             # A condition may be stricter than necessary: refusing good sizes is better than a wrong number.
             explained = self._stricter(sample.values, good, only_multiples=not (refused or self.strict))
-        self.conditions += [self._nearer(explained, sample.values)] if explained else []
+        self.conditions += [self._tightened(explained, sample.values)] if explained else []
         return explained is not None
 
     def _stricter(self, values: Values, good: Sequence[Values], *, only_multiples: bool) -> Condition | None:
@@ -222,7 +222,7 @@ class _Inspector:
 
         return min(conditions, key=loss, default=None)
 
-    def _nearer(self, condition: Condition, values: Values) -> Condition:
+    def _tightened(self, condition: Condition, values: Values) -> Condition:
         """Move a bound towards the value that it excludes, by bisection with further configurations."""
         if condition.kind not in ("at least", "at most") or not isinstance(condition.other, int):
             return condition
@@ -252,28 +252,28 @@ class _Inspector:
                     return self.agrees(self.lab.build({**changed, name: value}))
         return False
 
-    def singles(self) -> None:
+    def try_singles(self) -> None:
         """Try changes of each size alone: odd and very small values, and large ones for small sizes and counts."""
         base = self.lab.base_sizes
-        self._all_of([{name: base[name] + 1} for name in self.names])
+        self._build_all([{name: base[name] + 1} for name in self.names])
         for value in (1, 2, 3):
-            self._all_of([{name: value} for name in self.names if base[name] > value])
+            self._build_all([{name: value} for name in self.names if base[name] > value])
         # In Zamba2, for example, at most nine layers share blocks.
         small = [name for name in self.names if base[name] < _MANY and name not in self.lab.fewer]
-        self._all_of([{name: base[name] * (_MANY // base[name] + 1)} for name in small])
+        self._build_all([{name: base[name] * (_MANY // base[name] + 1)} for name in small])
         if self.within is None:
-            self.deep()
+            self.try_deeper()
         for length in _LENGTHS if LENGTH in self.names else ():
-            self._all_of([{LENGTH: length}])
+            self._build_all([{LENGTH: length}])
 
-    def deep(self) -> None:
+    def try_deeper(self) -> None:
         """Try more layers than given, as lists of layers in the configuration may be too short for them."""
         for name in self.names:
             if name in self.lab.fewer or (is_depth(name) and name in self.lab.counts):
                 for value in values_beyond(name, self.lab.sizes[name], self.lab.base_sizes[name]):
-                    self._all_of([{name: value}])
+                    self._build_all([{name: value}])
 
-    def pairs(self) -> None:
+    def try_pairs(self) -> None:
         """Try each size equal to, and larger than, each size that it is smaller than."""
         base = self.lab.base_sizes
         free = [name for name in self.lab.free if "vocab" not in name][:_MOST_FIELDS]
@@ -292,9 +292,9 @@ class _Inspector:
                     if not {smaller, larger} & {*together, *together.values()}:
                         together[smaller] = larger
                 left = [(smaller, larger) for smaller, larger in left if together.get(smaller) != larger]
-                self._all_of([{smaller: factor * base[larger]} for smaller, larger in together.items()])
+                self._build_all([{smaller: factor * base[larger]} for smaller, larger in together.items()])
 
-    def wild(self) -> list[Sample | Failure]:
+    def build_random(self) -> list[Sample | Failure]:
         """Build configurations with random sizes that the conditions allow."""
         samples = [
             self.lab.build(values) for values in islice(draw_sizes(self.lab, self.names, self.conditions), _WILD)
@@ -302,16 +302,16 @@ class _Inspector:
         self._wild += [sample for sample in samples if isinstance(sample, Sample)]
         return samples
 
-    def wildly(self) -> None:
+    def try_random(self) -> None:
         """Try random sizes and learn from them, until all in a turn agree."""
         for turn in range(_TURNS):
             self.learn()
             self.lab.progress("conditions", turn, _TURNS)
-            if all(map(self.agrees, self.wild())):
+            if all(map(self.agrees, self.build_random())):
                 break
         self.learn()
 
-    def widely(self) -> None:
+    def try_wide(self) -> None:
         """Try sizes of all fields over a wide range, until all in a round agree."""
         base, random = {**self.lab.sizes, **self.lab.base_sizes}, Random(1)
         for _turn in range(_MOST_ROUNDS):
@@ -332,7 +332,7 @@ class _Inspector:
             if self.open or all(self.agrees(sample) for sample in samples):
                 break
 
-    def _all_of(self, changes: list[Values]) -> None:
+    def _build_all(self, changes: list[Values]) -> None:
         """Build with all changes at once, and bisect them if the formulas are wrong."""
         for condition in self.within or ():
             changes = [
@@ -343,5 +343,5 @@ class _Inspector:
         sample = self.lab.build({name: value for change in changes for name, value in change.items()})
         if len(changes) > 1 and not self.agrees(sample):
             half = len(changes) // 2
-            self._all_of(changes[:half])
-            self._all_of(changes[half:])
+            self._build_all(changes[:half])
+            self._build_all(changes[half:])

@@ -147,25 +147,25 @@ def set_derived(field: str, value: int) -> None:
 def _given(kind: str) -> dict[str, Any]:
     """Return the fields of a config.json for this type; they are read from the link in the first run and after Back."""
     linked = st.query_params.get(FIELDS.name, "")
-    held: tuple[str, str, dict[str, Any]] | None = st.session_state.get("any given")
-    if held is None or (_is_linked() and held[1] != linked):
-        text = linked or ("" if held or address.went_back() else _kept_fields(kind))
+    stored: tuple[str, str, dict[str, Any]] | None = st.session_state.get("any given")
+    if stored is None or (_is_linked() and stored[1] != linked):
+        text = linked or ("" if stored or address.went_back() else _kept_fields(kind))
         try:
-            held = _hold(kind, text, read_fields(text) if text else {})
+            stored = _hold(kind, text, read_fields(text) if text else {})
         except InputError:  # Back to a link that was refused
-            held = _hold(kind, "", {})
-    return held[2] if held[0] == kind else {}
+            stored = _hold(kind, "", {})
+    return stored[2] if stored[0] == kind else {}
 
 
 def _hold(kind: str, linked: str, fields: dict[str, Any]) -> tuple[str, str, dict[str, Any]]:
     """Store the given fields in the session, and in the browser if they are too long for the link."""
-    st.session_state["any given"] = held = kind, linked, fields
+    st.session_state["any given"] = stored = kind, linked, fields
     text = text_of(fields)
     is_long = len(text) > FIELDS.longest
     kept.put(_KEPT, {"type": kind, "fields": text} if is_long else None)
     if is_long and kept.get(_KEPT) is None:
         kept.put(_KEPT, {"type": kind})
-    return held
+    return stored
 
 
 def _kept_fields(kind: str) -> str:
@@ -182,31 +182,31 @@ def size_steps(selection: Selection) -> Steps | None:
     """Return the session's sizes; None without a formula."""
     if selection.discovery is None or selection.discovery.unexplained:
         return None
-    held: tuple[object, Steps] | None = st.session_state.get("any steps")
+    stored: tuple[object, Steps] | None = st.session_state.get("any steps")
     linked = st.query_params.get(SIZES.name, "")
     key = selection.model_type, selection.cls, text_of(selection.fields)
     # A link is read only in the first run, when it leads here from another page, and after Back.
-    told = st.session_state.get("any sizes") != linked and (_is_linked() or "any sizes" not in st.session_state)
-    if held is None or held[0] != key or told:
+    must_read = st.session_state.get("any sizes") != linked and (_is_linked() or "any sizes" not in st.session_state)
+    if stored is None or stored[0] != key or must_read:
         carried = st.session_state.get("any carried", {})
         sizes, wrong = (
             _sizes(selection.discovery, linked)
-            if told
+            if must_read
             else ({} if refused(selection.discovery, carried) else carried, None)
         )
         st.session_state["any wrong"] = wrong
-        sizes_held = Steps(selection.discovery, sizes)
-        if held is None and not (carried or wrong):
+        steps = Steps(selection.discovery, sizes)
+        if stored is None and not (carried or wrong):
             match kept.get(_KEPT_STEPS):
                 case {"of": digest, "steps": written} if digest == _digest(selection):
-                    sizes_held.restore(written, is_linked=bool(linked) or _is_linked())
-        held = key, sizes_held
-        st.session_state["any steps"] = held
+                    steps.restore(written, is_linked=bool(linked) or _is_linked())
+        stored = key, steps
+        st.session_state["any steps"] = stored
     st.session_state.pop(
         "any carried", None
     )  # not earlier, as Streamlit may stop this run at each access to the session's state
     st.session_state["any sizes"] = linked
-    return held[1]
+    return stored[1]
 
 
 def _digest(selection: Selection) -> str:
@@ -242,8 +242,8 @@ def show_wrong_in_link() -> None:
     if discovery and discovery.unexplained and st.query_params.get(SIZES.name):
         st.text(_("The link asks for other sizes, but this model has no formula for them: showing the given sizes."))
     problem: Problem | None = st.session_state.get("any wrong")
-    held: tuple[object, Steps] | None = st.session_state.get("any steps")
-    if problem and held and not (held[1].past or held[1].attempt):
+    stored: tuple[object, Steps] | None = st.session_state.get("any steps")
+    if problem and stored and not (stored[1].past or stored[1].attempt):
         message = _("The link asks for a model that is not possible: {problem} Showing {shown} instead.")
         st.text(filled(message, problem=sentence(problem, str), shown=_("the given sizes")))
 

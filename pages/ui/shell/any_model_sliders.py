@@ -60,8 +60,8 @@ def show(page: str) -> None:
 
 
 def _typed(field: str) -> None:
-    if held := size_steps(selected()):
-        held.move(field, int(st.session_state[f"size {field}"]))
+    if sizes := size_steps(selected()):
+        sizes.move(field, int(st.session_state[f"size {field}"]))
 
 
 def _given(key: str, field: str) -> None:
