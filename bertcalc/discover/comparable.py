@@ -230,7 +230,7 @@ def _read_found(text: str) -> WrittenFound:
     try:
         config = urlsafe_b64decode(encoded + "=" * (-len(encoded) % 4)).decode()
     except ValueError:
-        raise wrong(N_("its config.json cannot be read.")) from None
+        raise wrong(N_("the config.json in the link cannot be read.")) from None
     fields = read_fields(config) if config else {}
     sizes = read_sizes("~".join(part for part in rest if not part.startswith(_CONFIG)))
     return WrittenFound(model_type, cls, tuple(sizes.items()), text_of(fields))

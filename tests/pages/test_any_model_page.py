@@ -152,7 +152,7 @@ def test_a_field_without_a_slider_is_typed() -> None:
     ("sizes", "why"),
     [
         ("n_embd-770", "n_embd is a multiple of n_head"),
-        ("evil-3", "is not one of the sizes that matter here"),
+        ("evil-3", "is not one of the sizes in this formula"),
         ("n_layer-0", "has to be a whole number from 1"),
         ("n_layer-999999999999999", "can be shown here"),
     ],

@@ -82,7 +82,7 @@ class Formulas:
         """
         for name, value in fields.items():
             if name not in self.fields:
-                message = N_("{size} is not one of the sizes that matter here: {known}.")
+                message = N_("{size} is not one of the sizes in this formula: {known}.")
                 raise wrong(message, name, value, size=name, known=", ".join(self.fields))
             if isinstance(value, bool) or not isinstance(value, int) or (value < 1 and value != self.fields[name]):
                 raise wrong(N_("{size} has to be a whole number from 1."), name, value, size=name)

@@ -29,7 +29,7 @@ _DOING = {
     "imports": N_("Starting PyTorch"),
     "formulas": N_("Fitting formulas"),
     "fresh configurations": N_("Building the class at sizes that were not used for fitting"),
-    "conditions": N_("Looking for sizes at which the formula fails"),
+    "conditions": N_("Searching for sizes at which the formula fails"),
 }
 
 
@@ -46,7 +46,7 @@ def discover(selection: Selection) -> None:
 def look(selection: Selection) -> Problem | None:
     """Discover the model, with a progress bar. Return the problem, or None."""
     return _watched(
-        _("Looking for the formula of {cls}").format(cls=selection.cls),
+        _("Searching for the formula of {cls}").format(cls=selection.cls),
         _("The real class is built many times at different sizes, without weights: this takes a few seconds."),
         partial(discovery_worker.ask, selection.model_type, selection.cls, selection.fields),
     )
@@ -56,7 +56,7 @@ def look_for_flops(selection: Selection) -> Problem | None:
     """Infer the FLOPs of a class whose parameters are known, with a progress bar. Return the problem, or None."""
     assert selection.answer
     return _watched(
-        _("Looking for the FLOPs of {cls}").format(cls=selection.cls),
+        _("Searching for the FLOPs of {cls}").format(cls=selection.cls),
         _("The real class is run many times at different sizes, on the meta device: this takes up to a minute."),
         partial(discovery_worker.ask_flops, selection.model_type, selection.cls, selection.fields, selection.answer),
     )

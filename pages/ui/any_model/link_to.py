@@ -25,7 +25,7 @@ def show_link(model_type: str, cls: str | None = None, fields: Mapping[str, Any]
     ref = WrittenFound(model_type, cls or classes_of(model_type)[0], config=_within(dict(fields or {})))
     st.page_link(
         "any_model.py",
-        label=_("Its formula, on the page for any model: {kind} →").format(kind=ref.cls),
+        label=_("Show the formula of {kind} on the page Any model →").format(kind=ref.cls),
         icon=":material/travel_explore:",
         query_params=link_of(ref),
     )
