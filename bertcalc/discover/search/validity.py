@@ -89,6 +89,8 @@ def draw_sizes(lab: Lab, names: Sequence[str], conditions: Sequence[Condition]) 
 
 
 class _Inspector:
+    """Tests formulas at further sizes, and collects the conditions under which they hold."""
+
     def __init__(self, lab: Lab, findings: Findings, within: Sequence[Condition] | None, strict: bool) -> None:
         self.lab, self.findings, self.strict = lab, findings, strict
         idle = [name for name in lab.idle if lab.sizes[name] > 0]
@@ -130,9 +132,9 @@ class _Inspector:
             bad = [sample for sample in self.lab.built.values() if self.inside(sample) and not self.agrees(sample)]
             for sample in sorted(bad, key=self._distance)[:_MOST_BAD]:
                 if self.inside(sample):
-                    less = self._reduced(sample)
-                    if not self._explain(less) and self.inside(sample):
-                        self._record(less)
+                    reduced = self._reduced(sample)
+                    if not self._explain(reduced) and self.inside(sample):
+                        self._record(reduced)
             if not self.open or len(self.conditions) == before:
                 break
         self._prune()
@@ -172,9 +174,9 @@ class _Inspector:
                 part = names[first : first + size]
                 if len(part) == len(changes):
                     continue
-                less = self.lab.build({name: value for name, value in changes.items() if name not in part})
-                if self.inside(less) and not self.agrees(less):
-                    sample = less
+                reduced = self.lab.build({name: value for name, value in changes.items() if name not in part})
+                if self.inside(reduced) and not self.agrees(reduced):
+                    sample = reduced
                     changes = self._changed(sample.values)
         return sample
 

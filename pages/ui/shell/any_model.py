@@ -202,9 +202,7 @@ def size_steps(selection: Selection) -> Steps | None:
                     steps.restore(written, is_linked=bool(linked) or _is_linked())
         stored = key, steps
         st.session_state["any steps"] = stored
-    st.session_state.pop(
-        "any carried", None
-    )  # not earlier, as Streamlit may stop this run at each access to the session's state
+    st.session_state.pop("any carried", None)  # only now: Streamlit may stop the run at each access to session_state
     st.session_state["any sizes"] = linked
     return stored[1]
 
