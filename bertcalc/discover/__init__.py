@@ -22,7 +22,7 @@ from bertcalc.discover.results.result import Checked, Computed, Discovered, Tens
 from bertcalc.discover.results.types import BASE, listed
 from bertcalc.discover.search import build, derived, fixed_fields, flop_search, nested, refusals
 from bertcalc.discover.search.build import Ended, Refused
-from bertcalc.discover.search.changes import merged
+from bertcalc.discover.search.changes import merge_changes
 from bertcalc.discover.search.config_input import completions
 from bertcalc.discover.search.config_integers import Recipe, nested_name, recipe_of
 from bertcalc.discover.search.experiments import Lab, Progress
@@ -71,7 +71,7 @@ def discover(
             message = N_("transformers has no base model of type {kind}.")
             raise Refused.because(message, kind=shorten(kind) or '""')
         real = build.model_class(name)
-        arguments = merged(config, real, {} if isinstance(model, str) else model, changes or {}, start + seconds)
+        arguments = merge_changes(config, real, {} if isinstance(model, str) else model, changes or {}, start + seconds)
         lab, fields = _new_lab(config, real, arguments, start + seconds, progress)
         discovery = _discover_parameters(lab, kind, name, fields, start)
         if not discovery.unexplained:

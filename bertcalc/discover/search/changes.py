@@ -27,7 +27,9 @@ _MOST_NAMED = 3
 _PATH = re.compile(r"[A-Za-z_]\w*(\.[A-Za-z_]\w*|\[\d{1,9}\])*", re.ASCII)
 
 
-def merged(config: Any, cls: Any, file: Mapping[str, Any], changes: Mapping[str, Any], until: float) -> dict[str, Any]:
+def merge_changes(
+    config: Any, cls: Any, file: Mapping[str, Any], changes: Mapping[str, Any], until: float
+) -> dict[str, Any]:
     """Return the arguments of a configuration class for a config.json and changes to it.
 
     Of the file, only values that differ from the class's defaults and derived values are kept; changes are all kept.

@@ -9,7 +9,7 @@ from collections.abc import Iterator, Mapping
 from typing import Any, NamedTuple
 
 from bertcalc.discover.results.types import types
-from bertcalc.discover.search.config_integers import left_open
+from bertcalc.discover.search.config_integers import unset_fields
 from bertcalc.families.hf_json import read_object
 from bertcalc.text import N_, shorten
 from bertcalc.text.problem import Problem, wrong
@@ -99,7 +99,7 @@ def completions(kind: Any) -> Iterator[dict[str, int]]:
         config = kind()
     except Exception:  # transformers raises exceptions of all types
         return
-    sizes = {name: _usual(name, config) for name in left_open(config)}
+    sizes = {name: _usual(name, config) for name in unset_fields(config)}
     yield from ({name: value} for name, value in sizes.items())
     if len(sizes) > 1:
         yield sizes

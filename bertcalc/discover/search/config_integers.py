@@ -41,7 +41,7 @@ class Recipe:
         self._nested = {name: _as_given(value) for name, value in vars(self.config).items() if is_config(value)}
         self.follows: set[str] = set()  # fields that the class derives from others
         self.leaders: dict[str, list[str]] = {}  # field -> the fields with which it changes
-        self._look_for_followers(until)
+        self._find_followers(until)
 
     def changed(self, values: Mapping[str, Any]) -> Any:
         """Return the configuration with some fields changed. Raises any exception of its class."""
@@ -50,7 +50,7 @@ class Recipe:
             self._put(arguments, path, value)
         return self.kind(**arguments)
 
-    def plainly(self, values: Mapping[str, Any]) -> Any:
+    def with_only(self, values: Mapping[str, Any]) -> Any:
         """Return the configuration with only these fields given, as in {"text_config": {"hidden_size": 64}}.
 
         ``changed`` keeps the other fields of a nested configuration; here, they get its class's defaults. Raises any
@@ -86,7 +86,7 @@ class Recipe:
             place = place[step]
         place[path_steps[-1]] = value
 
-    def _look_for_followers(self, until: float) -> None:
+    def _find_followers(self, until: float) -> None:
         """Change each field to find those that follow it; a field that itself follows others has no followers."""
         for path, value in self.fields.items():
             leads = path not in self.follows
@@ -139,7 +139,7 @@ def integers(config: Any) -> dict[str, int]:
     return values | ({"num_labels": labels} if isinstance(labels, int) else {})
 
 
-def left_open(config: Any) -> list[str]:
+def unset_fields(config: Any) -> list[str]:
     """Return the integer fields of a configuration that are None."""
     kinds: dict[str, Any] = {}
     for above in type(config).__mro__:

@@ -5,7 +5,7 @@ is given, it is a size like any other.
 """
 
 from bertcalc.discover.search.build import Ended
-from bertcalc.discover.search.config_integers import left_open
+from bertcalc.discover.search.config_integers import unset_fields
 from bertcalc.discover.search.experiments import Lab
 
 
@@ -17,7 +17,7 @@ def derived_fields(lab: Lab, inside: str = "") -> dict[str, list[str]]:
     """
     prefix = f"{inside}." if inside else ""
     recipe, derived_fields = lab.recipe, dict[str, list[str]]()
-    for field in dict.fromkeys([*left_open(recipe.config), *recipe.leaders]):
+    for field in dict.fromkeys([*unset_fields(recipe.config), *recipe.leaders]):
         if "[" in field or field in recipe.arguments:
             continue
         leaders = [prefix + leader for leader in dict.fromkeys(recipe.leaders.get(field, ()))]

@@ -37,7 +37,7 @@ def filled_in(lab: Lab, fields: Iterable[str]) -> tuple[dict[str, int], list[Con
 def _after(lab: Lab, fields: Iterable[str]) -> dict[str, int]:
     """The configuration's integers if these fields are given with their current values; empty if refused."""
     try:
-        return integers(lab.recipe.plainly({field: lab.sizes[field] for field in fields}))
+        return integers(lab.recipe.with_only({field: lab.sizes[field] for field in fields}))
     except Exception:  # transformers raises exceptions of all types
         return {}
 
@@ -45,7 +45,7 @@ def _after(lab: Lab, fields: Iterable[str]) -> dict[str, int]:
 def _tensors(lab: Lab, fields: Iterable[str]) -> Folded | None:
     """The tensors if these fields are given with their current values; None if refused."""
     try:
-        return lab.measure(lab.recipe.plainly({field: lab.sizes[field] for field in fields}), lab.until)
+        return lab.measure(lab.recipe.with_only({field: lab.sizes[field] for field in fields}), lab.until)
     except Ended:
         raise
     except Exception:  # transformers raises exceptions of all types
