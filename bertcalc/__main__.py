@@ -23,12 +23,12 @@ from typing import Any
 from bertcalc import __version__
 from bertcalc.config import check_whole_number, letters
 from bertcalc.controls.stops import moved
-from bertcalc.explore.models import PRESENT, WrittenModel, read, subject_of_preset
+from bertcalc.explore.models import PRESENT, WrittenModel, model_of_preset, read
 from bertcalc.explore.quantities import QUANTITIES, Case
 from bertcalc.families import CLASSES, family_of, hf_json
 from bertcalc.families.presets import DEFAULT_PRESET, PRESETS, preset_named
 from bertcalc.memory.peak import inference_peak_bytes, training_peak_bytes
-from bertcalc.model.subject import Subject
+from bertcalc.model.model import Model
 from bertcalc.model.totals import totals_by_component
 from bertcalc.text import shorten
 from bertcalc.text.amounts import whole
@@ -82,25 +82,25 @@ def _case(asked: argparse.Namespace, fields: Sequence[str]) -> Case:
         near = nearest(wanted.rpartition("/")[2], PRESETS)
         known = f"did you mean {near}?" if near else "python -m bertcalc --help lists them."
         raise wrong("there is no preset {value}: {known}", value=shorten(wanted), known=known)
-    start = present or subject_of_preset(base)
+    start = present or model_of_preset(base)
     items, problems = read("~".join([base, *changes]), type(start.config))
     if problems:
         raise InputError(*(one.problem for one in problems))
     [item] = items or [WrittenModel(base)]
     try:
-        subject = _with_heads(item, start).subject(present)
+        model = _with_heads(item, start).model(present)
     except InputError as error:
         raise wrong("{error}{more}", error=str(error), more=_of_another_family(item, start)) from None
     batch = {"batch_size": asked.batch_size, "sequence_length": asked.sequence_length}
     sizes: dict[str, Any] = {name: whole(text) for name, text in batch.items()}
     for name, size in sizes.items():
-        most = subject.config.longest if name == "sequence_length" else MOST
+        most = model.config.longest if name == "sequence_length" else MOST
         if problem := check_whole_number(name, size, 1, most, 1):
             raise InputError(problem)
-    return Case(subject, **sizes)
+    return Case(model, **sizes)
 
 
-def _of_another_family(item: WrittenModel, start: Subject) -> str:
+def _of_another_family(item: WrittenModel, start: Model) -> str:
     """A sentence that names the preset to begin with, if the class is of another family than the sizes."""
     architecture = dict(item.changes).get("architecture", start.architecture)
     family = CLASSES[architecture]
@@ -110,7 +110,7 @@ def _of_another_family(item: WrittenModel, start: Subject) -> str:
     return f" {architecture} is of another family than {item.base}: begin with {own}."
 
 
-def _with_heads(item: WrittenModel, start: Subject) -> WrittenModel:
+def _with_heads(item: WrittenModel, start: Model) -> WrittenModel:
     """Add the number of heads that keeps the head size, if only hidden_size is given, as on the dashboard."""
     given = dict(item.changes)
     if "hidden_size" not in given or "num_attention_heads" in given:
@@ -119,7 +119,7 @@ def _with_heads(item: WrittenModel, start: Subject) -> WrittenModel:
     return item._replace(changes=(*item.changes, ("num_attention_heads", heads)))
 
 
-def _described(path: Path) -> Subject:
+def _described(path: Path) -> Model:
     """The model of a config.json; the family's base class if the file names none. Prints remarks on the file."""
     try:
         with path.open("rb") as file:
@@ -136,7 +136,7 @@ def _described(path: Path) -> Subject:
         raise
     for remark in found.remarks:
         print(remark, file=sys.stderr)
-    return Subject(found.config, found.architecture or family_of(found.config).base.name)
+    return Model(found.config, found.architecture or family_of(found.config).base.name)
 
 
 def _read_fields(arguments: Sequence[str]) -> tuple[str | None, list[str]]:
@@ -160,7 +160,7 @@ def _read_fields(arguments: Sequence[str]) -> tuple[str | None, list[str]]:
 
 def _figures(case: Case) -> dict[str, int | InputError]:
     """The FLOPs and bytes of a case, or the reason why there are none."""
-    model, sizes = case.subject.model(), (case.batch_size, case.sequence_length)
+    model, sizes = case.model, (case.batch_size, case.sequence_length)
     counts: dict[str, Callable[[], int]] = {
         **{key: partial(QUANTITIES[key].of, case) for key in ("forward", "training", "weights", "activations")},
         # Not from QUANTITIES, whose peaks need SymPy.
@@ -176,29 +176,29 @@ def _figures(case: Case) -> dict[str, int | InputError]:
     return figures
 
 
-def _formulas(subject: Subject) -> dict[str, str]:
+def _formulas(model: Model) -> dict[str, str]:
     """The formula of each component; empty if SymPy is not installed."""
     if not find_spec("sympy"):
         return {}
     from bertcalc.model.formula import component_terms
 
-    return {one: " + ".join(bracket.text for bracket in brackets) for one, brackets in component_terms(subject)}
+    return {one: " + ".join(bracket.text for bracket in brackets) for one, brackets in component_terms(model)}
 
 
 def _data(case: Case) -> dict[str, Any]:
     """All figures, for JSON; None where there is none, with the reason among ``reasons``."""
-    subject, figures = case.subject, _figures(case)
+    model, figures = case.model, _figures(case)
     reasons = {key: str(figure) for key, figure in figures.items() if isinstance(figure, InputError)}
-    formulas = _formulas(subject)
+    formulas = _formulas(model)
     if not formulas:
         reasons["formulas"] = _NO_FORMULAS
     return {
-        "architecture": subject.architecture,
-        "config": json.loads(hf_json.write(subject)),
+        "architecture": model.architecture,
+        "config": json.loads(hf_json.write(model)),
         "batch_size": case.batch_size,
         "sequence_length": case.sequence_length,
-        "parameters": subject.model().num_parameters(),
-        "components": totals_by_component(subject.model()),
+        "parameters": model.num_parameters(),
+        "components": totals_by_component(model),
         "formulas": formulas,
         **{key: figure if isinstance(figure, int) else None for key, figure in figures.items()},
         "reasons": reasons,
@@ -207,12 +207,12 @@ def _data(case: Case) -> dict[str, Any]:
 
 def _table(case: Case) -> str:
     """All figures as a text table."""
-    subject, formulas = case.subject, _formulas(case.subject)
+    model, formulas = case.model, _formulas(case.model)
     rows: list[tuple[str, str, str]] = [
         (component, f"{count:,}", formulas.get(component, ""))
-        for component, count in totals_by_component(subject.model()).items()
+        for component, count in totals_by_component(model).items()
     ]
-    rows.append((QUANTITIES["parameters"].meaning, f"{subject.model().num_parameters():,}", ""))
+    rows.append((QUANTITIES["parameters"].meaning, f"{model.num_parameters():,}", ""))
     for key, figure in _figures(case).items():
         count, more = f"{figure:,}" if isinstance(figure, int) else "-", QUANTITIES[key].unit + _MORE.get(key, "")
         if isinstance(figure, InputError):
@@ -220,9 +220,9 @@ def _table(case: Case) -> str:
         rows.append((QUANTITIES[key].meaning, count, more))
     widths = [max(len(row[column]) for row in rows) for column in (0, 1)]
     lines = [f"{name:{widths[0]}}  {count:>{widths[1]}}  {more}".rstrip() for name, count, more in rows]
-    said = ", ".join(f"{letter} = {size:,}" for letter, size in letters(subject.config).items())
+    said = ", ".join(f"{letter} = {size:,}" for letter, size in letters(model.config).items())
     sizes = f"{case.batch_size:,} x {case.sequence_length:,} tokens, float32"
-    return "\n".join([f"{subject.architecture}: {said}", sizes, "", *lines])
+    return "\n".join([f"{model.architecture}: {said}", sizes, "", *lines])
 
 
 def run() -> None:

@@ -1,12 +1,12 @@
 """Explain a number: as a known count, as the count of a part of the model, or by miscounts.
 
 >>> from bertcalc import BertConfig
->>> from bertcalc.model.subject import Subject
+>>> from bertcalc.model.model import Model
 >>> from bertcalc.text.amounts import typed
->>> found = diagnose(Known(Subject(BertConfig()), 109_482_240), typed("85,054,464"))
+>>> found = diagnose(Known(Model(BertConfig()), 109_482_240), typed("85,054,464"))
 >>> [(own.counted.part, own.counted.layers) for own in found.own]
 [('layers', 'all')]
->>> found = diagnose(Known(Subject(BertConfig()), 109_482_240), typed("109,454,592"))
+>>> found = diagnose(Known(Model(BertConfig()), 109_482_240), typed("109,454,592"))
 >>> [[cause.miscount for cause in one.explanation] for one in found.miscounted]
 [['qkv biases'], ['feed-forward biases of H']]
 """
@@ -62,8 +62,8 @@ from bertcalc.diagnosis.miscounts import MISCOUNTS, MiscountSizes, counted, tota
 from bertcalc.diagnosis.typos import Slip, mistyped, slips_to
 from bertcalc.families import build
 from bertcalc.families.presets import PRESETS
+from bertcalc.model.model import Model
 from bertcalc.model.modules import Tensor
-from bertcalc.model.subject import Subject
 from bertcalc.text.amounts import Typed
 from bertcalc.text.arguments import checked
 
@@ -203,14 +203,14 @@ def diagnose(model: Known, number: Typed) -> Diagnosis:
 
     A rounded number is explained by miscounts only if it has enough digits to exclude most others.
     """
-    flops = flops_of(model.subject, number)
+    flops = flops_of(model.model, number)
     if number.unit in ("FLOPs", "MACs"):
         return Diagnosis(flops=flops)
     claims = tuple(claim for claim in CLAIMS if claim.is_meant(number))
     found = _diagnose(model, number)
     if not claims:
         return Diagnosis(flops=flops) if flops and not found.as_parameters else found
-    if any(PRESETS[claim.preset].config == model.subject.config for claim in claims):
+    if any(PRESETS[claim.preset].config == model.model.config for claim in claims):
         return Diagnosis(matches=found.matches, claims=claims)
     if found.matches or found.own or found.usual:
         return found
@@ -227,11 +227,11 @@ def _diagnose(model: Known, number: Typed) -> Diagnosis:
     rounding = next((reading for reading in first if reading.exact is None), None)
     explained = Diagnosis()
     for some in (first, others):
-        matches = tuple(_matches(some, model.subject))
+        matches = tuple(_matches(some, model.model))
         own = () if matches else _own(model, some)
-        matches = matches or _adapted(some, model.subject)
+        matches = matches or _adapted(some, model.model)
         if some is first and rounding and not own and _is_vague(matches):
-            precise = tuple(_without_embeddings(rounding, model.subject))
+            precise = tuple(_without_embeddings(rounding, model.model))
             if matches and not precise and (instead := tuple(_precisely_elsewhere(rounding))):
                 return Diagnosis(elsewhere=instead)
             matches = precise or matches
@@ -257,8 +257,8 @@ def _diagnose(model: Known, number: Typed) -> Diagnosis:
                 break
     if hand:
         return Diagnosis(hand=hand)
-    here = tuple(_halved(first, model.subject.config)) or tuple(_rounded(first, parts=not explained.miscounted))
-    if not explained.usual and (matches := tuple(_matches(training, model.subject))):
+    here = tuple(_halved(first, model.model.config)) or tuple(_rounded(first, parts=not explained.miscounted))
+    if not explained.usual and (matches := tuple(_matches(training, model.model))):
         return explained._replace(matches=matches, elsewhere=here)
     exact = next((reading.exact for reading in meanings if reading.exact), None)
     if exact is None:
@@ -267,7 +267,7 @@ def _diagnose(model: Known, number: Typed) -> Diagnosis:
     found = _with_slips(model, exact, _miscounted(model, meanings))
     if not (found.miscounted or found.slips) and (sums := _sums(model, first)):
         return found._replace(own=sums)
-    if not (found.miscounted or found.slips) and (matches := _adapted(first, model.subject, others=True)):
+    if not (found.miscounted or found.slips) and (matches := _adapted(first, model.model, others=True)):
         return Diagnosis(matches=matches)
     if rounding and not (found.miscounted or found.slips):
         found = max(found, _miscounted(model, [rounding]), key=lambda one: len(one.miscounted))
@@ -297,7 +297,7 @@ def _with_slips(model: Known, number: int, found: Diagnosis) -> Diagnosis:
         return found._replace(slips=beside)
     several = likeliest.ideas > 1 and len(likeliest.explanation) >= _UNRELATED
     typing_error = several and any(slip.meant == model.total for slip in slips)
-    if likeliest.model.subject == model.subject and not typing_error:
+    if likeliest.model.model == model.model and not typing_error:
         return found._replace(slips=slips)
     return found._replace(slips=slips, miscounted=(), behind=(), possible=(*found.miscounted, *found.possible))
 
@@ -329,7 +329,7 @@ def _rounded(meanings: Sequence[Reading], *, parts: bool = True) -> Iterator[Els
             found: dict[str, Elsewhere] = {}
             if reading.exact is None and of_models:
                 for count, (preset, known) in published_counts().items():
-                    if reading.means(count) and known.subject.config == PUBLISHED_CONFIGS[preset]:  # not untied
+                    if reading.means(count) and known.model.config == PUBLISHED_CONFIGS[preset]:  # not untied
                         found.setdefault(preset, Elsewhere(reading, preset, known=known))
             elif reading.exact is None and reading.key == "parameters":
                 for count, (preset, part) in published_parts().items():
@@ -354,7 +354,7 @@ def _halved(meanings: Sequence[Reading], config: Config) -> Iterator[Elsewhere]:
     for reading in meanings:
         half = reading._replace(key="half", low=2 * reading.low, high=2 * reading.high)
         for count, (preset, known) in published_counts().items() if not (reading.exact or reading.rounded) else ():
-            other = known.subject.config
+            other = known.model.config
             sizes = (other.vocab_size, other.hidden_size, other.intermediate_size, other.num_hidden_layers)
             if half.means(count) and sizes == doubled and other == PUBLISHED_CONFIGS[preset]:
                 yield Elsewhere(half, preset, known=known)
@@ -366,7 +366,7 @@ def _own(model: Known, meanings: Sequence[Reading]) -> tuple[OwnPart, ...]:
     for reading in meanings:
         if not reading.rounded and reading.key not in KNOWN_ONLY and (reading.exact or reading.key == "parameters"):
             low, high = reading.bounds
-            found = [one for count, one in _own_counts(model.subject) if low <= count <= high]
+            found = [one for count, one in _own_counts(model.model) if low <= count <= high]
             if reading.key != "parameters":  # nobody asks for the bytes of vectors
                 found = [one for one in found if any(len(tensor.shape) > 1 for tensor in one.tensors)]
             if found:
@@ -376,7 +376,7 @@ def _own(model: Known, meanings: Sequence[Reading]) -> tuple[OwnPart, ...]:
 
 def _sums(model: Known, meanings: Sequence[Reading]) -> tuple[OwnPart, ...]:
     """The number as the sum of two parts of the model that people would add."""
-    counts = [count for _right, count in _own_counts(model.subject)]
+    counts = [count for _right, count in _own_counts(model.model)]
     exactly = [reading for reading in meanings if reading.exact and reading.key == "parameters"]
     sums = [OwnPart(reading, *parts) for reading in exactly for parts in sums_of_two(counts, reading.exact or 0)]
     # People rather add what stands side by side in the model.
@@ -388,8 +388,8 @@ def _sums(model: Known, meanings: Sequence[Reading]) -> tuple[OwnPart, ...]:
 
 
 @lru_cache(maxsize=16)
-def _own_counts(subject: Subject) -> tuple[tuple[int, Counted], ...]:
-    return tuple((count.right, count) for count in own_counts(_tensors(subject), MiscountSizes.of(subject.config)))
+def _own_counts(model: Model) -> tuple[tuple[int, Counted], ...]:
+    return tuple((count.right, count) for count in own_counts(_tensors(model), MiscountSizes.of(model.config)))
 
 
 def _hand_count(meanings: Sequence[Reading]) -> tuple[HandCount, Miscounted] | None:
@@ -397,15 +397,15 @@ def _hand_count(meanings: Sequence[Reading]) -> tuple[HandCount, Miscounted] | N
         if hand.parameters == meanings[0].exact:
             config = PRESETS[hand.preset].config
             model = build(config)
-            known = Known(Subject(config, model.kind), model.num_parameters())
+            known = Known(Model(config, model.kind), model.num_parameters())
             explanation = causes(counted(model), MiscountSizes.of(config), hand.miscounts)
             return hand, Miscounted(meanings[0], known, explanation)
     return None
 
 
 @lru_cache(maxsize=64)
-def _tensors(subject: Subject) -> tuple[Tensor, ...]:
-    return counted(subject.model())
+def _tensors(model: Model) -> tuple[Tensor, ...]:
+    return counted(model)
 
 
 class _Assumption(NamedTuple):
@@ -430,8 +430,8 @@ def _miscounted(model: Known, meanings: Sequence[Reading]) -> Diagnosis:
         [(place.search, place.bits) for place in places if place.reading is best.reading],
         *best.reading.bounds,
         best.bits,
-        model.subject.config.hidden_size,
-        _mixed_bits(model.subject) if best.reading is first else (),
+        model.model.config.hidden_size,
+        _mixed_bits(model.model) if best.reading is first else (),
     )
     rough = len(meanings) == 1 and _is_rough(first)
     if best.reading.exact is None and near.explained > _CHANCE * near.numbers:
@@ -460,25 +460,25 @@ def _explained(model: Known, meanings: Sequence[Reading]) -> tuple[list[_Assumpt
     """
     first = meanings[0]
     places = [
-        _Assumption(reading, model, 0.0 if reading is first else _OTHER_UNITS, _search(model.subject, reading is first))
+        _Assumption(reading, model, 0.0 if reading is first else _OTHER_UNITS, _search(model.model, reading is first))
         for reading in meanings
         if reading.key not in KNOWN_ONLY and (reading.exact or (reading is first and _rarest(reading)))
     ]
     found = list(_found(places))
     rough = len(meanings) == 1 and _is_rough(first)
     if _rarest(first) and not (rough and found) and _least(found) > _ANOTHER_CLASS:
-        whole = model.subject._replace(add_pooling_layer=True)  # leaving the pooler out is a miscount
+        whole = model.model.changed(add_pooling_layer=True)  # leaving the pooler out is a miscount
         others = [
-            _Assumption(first, other, _ANOTHER_CLASS, _search(other.subject, False))
-            for other in every_count(model.subject.config, known_counts)
-            if not other.buffers and other.subject._replace(add_pooling_layer=True) != whole
+            _Assumption(first, other, _ANOTHER_CLASS, _search(other.model, False))
+            for other in every_count(model.model.config, known_counts)
+            if not other.buffers and other.model.changed(add_pooling_layer=True) != whole
         ]
         found += _found(others)
         places += others
         if _least(found) > _MIXED:
-            counts, (low, high), rarest = _mixed_bits(model.subject), first.bounds, _rarest(first)
+            counts, (low, high), rarest = _mixed_bits(model.model), first.bounds, _rarest(first)
             mixed = counts[bisect_left(counts, (low, 0.0)) : bisect_right(counts, (high, rarest))]
-            found += [_mixed(model.subject)[one]._replace(reading=first) for one, bits in mixed if bits <= rarest]
+            found += [_mixed(model.model)[one]._replace(reading=first) for one, bits in mixed if bits <= rarest]
     found.sort(key=lambda one: one.bits)
     return places, found if first.exact else _told_apart_in(found)
 
@@ -488,15 +488,15 @@ def _least(found: Iterable[Miscounted]) -> float:
 
 
 @lru_cache(maxsize=16)
-def _mixed(subject: Subject) -> Mapping[int, Miscounted]:
+def _mixed(model: Model) -> Mapping[int, Miscounted]:
     """Counts with sizes taken from elsewhere or mistyped, each also with one very common mistake.
 
     For each count the likeliest explanation.
     """
     found: dict[int, Miscounted] = {}
-    common = _common(subject)
-    mixed = ((_MIXED, known, _with_common(known, common)) for known in mixes(subject))
-    for least, known, amounts in (*mixed, *_mistyped(subject, common)):
+    common = _common(model)
+    mixed = ((_MIXED, known, _with_common(known, common)) for known in mixes(model))
+    for least, known, amounts in (*mixed, *_mistyped(model, common)):
         assert known.mix
         bits = least + _MORE_MIXED * len(known.mix.fields[1:])
         fields = ", ".join(known.mix.fields)
@@ -506,18 +506,18 @@ def _mixed(subject: Subject) -> Mapping[int, Miscounted]:
             if (name == "" or amount) and rare <= MOST_BITS and (total not in found or rare < found[total].bits):
                 more = (Cause(name, amount),) if name else ()
                 found[total] = Miscounted(_COUNTED, known, (mix, *more), bits=rare, ideas=1 + len(more))
-    found.pop(subject.model().num_parameters(), None)
+    found.pop(model.num_parameters(), None)
     return found
 
 
 @lru_cache(maxsize=16)
-def _mixed_bits(subject: Subject) -> list[tuple[int, float]]:
-    return sorted((count, one.bits) for count, one in _mixed(subject).items())
+def _mixed_bits(model: Model) -> list[tuple[int, float]]:
+    return sorted((count, one.bits) for count, one in _mixed(model).items())
 
 
-def _common(subject: Subject) -> Mapping[str, frozenset[str]]:
+def _common(model: Model) -> Mapping[str, frozenset[str]]:
     """The very common mistakes that change the model, each with the names of the tensors it changes."""
-    tensors, sizes = _tensors(subject), MiscountSizes.of(subject.config)
+    tensors, sizes = _tensors(model), MiscountSizes.of(model.config)
     usual = {name: one for name, one in MISCOUNTS.items() if one.bits <= _VERY_COMMON}
     changed = {
         name: frozenset(one.name for one in tensors if miscount.make((one,), sizes) != (one,))
@@ -528,7 +528,7 @@ def _common(subject: Subject) -> Mapping[str, frozenset[str]]:
 
 def _with_common(known: Known, common: Mapping[str, frozenset[str]]) -> dict[str, int]:
     """The amount that each very common mistake adds to a count; under "" 0, for no mistake."""
-    tensors, sizes = counted(known.subject.model()), MiscountSizes.of(known.subject.config)
+    tensors, sizes = counted(known.model), MiscountSizes.of(known.model.config)
     found = {"": 0}
     for name, names in common.items():
         some = [tensor for tensor in tensors if tensor.name in names]
@@ -536,19 +536,19 @@ def _with_common(known: Known, common: Mapping[str, frozenset[str]]) -> dict[str
     return found
 
 
-def _mistyped(subject: Subject, common: Mapping[str, frozenset[str]]) -> Iterator[tuple[float, Known, dict[str, int]]]:
+def _mistyped(model: Model, common: Mapping[str, frozenset[str]]) -> Iterator[tuple[float, Known, dict[str, int]]]:
     """The model with each size mistyped: bits, model, and the amounts of the very common mistakes.
 
     The count and the amounts are polynomials in a size, of degree two at most: three sizes are counted, the others
     interpolated.
     """
-    config, right = subject.config, subject.model().num_parameters()
+    config, right = model.config, model.num_parameters()
     for field in sizes_of(type(config)):
         own = getattr(config, field)
         if field == "num_attention_heads" or own < _LONG_SIZE:
             continue
-        near = [_with_size(subject, field, own + more) for more in (1, 2, 3)]
-        known = [Known(other, other.model().num_parameters(), mix=Mix("", (field,), right)) for other in near]
+        near = [_with_size(model, field, own + more) for more in (1, 2, 3)]
+        known = [Known(other, other.num_parameters(), mix=Mix("", (field,), right)) for other in near]
         counts = [{**_with_common(one, common), _WHOLE: one.parameters} for one in known]
         for number in dict.fromkeys(mistyped(own)):
             step = number - own - 1
@@ -557,7 +557,7 @@ def _mistyped(subject: Subject, common: Mapping[str, frozenset[str]]) -> Iterato
                 second, third = counts[1][name], counts[2][name]
                 amounts[name] = first + step * (second - first) + step * (step - 1) // 2 * (third - 2 * second + first)
             exchanged = sorted(f"{number}") == sorted(f"{own}") or _runs(number) == _runs(own)
-            meant = known[0]._replace(subject=_with_size(subject, field, number), parameters=amounts.pop(_WHOLE))
+            meant = known[0]._replace(model=_with_size(model, field, number), parameters=amounts.pop(_WHOLE))
             yield _EXCHANGED if exchanged else _WRONG_DIGIT, meant, amounts
 
 
@@ -566,9 +566,9 @@ def _runs(number: int) -> list[str]:
     return [digit for digit, _same in groupby(f"{number}")]
 
 
-def _with_size(subject: Subject, field: str, number: int) -> Subject:
+def _with_size(model: Model, field: str, number: int) -> Model:
     """The model with another size, which is not checked."""
-    return subject._replace(config=unchecked(subject.config, **{field: number}))
+    return model.changed(config=unchecked(model.config, **{field: number}))
 
 
 _WHOLE = "whole"
@@ -577,10 +577,10 @@ _LONG_SIZE, _EXCHANGED, _WRONG_DIGIT = 100, 6.5, 9.0
 _COUNTED = Reading("parameters", Fraction(0), Fraction(0), rounded=False)
 
 
-def _search(subject: Subject, whole: bool) -> Search:
+def _search(model: Model, whole: bool) -> Search:
     """The search among a model's miscounts: all of them, or only common ones."""
     bits = MOST_BITS if whole else _MOST_THERE
-    return search(_tensors(subject), MiscountSizes.of(subject.config), bits)
+    return search(_tensors(model), MiscountSizes.of(model.config), bits)
 
 
 def _found(places: Iterable[_Assumption]) -> Iterator[Miscounted]:
@@ -624,8 +624,8 @@ def _told_apart_in(found: Sequence[Miscounted]) -> list[Miscounted]:
 
 
 def _miscount(place: _Assumption, way: Way) -> Miscounted:
-    subject = place.model.subject
-    explanation = causes(_tensors(subject), MiscountSizes.of(subject.config), way.miscounts)
+    model = place.model.model
+    explanation = causes(_tensors(model), MiscountSizes.of(model.config), way.miscounts)
     return Miscounted(place.reading, place.model, explanation, way.habit, way.bits + place.bits, way.ideas)
 
 
@@ -655,8 +655,8 @@ def told_apart(some: Sequence[Miscounted]) -> list[tuple[str, tuple[int, ...]]]:
     """The parts whose counts differ between several explanations of one number, with these counts."""
     counts = []
     for one in some:
-        subject = one.model.subject
-        tensors, sizes = _tensors(subject), MiscountSizes.of(subject.config)
+        model = one.model.model
+        tensors, sizes = _tensors(model), MiscountSizes.of(model.config)
         for cause in one.explanation:
             tensors = MISCOUNTS[cause.miscount].make(tensors, sizes)
         counts.append(tensors)
@@ -664,9 +664,9 @@ def told_apart(some: Sequence[Miscounted]) -> list[tuple[str, tuple[int, ...]]]:
     return [(part, amounts) for part, amounts in rows if len(set(amounts)) > 1]
 
 
-def _matches(meanings: Sequence[Reading], subject: Subject) -> Iterator[Match]:
+def _matches(meanings: Sequence[Reading], model: Model) -> Iterator[Match]:
     """The known counts that the number may mean, each with the first reading it fits."""
-    by_total = _by_total(subject.config, known_counts)
+    by_total = _by_total(model.config, known_counts)
     # A count with buffers is listed only for an exact number, unless the buffers are large.
     bare = {
         total
@@ -682,18 +682,18 @@ def _matches(meanings: Sequence[Reading], subject: Subject) -> Iterator[Match]:
                 yield Match(reading, count, by_total[count])
     if seen:
         return
-    otherwise = _by_total(subject.config, more_counts)
+    otherwise = _by_total(model.config, more_counts)
     for reading in meanings:
-        if (exact := reading.exact) and (models := otherwise.get(exact) or tuple(other_labels(subject.config, exact))):
+        if (exact := reading.exact) and (models := otherwise.get(exact) or tuple(other_labels(model.config, exact))):
             yield Match(reading, exact, models)
             return
 
 
-def _adapted(meanings: Sequence[Reading], subject: Subject, *, others: bool = False) -> tuple[Match, ...]:
+def _adapted(meanings: Sequence[Reading], model: Model, *, others: bool = False) -> tuple[Match, ...]:
     """The model's count with adapters that fits exactly; with ``others`` that of any class, which proves little."""
     for reading in meanings:
-        models = _by_total(subject.config, adapted_counts).get(reading.exact or 0, ())
-        if here := tuple(one for one in models if others or one.subject == subject):
+        models = _by_total(model.config, adapted_counts).get(reading.exact or 0, ())
+        if here := tuple(one for one in models if others or one.model == model):
             return (Match(reading, here[0].total, here),)
     return ()
 
@@ -706,7 +706,7 @@ def _is_vague(matches: Sequence[Match]) -> bool:
     )
 
 
-def _without_embeddings(reading: Reading, subject: Subject) -> Iterator[Match]:
+def _without_embeddings(reading: Reading, model: Model) -> Iterator[Match]:
     """The counts without embeddings that round to the number.
 
     That is without the word embeddings in the present model, if the number has two digits at least. If it is precise
@@ -714,10 +714,10 @@ def _without_embeddings(reading: Reading, subject: Subject) -> Iterator[Match]:
     """
     part = (reading.high - reading.low) / reading.low if reading.low else Fraction(1)
     if reading.key == "parameters" and part <= _TWO_DIGITS:
-        yield from (Match(reading, rest.total, (rest,)) for rest in backbones(subject) if reading.means(rest.total))
+        yield from (Match(reading, rest.total, (rest,)) for rest in backbones(model) if reading.means(rest.total))
     if part > _CHANCE:
         return
-    for count, models in sorted(_by_total(subject.config, more_counts).items()):
+    for count, models in sorted(_by_total(model.config, more_counts).items()):
         here = tuple(one for one in models if one.convention == "no embeddings")
         if here and reading.means(count):
             yield Match(reading, count, here)

@@ -2,7 +2,7 @@
 
 >>> from bertcalc import BertConfig
 >>> from bertcalc.text.amounts import typed
->>> [known.subject.architecture for known in known_counts(BertConfig()) if typed("109,514,298").means(known.total)]
+>>> [known.model.architecture for known in known_counts(BertConfig()) if typed("109,514,298").means(known.total)]
 ['BertForMaskedLM', 'BertLMHeadModel']
 """
 
@@ -22,7 +22,7 @@ from bertcalc.diagnosis.miscounts import MiscountSizes, counted
 from bertcalc.diagnosis.tensor_filter import which
 from bertcalc.families import family_of
 from bertcalc.families.presets import PRESETS
-from bertcalc.model.subject import Subject
+from bertcalc.model.model import Model
 from bertcalc.text.amounts import Typed
 from bertcalc.text.arguments import Single, record
 from bertcalc.text.problem import InputError
@@ -51,7 +51,7 @@ class Mix(NamedTuple):
 class Known(NamedTuple):
     """A model of the configuration, perhaps with some wrong sizes, and its count by a convention."""
 
-    subject: Subject
+    model: Model
     parameters: Single
     buffers: Single = 0  # elements beside the parameters: position_ids in files of older releases, or adapters
     convention: str = ""  # a key of CONVENTIONS
@@ -71,7 +71,7 @@ class Known(NamedTuple):
     @property
     def has_decoder(self) -> bool:
         """Whether it has a decoder, which can be tied."""
-        return self.subject.cls.task in ("pretraining", "masked-lm", "causal-lm")
+        return self.model.cls.task in ("pretraining", "masked-lm", "causal-lm")
 
 
 # Other conventions by which a count is right than the number of parameters of a class.
@@ -155,9 +155,8 @@ def known_counts(config: Config) -> Iterator[Known]:
         for tied in (config.tie_word_embeddings, not config.tie_word_embeddings):
             for pooler in (True, False):
                 if pooler or cls.pooler_is_optional:
-                    subject = Subject(replace(config, tie_word_embeddings=tied), cls.name, pooler)
-                    model = subject.model()
-                    found = Known(subject, model.num_parameters())
+                    model = Model(replace(config, tie_word_embeddings=tied), cls.name, pooler)
+                    found = Known(model, model.num_parameters())
                     if tied == config.tie_word_embeddings or found.has_decoder:
                         yield found
                         if config.stores_masks:
@@ -177,12 +176,12 @@ def more_counts(config: Config) -> Iterator[Known]:
     for found in known_counts(config):
         if found.buffers:
             continue
-        tensors = list(found.subject.model().tensors())
+        tensors = list(found.model.tensors())
         tables = sum(tensor.num_parameters() for tensor in filter(which("tables"), tensors))
         yield found._replace(parameters=found.parameters - tables, convention="no embeddings")
         if any(map(which("token type"), tensors)):
             yield found._replace(buffers=2 * config.max_position_embeddings, convention="both buffers")
-        if pooler and found.subject.cls.task != "base" and not any(map(which("pooler"), tensors)):
+        if pooler and found.model.cls.task != "base" and not any(map(which("pooler"), tensors)):
             pooled = found._replace(parameters=found.parameters + hidden * hidden + hidden, convention="pooler")
             yield from (pooled, pooled._replace(buffers=config.max_position_embeddings))
 
@@ -190,26 +189,26 @@ def more_counts(config: Config) -> Iterator[Known]:
 def adapted_counts(config: Config) -> Iterator[Known]:
     """The counts of every class with peft's LoRA adapters, also with the copy of the head that peft trains."""
     for found in every_count(config, known_counts):
-        tensors = list(found.subject.model().tensors())
+        tensors = list(found.model.tensors())
         head = sum(one.num_parameters() for one in tensors if one.name.partition(".")[0].endswith(_TRAINED))
         for name, (concerned, ranks) in _ADAPTED.items() if not found.buffers else ():
             sides = sum(one.copies * sum(one.shape) for one in filter(concerned, tensors))
             for rank, trained in product(ranks, {0, head}):
                 adapted = found._replace(buffers=rank * sides + trained, convention=name, rank=rank)
                 yield adapted
-                if trained or found.subject.cls.task == "base":
+                if trained or found.model.cls.task == "base":
                     yield adapted._replace(parameters=0, convention=f"{name} alone")
 
 
 @lru_cache(maxsize=8)
-def mixes(subject: Subject) -> tuple[Known, ...]:
+def mixes(model: Model) -> tuple[Known, ...]:
     """The model with some sizes of BERT or of a published model of its family; heads change with the hidden size."""
-    own, right = subject.config, subject.model().num_parameters()
+    own, right = model.config, model.num_parameters()
     found: dict[Config, Known] = {}
     if vars(own).get("embedding_size", own.hidden_size) != own.hidden_size:
-        as_wide = subject._replace(config=replace(own, embedding_size=own.hidden_size))  # type: ignore[call-arg]
+        as_wide = model.changed(config=replace(own, embedding_size=own.hidden_size))  # type: ignore[call-arg]
         mix = Mix("", ("embedding_size",), right)
-        found[as_wide.config] = Known(as_wide, as_wide.model().num_parameters(), mix=mix)
+        found[as_wide.config] = Known(as_wide, as_wide.num_parameters(), mix=mix)
     for name, other in sorted(PUBLISHED_CONFIGS.items(), key=lambda item: type(item[1]) is not type(own)):
         if type(other) is type(own) or name in ("bert-base-uncased", "bert-large-uncased"):
             sizes = [
@@ -223,8 +222,8 @@ def mixes(subject: Subject) -> tuple[Known, ...]:
                 except InputError:  # its heads do not divide the hidden size
                     continue
                 if config not in found:
-                    mixed = subject._replace(config=config)
-                    found[config] = Known(mixed, mixed.model().num_parameters(), mix=Mix(name, fields, right))
+                    mixed = model.changed(config=config)
+                    found[config] = Known(mixed, mixed.num_parameters(), mix=Mix(name, fields, right))
     return tuple(found.values())
 
 
@@ -241,8 +240,8 @@ def other_labels(config: Config, count: int) -> Iterator[Known]:
         if not rest and 1 <= labels + 2 <= _MOST_LABELS and labels + 2 != config.num_labels:
             if labels + 2 > _MOST_WITHOUT_BIAS and more % config.hidden_size == 0:
                 continue  # any count that differs by a multiple of the hidden size would fit
-            subject = Subject(replace(config, num_labels=labels + 2), name)
-            yield Known(subject, count, convention="labels")
+            model = Model(replace(config, num_labels=labels + 2), name)
+            yield Known(model, count, convention="labels")
 
 
 @lru_cache(maxsize=32)
@@ -252,9 +251,7 @@ def _by_labels(config: Config) -> tuple[tuple[str, int, int], ...]:
     for cls in family_of(config).classes:
         if "num_labels" in dict(cls.builds_with):
             continue
-        first, second = (
-            Subject(replace(config, num_labels=labels), cls.name).model().num_parameters() for labels in (2, 3)
-        )
+        first, second = (Model(replace(config, num_labels=labels), cls.name).num_parameters() for labels in (2, 3))
         if first != second:
             found.append((cls.name, first, second - first))
     return tuple(found)
@@ -268,34 +265,34 @@ def published_parts() -> Mapping[int, tuple[str, Counted]]:
     """
     found: dict[int, tuple[str, Counted]] = {}
     for name, config in PUBLISHED_CONFIGS.items():
-        model = Subject(config, family_of(config).base.name).model()
+        model = Model(config, family_of(config).base.name)
         for part in own_counts(counted(model), MiscountSizes.of(config)):
             if part.heads == "all" and any(len(tensor.shape) > 1 for tensor in part.tensors):
                 found.setdefault(part.right, (name, part))
     return found
 
 
-def backbone(subject: Subject) -> Known:
+def backbone(model: Model) -> Known:
     """The count of a model without its word embeddings, as DeBERTa's authors give it; only rounded numbers mean it."""
-    tensors = subject.model().tensors()
+    tensors = model.tensors()
     count = sum(tensor.num_parameters() for tensor in tensors if not which("word")(tensor))
-    return Known(subject, count, convention="backbone")
+    return Known(model, count, convention="backbone")
 
 
-def backbones(subject: Subject) -> Iterator[Known]:
+def backbones(model: Model) -> Iterator[Known]:
     """The backbones of a model and of the masked language model of its family, which DeBERTa-v3's numbers have."""
-    yield backbone(subject)
-    for cls in family_of(subject.config).classes:
-        if cls.task == "masked-lm" and cls.name != subject.architecture:
-            tied = replace(subject.config, tie_word_embeddings=True)
-            yield backbone(Subject(tied, cls.name))
+    yield backbone(model)
+    for cls in family_of(model.config).classes:
+        if cls.task == "masked-lm" and cls.name != model.architecture:
+            tied = replace(model.config, tie_word_embeddings=True)
+            yield backbone(Model(tied, cls.name))
 
 
 @lru_cache(maxsize=1)
 def published_backbones() -> tuple[tuple[str, Known], ...]:
     """The counts of every preset's body without its word embeddings."""
-    subjects = ((name, Subject(config, family_of(config).base.name)) for name, config in PUBLISHED_CONFIGS.items())
-    return tuple((name, backbone(subject)) for name, subject in subjects)
+    models = ((name, Model(config, family_of(config).base.name)) for name, config in PUBLISHED_CONFIGS.items())
+    return tuple((name, backbone(model)) for name, model in models)
 
 
 @lru_cache(maxsize=1)

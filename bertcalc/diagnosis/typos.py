@@ -28,7 +28,7 @@ def slips_to(model: Known, number: int) -> list[Slip]:
     """Known counts of which a number may be a mistyped version or is a neighbor, the likeliest first."""
     digits = len(str(number))  # a published count of another length is of a model of another size
     found: dict[int, Slip] = {}
-    for slip in (Slip(model.total, model), *_candidates(model.subject.config)):
+    for slip in (Slip(model.total, model), *_candidates(model.model.config)):
         count = slip.meant
         as_long = not slip.preset or len(str(count)) == digits
         if as_long and count >= _WORTH_IT and count not in found and is_slip(number, count):

@@ -97,7 +97,7 @@ class FoundModel(NamedTuple):
 class FoundCase(NamedTuple):
     """A discovered model, with a batch size and a sequence length."""
 
-    subject: FoundModel
+    model: FoundModel
     batch_size: int = 1
     sequence_length: int = 128
 
@@ -106,19 +106,19 @@ class FoundCase(NamedTuple):
 
     def components(self) -> dict[Component, int]:
         """The parameters of each component, by tensor names; parameters without a formula count as pooler."""
-        discovery, sizes = self.subject.discovery, self.subject.sizes()
+        discovery, sizes = self.model.discovery, self.model.sizes()
         parts = {component: count(tensors, sizes) for component, tensors in components(discovery).items()}
         rest = discovery.parameters - discovery.explained
         return {**parts, "pooler": parts.get("pooler", 0) + rest} if rest else parts
 
     def flops(self) -> int:
         """The FLOPs of a forward pass. Raises InputError if there is no formula or the number is too large."""
-        _subject, batch_size, length = self
-        sizes = self.subject.discovery.whole(**dict(self.subject.changes))
-        count = self.subject.discovery.count_flops(batch_size=batch_size, sequence_length=length, **sizes)
+        _model, batch_size, length = self
+        sizes = self.model.discovery.whole(**dict(self.model.changes))
+        count = self.model.discovery.count_flops(batch_size=batch_size, sequence_length=length, **sizes)
         if count > _MOST:
             message = N_("{name} would take more than {most} FLOPs: choose a smaller batch or a shorter sequence.")
-            raise wrong(message, name=self.subject.architecture, most=_MOST)
+            raise wrong(message, name=self.model.architecture, most=_MOST)
         return count
 
     def bytes_of_weights(self) -> int:
@@ -144,7 +144,7 @@ def figure(measure: str, case: Case | FoundCase) -> int:
     if isinstance(case, Case):
         return QUANTITIES[measure].of(case)
     if measure not in _READINGS:
-        raise wrong(N_("This is not known for {name}: its formula was discovered."), name=case.subject.architecture)
+        raise wrong(N_("This is not known for {name}: its formula was discovered."), name=case.model.architecture)
     return _READINGS[measure](case)
 
 
@@ -158,7 +158,7 @@ def figure_or_none(measure: str, case: Case | FoundCase) -> int | None:
 
 def components_of(case: Case | FoundCase) -> Mapping[Component, int]:
     """Parameters by component."""
-    return quantities.components(case.subject) if isinstance(case, Case) else case.components()
+    return quantities.components(case.model) if isinstance(case, Case) else case.components()
 
 
 def explain(first: Case | FoundCase, second: Case | FoundCase, measure: str) -> Explanation:
@@ -169,11 +169,9 @@ def explain(first: Case | FoundCase, second: Case | FoundCase, measure: str) -> 
     if isinstance(first, Case) and isinstance(second, Case):
         return explain_fields(first, second, QUANTITIES[measure])
     before, after = figure(measure, first), figure(measure, second)
-    if isinstance(first, FoundCase) and isinstance(second, FoundCase) and first.subject.kind == second.subject.kind:
-        path = _path(first.subject, second.subject)
-        return attributed(
-            before, ((changes, figure(measure, first._replace(subject=model))) for changes, model in path)
-        )
+    if isinstance(first, FoundCase) and isinstance(second, FoundCase) and first.model.kind == second.model.kind:
+        path = _path(first.model, second.model)
+        return attributed(before, ((changes, figure(measure, first._replace(model=model))) for changes, model in path))
     if measure != "parameters":
         return attributed(before, [((PartChange("", before, after),), after)])
     first_parts, second_parts = components_of(first), components_of(second)

@@ -6,7 +6,7 @@ where there are more hidden units.
 
 >>> from bertcalc.explore.quantities import QUANTITIES
 >>> from bertcalc.families.presets import PRESETS
->>> base, large = (Case(Subject(PRESETS[name].config)) for name in ("bert-base-uncased", "bert-large-uncased"))
+>>> base, large = (Case(Model(PRESETS[name].config)) for name in ("bert-base-uncased", "bert-large-uncased"))
 >>> for part in explain(base, large, QUANTITIES["parameters"]).parts:
 ...     print(*(str(change) for change in part.changes), f"{part.difference:+,}")
 12 more layers +85,054,464
@@ -24,11 +24,11 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 from bertcalc.config import ConfigError
-from bertcalc.explore.models import FIELDS, subject_of, values_of
+from bertcalc.explore.models import FIELDS, model_of, values_of
 from bertcalc.explore.quantities import Case, Quantity, parameters, weights
 from bertcalc.families import CLASSES
+from bertcalc.model.model import Model
 from bertcalc.model.modules import Place, Shape
-from bertcalc.model.subject import Subject
 from bertcalc.model.totals import summed
 from bertcalc.model.trace import Sizes
 from bertcalc.text import N_
@@ -163,16 +163,16 @@ class Explanation(NamedTuple):
 @checked
 def explain(here: Case, there: Case, quantity: Quantity) -> Explanation:
     """Explain the difference between two models with the same batch and plan."""
-    way = list(path(here.subject, there.subject))
+    way = list(path(here.model, there.model))
     if quantity.unit != "FLOPs":  # which do not depend on whose weights a layer has
-        models = pairwise([here.subject, *(subject for _changes, subject in way)])
+        models = pairwise([here.model, *(model for _changes, model in way)])
         way = [(_with_sharing(changes, *pair), pair[1]) for (changes, _after), pair in zip(way, models, strict=True)]
-    counts = ((changes, quantity.of(here._replace(subject=one))) for changes, one in way)
+    counts = ((changes, quantity.of(here._replace(model=one))) for changes, one in way)
     found = attributed(quantity.of(here), counts)
     if quantity.of not in (parameters, weights):
         return found
     each = quantity.of(here) // parameters(here)
-    models = pairwise([here.subject, *(subject for _changes, subject in way)])
+    models = pairwise([here.model, *(model for _changes, model in way)])
     return found._replace(
         parts=[
             part if part.difference else part._replace(moved=each * _moved(*pair))
@@ -181,7 +181,7 @@ def explain(here: Case, there: Case, quantity: Quantity) -> Explanation:
     )
 
 
-def _with_sharing(changes: tuple[FieldChange, ...], here: Subject, there: Subject) -> tuple[FieldChange, ...]:
+def _with_sharing(changes: tuple[FieldChange, ...], here: Model, there: Model) -> tuple[FieldChange, ...]:
     """The changes; that of the class says whether it is one layer that runs many times."""
     before, after = _repeated(here), _repeated(there)
     if (before > 1) == (after > 1):
@@ -190,17 +190,17 @@ def _with_sharing(changes: tuple[FieldChange, ...], here: Subject, there: Subjec
     return tuple(change._replace(sharing=sharing if change.field == "architecture" else 0) for change in changes)
 
 
-def _repeated(subject: Subject) -> int:
+def _repeated(model: Model) -> int:
     """How often a layer runs with the same weights: once, except in ALBERT."""
-    steps = subject.model().run(Sizes(1, 1))
+    steps = model.run(Sizes(1, 1))
     return max((step.runs // tensor.copies for step in steps for tensor in step.tensors), default=1)
 
 
-def _moved(here: Subject, there: Subject) -> int:
+def _moved(here: Model, there: Model) -> int:
     """The parameters at places where the second model has more than the first."""
     before, after = (
-        Counter(summed((tensor.place, tensor.num_parameters()) for tensor in subject.model().tensors()))
-        for subject in (here, there)
+        Counter(summed((tensor.place, tensor.num_parameters()) for tensor in model.tensors()))
+        for model in (here, there)
     )
     return (after - before).total()
 
@@ -215,7 +215,7 @@ def attributed(before: int, counts: Iterable[tuple[Changes, int]]) -> Explanatio
 
 
 @checked
-def path(here: Subject, there: Subject) -> Iterator[tuple[tuple[FieldChange, ...], Subject]]:
+def path(here: Model, there: Model) -> Iterator[tuple[tuple[FieldChange, ...], Model]]:
     """The steps from one model to another: the changes of each, and the model after it, which can be built.
 
     A field that cannot change alone (heads that do not divide the old hidden_size) changes with the next field that
@@ -236,10 +236,10 @@ def path(here: Subject, there: Subject) -> Iterator[tuple[tuple[FieldChange, ...
         for together in dict.fromkeys(((*waiting, change), (change,))):
             after = _changed(now, target, together)
             try:
-                subject = subject_of(after)
+                model = model_of(after)
             except ConfigError:
                 continue
-            yield together, subject
+            yield together, model
             now, waiting = after, tuple(one for one in waiting if one not in together)
             break
         else:
@@ -263,16 +263,15 @@ def _changed(now: dict[str, Any], target: dict[str, Any], changes: Sequence[Fiel
 
 
 @checked
-def differing(subjects: Sequence[Subject]) -> list[str]:
+def differing(models: Sequence[Model]) -> list[str]:
     """The fields in which some of the models differ."""
-    values = list(map(values_of, subjects))
+    values = list(map(values_of, models))
     return [field for field in FIELDS if any(one.get(field) != values[0].get(field) for one in values)]
 
 
 @checked
-def shapes(subject: Subject) -> dict[str, Shape]:
+def shapes(model: Model) -> dict[str, Shape]:
     """The shapes of a few matrices, by their names without the body's prefix."""
-    model = subject.model()
     found = {one.place: one for one in model.tensors() if len(one.shape) == 2}
     return {model.bare(found[place].name): found[place].shape for place in _SHOWN if place in found}
 

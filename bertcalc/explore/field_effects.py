@@ -12,7 +12,7 @@ from bertcalc.config.activations import ACTIVATIONS
 from bertcalc.config.fields import known
 from bertcalc.memory.plan import Plan
 from bertcalc.memory.saved import cache_bytes, saved_by, total_bytes
-from bertcalc.model.subject import Subject
+from bertcalc.model.model import Model
 from bertcalc.model.trace import Sizes
 from bertcalc.text.arguments import checked
 
@@ -37,23 +37,23 @@ class Effect(NamedTuple):
 
 
 @checked
-def effect(field: str, subject: Subject, batch_size: int, sequence_length: int) -> Effect:
+def effect(field: str, model: Model, batch_size: int, sequence_length: int) -> Effect:
     """The effect of the smallest valid change of a field: of several, the first that makes a difference.
 
     If a field can change only together with another one (cross attention needs a decoder), the other one is changed in
     both models. If the field has no other valid value (one unit has one head), nothing changes.
     """
-    if not hasattr(subject.config, field) or not subject.config.has(field):
-        raise ConfigError(no_field(type(subject.config), field, None))
-    now = getattr(subject.config, field)
+    if not hasattr(model.config, field) or not model.config.has(field):
+        raise ConfigError(no_field(type(model.config), field, None))
+    now = getattr(model.config, field)
     first = None
-    for base, changed in _neighbours(field, subject.config):
-        if subject.cls.unbuilt(changed):
+    for base, changed in _neighbours(field, model.config):
+        if model.cls.unbuilt(changed):
             continue
-        before, read = _cost(subject._replace(config=base), batch_size, sequence_length)
+        before, read = _cost(model.changed(config=base), batch_size, sequence_length)
         after = before
-        if subject.config.own_name(field) in read:  # a field that is never read has no effect
-            after, _read = _cost(subject._replace(config=changed), batch_size, sequence_length)
+        if model.config.own_name(field) in read:  # a field that is never read has no effect
+            after, _read = _cost(model.changed(config=changed), batch_size, sequence_length)
         differences = (more - less for less, more in zip(before, after, strict=True))
         found = Effect(getattr(base, field), getattr(changed, field), *differences)
         if any((found.parameters, found.flops, found.memory)):
@@ -64,13 +64,12 @@ def effect(field: str, subject: Subject, batch_size: int, sequence_length: int) 
 
 # Cached: every field is compared with the same model, and a slider that goes up and down comes back to its neighbours.
 @lru_cache(maxsize=4096)
-def _cost(subject: Subject, batch_size: int, sequence_length: int) -> tuple[tuple[int, int, int], frozenset[str]]:
+def _cost(model: Model, batch_size: int, sequence_length: int) -> tuple[tuple[int, int, int], frozenset[str]]:
     """Parameters, FLOPs and bytes, and the names of the fields that were read to compute them."""
-    config, read = _watched(subject.config)
-    subject = subject._replace(config=config)
-    model = subject.model()
+    config, read = _watched(model.config)
+    model = model.changed(config=config)
     length = min(sequence_length, config.longest)
-    steps = model.run(Sizes(batch_size, length, encoder_sequence_length=subject.seen(length)))
+    steps = model.run(Sizes(batch_size, length, encoder_sequence_length=model.seen(length)))
     parameters = model.num_parameters()
     memory = 4 * parameters + total_bytes(saved_by(steps, Plan()))
     if config.is_decoder and config.use_cache:

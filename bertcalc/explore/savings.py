@@ -2,10 +2,10 @@
 
 >>> from bertcalc import BertConfig
 >>> from bertcalc.memory.plan import Plan
->>> from bertcalc.model.subject import Subject
+>>> from bertcalc.model.model import Model
 >>> from bertcalc.model.freezing import Freezing
 >>> half = Plan(freezing=Freezing(embeddings=True, layers=6))
->>> found = of_freezing(Case(Subject(BertConfig(), "BertForSequenceClassification"), 32, plan=half))
+>>> found = of_freezing(Case(Model(BertConfig(), "BertForSequenceClassification"), 32, plan=half))
 >>> round(100 * found.saved_flops / found.whole_flops), round(100 * found.saved_bytes / found.whole_bytes)
 (34, 47)
 """
