@@ -40,7 +40,7 @@ from bertcalc.discover import discovery_worker
 from bertcalc.discover.results import size_steps
 from bertcalc.discover.results.shipped import shipped
 from bertcalc.discover.results.types import types
-from bertcalc.discover.search.config_input import read as read_pasted
+from bertcalc.discover.search.config_input import read_config as read_pasted
 from bertcalc.explore import models
 from bertcalc.export.cells import plain
 from bertcalc.export.table import Code, Math

@@ -8,7 +8,7 @@ import sympy
 
 from bertcalc.compute.flop_formulas import letters
 from bertcalc.compute.flops import total
-from bertcalc.discover import caller, discover
+from bertcalc.discover import call_lab, discover
 from bertcalc.discover.results.polynomial_fit import symbol
 from bertcalc.discover.search import build
 from bertcalc.discover.search.config_integers import Recipe
@@ -58,8 +58,8 @@ def test_flops_are_the_same_expression(architecture: str) -> None:
     default = CLASSES[architecture].config.default()
     kind = build.config_class(CLASSES[architecture].name)
     with build.quiet():
-        lab = caller(Recipe(kind, {}), build.model_class(architecture), inf, lambda *_told: None)
-        lab.look()
+        lab = call_lab(Recipe(kind, {}), build.model_class(architecture), inf, lambda *_told: None)
+        lab.sort_fields()
         findings = find(lab)
     assert not findings.unexplained
     products = [each for kinds in findings.kinds.values() for each in kinds]

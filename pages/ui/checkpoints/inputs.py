@@ -22,7 +22,7 @@ from bertcalc.model.model import Model
 from bertcalc.text import N_, code, shorten
 from bertcalc.text.problem import InputError, Problem
 from pages.server.run_queue import RUN_QUEUE
-from pages.ui.any_model.link_to import show_way_of_config
+from pages.ui.any_model.link_to import show_config_link
 from pages.ui.checkpoints.chooser import Wanted, take_files
 from pages.ui.checkpoints.matching import Brought
 from pages.ui.session import kept
@@ -114,7 +114,7 @@ def show_problems(view: str, config: str = "") -> None:
     For a config.json of another type, whose text is ``config``, show the way to the page of any model.
     """
     found = _problems(view)
-    if is_of_another_type(found) and show_way_of_config(config):
+    if is_of_another_type(found) and show_config_link(config):
         return
     for problem in found:
         said = sentence(problem)

@@ -8,7 +8,15 @@ import streamlit as st
 
 from bertcalc import ConfigError
 from bertcalc.config import Problem
-from bertcalc.discover.comparable import FoundCase, FoundModel, WrittenFound, components_of, explain, known, read
+from bertcalc.discover.comparable import (
+    FoundCase,
+    FoundModel,
+    WrittenFound,
+    components_of,
+    explain,
+    figure_or_none,
+    read,
+)
 from bertcalc.explore.compare import PAIRS, Explanation
 from bertcalc.explore.models import LONGEST, MOST, PRESENT, WrittenModel, Wrong, item_of, write
 from bertcalc.explore.quantities import QUANTITIES, Case, Quantity
@@ -80,7 +88,7 @@ class Comparison(NamedTuple):
 
     def known(self, one: Compared, measure: str = "") -> int | None:
         """The figure of a model, by default of the chosen quantity; None if it is not known."""
-        return known(measure or self.measure, self.case(one))
+        return figure_or_none(measure or self.measure, self.case(one))
 
     def unknown(self) -> dict[str, list[str]]:
         """The reasons for "–" in place of a figure in this view, each with the names of its models.

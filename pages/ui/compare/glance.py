@@ -85,7 +85,7 @@ def cells_of(comparison: Comparison, one: Compared) -> list[Cell]:
 def _family(one: Compared) -> str:
     """The name of a model's family, as in its class names; for a discovered model its model type."""
     if isinstance(one.model, FoundModel):
-        return one.model.found.model_type
+        return one.model.discovery.model_type
     return family_of(one.model.config).config.__name__.removesuffix("Config")
 
 

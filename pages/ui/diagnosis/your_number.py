@@ -15,7 +15,7 @@ from bertcalc.text.amounts import Typed, amount
 from bertcalc.text.arithmetic import LONGEST
 from bertcalc.text.digits import fixed, scaled, scientific
 from bertcalc.text.problem import InputError
-from pages.ui.any_model.link_to import show_way_of_count
+from pages.ui.any_model.link_to import show_links_of_count
 from pages.ui.shell.controls import Text, sentence, view
 from pages.ui.shell.i18n import _, listed
 from pages.ui.widgets.tables import show_rows
@@ -85,7 +85,7 @@ def show_nothing(model: Model, number: Typed, text: str) -> None:
     shown = f"{math.floor(number.low):,}" if exactly else literal(shorten(text))
     count = model.num_parameters()
     st.warning(said.format(number=shown, architecture=model.architecture, count=count), icon=":material/help:")
-    show_way_of_count(math.ceil(number.low), math.floor(number.high))
+    show_links_of_count(math.ceil(number.low), math.floor(number.high))
     if not exactly:
         zeros = _("if the trailing zeros are not significant")
         rows = [
