@@ -38,18 +38,18 @@ else:
         found, tools = diagnose(known, number), tools_with(number, subject.config)
         if found.hand:
             miscounts_view.show_hand_count(subject, *found.hand, number)
-        if found.own_first:
-            counts_view.show_own(subject, found.own)
+        if found.parts_first:
+            counts_view.show_own(subject, found.parts)
         counts_view.show_matches(subject, found.matches)
         if tools:
             st.info(_("The formula of {tools} gives exactly this: see Other tools.").format(tools=listed(tools)))
         counts_view.show_flops(found.flops)
         peaks = counts_view.show_peaks(subject, number)
-        if found.own and not found.own_first:
-            counts_view.show_own(subject, found.own)
+        if found.parts and not found.parts_first:
+            counts_view.show_own(subject, found.parts)
         if not peaks:
             if found.usual:  # before the other models, which are hardly meant
-                miscounts_view.show_miscounted(found, number, known=bool(tools or found.matches or found.own))
+                miscounts_view.show_miscounted(found, number, known=bool(tools or found.matches or found.parts))
             counts_view.show_claims(subject, found.claims)
             counts_view.show_elsewhere(found.elsewhere)
             counts_view.show_slips(known, found.slips, number)

@@ -26,7 +26,7 @@ from bertcalc.compute.conventions import RULES
 from bertcalc.compute.flops import PYTORCH, forward_flops, total, training_flops
 from bertcalc.diagnosis import lines
 from bertcalc.diagnosis.diagnose import diagnose
-from bertcalc.diagnosis.explain import explain, ways
+from bertcalc.diagnosis.explain import combinations, explain
 from bertcalc.diagnosis.known import Known
 from bertcalc.diagnosis.miscounts import MiscountSizes
 from bertcalc.discover.build import Ended
@@ -125,7 +125,7 @@ SPECIAL: dict[tuple[str, str], Any] = {
     ("bertcalc.diagnosis.diagnose.diagnose", "model"): Known(SUBJECT, MODEL.num_parameters()),
     ("bertcalc.discover.shipped.shipped", "cls"): "BertModel",
     ("bertcalc.discover.shipped.by_class", "text"): "[]",
-    ("bertcalc.diagnosis.explain.ways", "sizes"): MiscountSizes.of(SMALL),
+    ("bertcalc.diagnosis.explain.combinations", "sizes"): MiscountSizes.of(SMALL),
 }
 EXAMPLES: tuple[Any, ...] = (
     *(
@@ -337,8 +337,8 @@ CALLS: list[tuple[Callable[[], object], str]] = [
     (lambda: search(Case(SUBJECT), Budget("parameters", TWO), Constraints()), "amount has to be a single whole"),
     (lambda: diagnose(Known(None, 1), typed("1")), "subject has to be a model with its class"),
     (lambda: diagnose(Known(SUBJECT, TWO), typed("1")), "parameters has to be a single whole number"),
-    (lambda: ways(MODEL, MiscountSizes.of(SMALL), 5), "tensors has to be a list"),
-    (lambda: ways(list(MODEL.tensors()), SMALL, 5), "sizes has to be MiscountSizes"),
+    (lambda: combinations(MODEL, MiscountSizes.of(SMALL), 5), "tensors has to be a list"),
+    (lambda: combinations(list(MODEL.tensors()), SMALL, 5), "sizes has to be MiscountSizes"),
     (
         lambda: Freezing(layers=99).split(MODEL),
         "freeze_layers 99 is not possible: it must be a whole number from 0 to 2",

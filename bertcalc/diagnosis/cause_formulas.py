@@ -1,8 +1,8 @@
 """Formulas for miscounts and for other tools: the same changes applied to tensors with symbolic sizes.
 
 >>> from bertcalc import BertConfig
->>> found = cause_formulas(Subject(BertConfig()), ("pooler", "attention once"))
->>> [formula.latex() for formula in found]
+>>> formulas = cause_formulas(Subject(BertConfig()), ("pooler", "attention once"))
+>>> [formula.latex() for formula in formulas]
 ['- H \\\\left(H + 1\\\\right)', '- 4 H \\\\left(H + 1\\\\right) \\\\left(L - 1\\\\right)']
 """
 
@@ -67,8 +67,8 @@ def tool_formulas(subject: Subject, tool: str) -> ToolFormulas:
 
     To put numbers into a formula with a padded vocabulary, pass ``padded_vocab_size`` to ``Formula.latex``.
     """
-    found = corrections(TOOLS[tool], symbolic_model(subject), SYMBOLIC_SIZES)
+    undone = corrections(TOOLS[tool], symbolic_model(subject), SYMBOLIC_SIZES)
     return ToolFormulas(
         tuple(write(sympy.sympify(term, letters(SYMBOLIC_SIZES))) for term in TOOLS[tool].terms),
-        {one.miscount: write(sympy.factor(exact(one.amount))) for one in found},
+        {correction.miscount: write(sympy.factor(exact(correction.amount))) for correction in undone},
     )

@@ -2,8 +2,8 @@
 
 >>> from bertcalc import BertConfig, build
 >>> model = build(BertConfig())
->>> way = ways(counted(model), MiscountSizes.of(BertConfig()), 108_495_360)[0]
->>> way.habit, way.miscounts
+>>> combination = combinations(counted(model), MiscountSizes.of(BertConfig()), 108_495_360)[0]
+>>> combination.habit, combination.miscounts
 ('words and layers', ('embedding LayerNorm', 'positions', 'token types', 'pooler'))
 """
 
@@ -24,7 +24,7 @@ from bertcalc.weighted_cache import WeightedCache
 # Explanations of at most so many bits are enumerated; rarer ones are combined from two of these.
 MOST_BITS = 11.5
 MOST_MISCOUNTS = 4
-MOST_FOUND = 12
+MOST_EXPLANATIONS = 12
 # Evidence is counted over so many multiples on each side of a number: of the hidden size, or of a rounding's width;
 _NEAR = 200
 _FAR, _FEWEST = 50, 20  # of a rounded number at most over 1/50 of it, but over 20 widths at least
@@ -40,7 +40,7 @@ class Cause(NamedTuple):
 Explanation = tuple[Cause, ...]  # in the order of MISCOUNTS; the amounts sum to the difference
 
 
-class Way(NamedTuple):
+class Combination(NamedTuple):
     """Miscounts that lead to a total, their rarity, and the habit that makes some of them.
 
     One more of ``bits`` means half as often.
@@ -88,27 +88,38 @@ def explain_tensors(
     Without ``chance`` those are left out that may well be due to tiny sizes alone.
     """
     among = search(tuple(tensors), sizes, MOST_BITS)
-    found = [way for way in among.ways(wrong) if chance or not is_chance(wrong, among.right, way.bits)]
-    shortest = min([most, *(len(way.miscounts) for way in found)])
-    return [causes(tensors, sizes, way.miscounts) for way in found if len(way.miscounts) <= shortest][:MOST_FOUND]
+    likely = [
+        combination
+        for combination in among.combinations(wrong)
+        if chance or not is_chance(wrong, among.right, combination.bits)
+    ]
+    shortest = min([most, *(len(combination.miscounts) for combination in likely)])
+    return [
+        causes(tensors, sizes, combination.miscounts)
+        for combination in likely
+        if len(combination.miscounts) <= shortest
+    ][:MOST_EXPLANATIONS]
 
 
 @checked
-def ways(tensors: Sequence[Tensor], sizes: MiscountSizes, wrong: Single) -> list[Way]:
+def combinations(tensors: Sequence[Tensor], sizes: MiscountSizes, wrong: Single) -> list[Combination]:
     """Every way to a total of at most MOST_BITS, the likeliest first."""
-    return search(tuple(tensors), sizes, MOST_BITS).ways(wrong)
+    return search(tuple(tensors), sizes, MOST_BITS).combinations(wrong)
 
 
 def causes(
-    tensors: Sequence[Tensor], sizes: MiscountSizes, miscounts: Sequence[str], known: Mapping[str, Miscount] = MISCOUNTS
+    tensors: Sequence[Tensor],
+    sizes: MiscountSizes,
+    miscounts: Sequence[str],
+    definitions: Mapping[str, Miscount] = MISCOUNTS,
 ) -> Explanation:
-    """The amount that each miscount adds to the total, made one after the other; ``known`` defines the names."""
-    found = []
+    """The amount that each miscount adds to the total, made one after the other; ``definitions`` has them by name."""
+    made = []
     for name in miscounts:
-        after = known[name].make(tensors, sizes)
-        found.append(Cause(name, total(after) - total(tensors)))
+        after = definitions[name].make(tensors, sizes)
+        made.append(Cause(name, total(after) - total(tensors)))
         tensors = after
-    return tuple(found)
+    return tuple(made)
 
 
 # The miscounts that change tensors of several parts; every other one stays within one part.
@@ -119,7 +130,7 @@ WIDE = (
 _NAMES = tuple(MISCOUNTS)
 _NUMBER = {name: number for number, name in enumerate(_NAMES)}
 _State = tuple[int, ...]  # for each tensor, the number that stands for what is counted in its place
-_NOTHING = Way(0.0, ())
+_NOTHING = Combination(0.0, ())
 
 
 class _TensorCounts:
@@ -148,23 +159,23 @@ class _TensorCounts:
         """The state after a miscount."""
         after = self._after[miscount]
         try:
-            return tuple([after[one] for one in state])
+            return tuple([after[number] for number in state])
         except KeyError:
             change = MISCOUNTS[_NAMES[miscount]].make
-            for one in state:
-                if one not in after:
-                    after[one] = self.number(change(self._all[one], self._sizes))
-            return tuple([after[one] for one in state])
+            for number in state:
+                if number not in after:
+                    after[number] = self.number(change(self._all[number], self._sizes))
+            return tuple([after[number] for number in state])
 
     def real(self, state: _State) -> _State:
         """The state with 0 for tensors without elements: adding something and leaving it out again changes nothing."""
         totals = self.totals
-        return tuple([one if totals[one] else 0 for one in state])
+        return tuple([number if totals[number] else 0 for number in state])
 
     def total(self, state: _State) -> int:
         """The total of a state."""
         totals = self.totals
-        return sum([totals[one] for one in state])
+        return sum([totals[number] for number in state])
 
 
 _alike = lru_cache(maxsize=8)(_TensorCounts)  # the classes of a configuration have most tensors in common
@@ -177,7 +188,7 @@ class Search:
         self._most = bits
         self._counted = _alike(sizes)
         self._start = tuple(self._counted.number((tensor,)) for tensor in tensors)
-        self._cheapest: dict[_State, Way] = {self._counted.real(self._start): _NOTHING}
+        self._cheapest: dict[_State, Combination] = {self._counted.real(self._start): _NOTHING}
         able = self._able()
         self._go(0, self._start, _NOTHING, (), self._exact(able))
         make = self._counted.make
@@ -185,42 +196,42 @@ class Search:
         for name, habit in HABITS.items():
             forced = tuple(sorted(number for number in there if _NAMES[number] in habit.miscounts))
             if len(forced) > 1:
-                rest = [one for one in able if one[1] not in forced]
-                self._go(0, self._start, Way(habit.bits, (), name), forced, rest)
-        self._ways: dict[int, list[Way]] = {}
-        for state, way in sorted(self._cheapest.items(), key=lambda item: item[1]):
-            self._ways.setdefault(self._counted.total(state), []).append(way)
+                rest = [miscount for miscount in able if miscount[1] not in forced]
+                self._go(0, self._start, Combination(habit.bits, (), name), forced, rest)
+        self._combinations: dict[int, list[Combination]] = {}
+        for state, combination in sorted(self._cheapest.items(), key=lambda item: item[1]):
+            self._combinations.setdefault(self._counted.total(state), []).append(combination)
         self.size = len(self._cheapest)
         self._cheapest.clear()  # its states take nine tenths of the memory
         self.right = self._counted.total(self._start)
-        self._totals = sorted(self._ways)
-        self._bits = [self._ways[one][0].bits for one in self._totals]
+        self._totals = sorted(self._combinations)
+        self._bits = [self._combinations[amount][0].bits for amount in self._totals]
 
-    def ways(self, wrong: int) -> list[Way]:
+    def combinations(self, wrong: int) -> list[Combination]:
         """The ways to a total, the likeliest first; to the right total, only the one without miscounts."""
-        return self._ways.get(wrong, [])[: 1 if wrong == self.right else None]
+        return self._combinations.get(wrong, [])[: 1 if wrong == self.right else None]
 
-    def rarer(self, wrong: int) -> list[Way]:
+    def rarer(self, wrong: int) -> list[Combination]:
         """Ways to a total that combine two others, which change different tensors; the likeliest first."""
-        found: dict[_State, Way] = {}
-        for amount, some in self._ways.items():
+        by_state: dict[_State, Combination] = {}
+        for amount, combinations in self._combinations.items():
             rest = wrong - amount + self.right
-            if amount != self.right and rest != self.right and rest in self._ways:
-                one, other = some[0], self._ways[rest][0]
-                names = sorted({*one.miscounts, *other.miscounts}, key=_NUMBER.__getitem__)
-                if len(names) == len(one.miscounts) + len(other.miscounts) and len(names) <= MOST_MISCOUNTS:
+            if amount != self.right and rest != self.right and rest in self._combinations:
+                first, second = combinations[0], self._combinations[rest][0]
+                names = sorted({*first.miscounts, *second.miscounts}, key=_NUMBER.__getitem__)
+                if len(names) == len(first.miscounts) + len(second.miscounts) and len(names) <= MOST_MISCOUNTS:
                     state = self._start
                     for name in names:
                         state = self._counted.make(_NUMBER[name], state)
                     if self._counted.total(state) == wrong:  # they change different tensors
-                        found[self._counted.real(state)] = Way(one.bits + other.bits, tuple(names))
-        return sorted(found.values())
+                        by_state[self._counted.real(state)] = Combination(first.bits + second.bits, tuple(names))
+        return sorted(by_state.values())
 
     def near(self, low: int, high: int, bits: float) -> Iterator[int]:
         """The wrong totals between two numbers that have a way of at most ``bits``."""
-        for at in range(bisect_left(self._totals, low), bisect_right(self._totals, high)):
-            if self._bits[at] <= bits and self._totals[at] != self.right:
-                yield self._totals[at]
+        for index in range(bisect_left(self._totals, low), bisect_right(self._totals, high)):
+            if self._bits[index] <= bits and self._totals[index] != self.right:
+                yield self._totals[index]
 
     def _able(self) -> list[tuple[float, int]]:
         """The miscounts that change something here, as (bits, number), the most frequent first."""
@@ -237,23 +248,29 @@ class Search:
     def _exact(self, able: Sequence[tuple[float, int]]) -> list[tuple[float, int]]:
         """Of miscounts with the same effect here only the most specific: attention biases before all biases."""
         same: dict[_State, list[tuple[float, int]]] = {}
-        for one in able:
-            state = self._counted.make(one[1], self._start)
-            same.setdefault(state if state != self._start else (one[1],), []).append(one)
+        for miscount in able:
+            state = self._counted.make(miscount[1], self._start)
+            same.setdefault(state if state != self._start else (miscount[1],), []).append(miscount)
         return sorted(
-            (some[0][0], min(some, key=lambda one: (_NAMES[one[1]] in WIDE, one))[1]) for some in same.values()
+            (alike[0][0], min(alike, key=lambda miscount: (_NAMES[miscount[1]] in WIDE, miscount))[1])
+            for alike in same.values()
         )
 
     def _go(
-        self, first: int, state: _State, way: Way, forced: Sequence[int], able: Sequence[tuple[float, int]]
+        self,
+        first: int,
+        state: _State,
+        combination: Combination,
+        forced: Sequence[int],
+        able: Sequence[tuple[float, int]],
     ) -> None:
-        """Record the state that ``way`` and the ``forced`` miscounts of a habit lead to, after trying further ones.
+        """Record the state that ``combination`` and the ``forced`` miscounts of a habit lead to, after trying further ones.
 
         Miscounts are made in the order of MISCOUNTS; ``first`` is the number of the first that may follow.
         """
-        make, names = self._counted.make, way.miscounts
+        make, names = self._counted.make, combination.miscounts
         for bits, number in able:
-            if way.bits + bits > self._most:
+            if combination.bits + bits > self._most:
                 break
             if number < first:
                 continue
@@ -262,15 +279,15 @@ class Search:
                 before, made, rest = make(rest[0], before), (*made, _NAMES[rest[0]]), rest[1:]
             after = make(number, before)
             if after != before:
-                more = Way(way.bits + bits, (*made, _NAMES[number]), way.habit)
-                self._go(number + 1, after, more, rest, able)
+                longer = Combination(combination.bits + bits, (*made, _NAMES[number]), combination.habit)
+                self._go(number + 1, after, longer, rest, able)
         for number in forced:
             state = make(number, state)
             names = (*names, _NAMES[number])
         real = self._counted.real(state)
-        known = self._cheapest.get(real)
-        if known is None or way.bits < known.bits:
-            self._cheapest[real] = way._replace(miscounts=names)
+        cheapest = self._cheapest.get(real)
+        if cheapest is None or combination.bits < cheapest.bits:
+            self._cheapest[real] = combination._replace(miscounts=names)
 
 
 def evidence(
@@ -293,10 +310,10 @@ def evidence(
     step = wide or gcd(low - searches[0][0].right, hidden_size)
     reach = min(_NEAR * wide, max(low // _FAR, _FEWEST * wide)) if wide else _NEAR * hidden_size
     lowest, highest = low - reach, high + reach
-    found = {near for search, more in searches for near in search.near(lowest, highest, bits - more)}
+    explained_totals = {near for search, cost in searches for near in search.near(lowest, highest, bits - cost)}
     near = others[bisect_left(others, (lowest, 0.0)) : bisect_right(others, (highest, MOST_BITS))]
-    found |= {one for one, rare in near if rare <= bits}
-    explained = {(one - low) // step for one in found if wide or (one - low) % step == 0}
+    explained_totals |= {amount for amount, rare in near if rare <= bits}
+    explained = {(amount - low) // step for amount in explained_totals if wide or (amount - low) % step == 0}
     return Evidence(len(explained), 2 * reach // step + 1, step)
 
 
@@ -313,5 +330,5 @@ _LIKELIER = 3
 
 # Kept, as numbers are typed again and again for the same model, and all its terms are examined; a search can have five
 # ways or five thousand, of some 300 bytes.
-MOST_WAYS = 50_000
-search = WeightedCache(Search, MOST_WAYS, lambda search: search.size)
+MOST_COMBINATIONS = 50_000
+search = WeightedCache(Search, MOST_COMBINATIONS, lambda search: search.size)

@@ -30,7 +30,7 @@ from bertcalc.typed import Typed
 _TABLES = tomllib.loads(Path(__file__).with_suffix(".toml").read_text(encoding="utf-8"))
 # The meanings of a number, and the factor that makes it a number of parameters.
 READINGS: Mapping[str, tuple[str, Fraction]] = {
-    line["key"]: (line["said"], Fraction(line["factor"])) for line in _TABLES["readings"]
+    line["key"]: (line["description"], Fraction(line["factor"])) for line in _TABLES["readings"]
 }
 TRAINING = tuple(key for key in READINGS if key.startswith(("moments", "training")))
 _GIBI = tuple(key for key in READINGS if key.startswith("gibi"))
@@ -75,7 +75,7 @@ class Known(NamedTuple):
 
 
 # Other conventions by which a count is right than the number of parameters of a class.
-CONVENTIONS: Mapping[str, str] = {line["name"]: line["said"] for line in _TABLES["conventions"]}
+CONVENTIONS: Mapping[str, str] = {line["name"]: line["description"] for line in _TABLES["conventions"]}
 # Conventions that give so many different counts that they prove little.
 PROVE_LITTLE = {name for name in CONVENTIONS if name.startswith(("labels", "adapters"))}
 # The targets of peft's LoRA by default, and with "all-linear"; each with usual ranks.
@@ -100,7 +100,7 @@ class HandCount(NamedTuple):
     """A published count that is wrong, with its source, its preset and its miscounts."""
 
     parameters: int
-    said: str
+    description: str
     preset: str
     miscounts: Sequence[str]  # keys of MISCOUNTS, in their order
 
@@ -113,7 +113,7 @@ class Claim(NamedTuple):
 
     parameters: int
     preset: str
-    said: str
+    description: str
     source: str
 
     def is_meant(self, number: Typed) -> bool:
@@ -157,14 +157,14 @@ def known_counts(config: Config) -> Iterator[Known]:
                 if pooler or cls.pooler_is_optional:
                     subject = Subject(replace(config, tie_word_embeddings=tied), cls.name, pooler)
                     model = subject.model()
-                    found = Known(subject, model.num_parameters())
-                    if tied == config.tie_word_embeddings or found.has_decoder:
-                        yield found
+                    known = Known(subject, model.num_parameters())
+                    if tied == config.tie_word_embeddings or known.has_decoder:
+                        yield known
                         if config.stores_masks:
                             masks = config.num_hidden_layers * config.max_position_embeddings**2
-                            yield found._replace(buffers=masks, convention="masks")
+                            yield known._replace(buffers=masks, convention="masks")
                         elif any("position_ids" in module.buffers for _path, module, _copies in model.modules()):
-                            yield found._replace(buffers=config.max_position_embeddings)
+                            yield known._replace(buffers=config.max_position_embeddings)
 
 
 def more_counts(config: Config) -> Iterator[Known]:
@@ -174,58 +174,62 @@ def more_counts(config: Config) -> Iterator[Known]:
     """
     pooler = family_of(config).base.pooler
     hidden = config.hidden_size
-    for found in known_counts(config):
-        if found.buffers:
+    for known in known_counts(config):
+        if known.buffers:
             continue
-        tensors = list(found.subject.model().tensors())
+        tensors = list(known.subject.model().tensors())
         tables = sum(tensor.num_parameters() for tensor in filter(which("tables"), tensors))
-        yield found._replace(parameters=found.parameters - tables, convention="no embeddings")
+        yield known._replace(parameters=known.parameters - tables, convention="no embeddings")
         if any(map(which("token type"), tensors)):
-            yield found._replace(buffers=2 * config.max_position_embeddings, convention="both buffers")
-        if pooler and found.subject.cls.task != "base" and not any(map(which("pooler"), tensors)):
-            pooled = found._replace(parameters=found.parameters + hidden * hidden + hidden, convention="pooler")
+            yield known._replace(buffers=2 * config.max_position_embeddings, convention="both buffers")
+        if pooler and known.subject.cls.task != "base" and not any(map(which("pooler"), tensors)):
+            pooled = known._replace(parameters=known.parameters + hidden * hidden + hidden, convention="pooler")
             yield from (pooled, pooled._replace(buffers=config.max_position_embeddings))
 
 
 def adapted_counts(config: Config) -> Iterator[Known]:
     """The counts of every class with peft's LoRA adapters, also with the copy of the head that peft trains."""
-    for found in every_count(config, known_counts):
-        tensors = list(found.subject.model().tensors())
-        head = sum(one.num_parameters() for one in tensors if one.name.partition(".")[0].endswith(_TRAINED))
-        for name, (concerned, ranks) in _ADAPTED.items() if not found.buffers else ():
-            sides = sum(one.copies * sum(one.shape) for one in filter(concerned, tensors))
+    for known in every_count(config, known_counts):
+        tensors = list(known.subject.model().tensors())
+        head = sum(tensor.num_parameters() for tensor in tensors if tensor.name.partition(".")[0].endswith(_TRAINED))
+        for name, (concerned, ranks) in _ADAPTED.items() if not known.buffers else ():
+            sides = sum(tensor.copies * sum(tensor.shape) for tensor in filter(concerned, tensors))
             for rank, trained in product(ranks, {0, head}):
-                adapted = found._replace(buffers=rank * sides + trained, convention=name, rank=rank)
+                adapted = known._replace(buffers=rank * sides + trained, convention=name, rank=rank)
                 yield adapted
-                if trained or found.subject.cls.task == "base":
+                if trained or known.subject.cls.task == "base":
                     yield adapted._replace(parameters=0, convention=f"{name} alone")
 
 
 @lru_cache(maxsize=8)
 def mixes(subject: Subject) -> tuple[Known, ...]:
     """The model with some sizes of BERT or of a published model of its family; heads change with the hidden size."""
-    own, right = subject.config, subject.model().num_parameters()
-    found: dict[Config, Known] = {}
-    if vars(own).get("embedding_size", own.hidden_size) != own.hidden_size:
-        as_wide = subject._replace(config=replace(own, embedding_size=own.hidden_size))  # type: ignore[call-arg]
+    config, right = subject.config, subject.model().num_parameters()
+    mixed: dict[Config, Known] = {}
+    if vars(config).get("embedding_size", config.hidden_size) != config.hidden_size:
+        as_wide = subject._replace(config=replace(config, embedding_size=config.hidden_size))  # type: ignore[call-arg]
         mix = Mix("", ("embedding_size",), right)
-        found[as_wide.config] = Known(as_wide, as_wide.model().num_parameters(), mix=mix)
-    for name, other in sorted(PUBLISHED_CONFIGS.items(), key=lambda item: type(item[1]) is not type(own)):
-        if type(other) is type(own) or name in ("bert-base-uncased", "bert-large-uncased"):
+        mixed[as_wide.config] = Known(as_wide, as_wide.model().num_parameters(), mix=mix)
+    for name, other in sorted(PUBLISHED_CONFIGS.items(), key=lambda item: type(item[1]) is not type(config)):
+        if type(other) is type(config) or name in ("bert-base-uncased", "bert-large-uncased"):
             sizes = [
-                size for size in sizes_of(type(own)) if getattr(own, size) != getattr(other, size, getattr(own, size))
+                size
+                for size in sizes_of(type(config))
+                if getattr(config, size) != getattr(other, size, getattr(config, size))
             ]
             alone = [size for size in sizes if size != "num_attention_heads" or "hidden_size" not in sizes]
             for fields in chain.from_iterable(combinations(alone, count) for count in range(1, len(alone) + 1)):
                 heads = ("num_attention_heads",) if "hidden_size" in fields else ()
                 try:
-                    config = replace(own, **{size: getattr(other, size) for size in (*fields, *heads)})
+                    wrong_config = replace(config, **{size: getattr(other, size) for size in (*fields, *heads)})
                 except InputError:  # its heads do not divide the hidden size
                     continue
-                if config not in found:
-                    mixed = subject._replace(config=config)
-                    found[config] = Known(mixed, mixed.model().num_parameters(), mix=Mix(name, fields, right))
-    return tuple(found.values())
+                if wrong_config not in mixed:
+                    other_subject = subject._replace(config=wrong_config)
+                    mixed[wrong_config] = Known(
+                        other_subject, other_subject.model().num_parameters(), mix=Mix(name, fields, right)
+                    )
+    return tuple(mixed.values())
 
 
 @lru_cache(maxsize=32)
@@ -236,10 +240,10 @@ def every_count(config: Config, counts: Callable[[Config], Iterator[Known]]) -> 
 
 def other_labels(config: Config, count: int) -> Iterator[Known]:
     """The classes that have this count with another number of labels."""
-    for name, first, more in _by_labels(config):
-        labels, rest = divmod(count - first, more)
+    for name, first, per_label in _by_labels(config):
+        labels, rest = divmod(count - first, per_label)
         if not rest and 1 <= labels + 2 <= _MOST_LABELS and labels + 2 != config.num_labels:
-            if labels + 2 > _MOST_WITHOUT_BIAS and more % config.hidden_size == 0:
+            if labels + 2 > _MOST_WITHOUT_BIAS and per_label % config.hidden_size == 0:
                 continue  # any count that differs by a multiple of the hidden size would fit
             subject = Subject(replace(config, num_labels=labels + 2), name)
             yield Known(subject, count, convention="labels")
@@ -248,7 +252,7 @@ def other_labels(config: Config, count: int) -> Iterator[Known]:
 @lru_cache(maxsize=32)
 def _by_labels(config: Config) -> tuple[tuple[str, int, int], ...]:
     """The classes that depend on the number of labels: name, count with two labels, and the amount each label adds."""
-    found = []
+    dependent = []
     for cls in family_of(config).classes:
         if "num_labels" in dict(cls.builds_with):
             continue
@@ -256,8 +260,8 @@ def _by_labels(config: Config) -> tuple[tuple[str, int, int], ...]:
             Subject(replace(config, num_labels=labels), cls.name).model().num_parameters() for labels in (2, 3)
         )
         if first != second:
-            found.append((cls.name, first, second - first))
-    return tuple(found)
+            dependent.append((cls.name, first, second - first))
+    return tuple(dependent)
 
 
 @lru_cache(maxsize=1)
@@ -266,13 +270,13 @@ def published_parts() -> Mapping[int, tuple[str, Counted]]:
 
     Vectors alone are left out: a small number is a vector of some model by chance.
     """
-    found: dict[int, tuple[str, Counted]] = {}
+    by_count: dict[int, tuple[str, Counted]] = {}
     for name, config in PUBLISHED_CONFIGS.items():
         model = Subject(config, family_of(config).base.name).model()
         for part in own_counts(counted(model), MiscountSizes.of(config)):
             if part.heads == "all" and any(len(tensor.shape) > 1 for tensor in part.tensors):
-                found.setdefault(part.right, (name, part))
-    return found
+                by_count.setdefault(part.right, (name, part))
+    return by_count
 
 
 def backbone(subject: Subject) -> Known:
@@ -301,7 +305,7 @@ def published_backbones() -> tuple[tuple[str, Known], ...]:
 @lru_cache(maxsize=1)
 def published_counts() -> Mapping[int, tuple[str, Known]]:
     """The known counts of every preset without buffers; for equal counts the first."""
-    return _published(lambda config: (known for known in known_counts(config) if not known.buffers))
+    return _published(lambda config: (count for count in known_counts(config) if not count.buffers))
 
 
 @lru_cache(maxsize=1)
@@ -311,16 +315,16 @@ def published_otherwise() -> Mapping[int, tuple[str, Known]]:
 
 
 def _published(counts: Callable[[Config], Iterable[Known]]) -> dict[int, tuple[str, Known]]:
-    found: dict[int, tuple[str, Known]] = {}
+    by_total: dict[int, tuple[str, Known]] = {}
     for name, config in PUBLISHED_CONFIGS.items():
-        for known in counts(config):
-            found.setdefault(known.total, (name, known))
-    return found
+        for count in counts(config):
+            by_total.setdefault(count.total, (name, count))
+    return by_total
 
 
 def readings(number: Typed) -> list[Reading]:
     """The meanings of a number, the most literal first: in every unit, then with trailing zeros not significant."""
-    found = []
+    meanings = []
     # 8-bit and training have others' factors.
     none: tuple[str, ...] = ("bits", *_NUMBERS) if number.unit == "bytes" else ("8-bit", "training")
     none = none if number.unit == "bytes" and number.value >= 10**8 else (*none, *_GIBI)
@@ -341,9 +345,9 @@ def readings(number: Typed) -> list[Reading]:
             precise = whole or (number.unit == "bytes" and reach * _DIVIDED <= number.value)
             if key in ("float64", "bits", "half", *TRAINING[1:]) and (rounded or not precise):
                 continue  # people do not round these, except bytes slightly
-            low, high = ((number.value + way * reach) * factor for way in (-1, 1))
-            found.append(Reading(key, max(low, Fraction(0)), high, rounded))
-    return found
+            low, high = ((number.value + sign * reach) * factor for sign in (-1, 1))
+            meanings.append(Reading(key, max(low, Fraction(0)), high, rounded))
+    return meanings
 
 
 _DIVIDED = 100  # a quotient is precise to one part in so many at least, and so are bytes of training

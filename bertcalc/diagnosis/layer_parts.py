@@ -72,32 +72,32 @@ class Selection(NamedTuple):
 
 def parts_of(tensors: Sequence[Tensor], sizes: MiscountSizes, parts: Iterable[str] = PARTS) -> Iterator[Counted]:
     """The parts that a model has: all parts in all layers, in one, in all but one; then those of one head."""
-    everywhere = [(part, some) for part in parts if (some := _part(tensors, sizes, part))]
+    everywhere = [(part, inside) for part in parts if (inside := _part(tensors, sizes, part))]
     places: list[tuple[Layers, Heads]] = [("all", "all"), ("one", "all"), ("others", "all")]
     if sizes.num_attention_heads != 1:
         places += [("one", "one"), ("all", "one")]
     for layers, heads in places:
-        for part, some in everywhere:
-            if (heads == "all" or part in _OF_HEADS) and (within := _within(some, sizes, layers, heads)):
+        for part, inside in everywhere:
+            if (heads == "all" or part in _OF_HEADS) and (within := _within(inside, sizes, layers, heads)):
                 yield Counted(part, within, layers, heads)
 
 
 def _part(tensors: Sequence[Tensor], sizes: MiscountSizes, part: str) -> tuple[Tensor, ...]:
     """The tensors of a part. Of a fused matrix that is not in it as a whole, the slices that are."""
     concerned = PARTS[part][0]
-    some: list[Tensor] = []
+    inside: list[Tensor] = []
     for tensor in tensors:
         if concerned(tensor):
-            some.append(tensor)
+            inside.append(tensor)
         elif is_fused(tensor):
-            some += filter(concerned, slices(tensor, sizes))
-    return tuple(some)
+            inside += filter(concerned, slices(tensor, sizes))
+    return tuple(inside)
 
 
 def _within(tensors: Sequence[Tensor], sizes: MiscountSizes, layers: Layers, heads: Heads) -> tuple[Tensor, ...]:
     """The tensors of all layers, of one or of all but one; all of them, or the rows of one head."""
-    some = tensors if layers == "all" else of_layers(tensors, layers)
-    return tuple(some if heads == "all" else [of_one_head(tensor, sizes) for tensor in some])
+    inside = tensors if layers == "all" else of_layers(tensors, layers)
+    return tuple(inside if heads == "all" else [of_one_head(tensor, sizes) for tensor in inside])
 
 
 def own_counts(tensors: Sequence[Tensor], sizes: MiscountSizes) -> Iterator[Counted]:
@@ -115,10 +115,10 @@ def own_counts(tensors: Sequence[Tensor], sizes: MiscountSizes) -> Iterator[Coun
 def sums_of_two(counts: Sequence[Counted], value: int) -> Iterator[tuple[Counted, Counted]]:
     """Two parts without a common tensor that add up to a number, both in all layers or both in one."""
     places: dict[int, list[int]] = {}
-    for at, count in enumerate(counts):
-        places.setdefault(count.right, []).append(at)
-    for at, first in enumerate(counts):
-        for second in [counts[later] for later in places.get(value - first.right, ()) if later > at]:
+    for index, count in enumerate(counts):
+        places.setdefault(count.right, []).append(index)
+    for index, first in enumerate(counts):
+        for second in [counts[later] for later in places.get(value - first.right, ()) if later > index]:
             if _stand_together(first, second):
                 yield first, second
 
@@ -148,12 +148,12 @@ def of_layers(tensors: Sequence[Tensor], layers: Layers) -> Iterator[Tensor]:
 
     The one layer is never a first layer that differs from the others.
     """
-    own = [tensor for tensor in tensors if split_layer(tensor.name)[0].endswith(".0")]
-    alike = [tensor for tensor in tensors if tensor not in own]
+    first_layers = [tensor for tensor in tensors if split_layer(tensor.name)[0].endswith(".0")]
+    alike = [tensor for tensor in tensors if tensor not in first_layers]
     if any("*" not in tensor.name or tensor.copies == 1 for tensor in alike):
         return
     if layers == "others" and alike:
-        yield from own
+        yield from first_layers
     for tensor in alike:
         yield tensor._replace(copies=1 if layers == "one" else tensor.copies - 1)
 
@@ -168,5 +168,5 @@ def _named(tensors: Sequence[Tensor]) -> Iterator[Counted]:
     for name in names:
         inside = tuple(tensor for tensor in tensors if f"{tensor.name}.".startswith(f"{name}."))
         yield Counted(name, inside)
-        if one := tuple(of_layers(inside, "one")):
-            yield Counted(name, one, "one")
+        if of_one := tuple(of_layers(inside, "one")):
+            yield Counted(name, of_one, "one")

@@ -233,12 +233,12 @@ def _agree(value: _LineSide, other: _LineSide) -> bool:
 def _disagreement(text: str, first: _LineSide, wrong: _LineSide, value: _LineSide) -> Problem:
     if wrong.unit == "bytes" and abs(value.value / 2**20 - wrong.value / 10**6) <= wrong.reach / 10**6:
         message = N_("{written} is the count divided by 1,024 · 1,024, not its bytes: in float32 it takes {bytes}.")
-        shown = {"written": text.rpartition("=")[2].strip(), "bytes": size(int(_FLOAT32 * value.value))}
-        return Problem("terms", text, message, shown)
+        values = {"written": text.rpartition("=")[2].strip(), "bytes": size(int(_FLOAT32 * value.value))}
+        return Problem("terms", text, message, values)
     message = N_("The calculation gives {value}, not {written}.")
     right = value if first == wrong else first
-    shown = {"value": written_value(right.value), "written": written_value(wrong.value)}
-    return Problem("terms", text, message, shown)
+    values = {"value": written_value(right.value), "written": written_value(wrong.value)}
+    return Problem("terms", text, message, values)
 
 
 def _is_calculation(text: str, names: Mapping[str, int]) -> bool:

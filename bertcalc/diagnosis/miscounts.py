@@ -72,7 +72,7 @@ class Miscount(NamedTuple):
     ones.
     """
 
-    said: str  # an English sentence without its full stop, with placeholders for ``values``
+    description: str  # an English sentence without its full stop, with placeholders for ``values``
     change: Change
     bits: float = 6.0
     values: Mapping[str, str] = {}
@@ -86,7 +86,7 @@ class Miscount(NamedTuple):
 class Habit(NamedTuple):
     """A single idea of how to count that makes several miscounts, with its rarity in bits."""
 
-    said: str
+    description: str
     miscounts: tuple[str, ...]  # those that change nothing in a model are skipped
     bits: float
 
@@ -129,8 +129,8 @@ def _lacking(tensors: Sequence[Tensor], config: Any) -> Iterator[Tensor]:
             yield tensor._replace(name=f"({stem} of positions.{last})", shape=(*tensor.shape, 0), place=place)
         if tensor.name.endswith("weight") and f"{tensor.name[:-6]}bias" not in there and _has_bias(tensor):
             roles = tensor.place.role.split(", ")  # in a fused matrix, some roles may have a bias of their own
-            own = sum(one.shape[0] for one in tensors if is_bias(one) and one.place.role in roles)
-            yield tensor._replace(name=f"({tensor.name[:-6]}bias)", shape=(tensor.shape[0] - own, 0))
+            with_bias = sum(bias.shape[0] for bias in tensors if is_bias(bias) and bias.place.role in roles)
+            yield tensor._replace(name=f"({tensor.name[:-6]}bias)", shape=(tensor.shape[0] - with_bias, 0))
 
 
 def _has_bias(tensor: Tensor) -> bool:
@@ -147,11 +147,11 @@ def total(tensors: Iterable[Tensor]) -> int:
     return sum([tensor.copies * prod(tensor.shape) for tensor in tensors])
 
 
-def _size(said: str, sizes: MiscountSizes) -> Any:
+def _size(text: str, sizes: MiscountSizes) -> Any:
     """The value of "H", "2 H" (a product) or "H / A"; of "padded 8", the padded vocabulary."""
-    if said.startswith("padded"):
-        return sizes.padded[int(said[7:])]
-    above, _sign, below = said.partition(" / ")
+    if text.startswith("padded"):
+        return sizes.padded[int(text[7:])]
+    above, _sign, below = text.partition(" / ")
     values = sizes.letters
     number = prod(int(word) if word.isdigit() else values[word] for word in above.split())
     return number // values[below] if below else number
@@ -259,8 +259,8 @@ def _change(
     added, left_out, changed = which(add), which(out), which(of)
 
     def sided(tensor: Tensor, sizes: MiscountSizes) -> Tensor:
-        for key, said in sides.items():
-            tensor = tensor._replace(shape=tuple(_SIDES[key](tensor, _size(said, sizes), sizes)))
+        for key, text in sides.items():
+            tensor = tensor._replace(shape=tuple(_SIDES[key](tensor, _size(text, sizes), sizes)))
         return tensor
 
     def change(tensor: Tensor, sizes: MiscountSizes) -> Iterable[Tensor]:
@@ -284,8 +284,8 @@ def _change(
         return (sided(tensor, sizes),)
 
     def change_slices(tensor: Tensor, sizes: MiscountSizes) -> Iterable[Tensor]:
-        def concerned(some: Tensor) -> bool:
-            return bool((out and left_out(some)) or (of and changed(some)))
+        def concerned(part: Tensor) -> bool:
+            return bool((out and left_out(part)) or (of and changed(part)))
 
         if not is_fused(tensor) or concerned(tensor) or not any(map(concerned, slices(tensor, sizes))):
             return change(tensor, sizes)
@@ -294,21 +294,22 @@ def _change(
     return change_slices if split else change
 
 
-def _miscounts(name: str, said: str, bits: Any, **change: Any) -> Iterator[tuple[str, Miscount]]:
+def _miscounts(name: str, description: str, bits: Any, **change: Any) -> Iterator[tuple[str, Miscount]]:
     """The miscounts of a line of the table, by name: one, or one for each size where ``bits`` is a table of sizes."""
     drawn = change.pop("drawn", False)
     values: dict[str, str] = {key: change.pop(key) for key in ("part", "size") if key in change}
     if not isinstance(bits, dict):
-        yield name, Miscount(said, _change(**change), bits, values, drawn)
+        yield name, Miscount(description, _change(**change), bits, values, drawn)
         return
     for number, rare in bits.items():
-        own: dict[str, Any] = {key: value.replace("{size}", number) for key, value in change.items()}
-        shown = {"size": f"{int(number):,}"}
-        yield name.replace("{size}", number), Miscount(said, _change(**own), rare, shown, drawn)
+        filled: dict[str, Any] = {key: value.replace("{size}", number) for key, value in change.items()}
+        values = {"size": f"{int(number):,}"}
+        yield name.replace("{size}", number), Miscount(description, _change(**filled), rare, values, drawn)
 
 
 _TABLE = tomllib.loads(Path(__file__).with_suffix(".toml").read_text(encoding="utf-8"))
-MISCOUNTS: Mapping[str, Miscount] = dict(one for line in _TABLE["miscounts"] for one in _miscounts(**line))
+MISCOUNTS: Mapping[str, Miscount] = dict(named for line in _TABLE["miscounts"] for named in _miscounts(**line))
 HABITS: Mapping[str, Habit] = {
-    line["name"]: Habit(line["said"], tuple(line["miscounts"].split(" + ")), line["bits"]) for line in _TABLE["habits"]
+    line["name"]: Habit(line["description"], tuple(line["miscounts"].split(" + ")), line["bits"])
+    for line in _TABLE["habits"]
 }

@@ -160,7 +160,7 @@ def _is_total(verdict: LineVerdict, before: Sequence[LineVerdict]) -> bool:
 
 def _names(verdict: LineVerdict) -> set[str]:
     """The names of the tensors that a right line counts."""
-    return {one.name for one in verdict.counted.tensors} if verdict.counted and verdict.is_right else set()
+    return {tensor.name for tensor in verdict.counted.tensors} if verdict.counted and verdict.is_right else set()
 
 
 def _with_sums(verdicts: Sequence[LineVerdict]) -> Iterator[LineVerdict]:
@@ -184,16 +184,16 @@ def _with_steps(verdicts: Sequence[LineVerdict]) -> list[LineVerdict]:
     """The verdicts, with lines about one layer or one head as steps where a later line counts all of them."""
 
     def is_step(first: Counted, second: Counted) -> bool:
-        wider = first.layers == "one" and second.layers == "all" and any(one.copies > 1 for one in second.tensors)
+        wider = first.layers == "one" and second.layers == "all" and any(tensor.copies > 1 for tensor in second.tensors)
         wider = wider or (first.heads == "one" and second.heads == "all" and second.layers in (first.layers, "all"))
-        return wider and {one.name for one in first.tensors} <= {one.name for one in second.tensors}
+        return wider and {tensor.name for tensor in first.tensors} <= {tensor.name for tensor in second.tensors}
 
-    some = []
-    for at, verdict in enumerate(verdicts):
-        later = [term.counted for term in verdicts[at + 1 :] if term.counted and term.is_term]
+    marked = []
+    for number, verdict in enumerate(verdicts):
+        later = [term.counted for term in verdicts[number + 1 :] if term.counted and term.is_term]
         multiplied = verdict.is_term and verdict.counted and any(is_step(verdict.counted, part) for part in later)
-        some.append(verdict._replace(kind="step") if multiplied else verdict)
-    return some
+        marked.append(verdict._replace(kind="step") if multiplied else verdict)
+    return marked
 
 
 def _with_biases_apart(verdicts: Sequence[LineVerdict], count: _CountedModel) -> Iterator[LineVerdict]:
@@ -222,9 +222,9 @@ def _as_part(part: Counted, count: _CountedModel) -> Counted:
     """A count under the name of the part of the model that it is, if it is one."""
     elements = {tensor for tensor in part.tensors if tensor.num_parameters()}
     same = (
-        known
-        for known in parts_of(count.tensors, count.sizes)
-        if {tensor for tensor in known.tensors if tensor.num_parameters()} == elements
+        same_part
+        for same_part in parts_of(count.tensors, count.sizes)
+        if {tensor for tensor in same_part.tensors if tensor.num_parameters()} == elements
     )
     return next(same, part)
 
@@ -303,18 +303,18 @@ def _wrong(line: TypedLine, count: _CountedModel, meant: Sequence[Counted], *, c
     rarest = _MOST_BITS if line.exact is not None else _MOST_OF_ROUNDED
     low, high = line.bounds
     explained = [
-        (way.bits, number, part, way)
+        (combination.bits, number, part, combination)
         for number, part in enumerate([*single, *usual] if walk else usual)
-        for ways in [search(part.tensors, count.sizes, _MOST_BITS)]
-        for value in ways.near(low, high, rarest)
-        for way in ways.ways(value)[:1]
-        if 0 < len(way.miscounts) <= most
-        and way.bits <= rarest
-        and (called or not is_chance(value, ways.right, way.bits))
+        for among in [search(part.tensors, count.sizes, _MOST_BITS)]
+        for value in among.near(low, high, rarest)
+        for combination in among.combinations(value)[:1]
+        if 0 < len(combination.miscounts) <= most
+        and combination.bits <= rarest
+        and (called or not is_chance(value, among.right, combination.bits))
     ]
     if explained:
-        _bits, _number, part, way = min(explained, key=lambda one: one[:2])
-        return LineVerdict(line, part, causes(part.tensors, count.sizes, way.miscounts))
+        _bits, _number, part, combination = min(explained, key=lambda candidate: candidate[:2])
+        return LineVerdict(line, part, causes(part.tensors, count.sizes, combination.miscounts))
     return LineVerdict(line, usual[-1] if usual and called else None, None)
 
 
@@ -342,9 +342,11 @@ def _also(right: Sequence[Counted], open_elements: Mapping[str, int]) -> Iterato
     """Other parts with the right count, which share no tensor with those before and are not counted yet."""
     names = {tensor.name for tensor in right[0].tensors}
     for part in right[1:]:
-        own = {tensor.name for tensor in part.tensors if tensor.num_parameters()}
-        if not own & names and all(open_elements[tensor.name] >= tensor.num_parameters() for tensor in part.tensors):
-            names |= own
+        uncounted = {tensor.name for tensor in part.tensors if tensor.num_parameters()}
+        if not uncounted & names and all(
+            open_elements[tensor.name] >= tensor.num_parameters() for tensor in part.tensors
+        ):
+            names |= uncounted
             yield part
 
 
@@ -408,8 +410,8 @@ def _of_path(name: str, count: _CountedModel) -> Iterator[Counted]:
         return
     pieces = path.removeprefix(count.model.prefix).split(".")
     for start in range(len(pieces)):
-        if found := list(_at(".".join(pieces[start:]), path, count.tensors)):
-            yield from found
+        if parts := list(_at(".".join(pieces[start:]), path, count.tensors)):
+            yield from parts
             return
 
 
@@ -423,18 +425,18 @@ def _at(path: str, name: str, tensors: Sequence[Tensor]) -> Iterator[Counted]:
             break
     if not inside and re.search(r"[._]", path):
         inside = [tensor for tensor in tensors if path.lower() in tensor.name.lower()]
-    some = tuple(inside)
-    if not some:
+    selected = tuple(inside)
+    if not selected:
         return
-    single = tuple(of_layers(some, "one"))
+    single = tuple(of_layers(selected, "one"))
     if numbers and within == folded and single:
         yield Counted(name, single, "one")
         return
-    ends = {f".{tensor.name.lower()}.".partition(f".{within.lower()}.")[0] for tensor in some}
-    groups = [some]
+    ends = {f".{tensor.name.lower()}.".partition(f".{within.lower()}.")[0] for tensor in selected}
+    groups = [selected]
     for end in sorted(ends) if len(ends) > 1 else ():  # attn.c_proj and mlp.c_proj
         start = f"{end}.{within.lower()}."
-        groups.append(tuple(tensor for tensor in some if f".{tensor.name.lower()}.".startswith(start)))
+        groups.append(tuple(tensor for tensor in selected if f".{tensor.name.lower()}.".startswith(start)))
     layers: tuple[Layers, Layers] = ("all", "one")
     for group in groups:
         for of in layers:
@@ -449,11 +451,11 @@ _MOST_SUMS = 1000
 def _sums(name: str, count: _CountedModel) -> Iterator[Counted]:
     """What a name such as "QKV + O" means: a part for each of its pieces, all in the same layers and heads."""
     pieces = [piece for piece in _AND.split(name) if piece]
-    some = [_candidates(piece, called, count) for piece in pieces if (called := _called(piece)) or "_" in piece]
-    if len(pieces) < 2 or len(some) < len(pieces):
+    candidates = [_candidates(piece, called, count) for piece in pieces if (called := _called(piece)) or "_" in piece]
+    if len(pieces) < 2 or len(candidates) < len(pieces):
         return
-    for place in dict.fromkeys((part.layers, part.heads) for part in some[0]):
-        within = [[part for part in parts if (part.layers, part.heads) == place] for parts in some]
+    for place in dict.fromkeys((part.layers, part.heads) for part in candidates[0]):
+        within = [[part for part in parts if (part.layers, part.heads) == place] for parts in candidates]
         for combination in islice(product(*within), _MOST_SUMS):
             tensors = tuple(dict.fromkeys(tensor for part in combination for tensor in part.tensors))
             yield Counted(name, tensors, *place)
@@ -491,6 +493,6 @@ def _gaps(tensors: Sequence[Tensor], open_elements: Mapping[str, int]) -> Iterat
     for component in COMPONENTS:
         left = {tensor.name: open_elements[tensor.name] for tensor in tensors if tensor.place.component == component}
         for missing in (True, False):
-            some = {name: number for name, number in left.items() if number and (number > 0) == missing}
-            if some:
-                yield Gap(component, tuple(some), sum(some.values()))
+            elements = {name: number for name, number in left.items() if number and (number > 0) == missing}
+            if elements:
+                yield Gap(component, tuple(elements), sum(elements.values()))

@@ -15,25 +15,25 @@ Concerned = Callable[[Tensor], bool]
 
 
 @lru_cache(maxsize=512)
-def which(said: str) -> Concerned:
+def which(text: str) -> Concerned:
     """A predicate for tensors: "," is and, "+" is or and binds tighter, "no" in front negates; "" is true of all."""
-    conditions = [_condition(part) for part in said.split(", ") if part]
-    known: dict[tuple[str, int, Place], bool] = {}
+    conditions = [_condition(part) for part in text.split(", ") if part]
+    cache: dict[tuple[str, int, Place], bool] = {}
 
     def concerned(tensor: Tensor) -> bool:
         # Conditions depend on nothing else: not on sizes or copies.
-        what = (tensor.name, len(tensor.shape), tensor.place)
-        if (found := known.get(what)) is None:
-            found = known[what] = all(condition(tensor) for condition in conditions)
-        return found
+        key = (tensor.name, len(tensor.shape), tensor.place)
+        if (selected := cache.get(key)) is None:
+            selected = cache[key] = all(condition(tensor) for condition in conditions)
+        return selected
 
     return concerned
 
 
-def _condition(said: str) -> Concerned:
-    some = [_NAMED.get(name) or _role(name) for name in said.removeprefix("no ").split(" + ")]
-    wanted = not said.startswith("no ")
-    return lambda tensor: any(one(tensor) for one in some) == wanted
+def _condition(text: str) -> Concerned:
+    predicates = [_NAMED.get(name) or _role(name) for name in text.removeprefix("no ").split(" + ")]
+    wanted = not text.startswith("no ")
+    return lambda tensor: any(predicate(tensor) for predicate in predicates) == wanted
 
 
 def _role(*roles: str) -> Concerned:

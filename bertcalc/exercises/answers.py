@@ -110,7 +110,7 @@ def _because(exercise: Exercise, right: int, read: Typed) -> list[tuple[Sentence
 
 
 def _said(miscount: str) -> Sentence:
-    return Sentence(MISCOUNTS[miscount].said, MISCOUNTS[miscount].values)
+    return Sentence(MISCOUNTS[miscount].description, MISCOUNTS[miscount].values)
 
 
 def _read_shapes(text: str, names: Mapping[str, int]) -> Iterator[list[Fraction]]:

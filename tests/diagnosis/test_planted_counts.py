@@ -27,8 +27,8 @@ def test_a_planted_mistake_is_found(row: dict[str, str]) -> None:
     subject = Subject(PRESETS[row["preset"]].config, row["architecture"])
     diagnosis = diagnose(Known(subject, subject.model().num_parameters()), typed(str(number)))
     if row["cause"] == "known: a part":
-        assert {part.right for part in diagnosis.own} == {number}
-        assert {part.reading.key for part in diagnosis.own} == {"parameters"}
+        assert {part.right for part in diagnosis.parts} == {number}
+        assert {part.reading.key for part in diagnosis.parts} == {"parameters"}
         assert not diagnosis.miscounted
     elif row["cause"].startswith("known"):
         assert number in {match.total for match in diagnosis.matches}

@@ -344,7 +344,7 @@ def test_each_miscount_is_named(exercise: Exercise) -> None:
     for wrong in set(totals.values()) - {exercise.right, 0}:
         verdict = check(exercise, f"{wrong:,}")
         assert verdict.state == "wrong"
-        miscounts = {MISCOUNTS[name].said for name, amount in totals.items() if amount == wrong}
+        miscounts = {MISCOUNTS[name].description for name, amount in totals.items() if amount == wrong}
         mistakes = {mistake.said.message for mistake in exercise.mistakes if mistake.amount == wrong}
         told = sentences(verdict)
         single = set[str]().union(*(way for way in told if len(way) == 1))
@@ -374,7 +374,7 @@ def test_what_only_tiny_sizes_make_possible_is_not_given_as_the_cause() -> None:
     assert not answered("encoder.layer.*.output.dense.weight", 6, "16")
     # All matrices of the attention without biases and LayerNorm are 4 H^2 as well, and people do count so; query, key
     # and value as a single matrix, 2 H^2 + 4 H, would be 16 with this hidden size alone.
-    matrices = {frozenset((MISCOUNTS["biases"].said, MISCOUNTS["LayerNorm"].said))}
+    matrices = {frozenset((MISCOUNTS["biases"].description, MISCOUNTS["LayerNorm"].description))}
     assert answered("encoder.layer.*.attention", 6, "16") == matrices
 
 
@@ -405,7 +405,9 @@ def test_two_miscounts_are_named_together() -> None:
     tensors, sizes = model.explained(), MiscountSizes.of(model.config)
     for name in ("pooler", "positions"):
         tensors = MISCOUNTS[name].make(tensors, sizes)
-    assert {MISCOUNTS["pooler"].said, MISCOUNTS["positions"].said} in sentences(check(model, f"{total(tensors)}"))
+    assert {MISCOUNTS["pooler"].description, MISCOUNTS["positions"].description} in sentences(
+        check(model, f"{total(tensors)}")
+    )
 
 
 def test_what_nothing_explains_is_too_small_or_too_large() -> None:

@@ -88,4 +88,4 @@ def _taken_sizes(known: Known, mix: Mix) -> tuple[str, str]:
 def miscount_in_words(name: str) -> str:
     """A miscount or another reason in REASONS, in words."""
     miscount = REASONS[name]
-    return _(miscount.said).format(**{name: _(value) for name, value in miscount.values.items()})
+    return _(miscount.description).format(**{name: _(value) for name, value in miscount.values.items()})

@@ -124,7 +124,7 @@ def show_claims(subject: Subject, claims: Sequence[Claim]) -> None:
         said = _("For {preset} this number was published: {whose} ({source}). Exactly, it has {count:,} parameters.")
         count = build(PRESETS[claim.preset].config).num_parameters()
         st.info(
-            said.format(preset=claim.preset, whose=_(claim.said), source=claim.source, count=count),
+            said.format(preset=claim.preset, whose=_(claim.description), source=claim.source, count=count),
             icon=":material/article:",
         )
     offer_presets([claim.preset for claim in claims if PRESETS[claim.preset].config != subject.config])
