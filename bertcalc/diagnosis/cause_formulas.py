@@ -21,9 +21,9 @@ from bertcalc.tree.nn import Tensor
 
 
 def cause_formulas(subject: Subject, miscounts: tuple[str, ...], count: Counted | None = None) -> tuple[Formula, ...]:
-    """The amount that each miscount adds to the total, or to one count of the model, made one after the other.
+    """The amount that each miscount adds to the total, or to one count of the model, applied one after the other.
 
-    To put numbers into a formula with a padded vocabulary, pass ``padded_vocab_size`` to ``Formula.latex``.
+    To fill in the numbers of a formula with a padded vocabulary, pass ``padded_vocab_size`` to ``Formula.latex``.
     """
     return _cause_formulas(subject, miscounts, Selection.of(count) if count else None)
 
@@ -63,9 +63,9 @@ class ToolFormulas(NamedTuple):
 
 @once(1024)
 def tool_formulas(subject: Subject, tool: str) -> ToolFormulas:
-    """The formula of a tool by its name, and its corrections for a model.
+    """The formula of a tool, given its name, and the corrections for a model.
 
-    To put numbers into a formula with a padded vocabulary, pass ``padded_vocab_size`` to ``Formula.latex``.
+    To fill in the numbers of a formula with a padded vocabulary, pass ``padded_vocab_size`` to ``Formula.latex``.
     """
     undone = corrections(TOOLS[tool], symbolic_model(subject), SYMBOLIC_SIZES)
     return ToolFormulas(

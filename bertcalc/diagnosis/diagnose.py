@@ -67,30 +67,30 @@ from bertcalc.subject import Subject
 from bertcalc.tree.nn import Tensor
 from bertcalc.typed import Typed
 
-# Rarity is measured in bits, as in explain.py. Bits for the assumption of another class, and of other units.
+# Rarities are in bits, as in explain.py. What it costs to assume another class, and other units.
 _ANOTHER_CLASS = 3.0
 _OTHER_UNITS = 3.0
-_MOST_ELSEWHERE = 6.0  # the most bits of the miscounts that are looked for there
-# Bits for a size taken from another published model, and for each further one; the most bits of miscounts beside them.
+_MOST_ELSEWHERE = 6.0  # the most bits of miscounts searched under these assumptions
+# Bits for one size taken from another published model, for each further size, and for a miscount in addition at most.
 _MIXED, _MORE_MIXED, _VERY_COMMON = 6.0, 0.5, 3.5
-# How many bits rarer than the likeliest an explanation may be to stand beside it; the second, if it takes more mistakes
-# than that, of at most the third number of bits.
+# An explanation is shown beside the likeliest one if it is at most _EQUAL bits rarer. If it takes more mistakes, it may
+# be _EQUAL_OF_MORE bits rarer if it has at most _USUAL_PAIR bits, and _EQUAL / 2 otherwise.
 _EQUAL, _EQUAL_OF_MORE, _USUAL_PAIR = 3.0, 2.0, 7.0
-_MOST_EQUAL, _MOST_COMPARED = 3, 6  # explanations that stand beside each other, and those they are chosen from
-# The share of nearby numbers with as simple an explanation: above the first an explanation is a hint only,
+_MOST_EQUAL, _MOST_COMPARED = 3, 6  # explanations shown beside each other, and candidates for them
+# The share of nearby numbers with an equally simple explanation: above _CHANCE, an explanation is only a hint;
 _CHANCE = Fraction(1, 40)
-# above the second a possibility only.
+# above _CHANCE_OF_A_HINT, it is only a possibility.
 _CHANCE_OF_A_HINT = Fraction(1, 8)
-_UNRELATED = 3  # from this many unrelated mistakes on, an explanation is a possibility only
-# A typing error is likelier than a miscount of more bits.
+_UNRELATED = 3  # an explanation with this many unrelated mistakes or more is only a possibility
+# A typing error is likelier than a miscount with more bits than this.
 _SLIP = 5.0
-# The most bits of miscounts that stand beside a known count: of the present configuration, and of another model.
+# The most bits of miscounts shown beside a known count: of the present configuration, and of another model.
 _BESIDE_COUNT, _BESIDE_MODEL = 4.0, 7.5
-_HABIT = 5.5  # a habit of no more bits is at least a hint, where a rounded number has no better explanation
+_HABIT = 5.5  # a habit of at most this many bits is a hint for a rounded number without a better explanation
 
 
 class Match(NamedTuple):
-    """Known models that share one count, which the number may mean."""
+    """Known models that share one count; the number may mean any of them."""
 
     reading: Reading
     total: int
@@ -98,9 +98,9 @@ class Match(NamedTuple):
 
 
 class OwnPart(NamedTuple):
-    """A part, module or tensor of the model, in one layer or in several, with the number's count of parameters.
+    """A part, module or tensor of the model, in one or several layers, that has as many parameters as the number says.
 
-    With ``added`` it is the sum of both counts.
+    With ``added``, the number is the sum of both counts.
     """
 
     reading: Reading
@@ -114,9 +114,9 @@ class OwnPart(NamedTuple):
 
 
 class Miscounted(NamedTuple):
-    """Miscounts that turn the count of a known model into the number, in one of the number's readings.
+    """Miscounts that lead from the count of a known model to the number, in one of its readings.
 
-    If sizes are taken from another model, that is the first cause.
+    If sizes are taken from another model, this is the first cause.
     """
 
     reading: Reading
@@ -133,7 +133,7 @@ class Miscounted(NamedTuple):
 
 
 class Elsewhere(NamedTuple):
-    """A known count or a part of another published model that has the number's count."""
+    """A known count, or a part, of another published model that equals the number."""
 
     reading: Reading
     preset: str
@@ -142,13 +142,13 @@ class Elsewhere(NamedTuple):
 
 
 class Diagnosis(NamedTuple):
-    """Everything that a number may mean, the likeliest first.
+    """All possible meanings of a number, the likeliest first.
 
     ``matches`` and ``parts`` are exact counts of the present model, ``elsewhere`` those of published models.
-    ``miscounted`` are the likeliest explanations, about equally likely; ``behind`` are rarer ones; ``possible`` take
-    several unrelated mistakes, which lead to any number sooner or later. ``hand`` is a published hand count with its
-    miscounts, ``claims`` are published numbers that are not the count of their model. ``flops`` are costs of the
-    present model; a number of FLOPs or MACs has no other meaning.
+    ``miscounted`` are the likeliest explanations, about equally likely; ``behind`` are rarer ones. ``possible`` ones
+    prove little: with several unrelated mistakes, nearly any number can be reached. ``hand`` is a published hand count
+    with its miscounts; ``claims`` are published numbers that differ from the count of their model. ``flops`` are costs
+    of the present model; a number in FLOPs or MACs has no other meaning.
     """
 
     matches: tuple[Match, ...] = ()
@@ -165,7 +165,7 @@ class Diagnosis(NamedTuple):
 
     @property
     def confident(self) -> bool:
-        """Whether so few nearby numbers have as simple an explanation that it is hardly chance.
+        """Whether so few nearby numbers have an equally simple explanation that this one is hardly chance.
 
         An explanation of a rounded number is a hint only if a known count rounds to it as well.
         """
@@ -176,32 +176,32 @@ class Diagnosis(NamedTuple):
 
     @property
     def usual(self) -> bool:
-        """Whether the first explanation is so common that another model's count is hardly meant."""
+        """Whether the first explanation is so common that the number is unlikely to be another model's count."""
         return bool(self.miscounted) and self.miscounted[0].bits <= _BESIDE_COUNT
 
     @property
     def known(self) -> bool:
-        """Whether the number is a right or a published count, without any miscount."""
+        """Whether the number is a correct or a published count, without any miscount."""
         return bool(self.matches or self.parts or self.elsewhere or self.claims or self.flops)
 
     @property
     def parts_first(self) -> bool:
-        """Whether a part is likelier meant than the matches, which are of conventions that give many counts."""
+        """Whether a part is a likelier meaning than the matches, whose conventions give many different counts."""
         conventions = {model.convention for match in self.matches for model in match.models}
         return bool(self.parts) and conventions <= PROVE_LITTLE
 
     @property
     def as_parameters(self) -> bool:
-        """Whether the number is a count of parameters, or comes from one by common miscounts."""
+        """Whether the number is a count of parameters, with or without common miscounts."""
         meanings: tuple[Match | OwnPart | Elsewhere, ...] = (*self.matches, *self.parts, *self.elsewhere)
         return bool(self.hand or self.usual or any(count.reading.key == "parameters" for count in meanings))
 
 
 @checked
 def diagnose(model: Known, number: Typed) -> Diagnosis:
-    """Look a number up among the known counts, then among the counts with miscounts.
+    """Look up a number among the known counts, then among the counts with miscounts.
 
-    A rounded number is explained by miscounts only if it has enough digits to exclude most others.
+    A rounded number is explained by miscounts only if it has enough digits to rule out most other explanations.
     """
     flops = flops_of(model.subject, number)
     if number.unit in ("FLOPs", "MACs"):
@@ -246,7 +246,7 @@ def _diagnose(model: Known, number: Typed) -> Diagnosis:
             else:  # a rounded number: many counts fit
                 beside = explained if explained.miscounted else Diagnosis()
             if meanings[0].exact and beside.usual and all(match.reading.rounded for match in matches):
-                matches = ()  # the zeros at its end are chance
+                matches = ()  # its trailing zeros are a coincidence
             rounded = () if group is first else tuple(_rounded(first))
             return beside._replace(matches=matches, parts=parts, elsewhere=rounded, hand=hand)
         if (elsewhere := _elsewhere(group)) or (group is others and (elsewhere := _part_elsewhere(first))):
@@ -275,7 +275,7 @@ def _diagnose(model: Known, number: Typed) -> Diagnosis:
 
 
 def _beside(model: Known, meanings: Sequence[Reading], rarest: float) -> Diagnosis:
-    """Explanations by miscounts to show beside a known count: none of more than ``rarest`` bits, except for a habit."""
+    """Explanations to show beside a known count, of at most ``rarest`` bits; habits may be somewhat rarer."""
     diagnosis = _miscounted(model, meanings if meanings[0].exact else meanings[:1])
     candidates = [candidate for candidate in diagnosis.miscounted if candidate.model == model or rarest > _BESIDE_COUNT]
     beside = tuple(
@@ -285,7 +285,7 @@ def _beside(model: Known, meanings: Sequence[Reading], rarest: float) -> Diagnos
 
 
 def _with_slips(model: Known, number: int, diagnosis: Diagnosis) -> Diagnosis:
-    """Add the known counts that may have been mistyped, and keep the miscounts only where they are as likely.
+    """Add the known counts that may have been mistyped; drop miscounts that are less likely.
 
     A known count one digit away is likelier than a rare mistake in another class, and the right count one digit away
     is likelier than three mistakes.
@@ -324,9 +324,9 @@ def _part_elsewhere(meanings: Sequence[Reading]) -> Elsewhere | None:
 
 
 def _rounded(meanings: Sequence[Reading], *, parts: bool = True) -> Iterator[Elsewhere]:
-    """The published models with a count that rounds to the number, or else with such a part; each once.
+    """Published models with a count that rounds to the number, or else with such a part; each model once.
 
-    Only the first reading that has any is used.
+    Only the first reading that fits any model is used.
     """
     for of_models in (True, False)[: 1 + parts]:
         for reading in meanings:
@@ -345,7 +345,7 @@ def _rounded(meanings: Sequence[Reading], *, parts: bool = True) -> Iterator[Els
 
 
 def _precisely_elsewhere(reading: Reading) -> Iterator[Elsewhere]:
-    """The published models with a count, or a count without tables, that rounds to all digits of the number."""
+    """Published models with a count, or a count without word embeddings, that rounds to all digits of the number."""
     if not reading.rounded:
         yield from list(_rounded([reading], parts=False)) or (
             Elsewhere(reading, preset, known) for preset, known in published_backbones() if reading.means(known.total)
@@ -353,7 +353,7 @@ def _precisely_elsewhere(reading: Reading) -> Iterator[Elsewhere]:
 
 
 def _halved(meanings: Sequence[Reading], config: Config) -> Iterator[Elsewhere]:
-    """A published model with the same sizes and twice the layers, if the number is half of its rounded count."""
+    """The published model with twice the layers and else the same sizes, if the number is half its rounded count."""
     doubled = (config.vocab_size, config.hidden_size, config.intermediate_size, 2 * config.num_hidden_layers)
     for reading in meanings:
         half = reading._replace(key="half", low=2 * reading.low, high=2 * reading.high)
@@ -366,12 +366,12 @@ def _halved(meanings: Sequence[Reading], config: Config) -> Iterator[Elsewhere]:
 
 
 def _own_parts(model: Known, meanings: Sequence[Reading]) -> tuple[OwnPart, ...]:
-    """The parts of the model with this count, in the first reading that fits; in other units only exact numbers."""
+    """The parts of the model with this count, in the first reading that fits; other units only for exact numbers."""
     for reading in meanings:
         if not reading.rounded and reading.key not in KNOWN_ONLY and (reading.exact or reading.key == "parameters"):
             low, high = reading.bounds
             parts = [part for count, part in _own_counts(model.subject) if low <= count <= high]
-            if reading.key != "parameters":  # nobody asks for the bytes of vectors
+            if reading.key != "parameters":  # users do not ask for the bytes of vectors
                 parts = [part for part in parts if any(len(tensor.shape) > 1 for tensor in part.tensors)]
             if parts:
                 return tuple(OwnPart(reading, part) for part in parts)
@@ -379,11 +379,11 @@ def _own_parts(model: Known, meanings: Sequence[Reading]) -> tuple[OwnPart, ...]
 
 
 def _sums(model: Known, meanings: Sequence[Reading]) -> tuple[OwnPart, ...]:
-    """The number as the sum of two parts of the model that people would add."""
+    """Pairs of parts that people would add, whose sum is the number."""
     counts = [count for _right, count in _own_counts(model.subject)]
     exactly = [reading for reading in meanings if reading.exact and reading.key == "parameters"]
     sums = [OwnPart(reading, *parts) for reading in exactly for parts in sums_of_two(counts, reading.exact or 0)]
-    # People rather add what stands side by side in the model.
+    # People tend to add neighboring parts of the model.
     apart = [
         len({tensor.place[:2] for tensor in (*pair.counted.tensors, *(pair.added or pair.counted).tensors)})
         for pair in sums
@@ -413,7 +413,7 @@ def _tensors(subject: Subject) -> tuple[Tensor, ...]:
 
 
 class _Assumption(NamedTuple):
-    """A model and a reading in which explanations are searched, with the bits that this assumption costs."""
+    """A model and a reading to search for explanations, with the cost of this assumption in bits."""
 
     reading: Reading
     model: Known
@@ -455,14 +455,14 @@ def _miscounted(model: Known, meanings: Sequence[Reading]) -> Diagnosis:
 
 
 def _is_hint(candidate: Miscounted) -> bool:
-    """Whether an explanation of a rounded number is common enough to be a hint, even if it may be chance."""
+    """Whether an explanation of a rounded number is common enough to be a hint, although it may be chance."""
     return candidate.bits <= (_HABIT if candidate.habit else _MOST_ELSEWHERE if candidate.ideas > 1 else _BESIDE_COUNT)
 
 
 def _explained(model: Known, meanings: Sequence[Reading]) -> tuple[list[_Assumption], list[Miscounted]]:
-    """The places where explanations of a number are searched, and the explanations, the likeliest first.
+    """The assumptions under which explanations are searched, and the explanations, the likeliest first.
 
-    Other classes and other models' sizes are searched only if the model itself gives no common explanation.
+    Other classes and other models' sizes are searched only if the model itself has no common explanation.
     """
     first = meanings[0]
     places = [
@@ -497,9 +497,9 @@ def _least(candidates: Iterable[Miscounted]) -> float:
 
 @lru_cache(maxsize=16)
 def _mixed(subject: Subject) -> Mapping[int, Miscounted]:
-    """Counts with sizes taken from elsewhere or mistyped, each also with one very common mistake.
+    """The likeliest explanation for each count that wrong sizes lead to, alone or with one very common mistake.
 
-    For each count the likeliest explanation.
+    A size is wrong if it is mistyped or taken from another model.
     """
     likeliest: dict[int, Miscounted] = {}
     common = _common(subject)
@@ -530,7 +530,7 @@ def _mixed_bits(subject: Subject) -> list[tuple[int, float]]:
 
 
 def _common(subject: Subject) -> Mapping[str, frozenset[str]]:
-    """The very common mistakes that change the model, each with the names of the tensors it changes."""
+    """The very common mistakes that change any tensor, each with the names of the tensors it changes."""
     tensors, sizes = _tensors(subject), MiscountSizes.of(subject.config)
     usual = {name: miscount for name, miscount in MISCOUNTS.items() if miscount.bits <= _VERY_COMMON}
     changed = {
@@ -541,7 +541,7 @@ def _common(subject: Subject) -> Mapping[str, frozenset[str]]:
 
 
 def _with_common(known: Known, common: Mapping[str, frozenset[str]]) -> dict[str, int]:
-    """The amount that each very common mistake adds to a count; under "" 0, for no mistake."""
+    """The amount that each very common mistake adds to a count; 0 under the key "", for no mistake."""
     tensors, sizes = counted(known.subject.model()), MiscountSizes.of(known.subject.config)
     amounts = {"": 0}
     for name, names in common.items():
@@ -553,8 +553,8 @@ def _with_common(known: Known, common: Mapping[str, frozenset[str]]) -> dict[str
 def _mistyped(subject: Subject, common: Mapping[str, frozenset[str]]) -> Iterator[tuple[float, Known, dict[str, int]]]:
     """The model with each size mistyped: bits, model, and the amounts of the very common mistakes.
 
-    The count and the amounts are polynomials in a size, of degree two at most: three sizes are counted, the others
-    interpolated.
+    The count and the amounts are polynomials in a size, of degree two at most. So three sizes are counted and the
+    others extrapolated.
     """
     config, right = subject.config, subject.model().num_parameters()
     for field in sizes_of(type(config)):
@@ -576,23 +576,23 @@ def _mistyped(subject: Subject, common: Mapping[str, frozenset[str]]) -> Iterato
 
 
 def _runs(number: int) -> list[str]:
-    """The digits of a number with repetitions dropped: doubling the wrong digit (122 for 112) leaves these alike."""
+    """The digits of a number without repetitions: they are the same if the wrong digit was doubled (122 for 112)."""
     return [digit for digit, _same in groupby(f"{number}")]
 
 
 def _with_size(subject: Subject, field: str, number: int) -> Subject:
-    """The model with another size, which is not checked."""
+    """The model with another size; the size is not checked."""
     return subject._replace(config=unchecked(subject.config, **{field: number}))
 
 
 _WHOLE = "whole"
-# The smallest size that may be mistyped; bits for two exchanged digits, and for a wrong one.
+# The smallest size that may be mistyped; bits for two exchanged digits, and for a wrong digit.
 _LONG_SIZE, _EXCHANGED, _WRONG_DIGIT = 100, 6.5, 9.0
 _COUNTED = Reading("parameters", Fraction(0), Fraction(0), rounded=False)
 
 
 def _search(subject: Subject, whole: bool) -> Search:
-    """The search among a model's miscounts: all of them, or only common ones."""
+    """The search over a model's miscounts: all of them, or only common ones."""
     bits = MOST_BITS if whole else _MOST_ELSEWHERE
     return search(_tensors(subject), MiscountSizes.of(subject.config), bits)
 
@@ -609,15 +609,15 @@ def _candidates(places: Iterable[_Assumption]) -> Iterator[Miscounted]:
 
 
 def _rarest(reading: Reading) -> float:
-    """The most bits an explanation may have: fewer, the fewer digits a rounded number has, down to 0 for none."""
+    """The most bits that an explanation may have: the fewer digits a rounded number has, the fewer; 0 means none."""
     if reading.exact or reading.low == reading.high:
         return MOST_BITS if reading.exact else 0.0
     rough = _ROUGH if _is_rough(reading) else 0.0
     return next((bits for part, bits in _OF_DIGITS if part * (reading.high - reading.low) <= reading.low), rough)
 
 
-# The most bits for a rounded number whose value is this many times its uncertainty. Below 1,000 times it is rough: its
-# explanations are hints of _ROUGH bits at most; below _ROUGHEST times it has none.
+# The most bits for a rounded number whose value is at least this many times its uncertainty. Below 1,000 times it is
+# rough: explanations are only hints, of at most _ROUGH bits. Below _ROUGHEST times there are none.
 _OF_DIGITS = ((10_000, 10.0), (1_000, _MOST_ELSEWHERE))
 _ROUGH, _ROUGHEST = 8.0, 25
 
@@ -629,9 +629,9 @@ def _is_rough(reading: Reading) -> bool:
 
 
 def _told_apart_in(candidates: Sequence[Miscounted]) -> list[Miscounted]:
-    """The explanations of a rounded number without those that only add mistakes to a likelier one.
+    """The explanations of a rounded number, except those that only add mistakes to a likelier one.
 
-    The rounding would hide what they add.
+    Rounding would hide the effect of the added mistakes.
     """
     kept: list[tuple[set[str], Miscounted]] = []
     for candidate in candidates:
@@ -660,7 +660,7 @@ def _is_equal(candidate: Miscounted, first: Miscounted, model: Known) -> bool:
 def _is_far_fetched(candidate: Miscounted) -> bool:
     """Whether an explanation takes several unrelated mistakes.
 
-    Three that only leave out small parts are related: together they are one way of counting.
+    Three mistakes that each leave out a small part count as related, as one way of counting.
     """
     if candidate.ideas < _UNRELATED:
         return False
@@ -672,7 +672,7 @@ _SMALL = 4.5  # the most bits of a miscount that leaves out a small part
 
 
 def told_apart(candidates: Sequence[Miscounted]) -> list[tuple[str, tuple[int, ...]]]:
-    """The parts whose counts differ between several explanations of one number, with these counts."""
+    """The parts that several explanations of one number count differently, with their counts."""
     counts = []
     for candidate in candidates:
         subject = candidate.model.subject
@@ -685,7 +685,7 @@ def told_apart(candidates: Sequence[Miscounted]) -> list[tuple[str, tuple[int, .
 
 
 def _matches(meanings: Sequence[Reading], subject: Subject) -> Iterator[Match]:
-    """The known counts that the number may mean, each with the first reading it fits."""
+    """The known counts that the number may mean, each in the first reading that fits."""
     by_total = _by_total(subject.config, known_counts)
     # A count with buffers is listed only for an exact number, unless the buffers are large.
     bare = {
@@ -710,7 +710,7 @@ def _matches(meanings: Sequence[Reading], subject: Subject) -> Iterator[Match]:
 
 
 def _adapted(meanings: Sequence[Reading], subject: Subject, *, others: bool = False) -> tuple[Match, ...]:
-    """The model's count with adapters that fits exactly; with ``others`` that of any class, which proves little."""
+    """The model's count with adapters, if it fits exactly; with ``others``, that of any class, which proves little."""
     for reading in meanings:
         models = _by_total(subject.config, adapted_counts).get(reading.exact or 0, ())
         if fitting := tuple(model for model in models if others or model.subject == subject):
@@ -729,8 +729,8 @@ def _is_vague(matches: Sequence[Match]) -> bool:
 def _without_embeddings(reading: Reading, subject: Subject) -> Iterator[Match]:
     """The counts without embeddings that round to the number.
 
-    That is without the word embeddings in the present model, if the number has two digits at least. If it is precise
-    to one part in 40, it is without all tables in every class as well.
+    For a number of at least two digits, these are counts of the present model without word embeddings; for a number
+    precise to one part in 40, also counts of every class without any embedding table.
     """
     part = (reading.high - reading.low) / reading.low if reading.low else Fraction(1)
     if reading.key == "parameters" and part <= _TWO_DIGITS:

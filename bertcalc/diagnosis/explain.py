@@ -1,4 +1,4 @@
-"""Find the miscounts that lead to a wrong total: the likeliest explanations, and how much they prove.
+"""Search for the miscounts that lead to a wrong total: the likeliest explanations, and how much they prove.
 
 >>> from bertcalc import BertConfig, build
 >>> model = build(BertConfig())
@@ -21,17 +21,18 @@ from bertcalc.family import Model
 from bertcalc.tree.nn import Tensor
 from bertcalc.weighted_cache import WeightedCache
 
-# Explanations of at most so many bits are enumerated; rarer ones are combined from two of these.
+# Explanations of up to this many bits are enumerated; rarer ones are combined from two of these.
 MOST_BITS = 11.5
 MOST_MISCOUNTS = 4
 MOST_EXPLANATIONS = 12
-# Evidence is counted over so many multiples on each side of a number: of the hidden size, or of a rounding's width;
+# Evidence is counted over this many steps on each side of a number: multiples of the hidden size or, for a rounded
+# number, of its width.
 _NEAR = 200
-_FAR, _FEWEST = 50, 20  # of a rounded number at most over 1/50 of it, but over 20 widths at least
+_FAR, _FEWEST = 50, 20  # a rounded number: at most 1/50 of it on each side, but at least 20 widths
 
 
 class Cause(NamedTuple):
-    """A miscount by its name in MISCOUNTS, and the amount it adds to the total after the miscounts before it."""
+    """A miscount (its name in MISCOUNTS) and the amount that it adds to the total after the preceding miscounts."""
 
     miscount: str
     amount: int
@@ -41,9 +42,9 @@ Explanation = tuple[Cause, ...]  # in the order of MISCOUNTS; the amounts sum to
 
 
 class Combination(NamedTuple):
-    """Miscounts that lead to a total, their rarity, and the habit that makes some of them.
+    """Miscounts that together lead to a total, their rarity, and the habit behind some of them.
 
-    One more of ``bits`` means half as often.
+    Each additional bit of rarity means half as often.
     """
 
     bits: float
@@ -59,7 +60,7 @@ class Combination(NamedTuple):
 
 
 class Evidence(NamedTuple):
-    """Among the numbers near a typed one, those that have as simple an explanation."""
+    """How many of the numbers near a typed one have an equally simple explanation."""
 
     explained: int
     numbers: int  # all that were examined
@@ -67,13 +68,13 @@ class Evidence(NamedTuple):
 
     @property
     def one_in(self) -> int:
-        """The n for which one in n numbers has as simple an explanation."""
+        """The n for which one in n numbers has an equally simple explanation."""
         return max(1, self.numbers // max(1, self.explained))
 
 
 @checked
 def explain(model: Model, config: Config, wrong: Single) -> list[Explanation]:
-    """The shortest explanations of a total, the likeliest first; for the right total, the empty one.
+    """Find the shortest explanations of a total, the likeliest first; for the right total, the empty explanation.
 
     Raises ArgumentError if ``config`` is not the configuration of the model.
     """
@@ -83,9 +84,9 @@ def explain(model: Model, config: Config, wrong: Single) -> list[Explanation]:
 def explain_tensors(
     tensors: Sequence[Tensor], sizes: MiscountSizes, wrong: int, most: int = MOST_MISCOUNTS, *, chance: bool = True
 ) -> list[Explanation]:
-    """The shortest explanations of a term that counts these tensors, of at most ``most`` miscounts.
+    """Find the shortest explanations, of at most ``most`` miscounts, of a term that counts these tensors.
 
-    Without ``chance`` those are left out that may well be due to tiny sizes alone.
+    With ``chance`` False, explanations that may well be due to tiny sizes alone are left out.
     """
     among = search(tuple(tensors), sizes, MOST_BITS)
     likely = [
@@ -103,7 +104,7 @@ def explain_tensors(
 
 @checked
 def combinations(tensors: Sequence[Tensor], sizes: MiscountSizes, wrong: Single) -> list[Combination]:
-    """Every way to a total of at most MOST_BITS, the likeliest first."""
+    """All combinations of miscounts that lead to a total, of at most MOST_BITS together, the likeliest first."""
     return search(tuple(tensors), sizes, MOST_BITS).combinations(wrong)
 
 
@@ -113,7 +114,7 @@ def causes(
     miscounts: Sequence[str],
     definitions: Mapping[str, Miscount] = MISCOUNTS,
 ) -> Explanation:
-    """The amount that each miscount adds to the total, made one after the other; ``definitions`` has them by name."""
+    """The amount that each miscount adds to the total, applied in turn; ``definitions`` maps their names."""
     made = []
     for name in miscounts:
         after = definitions[name].make(tensors, sizes)
@@ -122,19 +123,19 @@ def causes(
     return tuple(made)
 
 
-# The miscounts that change tensors of several parts; every other one stays within one part.
+# The miscounts that change tensors of several parts; all others stay within one part.
 WIDE = (
     *("biases", "layer biases", "LayerNorm half", "LayerNorm", "LayerNorm 4H", "embeddings", "encoder once"),
     *("positions and types of V rows", "positions and types of H"),
 )
 _NAMES = tuple(MISCOUNTS)
 _NUMBER = {name: number for number, name in enumerate(_NAMES)}
-_State = tuple[int, ...]  # for each tensor, the number that stands for what is counted in its place
+_State = tuple[int, ...]  # for each tensor, the id of what is counted in its place
 _NOTHING = Combination(0.0, ())
 
 
 class _TensorCounts:
-    """Numbers for everything that can be counted in place of one tensor, so that a miscount maps numbers to numbers."""
+    """Ids for everything that can be counted in place of a tensor, so that a miscount maps ids to ids."""
 
     def __init__(self, sizes: MiscountSizes) -> None:
         self._sizes = sizes
@@ -143,12 +144,12 @@ class _TensorCounts:
         self._all: list[tuple[Tensor, ...]] = []
         self.totals: list[int] = []
         self._after: list[dict[int, int]] = [{} for _name in _NAMES]
-        self.number(())  # 0 stands for nothing
+        self.number(())  # 0 is the id of nothing
 
     def number(self, tensors: tuple[Tensor, ...]) -> int:
-        """The number that stands for some tensors; a new one if they have none."""
+        """The id of a tuple of tensors; assigned if it has none yet."""
         if tensors not in self._numbers:
-            with self._lock:  # several sessions ask at the same time
+            with self._lock:  # several sessions may ask at the same time
                 if tensors not in self._numbers:
                     self._all.append(tensors)
                     self.totals.append(total(tensors))
@@ -168,7 +169,7 @@ class _TensorCounts:
             return tuple([after[number] for number in state])
 
     def real(self, state: _State) -> _State:
-        """The state with 0 for tensors without elements: adding something and leaving it out again changes nothing."""
+        """The state with 0 for tensors without elements, so that adding a tensor and leaving it out again cancel."""
         totals = self.totals
         return tuple([number if totals[number] else 0 for number in state])
 
@@ -182,7 +183,7 @@ _alike = lru_cache(maxsize=8)(_TensorCounts)  # the classes of a configuration h
 
 
 class Search:
-    """Every total that miscounts of at most ``bits`` together lead to."""
+    """Every total that combinations of miscounts of at most ``bits`` lead to."""
 
     def __init__(self, tensors: tuple[Tensor, ...], sizes: MiscountSizes, bits: float) -> None:
         self._most = bits
@@ -208,11 +209,11 @@ class Search:
         self._bits = [self._combinations[amount][0].bits for amount in self._totals]
 
     def combinations(self, wrong: int) -> list[Combination]:
-        """The ways to a total, the likeliest first; to the right total, only the one without miscounts."""
+        """The combinations that lead to a total, the likeliest first; for the right total, only the empty one."""
         return self._combinations.get(wrong, [])[: 1 if wrong == self.right else None]
 
     def rarer(self, wrong: int) -> list[Combination]:
-        """Ways to a total that combine two others, which change different tensors; the likeliest first."""
+        """Unions of two combinations that change different tensors and lead to a total, the likeliest first."""
         by_state: dict[_State, Combination] = {}
         for amount, combinations in self._combinations.items():
             rest = wrong - amount + self.right
@@ -228,13 +229,13 @@ class Search:
         return sorted(by_state.values())
 
     def near(self, low: int, high: int, bits: float) -> Iterator[int]:
-        """The wrong totals between two numbers that have a way of at most ``bits``."""
+        """The wrong totals between two numbers that a combination of at most ``bits`` leads to."""
         for index in range(bisect_left(self._totals, low), bisect_right(self._totals, high)):
             if self._bits[index] <= bits and self._totals[index] != self.right:
                 yield self._totals[index]
 
     def _able(self) -> list[tuple[float, int]]:
-        """The miscounts that change something here, as (bits, number), the most frequent first."""
+        """The miscounts that change any of the tensors, as (bits, number), the most frequent first."""
         added = self._start
         for number, name in enumerate(_NAMES):
             if name.endswith(("added", "again")):
@@ -246,7 +247,7 @@ class Search:
         )
 
     def _exact(self, able: Sequence[tuple[float, int]]) -> list[tuple[float, int]]:
-        """Of miscounts with the same effect here only the most specific: attention biases before all biases."""
+        """The most specific of miscounts with the same effect on these tensors: attention biases, not all biases."""
         same: dict[_State, list[tuple[float, int]]] = {}
         for miscount in able:
             state = self._counted.make(miscount[1], self._start)
@@ -264,9 +265,9 @@ class Search:
         forced: Sequence[int],
         able: Sequence[tuple[float, int]],
     ) -> None:
-        """Record the state that ``combination`` and the ``forced`` miscounts of a habit lead to, after trying further ones.
+        """Try further miscounts, then record the state of ``combination`` with the ``forced`` miscounts of a habit.
 
-        Miscounts are made in the order of MISCOUNTS; ``first`` is the number of the first that may follow.
+        Miscounts are applied in the order of MISCOUNTS; ``first`` is the number of the first that may follow.
         """
         make, names = self._counted.make, combination.miscounts
         for bits, number in able:
@@ -300,10 +301,10 @@ def evidence(
 ) -> Evidence:
     """Count the numbers near a typed one that have an explanation of at most ``bits``.
 
-    Only numbers at multiples of a step from it are examined: the width of a rounded number, which means all from
-    ``low`` to ``high``, else the greatest common divisor of the hidden size and the difference from the right total.
-    ``searches`` are the searches with the bits that each costs; ``others`` are further explained totals with their
-    bits, sorted.
+    Only numbers at multiples of a step from it are examined. For a rounded number, which means any number from ``low``
+    to ``high``, the step is this width; otherwise it is the greatest common divisor of the hidden size and the
+    difference from the right total. Each of ``searches`` comes with its cost in bits; ``others`` are further explained
+    totals with their bits, sorted.
     """
     searches = list(searches)
     wide = high - low
@@ -318,9 +319,9 @@ def evidence(
 
 
 def is_chance(wrong: int, right: int, bits: float) -> bool:
-    """Whether a miscount is hardly likelier than to come upon its total by chance, among all numbers up to twice it.
+    """Whether a miscount explains a total hardly better than chance, among all numbers up to twice the total.
 
-    So it is with tiny sizes, where nearly every number is some product of them: 16 is 4 H^2 for a hidden size of 2.
+    This happens with tiny sizes, where nearly every number is a product of sizes: 16 is 4 H^2 for a hidden size of 2.
     """
     return _LIKELIER * 2**bits > 2 * max(wrong, right)
 
@@ -328,7 +329,7 @@ def is_chance(wrong: int, right: int, bits: float) -> bool:
 _LIKELIER = 3
 
 
-# Kept, as numbers are typed again and again for the same model, and all its terms are examined; a search can have five
-# ways or five thousand, of some 300 bytes.
+# Searches are cached, as users type several numbers for the same model, and all of its terms are examined. A search has
+# five to five thousand combinations of about 300 bytes.
 MOST_COMBINATIONS = 50_000
 search = WeightedCache(Search, MOST_COMBINATIONS, lambda search: search.size)

@@ -49,7 +49,7 @@ class Mix(NamedTuple):
 
 @record
 class Known(NamedTuple):
-    """A model of the configuration, perhaps with some wrong sizes, and its count by a convention."""
+    """A model and its count by a convention; some of its sizes may be deliberately wrong."""
 
     subject: Subject
     parameters: Single
@@ -74,11 +74,11 @@ class Known(NamedTuple):
         return self.subject.cls.task in ("pretraining", "masked-lm", "causal-lm")
 
 
-# Other conventions by which a count is right than the number of parameters of a class.
+# Conventions by which a count is right although it is not the number of parameters of a class.
 CONVENTIONS: Mapping[str, str] = {line["name"]: line["description"] for line in _TABLES["conventions"]}
-# Conventions that give so many different counts that they prove little.
+# Conventions that give so many different counts that a match proves little.
 PROVE_LITTLE = {name for name in CONVENTIONS if name.startswith(("labels", "adapters"))}
-# The targets of peft's LoRA by default, and with "all-linear"; each with usual ranks.
+# The targets of PEFT's LoRA by default, and with "all-linear"; each with common ranks.
 _ADAPTED = {
     "adapters": (which("query and value, matrix"), (4, 8, 16, 32, 64)),
     "adapters everywhere": (which("attention + feed-forward + pooler + map + transform, matrix"), (8, 16)),
@@ -149,7 +149,7 @@ class Reading(NamedTuple):
 
 
 def known_counts(config: Config) -> Iterator[Known]:
-    """The counts of every class of the family: with and without optional pooler, tied and untied, also with buffers."""
+    """The counts of every class of the family: with and without optional pooler and buffers, tied and untied."""
     family = family_of(config)
     for cls in family.classes:
         for tied in (config.tie_word_embeddings, not config.tie_word_embeddings):
@@ -170,7 +170,7 @@ def known_counts(config: Config) -> Iterator[Known]:
 def more_counts(config: Config) -> Iterator[Known]:
     """Counts of every class without embeddings, with a pooler that it lacks, or with all buffers.
 
-    Only an exact number means one of these.
+    They are compared with exact numbers only.
     """
     pooler = family_of(config).base.pooler
     hidden = config.hidden_size
@@ -188,7 +188,7 @@ def more_counts(config: Config) -> Iterator[Known]:
 
 
 def adapted_counts(config: Config) -> Iterator[Known]:
-    """The counts of every class with peft's LoRA adapters, also with the copy of the head that peft trains."""
+    """The counts of every class with PEFT's LoRA adapters, also with the copy of the head that PEFT trains."""
     for known in every_count(config, known_counts):
         tensors = list(known.subject.model().tensors())
         head = sum(tensor.num_parameters() for tensor in tensors if tensor.name.partition(".")[0].endswith(_TRAINED))
@@ -203,7 +203,7 @@ def adapted_counts(config: Config) -> Iterator[Known]:
 
 @lru_cache(maxsize=8)
 def mixes(subject: Subject) -> tuple[Known, ...]:
-    """The model with some sizes of BERT or of a published model of its family; heads change with the hidden size."""
+    """The model with some sizes of BERT or of a published model of its family; heads follow the hidden size."""
     config, right = subject.config, subject.model().num_parameters()
     mixed: dict[Config, Known] = {}
     if vars(config).get("embedding_size", config.hidden_size) != config.hidden_size:
@@ -234,7 +234,7 @@ def mixes(subject: Subject) -> tuple[Known, ...]:
 
 @lru_cache(maxsize=32)
 def every_count(config: Config, counts: Callable[[Config], Iterator[Known]]) -> tuple[Known, ...]:
-    """The counts that a generator gives, cached."""
+    """The counts of a generator, cached."""
     return tuple(counts(config))
 
 
@@ -266,9 +266,9 @@ def _by_labels(config: Config) -> tuple[tuple[str, int, int], ...]:
 
 @lru_cache(maxsize=1)
 def published_parts() -> Mapping[int, tuple[str, Counted]]:
-    """The parts, modules and tensors of every preset's body, by count; for equal counts the first.
+    """The parts, modules and tensors of every preset's body, by count; the first of equal counts.
 
-    Vectors alone are left out: a small number is a vector of some model by chance.
+    Parts that consist only of vectors are left out, as small numbers would match some model by chance.
     """
     by_count: dict[int, tuple[str, Counted]] = {}
     for name, config in PUBLISHED_CONFIGS.items():
@@ -280,14 +280,14 @@ def published_parts() -> Mapping[int, tuple[str, Counted]]:
 
 
 def backbone(subject: Subject) -> Known:
-    """The count of a model without its word embeddings, as DeBERTa's authors give it; only rounded numbers mean it."""
+    """The count of a model without its word embeddings, as DeBERTa's authors report it, in rounded numbers."""
     tensors = subject.model().tensors()
     count = sum(tensor.num_parameters() for tensor in tensors if not which("word")(tensor))
     return Known(subject, count, convention="backbone")
 
 
 def backbones(subject: Subject) -> Iterator[Known]:
-    """The backbones of a model and of the masked language model of its family, which DeBERTa-v3's numbers have."""
+    """The counts without word embeddings of a model and, as reported for DeBERTa-v3, of its masked language model."""
     yield backbone(subject)
     for cls in family_of(subject.config).classes:
         if cls.task == "masked-lm" and cls.name != subject.architecture:
@@ -304,13 +304,13 @@ def published_backbones() -> tuple[tuple[str, Known], ...]:
 
 @lru_cache(maxsize=1)
 def published_counts() -> Mapping[int, tuple[str, Known]]:
-    """The known counts of every preset without buffers; for equal counts the first."""
+    """The known counts of every preset without buffers, by count; the first of equal counts."""
     return _published(lambda config: (count for count in known_counts(config) if not count.buffers))
 
 
 @lru_cache(maxsize=1)
 def published_otherwise() -> Mapping[int, tuple[str, Known]]:
-    """The counts of every preset with buffers and by other conventions; for equal counts the first."""
+    """The counts of every preset with buffers and by other conventions, by count; the first of equal counts."""
     return _published(lambda config: chain(known_counts(config), more_counts(config)))
 
 
@@ -323,14 +323,14 @@ def _published(counts: Callable[[Config], Iterable[Known]]) -> dict[int, tuple[s
 
 
 def readings(number: Typed) -> list[Reading]:
-    """The meanings of a number, the most literal first: in every unit, then with trailing zeros not significant."""
+    """The meanings of a number, the most literal first: in every unit, then with insignificant trailing zeros."""
     meanings = []
-    # 8-bit and training have others' factors.
+    # 8-bit and training have the same factors as other readings.
     none: tuple[str, ...] = ("bits", *_NUMBERS) if number.unit == "bytes" else ("8-bit", "training")
     none = none if number.unit == "bytes" and number.value >= 10**8 else (*none, *_GIBI)
     keys = [key for key in READINGS if key not in none]
     if number.unit == "bytes":
-        keys.sort(key=("parameters", "mebi").__contains__)  # a number of bytes is hardly one of parameters
+        keys.sort(key=("parameters", "mebi").__contains__)  # a number in bytes hardly counts parameters
     elif number.unit == "parameters":
         keys = ["parameters", *_NUMBERS, "mebi"]
     for rounded in (False, True):
@@ -341,13 +341,13 @@ def readings(number: Typed) -> list[Reading]:
             factor = READINGS[key][1]
             whole = number.low == number.high
             if key.startswith(("mebi", "gibi")) and (whole or rounded) and not 0 < reach * _DIVIDED <= number.value:
-                continue  # a whole number is no quotient, unless its trailing zeros stand for missing digits
+                continue  # a whole number is not a quotient, unless its trailing zeros stand for missing digits
             precise = whole or (number.unit == "bytes" and reach * _DIVIDED <= number.value)
             if key in ("float64", "bits", "half", *TRAINING[1:]) and (rounded or not precise):
-                continue  # people do not round these, except bytes slightly
+                continue  # people do not round these, except for bytes slightly
             low, high = ((number.value + sign * reach) * factor for sign in (-1, 1))
             meanings.append(Reading(key, max(low, Fraction(0)), high, rounded))
     return meanings
 
 
-_DIVIDED = 100  # a quotient is precise to one part in so many at least, and so are bytes of training
+_DIVIDED = 100  # a quotient, or bytes of training, must be precise to one part in this many

@@ -21,12 +21,12 @@ from bertcalc.tree.nn import Tensor, split_layer
 Layers = Literal["all", "one", "others"]
 Heads = Literal["all", "one"]
 
-# The parts that people count in one line: a predicate for their tensors, and a pattern for the names of such lines.
+# The parts that people count in one line: a predicate for their tensors, and a pattern for the line's name.
 _TABLE = tomllib.loads(Path(__file__).with_suffix(".toml").read_text(encoding="utf-8"))["parts"]
 PARTS: dict[str, tuple[Concerned, str]] = {line["part"]: (which(line["of"]), line["called"]) for line in _TABLE}
-# The parts that a name means before all others that it may mean.
+# Patterns for names that mean one part in particular, even if others fit as well.
 SPECIFIC: dict[str, str] = {line["part"]: line["specific"] for line in _TABLE if "specific" in line}
-# If no part has the right count, miscounts are searched in the usual ones; terms tell explanations apart.
+# If no part has the right count, miscounts are searched in USUAL parts; TERMS are used to tell explanations apart.
 USUAL, TERMS, _OF_HEADS, _OF_LINES = (
     [line["part"] for line in _TABLE if line.get(key)] for key in ("usual", "term", "heads", "line")
 )
@@ -50,7 +50,7 @@ class Counted(NamedTuple):
 
 
 class Selection(NamedTuple):
-    """What a Counted counts, without sizes: the same for numeric and for symbolic tensors."""
+    """The tensors that a Counted selects, by name: the same for numeric and symbolic sizes."""
 
     part: str
     names: frozenset[str]
@@ -59,7 +59,7 @@ class Selection(NamedTuple):
 
     @classmethod
     def of(cls, count: Counted) -> "Selection":
-        """The selection that gives a count."""
+        """The selection that a count was made from."""
         return cls(count.part, frozenset(tensor.name for tensor in count.tensors), count.layers, count.heads)
 
     def tensors(self, tensors: Sequence[Tensor], sizes: MiscountSizes) -> tuple[Tensor, ...]:
@@ -71,7 +71,7 @@ class Selection(NamedTuple):
 
 
 def parts_of(tensors: Sequence[Tensor], sizes: MiscountSizes, parts: Iterable[str] = PARTS) -> Iterator[Counted]:
-    """The parts that a model has: all parts in all layers, in one, in all but one; then those of one head."""
+    """The parts of a model in all layers, in one layer, in all layers but one; then in one head."""
     everywhere = [(part, inside) for part in parts if (inside := _part(tensors, sizes, part))]
     places: list[tuple[Layers, Heads]] = [("all", "all"), ("one", "all"), ("others", "all")]
     if sizes.num_attention_heads != 1:
@@ -83,7 +83,7 @@ def parts_of(tensors: Sequence[Tensor], sizes: MiscountSizes, parts: Iterable[st
 
 
 def _part(tensors: Sequence[Tensor], sizes: MiscountSizes, part: str) -> tuple[Tensor, ...]:
-    """The tensors of a part. Of a fused matrix that is not in it as a whole, the slices that are."""
+    """The tensors of a part; of a fused matrix that belongs to it only partly, the slices that belong to it."""
     concerned = PARTS[part][0]
     inside: list[Tensor] = []
     for tensor in tensors:
@@ -95,13 +95,13 @@ def _part(tensors: Sequence[Tensor], sizes: MiscountSizes, part: str) -> tuple[T
 
 
 def _within(tensors: Sequence[Tensor], sizes: MiscountSizes, layers: Layers, heads: Heads) -> tuple[Tensor, ...]:
-    """The tensors of all layers, of one or of all but one; all of them, or the rows of one head."""
+    """The tensors of all layers, of one layer or of all but one, in full or only the rows of one head."""
     inside = tensors if layers == "all" else of_layers(tensors, layers)
     return tuple(inside if heads == "all" else [of_one_head(tensor, sizes) for tensor in inside])
 
 
 def own_counts(tensors: Sequence[Tensor], sizes: MiscountSizes) -> Iterator[Counted]:
-    """Every part of a model with parameters, then its modules and tensors; the same tensors only once."""
+    """The parts of a model that have parameters, then its modules and tensors; the same tensors only once."""
     seen = set()
     parts = list(parts_of(tensors, sizes))
     whole = [count for count in parts if count.heads == "all" and not _is_detail(count.part)]
@@ -113,7 +113,7 @@ def own_counts(tensors: Sequence[Tensor], sizes: MiscountSizes) -> Iterator[Coun
 
 
 def sums_of_two(counts: Sequence[Counted], value: int) -> Iterator[tuple[Counted, Counted]]:
-    """Two parts without a common tensor that add up to a number, both in all layers or both in one."""
+    """Pairs of parts without a common tensor that add up to a number, both in all layers or both in one."""
     places: dict[int, list[int]] = {}
     for index, count in enumerate(counts):
         places.setdefault(count.right, []).append(index)
@@ -124,7 +124,7 @@ def sums_of_two(counts: Sequence[Counted], value: int) -> Iterator[tuple[Counted
 
 
 def _stand_together(first: Counted, second: Counted) -> bool:
-    """Whether people would add two counts: of the same layers, of all heads, and nothing twice."""
+    """Whether people would add two counts: both of the same layers and of all heads, without overlap."""
     within = [count.layers for count in (first, second) if any(tensor.copies > 1 for tensor in count.tensors)]
     within += [count.layers for count in (first, second) if count.layers != "all"]
     pieces = [{(tensor.name, tensor.place) for tensor in count.tensors} for count in (first, second)]
@@ -134,7 +134,7 @@ def _stand_together(first: Counted, second: Counted) -> bool:
 
 
 def _is_detail(part: str) -> bool:
-    """Whether a part is a single tensor, which is better named as in the model, or means something only in a line."""
+    """Whether a part is a single tensor, which has a better name in the model, or makes sense only in a hand count."""
     if part in _OF_LINES:
         return True
     return part.startswith(("weight of the", "bias of the", "gamma of the", "beta of the")) and part not in _ALWAYS
@@ -144,9 +144,9 @@ _ALWAYS = ("bias of the decoder", "bias of the pooler", "weight of the pooler")
 
 
 def of_layers(tensors: Sequence[Tensor], layers: Layers) -> Iterator[Tensor]:
-    """The tensors of one layer, or of all layers but one; none unless all are repeated in several layers.
+    """The tensors of one layer, or of all layers but one; none unless each tensor is repeated in several layers.
 
-    The one layer is never a first layer that differs from the others.
+    A first layer that differs from the others is never taken as the one layer.
     """
     first_layers = [tensor for tensor in tensors if split_layer(tensor.name)[0].endswith(".0")]
     alike = [tensor for tensor in tensors if tensor not in first_layers]
@@ -159,7 +159,7 @@ def of_layers(tensors: Sequence[Tensor], layers: Layers) -> Iterator[Tensor]:
 
 
 def _named(tensors: Sequence[Tensor]) -> Iterator[Counted]:
-    """Each module and tensor under its name in the model, in all layers and in one."""
+    """All modules and tensors under their names in the model, in all layers and in one."""
     names = dict.fromkeys(
         ".".join(pieces[:number])
         for pieces in (tensor.name.split(".") for tensor in tensors)
