@@ -11,9 +11,9 @@ from typing import NamedTuple
 from bertcalc.config import Config
 from bertcalc.diagnosis.known import Known, every_count, known_counts, more_counts, published_counts
 
-_WORTH_IT = 1_000_000  # smaller counts are too close to each other
+_SMALLEST = 1_000_000  # smaller counts are too close to each other
 _MOST_SLIPS = 3
-_LONG = 7  # a slip in a number of more digits keeps its first or its last three
+_LONG = 7  # a slip in a longer number keeps its first or its last three digits
 
 
 class Slip(NamedTuple):
@@ -25,13 +25,13 @@ class Slip(NamedTuple):
 
 
 def slips_to(model: Known, number: int) -> list[Slip]:
-    """Known counts of which a number may be a mistyped version or is a neighbor, the likeliest first."""
-    digits = len(str(number))  # a published count of another length is of a model of another size
+    """Known counts that a number differs from by a typing error or by 1, the likeliest first."""
+    digits = len(str(number))  # a published count of another length belongs to a model of another size
     by_count: dict[int, Slip] = {}
     for slip in (Slip(model.total, model), *_candidates(model.subject.config)):
         count = slip.meant
         as_long = not slip.preset or len(str(count)) == digits
-        if as_long and count >= _WORTH_IT and count not in by_count and is_slip(number, count):
+        if as_long and count >= _SMALLEST and count not in by_count and is_slip(number, count):
             by_count[count] = slip
     return sorted(by_count.values(), key=lambda slip: abs(slip.meant - number) != 1)[:_MOST_SLIPS]
 
@@ -46,7 +46,7 @@ def _candidates(config: Config) -> list[Slip]:
 
 
 def mistyped(number: int) -> Iterator[int]:
-    """The numbers that result from exchanging two adjacent digits of a number, or from one wrong digit."""
+    """The numbers that differ from a number by two exchanged adjacent digits, or by one digit."""
     digits = f"{number}"
     for index, digit in enumerate(digits):
         if index and digits[index - 1] != digit and (index > 1 or digit != "0"):

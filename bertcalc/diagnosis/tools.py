@@ -1,8 +1,8 @@
 """The counts of other tools for the same model: their formulas, and the reasons why they differ from the right count.
 
-The formulas were read in the named sources; none of their code is copied. The reasons are miscounts, as in a hand
-count: made on the model's tensors, they turn the right count into the tool's. So the differences are computed from the
-model and not written down a second time.
+The formulas come from the cited sources; none of their code is copied. The reasons are miscounts, as in a hand count:
+applied to the model's tensors, they turn the right count into the tool's. So the differences are computed from the
+model rather than stated separately.
 
 >>> from bertcalc import BertConfig
 >>> dict(tool_counts(BertConfig()))["EleutherAI tied"]
@@ -50,17 +50,17 @@ class Correction(NamedTuple):
 
 
 def tool_counts(config: Config) -> list[tuple[str, int]]:
-    """Each tool's count for a configuration; no tool distinguishes Hugging Face's classes."""
+    """Each tool's count for a configuration. The tools do not distinguish Hugging Face's classes."""
     return [(tool.name, tool.count(config)) for tool in TOOLS.values()]
 
 
 def tools_with(number: Typed, config: Config) -> list[str]:
-    """The tools whose formula gives exactly this number."""
+    """The tools whose formula gives exactly a number."""
     return [name for name, count in tool_counts(config) if number.low == count == number.high]
 
 
 def corrections(tool: Tool, model: Model, sizes: MiscountSizes) -> tuple[Correction, ...]:
-    """The corrections that lead from a tool's count to a model's, without reasons that do not concern the model.
+    """The corrections that lead from a tool's count to a model's, without those that are 0 for this model.
 
     Model and sizes are numeric or symbolic.
     """
@@ -80,7 +80,7 @@ def padded_vocab_size(config: Config) -> int:
 
 
 def _miscounts(tool: Tool, tensors: Sequence[Tensor]) -> tuple[str, ...]:
-    """The miscounts of a tool for a model; first those that leave out a part, so that each gets the whole part."""
+    """The miscounts of a tool for a model; those that leave out a part come first, so that they remove all of it."""
     if not tool.output_matrix:
         head: tuple[str, ...] = ("head",)
     elif any(map(_is_decoder, tensors)):

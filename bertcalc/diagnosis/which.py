@@ -16,12 +16,12 @@ Concerned = Callable[[Tensor], bool]
 
 @lru_cache(maxsize=512)
 def which(text: str) -> Concerned:
-    """A predicate for tensors: "," is and, "+" is or and binds tighter, "no" in front negates; "" is true of all."""
+    """A predicate for tensors: "," is and, "+" is or and binds tighter, a leading "no" negates; "" selects all."""
     conditions = [_condition(part) for part in text.split(", ") if part]
     cache: dict[tuple[str, int, Place], bool] = {}
 
     def concerned(tensor: Tensor) -> bool:
-        # Conditions depend on nothing else: not on sizes or copies.
+        # Conditions depend only on these, not on sizes or copies.
         key = (tensor.name, len(tensor.shape), tensor.place)
         if (selected := cache.get(key)) is None:
             selected = cache[key] = all(condition(tensor) for condition in conditions)
@@ -49,7 +49,7 @@ def _block(name: str) -> Concerned:
 
 
 def in_layer(tensor: Tensor) -> bool:
-    """Whether a tensor is in a layer: not in a projection before the layers or a LayerNorm after them."""
+    """Whether a tensor is in a layer, not in a projection before the layers or a LayerNorm after them."""
     return bool(split_layer(tensor.name)[0])
 
 
@@ -59,7 +59,7 @@ def is_bias(tensor: Tensor) -> bool:
 
 
 _QKV = ("query", "key", "value", "query, key, value", "key, value")  # the last two are fused matrices
-# Every name that is missing here is a role.
+# Any name that is missing here is a role.
 _NAMED: dict[str, Concerned] = {
     **{name: _component(name) for name in ("embeddings", "pooler", "head")},
     **{f"{name} block": _block(name) for name in ("attention", "cross-attention", "feed-forward")},
@@ -73,7 +73,7 @@ _NAMED: dict[str, Concerned] = {
     "gamma": lambda tensor: tensor.name.endswith("weight") and tensor.place.role == "norm",
     "beta": lambda tensor: tensor.name.endswith("bias") and tensor.place.role == "norm",
     "matrix": lambda tensor: len(tensor.shape) == 2,
-    "whole": lambda tensor: len(tensor.shape) == 3,  # a whole LayerNorm that a model lacks, not its beta alone
+    "whole": lambda tensor: len(tensor.shape) == 3,  # a whole LayerNorm that the model lacks, not only its beta
     "qkv": _role(*_QKV),
     "query and value": _role("query", "value", *_QKV[3:]),
     "key and value": _role("key", "value", "key, value"),
