@@ -80,12 +80,12 @@ def _case(asked: argparse.Namespace, fields: Sequence[str]) -> Case:
     base = PRESENT if present else preset_named(wanted)
     if base is None:
         near = nearest(wanted.rpartition("/")[2], PRESETS)
-        known = f"did you mean {near}?" if near else "python -m bertcalc --help lists them."
-        raise wrong("there is no preset {value}: {known}", value=shorten(wanted), known=known)
+        hint = f"did you mean {near}?" if near else "python -m bertcalc --help lists them."
+        raise wrong("there is no preset {value}: {known}", value=shorten(wanted), known=hint)
     start = present or subject_of_preset(base)
     items, problems = read("~".join([base, *changes]), type(start.config))
     if problems:
-        raise InputError(*(one.problem for one in problems))
+        raise InputError(*(refusal.problem for refusal in problems))
     [item] = items or [WrittenModel(base)]
     try:
         subject = _with_heads(item, start).subject(present)
@@ -106,16 +106,16 @@ def _of_another_family(item: WrittenModel, start: Subject) -> str:
     family = CLASSES[architecture]
     if family is family_of(start.config):
         return ""
-    own = next(name for name, preset in PRESETS.items() if type(preset.config) is family.config)
-    return f" {architecture} is of another family than {item.base}: begin with {own}."
+    base = next(name for name, preset in PRESETS.items() if type(preset.config) is family.config)
+    return f" {architecture} is of another family than {item.base}: begin with {base}."
 
 
 def _with_heads(item: WrittenModel, start: Subject) -> WrittenModel:
     """Add the number of heads that keeps the head size, if only hidden_size is given, as on the dashboard."""
-    given = dict(item.changes)
-    if "hidden_size" not in given or "num_attention_heads" in given:
+    changes = dict(item.changes)
+    if "hidden_size" not in changes or "num_attention_heads" in changes:
         return item
-    heads = moved(start.config, "hidden_size", given["hidden_size"]).num_attention_heads
+    heads = moved(start.config, "hidden_size", changes["hidden_size"]).num_attention_heads
     return item._replace(changes=(*item.changes, ("num_attention_heads", heads)))
 
 
@@ -129,14 +129,14 @@ def _described(path: Path) -> Subject:
             "{path} cannot be read: {reason}.", path=shorten(str(path)), reason=error.strerror or str(error)
         ) from None
     try:
-        found = config_json.read(config_json.text_of(data))
+        described = config_json.read(config_json.text_of(data))
     except InputError as error:
         if "model_type" in (problem.field for problem in error.problems):
             raise wrong("{error} {more}", error=str(error), more=_OTHERS) from None
         raise
-    for remark in found.remarks:
+    for remark in described.remarks:
         print(remark, file=sys.stderr)
-    return Subject(found.config, found.architecture or family_of(found.config).base.name)
+    return Subject(described.config, described.architecture or family_of(described.config).base.name)
 
 
 def _read_fields(arguments: Sequence[str]) -> tuple[str | None, list[str]]:
@@ -182,7 +182,9 @@ def _formulas(subject: Subject) -> dict[str, str]:
         return {}
     from bertcalc.formula import component_terms
 
-    return {one: " + ".join(bracket.text for bracket in brackets) for one, brackets in component_terms(subject)}
+    return {
+        component: " + ".join(bracket.text for bracket in brackets) for component, brackets in component_terms(subject)
+    }
 
 
 def _data(case: Case) -> dict[str, Any]:
@@ -214,15 +216,15 @@ def _table(case: Case) -> str:
     ]
     rows.append((QUANTITIES["parameters"].meaning, f"{subject.model().num_parameters():,}", ""))
     for key, figure in _figures(case).items():
-        count, more = f"{figure:,}" if isinstance(figure, int) else "-", QUANTITIES[key].unit + _MORE.get(key, "")
+        count, note = f"{figure:,}" if isinstance(figure, int) else "-", QUANTITIES[key].unit + _MORE.get(key, "")
         if isinstance(figure, InputError):
-            more = str(figure)
-        rows.append((QUANTITIES[key].meaning, count, more))
+            note = str(figure)
+        rows.append((QUANTITIES[key].meaning, count, note))
     widths = [max(len(row[column]) for row in rows) for column in (0, 1)]
-    lines = [f"{name:{widths[0]}}  {count:>{widths[1]}}  {more}".rstrip() for name, count, more in rows]
-    said = ", ".join(f"{letter} = {size:,}" for letter, size in letters(subject.config).items())
+    lines = [f"{name:{widths[0]}}  {count:>{widths[1]}}  {note}".rstrip() for name, count, note in rows]
+    values = ", ".join(f"{letter} = {size:,}" for letter, size in letters(subject.config).items())
     sizes = f"{case.batch_size:,} x {case.sequence_length:,} tokens, float32"
-    return "\n".join([f"{subject.architecture}: {said}", sizes, "", *lines])
+    return "\n".join([f"{subject.architecture}: {values}", sizes, "", *lines])
 
 
 def run() -> None:

@@ -161,8 +161,8 @@ class _Signature(NamedTuple):
     named: Mapping[str, Check]
     required: tuple[str, ...]  # of the positional ones, which come first
     required_by_name: tuple[str, ...]
-    more: Check | None  # for further positional arguments
-    others: Check | None  # for further named ones
+    varargs: Check | None  # for further positional arguments
+    keywords: Check | None  # for further named ones
     relates: bool
 
 
@@ -173,14 +173,14 @@ def _wanted_by(function: Callable[..., Any]) -> _Signature:
     named: dict[str, Check] = {}
     required: list[str] = []
     required_by_name: list[str] = []
-    more = others = None
+    varargs = keywords = None
     for name, parameter in signature(function).parameters.items():
         check = _self if name == "self" else check_of(hints.get(name, Any))
         if parameter.kind is Parameter.VAR_POSITIONAL:
-            more = check
+            varargs = check
             continue
         if parameter.kind is Parameter.VAR_KEYWORD:
-            others = check
+            keywords = check
             continue
         if parameter.kind is not Parameter.KEYWORD_ONLY:
             positional.append((name, check))
@@ -189,9 +189,11 @@ def _wanted_by(function: Callable[..., Any]) -> _Signature:
         if parameter.default is Parameter.empty:
             (required_by_name if parameter.kind is Parameter.KEYWORD_ONLY else required).append(name)
     has_length = not _WITH_LENGTH.isdisjoint(named)
-    relates = has_length or ("config" in named and ("model" in named or others is not None))
+    relates = has_length or ("config" in named and ("model" in named or keywords is not None))
     name = f"{function.__name__}()"
-    return _Signature(name, tuple(positional), named, tuple(required), tuple(required_by_name), more, others, relates)
+    return _Signature(
+        name, tuple(positional), named, tuple(required), tuple(required_by_name), varargs, keywords, relates
+    )
 
 
 def _self(name: str, value: Any) -> Any:
@@ -201,14 +203,14 @@ def _self(name: str, value: Any) -> Any:
 
 
 def _each(wanted: _Signature, value: Any) -> Any:
-    if wanted.more is None:
+    if wanted.varargs is None:
         names = ", ".join(name for name, _check in wanted.positional)
         raise _error(N_("{function} takes fewer arguments: {names}."), "", value, function=wanted.name, names=names)
-    return wanted.more("", value)
+    return wanted.varargs("", value)
 
 
 def _check_named(wanted: _Signature, name: str, value: Any) -> Any:
-    check = wanted.named.get(name) or wanted.others
+    check = wanted.named.get(name) or wanted.keywords
     if check is None:
         message = N_("{function} has no argument {argument}: did you mean {nearest}?")
         near = nearest(name, wanted.named, similarity=0.0)
@@ -325,8 +327,8 @@ def unknown(messages: tuple[str, str], name: Any, options: Collection[str], **va
     """
     near = nearest(name, options) if isinstance(name, str) else None
     listed = ", ".join(list(options)[:_MOST_LISTED]) + (" ..." if len(options) > _MOST_LISTED else "")
-    shown = {"name": described(name), "nearest": near or "", "options": listed}
-    return UnknownNameError(Problem.of(messages[near is None], "", name, **shown, **values))
+    words = {"name": described(name), "nearest": near or "", "options": listed}
+    return UnknownNameError(Problem.of(messages[near is None], "", name, **words, **values))
 
 
 def _number(name: str, value: Any) -> Any:
@@ -351,7 +353,7 @@ def _callable(name: str, value: Any) -> Any:
 
 def _mapping_of(key: Any) -> Check:
     def check(name: str, value: Any) -> Any:
-        if not isinstance(value, Mapping) or (key is str and not all(isinstance(each, str) for each in value)):
+        if not isinstance(value, Mapping) or (key is str and not all(isinstance(member, str) for member in value)):
             raise wrong_kind(name, value, _MAPPING)
         return value
 
@@ -496,11 +498,11 @@ def _config_of(value: Any) -> Any:
     return config if hasattr(config, "longest") else None
 
 
-def _same(one: Any, other: Any) -> bool:
-    if one is other:
+def _same(first: Any, second: Any) -> bool:
+    if first is second:
         return True
     try:
-        return type(one) is type(other) and bool(one == other)
+        return type(first) is type(second) and bool(first == second)
     except (ValueError, RuntimeError):  # columns, or tensors
         return False
 

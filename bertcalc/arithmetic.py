@@ -75,16 +75,16 @@ class _Calculation:
 
     def _python(self) -> Iterator[str]:
         """The tokens of a valid Python expression for the calculation. Raises InputError if there is none."""
-        at = depth = 0
+        index = depth = 0
         complete = False  # whether the expression could end here
-        while at < len(self._text):
-            sign = self._text[at]
+        while index < len(self._text):
+            sign = self._text[index]
             if sign.isspace():
-                at += 1
+                index += 1
                 continue
-            if not complete and (number := _NUMBER.match(self._text, at)):
+            if not complete and (number := _NUMBER.match(self._text, index)):
                 yield self._operand(self._number(number[0]))
-                at, complete = number.end(), True
+                index, complete = number.end(), True
                 continue
             letter = next((name for name in (sign, sign.upper()) if name in self._names), None)
             if complete and (letter or sign == "("):
@@ -104,8 +104,8 @@ class _Calculation:
                 yield {"x": "*", "X": "*", "^": "**"}.get(sign, sign)
                 complete = False
             else:
-                raise self._unreadable(at)
-            at += 1
+                raise self._unreadable(index)
+            index += 1
         if not complete:
             raise wrong(N_('"{text}" is incomplete: a number is missing at the end.'), text=shorten(self._text))
         if depth:
@@ -165,11 +165,11 @@ class _Calculation:
     def _too_large(self) -> InputError:
         return wrong(N_('"{text}" has numbers that are too large or have too many digits.'), text=shorten(self._text))
 
-    def _unreadable(self, at: int) -> InputError:
-        """The error for text that cannot be read from ``at`` on: it is quoted from the beginning of its word."""
-        while 0 < at < len(self._text) and self._text[at].isalpha() and self._text[at - 1].isalpha():
-            at -= 1
-        rest = self._text[at:]
+    def _unreadable(self, index: int) -> InputError:
+        """The error for text that cannot be read from ``index`` on: it is quoted from the beginning of its word."""
+        while 0 < index < len(self._text) and self._text[index].isalpha() and self._text[index - 1].isalpha():
+            index -= 1
+        rest = self._text[index:]
         if not self._names:
             return wrong(N_('Cannot read "{rest}": use numbers, + - * / ^ and parentheses.'), rest=shorten(rest))
         message = N_('Cannot read "{rest}": use numbers, {letters}, + - * / ^ and parentheses.')

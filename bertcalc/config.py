@@ -22,9 +22,9 @@ from bertcalc.fields import (
     EVERY_LETTER,
     SIZES,
     PositionEmbeddingType,
+    field_named,
     is_int,
     is_number,
-    known,
 )
 from bertcalc.fields import LETTERS as LETTERS
 from bertcalc.fields import POSITION_EMBEDDING_TYPES as POSITION_EMBEDDING_TYPES
@@ -54,8 +54,8 @@ def all_or_none(compared: Any) -> bool:
 class _WithSharedNames(type):
     """The metaclass of configurations: they accept a field under its shared name as well."""
 
-    def __call__(cls, *args: Any, **given: Any) -> Any:
-        values = cls.under_own_names(given)  # type: ignore[attr-defined]
+    def __call__(cls, *args: Any, **named: Any) -> Any:
+        values = cls.under_own_names(named)  # type: ignore[attr-defined]
         if args:
             values = _with_positional(cls, args, values)
         return super().__call__(**{name: _plain(value) for name, value in values.items()})
@@ -81,11 +81,11 @@ def _plain(value: Any) -> Any:
 class _Shared:
     """A field under its shared name: the value on a configuration, the default on its class."""
 
-    def __init__(self, own: str) -> None:
-        self.own = own
+    def __init__(self, own_name: str) -> None:
+        self.own_name = own_name
 
     def __get__(self, config: "Config | None", kind: type["Config"]) -> Any:
-        return getattr(kind if config is None else config, self.own)
+        return getattr(kind if config is None else config, self.own_name)
 
 
 @dataclass(frozen=True)
@@ -136,8 +136,8 @@ class Config(metaclass=_WithSharedNames):
         num_labels: int = 0
 
     def __init_subclass__(cls) -> None:
-        for shared, own in cls.attribute_map.items():
-            setattr(cls, shared, _Shared(own))
+        for shared, own_name in cls.attribute_map.items():
+            setattr(cls, shared, _Shared(own_name))
 
     def __post_init__(self) -> None:
         for problem in problems(type(self), vars(self)):
@@ -165,26 +165,26 @@ class Config(metaclass=_WithSharedNames):
     @classmethod
     def shared_name(cls, field: str) -> str:
         """The shared name of a field of this family."""
-        return next((shared for shared, own in cls.attribute_map.items() if own == field), field)
+        return next((shared for shared, own_name in cls.attribute_map.items() if own_name == field), field)
 
     @classmethod
     def under_own_names(cls, values: Mapping[str, Any]) -> dict[str, Any]:
         """Values under the family's own names; shared names take precedence. Raises ConfigError for what it lacks."""
-        own = _names(cls)
-        if values.keys() <= own:
+        names = _names(cls)
+        if values.keys() <= names:
             return dict(values)
-        found = {name: value for name, value in values.items() if name in own}
+        renamed = {name: value for name, value in values.items() if name in names}
         for name, value in values.items():
-            if name in found:
+            if name in renamed:
                 continue
             if name in ABSENT and not cls.has(name):
                 if value != getattr(cls, name):
                     raise ConfigError(_lacking(cls, name, value))
-            elif cls.own_name(name) in own:
-                found[cls.own_name(name)] = value
+            elif cls.own_name(name) in names:
+                renamed[cls.own_name(name)] = value
             else:
                 raise ConfigError(no_field(cls, name, value))
-        return found
+        return renamed
 
     def shared(self) -> dict[str, Any]:
         """All values by their shared names."""
@@ -210,18 +210,18 @@ class Config(metaclass=_WithSharedNames):
             yield Problem.of(message, "add_cross_attention", True, {"is_decoder": True}, {"add_cross_attention": False})
 
     @classmethod
-    def unsaid(cls, given: Mapping[str, Any]) -> dict[str, Any]:
+    def unsaid(cls, content: Mapping[str, Any]) -> dict[str, Any]:
         """Values of fields whose default differs if a config.json leaves them out."""
         return {}
 
     @classmethod
-    def refused(cls, given: Mapping[str, Any]) -> Iterator[Problem]:
+    def refused(cls, content: Mapping[str, Any]) -> Iterator[Problem]:
         """Problems with keys of a config.json that are not fields but change the model in a way that is not counted.
 
         With rotary positions, transformers accepts a head size other than hidden_size / num_attention_heads.
         """
         if cls.turns_pairs:
-            yield from other_heads(cls, given)
+            yield from other_heads(cls, content)
 
     @classmethod
     def told_by(cls, roles: Mapping[str, int]) -> dict[str, Any]:
@@ -359,7 +359,7 @@ def columns(config: Kind, **arrays: Any) -> Kind:
     kind = type(config)
     columns = {kind.shared_name(field): _column(kind, field, array) for field, array in arrays.items()}
     for field, array in columns.items():
-        low, high = known(field).low, known(field).high
+        low, high = field_named(field).low, field_named(field).high
         wrong = array[(array < low) | (array > high)] if array.dtype.kind in "iu" else array.ravel()
         for value in wrong.ravel()[:1].tolist():
             raise ConfigError(_not_between(kind, field, value, low, high, like=getattr(kind, field)))
@@ -437,7 +437,9 @@ def _checks(kind: type[Config]) -> tuple[tuple[str, Any, Callable[[Any], bool]],
     """The name, default and check of each field of a configuration class. Raises ValueError if it is incomplete."""
     if lacking := [*undeclared_fields(kind)]:
         raise ValueError("\n".join(lacking))
-    return tuple((field.name, field.default, known(kind.shared_name(field.name)).is_right) for field in fields(kind))
+    return tuple(
+        (field.name, field.default, field_named(kind.shared_name(field.name)).is_right) for field in fields(kind)
+    )
 
 
 # Every family has these, under its own names or the shared ones: the checks and the readings ask for them.
@@ -459,17 +461,17 @@ def undeclared_fields(kind: type[Config]) -> Iterator[str]:
 
 def check_field(kind: type[Config], field: str, value: Any) -> Problem | None:
     """The problem with the value of a single field, or None."""
-    shared, own = kind.shared_name(field), kind.own_name(field)
+    shared_name, own_name = kind.shared_name(field), kind.own_name(field)
     if not kind.has(field):
-        return None if shared in ABSENT and value == getattr(kind, shared) else _lacking(kind, field, value)
-    default, about = getattr(kind, own), known(shared)
+        return None if shared_name in ABSENT and value == getattr(kind, shared_name) else _lacking(kind, field, value)
+    default, about = getattr(kind, own_name), field_named(shared_name)
     if about.is_right(value):
         return None
     if about.high:
-        return _not_between(kind, shared, value, about.low, about.high, like=default)
+        return _not_between(kind, shared_name, value, about.low, about.high, like=default)
     message = N_("{field} {value} is not possible: it must be {wanted}, for example {default}.")
-    shown = {"field": own, "value": _show(value), "wanted": about.wanted, "default": _show(default)}
-    return Problem.of(message, shared, value, {shared: default}, **shown)
+    words = {"field": own_name, "value": _show(value), "wanted": about.wanted, "default": _show(default)}
+    return Problem.of(message, shared_name, value, {shared_name: default}, **words)
 
 
 def _lacking(kind: type[Config], field: str, value: object) -> Problem:
@@ -483,11 +485,11 @@ def no_field(kind: type[Config], name: str, value: object) -> Problem:
     near = near_field(kind, name)
     if near is None:
         message = N_("{config} has no {field}: its fields are {fields}.")
-        shown = {"config": kind.__name__, "field": shorten(name), "fields": ", ".join(sorted(_names(kind)))}
-        return Problem(name, value, message, shown)
+        words = {"config": kind.__name__, "field": shorten(name), "fields": ", ".join(sorted(_names(kind)))}
+        return Problem(name, value, message, words)
     message = N_("{config} has no {field}: did you mean {nearest}?")
-    shown = {"config": kind.__name__, "field": shorten(name), "nearest": kind.own_name(near)}
-    return Problem(name, value, message, shown, ({near: value},))
+    words = {"config": kind.__name__, "field": shorten(name), "nearest": kind.own_name(near)}
+    return Problem(name, value, message, words, ({near: value},))
 
 
 def near_field(kind: type[Config], name: str) -> str | None:
@@ -518,7 +520,7 @@ _OTHER_NAMES = {
 
 def allowed(field: str) -> tuple[str, dict[str, str]]:
     """The valid values of a field: English words with placeholders, and the values that fill these."""
-    about = known(field)
+    about = field_named(field)
     return about.wanted, {"low": f"{about.low:,}", "high": f"{about.high:,}"} if about.high else {}
 
 
@@ -536,8 +538,8 @@ def _not_between(kind: type[Config], field: str, value: Any, low: int, high: int
     else:  # a boolean or a text has no nearest number
         nearest = like
         message = N_("{field} {value} is not possible: it must be a whole number from {low} to {high}, like {nearest}.")
-    shown = {"value": _show(value), "low": low, "high": high, "nearest": nearest}
-    return Problem.of(message, field, value, {field: nearest}, field=kind.own_name(field), **shown)
+    words = {"value": _show(value), "low": low, "high": high, "nearest": nearest}
+    return Problem.of(message, field, value, {field: nearest}, field=kind.own_name(field), **words)
 
 
 def divisors(number: int) -> list[int]:
@@ -597,10 +599,10 @@ def _show(value: object) -> str:
     return shorten(text)
 
 
-def other_heads(kind: type[Config], given: Mapping[str, Any], key: str = "head_dim") -> Iterator[Problem]:
+def other_heads(kind: type[Config], content: Mapping[str, Any], key: str = "head_dim") -> Iterator[Problem]:
     """The problem if a config.json gives heads another size than hidden_size / num_attention_heads."""
-    hidden_size, heads = (given.get(field, getattr(kind, field)) for field in ("hidden_size", "num_attention_heads"))
-    size = given.get(key)
+    hidden_size, heads = (content.get(field, getattr(kind, field)) for field in ("hidden_size", "num_attention_heads"))
+    size = content.get(key)
     if size is None or (is_int(size) and is_int(heads) and size * heads == hidden_size):
         return
     yield uncounted(key, size, "hidden_size / num_attention_heads")

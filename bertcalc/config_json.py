@@ -20,7 +20,7 @@ from bertcalc.arguments import checked
 from bertcalc.config import Config, near_field, problems
 from bertcalc.families import CLASSES, FAMILIES, class_of, counterpart, family_of
 from bertcalc.family import Family
-from bertcalc.fields import OWN_DIMENSIONS, is_int, known
+from bertcalc.fields import OWN_DIMENSIONS, field_named, is_int
 from bertcalc.problem import InputError, Problem, wrong
 from bertcalc.strict_json import decode, read_json
 from bertcalc.subject import Subject
@@ -57,8 +57,8 @@ def write(subject: Subject) -> str:
     """
     config = subject.config
     fields = version_of(config).fields(config)
-    given = {"architectures": [subject.architecture], "model_type": family_of(config).name, **fields}
-    return json.dumps(given, indent=2, sort_keys=True) + "\n"
+    content = {"architectures": [subject.architecture], "model_type": family_of(config).name, **fields}
+    return json.dumps(content, indent=2, sort_keys=True) + "\n"
 
 
 @checked
@@ -79,8 +79,8 @@ def read_object(text: str) -> dict[str, Any]:
     """The JSON object of a config.json, of any model. Raises InputError."""
     if len(text) <= LARGEST and not text.lstrip("\ufeff \t\r\n").startswith("{"):
         raise wrong(N_("A config.json is a JSON object: {braces} with fields inside."), braces="{ }")
-    given: dict[str, Any] = read_json(text, LARGEST)
-    return given
+    content: dict[str, Any] = read_json(text, LARGEST)
+    return content
 
 
 def is_of_another_type(problems: Iterable[Problem]) -> bool:
@@ -94,54 +94,60 @@ def read(text: str) -> Described:
 
     Raises InputError.
     """
-    given = read_object(text)
-    names = given.get("architectures")
+    content = read_object(text)
+    names = content.get("architectures")
     classes = _listed(names)
-    if "model_type" in given:
-        family = _family(given["model_type"])
+    if "model_type" in content:
+        family = _family(content["model_type"])
     else:
-        known = [one for one in FAMILIES.values() if any(name.startswith(one.kind) for name in classes)]
-        if classes and not known:
+        candidates = [
+            candidate for candidate in FAMILIES.values() if any(name.startswith(candidate.kind) for name in classes)
+        ]
+        if classes and not candidates:
             message = N_("architectures {value}: a different kind of model; only {known} are counted here.")
-            raise InputError(_problem("architectures", names, message, known=_known()))
-        family = known[0] if known else next(iter(FAMILIES.values()))
+            raise InputError(_problem("architectures", names, message, known=_family_names()))
+        family = candidates[0] if candidates else next(iter(FAMILIES.values()))
     kind = family.config
-    own = {**vars(kind.default())}
-    read_fields = {*own, *map(kind.shared_name, own), *FIVE.lacks}
-    if given and not given.keys() & {*read_fields, *_OTHERS}:
+    defaults = {**vars(kind.default())}
+    read_fields = {*defaults, *map(kind.shared_name, defaults), *FIVE.lacks}
+    if content and not content.keys() & {*read_fields, *_OTHERS}:
         message = N_("This is not a model's config.json: it has {keys}, but neither model_type nor a size.")
-        raise wrong(message, keys=_named(given))
+        raise wrong(message, keys=_named(content))
     # Under either name, as transformers reads it; the shared one takes precedence.
-    own |= kind.unsaid(given)
-    values = {name: given.get(kind.shared_name(name), given.get(name, default)) for name, default in own.items()}
-    labels = given.get("id2label")
+    defaults |= kind.unsaid(content)
+    values = {
+        name: content.get(kind.shared_name(name), content.get(name, default)) for name, default in defaults.items()
+    }
+    labels = content.get("id2label")
     named = len(labels) if isinstance(labels, dict) else kind.default().num_labels
-    if "num_labels" not in given:  # if both are given, transformers uses num_labels
+    if "num_labels" not in content:  # if both are given, transformers uses num_labels
         values["num_labels"] = named
     kept = list(_without_count(kind, values))
-    found = [*(_not_counted(kind, problem) for problem in problems(kind, values)), *kind.refused(given)]
+    refusals = [*(_not_counted(kind, problem) for problem in problems(kind, values)), *kind.refused(content)]
     if labels is not None and not _is_labels(labels):
         message = N_("id2label {value} is not possible: it must have a name for each number.")
-        found.append(_problem("id2label", labels, message))
-    if found:
-        raise InputError(*found)
+        refusals.append(_problem("id2label", labels, message))
+    if refusals:
+        raise InputError(*refusals)
     config = kind(**values)
     architecture, remarks = _architecture(names, family)
     if architecture and (problem := class_of(architecture).unbuilt(config)):
         raise InputError(problem)
     remarks += kept
-    chunk: Any = given.get(_CHUNK)
+    chunk: Any = content.get(_CHUNK)
     if is_int(chunk) and chunk > 0 and kind.chunks:
         message = N_("{field} {value}: the real forward pass fails for sequences whose length is no multiple of it.")
         remarks.append(Problem.of(message, _CHUNK, chunk, field=_CHUNK, value=chunk))
-        given = {key: value for key, value in given.items() if key != _CHUNK}
+        content = {key: value for key, value in content.items() if key != _CHUNK}
     wanted = {kind.own_name(field): field for field in (*_SIZES, *OWN_DIMENSIONS) if kind.has(field)}
     wanted = {name: field for name, field in wanted.items() if name not in kind.undeclared}
-    if missing := [name for name, field in wanted.items() if not given.keys() & {name, field}]:
+    if missing := [name for name, field in wanted.items() if not content.keys() & {name, field}]:
         message = N_("Missing, so set to Hugging Face's defaults: {fields}.")
-        shown = ", ".join(f"{field} = {getattr(config, field):,}" for field in missing)
-        remarks.append(Problem.of(message, missing[0], fields=shown))
-    remarks += _unread(kind, {key: value for key, value in given.items() if key not in (*read_fields, *_OTHERS)}, given)
+        assumed = ", ".join(f"{field} = {getattr(config, field):,}" for field in missing)
+        remarks.append(Problem.of(message, missing[0], fields=assumed))
+    remarks += _unread(
+        kind, {key: value for key, value in content.items() if key not in (*read_fields, *_OTHERS)}, content
+    )
     if labels is not None and values["num_labels"] != named:
         message = N_("num_labels {count} takes precedence, although id2label has {named}, as in transformers.")
         count = values["num_labels"]
@@ -149,7 +155,7 @@ def read(text: str) -> Described:
     return Described(config, architecture, remarks)
 
 
-def _unread(kind: type[Config], keys: Mapping[str, Any], given: Mapping[str, Any]) -> Iterator[Problem]:
+def _unread(kind: type[Config], keys: Mapping[str, Any], content: Mapping[str, Any]) -> Iterator[Problem]:
     """Remarks on the keys that are not read: known to change nothing, to change the memory, misspelled, unknown.
 
     The remark on a key that is probably misspelled has the field that is meant as its remedy.
@@ -158,7 +164,7 @@ def _unread(kind: type[Config], keys: Mapping[str, Any], given: Mapping[str, Any
     of_memory = [key for key in keys if key in OF_MEMORY and key not in neutral]
     unknown = [key for key in keys if key not in (*neutral, *of_memory)]
     meant = {key: near for key in unknown[:_NAMED] if (near := near_field(kind, key))}
-    meant = {key: near for key, near in meant.items() if not given.keys() & {near, kind.own_name(near)}}
+    meant = {key: near for key, near in meant.items() if not content.keys() & {near, kind.own_name(near)}}
     for key, near in meant.items():
         message = N_("{key} is unknown: did you mean {field}?")
         yield Problem.of(message, key, keys[key], {near: keys[key]}, key=shorten(key), field=kind.own_name(near))
@@ -174,8 +180,8 @@ def _unread(kind: type[Config], keys: Mapping[str, Any], given: Mapping[str, Any
 
 
 def _named(keys: Iterable[str]) -> str:
-    shown = [shorten(key) for key in keys]
-    return ", ".join(shown[:_NAMED]) + (" ..." if shown[_NAMED:] else "")
+    short = [shorten(key) for key in keys]
+    return ", ".join(short[:_NAMED]) + (" ..." if short[_NAMED:] else "")
 
 
 # Values that transformers accepts but our configurations do not, for fields that affect no count.
@@ -194,16 +200,16 @@ def _without_count(kind: type[Config], values: dict[str, Any]) -> Iterator[Probl
     message = N_("{field} {value} is not kept: no count depends on it, and {default} is used instead.")
     for field, loads in _LOADS.items():
         name = kind.own_name(field)
-        if name in values and not known(field).is_right(values[name]) and loads(values[name]):
-            given, values[name] = values[name], getattr(kind, name)
-            yield Problem.of(message, name, given, field=name, value=_shown(given), default=f"{values[name]}")
+        if name in values and not field_named(field).is_right(values[name]) and loads(values[name]):
+            original, values[name] = values[name], getattr(kind, name)
+            yield Problem.of(message, name, original, field=name, value=_shown(original), default=f"{values[name]}")
     pad: Any = values.get("pad_token_id")
     vocabulary = values[kind.own_name("vocab_size")]
     counted_from_the_end = is_int(pad) and is_int(vocabulary) and -vocabulary <= pad < 0
     if counted_from_the_end and kind.longest is Config.longest:  # in other families positions start after the padding
         values["pad_token_id"] = vocabulary + pad
-        said = N_("pad_token_id {value} is counted from the end, as PyTorch does: it is token {token}.")
-        yield Problem.of(said, "pad_token_id", pad, value=f"{pad}", token=vocabulary + pad)
+        message = N_("pad_token_id {value} is counted from the end, as PyTorch does: it is token {token}.")
+        yield Problem.of(message, "pad_token_id", pad, value=f"{pad}", token=vocabulary + pad)
 
 
 # Sizes for which transformers also accepts 0. It also builds a model with 1 for position_buckets.
@@ -226,13 +232,13 @@ def _not_counted(kind: type[Config], problem: Problem) -> Problem:
         return problem._replace(message=message)
     if not isinstance(value, int) or not is_int(value):
         return problem
-    if not ((field in _ZEROS and value == 0) or (field == "position_buckets" and value < known(field).low)):
+    if not ((field in _ZEROS and value == 0) or (field == "position_buckets" and value < field_named(field).low)):
         return problem
     message = N_(
         "{field} {value}: bertcalc does not count this. transformers builds it; here it has to be {low} or more."
     )
-    shown = {"field": kind.own_name(field), "value": f"{value:,}", "low": f"{known(field).low:,}"}
-    return problem._replace(message=message, values=shown)
+    words = {"field": kind.own_name(field), "value": f"{value:,}", "low": f"{field_named(field).low:,}"}
+    return problem._replace(message=message, values=words)
 
 
 def _is_labels(labels: Any) -> bool:
@@ -250,10 +256,10 @@ def _family(model_type: Any) -> Family:
             )
             raise InputError(_problem("model_type", model_type, message, name=family.name))
     message = N_("model_type {value} is a different kind of model: only {known} are counted here.")
-    raise InputError(_problem("model_type", model_type, message, known=_known()))
+    raise InputError(_problem("model_type", model_type, message, known=_family_names()))
 
 
-def _known() -> str:
+def _family_names() -> str:
     return ", ".join(FAMILIES)
 
 
@@ -261,8 +267,8 @@ def _architecture(names: Any, family: Family) -> tuple[str | None, list[Problem]
     if not names:
         return None, []
     listed = _listed(names)
-    if known := [name for name in listed if CLASSES.get(name) is family]:
-        return known[0], []
+    if matching := [name for name in listed if CLASSES.get(name) is family]:
+        return matching[0], []
     for name in (name.removeprefix("TF").removeprefix("Flax") for name in listed):
         like = counterpart(name, family) if name in CLASSES else ""
         if like and class_of(like).task == class_of(name).task:
@@ -275,8 +281,8 @@ def _listed(names: Any) -> list[str]:
     return [name for name in (names if isinstance(names, list) else [names]) if isinstance(name, str)]
 
 
-def _problem(field: str, value: object, message: str, **more: str) -> Problem:
-    return Problem.of(message, field, value, value=_shown(value), **more)
+def _problem(field: str, value: object, message: str, **words: str) -> Problem:
+    return Problem.of(message, field, value, value=_shown(value), **words)
 
 
 def _shown(value: object) -> str:

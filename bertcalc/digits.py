@@ -71,11 +71,11 @@ def multiple(count: int, first: int) -> str:
 
 def share(part: float, whole: float, decimals: int = 1) -> str:
     """A share in percent, without the sign; never 0 for a part above 0, never 100 for less than the whole."""
-    found, least = 100 * part / whole, 10**-decimals
-    if part and found < least / 2:
+    percent, least = 100 * part / whole, 10**-decimals
+    if part and percent < least / 2:
         return f"<{fixed(least, decimals)}"
-    nearly = part != whole and 100 - least / 2 <= found <= 100
-    return f">{fixed(100 - least, decimals)}" if nearly else fixed(found, decimals)
+    nearly = part != whole and 100 - least / 2 <= percent <= 100
+    return f">{fixed(100 - least, decimals)}" if nearly else fixed(percent, decimals)
 
 
 def signed(difference: int, written: Callable[[int], str]) -> str:

@@ -10,7 +10,7 @@ from bertcalc.activations import ACTIVATIONS
 from bertcalc.arguments import checked
 from bertcalc.compute.flops import total
 from bertcalc.config import DIMENSIONS, Config, ConfigError, divisors, no_field, sizes_of
-from bertcalc.fields import known
+from bertcalc.fields import field_named
 from bertcalc.forward.trace import Sizes
 from bertcalc.memory.plan import Plan
 from bertcalc.memory.saved import cache_bytes, saved_by, total_bytes
@@ -45,7 +45,7 @@ def effect(field: str, subject: Subject, batch_size: int, sequence_length: int) 
     """
     if not hasattr(subject.config, field) or not subject.config.has(field):
         raise ConfigError(no_field(type(subject.config), field, None))
-    now = getattr(subject.config, field)
+    present = getattr(subject.config, field)
     first = None
     for base, changed in _neighbours(field, subject.config):
         if subject.cls.unbuilt(changed):
@@ -54,12 +54,12 @@ def effect(field: str, subject: Subject, batch_size: int, sequence_length: int) 
         after = before
         if subject.config.own_name(field) in read:  # a field that is never read has no effect
             after, _read = _cost(subject._replace(config=changed), batch_size, sequence_length)
-        differences = (more - less for less, more in zip(before, after, strict=True))
-        found = Effect(getattr(base, field), getattr(changed, field), *differences)
-        if any((found.parameters, found.flops, found.memory)):
-            return found
-        first = first or found
-    return first or Effect(now, now, 0, 0, 0)
+        differences = (changed_cost - base_cost for base_cost, changed_cost in zip(before, after, strict=True))
+        field_effect = Effect(getattr(base, field), getattr(changed, field), *differences)
+        if any((field_effect.parameters, field_effect.flops, field_effect.memory)):
+            return field_effect
+        first = first or field_effect
+    return first or Effect(present, present, 0, 0, 0)
 
 
 # Cached: every field is compared with the same model, and a slider that goes up and down comes back to its neighbours.
@@ -128,11 +128,13 @@ def _repaired(config: Config, changes: dict[str, Any], field: str) -> Config | N
         try:
             return replace(config, **changes)
         except ConfigError as error:
-            untouched = (one for one in error.problem.remedies if not one.keys() & {field, *changes, *DIMENSIONS})
-            more = next(untouched, None)
-        if more is None:
+            untouched = (
+                remedy for remedy in error.problem.remedies if not remedy.keys() & {field, *changes, *DIMENSIONS}
+            )
+            required = next(untouched, None)
+        if required is None:
             return None
-        changes = {**changes, **more}
+        changes = {**changes, **required}
 
 
 def _candidates(field: str, config: Config) -> Iterable[Any]:
@@ -145,12 +147,12 @@ def _candidates(field: str, config: Config) -> Iterable[Any]:
         case bool():
             return (not value,)
         case str():
-            about = known(field)
+            about = field_named(field)
             return about.choices or tuple(name for name in _ACTIVATIONS if about.is_right(name))
         case int() if field == "num_attention_heads":
             every = divisors(config.hidden_size)
-            at = every.index(value)
-            return every[at + 1 :] + every[:at][::-1]
+            index = every.index(value)
+            return every[index + 1 :] + every[:index][::-1]
         case int() if field in sizes_of(type(config)):
             step = config.num_attention_heads * config.heads_of if field == "hidden_size" else 1
             return (value + step, value - step)

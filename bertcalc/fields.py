@@ -310,6 +310,6 @@ EVERY_FIELD = {**FIELDS, **OWN_FIELDS}
 EVERY_LETTER = {name: field.letter for name, field in EVERY_FIELD.items() if field.letter}
 
 
-def known(name: str) -> Field:
+def field_named(name: str) -> Field:
     """The field with this name. Raises KeyError if there is none."""
     return EVERY_FIELD[name]

@@ -111,10 +111,10 @@ def _show(where: str, content: dict[str, Any], vocabulary: Vocabulary) -> Show:
     table = _TomlTable(f"{where}, show", content)
     part = table.text("part")
     table.check("part", part, vocabulary.parts)
-    known = vocabulary.parts[part]
-    table.only(("part", *known))
-    arguments = {name: table.text(name) for name in known}
-    for name, options in known.items():
+    parameters = vocabulary.parts[part]
+    table.only(("part", *parameters))
+    arguments = {name: table.text(name) for name in parameters}
+    for name, options in parameters.items():
         if options is not None:
             table.check(name, arguments[name], options)
     return Show(part, arguments)
@@ -127,11 +127,11 @@ class _TomlTable:
         self.where = where
         self._content = content
 
-    def only(self, known: Collection[str]) -> None:
+    def only(self, keys: Collection[str]) -> None:
         """Check that the table has no other keys."""
-        for unknown in self._content.keys() - set(known):
+        for unknown in self._content.keys() - set(keys):
             message = N_("{where}: there is no key {key}: did you mean {nearest}?")
-            near = nearest(unknown, known, similarity=0.0)
+            near = nearest(unknown, keys, similarity=0.0)
             raise wrong(message, where=self.where, key=shorten(unknown), nearest=near)
 
     def check(self, key: str, value: str, options: Collection[str]) -> None:
@@ -151,28 +151,28 @@ class _TomlTable:
         """The text of a key; its placeholders must be known."""
         value = self.text(key, default)
         try:
-            found = list(_placeholders(value))
+            names = list(_placeholders(value))
         except ValueError:
             message = N_("{where}: {key} has a single brace: to write a brace, double it.")
             raise wrong(message, where=self.where, key=key) from None
-        for placeholder in found:
+        for placeholder in names:
             if placeholder not in placeholders:
                 message = N_("{where}: {key} has the unknown placeholder {placeholder}: did you mean {nearest}?")
-                shown = f"{{{shorten(placeholder)}}}"
+                braced = f"{{{shorten(placeholder)}}}"
                 near = nearest(placeholder, placeholders, similarity=0.0)
-                raise wrong(message, where=self.where, key=key, placeholder=shown, nearest=near)
+                raise wrong(message, where=self.where, key=key, placeholder=braced, nearest=near)
         return value
 
     def texts(self, key: str) -> tuple[str, ...]:
         """The strings of a list; empty if the key is missing."""
         value = self._content.get(key, [])
-        if not isinstance(value, list) or not all(isinstance(one, str) for one in value):
+        if not isinstance(value, list) or not all(isinstance(text, str) for text in value):
             raise wrong(N_("{where}: {key} must be a list of strings."), where=self.where, key=key)
         return tuple(value)
 
     def tables(self, key: str, least: int = 0) -> list[dict[str, Any]]:
         value = self._value(key)
-        if not isinstance(value, list) or not all(isinstance(one, dict) for one in value) or len(value) < least:
+        if not isinstance(value, list) or not all(isinstance(table, dict) for table in value) or len(value) < least:
             raise wrong(N_("{where}: {key} must be a list of tables."), where=self.where, key=key)
         return value
 

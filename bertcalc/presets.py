@@ -15,7 +15,7 @@ DEFAULT_PRESET = next(iter(PRESETS))
 class PublishedCount(NamedTuple):
     """A number of parameters that somebody else published, and the model it is for.
 
-    ``more`` is how many parameters Hugging Face's class has beyond the published number; ``convention`` says why.
+    ``surplus`` is how many parameters Hugging Face's class has beyond the published number; ``convention`` says why.
     """
 
     preset: str
@@ -24,7 +24,7 @@ class PublishedCount(NamedTuple):
     convention: str
     source: str
     add_pooling_layer: bool = True
-    more: int = 0
+    surplus: int = 0
 
     def model(self) -> Model:
         return build(PRESETS[self.preset].config, self.architecture, add_pooling_layer=self.add_pooling_layer)

@@ -24,7 +24,7 @@ class Problem(NamedTuple):
         cls, message: str, field: str = "", value: object = None, /, *remedies: dict[str, Any], **values: object
     ) -> "Problem":
         """A problem whose message is filled with names and numbers; integers get thousands separators."""
-        return cls(field, value, message, {name: written(one) for name, one in values.items()}, remedies)
+        return cls(field, value, message, {name: written(word) for name, word in values.items()}, remedies)
 
     def __str__(self) -> str:
         return self.message.format(**self.values)

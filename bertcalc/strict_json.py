@@ -79,12 +79,12 @@ PARSER_SAYS = (
 
 
 def _each_once(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
-    found: dict[str, Any] = {}
+    members: dict[str, Any] = {}
     for key, value in pairs:
-        if key in found:
+        if key in members:
             raise wrong(N_("{key} appears twice: it must appear once."), key, value, key=shorten(key))
-        found[key] = value
-    return found
+        members[key] = value
+    return members
 
 
 def _not_a_number(text: str) -> NoReturn:

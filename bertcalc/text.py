@@ -22,11 +22,11 @@ def extract(
     def texts(value: Any, key: str) -> Iterator[str]:
         match value:
             case dict():
-                for inside, more in value.items():
-                    yield from texts(more, inside)
+                for name, part in value.items():
+                    yield from texts(part, name)
             case list():
-                for more in value:
-                    yield from texts(more, key)
+                for part in value:
+                    yield from texts(part, key)
             case str() if key in options["keys"].split():
                 yield value
 
@@ -57,13 +57,13 @@ def written(value: object) -> str:
 
 def shorten(text: str) -> str:
     """The text with invisible characters escaped, cut to 40 characters."""
-    shown = visible(text[: _LONGEST + 1])
-    return shown if len(shown) <= _LONGEST else f"{shown[: _LONGEST - 4]} ..."
+    escaped = visible(text[: _LONGEST + 1])
+    return escaped if len(escaped) <= _LONGEST else f"{escaped[: _LONGEST - 4]} ..."
 
 
 def distinct(names: Sequence[str]) -> list[str]:
     """The names, with a number after each that came before: BERT, GPT, BERT (2)."""
-    times = (names[: at + 1].count(name) for at, name in enumerate(names))
+    times = (names[: index + 1].count(name) for index, name in enumerate(names))
     return [f"{name} ({time})" if time > 1 else name for name, time in zip(names, times, strict=True)]
 
 
@@ -76,13 +76,13 @@ def code(text: str) -> str:
     >>> code("[x](//y)"), code("`a``b"), code("")
     ('`[x](//y)`', '``` `a``b ```', '`""`')
     """
-    shown = visible(text)
-    if not shown.strip():
-        shown = f'"{shown}"'
-    fence = "`" * (1 + max(map(len, re.findall("`+", shown)), default=0))
+    escaped = visible(text)
+    if not escaped.strip():
+        escaped = f'"{escaped}"'
+    fence = "`" * (1 + max(map(len, re.findall("`+", escaped)), default=0))
     # Markdown removes one space at either end, see https://spec.commonmark.org/0.31.2/#code-spans.
-    space = " " if shown.startswith(("`", " ")) or shown.endswith(("`", " ")) else ""
-    return f"{fence}{space}{shown}{space}{fence}"
+    space = " " if escaped.startswith(("`", " ")) or escaped.endswith(("`", " ")) else ""
+    return f"{fence}{space}{escaped}{space}{fence}"
 
 
 _WORD = "[A-Za-z0-9\u0080-\U0010ffff]+"

@@ -93,12 +93,13 @@ class ChosenModel(NamedTuple):
         ``meant`` is the preset of a link that names none.
         """
         start = ChosenModel().reset(self.preset)
-        given = {name: value for name, value in self.values().items() if value != start.values()[name]}
+        differing = {name: value for name, value in self.values().items() if value != start.values()[name]}
         if self.preset != meant:
-            given = {"preset": self.preset, **given}
-        own = self.config.own_name
+            differing = {"preset": self.preset, **differing}
+        own_name = self.config.own_name
         return {
-            own(name): str(value).lower() if isinstance(value, bool) else str(value) for name, value in given.items()
+            own_name(name): str(value).lower() if isinstance(value, bool) else str(value)
+            for name, value in differing.items()
         }
 
 
@@ -108,24 +109,24 @@ def read(link: Mapping[str, str], meant: str = DEFAULT_PRESET) -> tuple[ChosenMo
     Values of the wrong type are ignored. A link without a preset means ``meant``, or the first of its class's family.
     """
     link = {SHARED.get(name, name): text for name, text in link.items()}
-    said = link.get("architecture", "")
+    architecture = link.get("architecture", "")
     start = meant
-    if said in CLASSES and CLASSES[said] is not family_of(PRESETS[meant].config):
-        start = next(iter(CLASSES[said].presets))
+    if architecture in CLASSES and CLASSES[architecture] is not family_of(PRESETS[meant].config):
+        start = next(iter(CLASSES[architecture].presets))
     model = ChosenModel().reset(preset_named(link.get("preset", start)) or start)
     values = {name: value for name, value in _read(link, model.values()) if name != "preset"}
-    if said in CLASSES and CLASSES[said] is not family_of(model.config):
-        values["architecture"] = counterpart(said, family_of(model.config))
-    elif said not in CLASSES:
+    if architecture in CLASSES and CLASSES[architecture] is not family_of(model.config):
+        values["architecture"] = counterpart(architecture, family_of(model.config))
+    elif architecture not in CLASSES:
         values.pop("architecture", None)
-    found: list[Problem] = []
+    refused: list[Problem] = []
     while True:
         try:
-            return model.changed(values), found
+            return model.changed(values), refused
         except ConfigError as error:
             problem = _in_reach(_as_moved(model.config, values, error.problem))
-            found.append(problem if problem.remedies else problem._replace(remedies=(_back(model, values),)))
-            values |= found[-1].remedies[0]
+            refused.append(problem if problem.remedies else problem._replace(remedies=(_back(model, values),)))
+            values |= refused[-1].remedies[0]
 
 
 def _back(model: ChosenModel, values: Mapping[str, Any]) -> dict[str, Any]:
@@ -142,13 +143,13 @@ def _in_reach(problem: Problem) -> Problem:
 
 def _as_moved(start: Config, values: Mapping[str, Any], problem: Problem) -> Problem:
     """The problem of a link with either hidden_size or num_attention_heads, with the remedies of typing that value."""
-    said = [field for field in ("hidden_size", "num_attention_heads") if field in values]
-    if problem.field != "hidden_size" or len(said) != 1:
+    linked = [field for field in ("hidden_size", "num_attention_heads") if field in values]
+    if problem.field != "hidden_size" or len(linked) != 1:
         return problem
     try:
-        followed = moved(start, said[0], values[said[0]])
+        followed = moved(start, linked[0], values[linked[0]])
     except ConfigError as error:
-        return problem if said == ["hidden_size"] else error.problem
+        return problem if linked == ["hidden_size"] else error.problem
     follows = {"num_attention_heads": followed.num_attention_heads}
     return problem._replace(remedies=(follows, *(remedy for remedy in problem.remedies if remedy != follows)))
 
@@ -265,30 +266,30 @@ class Track:
         """Go one step forward again, if there is one."""
         self._go(min(self.at + 1, self.last))
 
-    def _go(self, at: int) -> None:
-        self.draft, self.attempt, self.at, self.unsaid = None, {}, at, []
+    def _go(self, index: int) -> None:
+        self.draft, self.attempt, self.at, self.unsaid = None, {}, index, []
 
     def go_to(self, model: ChosenModel) -> None:
         """Follow the browser's Back or Forward: go to the nearest step with this model, or add a new one.
 
         Nearest rather than next: of several quick presses, the server may see only the last.
         """
-        found = [at for at, step in enumerate(self.steps) if step == model]
-        if found:
-            self._go(min(found, key=lambda at: abs(at - self.at)))
+        indices = [index for index, step in enumerate(self.steps) if step == model]
+        if indices:
+            self._go(min(indices, key=lambda index: abs(index - self.at)))
         else:
             self.take(model)
 
     def problems(self) -> list[Problem]:
-        found = []
+        wrong_values = []
         for field in SLIDERS:
             if field in self.attempt:
                 try:
                     moved(self.kept.config, field, self.attempt[field], self.kept.locks)
                 except ConfigError as error:
-                    found.append(error.problem)
+                    wrong_values.append(error.problem)
         rest = {name: value for name, value in self.attempt.items() if name in FIELDS and name not in SLIDERS}
         kind = type(self.kept.config)
-        own = {kind.own_name(name): value for name, value in rest.items() if kind.has(name)}
-        found += problems(kind, {**vars(self.kept.config), **own})
-        return [*map(_in_reach, found)]
+        values = {kind.own_name(name): value for name, value in rest.items() if kind.has(name)}
+        wrong_values += problems(kind, {**vars(self.kept.config), **values})
+        return [*map(_in_reach, wrong_values)]

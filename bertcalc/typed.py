@@ -136,7 +136,7 @@ def typed(text: str, unit: Unit | None = None) -> Typed:
     if match is None:
         message = N_('"{text}" is not an amount that can be read: write it like {examples}.')
         raise wrong(message, text=shorten(text), examples=_EXAMPLES[unit])
-    scale, found, scaled = _scale(match["rest"].strip(), unit, text)
+    scale, written_unit, scaled = _scale(match["rest"].strip(), unit, text)
     decimals, power = match["decimals"] or "", int(match["power"] or 0)
     place = Fraction(10) ** (power - len(decimals)) * scale  # the place value of the last digit
     value = int(match["whole"].translate(_MARKS) + decimals) * place
@@ -146,7 +146,7 @@ def typed(text: str, unit: Unit | None = None) -> Typed:
     low, high = max(value - rounded, Fraction(0)), value + rounded
     if ceil(low) > floor(high):
         raise _not_whole(text, unit)
-    return Typed(value, low, high, found or unit, decimals.endswith("0"))
+    return Typed(value, low, high, written_unit or unit, decimals.endswith("0"))
 
 
 def _not_whole(text: str, unit: Unit | None) -> InputError:
@@ -172,7 +172,7 @@ def _plain(text: str) -> str:
     plain = _ABOUT.sub("", plain, 1) if _ABOUT.match(plain) else plain
     if comma := _COMMA.match(plain):
         plain = comma[0].translate(_EXCHANGED) + plain[comma.end() :]
-    return _POWER.sub(lambda found: f"{found[1]}e{found[2].strip('{}')}", _in_digits(plain), 1)
+    return _POWER.sub(lambda power: f"{power[1]}e{power[2].strip('{}')}", _in_digits(plain), 1)
 
 
 def _in_digits(plain: str) -> str:
@@ -206,10 +206,10 @@ def _in_digits(plain: str) -> str:
     step = Fraction(1) if place < _EXACT and total.denominator == 1 else place
     if not last or (total / step).denominator != 1:
         return plain
-    power, shown = len(f"{step.numerator}") - len(f"{step.denominator}"), f"{total / step}"
+    power, figure = len(f"{step.numerator}") - len(f"{step.denominator}"), f"{total / step}"
     if step > 1 and "." in digits and digits.endswith("0"):  # keep a trailing zero as a decimal: 0.60亿 is 6.0e7
-        power, shown = power + 1, f"{shown[:-1] or 0}.0"
-    return shown + (f"e{power}" if power else "") + plain[end:]
+        power, figure = power + 1, f"{figure[:-1] or 0}.0"
+    return figure + (f"e{power}" if power else "") + plain[end:]
 
 
 _SIGNS = re.compile(r"[-+*/^×·÷()²³]")

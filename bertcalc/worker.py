@@ -29,7 +29,7 @@ _Answer = tuple[int, Any, Exception | None]  # number of the call, result, excep
 class _Told(NamedTuple):
     """A progress report of a running function, sent in place of a result."""
 
-    said: Any
+    report: Any
 
 
 IDLE = 120.0  # seconds without work after which the process ends
@@ -123,19 +123,19 @@ class Worker:
             process.stdin.flush()
         while True:
             try:
-                found = self._answers.get(timeout=LOOK)
+                received = self._answers.get(timeout=LOOK)
             except Empty:
                 self._look(until)
                 continue
-            if found is None:
+            if received is None:
                 stopped = -process.wait() in _STOPPING and _out_of_memory_kills() == kills
                 raise StoppedError(from_outside=stopped)
-            number, answer, error = found
+            number, answer, error = received
             if number != self._asked:  # the answer to an earlier call, whose caller gave up
                 continue
             if not isinstance(answer, _Told):
                 return answer, error
-            hear(answer.said)
+            hear(answer.report)
             self._look(until)
 
     def _look(self, until: float) -> None:
@@ -192,9 +192,9 @@ def _nobody(_said: Any) -> None:
 _tell: Callable[[Any], object] = _nobody
 
 
-def tell(said: Any) -> None:
+def tell(report: Any) -> None:
     """Report progress to the caller of ``listen``, from a function that a worker runs; elsewhere do nothing."""
-    _tell(said)
+    _tell(report)
 
 
 def serve(asked: BinaryIO, answers: BinaryIO) -> None:
@@ -205,8 +205,8 @@ def serve(asked: BinaryIO, answers: BinaryIO) -> None:
         pickle.dump(answer, answers)
         answers.flush()
 
-    def say(number: int, said: Any) -> None:
-        answer_with((number, imported._Told(said), None))
+    def say(number: int, report: Any) -> None:
+        answer_with((number, imported._Told(report), None))
 
     frozen = False
     while True:

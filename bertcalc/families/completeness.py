@@ -13,7 +13,7 @@ from typing import get_args
 
 from bertcalc.config import undeclared_fields
 from bertcalc.family import Family, Model, Task
-from bertcalc.fields import known
+from bertcalc.fields import field_named
 from bertcalc.forward.lessons import has_lesson
 from bertcalc.forward.meanings import MEANINGS
 from bertcalc.forward.trace import Sizes, Step
@@ -135,5 +135,5 @@ def _wrong_defaults(family: Family) -> Iterator[str]:
     """A sentence for each default that its field cannot have."""
     for field in fields(family.config):
         shared = family.config.shared_name(field.name)
-        if not known(shared).is_right(default := getattr(family.config.default(), field.name)):
+        if not field_named(shared).is_right(default := getattr(family.config.default(), field.name)):
             yield f"{family.config.__name__}.{field.name}: it cannot be {default!r}, which is its default."

@@ -137,7 +137,7 @@ def test_all_that_the_presets_have_is_known() -> None:
 @pytest.mark.parametrize("published", PUBLISHED)
 def test_a_published_count_is_known(published: PublishedCount) -> None:
     known = known_counts(PRESETS[published.preset].config)
-    found = [one.subject for one in known if one.total == published.parameters + published.more]
+    found = [one.subject for one in known if one.total == published.parameters + published.surplus]
     assert (published.architecture, published.add_pooling_layer) in [subject[1:] for subject in found]
 
 

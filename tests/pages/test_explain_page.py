@@ -56,7 +56,7 @@ def test_what_rounds_to_110_million() -> None:
     assert ["**109,482,240**", "`BertModel` · with pooler"] in rows
 
 
-@pytest.mark.parametrize("published", sampled([one for one in PUBLISHED if not one.more], 16))
+@pytest.mark.parametrize("published", sampled([one for one in PUBLISHED if not one.surplus], 16))
 def test_a_published_total_is_recognised(published: Any) -> None:
     app = open_app("explain.py", preset=published.preset, number=f"{published.parameters:,}")
     assert "Exactly a known count" in app.success[0].value
