@@ -1,11 +1,11 @@
-"""Count a model: a preset, or a config.json, with any field changed.
+"""Count the parameters, FLOPs and memory of a preset or a config.json, with any field changed.
 
     python -m bertcalc bert-base-uncased --hidden-size 1024
     python -m bertcalc albert-base-v2 --architecture AlbertForMaskedLM --json
     python -m bertcalc --config config.json --batch-size 32 --sequence-length 512
 
-Fields have Hugging Face's names, with - or _. Heads keep their size where hidden_size alone changes. Formulas need
-SymPy.
+Fields have Hugging Face's names, with - or _. If you change only hidden_size, the head size stays the same. Formulas
+need SymPy.
 """
 
 import argparse
@@ -36,15 +36,17 @@ from bertcalc.tree.totals import totals_by_component
 from bertcalc.typed import whole
 
 MOST = 1_000_000  # sequences
-_OTHERS = "The page Any model of the dashboard counts others, and python -m bertcalc.discover their defaults."
+_OTHERS = (
+    "For other models, use the page Any model of the dashboard, or python -m bertcalc.discover for their defaults."
+)
 _NO_FORMULAS = "Formulas need SymPy, which is not installed: pip install sympy."
-# What the figures mean beyond their units.
+# Remarks on the figures, after their units.
 _MORE = {"training_memory": ", in a loop that holds the outputs until the next forward pass has returned"}
 _CONSTANTS = {"True": "true", "False": "false", "None": "none"}
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
-    """Print the table or the JSON and return 0; for wrong input print what is wrong and return 2."""
+    """Print the table or the JSON and return 0; for wrong input, print the error and return 2."""
     parser = argparse.ArgumentParser(
         prog="python -m bertcalc",
         usage="%(prog)s [PRESET] [options] [--FIELD VALUE ...]",
@@ -53,11 +55,11 @@ def main(arguments: Sequence[str] | None = None) -> int:
         allow_abbrev=False,
     )
     presets = fill(", ".join(PRESETS), 110, initial_indent="  ", subsequent_indent="  ", break_on_hyphens=False)
-    parser.add_argument_group("PRESET", f"a published model; without one {DEFAULT_PRESET}\n\n{presets}")
-    parser.add_argument("--config", type=Path, metavar="FILE", help="a config.json in its place")
+    parser.add_argument_group("PRESET", f"a published model (default: {DEFAULT_PRESET})\n\n{presets}")
+    parser.add_argument("--config", type=Path, metavar="FILE", help="a config.json, instead of a preset")
     parser.add_argument("--batch-size", default="1")
     parser.add_argument("--sequence-length", default="128")
-    parser.add_argument("--json", action="store_true", help="for programs; where a figure is null, reasons says why")
+    parser.add_argument("--json", action="store_true", help="print JSON; reasons explains figures that are null")
     parser.add_argument("--version", action="version", version=f"bertcalc {__version__}")
     parser.add_argument_group("any field", "such as --hidden-size 1024, or --architecture BertForMaskedLM")
     asked, fields = parser.parse_known_args(arguments)
@@ -101,17 +103,17 @@ def _case(asked: argparse.Namespace, fields: Sequence[str]) -> Case:
 
 
 def _of_another_family(item: WrittenModel, start: Subject) -> str:
-    """A sentence that names the preset to begin with, if the class is of another family than the sizes."""
+    """A sentence that names the preset to start from, if the class belongs to another family than the preset."""
     architecture = dict(item.changes).get("architecture", start.architecture)
     family = CLASSES[architecture]
     if family is family_of(start.config):
         return ""
     base = next(name for name, preset in PRESETS.items() if type(preset.config) is family.config)
-    return f" {architecture} is of another family than {item.base}: begin with {base}."
+    return f" {architecture} does not belong to the family of {item.base}: start from {base}."
 
 
 def _with_heads(item: WrittenModel, start: Subject) -> WrittenModel:
-    """Add the number of heads that keeps the head size, if only hidden_size is given, as on the dashboard."""
+    """Add the number of heads that keeps the head size, if only hidden_size is changed, as on the dashboard."""
     changes = dict(item.changes)
     if "hidden_size" not in changes or "num_attention_heads" in changes:
         return item
@@ -140,7 +142,7 @@ def _described(path: Path) -> Subject:
 
 
 def _read_fields(arguments: Sequence[str]) -> tuple[str | None, list[str]]:
-    """The preset, if there is one, and each field as a link writes it: hidden_size-1024."""
+    """The preset, if there is one, and the fields as links write them: hidden_size-1024."""
     preset, changes, rest = None, [], list(arguments)
     while rest:
         option, equals, value = rest.pop(0).partition("=")
@@ -153,13 +155,13 @@ def _read_fields(arguments: Sequence[str]) -> tuple[str | None, list[str]]:
             name = option.removeprefix("--").replace("-", "_")
             changes.append(f"{name}-{_CONSTANTS.get(value, value)}")
         else:
-            message = "{option} is not understood: write a field and its value, --hidden-size 1024."
+            message = "Cannot read {option}: write a field and its value, such as --hidden-size 1024."
             raise wrong(message, option=shorten(option))
     return preset, changes
 
 
 def _figures(case: Case) -> dict[str, int | InputError]:
-    """The FLOPs and bytes of a case, or the reason why there are none."""
+    """The FLOPs and bytes of a case; for a figure that cannot be computed, the reason."""
     model, sizes = case.subject.model(), (case.batch_size, case.sequence_length)
     counts: dict[str, Callable[[], int]] = {
         **{key: partial(QUANTITIES[key].of, case) for key in ("forward", "training", "weights", "activations")},
@@ -188,7 +190,7 @@ def _formulas(subject: Subject) -> dict[str, str]:
 
 
 def _data(case: Case) -> dict[str, Any]:
-    """All figures, for JSON; None where there is none, with the reason among ``reasons``."""
+    """All figures, for JSON. A figure that cannot be computed is None, with the reason under ``reasons``."""
     subject, figures = case.subject, _figures(case)
     reasons = {key: str(figure) for key, figure in figures.items() if isinstance(figure, InputError)}
     formulas = _formulas(subject)
@@ -228,9 +230,9 @@ def _table(case: Case) -> str:
 
 
 def run() -> None:
-    """Run the command and exit; a reader that closes the pipe early, as ``head`` does, is no error."""
+    """Run the command and exit. It is not an error if the reader closes the pipe early, as ``head`` does."""
     for stream in (sys.stdout, sys.stderr):
-        if isinstance(stream, TextIOWrapper):  # a closed stream is None; the terminal may lack characters of formulas
+        if isinstance(stream, TextIOWrapper):  # a closed stream is None; a terminal may lack symbols of formulas
             stream.reconfigure(errors="backslashreplace")
     code: int | str | None = 1
     try:
@@ -241,7 +243,7 @@ def run() -> None:
         if sys.stdout:
             sys.stdout.flush()
     except OSError as error:
-        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())  # or Python complains again when it exits
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())  # else Python reports the error again at exit
         code = 0
         if not isinstance(error, BrokenPipeError):
             print(f"The output cannot be written: {error.strerror}.", file=sys.stderr)

@@ -6,8 +6,9 @@ from typing import NamedTuple
 class Kept(NamedTuple):
     """The tensors that autograd saves for an activation: its input, its output, and others.
 
-    ``same_size`` counts other tensors of the input's size and dtype, ``learning`` those that are saved only if the
-    activation's own parameters are trained, ``bools`` tensors with one byte per element, ``scalars`` single numbers.
+    ``same_size`` is the number of other tensors of the input's size and dtype, ``learning`` of those that are saved
+    only if the activation's own parameters are trained, ``bools`` of tensors with one byte per element, ``scalars`` of
+    tensors with one element.
     """
 
     input: bool = False
@@ -22,9 +23,9 @@ INPUT, OUTPUT = Kept(input=True), Kept(output=True)
 
 
 class ActivationFacts(NamedTuple):
-    """An activation: the class name and ``extra`` arguments that ``print`` shows, and what autograd saves for it.
+    """An activation: the class name and ``extra`` arguments that ``print`` shows, and the tensors that autograd saves.
 
-    ``parameters`` are the tensors that it learns (nearly always none).
+    ``parameters`` are its trainable tensors; most activations have none.
     """
 
     kind: str
@@ -33,7 +34,7 @@ class ActivationFacts(NamedTuple):
     parameters: tuple[tuple[str, tuple[int, ...]], ...] = ()
 
 
-# Read off transformers 5.23 (transformers/activations.py); a test compares every entry with it.
+# From transformers 5.23 (transformers/activations.py); a test compares every entry with it.
 ACTIVATIONS: dict[str, ActivationFacts] = {
     "gelu": ActivationFacts("GELUActivation", INPUT),
     "gelu_10": ActivationFacts("ClippedGELUActivation", Kept(input=True, same_size=1)),

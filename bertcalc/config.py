@@ -1,4 +1,4 @@
-"""Configurations: a family's fields under Hugging Face's names, frozen and checked.
+"""The base of all configurations: a family's fields under Hugging Face's names, frozen and checked.
 
 >>> from bertcalc import BertConfig
 >>> BertConfig(hidden_size=770)
@@ -35,15 +35,15 @@ from bertcalc.text import N_, shorten
 
 
 class ConfigError(InputError):
-    """An invalid configuration: the message names the field, the value and the nearest valid value."""
+    """An invalid configuration; the message names the field, its value and the nearest valid value."""
 
 
 class MixedError(ValueError):
-    """Columns whose rows do not all have the same structure."""
+    """Columns whose rows describe models of different structure."""
 
 
 def all_or_none(compared: Any) -> bool:
-    """Whether a comparison holds. Raises MixedError if, for columns, it holds in some rows only."""
+    """Whether a comparison holds. Raises MixedError if it holds in only some rows of a column."""
     if not hasattr(compared, "all"):
         return bool(compared)
     if compared.all() != compared.any():
@@ -52,7 +52,7 @@ def all_or_none(compared: Any) -> bool:
 
 
 class _WithSharedNames(type):
-    """The metaclass of configurations: they accept a field under its shared name as well."""
+    """The metaclass of configurations, which accepts fields under their shared names as well."""
 
     def __call__(cls, *args: Any, **named: Any) -> Any:
         values = cls.under_own_names(named)  # type: ignore[attr-defined]
@@ -62,7 +62,7 @@ class _WithSharedNames(type):
 
 
 def _with_positional(kind: Any, args: tuple[Any, ...], named: Mapping[str, Any]) -> dict[str, Any]:
-    """The values of a configuration that is given some of them without their names. Raises ConfigError."""
+    """The values of a configuration, of which some come without their names. Raises ConfigError."""
     names = [field.name for field in fields(kind)]
     if len(args) > len(names):
         message = N_("{config} has {most} fields, not {count}.")
@@ -74,12 +74,12 @@ def _with_positional(kind: Any, args: tuple[Any, ...], named: Mapping[str, Any])
 
 
 def _plain(value: Any) -> Any:
-    """A value with NumPy's whole numbers as Python's."""
+    """A value, converted to Python's int if it is an integer of NumPy's."""
     return int(value) if isinstance(value, Integral) and not isinstance(value, int) else value
 
 
 class _Shared:
-    """A field under its shared name: the value on a configuration, the default on its class."""
+    """Access to a field under its shared name: its value on a configuration, its default on the class."""
 
     def __init__(self, own_name: str) -> None:
         self.own_name = own_name
@@ -93,21 +93,21 @@ class Config(metaclass=_WithSharedNames):
     """The base of the families' configurations, which add their defaults and checks.
 
     A field's shared name is the one that most families use. If a family has its own name for a field,
-    ``attribute_map`` maps the shared name to it, as in transformers; both names can be read and given. A field that a
-    family lacks reads as the value that its models behave by (ABSENT).
+    ``attribute_map`` maps the shared name to it, as in transformers; both names work. A field that a family lacks reads
+    as the value that describes its models (ABSENT).
 
     Raises ConfigError if no model can be built from the values.
     """
 
     attribute_map: ClassVar[Mapping[str, str]] = {}
     undeclared: ClassVar[tuple[str, ...]] = ()  # fields that transformers reads but does not declare
-    turns_pairs: ClassVar[bool] = False  # whether positions are rotary: pairs of a head's numbers are rotated
+    turns_pairs: ClassVar[bool] = False  # whether positions are rotary: pairs of activations are rotated
     heads_of: ClassVar[int] = 1  # the size of a head must be a multiple of this
     chunks: ClassVar[bool] = False  # whether the feed-forward can process a sequence in chunks
-    layer_period: ClassVar[int] = 1  # local and global attention alternate: after so many layers they begin anew
-    stores_masks: ClassVar[bool] = False  # whether files of older releases have the causal mask of each layer
-    most: ClassVar[Mapping[str, Any]] = {}  # values that switch on every optional part that only this family has
-    # The fields other than sizes that determine the structure of a model; what only ``print`` shows does not count.
+    layer_period: ClassVar[int] = 1  # the pattern of local and global attention repeats after this many layers
+    stores_masks: ClassVar[bool] = False  # whether files of older releases contain the causal mask of each layer
+    most: ClassVar[Mapping[str, Any]] = {}  # values that switch on all optional parts that only this family has
+    # The fields other than sizes that determine a model's structure (not just what ``print`` shows).
     shaping: ClassVar[tuple[str, ...]] = (
         *("hidden_act", "position_embedding_type", "is_decoder", "add_cross_attention", "tie_word_embeddings"),
     )
@@ -145,11 +145,11 @@ class Config(metaclass=_WithSharedNames):
 
     @classmethod
     def has(cls, field: str) -> bool:
-        """Whether the family has a field, given by its own or its shared name."""
+        """Whether the family has a field, under its own or its shared name."""
         return isinstance(field, str) and cls.own_name(field) in _names(cls)
 
     def telling(self) -> dict[str, Any]:
-        """The sizes, and all other fields that differ from Hugging Face's defaults, in the order of FIELDS."""
+        """The sizes and all other fields that differ from Hugging Face's defaults, in the order of FIELDS."""
         values, order = vars(self), list(EVERY_FIELD)
         return {
             field.name: values[field.name]
@@ -159,7 +159,7 @@ class Config(metaclass=_WithSharedNames):
 
     @classmethod
     def own_name(cls, field: str) -> str:
-        """The family's own name of a field; a name that is no field stays as it is."""
+        """The family's own name of a field; any other name is returned unchanged."""
         return cls.attribute_map.get(field, field) if isinstance(field, str) else text("field", field)
 
     @classmethod
@@ -169,7 +169,7 @@ class Config(metaclass=_WithSharedNames):
 
     @classmethod
     def under_own_names(cls, values: Mapping[str, Any]) -> dict[str, Any]:
-        """Values under the family's own names; shared names take precedence. Raises ConfigError for what it lacks."""
+        """Values by the family's own names; shared names take precedence. Raises ConfigError for unknown fields."""
         names = _names(cls)
         if values.keys() <= names:
             return dict(values)
@@ -196,7 +196,7 @@ class Config(metaclass=_WithSharedNames):
 
     @classmethod
     def relations(cls, values: Mapping[str, Any]) -> Iterator[Problem]:
-        """Problems between fields that are each valid; ``values`` have their shared names."""
+        """Problems between fields that are valid on their own; ``values`` are by shared name."""
         hidden_size, heads = values["hidden_size"], values["num_attention_heads"]
         if hidden_size % (heads * cls.heads_of):
             yield _not_divisible(cls, hidden_size, heads)
@@ -211,12 +211,12 @@ class Config(metaclass=_WithSharedNames):
 
     @classmethod
     def unsaid(cls, content: Mapping[str, Any]) -> dict[str, Any]:
-        """Values of fields whose default differs if a config.json leaves them out."""
+        """Values that fields get if a config.json leaves them out, where these differ from the defaults."""
         return {}
 
     @classmethod
     def refused(cls, content: Mapping[str, Any]) -> Iterator[Problem]:
-        """Problems with keys of a config.json that are not fields but change the model in a way that is not counted.
+        """Problems with keys of a config.json that are not fields here but change the model.
 
         With rotary positions, transformers accepts a head size other than hidden_size / num_attention_heads.
         """
@@ -225,13 +225,13 @@ class Config(metaclass=_WithSharedNames):
 
     @classmethod
     def told_by(cls, roles: Mapping[str, int]) -> dict[str, Any]:
-        """Fields read off a checkpoint: ``roles`` has the number of rows of its matrices, by role."""
+        """Fields inferred from a checkpoint; ``roles`` maps roles to the number of rows of their matrices."""
         return {}
 
     def letters_of_sizes(self) -> dict[str, str]:
         """The family's sizes, each mapped to the size whose letter it uses: itself, unless two sizes must be equal.
 
-        A size whose present value gives the model a structure of its own is left out.
+        A size is left out if its present value gives the model a special structure.
         """
         return {field: field for field in sizes_of(type(self))}
 
@@ -242,23 +242,23 @@ class Config(metaclass=_WithSharedNames):
 
     @property
     def breaks(self) -> tuple[int, ...]:
-        """Hidden sizes at which the model has another structure than at all others."""
+        """Hidden sizes at which the model's structure differs from that at all other sizes."""
         return ()
 
     @property
     def ones_matter(self) -> bool:
-        """Whether a single sequence, head or token changes which tensors autograd saves."""
+        """Whether a size of 1 (a single sequence, head or token) changes which tensors autograd saves."""
         return self.turns_pairs
 
     @property
     def window(self) -> int | None:
-        """The sequence length from which local attention no longer sees all tokens; None without local attention."""
+        """The shortest sequence of which local attention does not see all tokens; None without local attention."""
         return None
 
     def masks_window(self, sequence_length: Any) -> bool:
         """Whether layers with local attention need a mask for sequences of this length.
 
-        A symbol is shorter than any window but 0. Raises MixedError for a column of which some rows need one.
+        A symbol counts as shorter than any window except 0. Raises MixedError if only some rows of a column need one.
         """
         if not self.window:
             return self.window == 0
@@ -267,7 +267,7 @@ class Config(metaclass=_WithSharedNames):
 
     @property
     def whole(self) -> int | None:
-        """The sequence length at which layers use all of a table of distances, not a slice; None without such."""
+        """The sequence length at which layers use a whole table of distances, not a slice; None without a table."""
         return None
 
     @property
@@ -300,8 +300,8 @@ def _names(kind: type[Config]) -> frozenset[str]:
     return frozenset(field.name for field in fields(kind))
 
 
-# The value of a field for families that lack it, unless the family's class sets another one. (LayerNorms have BERT's
-# epsilon.)
+# The values of fields in families that lack them, unless the family's class sets another value. LayerNorms have BERT's
+# epsilon.
 ABSENT: dict[str, Any] = {
     "type_vocab_size": 0,
     "layer_norm_eps": 1e-12,
@@ -319,7 +319,7 @@ Kind = TypeVar("Kind", bound=Config)
 
 @cache
 def absent(kind: type[Config]) -> Mapping[str, Any]:
-    """The values of the fields that a family lacks: GPT-2 is always a decoder."""
+    """The values of the fields that a family lacks; GPT-2, for example, is always a decoder."""
     return {name: getattr(kind, name) for name in ABSENT if not kind.has(name)}
 
 
@@ -329,7 +329,7 @@ def sizes_of(kind: type[Config]) -> dict[str, str]:
 
 
 def letters(config: Config) -> dict[str, int]:
-    """The values of a configuration's sizes by letter, as people type them: H is 768."""
+    """The values of a configuration's sizes by letter, as users type them: H is 768."""
     fields_with = {**sizes_of(type(config)), **config.letters_of_sizes()}
     return {EVERY_LETTER[field]: size for field in fields_with if (size := getattr(config, field)) is None or size > 0}
 
@@ -348,10 +348,10 @@ def unchecked(config: Kind, **changes: Any) -> Kind:
 
 @checked
 def columns(config: Kind, **arrays: Any) -> Kind:
-    """``config`` with some dimensions replaced by columns of integers: many configurations at once.
+    """Replace some dimensions of ``config`` by columns of integers, to count many configurations at once.
 
-    A column is a NumPy array, or what makes one: a list, a range. The columns broadcast against each other;
-    ``build(columns(...)).num_parameters()`` is an int64 array of that shape. Every row is checked like a single
+    A column is a NumPy array, a list or a range. The columns are broadcast against each other;
+    ``build(columns(...)).num_parameters()`` is an int64 array of their common shape. Every row is checked like a single
     configuration.
 
     Raises ConfigError for the first row that is not valid, ArgumentError for a field that is not a dimension.
@@ -363,9 +363,9 @@ def columns(config: Kind, **arrays: Any) -> Kind:
         wrong = array[(array < low) | (array > high)] if array.dtype.kind in "iu" else array.ravel()
         for value in wrong.ravel()[:1].tolist():
             raise ConfigError(_not_between(kind, field, value, low, high, like=getattr(kind, field)))
-    # int64 whatever the caller passes: a product of two int32 would wrap around silently.
+    # Always int64: a product of two int32 would silently overflow.
     wide = {field: array.astype("int64") for field, array in columns.items()}
-    # Zeros in the common shape. Added to the vocabulary, they give every total that shape, whatever the columns are.
+    # Zeros in the common shape. Added to the vocabulary, they give every total that shape.
     try:
         zeros: Any = sum(0 * array for array in wide.values())
     except ValueError:
@@ -393,7 +393,7 @@ def _column(kind: type[Config], field: str, values: Any) -> Any:
     if hasattr(getattr(values, "dtype", None), "kind") and hasattr(values, "ravel"):
         return values
     try:
-        column = import_module("numpy").asarray(values)  # which needs not be installed
+        column = import_module("numpy").asarray(values)  # which is optional
         if column.size:
             return column
     except (ImportError, ValueError, TypeError, OverflowError):  # without NumPy, or lists of different lengths
@@ -405,7 +405,7 @@ _NO_COLUMN = N_("{field} {value} is not a column: it must be an array or a list 
 
 
 def _check_rows(config: Config, columns: Mapping[str, Any], zeros: Any) -> None:
-    """Raise ConfigError for the first row that breaks a family's own relation between its fields."""
+    """Raise ConfigError for the first row that violates a family's own relation between its fields."""
     kind, shared = type(config), config.shared()
     rows = zip(*((array + zeros).ravel().tolist() for array in columns.values()), strict=True)
     for row in dict.fromkeys(rows):
@@ -414,9 +414,9 @@ def _check_rows(config: Config, columns: Mapping[str, Any], zeros: Any) -> None:
 
 
 def problems(kind: type[Config], values: Mapping[str, Any]) -> Iterator[Problem]:
-    """Everything that is wrong with a configuration's values: field by field, or if all are valid, across fields.
+    """The problems with a configuration's values: field by field or, if all fields are valid, between fields.
 
-    ``values`` have the family's own names, which the messages show; the problems' ``field`` is the shared name.
+    ``values`` are by the family's own names, which the messages show; the problems' ``field`` is the shared name.
     """
     # Defaults need no check: the tests have checked them (bertcalc/families/completeness.py).
     wrong = [
@@ -427,7 +427,7 @@ def problems(kind: type[Config], values: Mapping[str, Any]) -> Iterator[Problem]
     for name in wrong:
         if problem := check_field(kind, name, values[name]):
             yield problem
-    if not wrong:  # relations mean nothing while a field itself is wrong
+    if not wrong:  # relations are meaningless while a field itself is wrong
         shared = {kind.shared_name(name): value for name, value in values.items()} if kind.attribute_map else values
         yield from kind.relations({**absent(kind), **shared})
 
@@ -442,7 +442,7 @@ def _checks(kind: type[Config]) -> tuple[tuple[str, Any, Callable[[Any], bool]],
     )
 
 
-# Every family has these, under its own names or the shared ones: the checks and the readings ask for them.
+# Every family has these fields, under its own names or the shared ones: other modules rely on them.
 _NEEDED = (
     *("vocab_size", "hidden_size", "num_hidden_layers", "num_attention_heads", "intermediate_size", "hidden_act"),
     *("max_position_embeddings", "pad_token_id", "tie_word_embeddings", "num_labels"),
@@ -450,7 +450,7 @@ _NEEDED = (
 
 
 def undeclared_fields(kind: type[Config]) -> Iterator[str]:
-    """A sentence for each field that a configuration class lacks, or that nothing describes."""
+    """A sentence for each field that a configuration class lacks, or that FIELDS does not describe."""
     for field in fields(kind):
         if kind.shared_name(field.name) not in EVERY_FIELD:
             yield f"{kind.__name__}.{field.name}: nothing says what it means and may be (FIELDS)."
@@ -481,7 +481,7 @@ def _lacking(kind: type[Config], field: str, value: object) -> Problem:
 
 
 def no_field(kind: type[Config], name: str, value: object) -> Problem:
-    """The problem with a field that a configuration class does not have; the remedy is the field that is meant."""
+    """The problem with a field that a configuration class does not have; the remedy is the probable field."""
     near = near_field(kind, name)
     if near is None:
         message = N_("{config} has no {field}: its fields are {fields}.")
@@ -493,7 +493,7 @@ def no_field(kind: type[Config], name: str, value: object) -> Problem:
 
 
 def near_field(kind: type[Config], name: str) -> str | None:
-    """The shared name of the field that is probably meant by a name that a configuration class does not have.
+    """The shared name of the field that is probably meant by an unknown name.
 
     >>> from bertcalc import BertConfig
     >>> near_field(BertConfig, "hidden_sze"), near_field(BertConfig, "n_embd"), near_field(BertConfig, "auto_map")
@@ -506,7 +506,7 @@ def near_field(kind: type[Config], name: str) -> str | None:
     return None if near is None else kind.shared_name(near)
 
 
-_NEAR = 0.85  # hidden_sze and hidden_size are as similar as 0.95, num_heads and num_hidden_layers 0.69
+_NEAR = 0.85  # the similarity of hidden_sze and hidden_size is 0.95, of num_heads and num_hidden_layers 0.69
 # Names of sizes in other families of transformers, and in other programs.
 _OTHER_NAMES = {
     **dict.fromkeys(("d_model", "n_embd", "dim", "hidden_dim_size", "embed_dim"), "hidden_size"),
@@ -519,13 +519,13 @@ _OTHER_NAMES = {
 
 
 def allowed(field: str) -> tuple[str, dict[str, str]]:
-    """The valid values of a field: English words with placeholders, and the values that fill these."""
+    """The valid values of a field: an English phrase with placeholders, and the values that fill them."""
     about = field_named(field)
     return about.wanted, {"low": f"{about.low:,}", "high": f"{about.high:,}"} if about.high else {}
 
 
 def check_whole_number(field: str, value: Any, low: int, high: int, like: int) -> Problem | None:
-    """The problem with a number that is not a field of the configuration, or None; ``like`` is an example value."""
+    """The problem with a number that is not a field of the configuration, or None; ``like`` is an example."""
     return None if is_int(value) and low <= value <= high else _not_between(Config, field, value, low, high, like=like)
 
 
@@ -600,7 +600,7 @@ def _show(value: object) -> str:
 
 
 def other_heads(kind: type[Config], content: Mapping[str, Any], key: str = "head_dim") -> Iterator[Problem]:
-    """The problem if a config.json gives heads another size than hidden_size / num_attention_heads."""
+    """The problem with a config.json whose head size is not hidden_size / num_attention_heads."""
     hidden_size, heads = (content.get(field, getattr(kind, field)) for field in ("hidden_size", "num_attention_heads"))
     size = content.get(key)
     if size is None or (is_int(size) and is_int(heads) and size * heads == hidden_size):

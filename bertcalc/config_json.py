@@ -1,4 +1,4 @@
-"""Reading and writing Hugging Face's config.json; what is read is untrusted text.
+"""Read and write Hugging Face's config.json; the text that is read is untrusted.
 
 >>> from bertcalc import BertConfig
 >>> read('{"model_type": "bert", "vocab_size": 21128, "architectures": ["BertForMaskedLM"]}').config.vocab_size
@@ -29,8 +29,8 @@ from bertcalc.transformers4.version import FIVE, version_of
 from bertcalc.uncounted_keys import OF_MEMORY, is_neutral
 
 LARGEST = 1_000_000  # characters; real files have less than 2,000, with a thousand labels 60,000
-PASTED = LARGEST + 100_000  # characters that a field takes, so that a longer text is refused in a sentence
-# Keys that are known but are not fields of the configuration. label2id says nothing that id2label does not.
+PASTED = LARGEST + 100_000  # characters that an input field accepts, so that a longer text gets an error message
+# Known keys that are not fields of the configuration. label2id adds nothing to id2label.
 _OTHERS = ("model_type", "architectures", "id2label", "label2id")
 # Sizes that every real file has.
 _SIZES = (
@@ -38,11 +38,11 @@ _SIZES = (
     *("max_position_embeddings", "type_vocab_size"),
 )
 _CHUNK = "chunk_size_feed_forward"
-_NAMED = 8  # at most as many unused keys are named
+_NAMED = 8  # the most unused keys to list
 
 
 class Described(NamedTuple):
-    """The model that a config.json describes, and remarks on what was ignored, replaced or missing."""
+    """The model that a config.json describes, and remarks on ignored, replaced or missing keys."""
 
     config: Config
     architecture: str | None
@@ -51,9 +51,9 @@ class Described(NamedTuple):
 
 @checked
 def write(subject: Subject) -> str:
-    """The text of a config.json that transformers loads as this model.
+    """Write a config.json that transformers loads as this model.
 
-    A configuration cannot say whether the body has a pooler.
+    Whether the body has a pooler is lost, as a config.json cannot express it.
     """
     config = subject.config
     fields = version_of(config).fields(config)
@@ -63,9 +63,9 @@ def write(subject: Subject) -> str:
 
 @checked
 def text_of(data: bytes, size: int = 0) -> str:
-    """The text of a config.json file; ``size`` is the size of the whole file if ``data`` is only its beginning.
+    """Decode a config.json file; ``size`` is the size of the whole file if ``data`` is only its beginning.
 
-    Raises InputError if it is too long or not UTF-8.
+    Raises InputError if the file is too long or not UTF-8.
     """
     size = max(size, len(data))
     if size > LARGEST:
@@ -76,7 +76,7 @@ def text_of(data: bytes, size: int = 0) -> str:
 
 @checked
 def read_object(text: str) -> dict[str, Any]:
-    """The JSON object of a config.json, of any model. Raises InputError."""
+    """Parse the JSON object in a config.json of any model. Raises InputError."""
     if len(text) <= LARGEST and not text.lstrip("\ufeff \t\r\n").startswith("{"):
         raise wrong(N_("A config.json is a JSON object: {braces} with fields inside."), braces="{ }")
     content: dict[str, Any] = read_json(text, LARGEST)
@@ -84,13 +84,13 @@ def read_object(text: str) -> dict[str, Any]:
 
 
 def is_of_another_type(problems: Iterable[Problem]) -> bool:
-    """Whether a config.json is one of a model type or a class that has no family here."""
+    """Whether a config.json was refused because its model type or class has no family here."""
     return any(problem.field in ("model_type", "architectures") for problem in problems)
 
 
 @checked
 def read(text: str) -> Described:
-    """The model in the text of a config.json; missing fields have Hugging Face's defaults.
+    """Read the model from the text of a config.json; missing fields get Hugging Face's defaults.
 
     Raises InputError.
     """
@@ -113,7 +113,7 @@ def read(text: str) -> Described:
     if content and not content.keys() & {*read_fields, *_OTHERS}:
         message = N_("This is not a model's config.json: it has {keys}, but neither model_type nor a size.")
         raise wrong(message, keys=_named(content))
-    # Under either name, as transformers reads it; the shared one takes precedence.
+    # Both names are accepted, as in transformers; the shared name takes precedence.
     defaults |= kind.unsaid(content)
     values = {
         name: content.get(kind.shared_name(name), content.get(name, default)) for name, default in defaults.items()
@@ -156,9 +156,9 @@ def read(text: str) -> Described:
 
 
 def _unread(kind: type[Config], keys: Mapping[str, Any], content: Mapping[str, Any]) -> Iterator[Problem]:
-    """Remarks on the keys that are not read: known to change nothing, to change the memory, misspelled, unknown.
+    """Remarks on the keys that are not read: misspelled, unknown, known to affect only memory, or nothing.
 
-    The remark on a key that is probably misspelled has the field that is meant as its remedy.
+    The remedy for a key that is probably misspelled is the field that is meant.
     """
     neutral = [key for key, value in keys.items() if is_neutral(key, value) or (key == _CHUNK and not kind.chunks)]
     of_memory = [key for key in keys if key in OF_MEMORY and key not in neutral]
@@ -184,7 +184,7 @@ def _named(keys: Iterable[str]) -> str:
     return ", ".join(short[:_NAMED]) + (" ..." if short[_NAMED:] else "")
 
 
-# Values that transformers accepts but our configurations do not, for fields that affect no count.
+# Values that transformers accepts but our configurations refuse, for fields that do not affect any count.
 _LOADS: Mapping[str, Callable[[Any], bool]] = {
     "bos_token_id": is_int,
     "eos_token_id": lambda value: is_int(value) or (isinstance(value, list) and all(map(is_int, value))),
@@ -196,7 +196,7 @@ _LOADS: Mapping[str, Callable[[Any], bool]] = {
 
 
 def _without_count(kind: type[Config], values: dict[str, Any]) -> Iterator[Problem]:
-    """Replace such values (see _LOADS) by valid ones in ``values``, and yield a remark on each."""
+    """Replace the values of _LOADS in ``values`` by valid ones, and yield a remark on each."""
     message = N_("{field} {value} is not kept: no count depends on it, and {default} is used instead.")
     for field, loads in _LOADS.items():
         name = kind.own_name(field)
@@ -214,7 +214,7 @@ def _without_count(kind: type[Config], values: dict[str, Any]) -> Iterator[Probl
 
 # Sizes for which transformers also accepts 0. It also builds a model with 1 for position_buckets.
 _ZEROS = ("num_hidden_layers", "type_vocab_size", "max_position_embeddings", "intermediate_size", "num_labels")
-# Fields for which transformers accepts values that are not counted here.
+# Fields for which transformers accepts values that are not supported here.
 _OTHERWISE = (
     *("num_hidden_groups", "inner_group_num", "summary_proj_to_labels"),
     *("reorder_and_upcast_attn", *FIVE.lacks),
@@ -222,7 +222,7 @@ _OTHERWISE = (
 
 
 def _not_counted(kind: type[Config], problem: Problem) -> Problem:
-    """The problem, with another message if transformers builds a model with this value and only we do not count it."""
+    """The problem, with a different message if transformers supports this value and only bertcalc does not."""
     field, value = problem.field, problem.value
     of_a_kind = field in _OTHERWISE and type(value) is type(getattr(kind, kind.own_name(field)))
     if of_a_kind and (isinstance(value, bool | str) or (isinstance(value, int) and value > 1)):

@@ -1,4 +1,4 @@
-"""The effect of a configuration field, found by counting the model with that field changed a little."""
+"""The effect of a configuration field, determined by counting the model with a slightly different value."""
 
 from collections.abc import Iterable, Iterator
 from contextlib import suppress
@@ -16,7 +16,7 @@ from bertcalc.memory.plan import Plan
 from bertcalc.memory.saved import cache_bytes, saved_by, total_bytes
 from bertcalc.subject import Subject
 
-# One activation for each pair of parameters and saved tensors, those with parameters first: ``effect`` stops there.
+# One activation for each combination of parameters and saved tensors; those with parameters first, as they matter most.
 _ACTIVATIONS = sorted(
     {(facts.parameters, facts.kept): name for name, facts in reversed(ACTIVATIONS.items())}.values(),
     key=lambda name: (not ACTIVATIONS[name].parameters, list(ACTIVATIONS).index(name)),
@@ -24,9 +24,9 @@ _ACTIVATIONS = sorted(
 
 
 class Effect(NamedTuple):
-    """The differences in parameters, forward FLOPs and bytes that a change of one field makes.
+    """The difference in parameters, forward FLOPs and bytes that changing one field makes.
 
-    Bytes are those of the weights and of the activations saved for training, in float32, and of a decoder's cache.
+    The bytes are those of weights and activations saved for training, in float32, and of a decoder's cache.
     """
 
     before: object
@@ -38,10 +38,10 @@ class Effect(NamedTuple):
 
 @checked
 def effect(field: str, subject: Subject, batch_size: int, sequence_length: int) -> Effect:
-    """The effect of the smallest valid change of a field: of several, the first that makes a difference.
+    """Determine the effect of the smallest valid change of a field; of several, the first that makes a difference.
 
-    If a field can change only together with another one (cross attention needs a decoder), the other one is changed in
-    both models. If the field has no other valid value (one unit has one head), nothing changes.
+    If the change requires another field to change (cross attention needs a decoder), both models have that change. If
+    the field has no other valid value (one hidden unit allows only one head), the effect is zero.
     """
     if not hasattr(subject.config, field) or not subject.config.has(field):
         raise ConfigError(no_field(type(subject.config), field, None))
@@ -62,10 +62,10 @@ def effect(field: str, subject: Subject, batch_size: int, sequence_length: int) 
     return first or Effect(present, present, 0, 0, 0)
 
 
-# Cached: every field is compared with the same model, and a slider that goes up and down comes back to its neighbours.
+# Cached: every field is compared with the same model, and sliders return to neighbouring values.
 @lru_cache(maxsize=4096)
 def _cost(subject: Subject, batch_size: int, sequence_length: int) -> tuple[tuple[int, int, int], frozenset[str]]:
-    """Parameters, FLOPs and bytes, and the names of the fields that were read to compute them."""
+    """Parameters, FLOPs and bytes, and the names of the fields that they depend on."""
     config, read = _watched(subject.config)
     subject = subject._replace(config=config)
     model = subject.model()
@@ -79,7 +79,7 @@ def _cost(subject: Subject, batch_size: int, sequence_length: int) -> tuple[tupl
 
 
 def _watched(config: Config) -> tuple[Config, set[str]]:
-    """A copy of a configuration that records which of its fields are read, and the set of these."""
+    """A copy of a configuration that records which of its fields are read, and the set that it records them in."""
     read: set[str] = set()
     twin: Config = object.__new__(_watching(type(config)))
     twin.__dict__.update(vars(config), **{_READ: read})
@@ -90,9 +90,9 @@ def _watched(config: Config) -> tuple[Config, set[str]]:
 _READ = "fields that are read"
 
 
-@cache  # a class for each copy would stay in the caches of what is known of a class
+@cache  # one class per copy would fill the caches that are keyed by class
 def _watching(kind: type[Config]) -> type[Config]:
-    """A subclass, so that family_of finds the family, whose objects record what is read of them."""
+    """A subclass whose objects record the attributes that are read; family_of treats it like its base."""
 
     class Watching(kind):  # type: ignore[misc, valid-type]
         def __getattribute__(self, name: str) -> Any:
@@ -104,14 +104,14 @@ def _watching(kind: type[Config]) -> type[Config]:
 
 
 def _neighbours(field: str, config: Config) -> Iterator[tuple[Config, Config]]:
-    """Pairs of a base configuration (the given one if possible) and the base with the field changed."""
+    """Pairs of a base configuration (``config`` itself if possible) and the base with the field changed."""
     for value in _candidates(field, config):
         if value == getattr(config, field):
             continue
         try:
             yield config, replace(config, **{field: value})
         except ConfigError as error:
-            # Not remedies that change a size: that would change the count by itself.
+            # A remedy that changes a size would change the count by itself.
             others = [remedy for remedy in error.problem.remedies if not remedy.keys() & {field, *DIMENSIONS}]
             base = _repaired(config, others[0], field) if others else None
             if base:
@@ -119,11 +119,11 @@ def _neighbours(field: str, config: Config) -> Iterator[tuple[Config, Config]]:
                     yield base, replace(base, **{field: value})
         else:
             if field in sizes_of(type(config)):
-                return  # for a size, one more (or one less) is enough
+                return  # for a size, one neighbour is enough
 
 
 def _repaired(config: Config, changes: dict[str, Any], field: str) -> Config | None:
-    """The configuration with the changes and all that they require; None if that is the field itself or a size."""
+    """The configuration with the changes and those that they require; None if they require the field or a size."""
     while True:
         try:
             return replace(config, **changes)

@@ -25,8 +25,8 @@ CHOICE_TOKENS = ("cls_index", "first", "last", "mean")
 class Field(NamedTuple):
     """The meaning of a field, its valid values (in words and as a check), and the letter and limits of a size.
 
-    A number with a letter but no limits appears in formulas, but cannot be a column or an axis: its limit depends on
-    another field. ``choices`` are the valid values of a text field; activations have none listed here.
+    A number with a letter but no limits appears in formulas but cannot be a column or an axis, since its limit depends
+    on another field. ``choices`` are the valid values of a text field, except for activations.
     """
 
     meaning: str
@@ -49,7 +49,7 @@ def is_number(value: Any) -> bool:
 
 
 def _is_both(value: Any) -> bool:
-    """Whether a text or a list names both kinds of distance scores, c2p and p2c."""
+    """Whether a text or a list contains both kinds of distance scores, c2p and p2c."""
     named = value.lower().split("|") if isinstance(value, str) else value
     return isinstance(named, list) and sorted(map(str, named)) == ["c2p", "p2c"]
 
@@ -57,8 +57,8 @@ def _is_both(value: Any) -> bool:
 def _size(meaning: str, letter: str, high: int, *, low: int = 1) -> Field:
     """A whole number that determines tensor shapes.
 
-    Each upper limit is far above any model ever built, and low enough that every total stays below 2**63, so that
-    Python, NumPy and PyTorch all count it exactly.
+    Each upper limit is far above any existing model, yet low enough that every total stays below 2**63, so that Python,
+    NumPy and PyTorch all count it exactly.
     """
     return Field(
         meaning,
@@ -98,8 +98,8 @@ _ONE = (N_("1, as in every published model"), lambda value: is_int(value) and va
 _TRUE = (N_("True, as in every published model"), lambda value: value is True)
 _FALSE = (N_("False: what True computes is not counted here"), lambda value: value is False)
 _BOOL = (N_("True or False"), lambda value: isinstance(value, bool))
-# Each size has one letter in every formula: the papers' V, H, L, A; I, P and T as in the tensor names. Hugging Face
-# makes a dictionary entry for every label when it builds a configuration: hence the low limit of num_labels.
+# Each size has one letter in every formula: V, H, L, A as in the papers; I, P and T as in the tensor names. The limit
+# of num_labels is low because Hugging Face's configurations have a dictionary entry for every label.
 FIELDS: dict[str, Field] = {
     "vocab_size": _size(N_("Word pieces that the model knows: rows of the word embedding table."), "V", _MOST_TOKENS),
     "hidden_size": _size(N_("Numbers for each token, from the embeddings to the last layer."), "H", 65_536),

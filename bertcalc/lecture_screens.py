@@ -1,4 +1,4 @@
-"""Reading lectures, screens that a lecturer writes in a TOML file, with complete validation.
+"""Read and validate lectures: sequences of screens that a lecturer writes in a TOML file.
 
 >>> words = Vocabulary(parts={"total": {}}, sliders=["vocab_size"], placeholders=["parameters"])
 >>> lecture = read(b'''
@@ -25,8 +25,10 @@ from bertcalc.text import N_, shorten
 
 
 class Vocabulary(NamedTuple):
-    """The names that a lecture can use: parts with the options of their arguments (None: any text), sliders,
-    placeholders for braces in its texts, and presets that a screen can begin with.
+    """The names that a lecture can use.
+
+    ``parts`` map their arguments to the valid options (None: any text), ``placeholders`` are those of its texts, and a
+    screen can start from one of ``presets``.
     """
 
     parts: Mapping[str, Mapping[str, Collection[str] | None]]
@@ -43,9 +45,9 @@ class Show(NamedTuple):
 
 
 class Screen(NamedTuple):
-    """A screen: its name in the link, its texts (with placeholders), parts, sliders, and the speaker's notes.
+    """A screen: its name in the link, texts (with placeholders), parts, sliders and speaker's notes.
 
-    A screen with a preset begins with that model; one without keeps the present model.
+    A screen with a preset starts from that model; without one, the present model stays.
     """
 
     name: str
@@ -65,7 +67,7 @@ class Lecture(NamedTuple):
 
 
 def read(data: bytes, vocabulary: Vocabulary) -> Lecture:
-    """The lecture in a TOML file. Raises InputError."""
+    """Read the lecture in a TOML file. Raises InputError."""
     try:
         content = tomllib.loads(data.decode("utf-8-sig"))
     except (ValueError, RecursionError) as error:
@@ -121,7 +123,7 @@ def _show(where: str, content: dict[str, Any], vocabulary: Vocabulary) -> Show:
 
 
 class _TomlTable:
-    """A table of the file, with its place for messages. The methods raise InputError."""
+    """A table of the file and where it is, for messages. The methods raise InputError."""
 
     def __init__(self, where: str, content: Mapping[str, Any]) -> None:
         self.where = where
@@ -148,7 +150,7 @@ class _TomlTable:
         return value
 
     def template(self, key: str, placeholders: Collection[str], default: str | None = None) -> str:
-        """The text of a key; its placeholders must be known."""
+        """The text of a key. Raises InputError for unknown placeholders."""
         value = self.text(key, default)
         try:
             names = list(_placeholders(value))

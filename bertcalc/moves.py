@@ -1,7 +1,8 @@
-"""Changing one size of a model with a slider: the slider's stops, each a valid model, and the sizes that follow.
+"""Change one size of a model with a slider: the slider's stops, all of them valid, and the sizes that follow.
 
-num_attention_heads A divides hidden_size H. Two locks decide what follows H: with ``heads`` the head size H / A stays
-and A follows; with ``intermediate`` intermediate_size stays the same multiple of H. Padding stays in the vocabulary.
+num_attention_heads A divides hidden_size H. Two locks decide what follows H: with ``heads``, the head size H / A stays
+and A changes; with ``intermediate``, intermediate_size stays the same multiple of H. The padding token stays in the
+vocabulary.
 
 >>> from bertcalc import BertConfig
 >>> moved(BertConfig(), "hidden_size", 1024).num_attention_heads
@@ -41,7 +42,7 @@ class Locks(NamedTuple):
 
 LOCKS = Locks()
 
-# Lowest stop, highest stop and step: the sizes of models that people build. Typed values may lie outside.
+# Lowest stop, highest stop and step, chosen to cover real models. Typed values may lie outside.
 SLIDERS: dict[str, tuple[int, int, int]] = {
     "vocab_size": (1_000, 130_000, 1_000),
     "hidden_size": (64, 2_048, 64),
@@ -50,7 +51,7 @@ SLIDERS: dict[str, tuple[int, int, int]] = {
     "intermediate_size": (256, 8_192, 256),
 }
 _MOST = 256  # stops of a slider: a mouse cannot hit more
-_MULTIPLES = 8  # of H, where intermediate_size is one
+_MULTIPLES = 8  # the highest multiple of H, if intermediate_size is a multiple of it
 
 
 _NO_SLIDER = (
@@ -61,7 +62,7 @@ _NO_SLIDER = (
 
 @checked
 def stops(config: Config, field: str, locks: Locks = LOCKS, also: int | None = None) -> list[int]:
-    """The stops of a slider, ascending, including the present value, and ``also`` if it is possible.
+    """The stops of a slider, ascending, including the present value, and ``also`` if it is valid.
 
     ``moved`` accepts each of them.
     """
@@ -101,9 +102,9 @@ def _possible(config: Config, field: str, value: int, locks: Locks) -> bool:
 
 
 def moved(config: Config, field: str, value: int, locks: Locks = LOCKS) -> Config:
-    """The model with one size changed, and with the sizes that follow it.
+    """Change one size and the sizes that follow it.
 
-    A hidden_size that is no multiple of the head size is possible if the present number of heads divides it. Raises
+    A hidden_size that is not a multiple of the head size is possible if the present number of heads divides it. Raises
     ConfigError with the nearest valid changes as remedies.
     """
     if not config.has(text("field", field)) and field not in ABSENT:
@@ -124,16 +125,16 @@ def moved(config: Config, field: str, value: int, locks: Locks = LOCKS) -> Confi
     elif field == "num_attention_heads" and config.hidden_size % value:
         raise ConfigError(_no_divisor(config, value, locks))
     elif field == "vocab_size" and SLIDERS[field][0] <= value < config.fewest_words:
-        changes["pad_token_id"] = value - 1  # EuroBERT pads with token 128,001: no slider could go below otherwise
+        changes["pad_token_id"] = value - 1  # else no slider could go below EuroBERT's padding token, 128,001
     try:
         return replace(config, **changes)
-    except ConfigError as error:  # with other fields: report it at the field that was changed, with complete remedies
+    except ConfigError as error:  # at another field: report it for the changed field, with complete remedies
         remedies = _valid_changes(config, ({**changes, **remedy} for remedy in error.problem.remedies))
         raise ConfigError(error.problem._replace(field=field, remedies=(*remedies,))) from None
 
 
 def _following(config: Config, hidden_size: int, locks: Locks) -> dict[str, int]:
-    """The intermediate_size for another hidden_size: the same multiple of it, rounded; empty if it is not locked."""
+    """The intermediate_size that is the same multiple of another hidden_size, rounded; empty if it is not locked."""
     if not locks.intermediate:
         return {}
     present = config.hidden_size
@@ -142,7 +143,7 @@ def _following(config: Config, hidden_size: int, locks: Locks) -> dict[str, int]
 
 
 def _no_multiple(config: Config, value: int, locks: Locks) -> Problem:
-    """The problem of a hidden_size that is no multiple of the head size, or of the number of heads."""
+    """The problem with a hidden_size that is not a multiple of the head size, or of the number of heads."""
     remedies = _remedies(config, "hidden_size", value, locks)
     if locks.heads:
         message = N_("{field} {value} cannot be split into heads of {unit}: {near} can.")
@@ -153,7 +154,7 @@ def _no_multiple(config: Config, value: int, locks: Locks) -> Problem:
 
 
 def _no_divisor(config: Config, value: int, locks: Locks) -> Problem:
-    """The problem of a number of heads that does not divide the hidden size."""
+    """The problem with a number of heads that does not divide the hidden size."""
     remedies = _remedies(config, "num_attention_heads", value, locks)
     message = N_("{hidden_size} {hidden} cannot be split into {value} equal heads: {field} {near} works.")
     names = {"hidden_size": config.own_name("hidden_size"), "field": config.own_name("num_attention_heads")}
@@ -162,7 +163,7 @@ def _no_divisor(config: Config, value: int, locks: Locks) -> Problem:
 
 
 def _remedies(config: Config, field: str, value: int, locks: Locks) -> tuple[dict[str, int], ...]:
-    """The valid changes nearest to a possible value of the field, the nearest first."""
+    """The valid changes nearest to a value of the field, the nearest first."""
     hidden, heads = config.hidden_size, config.num_attention_heads
     if field == "hidden_size":
         unit = _unit(config, locks)
@@ -182,7 +183,7 @@ def _remedies(config: Config, field: str, value: int, locks: Locks) -> tuple[dic
 
 
 def _valid_changes(config: Config, changes: Iterable[dict[str, Any]]) -> Iterator[dict[str, Any]]:
-    """The changes that make a valid model: a family may need even head sizes, or heads that share keys and values."""
+    """The changes that give a valid model. Families may need even head sizes, or heads that share keys and values."""
     for change in changes:
         with suppress(ConfigError):
             replace(config, **change)
@@ -194,7 +195,7 @@ def _unit(config: Config, locks: Locks) -> int:
 
 
 def _nearest_multiples(unit: int, value: int) -> list[int]:
-    """The multiples below and above a value that are possible hidden sizes, the nearer one first."""
+    """The multiples below and above a value that are valid hidden sizes, the nearer one first."""
     below = value - value % unit
     near = [size for size in {below, below + unit} if 0 < size <= DIMENSIONS["hidden_size"][1]]
     return sorted(near, key=lambda size: abs(size - value))

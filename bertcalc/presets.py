@@ -1,4 +1,4 @@
-"""The presets, and parameter counts that others published for them (published.toml)."""
+"""The presets, and published parameter counts for them (published.toml)."""
 
 import tomllib
 from pathlib import Path
@@ -13,9 +13,9 @@ DEFAULT_PRESET = next(iter(PRESETS))
 
 
 class PublishedCount(NamedTuple):
-    """A number of parameters that somebody else published, and the model it is for.
+    """A published number of parameters, and its model.
 
-    ``surplus`` is how many parameters Hugging Face's class has beyond the published number; ``convention`` says why.
+    ``surplus`` is how many more parameters Hugging Face's class has; ``convention`` says why.
     """
 
     preset: str

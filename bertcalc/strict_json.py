@@ -1,4 +1,4 @@
-"""Strict reading of untrusted JSON: UTF-8, no duplicate keys, no NaN, no longer than a limit.
+"""Read untrusted JSON strictly: UTF-8, no duplicate keys, no NaN, no more than a given length.
 
 >>> read_json('{"a": [1, 2.5, null]}', most=100)
 {'a': [1, 2.5, None]}
@@ -16,7 +16,7 @@ from bertcalc.text import N_, shorten
 
 
 def read_json(text: str | bytes, most: int) -> Any:
-    """The value of a JSON text of at most ``most`` characters (bytes, if it is bytes). Raises InputError."""
+    """Parse a JSON text of at most ``most`` characters, or bytes if it is bytes. Raises InputError."""
     if len(text) > most:
         message = N_("This text has {length} characters: at most {most} are read here.")
         raise wrong(message, length=len(text), most=most)
@@ -37,7 +37,7 @@ def read_json(text: str | bytes, most: int) -> Any:
 
 
 def _why(error: json.JSONDecodeError) -> str:
-    """The mistake, if it is one of those that people make in JSON by hand; otherwise the parser's message."""
+    """The mistake, if it is a common one in handwritten JSON; otherwise the parser's message."""
     rest, before = error.doc[error.pos :].lstrip(), error.doc[: error.pos].rstrip()
     for starts, why in HABITS.items():
         if rest.startswith(starts) and (starts != ("}", "]") or before.endswith(",")):

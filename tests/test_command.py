@@ -90,9 +90,9 @@ def test_a_configuration_has_the_fields_of_its_own_family(tmp_path: Path, capsys
         (["nope nope"], "there is no preset nope nope: python -m bertcalc --help lists them."),
         (["--hiden-size", "8"], "there is no field hiden_size: did you mean hidden_size?"),
         (["--hidden-size", "1000"], "hidden_size 1,000 cannot be split into heads of 64: 1,024 can."),
-        (["--hidden-size"], "--hidden-size is not understood: write a field and its value, --hidden-size 1024."),
-        (["bert-base-uncased", "roberta-base"], "roberta-base is not understood: write a field and its value"),
-        (["--vocab-size", "1~layers-3"], "--vocab-size is not understood"),
+        (["--hidden-size"], "Cannot read --hidden-size: write a field and its value, such as --hidden-size 1024."),
+        (["bert-base-uncased", "roberta-base"], "Cannot read roberta-base: write a field and its value"),
+        (["--vocab-size", "1~layers-3"], "Cannot read --vocab-size"),
         (
             ["--vocab-size", "-1"],
             "vocab_size -1 is not possible: it must be a whole number from 1 to 10,000,000, the nearest is 1.",
@@ -198,7 +198,7 @@ def test_a_class_of_another_family_and_a_file_of_another_type_say_where_to_go(
 ) -> None:
     other = refused(capsys, "distilbert-base-uncased", "--architecture", "BertForMaskedLM")
     assert other.endswith(
-        "BertForMaskedLM is of another family than distilbert-base-uncased: begin with bert-base-uncased."
+        "BertForMaskedLM does not belong to the family of distilbert-base-uncased: start from bert-base-uncased."
     )
     assert "another family" not in refused(capsys, "--hidden-size", "1001", "--num-attention-heads", "12")
     (tmp_path / "config.json").write_text('{"model_type": "llama"}')
