@@ -159,7 +159,7 @@ def read_answer(text: str) -> bool:
     """An answer to every exercise of a sheet."""
     verdicts = [answers.check(exercise, text, _SIZES) for exercise in sheet(1, "medium") if not exercise.options]
     for verdict in verdicts:
-        for said in verdict.said:
+        for said in verdict.remarks:
             show(Problem("", text, said.message, dict(said.values)))
     return any(verdict.state != "unreadable" for verdict in verdicts)
 

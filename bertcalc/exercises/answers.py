@@ -6,7 +6,7 @@
 ('encoder.layer.0.attention.self.value.weight', 100)
 >>> check(exercise, "10^2").state
 'right'
->>> [said.message for [said] in check(exercise, "200").because]
+>>> [sentence.message for [sentence] in check(exercise, "200").because]
 ['all layers are counted, but one is asked for']
 """
 
@@ -36,7 +36,7 @@ class Verdict(NamedTuple):
     """The state of an answer, remarks on it, and the explanations of a wrong one, each a tuple of miscounts."""
 
     state: State
-    said: tuple[Sentence, ...] = ()
+    remarks: tuple[Sentence, ...] = ()
     because: tuple[tuple[Sentence, ...], ...] = ()
 
     @property
@@ -91,12 +91,14 @@ _TOO_SMALL, _TOO_LARGE = Sentence(N_("It is too small.")), Sentence(N_("It is to
 
 def _because(exercise: Exercise, right: int, read: Typed) -> list[tuple[Sentence, ...]]:
     """Explanations of a wrong number: the exercise's own mistakes, then the fewest miscounts that lead to it."""
-    found: list[tuple[Sentence, ...]] = [(mistake.said,) for mistake in exercise.mistakes if read.means(mistake.amount)]
+    reasons: list[tuple[Sentence, ...]] = [
+        (mistake.reason,) for mistake in exercise.mistakes if read.means(mistake.amount)
+    ]
     if tensors := exercise.explained():
         sizes = MiscountSizes.of(exercise.config)
         single = {total(miscount.make(tensors, sizes)) for miscount in MISCOUNTS.values()} - {right}
         meant = sorted(filter(read.means, single))
-        if not found and not meant and read.low == read.high and read.value.denominator == 1:
+        if not reasons and not meant and read.low == read.high and read.value.denominator == 1:
             meant = [int(read.value)]
         for amount in meant:
             explanations = [
@@ -105,26 +107,26 @@ def _because(exercise: Exercise, right: int, read: Typed) -> list[tuple[Sentence
                 # A part of one layer looks like one that all layers share; and nothing is added to a part.
                 if not (exercise.path and any(cause.miscount.endswith(("not shared", "added")) for cause in causes))
             ]
-            found += [tuple(_said(cause.miscount) for cause in causes) for causes in explanations]
-    return [one for number, one in enumerate(found) if one not in found[:number]][:_MOST_TOLD]
+            reasons += [tuple(_sentence(cause.miscount) for cause in causes) for causes in explanations]
+    return [reason for number, reason in enumerate(reasons) if reason not in reasons[:number]][:_MOST_TOLD]
 
 
-def _said(miscount: str) -> Sentence:
+def _sentence(miscount: str) -> Sentence:
     return Sentence(MISCOUNTS[miscount].description, MISCOUNTS[miscount].values)
 
 
 def _read_shapes(text: str, names: Mapping[str, int]) -> Iterator[list[Fraction]]:
     """Every way to read a shape: a comma may separate sides or thousands."""
     inside = text.strip().removeprefix("torch.Size").strip("()[] ").rstrip(",")
-    found = False
+    readable = False
     for separator in ("[×x*;]", r",\s+", ",", r"\s+", "$"):
         sides = [side for side in re.split(separator, inside) if side.strip()]
         try:
             yield [evaluate(side, names) for side in sides]
         except InputError:
             continue
-        found = found or bool(sides)
-    if not found:
+        readable = readable or bool(sides)
+    if not readable:
         message = N_('"{text}" is not a shape: write its dimensions like {example}.')
         raise wrong(message, text=shorten(text), example="2 × 5 × 4")
 
@@ -147,9 +149,9 @@ def _agreeing(right: Shape, reading: Sequence[Fraction]) -> int:
 
 
 def _fields(right: frozenset[str], chosen: frozenset[str]) -> Verdict:
-    said = []
+    remarks = []
     if wrong := sorted(chosen - right):
-        said.append(Sentence(N_("No effect here: {fields}."), {"fields": ", ".join(wrong)}))
+        remarks.append(Sentence(N_("No effect here: {fields}."), {"fields": ", ".join(wrong)}))
     if missing := right - chosen:
-        said.append(Sentence(N_("Fields you missed: {number}."), {"number": f"{len(missing)}"}))
-    return Verdict("wrong" if said else "right", tuple(said))
+        remarks.append(Sentence(N_("Fields you missed: {number}."), {"number": f"{len(missing)}"}))
+    return Verdict("wrong" if remarks else "right", tuple(remarks))

@@ -125,8 +125,8 @@ def _paths(subject: Subject, meanings: Iterable[str]) -> dict[str, str]:
     names = {step.key: step.name for step in subject.model().run(Sizes())}
     layer, inside = split_layer(names["attention.scores"])
     tops = {key.split(".")[0]: name.split(".")[0] for key, name in names.items() if "." in name}
-    known = {**tops, **names, "layer": layer, "layer attention": f"{layer}.{inside.split('.')[0]}", "": ""}
-    return {meaning: known[meaning] for meaning in meanings if meaning in known}
+    paths = {**tops, **names, "layer": layer, "layer attention": f"{layer}.{inside.split('.')[0]}", "": ""}
+    return {meaning: paths[meaning] for meaning in meanings if meaning in paths}
 
 
 def _tensor(random: Random, level: Level, family: Family) -> Exercise:
@@ -160,10 +160,10 @@ def _model(random: Random, level: Level, family: Family) -> Exercise:
 
 def _architecture(random: Random, level: Level, family: Family) -> Exercise:
     subject = _subject(random, level, family, random.choice(_classes(level, family)))
-    known = subject._replace(architecture=family.base.name).model().num_parameters()
+    base_count = subject._replace(architecture=family.base.name).model().num_parameters()
     question = Sentence(
         N_("{base} has {parameters} parameters with these sizes. How many does {architecture} have?"),
-        {"base": family.base.name, "parameters": f"{known:,}", "architecture": subject.architecture},
+        {"base": family.base.name, "parameters": f"{base_count:,}", "architecture": subject.architecture},
     )
     return _count("architecture", subject, question)
 
@@ -301,11 +301,11 @@ def _field(random: Random, level: Level, family: Family) -> Exercise:
     fields = [subject.config.own_name(field) for field in _FIELDS if subject.config.has(field)]
     changing = {field for field in fields if change(of, field, subject, call)}
     number = random.randrange(1, min(_OPTIONS, len(changing) + 1))
-    some = random.sample(sorted(changing), number)
+    chosen = random.sample(sorted(changing), number)
     others = random.sample(sorted(set(fields) - changing), _OPTIONS - number)
-    options = tuple(field for field in fields if field in {*some, *others})
+    options = tuple(field for field in fields if field in {*chosen, *others})
     question = Sentence(_ASKED[of], {"architecture": architecture})
-    return Exercise("field", subject, question, frozenset(some), of, call, options=options)
+    return Exercise("field", subject, question, frozenset(chosen), of, call, options=options)
 
 
 _ASKED: Mapping[Unit, str] = {
@@ -316,8 +316,8 @@ _ASKED: Mapping[Unit, str] = {
 
 def change(of: Unit, field: str, subject: Subject, call: tuple[int, int]) -> int:
     """The change of the number of parameters, or of the FLOPs of a forward pass, by a small change of a field."""
-    found = effect(field, subject, *call)
-    return found.parameters if of == "parameters" else found.flops
+    field_effect = effect(field, subject, *call)
+    return field_effect.parameters if of == "parameters" else field_effect.flops
 
 
 def _error(random: Random, level: Level, family: Family) -> Exercise:

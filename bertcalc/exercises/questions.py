@@ -41,7 +41,7 @@ class Sentence(NamedTuple):
 class Mistake(NamedTuple):
     """A wrong number that somebody may arrive at, and the reason, without a full stop."""
 
-    said: Sentence
+    reason: Sentence
     amount: int
 
 
@@ -54,8 +54,8 @@ class TrainingMemory(NamedTuple):
     parts: tuple[Part, ...]
 
     def num_bytes(self) -> dict[Part, int]:
-        found = parts(self.parameters, StateSizes(elements=self.parameters), self.precision, self.optimizer)
-        return {part: found[part] for part in self.parts}
+        sizes = parts(self.parameters, StateSizes(elements=self.parameters), self.precision, self.optimizer)
+        return {part: sizes[part] for part in self.parts}
 
 
 class Exercise(NamedTuple):
@@ -83,14 +83,14 @@ class Exercise(NamedTuple):
         """The given sizes of the model and of the batch, by the names of fields."""
         labels = self.kind in ("architecture", "field")
         fields = [field for field in sizes_of(type(self.config)) if field != "num_labels" or labels]
-        given = {field: getattr(self.config, field) for field in fields}
-        return given | (dict(zip(BATCH, self.call, strict=True)) if self.call else {})
+        values = {field: getattr(self.config, field) for field in fields}
+        return values | (dict(zip(BATCH, self.call, strict=True)) if self.call else {})
 
     def published(self) -> str | None:
         """The name of the preset that has these sizes, or None."""
         labels = self.config.num_labels
         return next(
-            (name for name, one in PRESETS.items() if replace(one.config, num_labels=labels) == self.config), None
+            (name for name, preset in PRESETS.items() if replace(preset.config, num_labels=labels) == self.config), None
         )
 
     def explained(self) -> tuple[Tensor, ...]:

@@ -16,7 +16,7 @@ class WrittenExercise(NamedTuple):
     title: str
     question: str
     sizes: str
-    given: tuple[str, ...]  # a worked count
+    worked_lines: tuple[str, ...]  # a worked count
     options: tuple[str, ...]  # to choose from
     answer: str
     solution: tuple[str, ...]
@@ -36,7 +36,7 @@ def markdown(sheet: Sheet, *, solutions: bool) -> str:
     blocks = [f"# {sheet.title}", sheet.note]
     for number, item in enumerate(sheet.items, 1):
         blocks += [f"## {number}. {item.title}", item.question, item.sizes]
-        blocks += _list("- {}", item.given) + _list("- [ ] {}", item.options)
+        blocks += _list("- {}", item.worked_lines) + _list("- [ ] {}", item.options)
         blocks.append(f"{sheet.answer}{item.answer if solutions else '____________'}")
         blocks += _list("- {}", item.solution) if solutions else []
     return "\n\n".join(blocks) + "\n"
@@ -55,7 +55,7 @@ def latex(sheet: Sheet, *, solutions: bool, chinese: bool) -> str:
     lines += [rf"\section*{{{_tex(sheet.title)}}}", _tex(sheet.note), r"\begin{enumerate}"]
     for item in sheet.items:
         lines += [rf"\item \textbf{{{_tex(item.title)}}} \par", rf"{_tex(item.question)} \par", _tex(item.sizes)]
-        lines += _itemize(r"\item", item.given) + _itemize(r"\item[$\square$]", item.options)
+        lines += _itemize(r"\item", item.worked_lines) + _itemize(r"\item[$\square$]", item.options)
         lines.append(rf"\par {_tex(sheet.answer)}{_tex(item.answer) if solutions else _RULE}")
         lines += _itemize(r"\item", item.solution) if solutions else []
     return "\n".join([*lines, r"\end{enumerate}", r"\end{document}", ""])

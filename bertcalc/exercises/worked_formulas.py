@@ -115,8 +115,8 @@ def _flops(exercise: Exercise) -> WorkedLine:
 
 def _shape(exercise: Exercise) -> WorkedLine:
     model = symbolic_model(exercise.subject)
-    shapes: dict[str, Shape] = {model.bare(one.name): one.shape for one in model.tensors()}
-    shapes |= {one.step.name: one.step.gives.shape for one in symbolic_steps(exercise.subject)}
+    shapes: dict[str, Shape] = {model.bare(tensor.name): tensor.shape for tensor in model.tensors()}
+    shapes |= {symbolic.step.name: symbolic.step.gives.shape for symbolic in symbolic_steps(exercise.subject)}
     assert isinstance(exercise.right, tuple)
     sides = r" \times ".join(map(latex_number, exercise.right))
     return WorkedLine((N_("shape"),), shape_letters(shapes[exercise.path]).replace("×", r"\times"), "", sides)
@@ -124,11 +124,11 @@ def _shape(exercise: Exercise) -> WorkedLine:
 
 def _memory(memory: TrainingMemory) -> Iterator[WorkedLine]:
     rules = parts(_PARAMETERS, StateSizes(elements=_PARAMETERS), memory.precision, memory.optimizer)
-    found = memory.num_bytes()
-    for part, count in found.items():
+    sizes = memory.num_bytes()
+    for part, count in sizes.items():
         yield _bytes((part,), rules[part], memory, count)
-    if len(found) > 1:
-        yield _bytes(_TOGETHER, sum(rules[part] for part in found), memory, sum(found.values()))
+    if len(sizes) > 1:
+        yield _bytes(_TOGETHER, sum(rules[part] for part in sizes), memory, sum(sizes.values()))
 
 
 def _bytes(label: tuple[str, ...], rule: Any, memory: TrainingMemory, count: int) -> WorkedLine:

@@ -35,7 +35,7 @@ from bertcalc.tree.nn import Place, Shape
 from bertcalc.tree.totals import summed
 
 _WORDS = tomllib.loads(Path(__file__).with_suffix(".toml").read_text(encoding="utf-8"))
-_COUNTED: dict[str, list[str]] = {one["field"]: one["phrases"] for one in _WORDS["counted"]}
+_COUNTED: dict[str, list[str]] = {line["field"]: line["phrases"] for line in _WORDS["counted"]}
 # Each further layer, row or unit costs the same, except for hidden units (the cost is quadratic) and heads.
 _ALIKE = _COUNTED.keys() - {"hidden_size", "num_attention_heads"}
 # Phrases for each switch: turned on, turned off.
@@ -77,9 +77,9 @@ class FieldChange(NamedTuple):
         if field == "type_vocab_size" and not after:
             return N_("without segment types"), {}
         if field in _COUNTED:
-            more = after - before
-            phrases = _COUNTED[field][2 * (more < 0) :]
-            return phrases[abs(more) > 1], {"count": f"{abs(more):,}"}
+            growth = after - before
+            phrases = _COUNTED[field][2 * (growth < 0) :]
+            return phrases[abs(growth) > 1], {"count": f"{abs(growth):,}"}
         if field in _SWITCHED:
             return _SWITCHED[field][not after], {}
         if field == "architecture" and not alone:
@@ -132,8 +132,8 @@ class Attribution(NamedTuple):
         """The difference per added or removed layer, row or unit; None where they do not all cost the same."""
         match self.changes:
             case [FieldChange(field, before, after)] if field in _ALIKE:
-                each: int = self.difference // (after - before)
-                return each
+                cost: int = self.difference // (after - before)
+                return cost
         return None
 
 
@@ -161,32 +161,34 @@ class Explanation(NamedTuple):
 
 
 @checked
-def explain(here: Case, there: Case, quantity: Quantity) -> Explanation:
+def explain(start: Case, goal: Case, quantity: Quantity) -> Explanation:
     """Explain the difference between two models with the same batch and plan."""
-    way = list(path(here.subject, there.subject))
+    steps = list(path(start.subject, goal.subject))
     if quantity.unit != "FLOPs":  # which do not depend on whose weights a layer has
-        models = pairwise([here.subject, *(subject for _changes, subject in way)])
-        way = [(_with_sharing(changes, *pair), pair[1]) for (changes, _after), pair in zip(way, models, strict=True)]
-    counts = ((changes, quantity.of(here._replace(subject=one))) for changes, one in way)
-    found = attributed(quantity.of(here), counts)
+        models = pairwise([start.subject, *(subject for _changes, subject in steps)])
+        steps = [
+            (_with_sharing(changes, *pair), pair[1]) for (changes, _after), pair in zip(steps, models, strict=True)
+        ]
+    counts = ((changes, quantity.of(start._replace(subject=subject))) for changes, subject in steps)
+    explanation = attributed(quantity.of(start), counts)
     if quantity.of not in (parameters, weights):
-        return found
-    each = quantity.of(here) // parameters(here)
-    models = pairwise([here.subject, *(subject for _changes, subject in way)])
-    return found._replace(
+        return explanation
+    per_parameter = quantity.of(start) // parameters(start)
+    models = pairwise([start.subject, *(subject for _changes, subject in steps)])
+    return explanation._replace(
         parts=[
-            part if part.difference else part._replace(moved=each * _moved(*pair))
-            for part, pair in zip(found.parts, models, strict=True)
+            part if part.difference else part._replace(moved=per_parameter * _moved(*pair))
+            for part, pair in zip(explanation.parts, models, strict=True)
         ]
     )
 
 
-def _with_sharing(changes: tuple[FieldChange, ...], here: Subject, there: Subject) -> tuple[FieldChange, ...]:
+def _with_sharing(changes: tuple[FieldChange, ...], start: Subject, goal: Subject) -> tuple[FieldChange, ...]:
     """The changes; that of the class says whether it is one layer that runs many times."""
-    before, after = _repeated(here), _repeated(there)
+    before, after = _repeated(start), _repeated(goal)
     if (before > 1) == (after > 1):
         return changes
-    sharing = after if after > 1 else -there.config.num_hidden_layers
+    sharing = after if after > 1 else -goal.config.num_hidden_layers
     return tuple(change._replace(sharing=sharing if change.field == "architecture" else 0) for change in changes)
 
 
@@ -196,11 +198,11 @@ def _repeated(subject: Subject) -> int:
     return max((step.runs // tensor.copies for step in steps for tensor in step.tensors), default=1)
 
 
-def _moved(here: Subject, there: Subject) -> int:
+def _moved(start: Subject, goal: Subject) -> int:
     """The parameters at places where the second model has more than the first."""
     before, after = (
         Counter(summed((tensor.place, tensor.num_parameters()) for tensor in subject.model().tensors()))
-        for subject in (here, there)
+        for subject in (start, goal)
     )
     return (after - before).total()
 
@@ -208,55 +210,55 @@ def _moved(here: Subject, there: Subject) -> int:
 def attributed(before: int, counts: Iterable[tuple[Changes, int]]) -> Explanation:
     """Explain a difference from the first figure, and each change with the figure after it."""
     parts, total = [], before
-    for changes, now in counts:
-        parts.append(Attribution(changes, now, now - total))
-        total = now
+    for changes, figure in counts:
+        parts.append(Attribution(changes, figure, figure - total))
+        total = figure
     return Explanation(before, total, parts)
 
 
 @checked
-def path(here: Subject, there: Subject) -> Iterator[tuple[tuple[FieldChange, ...], Subject]]:
+def path(start: Subject, goal: Subject) -> Iterator[tuple[tuple[FieldChange, ...], Subject]]:
     """The steps from one model to another: the changes of each, and the model after it, which can be built.
 
     A field that cannot change alone (heads that do not divide the old hidden_size) changes with the next field that
     makes a valid model.
     """
-    now, target = values_of(here), values_of(there)
+    current, target = values_of(start), values_of(goal)
     fields = list(FIELDS)
     # The field disappears: first make it as wide as the layers, which changes nothing else.
-    if "embedding_size" in now and "embedding_size" not in target:
+    if "embedding_size" in current and "embedding_size" not in target:
         target["embedding_size"] = target["hidden_size"]
         fields.remove("embedding_size")
         fields.insert(fields.index("architecture"), "embedding_size")
     waiting: tuple[FieldChange, ...] = ()
     for field in fields:
-        if field not in now or field not in target or now[field] == target[field]:
+        if field not in current or field not in target or current[field] == target[field]:
             continue
-        change = FieldChange(field, now[field], target[field])
+        change = FieldChange(field, current[field], target[field])
         for together in dict.fromkeys(((*waiting, change), (change,))):
-            after = _changed(now, target, together)
+            after = _changed(current, target, together)
             try:
                 subject = subject_of(after)
             except ConfigError:
                 continue
             yield together, subject
-            now, waiting = after, tuple(one for one in waiting if one not in together)
+            current, waiting = after, tuple(pending for pending in waiting if pending not in together)
             break
         else:
             waiting += (change,)
     if waiting:
-        yield waiting, there
+        yield waiting, goal
 
 
-def _changed(now: dict[str, Any], target: dict[str, Any], changes: Sequence[FieldChange]) -> dict[str, Any]:
+def _changed(current: dict[str, Any], target: dict[str, Any], changes: Sequence[FieldChange]) -> dict[str, Any]:
     """The values after some changes; a new class also brings its family's own fields."""
-    after = {**now, **{change.field: change.after for change in changes}}
+    after = {**current, **{change.field: change.after for change in changes}}
     if all(change.field != "architecture" for change in changes):
         return after
     after = {**target, **after}
-    if "embedding_size" not in now:
+    if "embedding_size" not in current:
         after["embedding_size"] = after["hidden_size"]
-    kinds = [CLASSES[values["architecture"]].config for values in (now, target)]
+    kinds = [CLASSES[values["architecture"]].config for values in (current, target)]
     if not all(kind.has("use_cache") for kind in kinds):
         after["use_cache"] = target["use_cache"]
     return after
@@ -266,15 +268,15 @@ def _changed(now: dict[str, Any], target: dict[str, Any], changes: Sequence[Fiel
 def differing(subjects: Sequence[Subject]) -> list[str]:
     """The fields in which some of the models differ."""
     values = list(map(values_of, subjects))
-    return [field for field in FIELDS if any(one.get(field) != values[0].get(field) for one in values)]
+    return [field for field in FIELDS if any(other.get(field) != values[0].get(field) for other in values)]
 
 
 @checked
 def shapes(subject: Subject) -> dict[str, Shape]:
     """The shapes of a few matrices, by their names without the body's prefix."""
     model = subject.model()
-    found = {one.place: one for one in model.tensors() if len(one.shape) == 2}
-    return {model.bare(found[place].name): found[place].shape for place in _SHOWN if place in found}
+    by_place = {tensor.place: tensor for tensor in model.tensors() if len(tensor.shape) == 2}
+    return {model.bare(by_place[place].name): by_place[place].shape for place in _SHOWN if place in by_place}
 
 
 class Pair(NamedTuple):

@@ -2,8 +2,8 @@
 
 >>> from bertcalc import BertConfig
 >>> from bertcalc.subject import Subject
->>> found = search(Case(Subject(BertConfig())), Budget("parameters", 30_000_000), Constraints())
->>> [(one.hidden_size, one.num_hidden_layers, one.value) for one in found.designs[:3]]
+>>> result = search(Case(Subject(BertConfig())), Budget("parameters", 30_000_000), Constraints())
+>>> [(design.hidden_size, design.num_hidden_layers, design.value) for design in result.designs[:3]]
 [(640, 2, 30121600), (576, 3, 30176640), (384, 10, 29811072)]
 
 Every quantity is a polynomial in the sizes of a candidate: quadratic in the number of heads (of fixed size), linear
@@ -94,10 +94,10 @@ class Constraints(NamedTuple):
             "layers_to": (*DIMENSIONS["num_hidden_layers"], 24),
             "hidden_to": (self.step, widest, 4096),
         }
-        found = [check_whole_number(field, getattr(self, field), *limit) for field, limit in limits.items()]
-        yield from filter(None, found)
+        limit_problems = [check_whole_number(field, getattr(self, field), *limit) for field, limit in limits.items()]
+        yield from filter(None, limit_problems)
         first, last = self.layers_from, self.layers_to
-        if not any(found) and first > last:
+        if not any(limit_problems) and first > last:
             message = N_("Layers from {first} to {last} is an empty range.")
             remedies = {"layers_from": last}, {"layers_to": first}
             yield Problem.of(message, "layers_from", first, *remedies, first=first, last=last)
@@ -144,11 +144,11 @@ class Result(NamedTuple):
 
 
 class _Row(NamedTuple):
-    """All depths of one width and intermediate size; ``at`` gives the value at a depth, which grows with it."""
+    """All depths of one width and intermediate size; ``value_at`` gives the value at a depth, which grows with it."""
 
     heads: int
     intermediate: int
-    at: Callable[[int], int]
+    value_at: Callable[[int], int]
 
 
 @checked
@@ -170,19 +170,19 @@ def search(case: Case, budget: Budget, constraints: Constraints, count: int = 8)
 
     def design(row: _Row, layers: int) -> Design:
         hidden_size = row.heads * constraints.head_size
-        return Design(hidden_size, row.heads, layers, row.intermediate, vocab_size, row.at(layers))
+        return Design(hidden_size, row.heads, layers, row.intermediate, vocab_size, row.value_at(layers))
 
     def best(row: _Row) -> tuple[bool, int]:
-        return min(budget.excess(row.at(layers)) for layers in _around(row, budget, constraints, 1))
+        return min(budget.excess(row.value_at(layers)) for layers in _around(row, budget, constraints, 1))
 
     # A row can be skipped if the best depths of ``count`` other rows are nearer than its own best.
     places = [(row, layers) for row in _first(rows, best, count) for layers in _around(row, budget, constraints, count)]
-    near = [design(*place) for place in _first(places, lambda place: budget.excess(place[0].at(place[1])), count)]
-    near.sort(key=lambda one: (budget.excess(one.value), abs(one.shape - BERT_BASE_SHAPE), one))
+    near = [design(*place) for place in _first(places, lambda place: budget.excess(place[0].value_at(place[1])), count)]
+    near.sort(key=lambda candidate: (budget.excess(candidate.value), abs(candidate.shape - BERT_BASE_SHAPE), candidate))
     return Result(
         tuple(near[:count]),
-        design(min(rows, key=lambda row: row.at(first)), first),
-        design(max(rows, key=lambda row: row.at(last)), last),
+        design(min(rows, key=lambda row: row.value_at(first)), first),
+        design(max(rows, key=lambda row: row.value_at(last)), last),
         len(rows) * (last - first + 1),
     )
 
@@ -192,8 +192,8 @@ def _too_narrow(case: Case, constraints: Constraints) -> Problem:
     shared: int = case.subject.config.shared()["num_key_value_heads"]
     nearest = lcm(constraints.step, shared * constraints.head_size)
     message = N_("num_key_value_heads {shared} divides no number of heads up to hidden_to {value}: {nearest} would do.")
-    shown = {"shared": shared, "value": constraints.hidden_to, "nearest": nearest}
-    return Problem.of(message, "hidden_to", constraints.hidden_to, {"hidden_to": nearest}, **shown)
+    words = {"shared": shared, "value": constraints.hidden_to, "nearest": nearest}
+    return Problem.of(message, "hidden_to", constraints.hidden_to, {"hidden_to": nearest}, **words)
 
 
 def _first(items: Sequence[_Item], far: Callable[[_Item], tuple[bool, int]], count: int) -> list[_Item]:
@@ -220,19 +220,19 @@ def _values(case: Case, quantity: str, constraints: Constraints) -> Callable[[in
     """The value as a function of width and intermediate size, then of depth."""
     heads = constraints.step // constraints.head_size
 
-    def one(width: int, intermediate: int, layers: int) -> Case:
+    def case_of(width: int, intermediate: int, layers: int) -> Case:
         sizes = {"hidden_size": width * constraints.step, "num_attention_heads": width * heads}
         return case.replace(**sizes, intermediate_size=intermediate, num_hidden_layers=layers)
 
     if moment := PEAKS.get(quantity):
         from bertcalc.memory.peak_formulas import peak_of_designs  # imports SymPy, which is slow
 
-        sizes = one(1, 1, 1)
+        sizes = case_of(1, 1, 1)
         peak = peak_of_designs(sizes.subject, moment(sizes.plan), sizes.batch_size, sizes.sequence_length)
         return lambda width, intermediate: peak(width * heads, intermediate)
 
     def count(width: int, intermediate: int, layers: int) -> int:
-        return quantity_named(quantity).of(one(width, intermediate, layers))
+        return quantity_named(quantity).of(case_of(width, intermediate, layers))
 
     # Quadratic in the width, linear in intermediate size and depth, except for a single head (with relative positions)
     # and the widths at which the family builds another model. If layers alternate, linear from period to period.
@@ -246,8 +246,10 @@ def _values(case: Case, quantity: str, constraints: Constraints) -> Callable[[in
     }
 
     def depths(width: int, intermediate: int) -> Callable[[int], int]:
-        at = {corner: curve(width) for corner, curve in curves.items()}
-        shallow = [at[1, layers] + (intermediate - 1) * (at[2, layers] - at[1, layers]) for layers in counted]
+        counts = {corner: curve(width) for corner, curve in curves.items()}
+        shallow = [
+            counts[1, layers] + (intermediate - 1) * (counts[2, layers] - counts[1, layers]) for layers in counted
+        ]
 
         def deep(layers: int) -> int:
             if layers == 1:  # ModernBERT has other angles for all layers but the first
@@ -266,23 +268,23 @@ def _through(count: Callable[[int], int], apart: Collection[int]) -> Callable[[i
     values = [Fraction(count(width)) for width in places]
     exact: dict[int, int] = {}
 
-    def at(width: int) -> int:
+    def interpolated(width: int) -> int:
         if width in apart:
             return exact.setdefault(width, exact[width] if width in exact else count(width))
-        found = Fraction()
+        total = Fraction()
         for place, value in zip(places, values, strict=True):
             others = [other for other in places if other != place]
-            found += value * prod(Fraction(width - other, place - other) for other in others)
-        return int(found)
+            total += value * prod(Fraction(width - other, place - other) for other in others)
+        return int(total)
 
-    return at
+    return interpolated
 
 
 def _around(row: _Row, budget: Budget, constraints: Constraints, count: int) -> range:
     """The ``count`` depths on either side of a budget, which include the ``count`` nearest."""
     first, last = constraints.layers_from, constraints.layers_to
     depths = range(first, last + 1)
-    within = first - 1 + bisect_right(depths, budget.amount, key=row.at)  # the last depth that does not exceed it
+    within = first - 1 + bisect_right(depths, budget.amount, key=row.value_at)  # the last depth that does not exceed it
     return range(max(first, within - count + 1), min(last, within + count) + 1)
 
 

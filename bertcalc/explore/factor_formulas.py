@@ -85,14 +85,14 @@ def factors(before: Side, after: Side) -> dict[Any, Factor | None]:
 
 
 def _factor(before: Side, after: Side, key: Any) -> Factor | None:
-    was, now = before.figures.get(key, 0), after.figures[key]
-    if was == now or not was:
+    figure_before, figure_after = before.figures.get(key, 0), after.figures[key]
+    if figure_before == figure_after or not figure_before:
         return None
     formulas = [side.formulas.get(key) for side in (before, after)]
     if None in formulas:
-        return Factor(Fraction(now, was), {})
+        return Factor(Fraction(figure_after, figure_before), {})
     earlier, later = map(_expanded, formulas)
-    ratio = Fraction(now, was)
+    ratio = Fraction(figure_after, figure_before)
     if earlier != later:
         return Factor(ratio, {})
     powers, stays = _reason(later, before.values, after.values)
@@ -109,11 +109,11 @@ def _reason(
         return {}, ()
 
     def difference(term: Any) -> Any:
-        was, now = (
+        value_before, value_after = (
             term.xreplace({symbol: sympy.Integer(values[field]) for symbol, field in fields.items()})
             for values in (before, after)
         )
-        return abs(now - was)
+        return abs(value_after - value_before)
 
     term = max(sympy.Add.make_args(expanded), key=difference)
     powers = {fields[symbol]: int(power) for symbol, power in term.as_powers_dict().items() if symbol in fields}
@@ -125,9 +125,9 @@ def _reason(
     return {field: changed[field] for field in ordered}, stays
 
 
-def piece_factors(here: Subject, there: Subject, *, path: str = "") -> tuple[Factor | None, ...]:
+def piece_factors(start: Subject, goal: Subject, *, path: str = "") -> tuple[Factor | None, ...]:
     """The growth of each piece of ``breakdown`` from one model to another."""
-    return tuple(factors(*(_pieces(subject, path) for subject in (here, there))).values())
+    return tuple(factors(*(_pieces(subject, path) for subject in (start, goal))).values())
 
 
 def _pieces(subject: Subject, path: str) -> Side:
@@ -140,11 +140,11 @@ def _pieces(subject: Subject, path: str) -> Side:
     return Side(figures, formulas, subject.config.shared())
 
 
-def total_factor(here: Subject, there: Subject) -> Factor | None:
+def total_factor(start: Subject, goal: Subject) -> Factor | None:
     """The growth of the number of parameters."""
     before, after = (
-        whole(one.model().num_parameters(), symbolic_model(one).num_parameters(), one.config.shared())
-        for one in (here, there)
+        whole(subject.model().num_parameters(), symbolic_model(subject).num_parameters(), subject.config.shared())
+        for subject in (start, goal)
     )
     return factors(before, after)[WHOLE]
 

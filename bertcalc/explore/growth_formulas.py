@@ -40,12 +40,14 @@ class Growth(NamedTuple):
     def coefficients(self, case: Case) -> dict[int, Fraction]:
         """The coefficients for the sizes of a model."""
         sizes = {field: getattr(case, field) for field in BATCH}
-        return {power: value(one, case.subject.config, **sizes) for power, one in self.powers.items()}
+        return {power: value(coefficient, case.subject.config, **sizes) for power, coefficient in self.powers.items()}
 
     def numeric_terms(self, case: Case) -> tuple[tuple[int, str], ...]:
         """The terms with numbers in place of all letters but the swept one."""
-        found = self.coefficients(case).items()
-        return tuple((power, _term(latex_fraction(one), self.field, power)) for power, one in found)
+        coefficients = self.coefficients(case).items()
+        return tuple(
+            (power, _term(latex_fraction(coefficient), self.field, power)) for power, coefficient in coefficients
+        )
 
 
 def growth(name: str, sweep: Sweep) -> Growth:
@@ -60,8 +62,8 @@ def growth(name: str, sweep: Sweep) -> Growth:
         case = sweep.case
         if field in ("hidden_size", "embedding_size") and case.subject.config.hidden_size in case.subject.config.breaks:
             case = case.replace(embedding_size=case.subject.config.shared()["embedding_size"] + 1)
-        found = peak(case.subject, moment(case.plan), case.batch_size, case.sequence_length)
-        return _growth(found.expression, field, _along(sweep, field))
+        peak_formula = peak(case.subject, moment(case.plan), case.batch_size, case.sequence_length)
+        return _growth(peak_formula.expression, field, _along(sweep, field))
     sizes = {size: sweep.present(size) for size in LAID_OUT}
     fixed = sizes if sweep.config.ones_matter else {}
     ones = {size: 1 for size, number in fixed.items() if number == 1 and size not in sweep.fields(**{field: 0})}
@@ -75,13 +77,13 @@ def growth(name: str, sweep: Sweep) -> Growth:
     return _growth(_expression(name, symbolic), field, _along(sweep, field))
 
 
-def local_exponent(coefficients: Mapping[int, Fraction], at: int) -> Fraction:
+def local_exponent(coefficients: Mapping[int, Fraction], place: int) -> Fraction:
     """The local exponent at a value: the relative growth of the quantity divided by that of the dimension.
 
     >>> local_exponent({2: Fraction(1), 0: Fraction(9)}, 3)
     Fraction(1, 1)
     """
-    parts = {power: coefficient * Fraction(at) ** power for power, coefficient in coefficients.items()}
+    parts = {power: coefficient * Fraction(place) ** power for power, coefficient in coefficients.items()}
     return sum((power * part for power, part in parts.items()), Fraction()) / sum(parts.values(), Fraction())
 
 
@@ -115,9 +117,11 @@ def _growth(expression: Any, field: str, along: tuple[tuple[Any, Any], ...]) -> 
         sums[int(power)] = sums.get(int(power), 0) + coefficient
     falling = {power: sums[power] for power in sorted(sums, reverse=True) if sums[power] != 0}
     terms = tuple(
-        (power, _term(part, field, power)) for power, one in falling.items() for part in _parts(one, bracket=power != 0)
+        (power, _term(part, field, power))
+        for power, total in falling.items()
+        for part in _parts(total, bracket=power != 0)
     )
-    return Growth(field, {power: write(one) for power, one in falling.items()}, terms)
+    return Growth(field, {power: write(total) for power, total in falling.items()}, terms)
 
 
 _MANY = 8  # more terms than this in brackets would be wider than the page
@@ -128,7 +132,7 @@ def _parts(coefficient: Any, *, bracket: bool) -> list[str]:
     summands = coefficient.as_ordered_terms()
     factored = sympy.factor_terms(coefficient)
     if len(summands) > _MANY or (factored.is_Add and not bracket):
-        return [write(one).latex() for one in summands]
+        return [write(summand).latex() for summand in summands]
     latex = write(factored).latex()
     return [rf"\left({latex}\right)" if factored.is_Add else latex]
 

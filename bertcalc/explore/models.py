@@ -51,8 +51,8 @@ class WrittenModel(NamedTuple):
     changes: tuple[tuple[str, Any], ...] = ()
 
     def __str__(self) -> str:
-        own = PRESETS[self.base].config.own_name if self.base in PRESETS else str
-        return "~".join([self.base, *(f"{own(field)}-{_written(value)}" for field, value in self.changes)])
+        own_name = PRESETS[self.base].config.own_name if self.base in PRESETS else str
+        return "~".join([self.base, *(f"{own_name(field)}-{_written(value)}" for field, value in self.changes)])
 
     def subject(self, present: Subject | None = None) -> Subject:
         """The model.
@@ -118,14 +118,16 @@ def item_of(subject: Subject, base: str | None = None) -> WrittenModel:
         start = values_of(subject_of_preset(preset))
         if subject.architecture != start["architecture"]:  # as in ``subject``: another class brings its own pooler
             start["add_pooling_layer"] = subject.cls.pooler
-        found = (field for field in FIELDS if field in values and values[field] != start.get(field))
+        differing = (field for field in FIELDS if field in values and values[field] != start.get(field))
         # add_pooling_layer is an option of some classes only; the others fix it.
         return tuple(
-            (field, values[field]) for field in found if field != "add_pooling_layer" or subject.cls.pooler_is_optional
+            (field, values[field])
+            for field in differing
+            if field != "add_pooling_layer" or subject.cls.pooler_is_optional
         )
 
-    own = [name for name, preset in PRESETS.items() if type(preset.config) is type(subject.config)]
-    nearest = base or min(own, key=lambda preset: len(changes(preset)))
+    presets = [name for name, preset in PRESETS.items() if type(preset.config) is type(subject.config)]
+    nearest = base or min(presets, key=lambda preset: len(changes(preset)))
     return WrittenModel(nearest, changes(nearest))
 
 
@@ -162,8 +164,8 @@ def subject_of(values: Mapping[str, Any]) -> Subject:
     config = {field: value for field, value in values.items() if family.config.has(field) or field in ABSENT}
     if not cls.pooler_is_optional and pooler != cls.pooler:
         message = N_("{architecture} has no option add_pooling_layer: only {base} has.")
-        shown = {"architecture": architecture, "base": family.base.name}
-        raise ConfigError(Problem.of(message, "add_pooling_layer", pooler, **shown))
+        words = {"architecture": architecture, "base": family.base.name}
+        raise ConfigError(Problem.of(message, "add_pooling_layer", pooler, **words))
     return Subject(family.config(**config), architecture, pooler or not cls.pooler_is_optional)
 
 
@@ -179,11 +181,11 @@ def read_item(text: str, present: type[Config] | None = None) -> WrittenModel:
     if base == PRESENT and present:
         kind = present
     parted = [assignment.partition("-") for assignment in assignments]
-    for name, _dash, said in parted:
-        if name == "architecture" and said in CLASSES:
-            kind = CLASSES[said].config
+    for name, _dash, value_text in parted:
+        if name == "architecture" and value_text in CLASSES:
+            kind = CLASSES[value_text].config
     changes: dict[str, Any] = {}
-    for name, dash, said in parted:
+    for name, dash, value_text in parted:
         # The same name can mean different fields in different families.
         field = kind.shared_name(name) if kind.has(name) else SHARED.get(name, name)
         if field not in FIELDS:
@@ -192,8 +194,8 @@ def read_item(text: str, present: type[Config] | None = None) -> WrittenModel:
         if not dash or field in changes:
             message = N_("write each field once, with a value: {field}-{value}.")
             like = values_of(subject_of_preset(DEFAULT_PRESET)).get(field, 1)
-            raise wrong(message, field, said, field=field, value=_written(like))
-        value = _value(said)
+            raise wrong(message, field, value_text, field=field, value=_written(like))
+        value = _value(value_text)
         if isinstance(value, float) and value.is_integer() and _check(kind, field, value):
             value = int(value)  # 1e5 where it is a size
         if problem := _check(kind, field, value):
@@ -214,8 +216,8 @@ def _check(kind: type[Config], field: str, value: Any) -> Problem | None:
     return check_field(kind, field, value)
 
 
-def _unknown(field: str, name: str, message: str, known: Sequence[str] | Mapping[str, object]) -> Problem:
-    near = nearest(name.rpartition("/")[2], known, similarity=0.0)
+def _unknown(field: str, name: str, message: str, options: Sequence[str] | Mapping[str, object]) -> Problem:
+    near = nearest(name.rpartition("/")[2], options, similarity=0.0)
     return Problem.of(message, field, name, name=shorten(name), nearest=near)
 
 

@@ -5,8 +5,8 @@
 >>> from bertcalc.subject import Subject
 >>> from bertcalc.tree.freezing import Freezing
 >>> half = Plan(freezing=Freezing(embeddings=True, layers=6))
->>> found = of_freezing(Case(Subject(BertConfig(), "BertForSequenceClassification"), 32, plan=half))
->>> round(100 * found.saved_flops / found.whole_flops), round(100 * found.saved_bytes / found.whole_bytes)
+>>> saving = of_freezing(Case(Subject(BertConfig(), "BertForSequenceClassification"), 32, plan=half))
+>>> round(100 * saving.saved_flops / saving.whole_flops), round(100 * saving.saved_bytes / saving.whole_bytes)
 (34, 47)
 """
 

@@ -172,8 +172,8 @@ class Sweep(NamedTuple):
         if first > last:
             return [last * unit]
         step = round_up(Fraction(last - first + 1, most))
-        found = [unit * place for place in sorted({first, *range(-(-first // step) * step, last + 1, step), last})]
-        return [value for value in found if self._shares(**{field: value})] or [self.present(field)]
+        candidates = [unit * place for place in sorted({first, *range(-(-first // step) * step, last + 1, step), last})]
+        return [value for value in candidates if self._shares(**{field: value})] or [self.present(field)]
 
     def _shares(self, **values: int) -> bool:
         """Whether so many heads can share the model's keys and values."""
@@ -234,8 +234,8 @@ class Sweep(NamedTuple):
         for value in values:
             if not isinstance(value, int) or value % unit or not low <= value <= high:
                 text = value if isinstance(value, int) else described(value)
-                shown = {"field": self.config.own_name(field), "value": text, "low": low, "high": high, "unit": unit}
-                raise wrong(_NOT_SWEPT[unit > 1], field, value, **shown)
+                words = {"field": self.config.own_name(field), "value": text, "low": low, "high": high, "unit": unit}
+                raise wrong(_NOT_SWEPT[unit > 1], field, value, **words)
             if field == "num_attention_heads" and "hidden_size" not in self.dimensions:
                 hidden_size, unit_of_heads = self.config.hidden_size, value * self.config.heads_of
                 if hidden_size % unit_of_heads:
@@ -253,9 +253,9 @@ class Sweep(NamedTuple):
         if others:
             columns[x] = columns[x][:, None]
         # A single value stays an integer, because what is saved depends on whether it is 1.
-        given = {field: values[0] if len(values) == 1 else columns[field] for field, values in places.items()}
+        sizes = {field: values[0] if len(values) == 1 else columns[field] for field, values in places.items()}
         try:
-            figures = quantity_named(name).of(self.at(**given))
+            figures = quantity_named(name).of(self.at(**sizes))
         except (MixedError, InputError):
             if all(len(values) == 1 for values in places.values()):
                 return [[None]] if others else [None]
@@ -264,8 +264,8 @@ class Sweep(NamedTuple):
             parts = places[halved][:half], places[halved][half:]
             first, second = (self._figures(name, {**places, halved: part}, array) for part in parts)
             return first + second if halved == x else [first[0] + second[0]]
-        found: list[Any] = (figures + sum(0 * column for column in columns.values())).tolist()
-        return found
+        table: list[Any] = (figures + sum(0 * column for column in columns.values())).tolist()
+        return table
 
     def fits(self, names: Sequence[str], ranges: Mapping[str, tuple[int, int]]) -> bool:
         """Whether the quantities of all models in these ranges fit into int64; the largest is at a corner."""
@@ -274,15 +274,17 @@ class Sweep(NamedTuple):
 
     def fitting(self, names: Sequence[str], ranges: Mapping[str, tuple[int, int]]) -> dict[str, tuple[int, int]] | None:
         """The ranges, with upper ends lowered so that all fits into int64; None if not even the first model does."""
-        found = dict(ranges)
+        lowered = dict(ranges)
         for field, (low, high) in ranges.items():
-            if self.fits(names, found):
-                return found
+            if self.fits(names, lowered):
+                return lowered
             unit = self.unit(field)
             ends = range(low // unit, high // unit + 1)
-            fitting = bisect_left(ends, True, key=lambda end: not self.fits(names, {**found, field: (low, unit * end)}))
-            found[field] = low, max(low, unit * ends[fitting - 1] if fitting else low)
-        return found if self.fits(names, found) else None
+            fitting = bisect_left(
+                ends, True, key=lambda end: not self.fits(names, {**lowered, field: (low, unit * end)})
+            )
+            lowered[field] = low, max(low, unit * ends[fitting - 1] if fitting else low)
+        return lowered if self.fits(names, lowered) else None
 
     def _apart(self, field: str, values: Sequence[int]) -> Iterator[Sequence[int]]:
         """The values in groups that can be counted as columns; values that make a size of LAID_OUT 1 are alone."""
@@ -327,11 +329,11 @@ def levels(low: int, high: int) -> list[int]:
     """Round numbers between two: 1, 2, 5, 10, ...; if too many 1, 3, 10, ... or powers of 10; if too few even steps."""
     digits = range(len(str(high)))
     for heads in ((1, 2, 5), (1, 3), (1,)):
-        found = [head * 10**power for power in digits for head in heads if low < head * 10**power < high]
-        if len(found) <= _MANY:
+        numbers = [head * 10**power for power in digits for head in heads if low < head * 10**power < high]
+        if len(numbers) <= _MANY:
             break
-    if len(found) >= _FEW:
-        return found
+    if len(numbers) >= _FEW:
+        return numbers
     step = round_up(Fraction(max(high - low, 1), 2 * _FEW))
     return [step * place for place in range(low // step + 1, -(-high // step))]
 
@@ -355,7 +357,7 @@ def line(
     for y, figures in _some(list(zip(ys, zip(*table, strict=True), strict=True))):
         if (place := crossing(xs, figures, level)) is not None:
             places.add((place, float(y)))
-    return sorted(places, key=lambda one: (one[0], -one[1]))
+    return sorted(places, key=lambda point: (point[0], -point[1]))
 
 
 def crossing(places: Sequence[int], figures: Sequence[int | None], level: int) -> float | None:
@@ -366,19 +368,19 @@ def crossing(places: Sequence[int], figures: Sequence[int | None], level: int) -
     >>> crossing([1, 2, 3], [1, 4, 9], 4), crossing([10, 20, 30], [100, 400, 900], 225)
     (2.0, 15.0)
     """
-    known = [(place, figure) for place, figure in zip(places, figures, strict=True) if figure is not None]
-    if len(known) < min(len(places), _CURVED):
+    points = [(place, figure) for place, figure in zip(places, figures, strict=True) if figure is not None]
+    if len(points) < min(len(places), _CURVED):
         return None
-    after = bisect_left(known, level, key=lambda one: one[1])
-    if after == len(known):
+    after = bisect_left(points, level, key=lambda point: point[1])
+    if after == len(points):
         return None
-    if known[after][1] == level:
-        return float(known[after][0])
+    if points[after][1] == level:
+        return float(points[after][0])
     if after == 0:
         return None
-    (low, start), (high, end) = known[after - 1 : after + 1]
+    (low, start), (high, end) = points[after - 1 : after + 1]
     slope = (end - start) / (high - low)
-    third = known[after + 1] if after + 1 < len(known) else known[after - 2] if after > 1 else None
+    third = points[after + 1] if after + 1 < len(points) else points[after - 2] if after > 1 else None
     curve = ((third[1] - end) / (third[0] - high) - slope) / (third[0] - low) if third else 0.0
     # Solve start + b u + curve u^2 = level for the distance u from low, without subtracting two large numbers.
     b = slope - curve * (high - low)

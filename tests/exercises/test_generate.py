@@ -207,7 +207,7 @@ def test_flops_are_those_that_pytorch_counts(exercise: Exercise) -> None:
 def test_bytes_are_those_of_pytorch(exercise: Exercise) -> None:
     assert exercise.memory is not None
     assert isinstance(exercise.right, int)
-    bits = [mistake.amount for mistake in exercise.mistakes if mistake.said.message == "bits are counted, not bytes"]
+    bits = [mistake.amount for mistake in exercise.mistakes if mistake.reason.message == "bits are counted, not bytes"]
     assert bits == [8 * exercise.right]
     real = case_of(exercise).real()
     if "dtype" in exercise.question.values:
@@ -308,7 +308,7 @@ def test_a_rounded_answer_is_right_and_the_exact_one_is_told(exercise: Exercise,
     assert verdict.state in ("right", "rounded")
     assert verdict.counts
     if verdict.state == "rounded":
-        assert [said.values for said in verdict.said] == [{"right": f"{exercise.right:,}"}]
+        assert [said.values for said in verdict.remarks] == [{"right": f"{exercise.right:,}"}]
     assert check(exercise, f"{2 * exercise.right:.{digits - 1}e}").state == "wrong"
 
 
@@ -345,7 +345,7 @@ def test_each_miscount_is_named(exercise: Exercise) -> None:
         verdict = check(exercise, f"{wrong:,}")
         assert verdict.state == "wrong"
         miscounts = {MISCOUNTS[name].description for name, amount in totals.items() if amount == wrong}
-        mistakes = {mistake.said.message for mistake in exercise.mistakes if mistake.amount == wrong}
+        mistakes = {mistake.reason.message for mistake in exercise.mistakes if mistake.amount == wrong}
         told = sentences(verdict)
         single = set[str]().union(*(way for way in told if len(way) == 1))
         assert single <= miscounts | mistakes
@@ -385,7 +385,7 @@ def test_each_mistake_of_an_exercise_is_named(exercise: Exercise) -> None:
         assert mistake.amount != exercise.right
         told = sentences(check(exercise, f"{mistake.amount}"))
         same = [other for other in exercise.mistakes if other.amount == mistake.amount]
-        assert {mistake.said.message} in told or len(same) > len(told) == 3
+        assert {mistake.reason.message} in told or len(same) > len(told) == 3
 
 
 @examples(20)
@@ -418,7 +418,7 @@ def test_what_nothing_explains_is_too_small_or_too_large() -> None:
         ("51/3", "It is too small."),
     ):
         verdict = check(model, text)
-        assert (verdict.state, [sentence.message for sentence in verdict.said]) == ("wrong", [said])
+        assert (verdict.state, [sentence.message for sentence in verdict.remarks]) == ("wrong", [said])
     assert check(model, "1/3").state == "unreadable"  # no count is a third
 
 
@@ -440,15 +440,15 @@ def test_what_nothing_explains_is_too_small_or_too_large() -> None:
 def test_what_cannot_be_read_is_said_in_one_sentence(kind: Kind, text: str, said: str) -> None:
     verdict = check(exercise(1, "easy", kind), text)
     assert verdict.state == "unreadable"
-    [sentence] = verdict.said
+    [sentence] = verdict.remarks
     assert said in sentence.message.format(**sentence.values)
 
 
 @given(exercises(), st.text(max_size=40) | st.text("0123456789+-*/^().,x×eMGBi HLV", max_size=40))
 def test_any_text_gets_a_verdict(exercise: Exercise, text: str) -> None:
     verdict = check(exercise, (text,) if exercise.options else text, names_of(exercise))
-    assert verdict.state == "right" or verdict.said or verdict.because
-    for said in (*verdict.said, *(one for way in verdict.because for one in way)):
+    assert verdict.state == "right" or verdict.remarks or verdict.because
+    for said in (*verdict.remarks, *(one for way in verdict.because for one in way)):
         assert said.message.format(**said.values)
 
 
@@ -472,7 +472,7 @@ def test_what_is_said_to_wrong_fields() -> None:
     field = exercise(1, "easy", "field")
     assert field.right == frozenset({"vocab_size"})
     verdict = check(field, ["pad_token_id"])
-    assert [said.message.format(**said.values) for said in verdict.said] == [
+    assert [said.message.format(**said.values) for said in verdict.remarks] == [
         "No effect here: pad_token_id.",
         "Fields you missed: 1.",
     ]
