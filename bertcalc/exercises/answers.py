@@ -25,15 +25,15 @@ from bertcalc.text import N_, shorten
 from bertcalc.tree.nn import Shape
 from bertcalc.typed import Typed, amount
 
-_MOST_MISCOUNTS = 2  # that are searched in one answer
-_MOST_TOLD = 3  # explanations that are shown
+_MOST_MISCOUNTS = 2  # to search for in one answer
+_MOST_TOLD = 3  # explanations to show
 # A rounded answer whose range is wider than this share of the right number is too imprecise.
 _ROUGH = Fraction(1, 10)
 State = Literal["right", "rounded", "wrong", "unreadable"]
 
 
 class Verdict(NamedTuple):
-    """The state of an answer, remarks on it, and the explanations of a wrong one, each a tuple of miscounts."""
+    """The state of an answer, remarks, and explanations if it is wrong, each a tuple of miscounts."""
 
     state: State
     remarks: tuple[Sentence, ...] = ()
@@ -82,7 +82,7 @@ def _is_rough(read: Typed | Reading, right: int) -> bool:
 
 
 def _with_zeros_unknown(read: Typed) -> Reading:
-    """The reading in which trailing zeros are not significant, so that 110M means as much as 1.1e8."""
+    """The reading in which trailing zeros are not significant: 110M means the same as 1.1e8."""
     return [reading for reading in readings(read) if reading.key == "parameters"][-1]
 
 
@@ -104,7 +104,7 @@ def _because(exercise: Exercise, right: int, read: Typed) -> list[tuple[Sentence
             explanations = [
                 causes
                 for causes in explain_tensors(tensors, sizes, amount, _MOST_MISCOUNTS, chance=False)
-                # A part of one layer looks like one that all layers share; and nothing is added to a part.
+                # A part of a single layer looks shared by all layers; and tensors are never added to a part.
                 if not (exercise.path and any(cause.miscount.endswith(("not shared", "added")) for cause in causes))
             ]
             reasons += [tuple(_sentence(cause.miscount) for cause in causes) for causes in explanations]
@@ -116,7 +116,7 @@ def _sentence(miscount: str) -> Sentence:
 
 
 def _read_shapes(text: str, names: Mapping[str, int]) -> Iterator[list[Fraction]]:
-    """Every way to read a shape: a comma may separate sides or thousands."""
+    """All possible readings of a shape: a comma may separate sides or thousands."""
     inside = text.strip().removeprefix("torch.Size").strip("()[] ").rstrip(",")
     readable = False
     for separator in ("[×x*;]", r",\s+", ",", r"\s+", "$"):

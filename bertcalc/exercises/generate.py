@@ -1,4 +1,4 @@
-"""Draw exercises: a seed and a level give everybody the same sheet; every right answer is computed from the model.
+"""Generate exercises: a seed and a level determine the sheet; right answers are computed from the model.
 
 >>> [exercise.kind for exercise in sheet(7, "easy")][:4]
 ['tensor', 'shape', 'layer', 'model']
@@ -29,15 +29,15 @@ from bertcalc.tree.nn import split_layer
 from bertcalc.tree.totals import submodule
 from bertcalc.typed import Unit
 
-# Increase it with any change that gives old links another sheet; every sheet shows its version.
+# Increase this with any change that alters the sheets of existing links; every sheet shows its version.
 VERSION = 1
 LARGEST_SEED = 999_999
-BERT = next(iter(FAMILIES))  # for links that name no family
+BERT = next(iter(FAMILIES))  # for links without a family
 
 
 @checked
 def sheet(seed: int, level: Level, family: str = BERT) -> tuple[Exercise, ...]:
-    """One exercise of each kind about models of a family; each is drawn independently of the others."""
+    """Draw one exercise of each kind about models of a family, independently of each other."""
     if family not in FAMILIES:
         raise unknown(_NO_FAMILY, family, FAMILIES)
     return tuple(exercise(seed, level, kind, family) for kind in KINDS)
@@ -51,8 +51,8 @@ _NO_FAMILY = (
 
 @lru_cache(maxsize=4096)
 def exercise(seed: int, level: Level, kind: Kind, family: str = BERT) -> Exercise:
-    """One exercise of a sheet."""
-    # A text as seed gives the same numbers on every machine and in every version of Python.
+    """Draw one exercise of a sheet."""
+    # With a text as seed, every machine and every version of Python draws the same numbers.
     return _KINDS[kind](Random(f"{VERSION} {level} {seed} {kind}"), level, FAMILIES[family])
 
 
@@ -61,7 +61,7 @@ _TASKS: Mapping[Level, tuple[Task, ...]] = {
     "medium": ("sequence-classification", "token-classification", "masked-lm"),
     "hard": ("masked-lm", "pretraining", "multiple-choice", "token-classification"),
 }
-# Modules and steps by their meaning; those that a family's models lack are skipped.
+# Modules and steps by meaning; those that a family lacks are skipped.
 _PARTS: Mapping[Level, tuple[str, ...]] = {
     "easy": ("layer", "layer attention", "embeddings", "pooler"),
     "medium": ("layer", "layer attention", "embeddings"),
@@ -93,7 +93,7 @@ _PRODUCTS: Mapping[Level, Mapping[str, str]] = {
     "hard": {"layer": N_("one layer"), "": N_("the whole model")},
 }
 _OPTIMIZERS: Mapping[Optimizer, str] = {"sgd": "SGD", "momentum": N_("SGD with momentum"), "adamw": "AdamW"}
-# Fields that can change the number of parameters or FLOPs, and fields that people may think can.
+# Fields that can change the number of parameters or FLOPs, and fields that students may think can.
 _FIELDS = (
     "vocab_size",
     "hidden_size",
@@ -121,7 +121,7 @@ def _classes(level: Level, family: Family) -> tuple[str, ...]:
 
 
 def _paths(subject: Subject, meanings: Iterable[str]) -> dict[str, str]:
-    """The paths of modules and steps by their meaning, for those that the model has; one layer stands for all."""
+    """The paths of the model's modules and steps, by meaning; one layer stands for all."""
     names = {step.key: step.name for step in subject.model().run(Sizes())}
     layer, inside = split_layer(names["attention.scores"])
     tops = {key.split(".")[0]: name.split(".")[0] for key, name in names.items() if "." in name}
@@ -169,11 +169,11 @@ def _architecture(random: Random, level: Level, family: Family) -> Exercise:
 
 
 def _count(kind: Kind, subject: Subject, question: Sentence, path: str = "") -> Exercise:
-    """An exercise that asks for a number of elements: of the whole model, or of one copy of what is at a path."""
+    """An exercise that asks for the number of elements of the model, or of one copy of a module or tensor."""
     model = subject.model()
     empty = Exercise(kind, subject, question, 0, "parameters", path=path)
     tensors = tuple(asked(empty, counted(model)))
-    # A tensor is not a module of the tree.
+    # A tensor is not a module.
     right = total(tensors) if kind == "tensor" else submodule(model, path).num_parameters()
     layers = subject.config.num_hidden_layers
     mistakes = [Mistake(_EVERYWHERE, layers * right)] if "*" in path else []
@@ -187,7 +187,7 @@ _WITH_BIAS = Sentence(N_("the bias is counted as well, but it is a tensor of its
 
 
 def _others(right: int, mistakes: Iterable[Mistake]) -> tuple[Mistake, ...]:
-    """The mistakes that change the number: not all layers where there is one, not a bias that an embedding lacks."""
+    """The mistakes that change the number: no extra layers if there is one, no bias that an embedding lacks."""
     return tuple(mistake for mistake in mistakes if mistake.amount not in (0, right))
 
 
@@ -237,7 +237,7 @@ def _flops_mistakes(subject: Subject, call: tuple[int, int], path: str) -> Itera
 
 
 def _cost(steps: Iterable[Step], path: str, convention: Convention = PYTORCH) -> int:
-    """The cost of one copy of a module or step; 0 if it has none of these steps."""
+    """The cost of one copy of a module or step; 0 if none of the steps belongs to it."""
     return next((row.cost for row in by_name(steps, convention) if row.name == path), 0)
 
 
@@ -315,7 +315,7 @@ _ASKED: Mapping[Unit, str] = {
 
 
 def change(of: Unit, field: str, subject: Subject, call: tuple[int, int]) -> int:
-    """The change of the number of parameters, or of the FLOPs of a forward pass, by a small change of a field."""
+    """The effect of a small change of a field on the number of parameters, or on the FLOPs of a forward pass."""
     field_effect = effect(field, subject, *call)
     return field_effect.parameters if of == "parameters" else field_effect.flops
 
@@ -341,7 +341,7 @@ def _error(random: Random, level: Level, family: Family) -> Exercise:
 
 
 def _wrong_places(exercise: Exercise) -> list[tuple[str, str]]:
-    """The wrong lines of a worked count; none if the miscount removes a line or adds tensors."""
+    """The wrong lines of a worked count; empty if the miscount removes a line or adds tensors."""
     right = by_place(exercise.tensors, exercise.subject)
     wrong = by_place(exercise.miscounted(), exercise.subject)
     if set(wrong) != set(right) or len(exercise.miscounted()) > len(exercise.tensors):

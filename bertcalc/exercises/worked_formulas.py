@@ -1,4 +1,4 @@
-"""Solutions of exercises line by line, from the same tensors and steps with symbolic sizes.
+"""Work out exercises line by line, from the same tensors and steps with symbolic sizes.
 
 >>> from bertcalc.exercises.generate import sheet
 >>> [line] = worked(sheet(1, "easy")[0])
@@ -38,7 +38,7 @@ _PARAMETERS = sympy.Symbol("N")
 
 
 class WorkedLine(NamedTuple):
-    """A line of a solution: its label (English, or a name in backquotes), and letters, numbers and result as LaTeX."""
+    """A line of a solution: its label (English, or a name in backticks), and letters, numbers and result in LaTeX."""
 
     label: tuple[str, ...]
     letters: str
@@ -46,7 +46,7 @@ class WorkedLine(NamedTuple):
     result: str
 
     def latex(self) -> str:
-        """The line as one equation, without sides that repeat another."""
+        """The line as one equation, without repeated sides."""
         return " = ".join(dict.fromkeys(part for part in (self.letters, self.numbers, self.result) if part))
 
 
@@ -66,7 +66,7 @@ def worked(exercise: Exercise) -> tuple[WorkedLine, ...]:
 
 
 def worked_wrong(exercise: Exercise) -> tuple[WorkedLine, ...]:
-    """The worked count with one wrong line, without the letters that would reveal it."""
+    """The worked count with one wrong line, without letters, which would reveal it."""
     wrong = MISCOUNTS[exercise.miscount].make(_symbolic(exercise), SYMBOLIC_SIZES)
     return tuple(line._replace(letters="") for line in _terms(exercise, exercise.miscounted(), wrong))
 

@@ -1,8 +1,8 @@
-"""The difference between two models, explained as a sum over the fields that differ; exact for every quantity.
+"""Explain the difference between two models as a sum over the fields that differ; exact for every quantity.
 
-The fields are changed one after another, in the order of FIELDS, with a count after each. So the parts add up, and each
-can be checked by changing that field in the sidebar. Another order would give other parts: a layer has more parameters
-where there are more hidden units.
+The fields are changed one after another, in the order of FIELDS, and the model is counted after each change. So the
+parts add up, and each can be checked by changing that field in the sidebar. A different order would give different
+parts: the more hidden units, the more parameters a layer has.
 
 >>> from bertcalc.explore.quantities import QUANTITIES
 >>> from bertcalc.presets import PRESETS
@@ -36,7 +36,7 @@ from bertcalc.tree.totals import summed
 
 _WORDS = tomllib.loads(Path(__file__).with_suffix(".toml").read_text(encoding="utf-8"))
 _COUNTED: dict[str, list[str]] = {line["field"]: line["phrases"] for line in _WORDS["counted"]}
-# Each further layer, row or unit costs the same, except for hidden units (the cost is quadratic) and heads.
+# Each additional layer, row or unit costs the same, except for hidden units (the cost is quadratic) and heads.
 _ALIKE = _COUNTED.keys() - {"hidden_size", "num_attention_heads"}
 # Phrases for each switch: turned on, turned off.
 _SWITCHED: dict[str, tuple[str, str]] = {
@@ -52,9 +52,10 @@ _SHOWN = (Place("embeddings", role="word"), Place("embeddings", role="position")
 
 
 class FieldChange(NamedTuple):
-    """A field that differs, with its value in either model.
+    """A field that differs, with its values in both models.
 
-    ``sharing``: how often the one layer of a new class runs; negative: the layers that get weights of their own.
+    If the class changes, ``sharing`` is the number of times that its single layer runs or, if negative, the number of
+    layers that get their own weights.
     """
 
     field: str
@@ -64,11 +65,11 @@ class FieldChange(NamedTuple):
 
     @property
     def counted(self) -> bool:
-        """Whether the field is a number of things, as in "12 more layers"."""
+        """Whether the field counts something, as in "12 more layers"."""
         return self.field in _COUNTED
 
     def sentence(self, *, alone: bool = True) -> tuple[str, dict[str, str]]:
-        """An English phrase with placeholders, and their values; ``alone``: no other field changes with this one."""
+        """An English phrase with placeholders, and their values; ``alone`` if no other field changes with it."""
         field, before, after, sharing = self
         if sharing > 0:
             return N_("one layer, run {count} times"), {"count": f"{sharing:,}"}
@@ -94,7 +95,7 @@ class FieldChange(NamedTuple):
 
 
 class PartChange(NamedTuple):
-    """A component's figure in two models that have no fields in common; an empty ``field`` is the whole model."""
+    """A component's figures in two models without common fields; an empty ``field`` means the whole model."""
 
     field: str
     before: int
@@ -118,9 +119,9 @@ Changes = tuple[FieldChange | PartChange, ...]
 
 
 class Attribution(NamedTuple):
-    """Fields that change together, the figure after the change, and how much it grew.
+    """Fields that change together, the figure after the change, and its growth.
 
-    If it did not grow because as much was removed as was added, ``moved`` is that amount.
+    If it did not grow because the same amount was removed and added, ``moved`` is that amount.
     """
 
     changes: Changes
@@ -129,7 +130,7 @@ class Attribution(NamedTuple):
     moved: int = 0
 
     def each(self) -> int | None:
-        """The difference per added or removed layer, row or unit; None where they do not all cost the same."""
+        """The difference per added or removed layer, row or unit; None if they do not all cost the same."""
         match self.changes:
             case [FieldChange(field, before, after)] if field in _ALIKE:
                 cost: int = self.difference // (after - before)
@@ -138,7 +139,7 @@ class Attribution(NamedTuple):
 
 
 class Explanation(NamedTuple):
-    """A quantity of two models, and the parts of its difference."""
+    """A quantity of two models, and the parts of the difference."""
 
     before: int
     after: int
@@ -164,7 +165,7 @@ class Explanation(NamedTuple):
 def explain(start: Case, goal: Case, quantity: Quantity) -> Explanation:
     """Explain the difference between two models with the same batch and plan."""
     steps = list(path(start.subject, goal.subject))
-    if quantity.unit != "FLOPs":  # which do not depend on whose weights a layer has
+    if quantity.unit != "FLOPs":  # FLOPs do not depend on whether layers share weights
         models = pairwise([start.subject, *(subject for _changes, subject in steps)])
         steps = [
             (_with_sharing(changes, *pair), pair[1]) for (changes, _after), pair in zip(steps, models, strict=True)
@@ -184,7 +185,7 @@ def explain(start: Case, goal: Case, quantity: Quantity) -> Explanation:
 
 
 def _with_sharing(changes: tuple[FieldChange, ...], start: Subject, goal: Subject) -> tuple[FieldChange, ...]:
-    """The changes; that of the class says whether it is one layer that runs many times."""
+    """The changes, with ``sharing`` for a change of class to or from one layer that runs many times."""
     before, after = _repeated(start), _repeated(goal)
     if (before > 1) == (after > 1):
         return changes
@@ -199,7 +200,7 @@ def _repeated(subject: Subject) -> int:
 
 
 def _moved(start: Subject, goal: Subject) -> int:
-    """The parameters at places where the second model has more than the first."""
+    """The number of parameters that the second model has in addition, at any place."""
     before, after = (
         Counter(summed((tensor.place, tensor.num_parameters()) for tensor in subject.model().tensors()))
         for subject in (start, goal)
@@ -208,7 +209,7 @@ def _moved(start: Subject, goal: Subject) -> int:
 
 
 def attributed(before: int, counts: Iterable[tuple[Changes, int]]) -> Explanation:
-    """Explain a difference from the first figure, and each change with the figure after it."""
+    """Explain a difference, given the first figure and each change with the figure after it."""
     parts, total = [], before
     for changes, figure in counts:
         parts.append(Attribution(changes, figure, figure - total))
@@ -218,14 +219,14 @@ def attributed(before: int, counts: Iterable[tuple[Changes, int]]) -> Explanatio
 
 @checked
 def path(start: Subject, goal: Subject) -> Iterator[tuple[tuple[FieldChange, ...], Subject]]:
-    """The steps from one model to another: the changes of each, and the model after it, which can be built.
+    """The steps from one model to another: the changes of each step, and the valid model after it.
 
-    A field that cannot change alone (heads that do not divide the old hidden_size) changes with the next field that
-    makes a valid model.
+    A field that cannot change alone (heads that do not divide the old hidden_size) changes together with the next field
+    that gives a valid model.
     """
     current, target = values_of(start), values_of(goal)
     fields = list(FIELDS)
-    # The field disappears: first make it as wide as the layers, which changes nothing else.
+    # If the field disappears, first make it as wide as the layers, which changes nothing else.
     if "embedding_size" in current and "embedding_size" not in target:
         target["embedding_size"] = target["hidden_size"]
         fields.remove("embedding_size")
@@ -251,7 +252,7 @@ def path(start: Subject, goal: Subject) -> Iterator[tuple[tuple[FieldChange, ...
 
 
 def _changed(current: dict[str, Any], target: dict[str, Any], changes: Sequence[FieldChange]) -> dict[str, Any]:
-    """The values after some changes; a new class also brings its family's own fields."""
+    """The values after some changes; with a new class, also its family's own fields."""
     after = {**current, **{change.field: change.after for change in changes}}
     if all(change.field != "architecture" for change in changes):
         return after
@@ -266,21 +267,21 @@ def _changed(current: dict[str, Any], target: dict[str, Any], changes: Sequence[
 
 @checked
 def differing(subjects: Sequence[Subject]) -> list[str]:
-    """The fields in which some of the models differ."""
+    """The fields in which the models differ."""
     values = list(map(values_of, subjects))
     return [field for field in FIELDS if any(other.get(field) != values[0].get(field) for other in values)]
 
 
 @checked
 def shapes(subject: Subject) -> dict[str, Shape]:
-    """The shapes of a few matrices, by their names without the body's prefix."""
+    """The shapes of a few important matrices, by name without the body's prefix."""
     model = subject.model()
     by_place = {tensor.place: tensor for tensor in model.tensors() if len(tensor.shape) == 2}
     return {model.bare(by_place[place].name): by_place[place].shape for place in _SHOWN if place in by_place}
 
 
 class Pair(NamedTuple):
-    """An instructive comparison: its name, its models as a link writes them, the lesson, and the view to show it in."""
+    """An instructive comparison: its name, its models as in a link, the lesson, and the view to show it in."""
 
     name: str
     models: str

@@ -1,4 +1,4 @@
-"""By what factor a count has grown, and why: the letters of the term that made the difference.
+"""Factors by which counts have grown, and the reason: the letters of the term that grew most.
 
 >>> from dataclasses import replace
 >>> from bertcalc import BertConfig
@@ -32,19 +32,19 @@ from bertcalc.tree.totals import breakdown
 WHOLE = "whole"
 STAYS = N_("{letter} stays")
 MOSTLY = N_("mostly {letters}")
-_NEAR = Fraction(1, 20)  # of biases beside matrices: with twice the H, 4H² + 4H is less than 4 times as large
-# Sizes that people expect to follow another one: BERT's feed-forward size is 4 H.
+_NEAR = Fraction(1, 20)  # tolerance for biases beside matrices: doubling H makes 4H² + 4H less than 4 times as large
+# Sizes that users expect to follow another size: BERT's feed-forward size is 4 H.
 _FOLLOWS = {"intermediate_size": "hidden_size"}
 _FIELDS = {symbol: field for field, symbol in ALL_SYMBOLS.items()}
 _SUPERSCRIPTS = str.maketrans("0123456789-", "⁰¹²³⁴⁵⁶⁷⁸⁹⁻")
 
 
 class Factor(NamedTuple):
-    """How often a count has what it had before, and the changed letters of the term that grew most.
+    """The ratio of a count to its previous value, and the changed letters of the term that grew most.
 
-    ``powers`` has the exponent of each changed field, and is empty if there is no reason in letters; ``stays`` are
-    fields that usually follow one of these, and did not change. ``mixed`` is whether the letters alone would give
-    another ratio, because other terms have grown less.
+    ``powers`` has the exponent of each changed field; it is empty if letters cannot explain the ratio. ``stays`` are
+    fields that usually follow one of these but did not change. ``mixed`` says whether the letters alone would give a
+    different ratio, because other terms have grown less.
     """
 
     ratio: Fraction
@@ -53,7 +53,7 @@ class Factor(NamedTuple):
     mixed: bool = False
 
     def text(self, say: Callable[[str], str] = str, letters: Mapping[str, str] = EVERY_LETTER) -> str:
-        """The reason in letters: "H²", "mostly L·H²", or "I stays", which ``say`` translates; "" if there is none."""
+        """The reason in letters, translated by ``say``: "H²", "mostly L·H²" or "I stays"; "" if there is none."""
         grown = "·".join(
             letters[field] + (f"{power}".translate(_SUPERSCRIPTS) if power != 1 else "")
             for field, power in self.powers.items()
@@ -64,7 +64,7 @@ class Factor(NamedTuple):
 
 
 class Side(NamedTuple):
-    """One side of a comparison: figures, their formulas, and the values of the fields in these."""
+    """One side of a comparison: figures, their formulas, and the values of the fields in the formulas."""
 
     figures: Mapping[Any, int]
     formulas: Mapping[Any, Any]  # sympy.Expr, in the symbols of ALL_SYMBOLS or in symbols with the names of fields
@@ -72,14 +72,14 @@ class Side(NamedTuple):
 
 
 def whole(figure: int, formula: Any, values: Mapping[str, Any]) -> Side:
-    """A side with one figure, whose key is WHOLE."""
+    """A side with a single figure, under the key WHOLE."""
     return Side({WHOLE: figure}, {WHOLE: formula}, values)
 
 
 def factors(before: Side, after: Side) -> dict[Any, Factor | None]:
-    """The growth of each figure of ``after``; None if it has not changed, or was 0.
+    """The growth of each figure of ``after``; None if it has not changed or was 0 before.
 
-    A figure has a reason if its formula is the same on both sides.
+    The growth has a reason if the formula is the same on both sides.
     """
     return {key: _factor(before, after, key) for key in after.figures}
 
@@ -103,7 +103,7 @@ def _factor(before: Side, after: Side, key: Any) -> Factor | None:
 def _reason(
     expanded: Any, before: Mapping[str, Any], after: Mapping[str, Any]
 ) -> tuple[dict[str, int], tuple[str, ...]]:
-    """The changed letters of the term that has grown most, and the letters that usually follow them and stay."""
+    """The changed letters of the term that grew most, and the letters that usually follow them but stay."""
     fields = {symbol: _FIELDS.get(symbol, symbol.name) for symbol in expanded.free_symbols}
     if any(field not in values for field in fields.values() for values in (before, after)):
         return {}, ()
