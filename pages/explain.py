@@ -4,7 +4,7 @@ import streamlit as st
 
 from bertcalc.diagnosis import lines
 from bertcalc.diagnosis.diagnose import diagnose
-from bertcalc.diagnosis.known import Known
+from bertcalc.diagnosis.known import KnownCount
 from bertcalc.diagnosis.tools import tools_with
 from pages.ui.controls import set_values, show_problem
 from pages.ui.diagnosis import counts_view, miscounts_view, terms_view
@@ -34,7 +34,7 @@ else:
             st.button(example, key=f"example {example}", on_click=set_values, args=({YOURS.name: example},))
     if number := read_number(text, subject.config):
         show_reading(number)
-        known = Known(subject, subject.model().num_parameters())
+        known = KnownCount(subject, subject.model().num_parameters())
         found, tools = diagnose(known, number), tools_with(number, subject.config)
         if found.hand:
             miscounts_view.show_hand_count(subject, *found.hand, number)

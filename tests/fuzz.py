@@ -38,7 +38,7 @@ from bertcalc.config_json import text_of
 from bertcalc.config_json import write as write_config
 from bertcalc.diagnosis import lines, terms
 from bertcalc.diagnosis.diagnose import diagnose
-from bertcalc.diagnosis.known import Known
+from bertcalc.diagnosis.known import KnownCount
 from bertcalc.discover import discovery_worker, size_steps
 from bertcalc.discover.given import read as read_pasted
 from bertcalc.discover.shipped import shipped
@@ -70,7 +70,7 @@ from tests.payloads import PAYLOADS
 _CONFIG = BertConfig()
 _SUBJECT = Subject(_CONFIG)
 _MODEL = _SUBJECT.model()
-_KNOWN = Known(_SUBJECT, _MODEL.num_parameters())
+_KNOWN = KnownCount(_SUBJECT, _MODEL.num_parameters())
 _SIZES = {letter: getattr(_CONFIG, field) for field, letter in LETTERS.items()}
 _UNITS: tuple[Unit | None, ...] = (None, "parameters", "FLOPs", "bytes")
 PAGES = Path(__file__).parents[1] / "pages"

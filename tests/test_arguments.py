@@ -27,7 +27,7 @@ from bertcalc.compute.flops import PYTORCH, forward_flops, total, training_flops
 from bertcalc.diagnosis import lines
 from bertcalc.diagnosis.diagnose import diagnose
 from bertcalc.diagnosis.explain import combinations, explain
-from bertcalc.diagnosis.known import Known
+from bertcalc.diagnosis.known import KnownCount
 from bertcalc.diagnosis.miscounts import MiscountSizes
 from bertcalc.discover.build import Ended
 from bertcalc.discover.shipped import shipped
@@ -122,7 +122,7 @@ SPECIAL: dict[tuple[str, str], Any] = {
     ("bertcalc.memory.peak.curve", "changes"): changes_in(MODEL, Plan(), Sizes(2, 3)),
     ("bertcalc.memory.peak.alive", "changes"): changes_in(MODEL, Plan(), Sizes(2, 3)),
     ("bertcalc.tree.inventory.named", "name"): "dense",
-    ("bertcalc.diagnosis.diagnose.diagnose", "model"): Known(SUBJECT, MODEL.num_parameters()),
+    ("bertcalc.diagnosis.diagnose.diagnose", "model"): KnownCount(SUBJECT, MODEL.num_parameters()),
     ("bertcalc.discover.shipped.shipped", "cls"): "BertModel",
     ("bertcalc.discover.shipped.by_class", "text"): "[]",
     ("bertcalc.diagnosis.explain.combinations", "sizes"): MiscountSizes.of(SMALL),
@@ -335,8 +335,8 @@ CALLS: list[tuple[Callable[[], object], str]] = [
     (lambda: FAMILIES["bert"].for_task(TWO), "task a numpy ndarray is not possible"),
     (lambda: FAMILIES["bert"].for_task(torch.tensor([1, 2])), "task a torch Tensor is not possible"),
     (lambda: search(Case(SUBJECT), Budget("parameters", TWO), Constraints()), "amount has to be a single whole"),
-    (lambda: diagnose(Known(None, 1), typed("1")), "subject has to be a model with its class"),
-    (lambda: diagnose(Known(SUBJECT, TWO), typed("1")), "parameters has to be a single whole number"),
+    (lambda: diagnose(KnownCount(None, 1), typed("1")), "subject has to be a model with its class"),
+    (lambda: diagnose(KnownCount(SUBJECT, TWO), typed("1")), "parameters has to be a single whole number"),
     (lambda: combinations(MODEL, MiscountSizes.of(SMALL), 5), "tensors has to be a list"),
     (lambda: combinations(list(MODEL.tensors()), SMALL, 5), "sizes has to be MiscountSizes"),
     (

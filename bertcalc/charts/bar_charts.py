@@ -89,8 +89,8 @@ def ranked_bars(appearance: str, count: int, unit: str, words: tuple[str, ...], 
     def text(narrow: str, wide: str, **look: Any) -> Any:
         shift = "" if narrow == "brief" else f" + {_GAP} + {{}} * datum.{{}}_width"
         dx = either(over + shift.format(SMALL, "brief"), behind + shift.format(font, "label"))
-        said = {"text": either(f"datum.{narrow}", f"datum.{wide}"), "fontSize": either(SMALL, font)}
-        return chart.mark_text(align="left", dx=dx, dy=either((14 - step) / 2, 0), **said, **look).encode(x=x("far"))
+        content = {"text": either(f"datum.{narrow}", f"datum.{wide}"), "fontSize": either(SMALL, font)}
+        return chart.mark_text(align="left", dx=dx, dy=either((14 - step) / 2, 0), **content, **look).encode(x=x("far"))
 
     # Each text twice, first as an outline in the background colour: a label on top of its bar stays readable.
     paper = {"color": BACKGROUND[appearance], "stroke": BACKGROUND[appearance], "strokeWidth": either(0, 4)}
@@ -114,11 +114,11 @@ def ranked_bars(appearance: str, count: int, unit: str, words: tuple[str, ...], 
 
 @lru_cache
 def proportional_bar(appearance: str, words: tuple[str, ...]) -> Spec:
-    paper, said = BACKGROUND[appearance], _tooltip(words)
+    paper, tip = BACKGROUND[appearance], _tooltip(words)
     x = alt.X("start:Q", axis=None, scale=alt.Scale(nice=False))
     pieces = alt.Chart().mark_rect(stroke=paper, strokeWidth=1)
-    pieces = pieces.encode(x=x, x2="end:Q", color=alt.Color("color:N", scale=None), tooltip=said)
-    labels = fitting(alt.Chart(), alt.X("middle:Q", axis=None), "name", appearance, said, gap=_GAP)
+    pieces = pieces.encode(x=x, x2="end:Q", color=alt.Color("color:N", scale=None), tooltip=tip)
+    labels = fitting(alt.Chart(), alt.X("middle:Q", axis=None), "name", appearance, tip, gap=_GAP)
     return spec_of(alt.layer(pieces, labels), 34)
 
 
@@ -160,13 +160,13 @@ def pieces_frame(bars: Sequence[PieceBar], step: int) -> Columns:
     for order, bar in enumerate(bars):
         name = "\n".join(wrap(bar.name, _LINE if step >= _TWO_LINES else 2 * _LINE))
         whole = {"name": name, "order": order}
-        for kind, start, end, said, filled, figures in bar.pieces:
+        for kind, start, end, piece_name, filled, figures in bar.pieces:
             place = {"kind": kind, "start": float(start), "end": float(end), "middle": (start + end) / 2}
-            inside = said if end - start > (most - least) * 0.013 * (len(said) + 1) else ""
-            tip = f"{said} {end - start:,}" if said else bar.label
+            inside = piece_name if end - start > (most - least) * 0.013 * (len(piece_name) + 1) else ""
+            tip = f"{piece_name} {end - start:,}" if piece_name else bar.label
             rows.append({**whole, **place, "inside": inside, "filled": filled, "tip": tip, **figures})
-        at = float(max((end for piece in bar.pieces for end in (piece.start, piece.end)), default=0))
-        rows.append({**whole, "at": at, "room": room, "label": bar.label, **bar.figures})
+        last = float(max((end for piece in bar.pieces for end in (piece.start, piece.end)), default=0))
+        rows.append({**whole, "at": last, "room": room, "label": bar.label, **bar.figures})
     return of_rows(rows)
 
 

@@ -55,7 +55,7 @@ def colored(field: str, colors: Mapping[Any, str], *, channel: str = "Color", le
 def tooltip(*fields: str, **titled: str) -> list[Any]:
     """A tooltip: the first field is its heading, the others have titles."""
     # Vega writes the field with the title "title" as a heading.
-    titles = {field: " " if at else "title" for at, field in enumerate(fields)} | titled
+    titles = {field: " " if index else "title" for index, field in enumerate(fields)} | titled
     return [alt.Tooltip(f"{field}:N", title=title) for field, title in titles.items()]
 
 
@@ -65,12 +65,12 @@ def inside(appearance: str, **look: Any) -> Any:
     return text.encode(text="label:N", tooltip=tooltip("label"))
 
 
-def fitting(bar: Any, x: Any, field: str, appearance: str, said: list[Any], *, gap: int) -> Any:
+def fitting(bar: Any, x: Any, field: str, appearance: str, tip: list[Any], *, gap: int) -> Any:
     """The names in the pieces of a bar, where they have room beside a gap of so many pixels."""
     room = "scale('x', datum.end) - scale('x', datum.start)"
     name = alt.ExprRef(f"{room} > {FONT} * datum.width + {gap} ? datum.{field} : ''")
     text = bar.transform_calculate(middle="(datum.start + datum.end) / 2").mark_text(fontSize=FONT, text=name)
-    return text.encode(x=x, color=alt.value(BACKGROUND[appearance]), tooltip=said)
+    return text.encode(x=x, color=alt.value(BACKGROUND[appearance]), tooltip=tip)
 
 
 def whole_number(field: str, title: str) -> Any:
@@ -105,8 +105,8 @@ def spec_of(chart: Any, height: Any, **look: Any) -> Spec:
     import pyarrow as pa  # here, as Streamlit imports it only for the first table
 
     spec = json_of(chart, height, **look)
-    given = spec.pop("datasets", {}).items()
-    spec["datasets"] = {name: pa.Table.from_pandas(pd.DataFrame(rows)) for name, rows in given}
+    datasets = spec.pop("datasets", {}).items()
+    spec["datasets"] = {name: pa.Table.from_pandas(pd.DataFrame(rows)) for name, rows in datasets}
     return spec
 
 

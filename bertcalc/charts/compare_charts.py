@@ -46,47 +46,53 @@ class ModelRow(NamedTuple):
 
 def glance_frame(titles: Sequence[str], rows: Sequence[ModelRow]) -> Columns:
     """The data of the chart; the titles are a row above those of the models."""
-    found: list[dict[str, Any]] = [
-        {"row": "", "order": -1, "column": at, "end": float(at), "label": title, "head": True}
-        for at, title in enumerate(titles)
+    data: list[dict[str, Any]] = [
+        {"row": "", "order": -1, "column": column, "end": float(column), "label": title, "head": True}
+        for column, title in enumerate(titles)
     ]
-    longest = [max(row.cells[at].figure for row in rows) or 1 for at in range(len(titles))]
+    longest = [max(row.cells[column].figure for row in rows) or 1 for column in range(len(titles))]
     for order, row in enumerate(rows):
-        for at, (title, cell) in enumerate(zip(titles, row.cells, strict=True)):
-            place = {"row": row.name, "order": order, "column": at, "link": row.link, "tip": f"{title}: {cell.exact}"}
-            start = float(at)
+        for column, (title, cell) in enumerate(zip(titles, row.cells, strict=True)):
+            place = {
+                "row": row.name,
+                "order": order,
+                "column": column,
+                "link": row.link,
+                "tip": f"{title}: {cell.exact}",
+            }
+            start = float(column)
             for component, count in cell.pieces.items():
-                end = start + _BAR * count / longest[at]
-                found.append({**place, "component": component, "start": start, "end": end})
+                end = start + _BAR * count / longest[column]
+                data.append({**place, "component": component, "start": start, "end": end})
                 start = end
-            said = {"label": cell.label, "head": False}
+            texts = {"label": cell.label, "head": False}
             if cell.pieces:
-                said |= {"name": row.name, "quantity": title, "figure": cell.figure}
-            found.append({**place, **said, "end": start})
-    return of_rows(found)
+                texts |= {"name": row.name, "quantity": title, "figure": cell.figure}
+            data.append({**place, **texts, "end": start})
+    return of_rows(data)
 
 
 @lru_cache
-def glance_bars(appearance: str, rows: int, columns: int, shown: int, *, linked: bool) -> Spec:
+def glance_bars(appearance: str, rows: int, columns: int, phone_column: int, *, linked: bool) -> Spec:
     """The chart for a number of rows and columns; a phone shows only the column ``shown``. A click opens the link."""
     step, ink = min(_ROW, _HEIGHT // (rows + 1)), INK[appearance]
     colors: dict[Any, str] = {OTHER: NEUTRAL[appearance], **COLORS[appearance]}
     axis = names_axis(appearance, _FONT, labelLimit=330, domain=False)
     # On a phone the scale puts all columns but one outside of the chart.
-    ends = [either(f"{-shown} * width", 0), either(f"{columns - shown} * width", "width")]
+    ends = [either(f"{-phone_column} * width", 0), either(f"{columns - phone_column} * width", "width")]
     scale = alt.Scale(domain=[0, columns], range=ends, nice=False, zero=False)
 
     def x(field: str) -> Any:
         return alt.X(f"{field}:Q", axis=None, scale=scale)
 
     models = having("tip")
-    said = tooltip("row", "tip")
+    tip = tooltip("row", "tip")
     thin = {"size": either(6, 0.62 * step), "yOffset": either(step / 2 - 4, 0)}
     bars = models.transform_filter("isValid(datum.component)").mark_bar(clip=True, **thin)
     bars = bars.encode(x=x("start"), x2="end:Q", color=colored("component", colors))
     # On a phone the name stands before the label, above the bar.
     name = "(datum.head ? '' : datum.row + ' · ')"
-    only = f"datum.column == {shown} ? {name} + datum.label : ''"
+    only = f"datum.column == {phone_column} ? {name} + datum.label : ''"
 
     def text(chart: Any, **look: Any) -> Any:
         return chart.mark_text(
@@ -106,7 +112,7 @@ def glance_bars(appearance: str, rows: int, columns: int, shown: int, *, linked:
     cells = (
         labelled.transform_calculate(left="datum.column", right="datum.column + 1")
         .mark_bar(opacity=0, clip=True)
-        .encode(x=x("left"), x2="right:Q", tooltip=said, **({"href": "link:N"} if linked else {}))
+        .encode(x=x("left"), x2="right:Q", tooltip=tip, **({"href": "link:N"} if linked else {}))
     )
     layers = alt.layer(bars, labels, heads, cells).encode(y=in_order("row", axis))
     return spec_of(layers, step * (rows + 1))
@@ -125,24 +131,24 @@ def points_frame(points: Sequence[ModelPoint]) -> Columns:
     for point in points:
         groups.setdefault((point.parameters, point.flops), []).append(point)
     # Names of compared models are placed first.
-    found = sorted(groups.items(), key=lambda group: not any(point.compared for point in group[1]))
-    names = [" = ".join(dict.fromkeys(point.name for point in group)) for _at, group in found]
-    (left, right), (low, high) = (_ends([at[axis] for at, _group in found]) for axis in (0, 1))
+    grouped = sorted(groups.items(), key=lambda group: not any(point.compared for point in group[1]))
+    names = [" = ".join(dict.fromkeys(point.name for point in group)) for _at, group in grouped]
+    (left, right), (low, high) = (_ends([position[axis] for position, _group in grouped]) for axis in (0, 1))
     rows: list[dict[str, object]] = []
-    for ((parameters, flops), group), name in zip(found, names, strict=True):
-        said = {"name": name, "compared": any(point.compared for point in group)}
+    for ((parameters, flops), group), name in zip(grouped, names, strict=True):
+        texts = {"name": name, "compared": any(point.compared for point in group)}
         figures = {"parameters": float(parameters), "flops": float(flops)}
-        rows.append({**said, **figures, "tip": f"{parameters:,}", "flops_tip": f"{flops:,}"})
-    firsts = [group[0].name for _at, group in found]  # a phone has no room for all names of a point
-    for area, shown in ((_AREA, names), (_PHONE, firsts)):
+        rows.append({**texts, **figures, "tip": f"{parameters:,}", "flops_tip": f"{flops:,}"})
+    firsts = [group[0].name for _at, group in grouped]  # a phone has no room for all names of a point
+    for area, labels in ((_AREA, names), (_PHONE, firsts)):
         across, down = area.right / (right - left), area.bottom / (high - low)
-        pixels = [(across * (log(count) - left), down * (high - log(flops))) for (count, flops), _group in found]
-        boxes = place(pixels, [_NAME * (0.54 * len(name) + 0.4) for name in shown], _NAME + 2, area)
-        for row, name, box, at in zip([*rows], shown, boxes, pixels, strict=True):
+        pixels = [(across * (log(count) - left), down * (high - log(flops))) for (count, flops), _group in grouped]
+        boxes = place(pixels, [_NAME * (0.54 * len(name) + 0.4) for name in labels], _NAME + 2, area)
+        for row, name, box, position in zip([*rows], labels, boxes, pixels, strict=True):
             if box:
                 # A leader line only if the name is not right beside its point.
-                edge = box.nearest(*at)
-                ends = edge if dist(edge, at) > _BESIDE else at
+                edge = box.nearest(*position)
+                ends = edge if dist(edge, position) > _BESIDE else position
                 middle = (box.left + box.right) / 2, (box.top + box.bottom) / 2
                 (x, y), (edge_x, edge_y) = ((exp(left + x / across), exp(high - y / down)) for x, y in (middle, ends))
                 placed = {"x": x, "y": y, "edge_x": edge_x, "edge_y": edge_y}
@@ -179,13 +185,13 @@ def scatter(appearance: str, parameters: str, flops: str, *, projector: bool = F
     palette = COLORS[appearance]
     compared = "datum.compared"
     color = alt.condition(compared, alt.value(palette["encoder"]), alt.value(palette["embeddings"]))
-    said = tooltip("name", tip=parameters, flops_tip=flops)
+    hover = tooltip("name", tip=parameters, flops_tip=flops)
     models = having("name")
     ends = {"x": alt.X("corner_x:Q", title=parameters), "y": alt.Y("corner_y:Q", title=flops)}
     corners = alt.Chart().mark_point(opacity=0).encode(**ends)
     leaders = [
-        having(column).mark_rule(color=ink, opacity=shown).encode(x=x, y=y, x2="edge_x:Q", y2="edge_y:Q")
-        for column, shown in (("label", either(0, 0.45)), ("brief", either(0.45, 0)))
+        having(column).mark_rule(color=ink, opacity=opacity).encode(x=x, y=y, x2="edge_x:Q", y2="edge_y:Q")
+        for column, opacity in (("label", either(0, 0.45)), ("brief", either(0.45, 0)))
     ]
     points = models.mark_point(filled=True, opacity=1).encode(
         x=x,
@@ -193,16 +199,16 @@ def scatter(appearance: str, parameters: str, flops: str, *, projector: bool = F
         color=color,
         size=alt.condition(compared, alt.value(150), alt.value(50)),
         shape=alt.condition(compared, alt.value("diamond"), alt.value("circle")),
-        tooltip=said,
+        tooltip=hover,
     )
     names = {"x": alt.X("x:Q", scale=scale), "y": alt.Y("y:Q", scale=scale)}
     texts = [
         having(column)
         .transform_filter(f"{sign}{compared}")
-        .mark_text(fontSize=SMALL if projector else _NAME, color=ink, text=shown, fontWeight=weight)
+        .mark_text(fontSize=SMALL if projector else _NAME, color=ink, text=text, fontWeight=weight)
         .encode(**names, **tip)
-        for column, shown, tip in (
-            ("label", either("''", "datum.label"), {"tooltip": said}),
+        for column, text, tip in (
+            ("label", either("''", "datum.label"), {"tooltip": hover}),
             ("brief", either("datum.brief", "''"), {}),  # whose rows have no name and no figures for a tooltip
         )
         for sign, weight in (("", "bold"), ("!", "normal"))

@@ -49,16 +49,16 @@ def place(points: Sequence[tuple[float, float]], widths: Sequence[float], height
     """
     marks = [_around(x, y, _MARK, _MARK) for x, y in points]
     placed: list[Box] = []
-    found: list[Box | None] = []
+    boxes: list[Box | None] = []
     for (x, y), width in zip(points, widths, strict=True):
         free = (
             box
             for box in _candidates(x, y, width, height)
             if box.within(area) and not any(map(box.overlaps, placed)) and not any(map(box.overlaps, marks))
         )
-        found.append(next(free, None))
-        placed += filter(None, found[-1:])
-    return found
+        boxes.append(next(free, None))
+        placed += filter(None, boxes[-1:])
+    return boxes
 
 
 _MARK = 10.0  # side of the square around each point that names must not cover

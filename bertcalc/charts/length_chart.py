@@ -30,9 +30,9 @@ def length_frame(
     areas = []
     widest: dict[Part, tuple[float, float, int]] = {}  # share, middle and length where the name has the most room
     inner = lengths[len(lengths) // 7], lengths[-len(lengths) // 7]  # names at the ends would be cut off
-    for length, at in zip(lengths, costs, strict=True):
-        whole, below = sum(at.values()), 0.0
-        for order, (part, cost) in enumerate(at.items()):
+    for length, by_part in zip(lengths, costs, strict=True):
+        whole, below = sum(by_part.values()), 0.0
+        for order, (part, cost) in enumerate(by_part.items()):
             share = cost / whole
             place = {"length": length, "part": part, "name": names[part]}
             areas.append({**place, "share": share, "percent": percent(cost, whole), "order": order})
@@ -67,8 +67,10 @@ def length_areas(appearance: str, share: str) -> Spec:
     edges = parts.mark_point(opacity=0, size=400).encode(**places, detail="part:N", tooltip=figures)
     middle = alt.Y("middle:Q", axis=None, scale=whole)
     # Keep names inside the chart: on a phone they would reach beyond it, white on white.
-    half, at = f"{FONT} * datum.wide / 2", "scale('x', datum.length)"
-    labels = inside(appearance, dx=alt.ExprRef(f"clamp({at}, {half}, width - {half}) - {at}")).encode(x=x, y=middle)
+    half, across = f"{FONT} * datum.wide / 2", "scale('x', datum.length)"
+    labels = inside(appearance, dx=alt.ExprRef(f"clamp({across}, {half}, width - {half}) - {across}")).encode(
+        x=x, y=middle
+    )
     marks = having("text")
     rules = marks.mark_rule(color=ink, strokeWidth=2, strokeDash=[6, 4]).encode(x=x)
     rows = alt.Y("row:Q", axis=None, scale=alt.Scale(domain=[0, 3], range=[-10, -58]))

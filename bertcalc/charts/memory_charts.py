@@ -47,18 +47,18 @@ def stacked_bar(look: str, words: tuple[str, ...], inks: tuple[tuple[str, str], 
     """
     paper, ink = BACKGROUND[look], INK[look]
     scale = alt.Scale(nice=False, zero=True)
-    said = tooltip("name", **dict(zip(("exact", "size", "share", "formula"), words, strict=True)))
+    tip = tooltip("name", **dict(zip(("exact", "size", "share", "formula"), words, strict=True)))
     color = colored("name", dict(inks), legend=legend(look))
 
     def x(field: str) -> Any:
         return alt.X(f"{field}:Q", scale=scale, axis=figures_axis(look, "bytes", tickCount=6))
 
-    free = having("free").mark_rect().encode(x=x("start"), x2="end:Q", color=color, tooltip=said[:3])
+    free = having("free").mark_rect().encode(x=x("start"), x2="end:Q", color=color, tooltip=tip[:3])
     parts = having("part")
-    pieces = parts.mark_rect(stroke=paper, strokeWidth=2).encode(x=x("start"), x2="end:Q", color=color, tooltip=said)
-    labels = fitting(parts, x("middle"), "label", look, said, gap=6)
+    pieces = parts.mark_rect(stroke=paper, strokeWidth=2).encode(x=x("start"), x2="end:Q", color=color, tooltip=tip)
+    labels = fitting(parts, x("middle"), "label", look, tip, gap=6)
     marks = [
-        having(mark).mark_rule(color=ink, strokeWidth=stroke, aria=False).encode(x=x(mark), tooltip=said[:3])
+        having(mark).mark_rule(color=ink, strokeWidth=stroke, aria=False).encode(x=x(mark), tooltip=tip[:3])
         for mark, stroke in (("was", 2), ("limit", 4))
     ]
     end = having("axis").mark_rule(opacity=0, aria=False).encode(x=x("axis"))
@@ -82,26 +82,26 @@ def step_frame(
     rows: list[dict[str, Any]] = []
     top = max(moments, key=lambda moment: moment.live)
     widest: dict[Area, tuple[int, int, int, int]] = {}  # bytes, distance from the ends, middle in bytes, moment
-    for at, moment in enumerate(moments):
+    for index, moment in enumerate(moments):
         below = 0
         for area, count in moment.areas.items():
             ends = {"start": float(below), "end": float(below + count), "bytes": number(count)}
-            said = {"name": names[area], "size": size(count), "where": moment.where, "live": size(moment.live)}
-            rows.append({"at": at, "area": names[area], **ends, **said})
-            if len(moments) // 8 < at < len(moments) * 7 // 8:  # no room for a name at the ends
-                around = moments[at - len(moments) // 14 : at + len(moments) // 14 + 1]
+            texts = {"name": names[area], "size": size(count), "where": moment.where, "live": size(moment.live)}
+            rows.append({"at": index, "area": names[area], **ends, **texts})
+            if len(moments) // 8 < index < len(moments) * 7 // 8:  # no room for a name at the ends
+                around = moments[index - len(moments) // 14 : index + len(moments) // 14 + 1]
                 thick = min(moment.areas[area] for moment in around)
-                inside = min(at, len(moments) - at)
-                widest[area] = max(widest.get(area, (0, 0, 0, 0)), (thick, inside, below + count // 2, at))
+                inside = min(index, len(moments) - index)
+                widest[area] = max(widest.get(area, (0, 0, 0, 0)), (thick, inside, below + count // 2, index))
             below += count
     start, was = preset
     rows += [
-        {"at": at, "label": names[area], "middle": _beside(middle, count, was, top.live)}
-        for area, (count, _inside, middle, at) in widest.items()
+        {"at": index, "label": names[area], "middle": _beside(middle, count, was, top.live)}
+        for area, (count, _inside, middle, index) in widest.items()
         if count > _NAMED * top.live
     ]
     for phase, name in phases.items():
-        within = [at for at, moment in enumerate(moments) if moment.phase == phase]
+        within = [index for index, moment in enumerate(moments) if moment.phase == phase]
         if within:
             rows.append({"at": within[0], "until": within[-1] + 1, "phase": name})
     rows.append({"at": moments.index(top), "peak": float(top.live), "text": size(top.live).split(" (")[0]})
@@ -125,7 +125,7 @@ def step_areas(look: str, names: tuple[str, ...], step: str) -> Spec:
     x = alt.X("at:Q", title=None, axis=None, scale=alt.Scale(nice=False))
     y = alt.Y("start:Q", axis=figures_axis(look, "bytes", tickCount=4), scale=alt.Scale(zero=True))
     color = colored("area", inks, legend=legend(look))
-    said = tooltip("name", "size", where=step)
+    tip = tooltip("name", "size", where=step)
     areas = having("area").mark_area(interpolate="step-after", opacity=0.9)
     areas = areas.encode(x=x, y=y, y2="end:Q", color=color, tooltip=tooltip("name"))
     # Vega-Lite gives an area one tooltip for all its moments: the tooltips with numbers belong to points on its edge.
@@ -133,7 +133,7 @@ def step_areas(look: str, names: tuple[str, ...], step: str) -> Spec:
         alt.Chart()
         .transform_filter("isValid(datum.area) && datum.bytes > 0")
         .mark_point(opacity=0, size=200)
-        .encode(x=x, y="end:Q", tooltip=said)
+        .encode(x=x, y="end:Q", tooltip=tip)
     )
     labels = inside(look).encode(x=x, y="middle:Q")
     peak, was, bands = having("peak"), having("was"), having("phase")

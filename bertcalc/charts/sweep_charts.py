@@ -104,14 +104,14 @@ def _part(figure: float, low: float, high: float, *, logs: bool) -> float:
 
 def _heights(curves: Sequence[Curve], *, logs: bool) -> list[float]:
     """The heights of the curves' names, 0 to 1: as near to the ends of the curves as possible without overlaps."""
-    known = [[figure for figure in curve.figures if figure is not None] for curve in curves]
-    figures = [figure for curve in known for figure in curve if figure or not logs]
+    drawn = [[figure for figure in curve.figures if figure is not None] for curve in curves]
+    figures = [figure for curve in drawn for figure in curve if figure or not logs]
     low, high = (min(figures, default=1) if logs else 0), max(figures, default=1)
-    at = [_part(max(curve[-1] if curve else low, low), low, high, logs=logs) for curve in known]
-    upwards = sorted(range(len(at)), key=at.__getitem__)
+    heights = [_part(max(curve[-1] if curve else low, low), low, high, logs=logs) for curve in drawn]
+    upwards = sorted(range(len(heights)), key=heights.__getitem__)
     for below, above in pairwise(upwards):
-        at[above] = max(at[above], at[below] + _LINE_OF_TEXT)
-    return at
+        heights[above] = max(heights[above], heights[below] + _LINE_OF_TEXT)
+    return heights
 
 
 def map_frame(
@@ -119,7 +119,7 @@ def map_frame(
     figures: Mapping[tuple[int, int], int],
     lines: Lines,
     points: Sequence[MapPoint],
-    here: Sequence[Mark],
+    marks: Sequence[Mark],
     *,
     logs: bool,
 ) -> Columns:
@@ -142,15 +142,15 @@ def map_frame(
         labels = _line_labels(lines, (left, right), (bottom, top), _LETTER[narrow], logs=logs)
         rows += [{**label, "narrow": narrow} for label in labels]
     ends = (left, right), (bottom, top)
-    wide, brief = (_room_for_labels(points, here, *ends, letter, logs=logs) for letter in _LETTER)
-    rings = {(mark.x, mark.y) for mark in here}
+    wide, brief = (_room_for_labels(points, marks, *ends, letter, logs=logs) for letter in _LETTER)
+    rings = {(mark.x, mark.y) for mark in marks}
     for point, label, on_a_phone in zip(points, wide, brief, strict=True):
         x, y = point.place
-        said = {"label": label, "brief": on_a_phone}
-        named = {**said, "preset": point.preset, "above": point.above, "name": point.presets}
+        texts = {"label": label, "brief": on_a_phone}
+        named = {**texts, "preset": point.preset, "above": point.above, "name": point.presets}
         named["beside"] = _BESIDE_RING if point.place in rings else _BESIDE_POINT
         rows.append({"kind": "point", "x0": x, "y0": y, "x": x, "y": y, **named})
-    rows += [{"kind": "here", "x0": mark.x, "y0": mark.y, "name": mark.text} for mark in here]
+    rows += [{"kind": "here", "x0": mark.x, "y0": mark.y, "name": mark.text} for mark in marks]
     return of_rows(rows)
 
 
@@ -180,7 +180,7 @@ def _line_labels(
 
 def _room_for_labels(
     points: Sequence[MapPoint],
-    here: Sequence[Mark],
+    marks: Sequence[Mark],
     width: tuple[int, int],
     height: tuple[int, int],
     letter: float,
@@ -189,8 +189,8 @@ def _room_for_labels(
 ) -> list[str]:
     """The labels, emptied where they would cover an earlier one, a point or the present model, or leave the chart."""
     places = [(_part(point.place[0], *width, logs=logs), _part(point.place[1], *height, logs=logs)) for point in points]
-    rings = {(mark.x, mark.y) for mark in here}
-    boxes = [box for mark in here for box in _around_here(mark, width, height, letter, logs=logs)]
+    rings = {(mark.x, mark.y) for mark in marks}
+    boxes = [box for mark in marks for box in _around_here(mark, width, height, letter, logs=logs)]
     labels = []
     for point, (x, y) in zip(points, places, strict=True):
         wide = letter * len(point.label)
@@ -198,7 +198,9 @@ def _room_for_labels(
         start, level = (x - wide / 2, y + _LABEL_HEIGHT) if point.above else (x + beside, y)
         box = start, start + wide, level
         others = [*boxes, *((across, across, up) for across, up in places if (across, up) != (x, y))]
-        free = all(box[1] < left or right < start or abs(level - at) > _LABEL_HEIGHT for left, right, at in others)
+        free = all(
+            box[1] < left or right < start or abs(level - taken) > _LABEL_HEIGHT for left, right, taken in others
+        )
         free = free and start >= 0 and start + wide <= 1
         labels.append(point.label if free else "")
         if free and point.label:
@@ -323,16 +325,18 @@ def _equal_values(appearance: str, logs: bool) -> str:
         .encode(x=x, y=y)
         for above, look in (("true", {"dy": -12}), ("false", {"align": "left", "dx": alt.ExprRef("datum.beside")}))
     ]
-    here = COLORS[appearance]["encoder"]
-    ring = of("here").mark_point(size=420, filled=False, color=here, strokeWidth=3.5, opacity=1).encode(x=x, y=y)
-    said = of("here").mark_text(dy=-22, fontSize=FONT, fontWeight="bold", color=here).encode(x=x, y=y, text="name:N")
+    accent = COLORS[appearance]["encoder"]
+    ring = of("here").mark_point(size=420, filled=False, color=accent, strokeWidth=3.5, opacity=1).encode(x=x, y=y)
+    figure = (
+        of("here").mark_text(dy=-22, fontSize=FONT, fontWeight="bold", color=accent).encode(x=x, y=y, text="name:N")
+    )
     level = either("(datum.narrow ? datum.name : '')", "(datum.narrow ? '' : datum.name)")
     bold = {"fontSize": SMALL, "fontWeight": "bold", "color": hue_of_lines, "text": level}
     ends = [
         of(kind).mark_text(**bold, **look).encode(x=x, y=y)
         for kind, look in (("top", {"baseline": "bottom", "dy": -4}), ("right", {"align": "left", "dx": 5}))
     ]
-    return json.dumps(json_of(alt.layer(fills, lines, ring, cells, points, *labels, said, *ends), _MAP_HEIGHT))
+    return json.dumps(json_of(alt.layer(fills, lines, ring, cells, points, *labels, figure, *ends), _MAP_HEIGHT))
 
 
 def _axis(appearance: str, unit: Unit | None = None, *, logs: bool) -> Any:

@@ -20,7 +20,7 @@ def picture(look: str, rows: int, *, low: bool = False) -> Spec:
     ink, paper = INK[look], BACKGROUND[look]
     x = alt.X("x:Q", axis=None, scale=alt.Scale(domain=[0, 1], nice=False))
     y = alt.Y("y:Q", axis=None, scale=alt.Scale(domain=[rows, 0], nice=False))
-    here = alt.selection_point(name="box", fields=["step"], on="click", empty=False)
+    chosen = alt.selection_point(name="box", fields=["step"], on="click", empty=False)
     color = partial(colored, "component", COLORS[look])
 
     def shapes(mark: str) -> Any:
@@ -30,9 +30,9 @@ def picture(look: str, rows: int, *, low: bool = False) -> Spec:
     # A picture without residual sums or with too many heads has no such shapes: an empty group needs no description.
     arcs = shapes("arc").mark_rule(color=ink, strokeWidth=1.5, aria=False).encode(x2="x2", y2="y2")
     filled = {"fill": color(channel="Fill"), "fillOpacity": alt.FillOpacity("weight:Q", scale=None)}
-    boxes = shapes("box").mark_rect(cornerRadius=4, cursor="pointer", strokeWidth=1.2).add_params(here)
-    said = tooltip("what", "step")
-    boxes = boxes.encode(x2="x2", y2="y2", stroke=color(channel="Stroke"), tooltip=said, **filled)
+    boxes = shapes("box").mark_rect(cornerRadius=4, cursor="pointer", strokeWidth=1.2).add_params(chosen)
+    tip = tooltip("what", "step")
+    boxes = boxes.encode(x2="x2", y2="y2", stroke=color(channel="Stroke"), tooltip=tip, **filled)
     slices = (
         alt.Chart()
         .transform_filter("datum.heads > 0")

@@ -61,11 +61,11 @@ class Members(NamedTuple):
     first: tuple[Matched, ...]
 
     @classmethod
-    def of(cls, some: Sequence[Matched]) -> "Members":
+    def of(cls, matches: Sequence[Matched]) -> "Members":
         """Summarize the tensors of a group and keep the first; a header can have 60,000."""
-        in_checkpoint = sum(one.entry.numbers() for one in some if one.entry)
-        in_model = sum(prod(one.shape) for one in some if one.shape is not None)
-        return cls(len(some), in_checkpoint, in_model, tuple(some[:_SHOWN]))
+        in_checkpoint = sum(matched.entry.numbers() for matched in matches if matched.entry)
+        in_model = sum(prod(matched.shape) for matched in matches if matched.shape is not None)
+        return cls(len(matches), in_checkpoint, in_model, tuple(matches[:_SHOWN]))
 
 
 class Matching(NamedTuple):
@@ -80,7 +80,7 @@ class Matching(NamedTuple):
     @property
     def tensors(self) -> int:
         """The number of tensors in the checkpoint."""
-        return sum(some.tensors for group, some in self.groups.items() if group != "missing")
+        return sum(members.tensors for group, members in self.groups.items() if group != "missing")
 
     @property
     def numbers(self) -> int:
@@ -100,7 +100,7 @@ class Matching(NamedTuple):
     @property
     def differences(self) -> dict[Group, int]:
         """The amount that each group adds on the way from our count to the checkpoint's elements; without zeros."""
-        sums = {group: some.in_checkpoint - some.in_model for group, some in self.groups.items()}
+        sums = {group: members.in_checkpoint - members.in_model for group, members in self.groups.items()}
         return {group: difference for group, difference in sums.items() if difference}
 
     @property
@@ -136,16 +136,16 @@ def compare(tensors: Collection[StoredTensor], subject: Subject) -> Matching:
             groups[_group(name, entry, family, tied, heads)].append(Matched(name, entry, None))
         seen.add(name)
     groups["missing"] = [Matched(name, None, shape) for name, shape in wanted.items() if name not in seen]
-    found = {group: Members.of(some) for group, some in groups.items() if some}
+    members = {group: Members.of(matches) for group, matches in groups.items() if matches}
     dtypes = summed((entry.dtype, entry.numbers()) for entry in tensors)
     most_first = dict(sorted(dtypes.items(), key=lambda item: -item[1]))
-    return Matching(subject, found, most_first, model.num_parameters(), wrapper)
+    return Matching(subject, members, most_first, model.num_parameters(), wrapper)
 
 
 @checked
 def wrapper_of(tensors: Iterable[StoredTensor]) -> str:
     """The prefix that another program has put in front of the body's names: "model.", "0.auto_model.", "module."."""
-    found = ""
+    wrapper = ""
     for entry in tensors:
         for table, prefixes in _word_tables().items():
             start = entry.name.removesuffix(table)
@@ -155,19 +155,19 @@ def wrapper_of(tensors: Iterable[StoredTensor]) -> str:
             outside = outside if body in prefixes or not body else [*outside, body]
             if not outside:
                 return ""
-            found = found or f"{'.'.join(outside)}."
-    return found
+            wrapper = wrapper or f"{'.'.join(outside)}."
+    return wrapper
 
 
 @cache
 def _word_tables() -> Mapping[str, Collection[str]]:
     """The names of word embeddings in all families' bodies, each with the prefixes of the families that use it."""
-    found: dict[str, set[str]] = {}
+    tables: dict[str, set[str]] = {}
     for family in FAMILIES.values():
         model = build(family.config.default())
         table = next(model.bare(tensor.name) for tensor in model.tensors() if tensor.place.role == "word")
-        found.setdefault(table, set()).add(family.prefix)
-    return found
+        tables.setdefault(table, set()).add(family.prefix)
+    return tables
 
 
 def _group(
@@ -196,12 +196,12 @@ def _bare(name: str, family: Family) -> str:
     return name.removeprefix(f"{family.prefix}.")
 
 
-def classes_of(some: Iterable[Matched], config: Config) -> list[str]:
+def classes_of(matches: Iterable[Matched], config: Config) -> list[str]:
     """The classes that have all of these tensors of heads; if there are none, those that have any."""
     names = [cls.name for cls in family_of(config).classes]
-    classes = [_elsewhere(config).get(one.name, ()) for one in some]
-    everywhere = [name for name in names if all(name in one for one in classes)]
-    return everywhere or [name for name in names if any(name in one for one in classes)]
+    classes = [_elsewhere(config).get(matched.name, ()) for matched in matches]
+    everywhere = [name for name in names if all(name in owners for owners in classes)]
+    return everywhere or [name for name in names if any(name in owners for owners in classes)]
 
 
 @cache
@@ -215,11 +215,11 @@ def _heads(subject: Subject) -> frozenset[str]:
 def _elsewhere(config: Config) -> dict[str, tuple[str, ...]]:
     """The names of all heads' tensors, each with the classes that have it."""
     kind = _kind(config)
-    found: dict[str, tuple[str, ...]] = {}
+    by_name: dict[str, tuple[str, ...]] = {}
     for cls in family_of(config).classes:
         for name in _heads(Subject(kind, cls.name)):
-            found[name] = (*found.get(name, ()), cls.name)
-    return found
+            by_name[name] = (*by_name.get(name, ()), cls.name)
+    return by_name
 
 
 def _kind(config: Config) -> Config:
@@ -277,11 +277,11 @@ _LABELLED = ("classifier", "answer span")
 def _family(names: Collection[str]) -> Family:
     """The family with most of these names in its body or heads; the first of several."""
 
-    def known(family: Family) -> int:
+    def count(family: Family) -> int:
         there = _names_of(family.config)
         return sum(_LAYER_NUMBER.sub(".*", plain_name(name, family)) in there for name in names)
 
-    return max(FAMILIES.values(), key=known)
+    return max(FAMILIES.values(), key=count)
 
 
 @cache
@@ -309,10 +309,12 @@ def subject_of_shapes(tensors: Sequence[StoredTensor]) -> tuple[Subject, tuple[s
     # With relative positions and cross attention, so that every tensor that shows a field has a name.
     full = family.fullest(**RELATIVE)
     body = [tensor._replace(name=tensor.name.replace("*", "0")) for tensor in build(full).tensors()]
-    there = {one: shapes[one.name] for one in body if len(shapes.get(one.name, ())) == len(one.shape)}
-    roles = {one.place.role: shape[0] for one, shape in there.items() if one.place.block != "cross-attention"}
-    roles |= {f"{one.place.block} norm": 1 for one in there if one.place.role == "norm"}
-    roles |= {one.place.role: shape[-1] for one, shape in there.items() if len(shape) == 3}  # kernels
+    present = {tensor: shapes[tensor.name] for tensor in body if len(shapes.get(tensor.name, ())) == len(tensor.shape)}
+    roles = {
+        tensor.place.role: shape[0] for tensor, shape in present.items() if tensor.place.block != "cross-attention"
+    }
+    roles |= {f"{tensor.place.block} norm": 1 for tensor in present if tensor.place.role == "norm"}
+    roles |= {tensor.place.role: shape[-1] for tensor, shape in present.items() if len(shape) == 3}  # kernels
     told = kind.told_by(roles)
     sizes, tellers = _sizes(full, shapes)
     optional = {"task_type_vocab_size", *(["max_position_embeddings"] if told else [])}
@@ -331,10 +333,10 @@ def subject_of_shapes(tensors: Sequence[StoredTensor]) -> tuple[Subject, tuple[s
         values[switch] = bool(_only_with(family.name, switch, True, False) & shapes.keys())
     if "task_type_vocab_size" in sizes:
         values["use_task_id"] = True
-    if distance := next((shape for one, shape in there.items() if one.place.role == "distance"), None):
+    if distance := next((shape for tensor, shape in present.items() if tensor.place.role == "distance"), None):
         values |= told_by_distances(values["hidden_size"], distance)
         unknown = tuple(RELATIVE)
-    if any(one.place.block == "cross-attention" for one in there):
+    if any(tensor.place.block == "cross-attention" for tensor in present):
         values["is_decoder"] = values["add_cross_attention"] = True
     for activation in (name for name, facts in ACTIVATIONS.items() if facts.parameters):
         if _only_with(family.name, "hidden_act", activation, kind.default().hidden_act) & shapes.keys():
@@ -414,14 +416,14 @@ def _only_with(family: str, field: str, value: Any, other: Any, task: Task = "ba
     name, config = FAMILIES[family].for_task(task), FAMILIES[family].config.default()
     changes: list[dict[str, Any]] = [{field: value}, {field: other}]
     models = [build(replace(config, **change), name) for change in changes]
-    found, without = ({model.bare(tensor.name) for tensor in model.tensors()} for model in models)
-    return frozenset(name.replace("*", f"{layer}") for name in found - without for layer in range(2))
+    with_value, without = ({model.bare(tensor.name) for tensor in model.tensors()} for model in models)
+    return frozenset(name.replace("*", f"{layer}") for name in with_value - without for layer in range(2))
 
 
 def _layers(names: Iterable[str], stack: str) -> int:
     # At most nine digits: int() raises for more than 4,300.
-    found = (re.match(rf"{re.escape(stack)}\.([0-9]{{1,9}})\.", name) for name in names)
-    return max((int(match[1]) + 1 for match in found if match), default=0)
+    matches = (re.match(rf"{re.escape(stack)}\.([0-9]{{1,9}})\.", name) for name in names)
+    return max((int(match[1]) + 1 for match in matches if match), default=0)
 
 
 def _likely_heads(hidden_size: int, layers: int) -> int:

@@ -108,7 +108,7 @@ def weights_of(files: Sequence[ChosenFile]) -> Weights:
             raise wrong(message, file=shorten(missing[0]))
     for file in weights if not indices else ():
         part = _PART.search(file.name)
-        if part and sum(one.name.endswith(part[0]) for one in weights) < int(part[1]):
+        if part and sum(shard.name.endswith(part[0]) for shard in weights) < int(part[1]):
             message = N_("{name} is one of the {count} files of a model: choose all of them together.")
             raise wrong(message, name=shorten(file.name), count=int(part[1]))
     if not weights:

@@ -96,11 +96,11 @@ def read(header: bytes, data_bytes: int, *, cut_off: bool = False) -> Header:
     """
     if not header.startswith(b"{"):
         raise wrong(N_("This is not a safetensors file: its header does not begin with {brace}."), brace="{")
-    given = read_json(header, LARGEST_HEADER)
-    metadata = given.pop("__metadata__", {})
+    entries = read_json(header, LARGEST_HEADER)
+    metadata = entries.pop("__metadata__", {})
     if not isinstance(metadata, dict) or not all(isinstance(value, str) for value in metadata.values()):
         raise wrong(N_("__metadata__ in the header must be an object whose values are strings."))
-    placed = sorted(_placed(name, said) for name, said in given.items())
+    placed = sorted(_placed(name, description) for name, description in entries.items())
     end = 0
     for begin, its_end, entry in placed:
         if begin != end:
@@ -113,15 +113,15 @@ def read(header: bytes, data_bytes: int, *, cut_off: bool = False) -> Header:
     return Header(tuple(entry for _begin, _end, entry in placed), metadata, len(header), end)
 
 
-def _placed(name: str, said: Any) -> tuple[int, int, StoredTensor]:
+def _placed(name: str, description: Any) -> tuple[int, int, StoredTensor]:
     """The first byte of a tensor's data, the byte after its last, and the tensor."""
-    if not isinstance(said, dict) or not said.keys() >= _FIELDS:
+    if not isinstance(description, dict) or not description.keys() >= _FIELDS:
         raise wrong(N_("The tensor {name} must have dtype, shape and data_offsets."), name=shorten(name))
-    dtype, shape, offsets = said["dtype"], said["shape"], said["data_offsets"]
+    dtype, shape, offsets = description["dtype"], description["shape"], description["data_offsets"]
     if not isinstance(dtype, str) or dtype not in DTYPES:
         message = N_("The dtype {dtype} of {name} is not one of the format, such as F32 or I64.")
-        said = dtype if isinstance(dtype, str) else type(dtype).__name__
-        raise wrong(message, dtype=shorten(said), name=shorten(name))
+        written = dtype if isinstance(dtype, str) else type(dtype).__name__
+        raise wrong(message, dtype=shorten(written), name=shorten(name))
     if not _are_sizes(shape) or len(shape) > MOST_AXES:
         message = N_("The shape of {name} must be a list of at most {most} whole numbers.")
         raise wrong(message, name=shorten(name), most=MOST_AXES)
@@ -135,6 +135,6 @@ def _placed(name: str, said: Any) -> tuple[int, int, StoredTensor]:
     return begin, end, StoredTensor(name, dtype, tuple(shape))
 
 
-def _are_sizes(given: Any) -> bool:
+def _are_sizes(value: Any) -> bool:
     # type(), because JSON's true is an int to isinstance.
-    return isinstance(given, list) and all(type(one) is int and 0 <= one <= _LARGEST for one in given)
+    return isinstance(value, list) and all(type(size) is int and 0 <= size <= _LARGEST for size in value)

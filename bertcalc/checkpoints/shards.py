@@ -39,9 +39,9 @@ def too_much() -> InputError:
 @checked
 def together(parts: Iterable[tuple[StoredTensor, ...]]) -> tuple[StoredTensor, ...]:
     """The tensors of all files. Raises InputError if one is in two of them."""
-    found: dict[str, StoredTensor] = {}
+    by_name: dict[str, StoredTensor] = {}
     for part in parts:
         for entry in part:
-            if found.setdefault(entry.name, entry) is not entry:
+            if by_name.setdefault(entry.name, entry) is not entry:
                 raise wrong(N_("{tensor} is in two of the files."), tensor=shorten(entry.name))
-    return tuple(found.values())
+    return tuple(by_name.values())

@@ -3,10 +3,10 @@
 >>> from bertcalc import BertConfig
 >>> from bertcalc.subject import Subject
 >>> from bertcalc.typed import typed
->>> diagnosis = diagnose(Known(Subject(BertConfig()), 109_482_240), typed("85,054,464"))
+>>> diagnosis = diagnose(KnownCount(Subject(BertConfig()), 109_482_240), typed("85,054,464"))
 >>> [(part.counted.part, part.counted.layers) for part in diagnosis.parts]
 [('layers', 'all')]
->>> diagnosis = diagnose(Known(Subject(BertConfig()), 109_482_240), typed("109,454,592"))
+>>> diagnosis = diagnose(KnownCount(Subject(BertConfig()), 109_482_240), typed("109,454,592"))
 >>> [[cause.miscount for cause in candidate.explanation] for candidate in diagnosis.miscounted]
 [['qkv biases'], ['feed-forward biases of H']]
 """
@@ -42,7 +42,7 @@ from bertcalc.diagnosis.known import (
     TRAINING,
     Claim,
     HandCount,
-    Known,
+    KnownCount,
     Mix,
     Reading,
     adapted_counts,
@@ -90,11 +90,11 @@ _HABIT = 5.5  # a habit of at most this many bits is a hint for a rounded number
 
 
 class Match(NamedTuple):
-    """Known models that share one count; the number may mean any of them."""
+    """KnownCount models that share one count; the number may mean any of them."""
 
     reading: Reading
     total: int
-    models: tuple[Known, ...]
+    models: tuple[KnownCount, ...]
 
 
 class OwnPart(NamedTuple):
@@ -120,7 +120,7 @@ class Miscounted(NamedTuple):
     """
 
     reading: Reading
-    model: Known
+    model: KnownCount
     explanation: Explanation
     habit: str = ""  # the key in HABITS of the habit that makes several of them
     bits: float = 0.0  # the rarity
@@ -137,7 +137,7 @@ class Elsewhere(NamedTuple):
 
     reading: Reading
     preset: str
-    known: Known | None = None
+    known_count: KnownCount | None = None
     counted: Counted | None = None
 
 
@@ -198,7 +198,7 @@ class Diagnosis(NamedTuple):
 
 
 @checked
-def diagnose(model: Known, number: Typed) -> Diagnosis:
+def diagnose(model: KnownCount, number: Typed) -> Diagnosis:
     """Look up a number among the known counts, then among the counts with miscounts.
 
     A rounded number is explained by miscounts only if it has enough digits to rule out most other explanations.
@@ -218,7 +218,7 @@ def diagnose(model: Known, number: Typed) -> Diagnosis:
     return diagnosis._replace(claims=claims, elsewhere=elsewhere)
 
 
-def _diagnose(model: Known, number: Typed) -> Diagnosis:
+def _diagnose(model: KnownCount, number: Typed) -> Diagnosis:
     meanings = readings(number)
     hand = _hand_count(meanings)
     first = [reading for reading in meanings if reading.key == meanings[0].key]
@@ -238,7 +238,7 @@ def _diagnose(model: Known, number: Typed) -> Diagnosis:
         if group is others and (matches or parts or _elsewhere(others)) and (sums := _sums(model, first)):
             return Diagnosis(parts=sums, hand=hand)
         if matches or parts:
-            conventions = {known.convention for match in matches for known in match.models}
+            conventions = {known_count.convention for match in matches for known_count in match.models}
             rarest = _BESIDE_MODEL if conventions and conventions <= PROVE_LITTLE else _BESIDE_COUNT
             other = matches and model.total not in {match.total for match in matches}
             if meanings[0].exact or (group is first and (other or (matches and "" not in conventions))):
@@ -274,7 +274,7 @@ def _diagnose(model: Known, number: Typed) -> Diagnosis:
     return diagnosis._replace(elsewhere=published)
 
 
-def _beside(model: Known, meanings: Sequence[Reading], rarest: float) -> Diagnosis:
+def _beside(model: KnownCount, meanings: Sequence[Reading], rarest: float) -> Diagnosis:
     """Explanations to show beside a known count, of at most ``rarest`` bits; habits may be somewhat rarer."""
     diagnosis = _miscounted(model, meanings if meanings[0].exact else meanings[:1])
     candidates = [candidate for candidate in diagnosis.miscounted if candidate.model == model or rarest > _BESIDE_COUNT]
@@ -284,7 +284,7 @@ def _beside(model: Known, meanings: Sequence[Reading], rarest: float) -> Diagnos
     return Diagnosis(miscounted=beside, evidence=diagnosis.evidence if beside else None)
 
 
-def _with_slips(model: Known, number: int, diagnosis: Diagnosis) -> Diagnosis:
+def _with_slips(model: KnownCount, number: int, diagnosis: Diagnosis) -> Diagnosis:
     """Add the known counts that may have been mistyped; drop miscounts that are less likely.
 
     A known count one digit away is likelier than a rare mistake in another class, and the right count one digit away
@@ -311,7 +311,7 @@ def _elsewhere(meanings: Sequence[Reading]) -> Elsewhere | None:
     for reading in meanings:
         for table in (published_counts(), published_otherwise()) if reading.exact else ():
             if entry := table.get(reading.exact or 0):
-                return Elsewhere(reading, entry[0], known=entry[1])
+                return Elsewhere(reading, entry[0], known_count=entry[1])
     return None
 
 
@@ -332,9 +332,9 @@ def _rounded(meanings: Sequence[Reading], *, parts: bool = True) -> Iterator[Els
         for reading in meanings:
             by_preset: dict[str, Elsewhere] = {}
             if reading.exact is None and of_models:
-                for count, (preset, known) in published_counts().items():
-                    if reading.means(count) and known.subject.config == PUBLISHED_CONFIGS[preset]:  # not untied
-                        by_preset.setdefault(preset, Elsewhere(reading, preset, known=known))
+                for count, (preset, known_count) in published_counts().items():
+                    if reading.means(count) and known_count.subject.config == PUBLISHED_CONFIGS[preset]:  # not untied
+                        by_preset.setdefault(preset, Elsewhere(reading, preset, known_count=known_count))
             elif reading.exact is None and reading.key == "parameters":
                 for count, (preset, part) in published_parts().items():
                     if reading.means(count) and part.part in PARTS:
@@ -348,7 +348,9 @@ def _precisely_elsewhere(reading: Reading) -> Iterator[Elsewhere]:
     """Published models with a count, or a count without word embeddings, that rounds to all digits of the number."""
     if not reading.rounded:
         yield from list(_rounded([reading], parts=False)) or (
-            Elsewhere(reading, preset, known) for preset, known in published_backbones() if reading.means(known.total)
+            Elsewhere(reading, preset, known_count)
+            for preset, known_count in published_backbones()
+            if reading.means(known_count.total)
         )
 
 
@@ -357,15 +359,17 @@ def _halved(meanings: Sequence[Reading], config: Config) -> Iterator[Elsewhere]:
     doubled = (config.vocab_size, config.hidden_size, config.intermediate_size, 2 * config.num_hidden_layers)
     for reading in meanings:
         half = reading._replace(key="half", low=2 * reading.low, high=2 * reading.high)
-        for count, (preset, known) in published_counts().items() if not (reading.exact or reading.rounded) else ():
-            other = known.subject.config
+        for count, (preset, known_count) in (
+            published_counts().items() if not (reading.exact or reading.rounded) else ()
+        ):
+            other = known_count.subject.config
             sizes = (other.vocab_size, other.hidden_size, other.intermediate_size, other.num_hidden_layers)
             if half.means(count) and sizes == doubled and other == PUBLISHED_CONFIGS[preset]:
-                yield Elsewhere(half, preset, known=known)
+                yield Elsewhere(half, preset, known_count=known_count)
                 return
 
 
-def _own_parts(model: Known, meanings: Sequence[Reading]) -> tuple[OwnPart, ...]:
+def _own_parts(model: KnownCount, meanings: Sequence[Reading]) -> tuple[OwnPart, ...]:
     """The parts of the model with this count, in the first reading that fits; other units only for exact numbers."""
     for reading in meanings:
         if not reading.rounded and reading.key not in KNOWN_ONLY and (reading.exact or reading.key == "parameters"):
@@ -378,7 +382,7 @@ def _own_parts(model: Known, meanings: Sequence[Reading]) -> tuple[OwnPart, ...]
     return ()
 
 
-def _sums(model: Known, meanings: Sequence[Reading]) -> tuple[OwnPart, ...]:
+def _sums(model: KnownCount, meanings: Sequence[Reading]) -> tuple[OwnPart, ...]:
     """Pairs of parts that people would add, whose sum is the number."""
     counts = [count for _right, count in _own_counts(model.subject)]
     exactly = [reading for reading in meanings if reading.exact and reading.key == "parameters"]
@@ -401,9 +405,9 @@ def _hand_count(meanings: Sequence[Reading]) -> tuple[HandCount, Miscounted] | N
         if hand.parameters == meanings[0].exact:
             config = PRESETS[hand.preset].config
             model = build(config)
-            known = Known(Subject(config, model.kind), model.num_parameters())
+            known_count = KnownCount(Subject(config, model.kind), model.num_parameters())
             explanation = causes(counted(model), MiscountSizes.of(config), hand.miscounts)
-            return hand, Miscounted(meanings[0], known, explanation)
+            return hand, Miscounted(meanings[0], known_count, explanation)
     return None
 
 
@@ -416,12 +420,12 @@ class _Assumption(NamedTuple):
     """A model and a reading to search for explanations, with the cost of this assumption in bits."""
 
     reading: Reading
-    model: Known
+    model: KnownCount
     bits: float
     search: Search
 
 
-def _miscounted(model: Known, meanings: Sequence[Reading]) -> Diagnosis:
+def _miscounted(model: KnownCount, meanings: Sequence[Reading]) -> Diagnosis:
     """The explanations of a number by miscounts: equally likely ones, rarer ones, and possibilities."""
     places, candidates = _explained(model, meanings)
     first, exactly = meanings[0], meanings[0].exact
@@ -459,7 +463,7 @@ def _is_hint(candidate: Miscounted) -> bool:
     return candidate.bits <= (_HABIT if candidate.habit else _MOST_ELSEWHERE if candidate.ideas > 1 else _BESIDE_COUNT)
 
 
-def _explained(model: Known, meanings: Sequence[Reading]) -> tuple[list[_Assumption], list[Miscounted]]:
+def _explained(model: KnownCount, meanings: Sequence[Reading]) -> tuple[list[_Assumption], list[Miscounted]]:
     """The assumptions under which explanations are searched, and the explanations, the likeliest first.
 
     Other classes and other models' sizes are searched only if the model itself has no common explanation.
@@ -503,14 +507,17 @@ def _mixed(subject: Subject) -> Mapping[int, Miscounted]:
     """
     likeliest: dict[int, Miscounted] = {}
     common = _common(subject)
-    mixed = ((_MIXED, known, _with_common(known, common)) for known in mixes(subject))
-    for least, known, amounts in (*mixed, *_mistyped(subject, common)):
-        assert known.mix
-        bits = least + _MORE_MIXED * len(known.mix.fields[1:])
-        fields = ", ".join(known.mix.fields)
-        mix = Cause(f"{fields} of {known.mix.preset}" if known.mix.preset else fields, known.parameters - known.right)
+    mixed = ((_MIXED, known_count, _with_common(known_count, common)) for known_count in mixes(subject))
+    for least, known_count, amounts in (*mixed, *_mistyped(subject, common)):
+        assert known_count.mix
+        bits = least + _MORE_MIXED * len(known_count.mix.fields[1:])
+        fields = ", ".join(known_count.mix.fields)
+        mix = Cause(
+            f"{fields} of {known_count.mix.preset}" if known_count.mix.preset else fields,
+            known_count.parameters - known_count.right,
+        )
         for name, amount in amounts.items():
-            total, rare = known.parameters + amount, bits + MISCOUNTS[name].bits if name else bits
+            total, rare = known_count.parameters + amount, bits + MISCOUNTS[name].bits if name else bits
             if (
                 (name == "" or amount)
                 and rare <= MOST_BITS
@@ -518,7 +525,7 @@ def _mixed(subject: Subject) -> Mapping[int, Miscounted]:
             ):
                 with_mistake = (Cause(name, amount),) if name else ()
                 likeliest[total] = Miscounted(
-                    _COUNTED, known, (mix, *with_mistake), bits=rare, ideas=1 + len(with_mistake)
+                    _COUNTED, known_count, (mix, *with_mistake), bits=rare, ideas=1 + len(with_mistake)
                 )
     likeliest.pop(subject.model().num_parameters(), None)
     return likeliest
@@ -540,9 +547,9 @@ def _common(subject: Subject) -> Mapping[str, frozenset[str]]:
     return {name: names for name, names in changed.items() if names}
 
 
-def _with_common(known: Known, common: Mapping[str, frozenset[str]]) -> dict[str, int]:
+def _with_common(known_count: KnownCount, common: Mapping[str, frozenset[str]]) -> dict[str, int]:
     """The amount that each very common mistake adds to a count; 0 under the key "", for no mistake."""
-    tensors, sizes = counted(known.subject.model()), MiscountSizes.of(known.subject.config)
+    tensors, sizes = counted(known_count.subject.model()), MiscountSizes.of(known_count.subject.config)
     amounts = {"": 0}
     for name, names in common.items():
         changed = [tensor for tensor in tensors if tensor.name in names]
@@ -550,7 +557,9 @@ def _with_common(known: Known, common: Mapping[str, frozenset[str]]) -> dict[str
     return amounts
 
 
-def _mistyped(subject: Subject, common: Mapping[str, frozenset[str]]) -> Iterator[tuple[float, Known, dict[str, int]]]:
+def _mistyped(
+    subject: Subject, common: Mapping[str, frozenset[str]]
+) -> Iterator[tuple[float, KnownCount, dict[str, int]]]:
     """The model with each size mistyped: bits, model, and the amounts of the very common mistakes.
 
     The count and the amounts are polynomials in a size, of degree two at most. So three sizes are counted and the
@@ -562,7 +571,7 @@ def _mistyped(subject: Subject, common: Mapping[str, frozenset[str]]) -> Iterato
         if field == "num_attention_heads" or size < _LONG_SIZE:
             continue
         near = [_with_size(subject, field, size + offset) for offset in (1, 2, 3)]
-        models = [Known(other, other.model().num_parameters(), mix=Mix("", (field,), right)) for other in near]
+        models = [KnownCount(other, other.model().num_parameters(), mix=Mix("", (field,), right)) for other in near]
         counts = [{**_with_common(model, common), _WHOLE: model.parameters} for model in models]
         for number in dict.fromkeys(mistyped(size)):
             step = number - size - 1
@@ -649,7 +658,7 @@ def _miscount(place: _Assumption, combination: Combination) -> Miscounted:
     )
 
 
-def _is_equal(candidate: Miscounted, first: Miscounted, model: Known) -> bool:
+def _is_equal(candidate: Miscounted, first: Miscounted, model: KnownCount) -> bool:
     """Whether an explanation is about as likely as the first; stricter for more mistakes or another class."""
     for_more_ideas = _EQUAL_OF_MORE if candidate.bits <= _USUAL_PAIR else _EQUAL / 2
     reach = _EQUAL if candidate.ideas == first.ideas or first.ideas > 1 else for_more_ideas
@@ -747,8 +756,8 @@ _TWO_DIGITS = Fraction(1, 10)
 
 
 @lru_cache(maxsize=16)
-def _by_total(config: Config, counts: Callable[[Config], Iterator[Known]]) -> Mapping[int, tuple[Known, ...]]:
-    by_total: dict[int, tuple[Known, ...]] = {}
+def _by_total(config: Config, counts: Callable[[Config], Iterator[KnownCount]]) -> Mapping[int, tuple[KnownCount, ...]]:
+    by_total: dict[int, tuple[KnownCount, ...]] = {}
     for model in every_count(config, counts):
         by_total[model.total] = (*by_total.get(model.total, ()), model)
     return by_total

@@ -48,7 +48,7 @@ class Mix(NamedTuple):
 
 
 @record
-class Known(NamedTuple):
+class KnownCount(NamedTuple):
     """A model and its count by a convention; some of its sizes may be deliberately wrong."""
 
     subject: Subject
@@ -148,7 +148,7 @@ class Reading(NamedTuple):
         return self.low <= count <= self.high
 
 
-def known_counts(config: Config) -> Iterator[Known]:
+def known_counts(config: Config) -> Iterator[KnownCount]:
     """The counts of every class of the family: with and without optional pooler and buffers, tied and untied."""
     family = family_of(config)
     for cls in family.classes:
@@ -157,59 +157,61 @@ def known_counts(config: Config) -> Iterator[Known]:
                 if pooler or cls.pooler_is_optional:
                     subject = Subject(replace(config, tie_word_embeddings=tied), cls.name, pooler)
                     model = subject.model()
-                    known = Known(subject, model.num_parameters())
-                    if tied == config.tie_word_embeddings or known.has_decoder:
-                        yield known
+                    known_count = KnownCount(subject, model.num_parameters())
+                    if tied == config.tie_word_embeddings or known_count.has_decoder:
+                        yield known_count
                         if config.stores_masks:
                             masks = config.num_hidden_layers * config.max_position_embeddings**2
-                            yield known._replace(buffers=masks, convention="masks")
+                            yield known_count._replace(buffers=masks, convention="masks")
                         elif any("position_ids" in module.buffers for _path, module, _copies in model.modules()):
-                            yield known._replace(buffers=config.max_position_embeddings)
+                            yield known_count._replace(buffers=config.max_position_embeddings)
 
 
-def more_counts(config: Config) -> Iterator[Known]:
+def more_counts(config: Config) -> Iterator[KnownCount]:
     """Counts of every class without embeddings, with a pooler that it lacks, or with all buffers.
 
     They are compared with exact numbers only.
     """
     pooler = family_of(config).base.pooler
     hidden = config.hidden_size
-    for known in known_counts(config):
-        if known.buffers:
+    for known_count in known_counts(config):
+        if known_count.buffers:
             continue
-        tensors = list(known.subject.model().tensors())
+        tensors = list(known_count.subject.model().tensors())
         tables = sum(tensor.num_parameters() for tensor in filter(which("tables"), tensors))
-        yield known._replace(parameters=known.parameters - tables, convention="no embeddings")
+        yield known_count._replace(parameters=known_count.parameters - tables, convention="no embeddings")
         if any(map(which("token type"), tensors)):
-            yield known._replace(buffers=2 * config.max_position_embeddings, convention="both buffers")
-        if pooler and known.subject.cls.task != "base" and not any(map(which("pooler"), tensors)):
-            pooled = known._replace(parameters=known.parameters + hidden * hidden + hidden, convention="pooler")
+            yield known_count._replace(buffers=2 * config.max_position_embeddings, convention="both buffers")
+        if pooler and known_count.subject.cls.task != "base" and not any(map(which("pooler"), tensors)):
+            pooled = known_count._replace(
+                parameters=known_count.parameters + hidden * hidden + hidden, convention="pooler"
+            )
             yield from (pooled, pooled._replace(buffers=config.max_position_embeddings))
 
 
-def adapted_counts(config: Config) -> Iterator[Known]:
+def adapted_counts(config: Config) -> Iterator[KnownCount]:
     """The counts of every class with PEFT's LoRA adapters, also with the copy of the head that PEFT trains."""
-    for known in every_count(config, known_counts):
-        tensors = list(known.subject.model().tensors())
+    for known_count in every_count(config, known_counts):
+        tensors = list(known_count.subject.model().tensors())
         head = sum(tensor.num_parameters() for tensor in tensors if tensor.name.partition(".")[0].endswith(_TRAINED))
-        for name, (concerned, ranks) in _ADAPTED.items() if not known.buffers else ():
+        for name, (concerned, ranks) in _ADAPTED.items() if not known_count.buffers else ():
             sides = sum(tensor.copies * sum(tensor.shape) for tensor in filter(concerned, tensors))
             for rank, trained in product(ranks, {0, head}):
-                adapted = known._replace(buffers=rank * sides + trained, convention=name, rank=rank)
+                adapted = known_count._replace(buffers=rank * sides + trained, convention=name, rank=rank)
                 yield adapted
-                if trained or known.subject.cls.task == "base":
+                if trained or known_count.subject.cls.task == "base":
                     yield adapted._replace(parameters=0, convention=f"{name} alone")
 
 
 @lru_cache(maxsize=8)
-def mixes(subject: Subject) -> tuple[Known, ...]:
+def mixes(subject: Subject) -> tuple[KnownCount, ...]:
     """The model with some sizes of BERT or of a published model of its family; heads follow the hidden size."""
     config, right = subject.config, subject.model().num_parameters()
-    mixed: dict[Config, Known] = {}
+    mixed: dict[Config, KnownCount] = {}
     if vars(config).get("embedding_size", config.hidden_size) != config.hidden_size:
         as_wide = subject._replace(config=replace(config, embedding_size=config.hidden_size))  # type: ignore[call-arg]
         mix = Mix("", ("embedding_size",), right)
-        mixed[as_wide.config] = Known(as_wide, as_wide.model().num_parameters(), mix=mix)
+        mixed[as_wide.config] = KnownCount(as_wide, as_wide.model().num_parameters(), mix=mix)
     for name, other in sorted(PUBLISHED_CONFIGS.items(), key=lambda item: type(item[1]) is not type(config)):
         if type(other) is type(config) or name in ("bert-base-uncased", "bert-large-uncased"):
             sizes = [
@@ -226,19 +228,19 @@ def mixes(subject: Subject) -> tuple[Known, ...]:
                     continue
                 if wrong_config not in mixed:
                     other_subject = subject._replace(config=wrong_config)
-                    mixed[wrong_config] = Known(
+                    mixed[wrong_config] = KnownCount(
                         other_subject, other_subject.model().num_parameters(), mix=Mix(name, fields, right)
                     )
     return tuple(mixed.values())
 
 
 @lru_cache(maxsize=32)
-def every_count(config: Config, counts: Callable[[Config], Iterator[Known]]) -> tuple[Known, ...]:
+def every_count(config: Config, counts: Callable[[Config], Iterator[KnownCount]]) -> tuple[KnownCount, ...]:
     """The counts of a generator, cached."""
     return tuple(counts(config))
 
 
-def other_labels(config: Config, count: int) -> Iterator[Known]:
+def other_labels(config: Config, count: int) -> Iterator[KnownCount]:
     """The classes that have this count with another number of labels."""
     for name, first, per_label in _by_labels(config):
         labels, rest = divmod(count - first, per_label)
@@ -246,7 +248,7 @@ def other_labels(config: Config, count: int) -> Iterator[Known]:
             if labels + 2 > _MOST_WITHOUT_BIAS and per_label % config.hidden_size == 0:
                 continue  # any count that differs by a multiple of the hidden size would fit
             subject = Subject(replace(config, num_labels=labels + 2), name)
-            yield Known(subject, count, convention="labels")
+            yield KnownCount(subject, count, convention="labels")
 
 
 @lru_cache(maxsize=32)
@@ -279,14 +281,14 @@ def published_parts() -> Mapping[int, tuple[str, Counted]]:
     return by_count
 
 
-def backbone(subject: Subject) -> Known:
+def backbone(subject: Subject) -> KnownCount:
     """The count of a model without its word embeddings, as DeBERTa's authors report it, in rounded numbers."""
     tensors = subject.model().tensors()
     count = sum(tensor.num_parameters() for tensor in tensors if not which("word")(tensor))
-    return Known(subject, count, convention="backbone")
+    return KnownCount(subject, count, convention="backbone")
 
 
-def backbones(subject: Subject) -> Iterator[Known]:
+def backbones(subject: Subject) -> Iterator[KnownCount]:
     """The counts without word embeddings of a model and, as reported for DeBERTa-v3, of its masked language model."""
     yield backbone(subject)
     for cls in family_of(subject.config).classes:
@@ -296,26 +298,26 @@ def backbones(subject: Subject) -> Iterator[Known]:
 
 
 @lru_cache(maxsize=1)
-def published_backbones() -> tuple[tuple[str, Known], ...]:
+def published_backbones() -> tuple[tuple[str, KnownCount], ...]:
     """The counts of every preset's body without its word embeddings."""
     subjects = ((name, Subject(config, family_of(config).base.name)) for name, config in PUBLISHED_CONFIGS.items())
     return tuple((name, backbone(subject)) for name, subject in subjects)
 
 
 @lru_cache(maxsize=1)
-def published_counts() -> Mapping[int, tuple[str, Known]]:
+def published_counts() -> Mapping[int, tuple[str, KnownCount]]:
     """The known counts of every preset without buffers, by count; the first of equal counts."""
     return _published(lambda config: (count for count in known_counts(config) if not count.buffers))
 
 
 @lru_cache(maxsize=1)
-def published_otherwise() -> Mapping[int, tuple[str, Known]]:
+def published_otherwise() -> Mapping[int, tuple[str, KnownCount]]:
     """The counts of every preset with buffers and by other conventions, by count; the first of equal counts."""
     return _published(lambda config: chain(known_counts(config), more_counts(config)))
 
 
-def _published(counts: Callable[[Config], Iterable[Known]]) -> dict[int, tuple[str, Known]]:
-    by_total: dict[int, tuple[str, Known]] = {}
+def _published(counts: Callable[[Config], Iterable[KnownCount]]) -> dict[int, tuple[str, KnownCount]]:
+    by_total: dict[int, tuple[str, KnownCount]] = {}
     for name, config in PUBLISHED_CONFIGS.items():
         for count in counts(config):
             by_total.setdefault(count.total, (name, count))

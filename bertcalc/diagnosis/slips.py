@@ -1,4 +1,4 @@
-"""Known counts that may have been mistyped.
+"""KnownCount counts that may have been mistyped.
 
 >>> is_slip(109_428_240, 109_482_240)
 True
@@ -9,7 +9,7 @@ from functools import lru_cache
 from typing import NamedTuple
 
 from bertcalc.config import Config
-from bertcalc.diagnosis.known import Known, every_count, known_counts, more_counts, published_counts
+from bertcalc.diagnosis.known import KnownCount, every_count, known_counts, more_counts, published_counts
 
 _SMALLEST = 1_000_000  # smaller counts are too close to each other
 _MOST_SLIPS = 3
@@ -20,12 +20,12 @@ class Slip(NamedTuple):
     """A known count that was probably mistyped."""
 
     meant: int
-    model: Known
+    model: KnownCount
     preset: str = ""
 
 
-def slips_to(model: Known, number: int) -> list[Slip]:
-    """Known counts that a number differs from by a typing error or by 1, the likeliest first."""
+def slips_to(model: KnownCount, number: int) -> list[Slip]:
+    """KnownCount counts that a number differs from by a typing error or by 1, the likeliest first."""
     digits = len(str(number))  # a published count of another length belongs to a model of another size
     by_count: dict[int, Slip] = {}
     for slip in (Slip(model.total, model), *_candidates(model.subject.config)):

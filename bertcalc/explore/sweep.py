@@ -326,7 +326,7 @@ def around(values: Sequence[int], present: int) -> tuple[int | None, int | None]
 
 @checked
 def levels(low: int, high: int) -> list[int]:
-    """Round numbers in a range: 1, 2, 5, 10, ...; if too many, 1, 3, 10, ... or powers of 10; if too few, equal steps."""
+    """Round numbers in a range: 1, 2, 5, 10, ...; if too many, 1, 3, 10, ... or powers of 10; if too few, steps."""
     digits = range(len(str(high)))
     for heads in ((1, 2, 5), (1, 3), (1,)):
         numbers = [head * 10**power for power in digits for head in heads if low < head * 10**power < high]

@@ -58,18 +58,20 @@ def _cell(value: object, marked: bool) -> Cell:
 def plain(markdown: str) -> Cell:
     """Markdown as the reader sees it: text, formulas and code."""
     parts: list[Part] = []
-    text, at = "", 0
+    text, position = "", 0
     for mark in _MARKS.finditer(markdown):
-        text += markdown[at : mark.start()]
-        at, kind = mark.end(), mark.lastgroup
+        text += markdown[position : mark.start()]
+        position, kind = mark.end(), mark.lastgroup
         if kind in ("math", "code"):
             parts += [text, Math(mark["math"]) if kind == "math" else Code(_inside(mark["code"]))]
             text = ""
         elif kind in ("sign", "inner", "line"):
             text += "\n" if kind == "line" else mark[kind]
-    parts.append(text + markdown[at:])
-    found = tuple(part.replace("\N{NO-BREAK SPACE}", " ") if isinstance(part, str) else part for part in parts if part)
-    return found[0] if len(found) == 1 else found or ""
+    parts.append(text + markdown[position:])
+    parts_of_cell = tuple(
+        part.replace("\N{NO-BREAK SPACE}", " ") if isinstance(part, str) else part for part in parts if part
+    )
+    return parts_of_cell[0] if len(parts_of_cell) == 1 else parts_of_cell or ""
 
 
 def _inside(code: str) -> str:

@@ -29,7 +29,7 @@ def csv_text(table: Table) -> str:
 
 def markdown_text(table: Table) -> str:
     """A table in GitHub's Markdown; formulas stand between dollar signs."""
-    align = ["---:" if _numeric(table, at) else "---" for at in range(len(table.columns))]
+    align = ["---:" if _numeric(table, column) else "---" for column in range(len(table.columns))]
     lines = [[markdown_cell(name) for name in table.columns], align]
     lines += [[markdown_cell(cell) for cell in row] for row in table.rows]
     return "".join(f"| {' | '.join(line)} |\n" for line in lines)
@@ -37,7 +37,7 @@ def markdown_text(table: Table) -> str:
 
 def latex_text(table: Table) -> str:
     r"""A tabular with booktabs rules, in a table with its title as caption; a long one is a longtable."""
-    align = "".join("r" if _mostly_amounts(table, at) else "l" for at in range(len(table.columns)))
+    align = "".join("r" if _mostly_amounts(table, column) else "l" for column in range(len(table.columns)))
     caption = rf"\caption{{{_latex_cell(table.title)}}}"
     head = [r"\toprule", " & ".join(map(_latex_cell, table.columns)) + r" \\", r"\midrule"]
     rows = [" & ".join(map(_latex_cell, row)) + r" \\" for row in table.rows]
@@ -52,7 +52,7 @@ def latex_text(table: Table) -> str:
 
 def html_text(table: Table) -> str:
     """A table in HTML; formulas as MathML."""
-    kinds = [' class="number"' if _numeric(table, at) else "" for at in range(len(table.columns))]
+    kinds = [' class="number"' if _numeric(table, column) else "" for column in range(len(table.columns))]
     head = "".join(f"<th{kind}>{escape(name)}</th>" for kind, name in zip(kinds, table.columns, strict=True))
     rows = [
         "".join(f"<td{kind}>{html_cell(cell)}</td>" for kind, cell in zip(kinds, row, strict=True))
@@ -194,4 +194,7 @@ def _latex_cell(cell: Cell) -> str:
 
 def latex_escaped(text: str, signs: Mapping[str, str] = _LATEX) -> str:
     """The text with LaTeX's special characters escaped."""
-    return "".join(signs.get(sign) or "".join(signs.get(one, one) for one in visible(sign)) for sign in text)
+    return "".join(
+        signs.get(sign) or "".join(signs.get(visible_sign, visible_sign) for visible_sign in visible(sign))
+        for sign in text
+    )

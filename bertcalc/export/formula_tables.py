@@ -65,7 +65,7 @@ def both(formula: Formula, subject: Subject, **sizes: int) -> tuple[Math, Math]:
     values = {**subject.config.shared(), **sizes}
     written = mathml(formula.expression, printer="presentation")
     dotted = mathml(formula.expression, printer="presentation", mul_symbol="dot")
-    numbers = _IDENTIFIER.sub(lambda found: f"<mn>{values[_FIELDS[found[1]]]:,}</mn>", dotted)
+    numbers = _IDENTIFIER.sub(lambda match: f"<mn>{values[_FIELDS[match[1]]]:,}</mn>", dotted)
     return (
         Math(formula.latex(), f"<math>{written}</math>"),
         Math(formula.latex(subject.config, **sizes), f"<math>{numbers}</math>"),

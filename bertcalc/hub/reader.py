@@ -33,7 +33,7 @@ _FIRST = 100_000  # bytes of the first request: nearly every header is shorter
 _FILE = "model.safetensors"
 
 
-class Found(NamedTuple):
+class HubModel(NamedTuple):
     """A model of the Hub: its config.json, and the tensors of its files."""
 
     reading: Described
@@ -70,15 +70,15 @@ def check_name(repo_id: str) -> Problem | None:
 
 def compared(repo_id: str) -> tuple[Described, Matching]:
     """The config.json of a public model, and the comparison of its tensors with ours. Raises InputError."""
-    found = find(repo_id)
-    config, named = found.reading.config, found.reading.architecture
-    subject = Subject(config, named) if named else best_class(found.tensors, config)
-    return found.reading, compare(found.tensors, subject)
+    model = find(repo_id)
+    config, named = model.reading.config, model.reading.architecture
+    subject = Subject(config, named) if named else best_class(model.tensors, config)
+    return model.reading, compare(model.tensors, subject)
 
 
-def find(repo_id: str) -> Found:
+def find(repo_id: str) -> HubModel:
     """Read config.json and the headers of the safetensors files of a public model. Raises InputError."""
-    return Found(read_config(config_text(repo_id)), _Requests(repo_id).tensors())
+    return HubModel(read_config(config_text(repo_id)), _Requests(repo_id).tensors())
 
 
 def config_text(repo_id: str) -> str:
@@ -190,8 +190,8 @@ def _size(status: int, headers: Mapping[str, str]) -> int | None:
 
 def _is_the_hubs(url: str, endpoint: str) -> bool:
     """Whether a URL is on the endpoint itself, or on a host where the Hub keeps large files."""
-    there, here = urlsplit(url), urlsplit(endpoint)
-    if (there.scheme, there.netloc) == (here.scheme, here.netloc):
+    target, hub = urlsplit(url), urlsplit(endpoint)
+    if (target.scheme, target.netloc) == (hub.scheme, hub.netloc):
         return True
-    host = there.hostname or ""
-    return there.scheme == "https" and there.port in (None, 443) and host.endswith((".hf.co", ".huggingface.co"))
+    host = target.hostname or ""
+    return target.scheme == "https" and target.port in (None, 443) and host.endswith((".hf.co", ".huggingface.co"))

@@ -50,16 +50,16 @@ def prove(subject: Subject, call: Call, *, recompute: bool) -> FlopProof:
         with FlopCounterMode(display=False) as counter:
             returned = real(**given_tensors(subject, entries))
             forward = counter.get_total_flops()
-            counts = {name: sum(found.values()) for name, found in counter.get_flop_counts().items()}
+            counts = {name: sum(by_operator.values()) for name, by_operator in counter.get_flop_counts().items()}
             outputs = [value for value in returned.values() if isinstance(value, torch.Tensor) and value.requires_grad]
             torch.autograd.backward([output.sum() for output in outputs])
-            both = counter.get_total_flops()
+            both_passes = counter.get_total_flops()
     steps = run(subject, call)
     training = total(steps, Convention(training="4x" if recompute else "3x"), "training")
     modules = compare(
         {row.name: row.copies * row.cost for row in by_name(steps)}, counts, real, family_of(subject.config).prefix
     )
-    return FlopProof(FlopCheck("forward", total(steps), forward), FlopCheck("training", training, both), modules)
+    return FlopProof(FlopCheck("forward", total(steps), forward), FlopCheck("training", training, both_passes), modules)
 
 
 def compare(ours: dict[str, int], counts: dict[str, int], real: Any, prefix: str) -> list[FlopCheck]:

@@ -59,7 +59,7 @@ class _Handle:
         self.tensor = tensor
 
 
-def _kept_bytes(real: Any, given: dict[str, Any], masks: list[Any]) -> int:
+def _kept_bytes(real: Any, arguments: dict[str, Any], masks: list[Any]) -> int:
     """Bytes of the distinct storages that autograd holds, without parameters, buffers, attention masks and indices."""
     import torch
 
@@ -71,7 +71,7 @@ def _kept_bytes(real: Any, given: dict[str, Any], masks: list[Any]) -> int:
         return handle
 
     with torch.autograd.graph.saved_tensors_hooks(hold, lambda handle: handle.tensor):
-        returned = real(**given)
+        returned = real(**arguments)
     held = [handle.tensor for handle in handles if handle.tensor.dtype not in (torch.int64, torch.int32)]
     storages = {tensor.untyped_storage()._cdata: tensor.untyped_storage().nbytes() for tensor in held}
     for tensor in (*real.parameters(), *real.buffers(), *masks):

@@ -75,7 +75,9 @@ def given_tensors(subject: Subject, entries: list[Entry], dtype: Any = None) -> 
 
 def compare(entries: list[Entry], returned: Any) -> list[ComparedOutput]:
     """Compare our outputs with those of a real forward method, which are a tuple or a dictionary by name."""
-    pairs = [(f"[{at}]", value) for at, value in enumerate(returned)] if type(returned) is tuple else returned.items()
+    pairs = (
+        [(f"[{index}]", value) for index, value in enumerate(returned)] if type(returned) is tuple else returned.items()
+    )
     theirs = [Returned(name, type(value).__name__, _contents(value)) for name, value in pairs]
     return [ComparedOutput(*pair) for pair in zip_longest(map(_ours, entries), theirs)]
 
@@ -96,4 +98,4 @@ def _contents(value: Any) -> Contents:
         value = (value.self_attention_cache, value.cross_attention_cache)
     elif hasattr(value, "layers"):
         value = [tensor for layer in value.layers for tensor in (layer.keys, layer.values)]
-    return [found for inside in value for found in _contents(inside)]
+    return [content for inside in value for content in _contents(inside)]

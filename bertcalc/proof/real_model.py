@@ -100,9 +100,9 @@ def with_values(forward: Callable[..., Any]) -> Callable[..., Any]:
             return func(*args, **(kwargs or {}))
 
     @wraps(forward)
-    def run(*args: Any, **given: Any) -> Any:
+    def run(*args: Any, **kwargs: Any) -> Any:
         with Values():
-            return forward(*args, **given)
+            return forward(*args, **kwargs)
 
     return run
 
@@ -136,11 +136,11 @@ def run_forward(subject: Subject) -> RealRun:
     real = real_model(subject).eval()
     tokens = min(FORWARD_TOKENS, subject.config.longest)
     ids = torch.zeros((1, 1, tokens) if subject.cls.takes_choices else (1, tokens), dtype=torch.long)
-    given = {"input_ids": ids}
+    inputs = {"input_ids": ids}
     if needs_mask(subject):
-        given["attention_mask"] = torch.ones_like(ids)
+        inputs["attention_mask"] = torch.ones_like(ids)
     with torch.inference_mode():
-        outputs = real(**given)
+        outputs = real(**inputs)
     shapes = [(name, tuple(value.shape)) for name, value in outputs.items() if isinstance(value, torch.Tensor)]
     weights = list(real.parameters())
     count = sum(weight.numel() for weight in weights)

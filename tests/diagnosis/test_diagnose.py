@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 
 from bertcalc import BertConfig, Config
 from bertcalc.diagnosis.diagnose import Diagnosis, Elsewhere, Match, OwnPart, diagnose, told_apart
-from bertcalc.diagnosis.known import Known
+from bertcalc.diagnosis.known import KnownCount
 from bertcalc.diagnosis.slips import is_slip, slips_to
 from bertcalc.families import family_of
 from bertcalc.presets import PRESETS
@@ -22,7 +22,7 @@ CHINESE = PRESETS["bert-base-chinese"].config
 
 def of(text: str, config: Config = BertConfig(), architecture: str = "BertModel") -> Diagnosis:  # noqa: B008 # frozen
     subject = Subject(config, architecture)
-    return diagnose(Known(subject, subject.model().num_parameters()), typed(text))
+    return diagnose(KnownCount(subject, subject.model().num_parameters()), typed(text))
 
 
 def test_a_known_count_needs_no_miscounts() -> None:
@@ -154,7 +154,7 @@ def test_a_slip_of_the_keyboard_is_recognised(text: str) -> None:
 
 
 def test_a_neighbour_comes_before_a_wrong_digit() -> None:
-    found = slips_to(Known(Subject(BertConfig()), 109_482_240), 135_063_810)
+    found = slips_to(KnownCount(Subject(BertConfig()), 109_482_240), 135_063_810)
     assert [slip.meant for slip in found] == [135_063_809, 435_063_810]
 
 
@@ -293,7 +293,7 @@ def test_counts_by_other_conventions_are_known(text: str, said: str) -> None:
 )
 def test_counts_of_other_models_by_other_conventions_are_known(text: str, preset: str) -> None:
     [found] = of(text).elsewhere
-    assert (found.preset, found.known and found.known.convention) == (preset, "pooler")
+    assert (found.preset, found.known_count and found.known_count.convention) == (preset, "pooler")
 
 
 def test_what_rounds_to_a_part_of_another_model_is_not_read_as_bytes_first() -> None:
@@ -635,7 +635,7 @@ def test_three_digits_stand_before_one() -> None:
     assert found.matches[0].total == backbone
     assert not any(match.reading.rounded for match in found.matches)
     [elsewhere] = of("100M").elsewhere
-    assert (elsewhere.preset, elsewhere.known and elsewhere.known.total) == ("deberta-base", backbone)
+    assert (elsewhere.preset, elsewhere.known_count and elsewhere.known_count.total) == ("deberta-base", backbone)
 
 
 def real_size(preset: str, architecture: str, unless: str = "nothing") -> int:

@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 from bertcalc import BertConfig, Config
 from bertcalc.diagnosis.known import (
     PUBLISHED_CONFIGS,
-    Known,
+    KnownCount,
     adapted_counts,
     known_counts,
     mixes,
@@ -212,5 +212,5 @@ def test_the_published_models_are_found_by_their_counts() -> None:
 
 
 def test_a_known_count_builds_its_own_model() -> None:
-    known = Known(Subject(BertConfig(), add_pooling_layer=False), 108_891_648, 512)
+    known = KnownCount(Subject(BertConfig(), add_pooling_layer=False), 108_891_648, 512)
     assert known.subject.model().num_parameters() == known.total - 512

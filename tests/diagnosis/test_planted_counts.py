@@ -11,7 +11,7 @@ from pathlib import Path
 import pytest
 
 from bertcalc.diagnosis.diagnose import diagnose
-from bertcalc.diagnosis.known import Known
+from bertcalc.diagnosis.known import KnownCount
 from bertcalc.presets import PRESETS
 from bertcalc.subject import Subject
 from bertcalc.typed import typed
@@ -25,7 +25,7 @@ with Path(__file__).with_name("planted_counts.csv").open(encoding="utf-8") as _f
 def test_a_planted_mistake_is_found(row: dict[str, str]) -> None:
     number = planted(row["preset"], row["architecture"], row["change"])
     subject = Subject(PRESETS[row["preset"]].config, row["architecture"])
-    diagnosis = diagnose(Known(subject, subject.model().num_parameters()), typed(str(number)))
+    diagnosis = diagnose(KnownCount(subject, subject.model().num_parameters()), typed(str(number)))
     if row["cause"] == "known: a part":
         assert {part.right for part in diagnosis.parts} == {number}
         assert {part.reading.key for part in diagnosis.parts} == {"parameters"}

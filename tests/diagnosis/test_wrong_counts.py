@@ -17,7 +17,7 @@ from pathlib import Path
 from typing import Literal
 
 from bertcalc.diagnosis.diagnose import Miscounted, diagnose
-from bertcalc.diagnosis.known import Known
+from bertcalc.diagnosis.known import KnownCount
 from bertcalc.diagnosis.tools import tool_counts
 from bertcalc.presets import PRESETS
 from bertcalc.subject import Subject
@@ -32,7 +32,7 @@ with Path(__file__).with_name("wrong_counts.csv").open(encoding="utf-8") as _fil
 def outcome(row: dict[str, str]) -> Outcome:
     """What is said to a wrong count."""
     subject = Subject(PRESETS[row["preset"]].config, row["architecture"])
-    found = diagnose(Known(subject, subject.model().num_parameters()), typed(row["number"]))
+    found = diagnose(KnownCount(subject, subject.model().num_parameters()), typed(row["number"]))
     tool = typed(row["number"]).value in dict(tool_counts(subject.config)).values()
     known = found.known or found.hand is not None or tool
     if row["cause"].startswith("known"):

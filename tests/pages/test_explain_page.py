@@ -9,7 +9,7 @@ from streamlit.testing.v1 import AppTest
 
 from bertcalc import BertConfig
 from bertcalc.diagnosis.diagnose import diagnose
-from bertcalc.diagnosis.known import Known
+from bertcalc.diagnosis.known import KnownCount
 from bertcalc.families import family_of
 from bertcalc.memory.peak_formulas import peak_bytes
 from bertcalc.memory.plan import Plan
@@ -202,7 +202,7 @@ def test_a_habit_is_said_as_one() -> None:
 
 
 def test_a_weak_explanation_is_said_to_be_a_hint_and_several_mistakes_are_folded() -> None:
-    known = Known(Subject(BertConfig()), 109_482_240)
+    known = KnownCount(Subject(BertConfig()), 109_482_240)
     numbers = [109_482_240 + 768 * step for step in range(2, 60)]
     found = {number: diagnose(known, typed(f"{number}")) for number in numbers}
     weak = next(number for number, one in found.items() if one.miscounted and not (one.confident or one.slips))

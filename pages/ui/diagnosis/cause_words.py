@@ -3,7 +3,7 @@
 from bertcalc.config import sizes_of
 from bertcalc.diagnosis.cause_formulas import cause_formulas
 from bertcalc.diagnosis.explain import Explanation
-from bertcalc.diagnosis.known import CONVENTIONS, Known, Mix
+from bertcalc.diagnosis.known import CONVENTIONS, KnownCount, Mix
 from bertcalc.diagnosis.layer_parts import PARTS, Counted
 from bertcalc.diagnosis.miscounts import MiscountSizes
 from bertcalc.diagnosis.tools import REASONS
@@ -12,7 +12,7 @@ from bertcalc.text import code
 from pages.ui.i18n import _, listed
 
 
-def describe(known: Known) -> str:
+def describe(known: KnownCount) -> str:
     """A known count in words: its class, and the convention by which it is counted."""
     said = [f"`{known.subject.architecture}`"]
     if known.subject.cls.task == "base" and known.subject.cls.pooler:
@@ -54,7 +54,7 @@ def own_count(count: Counted, layers: int) -> str:
     return part
 
 
-def causes(known: Known, explanation: Explanation, count: Counted | None = None) -> list[tuple[str, str, int]]:
+def causes(known: KnownCount, explanation: Explanation, count: Counted | None = None) -> list[tuple[str, str, int]]:
     """Each miscount in words, its formula in letters and numbers, and the amount it adds to the model, or to a part."""
     config = known.subject.config
     if known.mix:
@@ -71,7 +71,7 @@ def causes(known: Known, explanation: Explanation, count: Counted | None = None)
     return found
 
 
-def _taken_sizes(known: Known, mix: Mix) -> tuple[str, str]:
+def _taken_sizes(known: KnownCount, mix: Mix) -> tuple[str, str]:
     """The sizes that are taken from elsewhere: in words, and with letters."""
     config, symbols = known.subject.config, sizes_of(type(known.subject.config))
     fields = listed([code(type(config).own_name(field)) for field in mix.fields])

@@ -8,7 +8,7 @@ import streamlit as st
 from bertcalc.diagnosis.cause_formulas import count_formula
 from bertcalc.diagnosis.diagnose import Elsewhere, Match, OwnPart
 from bertcalc.diagnosis.flop_counts import FlopCount
-from bertcalc.diagnosis.known import PUBLISHED_CONFIGS, READINGS, Claim, Known, Reading
+from bertcalc.diagnosis.known import PUBLISHED_CONFIGS, READINGS, Claim, KnownCount, Reading
 from bertcalc.diagnosis.slips import Slip
 from bertcalc.digits import fixed, size
 from bertcalc.explore.quantities import PEAKS, QUANTITIES, Case
@@ -143,9 +143,9 @@ def show_elsewhere(found: Sequence[Elsewhere]) -> None:
             said = _("Parts of published models round to it: {models}.")
         names = [f"{one.preset} ({_part_of(one)})" if one.counted else one.preset for one in found]
         st.info(said.format(models=listed(names[:_MOST_ROWS])), icon=":material/info:")
-    elif first.known:
+    elif first.known_count:
         said = _("Exactly the count of another published model: {preset}, {model}")
-        st.success(said.format(preset=first.preset, model=describe(first.known)), icon=icon)
+        st.success(said.format(preset=first.preset, model=describe(first.known_count)), icon=icon)
     else:
         said = _("Exactly a part of another published model: {part} of {preset}")
         st.success(said.format(preset=first.preset, part=_part_of(first)), icon=icon)
@@ -165,7 +165,7 @@ def offer_presets(presets: Sequence[str]) -> None:
         st.button(_("Use {preset}").format(preset=preset), on_click=take_preset, args=(preset,))
 
 
-def show_slips(present: Known, slips: Sequence[Slip], number: Typed) -> None:
+def show_slips(present: KnownCount, slips: Sequence[Slip], number: Typed) -> None:
     """Show the known counts that may have been mistyped; the present model's or a direct neighbor is likely."""
     if not slips:
         return
