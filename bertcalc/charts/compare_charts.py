@@ -1,4 +1,4 @@
-"""Charts of the Compare page: models at a glance, a column of bars for each quantity, and a scatter plot of two."""
+"""Charts of the Compare page: models at a glance, with a column of bars per quantity, and a scatter plot."""
 
 from collections.abc import Mapping, Sequence
 from functools import lru_cache
@@ -17,7 +17,7 @@ _HEIGHT = 286
 _ROW = 30
 _FONT = 14
 OTHER = "other"  # the kind of a bar that is not a component
-# The pixels for which names are placed, on a screen and on a phone; a wider chart only leaves more room between them.
+# The areas in pixels in which names are placed, on a screen and on a phone; wider charts have more room between names.
 _AREA, _PHONE = Box(0, 0, 780, 264), Box(0, 0, 255, 264)
 _AXIS = 42  # additional height for the lower axis
 _NAME = 12
@@ -25,7 +25,7 @@ _BESIDE = 12
 
 
 class Cell(NamedTuple):
-    """A figure of a model: the pieces of its bar (none if it is not known), its label, and its exact text."""
+    """A figure of a model: the pieces of its bar (none if it is unknown), its label, and its exact text."""
 
     pieces: Mapping[str, int]
     label: str
@@ -45,7 +45,7 @@ class ModelRow(NamedTuple):
 
 
 def glance_frame(titles: Sequence[str], rows: Sequence[ModelRow]) -> Columns:
-    """The data of the chart; the titles are a row above those of the models."""
+    """The data of the chart, with the titles in a row above the models."""
     data: list[dict[str, Any]] = [
         {"row": "", "order": -1, "column": column, "end": float(column), "label": title, "head": True}
         for column, title in enumerate(titles)
@@ -74,11 +74,11 @@ def glance_frame(titles: Sequence[str], rows: Sequence[ModelRow]) -> Columns:
 
 @lru_cache
 def glance_bars(appearance: str, rows: int, columns: int, phone_column: int, *, linked: bool) -> Spec:
-    """The chart for a number of rows and columns; a phone shows only the column ``shown``. A click opens the link."""
+    """The chart for a number of rows and columns; a phone shows only ``phone_column``. A click opens the link."""
     step, ink = min(_ROW, _HEIGHT // (rows + 1)), INK[appearance]
     colors: dict[Any, str] = {OTHER: NEUTRAL[appearance], **COLORS[appearance]}
     axis = names_axis(appearance, _FONT, labelLimit=330, domain=False)
-    # On a phone the scale puts all columns but one outside of the chart.
+    # On a phone, the scale puts all columns except one outside the chart.
     ends = [either(f"{-phone_column} * width", 0), either(f"{columns - phone_column} * width", "width")]
     scale = alt.Scale(domain=[0, columns], range=ends, nice=False, zero=False)
 
@@ -90,7 +90,7 @@ def glance_bars(appearance: str, rows: int, columns: int, phone_column: int, *, 
     thin = {"size": either(6, 0.62 * step), "yOffset": either(step / 2 - 4, 0)}
     bars = models.transform_filter("isValid(datum.component)").mark_bar(clip=True, **thin)
     bars = bars.encode(x=x("start"), x2="end:Q", color=colored("component", colors))
-    # On a phone the name stands before the label, above the bar.
+    # On a phone, the name is before the label, above the bar.
     name = "(datum.head ? '' : datum.row + ' · ')"
     only = f"datum.column == {phone_column} ? {name} + datum.label : ''"
 
@@ -106,7 +106,7 @@ def glance_bars(appearance: str, rows: int, columns: int, phone_column: int, *, 
     labelled = models.transform_filter("isValid(datum.label)")
     labels = text(labelled, fontSize=either(SMALL, _FONT), color=ink)
     titles = alt.Chart().transform_filter("datum.head === true")
-    # The title of the embeddings, in their color, is the legend for their piece of the other bars.
+    # The title of the embeddings, in their color, is the legend for their pieces of the other bars.
     of_title = alt.condition("datum.column == 1", alt.value(colors["embeddings"]), alt.value(ink))
     heads = text(titles, fontSize=_FONT, fontWeight="bold", color=ink).encode(color=of_title)
     cells = (
@@ -126,7 +126,7 @@ class ModelPoint(NamedTuple):
 
 
 def points_frame(points: Sequence[ModelPoint]) -> Columns:
-    """The data of the scatter plot: models at the same place are one point; names are shown where there is room."""
+    """The data of the scatter plot. Models at the same place are one point; names are shown if there is room."""
     groups: dict[tuple[int, int], list[ModelPoint]] = {}
     for point in points:
         groups.setdefault((point.parameters, point.flops), []).append(point)
@@ -146,7 +146,7 @@ def points_frame(points: Sequence[ModelPoint]) -> Columns:
         boxes = place(pixels, [_NAME * (0.54 * len(name) + 0.4) for name in labels], _NAME + 2, area)
         for row, name, box, position in zip([*rows], labels, boxes, pixels, strict=True):
             if box:
-                # A leader line only if the name is not right beside its point.
+                # Draw a leader line only if the name is not right beside its point.
                 edge = box.nearest(*position)
                 ends = edge if dist(edge, position) > _BESIDE else position
                 middle = (box.left + box.right) / 2, (box.top + box.bottom) / 2
@@ -157,26 +157,26 @@ def points_frame(points: Sequence[ModelPoint]) -> Columns:
                 else:
                     copied = {field: row[field] for field in ("parameters", "flops", "compared")}
                     rows.append({"brief": name, **copied, **placed})
-    # Invisible points at the corners force the axes for which the names were placed.
+    # Invisible points at the corners fix the axes for which the names were placed.
     corners = [{"corner_x": exp(x), "corner_y": exp(y)} for x, y in ((left, low), (right, high))]
     return of_rows([*rows, *corners])
 
 
 def _ends(values: Sequence[int]) -> tuple[float, float]:
-    """Both ends of a logarithmic axis, as logarithms, a little beyond the values."""
+    """Both ends of a logarithmic axis, as logarithms, slightly beyond the values."""
     low, high = log(min(values)), log(max(values))
     return low - 0.05 * (high - low) - 0.05, high + 0.05 * (high - low) + 0.05
 
 
 @lru_cache
 def scatter(appearance: str, parameters: str, flops: str, *, projector: bool = False) -> Spec:
-    """The scatter plot: models as points with their names, on logarithmic axes with these titles.
+    """The scatter plot: models as points with names, on logarithmic axes with these titles.
 
-    A projector has room for larger names, as its chart is wider.
+    A projector has a wider chart, with room for larger names.
     """
     ink = INK[appearance]
     scale = alt.Scale(type="log", nice=False)
-    # With Streamlit's own, the projector has no room for the lower title.
+    # With Streamlit's padding, the projector has no room for the lower title.
     near: dict[str, Any] = {"labelPadding": 6, "titlePadding": 5}
     axis = alt.Axis(format="~s", gridOpacity=0.35, tickCount=6, **near, **axis_look(appearance))
     billions = alt.Axis(labelExpr="replace(datum.label, 'G', 'B')", **axis.to_dict())  # 1B parameters, 1G FLOPs
@@ -209,7 +209,7 @@ def scatter(appearance: str, parameters: str, flops: str, *, projector: bool = F
         .encode(**names, **tip)
         for column, text, tip in (
             ("label", either("''", "datum.label"), {"tooltip": hover}),
-            ("brief", either("datum.brief", "''"), {}),  # whose rows have no name and no figures for a tooltip
+            ("brief", either("datum.brief", "''"), {}),  # these rows have no name and no figures for a tooltip
         )
         for sign, weight in (("", "bold"), ("!", "normal"))
     ]

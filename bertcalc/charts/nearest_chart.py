@@ -16,7 +16,7 @@ from bertcalc.explore.design import Budget, Design
 def designs_frame(
     designs: Sequence[Design], budget: Budget, numbered: int, sides: tuple[str, str], formatted: Callable[[int], str]
 ) -> Columns:
-    """The data of the chart; the first ``numbered`` designs show their rank. ``sides``: words for within, above."""
+    """The data of the chart. The first ``numbered`` designs show ranks; ``sides`` are words for within and above."""
     return {
         "hidden": [design.hidden_size for design in designs],
         "intermediate": [design.intermediate_size for design in designs],
@@ -50,7 +50,7 @@ def near_budget(appearance: str, sides: tuple[str, str]) -> Spec:
     }
     points = alt.Chart().mark_point(filled=True)
     points = points.encode(x=x, y=y, color=color, shape=shape, tooltip=tooltip, **seen)
-    # Ranks are on different sides of the points, so that those of neighboring depths do not overlap.
+    # Ranks are on different sides of the points, so that they do not overlap at neighboring depths.
     places: tuple[tuple[str, dict[str, Any]], ...] = (
         ("datum.above", {"dx": 11, "align": "left"}),
         ("!datum.above", {"dx": -11, "align": "right"}),

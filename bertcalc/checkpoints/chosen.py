@@ -1,4 +1,4 @@
-"""Files that a visitor chose, as the browser describes them: names, sizes and first bytes, none of which is trusted.
+"""Files that a visitor chose, as the browser describes them: untrusted names, sizes and first bytes.
 
 >>> header = b'{"a": {"dtype": "F32", "shape": [2, 3], "data_offsets": [0, 24]}}'
 >>> start = len(header).to_bytes(8, "little") + header
@@ -24,7 +24,7 @@ _LARGEST_FILE = 2**53 - 1  # JavaScript's Number.MAX_SAFE_INTEGER
 
 
 class ChosenFile(NamedTuple):
-    """A file: its name, its size in bytes, and its first bytes, which are None if the browser could not read them."""
+    """A file: its name, its size in bytes, and its first bytes, or None if the browser could not read them."""
 
     name: str
     size: int
@@ -38,7 +38,7 @@ class ChosenFile(NamedTuple):
 
 
 class CutOff(NamedTuple):
-    """A file with fewer bytes of data than its header announces."""
+    """A file with less data than its header announces."""
 
     name: str
     expected: int
@@ -46,7 +46,7 @@ class CutOff(NamedTuple):
 
 
 class Weights(NamedTuple):
-    """The tensors of several files, and the files that are cut off."""
+    """The tensors of one or several files, and the files that are cut off."""
 
     name: str
     tensors: tuple[StoredTensor, ...]
@@ -80,7 +80,7 @@ def _chosen(entry: object, left: int) -> ChosenFile:
 
 
 def _decompress(gzip: str, most: int) -> bytes:
-    """At most so many bytes, compressed and in Base64: 4 kB can stand for 4 MB. Raises InputError."""
+    """Decompress at most ``most`` bytes from Base64: 4 kB can expand to 4 MB. Raises InputError."""
     stream = zlib.decompressobj(wbits=16 + zlib.MAX_WBITS)
     try:
         data = stream.decompress(b64decode(gzip, validate=True), most + 1)
@@ -94,10 +94,10 @@ def _decompress(gzip: str, most: int) -> bytes:
 
 
 def weights_of(files: Sequence[ChosenFile]) -> Weights:
-    """Read the headers of the safetensors files among these. Raises InputError.
+    """Read the headers of the safetensors files among some files. Raises InputError.
 
-    Every file that an index names must be there; files of other kinds are ignored. The field of a problem is the file's
-    name.
+    All files that an index names must be among them; other types of files are ignored. The field of a problem is the
+    name of the file.
     """
     weights = [file for file in files if file.name.endswith(SUFFIX)]
     indices = [file for file in files if file.name.endswith(INDEX_SUFFIX)]

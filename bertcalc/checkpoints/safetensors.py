@@ -1,7 +1,7 @@
-"""Read the header of a safetensors file: names, dtypes and shapes of its tensors, without their data.
+"""Read the header of a safetensors file: the names, dtypes and shapes of its tensors, without their data.
 
-The format: https://github.com/huggingface/safetensors#format. A file begins with the length of its header in eight
-bytes, little-endian; the header is a JSON object; the rest is the tensors' data, one after the other, without gaps.
+The format: https://github.com/huggingface/safetensors#format. A file starts with the length of its header in eight
+bytes, little-endian; the header is a JSON object; the rest is the data of the tensors, without gaps.
 
 >>> header = b'{"a": {"dtype": "F32", "shape": [2, 3], "data_offsets": [0, 24]}}'
 >>> read(header, 24).tensors
@@ -22,7 +22,7 @@ from bertcalc.text import N_, shorten
 from bertcalc.tree.nn import Shape
 
 LENGTH_BYTES = 8
-# The format allows 100 MB; the header of bert-large has 50 kB, that of a thousand layers 2 MB.
+# The format allows 100 MB; bert-large's header has 50 kB, that of a thousand layers 2 MB.
 LARGEST_HEADER = 4_000_000
 MOST_AXES = 64  # PyTorch's limit
 _LARGEST = 2**63 - 1
@@ -36,7 +36,7 @@ _WIDTHS = {
     64: "C64 F64 I64 U64",
 }
 DTYPES = {dtype: bits for bits, dtypes in _WIDTHS.items() for dtype in dtypes.split()}
-# The first bytes of other files that people rename or download by mistake.
+# The first bytes of other files, which people rename or download by mistake.
 _OTHER_FILES = {
     b"PK\x03\x04": N_("This is a PyTorch file, and not a safetensors file: such a pickle is not opened here."),
     b"GGUF": N_("This is a GGUF file, and not a safetensors file."),
@@ -68,7 +68,7 @@ class Header(NamedTuple):
 
 @checked
 def header_length(start: bytes, size: int) -> int:
-    """The length of the header in bytes, from the first eight bytes of a file of ``size`` bytes. Raises InputError."""
+    """Read the length of the header, in bytes, from the start of a file of ``size`` bytes. Raises InputError."""
     if len(start) < LENGTH_BYTES or size < LENGTH_BYTES:
         message = N_("This is not a safetensors file: it has {size} bytes, and the length of its header alone takes 8.")
         raise wrong(message, size=size)
@@ -92,7 +92,7 @@ def header_length(start: bytes, size: int) -> int:
 def read(header: bytes, data_bytes: int, *, cut_off: bool = False) -> Header:
     """Parse and check the header of a file with ``data_bytes`` of data. Raises InputError.
 
-    With ``cut_off`` the file may have less data than the header announces.
+    With ``cut_off``, the file may have less data than the header announces.
     """
     if not header.startswith(b"{"):
         raise wrong(N_("This is not a safetensors file: its header does not begin with {brace}."), brace="{")

@@ -90,7 +90,7 @@ _HABIT = 5.5  # a habit of at most this many bits is a hint for a rounded number
 
 
 class Match(NamedTuple):
-    """KnownCount models that share one count; the number may mean any of them."""
+    """Known models that share one count; the number may mean any of them."""
 
     reading: Reading
     total: int

@@ -1,4 +1,4 @@
-"""KnownCount counts that may have been mistyped.
+"""Known counts that may have been mistyped.
 
 >>> is_slip(109_428_240, 109_482_240)
 True
@@ -25,7 +25,7 @@ class Slip(NamedTuple):
 
 
 def slips_to(model: KnownCount, number: int) -> list[Slip]:
-    """KnownCount counts that a number differs from by a typing error or by 1, the likeliest first."""
+    """Known counts that a number differs from by a typing error or by 1, the likeliest first."""
     digits = len(str(number))  # a published count of another length belongs to a model of another size
     by_count: dict[int, Slip] = {}
     for slip in (Slip(model.total, model), *_candidates(model.subject.config)):

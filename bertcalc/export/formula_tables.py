@@ -1,4 +1,4 @@
-"""Tables with formulas as LaTeX and MathML, both written by SymPy from the same expression."""
+"""Tables with formulas in LaTeX and MathML, which SymPy writes from the same expression."""
 
 import re
 
@@ -18,7 +18,7 @@ _IDENTIFIER = re.compile(r"<mi>([A-Z])</mi>")
 
 
 def component_table(subject: Subject, _: Translate) -> Table:
-    """The parameters of each component: formula with letters and with numbers, count, share."""
+    """The parameters of each component: the formula with letters and with numbers, the count, and the share."""
     totals = totals_by_component(subject.model())
     formulas = component_formulas(subject)
     whole = sum(totals.values())
@@ -31,7 +31,7 @@ def component_table(subject: Subject, _: Translate) -> Table:
 
 
 def tensor_table(subject: Subject, _: Translate) -> Table:
-    """Every tensor with the formula of its size, a repeated layer once; the parameters sum to the model's."""
+    """All tensors with the formulas of their sizes; repeated layers are listed once, with their number of copies."""
     model = subject.model()
     texts = tensor_formulas(subject)
     whole = model.num_parameters()
@@ -51,7 +51,7 @@ def tensor_table(subject: Subject, _: Translate) -> Table:
 
 
 def flops_formula(subject: Subject, batch_size: int, sequence_length: int) -> tuple[Math, Math]:
-    """The formula of a forward pass's FLOPs, as PyTorch counts them, with letters and with numbers."""
+    """The formula of a forward pass's FLOPs, as counted by PyTorch, with letters and with numbers."""
     cross = subject.seen(sequence_length) is not None
     steps = letters(subject, cross=cross)
     sizes = {"batch_size": batch_size, "sequence_length": sequence_length}
@@ -61,7 +61,7 @@ def flops_formula(subject: Subject, batch_size: int, sequence_length: int) -> tu
 
 
 def both(formula: Formula, subject: Subject, **sizes: int) -> tuple[Math, Math]:
-    """A formula with letters, and with the sizes of a model and of its inputs."""
+    """A formula with letters, and with the numbers of a model and its inputs."""
     values = {**subject.config.shared(), **sizes}
     written = mathml(formula.expression, printer="presentation")
     dotted = mathml(formula.expression, printer="presentation", mul_symbol="dot")
@@ -73,6 +73,6 @@ def both(formula: Formula, subject: Subject, **sizes: int) -> tuple[Math, Math]:
 
 
 def _percent(part: int, whole: int) -> float:
-    """A share in percent, to three digits: 21.8, 0.0014; 100 only for the whole."""
+    """A share in percent, to three digits: 21.8, 0.0014; never 100 for less than the whole."""
     share = rounded(100 * part / whole)
     return min(share, 99.9) if part < whole else share

@@ -13,7 +13,7 @@ from bertcalc.tree.totals import summed
 
 
 class FlopCheck(NamedTuple):
-    """The FLOPs of a module or of a whole pass in our count and in PyTorch's; None if a count has none."""
+    """The FLOPs of a module or a whole pass, by our count and by PyTorch's; None if a count does not have it."""
 
     name: str
     ours: int | None
@@ -21,7 +21,7 @@ class FlopCheck(NamedTuple):
 
 
 class FlopProof(NamedTuple):
-    """The counts of the forward pass, of forward and backward together, and of each module of the forward pass."""
+    """The counts of the forward pass, of forward and backward together, and of the modules of the forward pass."""
 
     forward: FlopCheck
     training: FlopCheck
@@ -35,14 +35,14 @@ class FlopProof(NamedTuple):
 def prove(subject: Subject, call: Call, *, recompute: bool) -> FlopProof:
     """Compare with PyTorch's count of a forward and backward pass on the meta device, with eager attention.
 
-    The configuration must be one that transformers 5 can build, and the call one that runs.
+    transformers 5 must be able to build the configuration and to run the call.
     """
     import torch
     from torch.utils.flop_counter import FlopCounterMode
 
     with torch.device("meta"):
         real = empty_model(subject)
-        real.set_attn_implementation("eager")  # FlopCounterMode counts nothing for fused attention on this device
+        real.set_attn_implementation("eager")  # FlopCounterMode does not count fused attention on this device
         if recompute:
             real.train()
             real.activation_checkpointing_enable()
@@ -63,9 +63,9 @@ def prove(subject: Subject, call: Call, *, recompute: bool) -> FlopProof:
 
 
 def compare(ours: dict[str, int], counts: dict[str, int], real: Any, prefix: str) -> list[FlopCheck]:
-    """Compare each module, summed over the layers; a step that is not a module counts for the modules it is in.
+    """Compare each module, summed over the layers; a step that is not a module counts toward the modules around it.
 
-    PyTorch's names have the body's ``prefix`` in a class with a head, ours do not.
+    In a class with a head, PyTorch's names have the body's ``prefix``, ours do not.
     """
 
     def folded(name: str) -> str:

@@ -40,7 +40,7 @@ def buildable(subject: Subject) -> Subject:
 
 
 def not_checked(subject: Subject) -> int:
-    """Parameters of the relative position embeddings, which ``buildable`` leaves out."""
+    """The number of parameters of relative position embeddings, which ``buildable`` leaves out."""
     tensors = subject.model().tensors()
     return sum(tensor.num_parameters() for tensor in tensors if tensor.place.role == "distance")
 
@@ -58,10 +58,10 @@ def real_model(subject: Subject) -> Any:
     """The model that transformers builds, on PyTorch's current default device."""
     import transformers
 
-    transformers.logging.set_verbosity_error()  # its warnings about decoders matter in training only
+    transformers.logging.set_verbosity_error()  # its warnings about decoders matter only in training
     config = getattr(transformers, type(subject.config).__name__)(**FIVE.fields(subject.config))
     if subject.cls.flattens_regression and subject.config.num_labels > 1:
-        config.problem_type = "single_label_classification"  # otherwise forward reads the values of the labels
+        config.problem_type = "single_label_classification"  # else forward reads the values of the labels
     options = {} if subject.add_pooling_layer else {"add_pooling_layer": False}  # only the body's class accepts it
     return real_class(subject.architecture)(config, **options)
 
@@ -69,8 +69,8 @@ def real_model(subject: Subject) -> Any:
 def empty_model(subject: Subject) -> Any:
     """The model that transformers builds on the meta device: shapes without weights.
 
-    Even there PyTorch runs the initialization of weights. transformers 5.23 can skip it, which saves a third of the
-    time, but then also skips tying the weights: hence ``tie_weights``.
+    PyTorch initializes weights even there. transformers 5.23 can skip that, which saves a third of the time, but then
+    it does not tie the weights either: hence ``tie_weights``.
     """
     import torch
     from transformers.initialization import no_init_weights
@@ -86,7 +86,7 @@ def empty_model(subject: Subject) -> Any:
 def with_values(forward: Callable[..., Any]) -> Callable[..., Any]:
     """Wrap a forward method that reads values of tensors, so that it runs on the meta device, which has no values.
 
-    ModernBERT's for multiple choice reads the position of its first token, and whether any token is padding: none is.
+    ModernBERT's, for multiple choice, reads the position of the first token and whether any token is padding.
     """
     import torch
     from torch.overrides import TorchFunctionMode
@@ -108,12 +108,12 @@ def with_values(forward: Callable[..., Any]) -> Callable[..., Any]:
 
 
 def needed_bytes(model: Module) -> int:
-    """Bytes for the weights in float32, and a quarter more for building the model and for the forward pass."""
+    """Bytes of the weights in float32, plus a quarter for building the model and for the forward pass."""
     return 5 * model.num_parameters()
 
 
 def available_bytes() -> int:
-    """The memory that is still available to this process, on the machine or in its container if that is less."""
+    """The memory available to this process: the machine's or, if it is less, the container's."""
     free: int = psutil.virtual_memory().available
     group = Path("/sys/fs/cgroup")
     try:
@@ -124,7 +124,7 @@ def available_bytes() -> int:
 
 
 def run_forward(subject: Subject) -> RealRun:
-    """Build the model with random weights, and run a forward pass of a few tokens.
+    """Build the model with random weights and run a forward pass on a few tokens.
 
     Raises MemoryError if the model does not fit into the available memory.
     """
