@@ -1,0 +1,201 @@
+"""Change one size of a model with a slider: the slider's stops, all of them valid, and the sizes that follow.
+
+num_attention_heads A divides hidden_size H. Two locks decide what follows H: with ``heads``, the head size H / A stays
+and A changes; with ``intermediate``, intermediate_size stays the same multiple of H. The padding token stays in the
+vocabulary.
+
+>>> from bertcalc import BertConfig
+>>> moved(BertConfig(), "hidden_size", 1024).num_attention_heads
+16
+>>> stops(BertConfig(), "num_attention_heads")[:6]
+[1, 2, 3, 4, 6, 8]
+"""
+
+from collections.abc import Iterable, Iterator
+from contextlib import suppress
+from dataclasses import replace
+from itertools import islice
+from typing import Any, NamedTuple
+
+from bertcalc.config import (
+    ABSENT,
+    DIMENSIONS,
+    Config,
+    ConfigError,
+    Problem,
+    check_field,
+    divisors,
+    nearest_divisors,
+    no_field,
+)
+from bertcalc.config.fields import is_int
+from bertcalc.text import N_
+from bertcalc.text.arguments import checked, text, unknown
+
+
+class Locks(NamedTuple):
+    """Whether num_attention_heads and intermediate_size follow hidden_size."""
+
+    heads: bool = True
+    intermediate: bool = False
+
+
+LOCKS = Locks()
+
+# Lowest stop, highest stop and step, chosen to cover real models. Typed values may lie outside.
+SLIDERS: dict[str, tuple[int, int, int]] = {
+    "vocab_size": (1_000, 130_000, 1_000),
+    "hidden_size": (64, 2_048, 64),
+    "num_hidden_layers": (1, 48, 1),
+    "num_attention_heads": (1, 32, 1),
+    "intermediate_size": (256, 8_192, 256),
+}
+_MOST = 256  # stops of a slider: a mouse cannot hit more
+_MULTIPLES = 8  # the highest multiple of H, if intermediate_size is a multiple of it
+
+
+_NO_SLIDER = (
+    N_("There is no slider for {name}: did you mean {nearest}?"),
+    N_("There is no slider for {name}. There is one for {options}."),
+)
+
+
+@checked
+def stops(config: Config, field: str, locks: Locks = LOCKS, also: int | None = None) -> list[int]:
+    """The stops of a slider, ascending, including the present value, and ``also`` if it is valid.
+
+    ``moved`` accepts each of them.
+    """
+    if field not in SLIDERS or not config.has(field):
+        raise unknown(_NO_SLIDER, field, [size for size in SLIDERS if config.has(size)])
+    low, high, step = SLIDERS[field]
+    present: int = getattr(config, field)
+    match field:
+        case "hidden_size":
+            values = _multiples(_unit(config, locks), max(high, present))
+        case "num_attention_heads":
+            every = divisors(config.hidden_size)
+            values = [count for count in every if count <= max(2 * high, present)]
+            values = values if len(values) > 1 else every
+        case "intermediate_size" if locks.intermediate:
+            values = _multiples(config.hidden_size, min(_MULTIPLES * config.hidden_size, DIMENSIONS[field][1]))
+        case _:
+            values = list(range(low, high + 1, step))
+    if config.heads_of > 1:  # rotary positions need even head sizes; heads may also share keys and values
+        values = [value for value in values if _possible(config, field, value, locks)]
+    if also is not None and _possible(config, field, also, locks):
+        values.append(also)
+    return sorted({*values, present})
+
+
+def _multiples(unit: int, high: int) -> list[int]:
+    step = unit * -(-high // (unit * _MOST))
+    return [*range(step, high + 1, step)]
+
+
+def _possible(config: Config, field: str, value: int, locks: Locks) -> bool:
+    try:
+        moved(config, field, value, locks)
+    except ConfigError:
+        return False
+    return True
+
+
+def moved(config: Config, field: str, value: int, locks: Locks = LOCKS) -> Config:
+    """Change one size and the sizes that follow it.
+
+    A hidden_size that is not a multiple of the head size is possible if the present number of heads divides it. Raises
+    ConfigError with the nearest valid changes as remedies.
+    """
+    if not config.has(text("field", field)) and field not in ABSENT:
+        raise ConfigError(no_field(type(config), field, value))
+    if problem := check_field(type(config), field, value):
+        nearest = problem.remedies[0][field] if is_int(value) else getattr(config, field)
+        if field == "vocab_size":
+            nearest = max(nearest, config.fewest_words)
+        raise ConfigError(problem._replace(remedies=_remedies(config, field, nearest, locks)))
+    changes: dict[str, Any] = {field: value}
+    if field == "hidden_size":
+        size, heads = config.attention_head_size, config.num_attention_heads
+        if locks.heads and value % size == 0:
+            changes["num_attention_heads"] = value // size
+        elif value % heads:
+            raise ConfigError(_no_multiple(config, value, locks))
+        changes |= _following(config, value, locks)
+    elif field == "num_attention_heads" and config.hidden_size % value:
+        raise ConfigError(_no_divisor(config, value, locks))
+    elif field == "vocab_size" and SLIDERS[field][0] <= value < config.fewest_words:
+        changes["pad_token_id"] = value - 1  # else no slider could go below EuroBERT's padding token, 128,001
+    try:
+        return replace(config, **changes)
+    except ConfigError as error:  # at another field: report it for the changed field, with complete remedies
+        remedies = _valid_changes(config, ({**changes, **remedy} for remedy in error.problem.remedies))
+        raise ConfigError(error.problem._replace(field=field, remedies=(*remedies,))) from None
+
+
+def _following(config: Config, hidden_size: int, locks: Locks) -> dict[str, int]:
+    """The intermediate_size that is the same multiple of another hidden_size, rounded; empty if it is not locked."""
+    if not locks.intermediate:
+        return {}
+    present = config.hidden_size
+    multiple = (2 * config.intermediate_size * hidden_size + present) // (2 * present)
+    return {"intermediate_size": min(max(multiple, 1), DIMENSIONS["intermediate_size"][1])}
+
+
+def _no_multiple(config: Config, value: int, locks: Locks) -> Problem:
+    """The problem with a hidden_size that is not a multiple of the head size, or of the number of heads."""
+    remedies = _remedies(config, "hidden_size", value, locks)
+    if locks.heads:
+        message = N_("{field} {value} cannot be split into heads of {unit}: {near} can.")
+    else:
+        message = N_("{field} {value} cannot be split into {unit} equal heads: {near} can.")
+    words = {"field": config.own_name("hidden_size"), "unit": _unit(config, locks), "near": remedies[0]["hidden_size"]}
+    return Problem.of(message, "hidden_size", value, *remedies, value=value, **words)
+
+
+def _no_divisor(config: Config, value: int, locks: Locks) -> Problem:
+    """The problem with a number of heads that does not divide the hidden size."""
+    remedies = _remedies(config, "num_attention_heads", value, locks)
+    message = N_("{hidden_size} {hidden} cannot be split into {value} equal heads: {field} {near} works.")
+    names = {"hidden_size": config.own_name("hidden_size"), "field": config.own_name("num_attention_heads")}
+    words = {"value": value, "hidden": config.hidden_size, "near": remedies[0]["num_attention_heads"], **names}
+    return Problem.of(message, "num_attention_heads", value, *remedies, **words)
+
+
+def _remedies(config: Config, field: str, value: int, locks: Locks) -> tuple[dict[str, int], ...]:
+    """The valid changes nearest to a value of the field, the nearest first."""
+    hidden, heads = config.hidden_size, config.num_attention_heads
+    if field == "hidden_size":
+        unit = _unit(config, locks)
+        changes = [
+            {field: size, "num_attention_heads": size // unit if locks.heads else heads}
+            for size in _nearest_multiples(unit, value)
+        ]
+        changes.append({field: value, "num_attention_heads": nearest_divisors(value, heads)[0]})
+        valid = _valid_changes(config, (change | _following(config, change[field], locks) for change in changes))
+        return (*valid,) or ({field: hidden},)
+    if field == "num_attention_heads":
+        counts = islice(_valid_changes(config, ({field: count} for count in nearest_divisors(hidden, value))), 2)
+        sizes = _nearest_multiples(value * config.heads_of, hidden)[:1]
+        others = ({"hidden_size": size, field: value, **_following(config, size, locks)} for size in sizes)
+        return (*counts, *_valid_changes(config, others))
+    return ({field: value},)
+
+
+def _valid_changes(config: Config, changes: Iterable[dict[str, Any]]) -> Iterator[dict[str, Any]]:
+    """The changes that give a valid model. Families may need even head sizes, or heads that share keys and values."""
+    for change in changes:
+        with suppress(ConfigError):
+            replace(config, **change)
+            yield change
+
+
+def _unit(config: Config, locks: Locks) -> int:
+    return config.attention_head_size if locks.heads else config.num_attention_heads * config.heads_of
+
+
+def _nearest_multiples(unit: int, value: int) -> list[int]:
+    """The multiples below and above a value that are valid hidden sizes, the nearer one first."""
+    below = value - value % unit
+    near = [size for size in {below, below + unit} if 0 < size <= DIMENSIONS["hidden_size"][1]]
+    return sorted(near, key=lambda size: abs(size - value))

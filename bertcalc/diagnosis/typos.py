@@ -1,0 +1,73 @@
+"""Known counts that may have been mistyped.
+
+>>> is_slip(109_428_240, 109_482_240)
+True
+"""
+
+from collections.abc import Iterator
+from functools import lru_cache
+from typing import NamedTuple
+
+from bertcalc.config import Config
+from bertcalc.diagnosis.known_counts import KnownCount, every_count, known_counts, more_counts, published_counts
+
+_SMALLEST = 1_000_000  # smaller counts are too close to each other
+_MOST_SLIPS = 3
+_LONG = 7  # a slip in a longer number keeps its first or its last three digits
+
+
+class Slip(NamedTuple):
+    """A known count that was probably mistyped."""
+
+    meant: int
+    model: KnownCount
+    preset: str = ""
+
+
+def slips_to(model: KnownCount, number: int) -> list[Slip]:
+    """Known counts that a number differs from by a typing error or by 1, the likeliest first."""
+    digits = len(str(number))  # a published count of another length belongs to a model of another size
+    by_count: dict[int, Slip] = {}
+    for slip in (Slip(model.total, model), *_candidates(model.subject.config)):
+        count = slip.meant
+        as_long = not slip.preset or len(str(count)) == digits
+        if as_long and count >= _SMALLEST and count not in by_count and is_slip(number, count):
+            by_count[count] = slip
+    return sorted(by_count.values(), key=lambda slip: abs(slip.meant - number) != 1)[:_MOST_SLIPS]
+
+
+@lru_cache(maxsize=16)
+def _candidates(config: Config) -> list[Slip]:
+    of_classes = [count for counts in (known_counts, more_counts) for count in every_count(config, counts)]
+    published = [
+        Slip(count, published_count, preset) for count, (preset, published_count) in published_counts().items()
+    ]
+    return [*(Slip(count.total, count) for count in of_classes), *published]
+
+
+def mistyped(number: int) -> Iterator[int]:
+    """The numbers that differ from a number by two exchanged adjacent digits, or by one digit."""
+    digits = f"{number}"
+    for index, digit in enumerate(digits):
+        if index and digits[index - 1] != digit and (index > 1 or digit != "0"):
+            yield int(digits[: index - 1] + digit + digits[index - 1] + digits[index + 1 :])
+    for index, digit in enumerate(digits):
+        yield from (
+            int(digits[:index] + other + digits[index + 1 :]) for other in "0123456789"[not index :] if other != digit
+        )
+
+
+def is_slip(typed: int, meant: int) -> bool:
+    """Whether a number differs from another by 1, by a wrong, extra or missing digit, or by two exchanged digits."""
+    if abs(typed - meant) == 1:
+        return True
+    wrong, right = str(typed), str(meant)
+    if len(right) > _LONG and wrong[:3] != right[:3] and wrong[-3:] != right[-3:]:
+        return False
+    if len(wrong) < len(right):
+        wrong, right = right, wrong
+    index = next((index for index, digit in enumerate(right) if wrong[index] != digit), len(right))
+    if len(wrong) > len(right):
+        return wrong[index + 1 :] == right[index:]
+    exchanged = wrong[index : index + 2] == right[index : index + 2][::-1] and wrong[index + 2 :] == right[index + 2 :]
+    return exchanged or wrong[index + 1 :] == right[index + 1 :]
