@@ -67,7 +67,7 @@ def test_a_configuration_is_read_and_changed(tmp_path: Path, capsys: pytest.Capt
     found = json.loads(printed.out)
     config = bertcalc.RobertaConfig(vocab_size=1000, hidden_size=256, num_attention_heads=4)
     assert found["parameters"] == bertcalc.build(config, "RobertaForMaskedLM").num_parameters()
-    assert "Unknown, so not read: x." in printed.err
+    assert "Unknown keys, which are ignored: x." in printed.err
 
 
 def test_a_configuration_has_the_fields_of_its_own_family(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
@@ -95,7 +95,7 @@ def test_a_configuration_has_the_fields_of_its_own_family(tmp_path: Path, capsys
         (["--vocab-size", "1~layers-3"], "Cannot read --vocab-size"),
         (
             ["--vocab-size", "-1"],
-            "vocab_size -1 is not possible: it must be a whole number from 1 to 10,000,000, the nearest is 1.",
+            "vocab_size -1 is not possible: it must be a whole number from 1 to 10,000,000; the nearest is 1.",
         ),
         (["--sequence-length", "513"], "sequence_length 513 is not possible: it must be a whole number from 1 to 512"),
         (["--batch-size", "0"], "batch_size 0 is not possible"),

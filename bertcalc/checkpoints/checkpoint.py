@@ -386,7 +386,7 @@ def _sizes(full: Config, shapes: Mapping[str, Shape]) -> tuple[dict[str, int], d
 # Parts of tensor names in checkpoints whose shapes do not determine the model.
 _PACKED = N_("The weights are quantized: the shapes of tensors such as {name} do not show the sizes of the model.")
 _OF_ANOTHER_KIND = {
-    ".lora_A.": N_("{name} belongs to an adapter, which is not the model: choose the file of the model itself."),
+    ".lora_A.": N_("{name} belongs to an adapter, not to the model itself: choose the model's file."),
     **dict.fromkeys((".qweight", ".weight_packed", ".quant_state."), _PACKED),
 }
 

@@ -58,7 +58,7 @@ def chosen(message: object) -> list[ChosenFile]:
     if not isinstance(message, list) or not message:
         raise wrong(_NO_FILES)
     if len(message) > MOST_FILES:
-        raise wrong(N_("These are more than {most} files."), most=MOST_FILES)
+        raise wrong(N_("Too many files: at most {most} are allowed."), most=MOST_FILES)
     files: list[ChosenFile] = []
     left = _MOST_BYTES
     for entry in message:
@@ -67,7 +67,7 @@ def chosen(message: object) -> list[ChosenFile]:
     return files
 
 
-_NO_FILES = N_("What the browser sent is no list of files.")
+_NO_FILES = N_("The browser did not send a list of files.")
 _MOST_BYTES = LARGEST_HEADER + LENGTH_BYTES * MOST_FILES  # of all files together
 
 
@@ -113,8 +113,8 @@ def weights_of(files: Sequence[ChosenFile]) -> Weights:
             raise wrong(message, name=shorten(file.name), count=int(part[1]))
     if not weights:
         message = N_(
-            "{name} is no .safetensors file. Other files of weights are not opened: pickles can run any program when "
-            "they are read. transformers' save_pretrained writes a .safetensors file."
+            "{name} is not a .safetensors file. Other weight files are not opened, because reading a pickle "
+            "can run any program. Use save_pretrained of transformers to write a .safetensors file."
         )
         raise wrong(message, name=shorten(files[0].name))
     headers = [_header(file) for file in weights]

@@ -9,7 +9,7 @@ bytes, little-endian; the header is a JSON object; the rest is the data of the t
 >>> read(header, 20)
 Traceback (most recent call last):
     ...
-bertcalc.text.problem.InputError: The tensors end at byte 24 of the data, which has 20.
+bertcalc.text.problem.InputError: The tensors end at byte 24, but there are 20 bytes of data.
 """
 
 from math import prod
@@ -38,10 +38,10 @@ _WIDTHS = {
 DTYPES = {dtype: bits for bits, dtypes in _WIDTHS.items() for dtype in dtypes.split()}
 # The first bytes of other files, which people rename or download by mistake.
 _OTHER_FILES = {
-    b"PK\x03\x04": N_("This is a PyTorch file, and not a safetensors file: such a pickle is not opened here."),
-    b"GGUF": N_("This is a GGUF file, and not a safetensors file."),
-    b"version ": N_("This is a pointer of Git LFS, and not the file itself: git lfs pull downloads it."),
-    b"<": N_("This is a page of HTML, and not the file itself: download it again."),
+    b"PK\x03\x04": N_("This is a PyTorch file, not a safetensors file. Pickles are not opened here."),
+    b"GGUF": N_("This is a GGUF file, not a safetensors file."),
+    b"version ": N_("This is a Git LFS pointer, not the file itself: run git lfs pull to download it."),
+    b"<": N_("This is an HTML page, not the file itself: download it again."),
 }
 _FIELDS = {"dtype", "shape", "data_offsets"}
 
@@ -70,7 +70,7 @@ class Header(NamedTuple):
 def header_length(start: bytes, size: int) -> int:
     """Read the length of the header, in bytes, from the start of a file of ``size`` bytes. Raises InputError."""
     if len(start) < LENGTH_BYTES or size < LENGTH_BYTES:
-        message = N_("This is not a safetensors file: it has {size} bytes, and the length of its header alone takes 8.")
+        message = N_("This is not a safetensors file: it has {size} bytes, but the length of its header alone takes 8.")
         raise wrong(message, size=size)
     length = int.from_bytes(start[:LENGTH_BYTES], "little")
     if length > size - LENGTH_BYTES:
@@ -78,12 +78,12 @@ def header_length(start: bytes, size: int) -> int:
             if start.startswith(begins):
                 raise wrong(other)
         message = N_(
-            "This is not a safetensors file, or it is cut off: its first 8 bytes announce a header of {length} bytes, "
-            "and {rest} come after them."
+            "This is not a safetensors file, or it is cut off: its first 8 bytes announce a header of {length} "
+            "bytes, but only {rest} follow."
         )
         raise wrong(message, length=length, rest=size - LENGTH_BYTES)
     if length > LARGEST_HEADER:
-        message = N_("The header of this file has {length} bytes: at most {most} are read here.")
+        message = N_("The header of this file has {length} bytes: at most {most} are allowed.")
         raise wrong(message, length=length, most=LARGEST_HEADER)
     return length
 
@@ -104,11 +104,11 @@ def read(header: bytes, data_bytes: int, *, cut_off: bool = False) -> Header:
     end = 0
     for begin, its_end, entry in placed:
         if begin != end:
-            message = N_("The data of {name} begin at byte {begin}, those of the tensor before end at byte {end}.")
+            message = N_("The data of {name} begins at byte {begin}, but the previous tensor ends at byte {end}.")
             raise wrong(message, name=shorten(entry.name), begin=begin, end=end)
         end = its_end
     if end < data_bytes or (end > data_bytes and not cut_off):
-        message = N_("The tensors end at byte {end} of the data, which has {data}.")
+        message = N_("The tensors end at byte {end}, but there are {data} bytes of data.")
         raise wrong(message, end=end, data=data_bytes)
     return Header(tuple(entry for _begin, _end, entry in placed), metadata, len(header), end)
 
@@ -119,18 +119,18 @@ def _placed(name: str, description: Any) -> tuple[int, int, StoredTensor]:
         raise wrong(N_("The tensor {name} must have dtype, shape and data_offsets."), name=shorten(name))
     dtype, shape, offsets = description["dtype"], description["shape"], description["data_offsets"]
     if not isinstance(dtype, str) or dtype not in DTYPES:
-        message = N_("The dtype {dtype} of {name} is not one of the format, such as F32 or I64.")
+        message = N_("The dtype {dtype} of {name} is unknown: it must be one of the format's, such as F32 or I64.")
         written = dtype if isinstance(dtype, str) else type(dtype).__name__
         raise wrong(message, dtype=shorten(written), name=shorten(name))
     if not _are_sizes(shape) or len(shape) > MOST_AXES:
         message = N_("The shape of {name} must be a list of at most {most} whole numbers.")
         raise wrong(message, name=shorten(name), most=MOST_AXES)
     if not _are_sizes(offsets) or len(offsets) != 2 or offsets[0] > offsets[1]:
-        message = N_("The data_offsets of {name} must be two whole numbers, the second not below the first.")
+        message = N_("The data_offsets of {name} must be two whole numbers, the second at least as large as the first.")
         raise wrong(message, name=shorten(name))
     begin, end = offsets
     if prod(shape) * DTYPES[dtype] != 8 * (end - begin):
-        message = N_("{name} has {bytes} bytes of data, which its shape {shape} of {dtype} does not fill exactly.")
+        message = N_("{name} has {bytes} bytes of data, which do not match its shape {shape} and dtype {dtype}.")
         raise wrong(message, name=shorten(name), bytes=end - begin, shape=shorten(str(shape)), dtype=dtype)
     return begin, end, StoredTensor(name, dtype, tuple(shape))
 

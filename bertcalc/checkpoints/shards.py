@@ -25,14 +25,14 @@ def names_of(index: bytes) -> list[str]:
     if not right:
         raise wrong(N_("{file} is not an index of safetensors files."), file=INDEX)
     if len(names) > MOST_FILES:
-        message = N_("The model has {count} files: at most {most} are read here.")
+        message = N_("The model has {count} files: at most {most} are allowed.")
         raise wrong(message, count=len(names), most=MOST_FILES)
     return names
 
 
 def too_much() -> InputError:
     """The error for files whose headers together exceed the limit for one header."""
-    message = N_("The headers of these files have more than {most} bytes together.")
+    message = N_("The headers of these files have more than {most} bytes in total.")
     return wrong(message, most=LARGEST_HEADER)
 
 
@@ -43,5 +43,5 @@ def together(parts: Iterable[tuple[StoredTensor, ...]]) -> tuple[StoredTensor, .
     for part in parts:
         for entry in part:
             if by_name.setdefault(entry.name, entry) is not entry:
-                raise wrong(N_("{tensor} is in two of the files."), tensor=shorten(entry.name))
+                raise wrong(N_("The tensor {tensor} is in two of the files."), tensor=shorten(entry.name))
     return tuple(by_name.values())

@@ -477,7 +477,7 @@ def check_field(kind: type[Config], field: str, value: Any) -> Problem | None:
 
 
 def _lacking(kind: type[Config], field: str, value: object) -> Problem:
-    message = N_("{config} has no {field}, so that it cannot be {value}.")
+    message = N_("{config} has no {field}, so it cannot be {value}.")
     remedies = [{field: getattr(kind, field)}] if field in ABSENT else []
     return Problem.of(message, field, value, *remedies, config=kind.__name__, field=field, value=_show(value))
 
@@ -535,11 +535,13 @@ def _not_between(kind: type[Config], field: str, value: Any, low: int, high: int
     if is_number(value) or (isinstance(value, float) and math.isinf(value)):
         nearest = round(min(max(value, low), high))
         message = N_(
-            "{field} {value} is not possible: it must be a whole number from {low} to {high}, the nearest is {nearest}."
+            "{field} {value} is not possible: it must be a whole number from {low} to {high}; the nearest is {nearest}."
         )
     else:  # a boolean or a text has no nearest number
         nearest = like
-        message = N_("{field} {value} is not possible: it must be a whole number from {low} to {high}, like {nearest}.")
+        message = N_(
+            "{field} {value} is not possible: it must be a whole number from {low} to {high}, such as {nearest}."
+        )
     words = {"value": _show(value), "low": low, "high": high, "nearest": nearest}
     return Problem.of(message, field, value, {field: nearest}, field=kind.own_name(field), **words)
 
@@ -587,7 +589,9 @@ def _not_divisible(kind: type[Config], hidden_size: int, heads: int) -> Problem:
 
 
 def _not_in_vocabulary(pad: int, vocab_size: int) -> Problem:
-    message = N_("pad_token_id {value} is not in a vocabulary of {vocab_size}: {nearest} is the largest that is.")
+    message = N_(
+        "pad_token_id {value} is outside the vocabulary of {vocab_size} tokens: {nearest} is the largest possible."
+    )
     remedies = {"pad_token_id": vocab_size - 1}, {"vocab_size": pad + 1}
     return Problem.of(message, "pad_token_id", pad, *remedies, value=pad, vocab_size=vocab_size, nearest=vocab_size - 1)
 
@@ -612,5 +616,5 @@ def other_heads(kind: type[Config], content: Mapping[str, Any], key: str = "head
 
 def uncounted(key: str, value: Any, like: str) -> Problem:
     """The problem with a key of a config.json that changes the model unless its value is ``like``."""
-    message = N_("{field} {value} is not counted here: only models that have {like} are.")
+    message = N_("{field} {value} is not counted here: only models with {like} are.")
     return Problem.of(message, key, value, field=key, value=f"{value!r:.20}", like=like)

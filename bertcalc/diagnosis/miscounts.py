@@ -249,7 +249,7 @@ def _change(
     copies: str = "",
     **sides: str,
 ) -> Change:
-    """The change that a line of miscounts.toml describes; ``add``, ``out`` and ``of`` select tensors as in which.py.
+    """The change that a line of miscounts.toml describes; tensor_filter.py selects ``add``, ``out`` and ``of``.
 
     ``add`` counts tensors that the model lacks; ``out`` leaves out tensors that it has. The tensors ``of`` get a second
     tensor ``beside`` them in another place, other ``copies``, or other sides (keys of _SIDES). With ``split``, the

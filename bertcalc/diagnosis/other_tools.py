@@ -100,7 +100,7 @@ REASONS: dict[str, Miscount] = {
         N_("an output matrix is counted in addition to the word embeddings"), MISCOUNTS["decoder again"].change
     ),
     "head but decoder": Miscount(
-        N_("the head is left out, all but the matrix of its decoder"),
+        N_("the head is left out, except for the matrix of its decoder"),
         lambda tensor, sizes: () if which("head")(tensor) and not _is_decoder(tensor) else (tensor,),
     ),
     "activation": Miscount(
@@ -114,8 +114,8 @@ REASONS: dict[str, Miscount] = {
 
 
 _LAST_NORM = N_(
-    "The LayerNorm at the end of its model corresponds to that of BERT's embeddings: each model has "
-    "one, of the same size."
+    "The final LayerNorm of its model corresponds to the LayerNorm of BERT's embeddings: each model "
+    "has one of the same size."
 )
 _COOKBOOK_TERMS = ("4*L*H**2", "8*L*H**2", "H*P", "8*L*H + 2*H")
 _COOKBOOK = "EleutherAI/cookbook, calc/calc_transformer_params.py, calc_params"

@@ -41,7 +41,7 @@ _ALIKE = _COUNTED.keys() - {"hidden_size", "num_attention_heads"}
 # Phrases for each switch: turned on, turned off.
 _SWITCHED: dict[str, tuple[str, str]] = {
     "add_pooling_layer": (N_("with a pooler"), N_("without a pooler")),
-    "tie_word_embeddings": (N_("decoder tied to the word embeddings"), N_("decoder with a table of its own")),
+    "tie_word_embeddings": (N_("decoder tied to the word embeddings"), N_("decoder with its own table")),
     "is_decoder": (N_("a decoder"), N_("no decoder")),
     "add_cross_attention": (N_("with cross attention"), N_("without cross attention")),
 }

@@ -98,7 +98,7 @@ class Constraints(NamedTuple):
         yield from filter(None, limit_problems)
         first, last = self.layers_from, self.layers_to
         if not any(limit_problems) and first > last:
-            message = N_("Layers from {first} to {last} is an empty range.")
+            message = N_("The range of layers from {first} to {last} is empty.")
             remedies = {"layers_from": last}, {"layers_to": first}
             yield Problem.of(message, "layers_from", first, *remedies, first=first, last=last)
 
@@ -191,7 +191,10 @@ def _too_narrow(case: Case, constraints: Constraints) -> Problem:
     """The problem if no model within the constraints has a multiple of its key/value heads."""
     shared: int = case.subject.config.shared()["num_key_value_heads"]
     nearest = lcm(constraints.step, shared * constraints.head_size)
-    message = N_("num_key_value_heads {shared} divides no number of heads up to hidden_to {value}: {nearest} would do.")
+    message = N_(
+        "No number of heads up to hidden_to {value} is a multiple of num_key_value_heads {shared}: "
+        "{nearest} would work."
+    )
     words = {"shared": shared, "value": constraints.hidden_to, "nearest": nearest}
     return Problem.of(message, "hidden_to", constraints.hidden_to, {"hidden_to": nearest}, **words)
 

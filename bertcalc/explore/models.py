@@ -94,7 +94,7 @@ Item = TypeVar("Item")
 def read_with(text: str, read_one: Callable[[str], Item]) -> tuple[list[Item], list[Wrong]]:
     """Like ``read``, with a function that reads one model or raises InputError."""
     if (length := len(text)) > LONGEST:
-        message = N_("a comparison has at most {most} characters, this has {length}.")
+        message = N_("a comparison can have at most {most} characters, but this one has {length}.")
         return [], [Wrong(shorten(text), Problem.of(message, "models", length, most=LONGEST, length=length))]
     items: list[Item] = []
     refused = []
@@ -164,7 +164,7 @@ def subject_of(values: Mapping[str, Any]) -> Subject:
     cls, family = class_of(architecture), CLASSES[architecture]
     config = {field: value for field, value in values.items() if family.config.has(field) or field in ABSENT}
     if not cls.pooler_is_optional and pooler != cls.pooler:
-        message = N_("{architecture} has no option add_pooling_layer: only {base} has.")
+        message = N_("{architecture} does not have the option add_pooling_layer: only {base} does.")
         words = {"architecture": architecture, "base": family.base.name}
         raise ConfigError(Problem.of(message, "add_pooling_layer", pooler, **words))
     return Subject(family.config(**config), architecture, pooler or not cls.pooler_is_optional)

@@ -37,8 +37,8 @@ Array = Callable[[Sequence[int]], Any]  # makes an int64 column: NumPy's, passed
 
 
 _NO_DIMENSION = (
-    N_("{name} is no dimension of a sweep: did you mean {nearest}?"),
-    N_("{name} is no dimension of a sweep: it must be one of {options}."),
+    N_("{name} is not a dimension of a sweep: did you mean {nearest}?"),
+    N_("{name} is not a dimension of a sweep: it must be one of {options}."),
 )
 
 _ONE_DIMENSION = N_("A row has a single dimension, such as hidden_size.")

@@ -69,7 +69,7 @@ def text_of(data: bytes, size: int = 0) -> str:
     """
     size = max(size, len(data))
     if size > LARGEST:
-        message = N_("This file has {length} bytes or more: a config.json has at most {most} here.")
+        message = N_("This file has at least {length} bytes: a config.json can have at most {most}.")
         raise wrong(message, length=size, most=LARGEST)
     return decode(data)
 
@@ -104,7 +104,7 @@ def read(text: str) -> Described:
             candidate for candidate in FAMILIES.values() if any(name.startswith(candidate.kind) for name in classes)
         ]
         if classes and not candidates:
-            message = N_("architectures {value}: a different kind of model; only {known} are counted here.")
+            message = N_("architectures {value} is a different kind of model: only {known} are counted here.")
             raise InputError(_problem("architectures", names, message, known=_family_names()))
         family = candidates[0] if candidates else next(iter(FAMILIES.values()))
     kind = family.config
@@ -125,7 +125,7 @@ def read(text: str) -> Described:
     kept = list(_without_count(kind, values))
     refusals = [*(_not_counted(kind, problem) for problem in problems(kind, values)), *kind.refused(content)]
     if labels is not None and not _is_labels(labels):
-        message = N_("id2label {value} is not possible: it must have a name for each number.")
+        message = N_("id2label {value} is not possible: it must map numbers to names.")
         refusals.append(_problem("id2label", labels, message))
     if refusals:
         raise InputError(*refusals)
@@ -136,7 +136,7 @@ def read(text: str) -> Described:
     remarks += kept
     chunk: Any = content.get(_CHUNK)
     if is_int(chunk) and chunk > 0 and kind.chunks:
-        message = N_("{field} {value}: the real forward pass fails for sequences whose length is no multiple of it.")
+        message = N_("{field} {value}: the real forward pass fails for sequences whose length is not a multiple of it.")
         remarks.append(Problem.of(message, _CHUNK, chunk, field=_CHUNK, value=chunk))
         content = {key: value for key, value in content.items() if key != _CHUNK}
     wanted = {kind.own_name(field): field for field in (*_SIZES, *OWN_DIMENSIONS) if kind.has(field)}
@@ -149,7 +149,7 @@ def read(text: str) -> Described:
         kind, {key: value for key, value in content.items() if key not in (*read_fields, *_OTHERS)}, content
     )
     if labels is not None and values["num_labels"] != named:
-        message = N_("num_labels {count} takes precedence, although id2label has {named}, as in transformers.")
+        message = N_("num_labels {count} takes precedence over id2label, which has {named}, as in transformers.")
         count = values["num_labels"]
         remarks.append(Problem.of(message, "num_labels", count, count=count, named=named))
     return Described(config, architecture, remarks)
@@ -169,13 +169,13 @@ def _unread(kind: type[Config], keys: Mapping[str, Any], content: Mapping[str, A
         message = N_("{key} is unknown: did you mean {field}?")
         yield Problem.of(message, key, keys[key], {near: keys[key]}, key=shorten(key), field=kind.own_name(near))
     if unknown := [key for key in unknown if key not in meant]:
-        message = N_("Unknown, so not read: {keys}. If they change the model, its count differs.")
+        message = N_("Unknown keys, which are ignored: {keys}. If they change the model, its count differs.")
         yield Problem.of(message, unknown[0], keys=_named(unknown))
     if of_memory:
-        message = N_("Not read: {keys}. No parameter and no FLOPs depend on them, but the memory may.")
+        message = N_("Ignored keys: {keys}. They do not affect parameters or FLOPs, but may affect memory.")
         yield Problem.of(message, of_memory[0], keys=_named(of_memory))
     if neutral:
-        message = N_("Ignored, because they do not affect any count: {keys}.")
+        message = N_("Ignored keys, which do not affect any count: {keys}.")
         yield Problem.of(message, neutral[0], keys=_named(neutral))
 
 
@@ -197,7 +197,7 @@ _LOADS: Mapping[str, Callable[[Any], bool]] = {
 
 def _without_count(kind: type[Config], values: dict[str, Any]) -> Iterator[Problem]:
     """Replace the values of _LOADS in ``values`` by valid ones, and yield a remark on each."""
-    message = N_("{field} {value} is not kept: no count depends on it, and {default} is used instead.")
+    message = N_("{field} {value} is replaced by {default}, which does not affect any count.")
     for field, loads in _LOADS.items():
         name = kind.own_name(field)
         if name in values and not field_named(field).is_right(values[name]) and loads(values[name]):
@@ -208,7 +208,7 @@ def _without_count(kind: type[Config], values: dict[str, Any]) -> Iterator[Probl
     counted_from_the_end = is_int(pad) and is_int(vocabulary) and -vocabulary <= pad < 0
     if counted_from_the_end and kind.longest is Config.longest:  # in other families positions start after the padding
         values["pad_token_id"] = vocabulary + pad
-        message = N_("pad_token_id {value} is counted from the end, as PyTorch does: it is token {token}.")
+        message = N_("pad_token_id {value} counts from the end of the vocabulary, as in PyTorch: it is token {token}.")
         yield Problem.of(message, "pad_token_id", pad, value=f"{pad}", token=vocabulary + pad)
 
 
@@ -226,17 +226,13 @@ def _not_counted(kind: type[Config], problem: Problem) -> Problem:
     field, value = problem.field, problem.value
     of_a_kind = field in _OTHERWISE and type(value) is type(getattr(kind, kind.own_name(field)))
     if of_a_kind and (isinstance(value, bool | str) or (isinstance(value, int) and value > 1)):
-        message = N_(
-            "{field} {value}: bertcalc does not count this. transformers builds it; here it has to be {wanted}."
-        )
+        message = N_("{field} {value}: transformers accepts this value, but bertcalc needs {wanted}.")
         return problem._replace(message=message)
     if not isinstance(value, int) or not is_int(value):
         return problem
     if not ((field in _ZEROS and value == 0) or (field == "position_buckets" and value < field_named(field).low)):
         return problem
-    message = N_(
-        "{field} {value}: bertcalc does not count this. transformers builds it; here it has to be {low} or more."
-    )
+    message = N_("{field} {value}: transformers accepts this value, but bertcalc needs {low} or more.")
     words = {"field": kind.own_name(field), "value": f"{value:,}", "low": f"{field_named(field).low:,}"}
     return problem._replace(message=message, values=words)
 
@@ -251,8 +247,8 @@ def _family(model_type: Any) -> Family:
     for family in FAMILIES.values():
         if model_type in family.remote:
             message = N_(
-                "model_type {value} comes with a program in its own repository, which is not run here: transformers "
-                "has the same model as {name}; with model_type {name}, this file is read."
+                "model_type {value} needs a program from its own repository, which is not run here. transformers "
+                "has the same model as {name}: with model_type {name}, this file can be read."
             )
             raise InputError(_problem("model_type", model_type, message, name=family.name))
     message = N_("model_type {value} is a different kind of model: only {known} are counted here.")
@@ -272,9 +268,11 @@ def _architecture(names: Any, family: Family) -> tuple[str | None, list[Problem]
     for name in (name.removeprefix("TF").removeprefix("Flax") for name in listed):
         like = counterpart(name, family) if name in CLASSES else ""
         if like and class_of(like).task == class_of(name).task:
-            message = N_("architectures {value}: read as {name}, which model_type {family} has for the same task.")
+            message = N_(
+                "architectures {value} was read as {name}, the class of model_type {family} for the same task."
+            )
             return like, [_problem("architectures", names, message, name=like, family=family.name)]
-    return None, [_problem("architectures", names, N_("architectures {value}: not one of the classes counted here."))]
+    return None, [_problem("architectures", names, N_("architectures {value} is not one of the classes counted here."))]
 
 
 def _listed(names: Any) -> list[str]:

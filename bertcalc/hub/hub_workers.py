@@ -52,7 +52,7 @@ def _run(function: Callable[[str], Answer], repo_id: str, wanted: Callable[[], o
         except InputError:
             raise
         except SlowError:
-            message = N_("The Hub takes longer than {seconds} seconds: try again later.")
+            message = N_("The Hub took longer than {seconds} seconds: try again later.")
             raise wrong(message, seconds=fixed(worker.limit, 0)) from None
         except StoppedError:
             raise wrong(N_("The process that reads from the Hub was stopped: try again.")) from None
@@ -70,7 +70,7 @@ def _free(wanted: Callable[[], object]) -> Iterator[Worker]:
             break
         except Empty:
             if time.monotonic() > until:
-                message = N_("Others are reading from the Hub right now: try again in a moment.")
+                message = N_("Other users are reading from the Hub right now: try again in a moment.")
                 raise wrong(message) from None
             wanted()
     try:

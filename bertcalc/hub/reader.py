@@ -105,8 +105,8 @@ class _Requests:
         index = self.get(INDEX, LARGEST_HEADER)
         if index is None:
             message = N_(
-                "{name} has no safetensors file. Other files of weights are not opened: pickles can run any program "
-                "when they are read."
+                "{name} has no safetensors file. Other weight files are not opened, because reading a pickle can "
+                "run any program."
             )
             raise wrong(message, name=self.repo_id)
         parts = []
@@ -153,7 +153,7 @@ class _Requests:
         except (httpx2.HTTPError, httpx2.InvalidURL, OSError, ValueError):
             host = urlsplit(constants.ENDPOINT).netloc
             raise wrong(N_("The Hub ({host}) cannot be reached from this server."), host=host) from None
-        raise wrong(N_("The Hub redirects {file} elsewhere: redirects are not followed here."), file=filename)
+        raise wrong(N_("The Hub redirects {file} to another server: such redirects are not followed."), file=filename)
 
     def _body(self, response: Any, most: int) -> _Body | None:
         status, why = response.status_code, response.headers.get("x-error-code", "")
@@ -161,13 +161,13 @@ class _Requests:
             return None
         if why == "GatedRepo" or status == 403:
             message = N_(
-                "{name} is gated: only people whom its owner has approved can read it, and nobody is signed in here."
+                "{name} is gated: only users approved by its owner can read it, and this server is not signed in."
             )
             raise wrong(message, name=self.repo_id)
         if status in (401, 404):
             raise wrong(N_("{name} is not on the Hub, or it is not public."), name=self.repo_id)
         if status not in (200, 206):
-            raise wrong(N_("The Hub answers with the status {status}: try again later."), status=f"{status}")
+            raise wrong(N_("The Hub responded with status {status}: try again later."), status=f"{status}")
         size = _size(status, response.headers)
         data = bytearray()
         for chunk in response.iter_raw():
@@ -184,7 +184,7 @@ def _size(status: int, headers: Mapping[str, str]) -> int | None:
         return int(length) if re.fullmatch("[0-9]{1,18}", length) else None
     whole = re.fullmatch(r"bytes 0-[0-9]{1,18}/([0-9]{1,18})", headers.get("content-range", ""))
     if whole is None:
-        raise wrong(N_("The Hub does not say how long the file is."))
+        raise wrong(N_("The Hub did not report the size of the file."))
     return int(whole[1])
 
 

@@ -133,7 +133,7 @@ def build(config: Config | str, architecture: str | None = None, *, add_pooling_
     if cls.pooler_is_optional:
         return Model(family, cls, config, add_pooling_layer).declare()
     if not add_pooling_layer:
-        message = N_("{architecture} has no option add_pooling_layer: only {base} has.")
+        message = N_("{architecture} does not have the option add_pooling_layer: only {base} does.")
         if not family.base.pooler:
             message = N_("{architecture} has no option add_pooling_layer.")
         shown = {"architecture": cls.name, "base": family.base.name}

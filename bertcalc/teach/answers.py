@@ -68,7 +68,7 @@ def _number(exercise: Exercise, right: int, text: str, read: Typed) -> Verdict:
         because = tuple(_because(exercise, right, read))
         return Verdict("wrong", () if because else (_TOO_SMALL if read.value < right else _TOO_LARGE,), because)
     if _is_rough(read, right):
-        rough = N_('"{text}" could be many numbers: type at least two significant digits.')
+        rough = N_('"{text}" is too imprecise: type at least two significant digits.')
         return Verdict("unreadable", (Sentence(rough, {"text": shorten(text)}),))
     return _exactly(right)
 

@@ -132,7 +132,7 @@ def _paths(subject: Subject, meanings: Iterable[str]) -> dict[str, str]:
 def _tensor(random: Random, level: Level, family: Family) -> Exercise:
     subject = _subject(random, level, family)
     tensor = random.choice([tensor for tensor in subject.model().tensors() if len(tensor.shape) == 2])
-    question = Sentence(N_("How many numbers are in the tensor `{name}`?"), {"name": shown(tensor.name, subject)})
+    question = Sentence(N_("How many elements does the tensor `{name}` have?"), {"name": shown(tensor.name, subject)})
     return _count("tensor", subject, question, tensor.name)
 
 
@@ -148,7 +148,7 @@ def _layer(random: Random, level: Level, family: Family) -> Exercise:
     subject = _subject(random, level, family)
     path = random.choice(tuple(_paths(subject, _PARTS[level]).values()))
     question = Sentence(
-        N_("How many parameters are in `{name}`, with everything inside it?"), {"name": shown(path, subject)}
+        N_("How many parameters does `{name}` have, including everything inside it?"), {"name": shown(path, subject)}
     )
     return _count("layer", subject, question, path)
 
@@ -183,7 +183,7 @@ def _count(kind: Kind, subject: Subject, question: Sentence, path: str = "") -> 
 
 
 _EVERYWHERE = Sentence(N_("all layers are counted, but one is asked for"))
-_WITH_BIAS = Sentence(N_("the bias is counted as well, but it is a tensor of its own"))
+_WITH_BIAS = Sentence(N_("the bias is counted as well, but it is a separate tensor"))
 
 
 def _others(right: int, mistakes: Iterable[Mistake]) -> tuple[Mistake, ...]:
@@ -225,7 +225,7 @@ def _flops_mistakes(subject: Subject, call: tuple[int, int], path: str) -> Itera
         _cost(steps, path, Convention("MACs")),
     )
     yield Mistake(
-        Sentence(N_("one sequence is counted, and there are {batch_size}"), {"batch_size": f"{call[0]:,}"}),
+        Sentence(N_("one sequence is counted, but there are {batch_size}"), {"batch_size": f"{call[0]:,}"}),
         _cost(subject.model().run(Sizes(1, call[1])), path),
     )
     yield Mistake(Sentence(N_("one token is counted")), _cost(subject.model().run(Sizes(1, 1)), path))
@@ -289,7 +289,7 @@ def _memory_mistakes(memory: TrainingMemory) -> Iterator[Mistake]:
             other = memory._replace(precision=precision).num_bytes()
             dtype = PRECISIONS[precision].dtype
             yield Mistake(
-                Sentence(N_("the numbers are assumed to be in {dtype}"), {"dtype": dtype}), sum(other.values())
+                Sentence(N_("the parameters are assumed to be in {dtype}"), {"dtype": dtype}), sum(other.values())
             )
 
 
@@ -335,7 +335,7 @@ def _error(random: Random, level: Level, family: Family) -> Exercise:
     right = by_place(flawed.tensors, subject)
     mistakes = [
         Mistake(Sentence(N_("the line is left unchanged")), by_place(flawed.miscounted(), subject)[place]),
-        *(Mistake(Sentence(N_("a different line is taken, which is right")), amount) for amount in right.values()),
+        *(Mistake(Sentence(N_("a different line is chosen, which is correct")), amount) for amount in right.values()),
     ]
     return flawed._replace(right=right[place], mistakes=_others(right[place], mistakes))
 

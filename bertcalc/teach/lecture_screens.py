@@ -79,7 +79,7 @@ def read(data: bytes, vocabulary: Vocabulary) -> Lecture:
     )
     names = [screen.name for screen in screens]
     for twice in (name for name in names if names.count(name) > 1):
-        raise wrong(N_("Two screens have the name {name}: a link could not tell them apart."), name=twice)
+        raise wrong(N_("Two screens have the name {name}: names must be unique, because links use them."), name=twice)
     return Lecture(file.template("title", vocabulary.placeholders), screens)
 
 
@@ -90,7 +90,8 @@ def _screen(content: dict[str, Any], number: int, vocabulary: Vocabulary) -> Scr
     name = screen.text("name")
     if not re.fullmatch(r"[\w-]{1,60}", name):
         message = N_(
-            "{where}: name can have only letters, digits and hyphens, at most 60, because it appears in the link."
+            "{where}: name can have only letters, digits and hyphens, at most 60 characters, because it "
+            "appears in the link."
         )
         raise wrong(message, where=screen.where)
     if preset := screen.text("preset", default=""):
@@ -132,7 +133,7 @@ class _TomlTable:
     def only(self, keys: Collection[str]) -> None:
         """Check that the table has no other keys."""
         for unknown in self._content.keys() - set(keys):
-            message = N_("{where}: there is no key {key}: did you mean {nearest}?")
+            message = N_("{where}: unknown key {key}: did you mean {nearest}?")
             near = nearest(unknown, keys, similarity=0.0)
             raise wrong(message, where=self.where, key=shorten(unknown), nearest=near)
 

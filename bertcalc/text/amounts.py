@@ -134,7 +134,7 @@ def typed(text: str, unit: Unit | None = None) -> Typed:
     """
     match = _NUMBER.fullmatch(_plain(text) if len(text) <= LONGEST else "")
     if match is None:
-        message = N_('"{text}" is not an amount that can be read: write it like {examples}.')
+        message = N_('"{text}" is not a valid amount: write it like {examples}.')
         raise wrong(message, text=shorten(text), examples=_EXAMPLES[unit])
     scale, written_unit, scaled = _scale(match["rest"].strip(), unit, text)
     decimals, power = match["decimals"] or "", int(match["power"] or 0)
@@ -240,7 +240,7 @@ def amount(text: str, unit: Unit | None = None, names: Mapping[str, int] | None 
             problem = unknown.problem
             raise InputError(problem._replace(values=problem.values | {"text": shorten(text)})) from None
     if value < 0:
-        raise wrong(N_('"{text}" is negative, and a count cannot be.'), text=shorten(text))
+        raise wrong(N_('"{text}" is negative, but a count cannot be.'), text=shorten(text))
     if value > LARGEST:
         raise wrong(_TOO_LARGE, text=shorten(text))
     if value.denominator != 1:

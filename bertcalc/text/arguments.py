@@ -100,15 +100,15 @@ _LOWEST = {
 _WITH_LENGTH = {"sequence_length", "sizes", "call"}
 _NOT_EMPTY = ("steps", "stops", "changes", "growths")
 _WANTED: dict[str, str] = {
-    "Model": N_("a model, such as build(BertConfig()) makes"),
-    "Module": N_("a module, such as build(BertConfig()) makes"),
+    "Model": N_("a model, such as build(BertConfig())"),
+    "Module": N_("a module, such as build(BertConfig())"),
     "Config": N_("a configuration, such as BertConfig()"),
     "Subject": N_("a model with its class, such as Subject(BertConfig())"),
     "Case": N_("a model with its batch, such as Case(Subject(BertConfig()))"),
     "Sizes": N_("sizes of a batch, such as Sizes(1, 128)"),
     "Step": N_("a step of model.run(...)"),
     "Tensor": N_("a tensor of model.tensors()"),
-    "Typed": N_("a number as typed(...) reads it"),
+    "Typed": N_("a number from typed(...)"),
 }
 _NUMBER, _FLAG, _TEXT = N_("a number"), N_("True or False"), N_("a text")
 _WHOLE = N_("a single whole number")
@@ -205,7 +205,9 @@ def _self(name: str, value: Any) -> Any:
 def _each(wanted: _Signature, value: Any) -> Any:
     if wanted.varargs is None:
         names = ", ".join(name for name, _check in wanted.positional)
-        raise _error(N_("{function} takes fewer arguments: {names}."), "", value, function=wanted.name, names=names)
+        raise _error(
+            N_("{function} takes only these arguments: {names}."), "", value, function=wanted.name, names=names
+        )
     return wanted.varargs("", value)
 
 
@@ -480,7 +482,7 @@ def _check_together(values: Mapping[str, Any]) -> None:
         return
     stated = values.get("config")
     if stated is not None and stated is not config and "model" in values and not _same(stated, config):
-        message = N_("config has to be the configuration of the model, model.config: this is another one.")
+        message = N_("config has to be the configuration of the model, model.config, but it is a different one.")
         raise _error(message, "config", stated)
     longest = config.longest
     for name in values.keys() & _WITH_LENGTH:

@@ -5,7 +5,7 @@
 >>> read_json('{"a": 1, "a": 2}', most=100)
 Traceback (most recent call last):
     ...
-bertcalc.text.problem.InputError: a appears twice: it must appear once.
+bertcalc.text.problem.InputError: a appears twice: it must appear only once.
 """
 
 import json
@@ -18,7 +18,7 @@ from bertcalc.text.problem import InputError, wrong
 def read_json(text: str | bytes, most: int) -> Any:
     """Parse a JSON text of at most ``most`` characters, or bytes if it is bytes. Raises InputError."""
     if len(text) > most:
-        message = N_("This text has {length} characters: at most {most} are read here.")
+        message = N_("This text has {length} characters: at most {most} are allowed.")
         raise wrong(message, length=len(text), most=most)
     if isinstance(text, bytes):
         text = decode(text)
@@ -49,7 +49,7 @@ HABITS = {
     ("//", "/*", "#"): N_("JSON has no comments"),
     ("'", "“", "”", "‘"): N_("names and strings must be in straight double quotes"),
     ("True", "False", "None"): N_("it is written true, false or null"),
-    ("}", "]"): N_("no comma may stand before a closing bracket"),
+    ("}", "]"): N_("no comma is allowed before a closing bracket"),
 }
 
 
@@ -82,7 +82,7 @@ def _each_once(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
     members: dict[str, Any] = {}
     for key, value in pairs:
         if key in members:
-            raise wrong(N_("{key} appears twice: it must appear once."), key, value, key=shorten(key))
+            raise wrong(N_("{key} appears twice: it must appear only once."), key, value, key=shorten(key))
         members[key] = value
     return members
 

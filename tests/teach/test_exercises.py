@@ -397,7 +397,7 @@ def test_the_bias_of_the_same_module_is_no_part_of_a_weight(exercise: Exercise) 
     assert isinstance(exercise.right, int)
     if bias is not None:
         verdict = check(exercise, f"{exercise.right + bias.numel()}")  # 20 for 16, of a matrix of 4 x 4
-        assert {"the bias is counted as well, but it is a tensor of its own"} in sentences(verdict)
+        assert {"the bias is counted as well, but it is a separate tensor"} in sentences(verdict)
 
 
 def test_two_miscounts_are_named_together() -> None:
@@ -425,13 +425,13 @@ def test_what_nothing_explains_is_too_small_or_too_large() -> None:
 @pytest.mark.parametrize(
     ("kind", "text", "said"),
     [
-        ("model", "abc", "is not an amount that can be read"),
+        ("model", "abc", "is not a valid amount"),
         ("model", "3*(4", "a parenthesis is not closed"),
         ("model", "12 MB", "is in bytes, but parameters are needed here"),
         ("flops", "12 apples", "has an unknown unit"),
         ("model", "9^9^9", "too large"),
         ("model", "1+" * 10**6, "longer than 200 characters"),
-        ("model", "1" * 10**6, "is not an amount that can be read"),
+        ("model", "1" * 10**6, "is not a valid amount"),
         ("step", "1" * 10**6, "is not a shape"),
         ("shape", "two by three", "is not a shape"),
         ("shape", "()", "is not a shape"),

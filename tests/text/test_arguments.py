@@ -253,7 +253,7 @@ CALLS: list[tuple[Callable[[], object], str]] = [
     (lambda: forward_flops(GPT2, 1, 1025), "positions for 1,024 tokens"),
     (lambda: forward_flops(build(bertcalc.RobertaConfig()), 1, 511), "positions for 510 tokens"),
     (lambda: forward_flops(MODEL, 1), "forward_flops() needs sequence_length"),
-    (lambda: forward_flops(MODEL, 1, 2, 3), "forward_flops() takes fewer arguments"),
+    (lambda: forward_flops(MODEL, 1, 2, 3), "forward_flops() takes only these arguments"),
     (lambda: forward_flops(MODEL, batchsize=1, sequence_length=2), "did you mean batch_size?"),
     (lambda: training_flops(MODEL, 1, 8, recompute="checkpoint"), "must be none, selective or full"),
     (lambda: training_flops(MODEL, 1, 8, freezing=3), "freezing has to be Freezing"),
@@ -353,7 +353,7 @@ CALLS: list[tuple[Callable[[], object], str]] = [
     (lambda: WIDER.values("hidden_size", 4, 100, 0), "most 0 is not possible: it must be a whole number from 1"),
     (lambda: WIDER.has("hidden_size", TWO), "value has to be a single whole number"),
     (lambda: WIDER.at(hidden_size="12"), "hidden_size '12' is not possible: it must be a whole number"),
-    (lambda: WIDER.present("embedding_size"), "no dimension of a sweep"),
+    (lambda: WIDER.present("embedding_size"), "not a dimension of a sweep"),
     (lambda: WIDER.table("parameters", [8], [8], numpy.array), "dimensions must be two sizes"),
     (
         lambda: MORE_HEADS.row("parameters", [3], numpy.array),
