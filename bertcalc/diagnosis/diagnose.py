@@ -57,7 +57,7 @@ from bertcalc.diagnosis.known_counts import (
     published_parts,
     readings,
 )
-from bertcalc.diagnosis.layer_parts import PARTS, TERMS, Counted, own_counts, sums_of_two
+from bertcalc.diagnosis.layer_parts import PARTS, TERMS, Counted, part_counts, sums_of_two
 from bertcalc.diagnosis.miscounts import MISCOUNTS, MiscountSizes, counted, total
 from bertcalc.diagnosis.typos import Slip, mistyped, slips_to
 from bertcalc.families import build
@@ -397,7 +397,7 @@ def _sums(model: KnownCount, meanings: Sequence[Reading]) -> tuple[OwnPart, ...]
 
 @lru_cache(maxsize=16)
 def _own_counts(subject: Subject) -> tuple[tuple[int, Counted], ...]:
-    return tuple((count.right, count) for count in own_counts(_tensors(subject), MiscountSizes.of(subject.config)))
+    return tuple((count.right, count) for count in part_counts(_tensors(subject), MiscountSizes.of(subject.config)))
 
 
 def _hand_count(meanings: Sequence[Reading]) -> tuple[HandCount, Miscounted] | None:
@@ -492,7 +492,7 @@ def _explained(model: KnownCount, meanings: Sequence[Reading]) -> tuple[list[_As
                 _mixed(model.subject)[count]._replace(reading=first) for count, bits in mixed if bits <= rarest
             ]
     candidates.sort(key=lambda candidate: candidate.bits)
-    return places, candidates if first.exact else _told_apart_in(candidates)
+    return places, candidates if first.exact else _without_supersets(candidates)
 
 
 def _least(candidates: Iterable[Miscounted]) -> float:
@@ -637,7 +637,7 @@ def _is_rough(reading: Reading) -> bool:
     return reading.key == "parameters" and not reading.rounded and _ROUGHEST <= part < _OF_DIGITS[-1][0]
 
 
-def _told_apart_in(candidates: Sequence[Miscounted]) -> list[Miscounted]:
+def _without_supersets(candidates: Sequence[Miscounted]) -> list[Miscounted]:
     """The explanations of a rounded number, except those that only add mistakes to a likelier one.
 
     Rounding would hide the effect of the added mistakes.

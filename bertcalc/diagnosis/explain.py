@@ -190,15 +190,15 @@ class Search:
         self._counted = _alike(sizes)
         self._start = tuple(self._counted.number((tensor,)) for tensor in tensors)
         self._cheapest: dict[_State, Combination] = {self._counted.real(self._start): _NOTHING}
-        able = self._able()
-        self._go(0, self._start, _NOTHING, (), self._exact(able))
+        applicable = self._applicable()
+        self._explore(0, self._start, _NOTHING, (), self._most_specific(applicable))
         make = self._counted.make
-        there = [number for _bits, number in able if make(number, self._start) != self._start]
+        there = [number for _bits, number in applicable if make(number, self._start) != self._start]
         for name, habit in HABITS.items():
             forced = tuple(sorted(number for number in there if _NAMES[number] in habit.miscounts))
             if len(forced) > 1:
-                rest = [miscount for miscount in able if miscount[1] not in forced]
-                self._go(0, self._start, Combination(habit.bits, (), name), forced, rest)
+                rest = [miscount for miscount in applicable if miscount[1] not in forced]
+                self._explore(0, self._start, Combination(habit.bits, (), name), forced, rest)
         self._combinations: dict[int, list[Combination]] = {}
         for state, combination in sorted(self._cheapest.items(), key=lambda item: item[1]):
             self._combinations.setdefault(self._counted.total(state), []).append(combination)
@@ -234,7 +234,7 @@ class Search:
             if self._bits[index] <= bits and self._totals[index] != self.right:
                 yield self._totals[index]
 
-    def _able(self) -> list[tuple[float, int]]:
+    def _applicable(self) -> list[tuple[float, int]]:
         """The miscounts that change any of the tensors, as (bits, number), the most frequent first."""
         added = self._start
         for number, name in enumerate(_NAMES):
@@ -246,10 +246,10 @@ class Search:
             if any(self._counted.make(number, state) != state for state in (self._start, added))
         )
 
-    def _exact(self, able: Sequence[tuple[float, int]]) -> list[tuple[float, int]]:
+    def _most_specific(self, applicable: Sequence[tuple[float, int]]) -> list[tuple[float, int]]:
         """The most specific of miscounts with the same effect on these tensors: attention biases, not all biases."""
         same: dict[_State, list[tuple[float, int]]] = {}
-        for miscount in able:
+        for miscount in applicable:
             state = self._counted.make(miscount[1], self._start)
             same.setdefault(state if state != self._start else (miscount[1],), []).append(miscount)
         return sorted(
@@ -257,20 +257,20 @@ class Search:
             for alike in same.values()
         )
 
-    def _go(
+    def _explore(
         self,
         first: int,
         state: _State,
         combination: Combination,
         forced: Sequence[int],
-        able: Sequence[tuple[float, int]],
+        applicable: Sequence[tuple[float, int]],
     ) -> None:
         """Try further miscounts, then record the state of ``combination`` with the ``forced`` miscounts of a habit.
 
         Miscounts are applied in the order of MISCOUNTS; ``first`` is the number of the first that may follow.
         """
         make, names = self._counted.make, combination.miscounts
-        for bits, number in able:
+        for bits, number in applicable:
             if combination.bits + bits > self._most:
                 break
             if number < first:
@@ -281,7 +281,7 @@ class Search:
             after = make(number, before)
             if after != before:
                 longer = Combination(combination.bits + bits, (*made, _NAMES[number]), combination.habit)
-                self._go(number + 1, after, longer, rest, able)
+                self._explore(number + 1, after, longer, rest, applicable)
         for number in forced:
             state = make(number, state)
             names = (*names, _NAMES[number])

@@ -17,9 +17,9 @@ from pathlib import Path
 from typing import NamedTuple
 
 from bertcalc.config import Config, sizes_of
-from bertcalc.diagnosis.layer_parts import Counted, own_counts
+from bertcalc.diagnosis.layer_parts import Counted, part_counts
 from bertcalc.diagnosis.miscounts import MiscountSizes, counted
-from bertcalc.diagnosis.tensor_filter import which
+from bertcalc.diagnosis.tensor_filter import selector
 from bertcalc.families import family_of
 from bertcalc.families.presets import PRESETS
 from bertcalc.model.subject import Subject
@@ -80,8 +80,8 @@ CONVENTIONS: Mapping[str, str] = {line["name"]: line["description"] for line in 
 PROVE_LITTLE = {name for name in CONVENTIONS if name.startswith(("labels", "adapters"))}
 # The targets of PEFT's LoRA by default, and with "all-linear"; each with common ranks.
 _ADAPTED = {
-    "adapters": (which("query and value, matrix"), (4, 8, 16, 32, 64)),
-    "adapters everywhere": (which("attention + feed-forward + pooler + map + transform, matrix"), (8, 16)),
+    "adapters": (selector("query and value, matrix"), (4, 8, 16, 32, 64)),
+    "adapters everywhere": (selector("attention + feed-forward + pooler + map + transform, matrix"), (8, 16)),
 }
 _TRAINED = tuple(_TABLES["trained_heads"])
 _MOST_LABELS, _MOST_WITHOUT_BIAS = 100, 10
@@ -178,11 +178,11 @@ def more_counts(config: Config) -> Iterator[KnownCount]:
         if known_count.buffers:
             continue
         tensors = list(known_count.subject.model().tensors())
-        tables = sum(tensor.num_parameters() for tensor in filter(which("tables"), tensors))
+        tables = sum(tensor.num_parameters() for tensor in filter(selector("tables"), tensors))
         yield known_count._replace(parameters=known_count.parameters - tables, convention="no embeddings")
-        if any(map(which("token type"), tensors)):
+        if any(map(selector("token type"), tensors)):
             yield known_count._replace(buffers=2 * config.max_position_embeddings, convention="both buffers")
-        if pooler and known_count.subject.cls.task != "base" and not any(map(which("pooler"), tensors)):
+        if pooler and known_count.subject.cls.task != "base" and not any(map(selector("pooler"), tensors)):
             pooled = known_count._replace(
                 parameters=known_count.parameters + hidden * hidden + hidden, convention="pooler"
             )
@@ -275,7 +275,7 @@ def published_parts() -> Mapping[int, tuple[str, Counted]]:
     by_count: dict[int, tuple[str, Counted]] = {}
     for name, config in PUBLISHED_CONFIGS.items():
         model = Subject(config, family_of(config).base.name).model()
-        for part in own_counts(counted(model), MiscountSizes.of(config)):
+        for part in part_counts(counted(model), MiscountSizes.of(config)):
             if part.heads == "all" and any(len(tensor.shape) > 1 for tensor in part.tensors):
                 by_count.setdefault(part.right, (name, part))
     return by_count
@@ -284,7 +284,7 @@ def published_parts() -> Mapping[int, tuple[str, Counted]]:
 def backbone(subject: Subject) -> KnownCount:
     """The count of a model without its word embeddings, as DeBERTa's authors report it, in rounded numbers."""
     tensors = subject.model().tensors()
-    count = sum(tensor.num_parameters() for tensor in tensors if not which("word")(tensor))
+    count = sum(tensor.num_parameters() for tensor in tensors if not selector("word")(tensor))
     return KnownCount(subject, count, convention="backbone")
 
 

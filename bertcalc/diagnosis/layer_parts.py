@@ -2,7 +2,7 @@
 
 >>> from bertcalc import BertConfig, build
 >>> from bertcalc.diagnosis.miscounts import counted
->>> parts = list(own_counts(counted(build(BertConfig())), MiscountSizes.of(BertConfig())))
+>>> parts = list(part_counts(counted(build(BertConfig())), MiscountSizes.of(BertConfig())))
 >>> [(count.part, count.layers) for count in parts if count.right == 28_348_416]
 [('attention', 'all'), ('first matrix of the feed-forward', 'all')]
 >>> [(count.part, count.layers, count.heads) for count in parts if count.right == 147_648]
@@ -15,7 +15,7 @@ from pathlib import Path
 from typing import Literal, NamedTuple
 
 from bertcalc.diagnosis.miscounts import MiscountSizes, is_fused, of_one_head, slices, total
-from bertcalc.diagnosis.tensor_filter import Concerned, which
+from bertcalc.diagnosis.tensor_filter import Selector, selector
 from bertcalc.model.modules import Tensor, split_layer
 
 Layers = Literal["all", "one", "others"]
@@ -23,7 +23,7 @@ Heads = Literal["all", "one"]
 
 # The parts that people count in one line: a predicate for their tensors, and a pattern for the line's name.
 _TABLE = tomllib.loads(Path(__file__).with_suffix(".toml").read_text(encoding="utf-8"))["parts"]
-PARTS: dict[str, tuple[Concerned, str]] = {line["part"]: (which(line["of"]), line["called"]) for line in _TABLE}
+PARTS: dict[str, tuple[Selector, str]] = {line["part"]: (selector(line["of"]), line["called"]) for line in _TABLE}
 # Patterns for names that mean one part in particular, even if others fit as well.
 SPECIFIC: dict[str, str] = {line["part"]: line["specific"] for line in _TABLE if "specific" in line}
 # If no part has the right count, miscounts are searched in USUAL parts; TERMS are used to tell explanations apart.
@@ -100,7 +100,7 @@ def _within(tensors: Sequence[Tensor], sizes: MiscountSizes, layers: Layers, hea
     return tuple(inside if heads == "all" else [of_one_head(tensor, sizes) for tensor in inside])
 
 
-def own_counts(tensors: Sequence[Tensor], sizes: MiscountSizes) -> Iterator[Counted]:
+def part_counts(tensors: Sequence[Tensor], sizes: MiscountSizes) -> Iterator[Counted]:
     """The parts of a model that have parameters, then its modules and tensors; the same tensors only once."""
     seen = set()
     parts = list(parts_of(tensors, sizes))

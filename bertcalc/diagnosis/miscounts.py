@@ -19,7 +19,7 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 from bertcalc.config import Config
-from bertcalc.diagnosis.tensor_filter import in_layer, is_bias, which
+from bertcalc.diagnosis.tensor_filter import in_layer, is_bias, selector
 from bertcalc.model.family import LANGUAGE_MODEL, Model
 from bertcalc.model.modules import AFTER_LAYERS, Place, Shape, Tensor, split_layer
 
@@ -101,7 +101,7 @@ def _lacking(tensors: Sequence[Tensor], config: Any) -> Iterator[Tensor]:
 
     A last side of 0 is appended to the shape that people count, so that they have no elements.
     """
-    hidden, words = config.hidden_size, next(filter(which("word"), tensors)).shape
+    hidden, words = config.hidden_size, next(filter(selector("word"), tensors)).shape
     wide = words[1:]
     lacking = [
         ("decoder.weight", Place("head", LANGUAGE_MODEL, "decoder"), words),
@@ -115,12 +115,12 @@ def _lacking(tensors: Sequence[Tensor], config: Any) -> Iterator[Tensor]:
         ("after layers", "final LayerNorm", Place("head", AFTER_LAYERS, "norm"), (2, hidden)),
         ("next sentences", "next sentence", Place("head", role="next sentence"), (2, hidden), (2,)),
     ):
-        if not any(map(which(concerned), tensors)):
+        if not any(map(selector(concerned), tensors)):
             names = (f"{name}.weight", f"{name}.bias")
             lacking += [(last, place, shape) for last, shape in zip(names, shapes, strict=False)]
     yield from (Tensor(f"({name})", (*shape, 0), 1, place) for name, place, shape in lacking)
     there = {tensor.name for tensor in tensors}
-    related = any(map(which("relative embedding"), tensors)) and not any(map(which("position query"), tensors))
+    related = any(map(selector("relative embedding"), tensors)) and not any(map(selector("position query"), tensors))
     for tensor in tensors:
         if related and tensor.place.role in ("query", "key"):
             place = tensor.place._replace(role=f"position {tensor.place.role}")
@@ -133,7 +133,7 @@ def _lacking(tensors: Sequence[Tensor], config: Any) -> Iterator[Tensor]:
 
 
 def _has_bias(tensor: Tensor) -> bool:
-    return tensor.place.role == "norm" or (in_layer(tensor) and which("attention + feed-forward")(tensor))
+    return tensor.place.role == "norm" or (in_layer(tensor) and selector("attention + feed-forward")(tensor))
 
 
 def is_lacking(tensor: Tensor) -> bool:
@@ -255,7 +255,7 @@ def _change(
     tensor ``beside`` them in another place, other ``copies``, or other sides (keys of _SIDES). With ``split``, the
     parts of a fused matrix are selected separately.
     """
-    added, left_out, changed = which(add), which(out), which(of)
+    added, left_out, changed = selector(add), selector(out), selector(of)
 
     def sided(tensor: Tensor, sizes: MiscountSizes) -> Tensor:
         for key, text in sides.items():

@@ -15,7 +15,7 @@ from typing import Any, NamedTuple
 from bertcalc.config import Config
 from bertcalc.diagnosis.explain import causes
 from bertcalc.diagnosis.miscounts import MISCOUNTS, Miscount, MiscountSizes, counted, is_lacking
-from bertcalc.diagnosis.tensor_filter import which
+from bertcalc.diagnosis.tensor_filter import selector
 from bertcalc.model.family import Model
 from bertcalc.model.modules import Tensor
 from bertcalc.text import N_
@@ -91,7 +91,7 @@ def _miscounts(tool: Tool, tensors: Sequence[Tensor]) -> tuple[str, ...]:
 
 
 def _is_decoder(tensor: Tensor) -> bool:
-    return which("decoder, no bias")(tensor) and not is_lacking(tensor)
+    return selector("decoder, no bias")(tensor) and not is_lacking(tensor)
 
 
 REASONS: dict[str, Miscount] = {
@@ -101,11 +101,11 @@ REASONS: dict[str, Miscount] = {
     ),
     "head but decoder": Miscount(
         N_("the head is left out, except for the matrix of its decoder"),
-        lambda tensor, sizes: () if which("head")(tensor) and not _is_decoder(tensor) else (tensor,),
+        lambda tensor, sizes: () if selector("head")(tensor) and not _is_decoder(tensor) else (tensor,),
     ),
     "activation": Miscount(
         N_("the parameters of the activation function are left out"),
-        lambda tensor, sizes: () if which("activation")(tensor) else (tensor,),
+        lambda tensor, sizes: () if selector("activation")(tensor) else (tensor,),
     ),
     "LayerNorms twice": Miscount(
         N_("each LayerNorm of the layers is counted twice"), MISCOUNTS["layer LayerNorms 4H"].change

@@ -1,7 +1,7 @@
 """Select tensors with a short text such as "embeddings, no norm".
 
 >>> from bertcalc import BertConfig, build
->>> [tensor.name for tensor in filter(which("embeddings, no norm"), build(BertConfig()).tensors())][1:]
+>>> [tensor.name for tensor in filter(selector("embeddings, no norm"), build(BertConfig()).tensors())][1:]
 ['embeddings.position_embeddings.weight', 'embeddings.token_type_embeddings.weight']
 """
 
@@ -11,11 +11,11 @@ from functools import lru_cache
 from bertcalc.model.family import LANGUAGE_MODEL
 from bertcalc.model.modules import AFTER_LAYERS, Place, Tensor, split_layer
 
-Concerned = Callable[[Tensor], bool]
+Selector = Callable[[Tensor], bool]
 
 
 @lru_cache(maxsize=512)
-def which(text: str) -> Concerned:
+def selector(text: str) -> Selector:
     """A predicate for tensors: "," is and, "+" is or and binds tighter, a leading "no" negates; "" selects all."""
     conditions = [_condition(part) for part in text.split(", ") if part]
     cache: dict[tuple[str, int, Place], bool] = {}
@@ -30,21 +30,21 @@ def which(text: str) -> Concerned:
     return concerned
 
 
-def _condition(text: str) -> Concerned:
+def _condition(text: str) -> Selector:
     predicates = [_NAMED.get(name) or _role(name) for name in text.removeprefix("no ").split(" + ")]
     wanted = not text.startswith("no ")
     return lambda tensor: any(predicate(tensor) for predicate in predicates) == wanted
 
 
-def _role(*roles: str) -> Concerned:
+def _role(*roles: str) -> Selector:
     return lambda tensor: tensor.place.role in roles
 
 
-def _component(name: str) -> Concerned:
+def _component(name: str) -> Selector:
     return lambda tensor: tensor.place.component == name
 
 
-def _block(name: str) -> Concerned:
+def _block(name: str) -> Selector:
     return lambda tensor: tensor.place.block == name
 
 
@@ -60,7 +60,7 @@ def is_bias(tensor: Tensor) -> bool:
 
 _QKV = ("query", "key", "value", "query, key, value", "key, value")  # the last two are fused matrices
 # Any name that is missing here is a role.
-_NAMED: dict[str, Concerned] = {
+_NAMED: dict[str, Selector] = {
     **{name: _component(name) for name in ("embeddings", "pooler", "head")},
     **{f"{name} block": _block(name) for name in ("attention", "cross-attention", "feed-forward")},
     "language model": _block(LANGUAGE_MODEL),
