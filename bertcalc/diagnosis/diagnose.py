@@ -355,7 +355,7 @@ def _precisely_elsewhere(reading: Reading) -> Iterator[Elsewhere]:
 
 
 def _halved(meanings: Sequence[Reading], config: Config) -> Iterator[Elsewhere]:
-    """The published model with twice the layers and else the same sizes, if the number is half its rounded count."""
+    """The published model with the same sizes but twice the layers, if the number is half its rounded count."""
     doubled = (config.vocab_size, config.hidden_size, config.intermediate_size, 2 * config.num_hidden_layers)
     for reading in meanings:
         half = reading._replace(key="half", low=2 * reading.low, high=2 * reading.high)

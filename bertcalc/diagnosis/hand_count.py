@@ -319,7 +319,7 @@ def _wrong(line: TypedLine, count: _CountedModel, meant: Sequence[Counted], *, c
 
 
 _ONE_HEAD = re.compile(r"\b(one|per|each|a|single)\b.?head|单头|每个?头|一个头", re.I)
-# Fewer than in explain.py: one term has fewer mistakes than a whole count. Rounding hides all but common ones.
+# Fewer than in explain.py: one term has fewer mistakes than a whole count. Rounding hides all except common mistakes.
 _MOST_BITS, _MOST_OF_ROUNDED = 9.0, 4.0
 # Operations that people list although they have no parameters.
 _NO_PARAMETERS = re.compile(

@@ -40,7 +40,7 @@ _NUMBERS = ("half", "moments", "training")  # these are numbers of elements, not
 
 
 class Mix(NamedTuple):
-    """Sizes with wrong values, from the published model ``preset`` or, for "", from elsewhere; and the right count."""
+    """Wrong sizes, taken from the published model ``preset`` ("" if not from a published model); the right count."""
 
     preset: str
     fields: tuple[str, ...]
