@@ -16,7 +16,8 @@ from bertcalc.model.subject import Subject
 from bertcalc.model.trace import Sizes
 from bertcalc.text.arguments import checked
 
-# One activation for each combination of parameters and saved tensors; those with parameters first, as they matter most.
+# One activation for each combination of parameters and saved tensors. ``effect`` stops at the first that makes a
+# difference, so those with parameters come first.
 _ACTIVATIONS = sorted(
     {(facts.parameters, facts.kept): name for name, facts in reversed(ACTIVATIONS.items())}.values(),
     key=lambda name: (not ACTIVATIONS[name].parameters, list(ACTIVATIONS).index(name)),

@@ -23,7 +23,7 @@ def component_table(subject: Subject, _: Translate) -> Table:
     formulas = component_formulas(subject)
     whole = sum(totals.values())
     rows: list[tuple[Cell, ...]] = [
-        (_(component), *both(formula, subject), totals[component], _percent(totals[component], whole))
+        (_(component), *letters_and_numbers(formula, subject), totals[component], _percent(totals[component], whole))
         for component, formula in formulas
     ]
     columns = (_("Component"), _("Formula"), _("In numbers"), _("Parameters"), _("Share, %"))
@@ -57,10 +57,10 @@ def flops_formula(subject: Subject, batch_size: int, sequence_length: int) -> tu
     sizes = {"batch_size": batch_size, "sequence_length": sequence_length}
     if cross:
         sizes["encoder_sequence_length"] = sequence_length
-    return both(name_formulas(steps, PYTORCH)[""], subject, num_choices=1, **sizes)
+    return letters_and_numbers(name_formulas(steps, PYTORCH)[""], subject, num_choices=1, **sizes)
 
 
-def both(formula: Formula, subject: Subject, **sizes: int) -> tuple[Math, Math]:
+def letters_and_numbers(formula: Formula, subject: Subject, **sizes: int) -> tuple[Math, Math]:
     """A formula with letters, and with the numbers of a model and its inputs."""
     values = {**subject.config.shared(), **sizes}
     written = mathml(formula.expression, printer="presentation")

@@ -107,7 +107,7 @@ def report(
         _("{name}: {parameters} parameters in {tensors} tensors.").format(
             name=name, parameters=f"{total:,}", tensors=f"{tensors:,}"
         ),
-        _said(case.subject),
+        _fields_sentence(case.subject),
         Link(url),
         Heading(_("Parameters")),
         formulas.components,
@@ -177,7 +177,7 @@ def _html(block: Block) -> str:
             return f"<p>{html_cell(block)}</p>"
 
 
-def _said(subject: Subject) -> str:
+def _fields_sentence(subject: Subject) -> str:
     """The sizes and all other fields that differ from Hugging Face's defaults, as a sentence."""
     values = subject.config.telling() | ({} if subject.add_pooling_layer else {"add_pooling_layer": False})
     return ", ".join(f"{name} {written(value)}" for name, value in values.items()) + "."

@@ -199,7 +199,7 @@ def tell(report: Any) -> None:
 
 def serve(asked: BinaryIO, answers: BinaryIO) -> None:
     """Run the functions that come through the pipe until it is closed."""
-    import bertcalc.processes.worker as imported  # functions import this one; the running module is __main__
+    import bertcalc.processes.worker as imported  # the module that functions import; this one runs as __main__
 
     def answer_with(answer: _Answer) -> None:
         pickle.dump(answer, answers)
