@@ -23,12 +23,12 @@ from typing import Any
 from bertcalc import __version__
 from bertcalc.config import check_whole_number, letters
 from bertcalc.controls.stops import moved
-from bertcalc.explore.models import PRESENT, WrittenModel, read, subject_of_preset
+from bertcalc.explore.models import PRESENT, WrittenModel, model_of_preset, read
 from bertcalc.explore.quantities import QUANTITIES, Case
 from bertcalc.families import CLASSES, family_of, hf_json
 from bertcalc.families.presets import DEFAULT_PRESET, PRESETS, preset_named
 from bertcalc.memory.peak import inference_peak_bytes, training_peak_bytes
-from bertcalc.model.subject import Subject
+from bertcalc.model.model import Model
 from bertcalc.model.totals import totals_by_component
 from bertcalc.text import shorten
 from bertcalc.text.amounts import whole
@@ -84,25 +84,25 @@ def _case(asked: argparse.Namespace, fields: Sequence[str]) -> Case:
         near = nearest(wanted.rpartition("/")[2], PRESETS)
         hint = f"did you mean {near}?" if near else "python -m bertcalc --help lists them."
         raise wrong("there is no preset {value}: {known}", value=shorten(wanted), known=hint)
-    start = present or subject_of_preset(base)
+    start = present or model_of_preset(base)
     items, problems = read("~".join([base, *changes]), type(start.config))
     if problems:
         raise InputError(*(refusal.problem for refusal in problems))
     [item] = items or [WrittenModel(base)]
     try:
-        subject = _with_heads(item, start).subject(present)
+        model = _with_heads(item, start).model(present)
     except InputError as error:
         raise wrong("{error}{more}", error=str(error), more=_of_another_family(item, start)) from None
     batch = {"batch_size": asked.batch_size, "sequence_length": asked.sequence_length}
     sizes: dict[str, Any] = {name: whole(text) for name, text in batch.items()}
     for name, size in sizes.items():
-        most = subject.config.longest if name == "sequence_length" else MOST
+        most = model.config.longest if name == "sequence_length" else MOST
         if problem := check_whole_number(name, size, 1, most, 1):
             raise InputError(problem)
-    return Case(subject, **sizes)
+    return Case(model, **sizes)
 
 
-def _of_another_family(item: WrittenModel, start: Subject) -> str:
+def _of_another_family(item: WrittenModel, start: Model) -> str:
     """A sentence that names the preset to start from, if the class belongs to another family than the preset."""
     architecture = dict(item.changes).get("architecture", start.architecture)
     family = CLASSES[architecture]
@@ -112,7 +112,7 @@ def _of_another_family(item: WrittenModel, start: Subject) -> str:
     return f" {architecture} does not belong to the family of {item.base}: start from {base}."
 
 
-def _with_heads(item: WrittenModel, start: Subject) -> WrittenModel:
+def _with_heads(item: WrittenModel, start: Model) -> WrittenModel:
     """Add the number of heads that keeps the head size, if only hidden_size is changed, as on the dashboard."""
     changes = dict(item.changes)
     if "hidden_size" not in changes or "num_attention_heads" in changes:
@@ -121,7 +121,7 @@ def _with_heads(item: WrittenModel, start: Subject) -> WrittenModel:
     return item._replace(changes=(*item.changes, ("num_attention_heads", heads)))
 
 
-def _described(path: Path) -> Subject:
+def _described(path: Path) -> Model:
     """The model of a config.json; the family's base class if the file names none. Prints remarks on the file."""
     try:
         with path.open("rb") as file:
@@ -138,7 +138,7 @@ def _described(path: Path) -> Subject:
         raise
     for remark in described.remarks:
         print(remark, file=sys.stderr)
-    return Subject(described.config, described.architecture or family_of(described.config).base.name)
+    return Model(described.config, described.architecture or family_of(described.config).base.name)
 
 
 def _read_fields(arguments: Sequence[str]) -> tuple[str | None, list[str]]:
@@ -162,7 +162,7 @@ def _read_fields(arguments: Sequence[str]) -> tuple[str | None, list[str]]:
 
 def _figures(case: Case) -> dict[str, int | InputError]:
     """The FLOPs and bytes of a case; for a figure that cannot be computed, the reason."""
-    model, sizes = case.subject.model(), (case.batch_size, case.sequence_length)
+    model, sizes = case.model, (case.batch_size, case.sequence_length)
     counts: dict[str, Callable[[], int]] = {
         **{key: partial(QUANTITIES[key].of, case) for key in ("forward", "training", "weights", "activations")},
         # Not from QUANTITIES, whose peaks need SymPy.
@@ -178,31 +178,31 @@ def _figures(case: Case) -> dict[str, int | InputError]:
     return figures
 
 
-def _formulas(subject: Subject) -> dict[str, str]:
+def _formulas(model: Model) -> dict[str, str]:
     """The formula of each component; empty if SymPy is not installed."""
     if not find_spec("sympy"):
         return {}
     from bertcalc.model.formula import component_terms
 
     return {
-        component: " + ".join(bracket.text for bracket in brackets) for component, brackets in component_terms(subject)
+        component: " + ".join(bracket.text for bracket in brackets) for component, brackets in component_terms(model)
     }
 
 
 def _data(case: Case) -> dict[str, Any]:
     """All figures, for JSON. A figure that cannot be computed is None, with the reason under ``reasons``."""
-    subject, figures = case.subject, _figures(case)
+    model, figures = case.model, _figures(case)
     reasons = {key: str(figure) for key, figure in figures.items() if isinstance(figure, InputError)}
-    formulas = _formulas(subject)
+    formulas = _formulas(model)
     if not formulas:
         reasons["formulas"] = _NO_FORMULAS
     return {
-        "architecture": subject.architecture,
-        "config": json.loads(hf_json.write(subject)),
+        "architecture": model.architecture,
+        "config": json.loads(hf_json.write(model)),
         "batch_size": case.batch_size,
         "sequence_length": case.sequence_length,
-        "parameters": subject.model().num_parameters(),
-        "components": totals_by_component(subject.model()),
+        "parameters": model.num_parameters(),
+        "components": totals_by_component(model),
         "formulas": formulas,
         **{key: figure if isinstance(figure, int) else None for key, figure in figures.items()},
         "reasons": reasons,
@@ -211,12 +211,12 @@ def _data(case: Case) -> dict[str, Any]:
 
 def _table(case: Case) -> str:
     """All figures as a text table."""
-    subject, formulas = case.subject, _formulas(case.subject)
+    model, formulas = case.model, _formulas(case.model)
     rows: list[tuple[str, str, str]] = [
         (component, f"{count:,}", formulas.get(component, ""))
-        for component, count in totals_by_component(subject.model()).items()
+        for component, count in totals_by_component(model).items()
     ]
-    rows.append((QUANTITIES["parameters"].meaning, f"{subject.model().num_parameters():,}", ""))
+    rows.append((QUANTITIES["parameters"].meaning, f"{model.num_parameters():,}", ""))
     for key, figure in _figures(case).items():
         count, note = f"{figure:,}" if isinstance(figure, int) else "-", QUANTITIES[key].unit + _MORE.get(key, "")
         if isinstance(figure, InputError):
@@ -224,9 +224,9 @@ def _table(case: Case) -> str:
         rows.append((QUANTITIES[key].meaning, count, note))
     widths = [max(len(row[column]) for row in rows) for column in (0, 1)]
     lines = [f"{name:{widths[0]}}  {count:>{widths[1]}}  {note}".rstrip() for name, count, note in rows]
-    values = ", ".join(f"{letter} = {size:,}" for letter, size in letters(subject.config).items())
+    values = ", ".join(f"{letter} = {size:,}" for letter, size in letters(model.config).items())
     sizes = f"{case.batch_size:,} x {case.sequence_length:,} tokens, float32"
-    return "\n".join([f"{subject.architecture}: {values}", sizes, "", *lines])
+    return "\n".join([f"{model.architecture}: {values}", sizes, "", *lines])
 
 
 def run() -> None:

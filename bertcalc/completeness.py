@@ -16,7 +16,8 @@ from bertcalc.config.fields import field_named
 from bertcalc.forward.meanings import MEANINGS
 from bertcalc.forward.walk import stop_of
 from bertcalc.memory.saved import KNOWN_OPERATIONS
-from bertcalc.model.family import Family, Model, Task
+from bertcalc.model.family import Family, Task
+from bertcalc.model.model import Model
 from bertcalc.model.modules import Linear, Shape
 from bertcalc.model.names import PART_NAMES, TENSOR_NAMES, meaning
 from bertcalc.model.totals import PARTS, part_of
@@ -79,7 +80,7 @@ def _runs(family: Family) -> Iterator[tuple[Model, list[Step]]]:
     """
     for cls, config, encoder in product(family.classes, (family.config.default(), family.fullest()), (None, 1)):
         try:
-            model = Model(family, cls, config, cls.pooler).declare()
+            model = Model.of_family(family, cls, config)
             steps = model.run(Sizes(encoder_sequence_length=encoder))
         except Exception as error:
             raise _CannotRunError(f"{cls.name}: its program cannot run: {error!r}") from error

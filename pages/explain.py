@@ -13,7 +13,7 @@ from pages.ui.shell.i18n import _, listed
 from pages.ui.shell.present import presenting
 from pages.ui.shell.sidebar import choice as current_choice
 
-subject = current_choice().subject
+model = current_choice().model
 
 if VIEW.show() == "terms":
     terms_view.show_examples()
@@ -21,42 +21,42 @@ if VIEW.show() == "terms":
     if problem := count_lines.problem(text):
         show_problem(problem)
     if presenting():
-        terms_view.show_in_short(subject, text)
-    elif (report := terms_view.report_on(subject, text)).verdicts:
-        terms_view.show_verdicts(subject, report)
-        terms_view.show_corrections(subject, report)
+        terms_view.show_in_short(model, text)
+    elif (report := terms_view.report_on(model, text)).verdicts:
+        terms_view.show_verdicts(model, report)
+        terms_view.show_corrections(model, report)
     else:
         st.info(_("Write one line for each term, such as attention = L * 4 * H * H."))
 else:
     with st.container(horizontal=True, vertical_alignment="bottom"):
         text = YOURS.show()
-        for example in numbers_to_try(subject):
+        for example in numbers_to_try(model):
             st.button(example, key=f"example {example}", on_click=set_values, args=({YOURS.name: example},))
-    if number := read_number(text, subject.config):
+    if number := read_number(text, model.config):
         show_reading(number)
-        known = KnownCount(subject, subject.model().num_parameters())
-        found, tools = diagnose(known, number), tools_with(number, subject.config)
+        known = KnownCount(model, model.num_parameters())
+        found, tools = diagnose(known, number), tools_with(number, model.config)
         if found.hand:
-            miscounts_view.show_hand_count(subject, *found.hand, number)
+            miscounts_view.show_hand_count(model, *found.hand, number)
         if found.parts_first:
-            counts_view.show_own(subject, found.parts)
-        counts_view.show_matches(subject, found.matches)
+            counts_view.show_own(model, found.parts)
+        counts_view.show_matches(model, found.matches)
         if tools:
             st.info(_("The formula of {tools} gives exactly this: see Other tools.").format(tools=listed(tools)))
         counts_view.show_flops(found.flops)
-        peaks = counts_view.show_peaks(subject, number)
+        peaks = counts_view.show_peaks(model, number)
         if found.parts and not found.parts_first:
-            counts_view.show_own(subject, found.parts)
+            counts_view.show_own(model, found.parts)
         if not peaks:
             if found.usual:  # before the other models, which are hardly meant
                 miscounts_view.show_miscounted(found, number, known=bool(tools or found.matches or found.parts))
-            counts_view.show_claims(subject, found.claims)
+            counts_view.show_claims(model, found.claims)
             counts_view.show_elsewhere(found.elsewhere)
             counts_view.show_slips(known, found.slips, number)
             if found.miscounted and not found.usual:
                 miscounts_view.show_miscounted(found, number, known=bool(tools or found.known))
             if not (tools or found.hand or found.known or found.slips or found.miscounted):
-                show_nothing(subject, number, text)
+                show_nothing(model, number, text)
             if found.behind:
                 miscounts_view.OTHERS.around(miscounts_view.show_ways, found.behind, number)
             if found.possible:

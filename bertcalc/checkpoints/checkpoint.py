@@ -1,12 +1,12 @@
 """Compare the tensors of a checkpoint with a model's by name and shape, and identify the model of a checkpoint.
 
 >>> from bertcalc import BertConfig
->>> from bertcalc.model.subject import Subject
->>> tensors = [StoredTensor(name, "F32", shape) for name, shape in Subject(BertConfig()).model().named_parameters()]
->>> subject, guessed = subject_of_shapes(tensors)
->>> compare(tensors, subject).agrees
+>>> from bertcalc.model.model import Model
+>>> tensors = [StoredTensor(name, "F32", shape) for name, shape in Model(BertConfig()).named_parameters()]
+>>> model, guessed = model_of_shapes(tensors)
+>>> compare(tensors, model).agrees
 True
->>> subject.config == BertConfig(), guessed
+>>> model.config == BertConfig(), guessed
 (True, ('num_attention_heads', 'hidden_act'))
 """
 
@@ -23,9 +23,9 @@ from bertcalc.config import Config, ConfigError, problems, unchecked
 from bertcalc.config.activations import ACTIVATIONS
 from bertcalc.families import FAMILIES, build, family_of
 from bertcalc.families.presets import PRESETS
-from bertcalc.model.family import Family, Model, Task
+from bertcalc.model.family import Family, Task
+from bertcalc.model.model import Model
 from bertcalc.model.modules import Shape
-from bertcalc.model.subject import Subject
 from bertcalc.model.totals import summed
 from bertcalc.model.trace import Sizes
 from bertcalc.text import N_, shorten
@@ -71,7 +71,7 @@ class Members(NamedTuple):
 class Matching(NamedTuple):
     """The comparison of a checkpoint with a model: each tensor of either is in exactly one group."""
 
-    subject: Subject
+    model: Model
     groups: dict[Group, Members]
     dtypes: dict[str, int]  # elements of each dtype, the most frequent first
     ours: int  # parameters of the model
@@ -115,12 +115,11 @@ class Matching(NamedTuple):
 
 
 @checked
-def compare(tensors: Collection[StoredTensor], subject: Subject) -> Matching:
+def compare(tensors: Collection[StoredTensor], model: Model) -> Matching:
     """Compare a checkpoint with a model, putting each tensor of either into a group."""
-    model = subject.model()
     family, wrapper = model.family, wrapper_of(tensors)
     wanted = {model.bare(tensor.name): tensor.shape for tensor in model.tensors(folded=False)}
-    tied, heads = _tied(model), _elsewhere(subject.config)
+    tied, heads = _tied(model), _elsewhere(model.config)
     groups: dict[Group, list[Matched]] = {group: [] for group in GROUPS}
     seen: set[str] = set()
     for entry in tensors:
@@ -139,7 +138,7 @@ def compare(tensors: Collection[StoredTensor], subject: Subject) -> Matching:
     members = {group: Members.of(matches) for group, matches in groups.items() if matches}
     dtypes = summed((entry.dtype, entry.numbers()) for entry in tensors)
     most_first = dict(sorted(dtypes.items(), key=lambda item: -item[1]))
-    return Matching(subject, members, most_first, model.num_parameters(), wrapper)
+    return Matching(model, members, most_first, model.num_parameters(), wrapper)
 
 
 @checked
@@ -205,9 +204,8 @@ def classes_of(matches: Iterable[Matched], config: Config) -> list[str]:
 
 
 @cache
-def _heads(subject: Subject) -> frozenset[str]:
+def _heads(model: Model) -> frozenset[str]:
     """The names of a model's tensors outside the embeddings and the encoder."""
-    model = subject.model()
     beside = (tensor for tensor in model.tensors() if tensor.place.component not in ("embeddings", "encoder"))
     return frozenset(model.bare(tensor.name) for tensor in beside)
 
@@ -217,7 +215,7 @@ def _elsewhere(config: Config) -> dict[str, tuple[str, ...]]:
     kind = _kind(config)
     by_name: dict[str, tuple[str, ...]] = {}
     for cls in family_of(config).classes:
-        for name in _heads(Subject(kind, cls.name)):
+        for name in _heads(Model(kind, cls.name)):
             by_name[name] = (*by_name.get(name, ()), cls.name)
     return by_name
 
@@ -238,7 +236,7 @@ def _tied(model: Model) -> dict[str, Shape]:
 
 
 @checked
-def best_class(tensors: Iterable[StoredTensor], config: Config) -> Subject:
+def best_class(tensors: Iterable[StoredTensor], config: Config) -> Model:
     """Find the class whose head tensors are most similar to the checkpoint's; of several, the first.
 
     The number of labels is read from the shapes.
@@ -249,26 +247,24 @@ def best_class(tensors: Iterable[StoredTensor], config: Config) -> Subject:
     shapes = {plain_name(entry.name.removeprefix(wrapper), family): entry.shape for entry in tensors}
     there = shapes.keys() & _elsewhere(config).keys()
 
-    def distance(subject: Subject) -> int:
-        wanted = _heads(subject._replace(config=_kind(config)))
-        model = subject.model()
+    def distance(model: Model) -> int:
+        wanted = _heads(model.changed(config=_kind(config)))
         wrong = sum(shapes.get(model.bare(tensor.name), tensor.shape) != tensor.shape for tensor in model.tensors())
         return len(wanted - there) * 2 + len(there - wanted) + wrong  # missing tensors would have to be trained
 
-    base = Subject(config, family.base.name, add_pooling_layer=not family.base.pooler)
-    return min([*(_with_labels(Subject(config, cls.name), shapes) for cls in family.classes), base], key=distance)
+    base = Model(config, family.base.name, add_pooling_layer=not family.base.pooler)
+    return min([*(_with_labels(Model(config, cls.name), shapes) for cls in family.classes), base], key=distance)
 
 
-def _with_labels(subject: Subject, shapes: Mapping[str, Shape]) -> Subject:
+def _with_labels(model: Model, shapes: Mapping[str, Shape]) -> Model:
     """The class with the number of labels that the rows of its matrices in a checkpoint show, if it is valid."""
-    model = subject.model()
     for tensor in model.tensors():
         shape = shapes.get(model.bare(tensor.name), ())
         if tensor.place.role in _LABELLED and len(tensor.shape) == len(shape) == 2:
             with suppress(ConfigError):
-                config = replace(subject.config, num_labels=shape[0])
-                return subject if subject.cls.unbuilt(config) else subject._replace(config=config)
-    return subject
+                config = replace(model.config, num_labels=shape[0])
+                return model if model.cls.unbuilt(config) else model.changed(config=config)
+    return model
 
 
 _LABELLED = ("classifier", "answer span")
@@ -296,7 +292,7 @@ _LAYER_NUMBER = re.compile(r"\.[0-9]+(?=\.)")
 
 
 @checked
-def subject_of_shapes(tensors: Sequence[StoredTensor]) -> tuple[Subject, tuple[str, ...]]:
+def model_of_shapes(tensors: Sequence[StoredTensor]) -> tuple[Model, tuple[str, ...]]:
     """Identify the model from the shapes of a checkpoint, and the fields that are guessed, as no shape shows them.
 
     Raises InputError if the shapes do not determine a model.

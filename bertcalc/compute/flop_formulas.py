@@ -12,8 +12,8 @@ from bertcalc.compute.conventions import PublishedRule, RuleSizes
 from bertcalc.compute.flops import PYTORCH, Convention, Part, Phase, at_masked, by_name, by_part, tokens, total
 from bertcalc.config import Config
 from bertcalc.model.formula import ALL_SYMBOLS, SYMBOLS, Formula, exact, plain, symbolic_steps, write
+from bertcalc.model.model import Model
 from bertcalc.model.steps import Step
-from bertcalc.model.subject import Subject
 from bertcalc.text.arguments import checked
 from bertcalc.text.digits import brief, latex_number, latex_scientific
 
@@ -22,12 +22,12 @@ Letters = tuple[Step, ...]
 
 
 @checked
-def letters(subject: Subject, convention: Convention = PYTORCH, *, cross: bool = False) -> Letters:
+def letters(model: Model, convention: Convention = PYTORCH, *, cross: bool = False) -> Letters:
     """The steps of the forward pass with symbolic shapes; ``cross``: whether encoder_hidden_states are given.
 
     M, the number of masked positions, appears if the convention counts the masked-LM head at those alone.
     """
-    steps = [one.step for one in symbolic_steps(subject, cross=cross)]
+    steps = [one.step for one in symbolic_steps(model, cross=cross)]
     return tuple(at_masked(steps, _MASKED) if convention.logits == "masked" else steps)
 
 

@@ -9,8 +9,9 @@ from bertcalc.forward.gradients import NOTHING_FROZEN, gradients
 from bertcalc.forward.outputs import in_pairs
 from bertcalc.memory.plan import Recompute
 from bertcalc.memory.saved import check_recompute, recomputed_in
-from bertcalc.model.family import LANGUAGE_MODEL, Model, not_taken
+from bertcalc.model.family import LANGUAGE_MODEL
 from bertcalc.model.freezing import Freezing
+from bertcalc.model.model import Model, not_taken
 from bertcalc.model.modules import Dropout
 from bertcalc.model.steps import Operation, Step, Value
 from bertcalc.model.totals import summed

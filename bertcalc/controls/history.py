@@ -22,7 +22,7 @@ from bertcalc.config.fields import OWN_LETTERS
 from bertcalc.controls.stops import LOCKS, SLIDERS, Locks, moved
 from bertcalc.families import CLASSES, SHARED, class_of, counterpart, family_of
 from bertcalc.families.presets import DEFAULT_PRESET, PRESETS, preset_named
-from bertcalc.model.subject import Subject
+from bertcalc.model.model import Model
 from bertcalc.text.amounts import whole
 
 # The fields that can be changed without a slider, by the type of their values.
@@ -50,10 +50,10 @@ class ChosenModel(NamedTuple):
     add_pooling_layer: bool = True
     locks: Locks = LOCKS
 
-    def subject(self, architecture: str = "") -> Subject:
-        """The model, in its class or another; add_pooling_layer applies only to classes that have it."""
-        other = Subject(self.config, self.architecture).as_class(architecture or self.architecture)
-        return other._replace(add_pooling_layer=self.add_pooling_layer or not other.cls.pooler_is_optional)
+    def model(self, architecture: str = "") -> Model:
+        """The model, in its class or another."""
+        other = Model(self.config, self.architecture).as_class(architecture or self.architecture)
+        return other.changed(add_pooling_layer=self.add_pooling_layer)
 
     def values(self) -> dict[str, Any]:
         """All values that can be changed, by name in the link."""

@@ -1,12 +1,12 @@
 """Explain a number: as a known count, as the count of a part of the model, or by miscounts.
 
 >>> from bertcalc import BertConfig
->>> from bertcalc.model.subject import Subject
+>>> from bertcalc.model.model import Model
 >>> from bertcalc.text.amounts import typed
->>> diagnosis = diagnose(KnownCount(Subject(BertConfig()), 109_482_240), typed("85,054,464"))
+>>> diagnosis = diagnose(KnownCount(Model(BertConfig()), 109_482_240), typed("85,054,464"))
 >>> [(part.counted.part, part.counted.layers) for part in diagnosis.parts]
 [('layers', 'all')]
->>> diagnosis = diagnose(KnownCount(Subject(BertConfig()), 109_482_240), typed("109,454,592"))
+>>> diagnosis = diagnose(KnownCount(Model(BertConfig()), 109_482_240), typed("109,454,592"))
 >>> [[cause.miscount for cause in candidate.explanation] for candidate in diagnosis.miscounted]
 [['qkv biases'], ['feed-forward biases of H']]
 """
@@ -62,8 +62,8 @@ from bertcalc.diagnosis.miscounts import MISCOUNTS, MiscountSizes, counted, tota
 from bertcalc.diagnosis.typos import Slip, mistyped, slips_to
 from bertcalc.families import build
 from bertcalc.families.presets import PRESETS
+from bertcalc.model.model import Model
 from bertcalc.model.modules import Tensor
-from bertcalc.model.subject import Subject
 from bertcalc.text.amounts import Typed
 from bertcalc.text.arguments import checked
 
@@ -203,14 +203,14 @@ def diagnose(model: KnownCount, number: Typed) -> Diagnosis:
 
     A rounded number is explained by miscounts only if it has enough digits to rule out most other explanations.
     """
-    flops = flops_of(model.subject, number)
+    flops = flops_of(model.model, number)
     if number.unit in ("FLOPs", "MACs"):
         return Diagnosis(flops=flops)
     claims = tuple(claim for claim in CLAIMS if claim.is_meant(number))
     diagnosis = _diagnose(model, number)
     if not claims:
         return Diagnosis(flops=flops) if flops and not diagnosis.as_parameters else diagnosis
-    if any(PRESETS[claim.preset].config == model.subject.config for claim in claims):
+    if any(PRESETS[claim.preset].config == model.model.config for claim in claims):
         return Diagnosis(matches=diagnosis.matches, claims=claims)
     if diagnosis.matches or diagnosis.parts or diagnosis.usual:
         return diagnosis
@@ -227,11 +227,11 @@ def _diagnose(model: KnownCount, number: Typed) -> Diagnosis:
     rounding = next((reading for reading in first if reading.exact is None), None)
     explained = Diagnosis()
     for group in (first, others):
-        matches = tuple(_matches(group, model.subject))
+        matches = tuple(_matches(group, model.model))
         parts = () if matches else _own_parts(model, group)
-        matches = matches or _adapted(group, model.subject)
+        matches = matches or _adapted(group, model.model)
         if group is first and rounding and not parts and _is_vague(matches):
-            precise = tuple(_without_embeddings(rounding, model.subject))
+            precise = tuple(_without_embeddings(rounding, model.model))
             if matches and not precise and (instead := tuple(_precisely_elsewhere(rounding))):
                 return Diagnosis(elsewhere=instead)
             matches = precise or matches
@@ -257,8 +257,8 @@ def _diagnose(model: KnownCount, number: Typed) -> Diagnosis:
                 break
     if hand:
         return Diagnosis(hand=hand)
-    published = tuple(_halved(first, model.subject.config)) or tuple(_rounded(first, parts=not explained.miscounted))
-    if not explained.usual and (matches := tuple(_matches(training, model.subject))):
+    published = tuple(_halved(first, model.model.config)) or tuple(_rounded(first, parts=not explained.miscounted))
+    if not explained.usual and (matches := tuple(_matches(training, model.model))):
         return explained._replace(matches=matches, elsewhere=published)
     exact = next((reading.exact for reading in meanings if reading.exact), None)
     if exact is None:
@@ -267,7 +267,7 @@ def _diagnose(model: KnownCount, number: Typed) -> Diagnosis:
     diagnosis = _with_slips(model, exact, _miscounted(model, meanings))
     if not (diagnosis.miscounted or diagnosis.slips) and (sums := _sums(model, first)):
         return diagnosis._replace(parts=sums)
-    if not (diagnosis.miscounted or diagnosis.slips) and (matches := _adapted(first, model.subject, others=True)):
+    if not (diagnosis.miscounted or diagnosis.slips) and (matches := _adapted(first, model.model, others=True)):
         return Diagnosis(matches=matches)
     if rounding and not (diagnosis.miscounted or diagnosis.slips):
         diagnosis = max(diagnosis, _miscounted(model, [rounding]), key=lambda diagnosis: len(diagnosis.miscounted))
@@ -299,7 +299,7 @@ def _with_slips(model: KnownCount, number: int, diagnosis: Diagnosis) -> Diagnos
         return diagnosis._replace(slips=beside)
     several = likeliest.ideas > 1 and len(likeliest.explanation) >= _UNRELATED
     typing_error = several and any(slip.meant == model.total for slip in slips)
-    if likeliest.model.subject == model.subject and not typing_error:
+    if likeliest.model.model == model.model and not typing_error:
         return diagnosis._replace(slips=slips)
     return diagnosis._replace(
         slips=slips, miscounted=(), behind=(), possible=(*diagnosis.miscounted, *diagnosis.possible)
@@ -333,7 +333,7 @@ def _rounded(meanings: Sequence[Reading], *, parts: bool = True) -> Iterator[Els
             by_preset: dict[str, Elsewhere] = {}
             if reading.exact is None and of_models:
                 for count, (preset, known_count) in published_counts().items():
-                    if reading.means(count) and known_count.subject.config == PUBLISHED_CONFIGS[preset]:  # not untied
+                    if reading.means(count) and known_count.model.config == PUBLISHED_CONFIGS[preset]:  # not untied
                         by_preset.setdefault(preset, Elsewhere(reading, preset, known_count=known_count))
             elif reading.exact is None and reading.key == "parameters":
                 for count, (preset, part) in published_parts().items():
@@ -362,7 +362,7 @@ def _halved(meanings: Sequence[Reading], config: Config) -> Iterator[Elsewhere]:
         for count, (preset, known_count) in (
             published_counts().items() if not (reading.exact or reading.rounded) else ()
         ):
-            other = known_count.subject.config
+            other = known_count.model.config
             sizes = (other.vocab_size, other.hidden_size, other.intermediate_size, other.num_hidden_layers)
             if half.means(count) and sizes == doubled and other == PUBLISHED_CONFIGS[preset]:
                 yield Elsewhere(half, preset, known_count=known_count)
@@ -374,7 +374,7 @@ def _own_parts(model: KnownCount, meanings: Sequence[Reading]) -> tuple[OwnPart,
     for reading in meanings:
         if not reading.rounded and reading.key not in KNOWN_ONLY and (reading.exact or reading.key == "parameters"):
             low, high = reading.bounds
-            parts = [part for count, part in _own_counts(model.subject) if low <= count <= high]
+            parts = [part for count, part in _own_counts(model.model) if low <= count <= high]
             if reading.key != "parameters":  # users do not ask for the bytes of vectors
                 parts = [part for part in parts if any(len(tensor.shape) > 1 for tensor in part.tensors)]
             if parts:
@@ -384,7 +384,7 @@ def _own_parts(model: KnownCount, meanings: Sequence[Reading]) -> tuple[OwnPart,
 
 def _sums(model: KnownCount, meanings: Sequence[Reading]) -> tuple[OwnPart, ...]:
     """Pairs of parts that people would add, whose sum is the number."""
-    counts = [count for _right, count in _own_counts(model.subject)]
+    counts = [count for _right, count in _own_counts(model.model)]
     exactly = [reading for reading in meanings if reading.exact and reading.key == "parameters"]
     sums = [OwnPart(reading, *parts) for reading in exactly for parts in sums_of_two(counts, reading.exact or 0)]
     # People tend to add neighboring parts of the model.
@@ -396,8 +396,8 @@ def _sums(model: KnownCount, meanings: Sequence[Reading]) -> tuple[OwnPart, ...]
 
 
 @lru_cache(maxsize=16)
-def _own_counts(subject: Subject) -> tuple[tuple[int, Counted], ...]:
-    return tuple((count.right, count) for count in part_counts(_tensors(subject), MiscountSizes.of(subject.config)))
+def _own_counts(model: Model) -> tuple[tuple[int, Counted], ...]:
+    return tuple((count.right, count) for count in part_counts(_tensors(model), MiscountSizes.of(model.config)))
 
 
 def _hand_count(meanings: Sequence[Reading]) -> tuple[HandCount, Miscounted] | None:
@@ -405,15 +405,15 @@ def _hand_count(meanings: Sequence[Reading]) -> tuple[HandCount, Miscounted] | N
         if hand.parameters == meanings[0].exact:
             config = PRESETS[hand.preset].config
             model = build(config)
-            known_count = KnownCount(Subject(config, model.kind), model.num_parameters())
+            known_count = KnownCount(Model(config, model.kind), model.num_parameters())
             explanation = causes(counted(model), MiscountSizes.of(config), hand.miscounts)
             return hand, Miscounted(meanings[0], known_count, explanation)
     return None
 
 
 @lru_cache(maxsize=64)
-def _tensors(subject: Subject) -> tuple[Tensor, ...]:
-    return counted(subject.model())
+def _tensors(model: Model) -> tuple[Tensor, ...]:
+    return counted(model)
 
 
 class _Assumption(NamedTuple):
@@ -440,8 +440,8 @@ def _miscounted(model: KnownCount, meanings: Sequence[Reading]) -> Diagnosis:
         [(place.search, place.bits) for place in places if place.reading is best.reading],
         *best.reading.bounds,
         best.bits,
-        model.subject.config.hidden_size,
-        _mixed_bits(model.subject) if best.reading is first else (),
+        model.model.config.hidden_size,
+        _mixed_bits(model.model) if best.reading is first else (),
     )
     rough = len(meanings) == 1 and _is_rough(first)
     if best.reading.exact is None and near.explained > _CHANCE * near.numbers:
@@ -470,26 +470,26 @@ def _explained(model: KnownCount, meanings: Sequence[Reading]) -> tuple[list[_As
     """
     first = meanings[0]
     places = [
-        _Assumption(reading, model, 0.0 if reading is first else _OTHER_UNITS, _search(model.subject, reading is first))
+        _Assumption(reading, model, 0.0 if reading is first else _OTHER_UNITS, _search(model.model, reading is first))
         for reading in meanings
         if reading.key not in KNOWN_ONLY and (reading.exact or (reading is first and _rarest(reading)))
     ]
     candidates = list(_candidates(places))
     rough = len(meanings) == 1 and _is_rough(first)
     if _rarest(first) and not (rough and candidates) and _least(candidates) > _ANOTHER_CLASS:
-        whole = model.subject._replace(add_pooling_layer=True)  # leaving the pooler out is a miscount
+        whole = model.model.changed(add_pooling_layer=True)  # leaving the pooler out is a miscount
         others = [
-            _Assumption(first, other, _ANOTHER_CLASS, _search(other.subject, False))
-            for other in every_count(model.subject.config, known_counts)
-            if not other.buffers and other.subject._replace(add_pooling_layer=True) != whole
+            _Assumption(first, other, _ANOTHER_CLASS, _search(other.model, False))
+            for other in every_count(model.model.config, known_counts)
+            if not other.buffers and other.model.changed(add_pooling_layer=True) != whole
         ]
         candidates += _candidates(others)
         places += others
         if _least(candidates) > _MIXED:
-            counts, (low, high), rarest = _mixed_bits(model.subject), first.bounds, _rarest(first)
+            counts, (low, high), rarest = _mixed_bits(model.model), first.bounds, _rarest(first)
             mixed = counts[bisect_left(counts, (low, 0.0)) : bisect_right(counts, (high, rarest))]
             candidates += [
-                _mixed(model.subject)[count]._replace(reading=first) for count, bits in mixed if bits <= rarest
+                _mixed(model.model)[count]._replace(reading=first) for count, bits in mixed if bits <= rarest
             ]
     candidates.sort(key=lambda candidate: candidate.bits)
     return places, candidates if first.exact else _without_supersets(candidates)
@@ -500,15 +500,15 @@ def _least(candidates: Iterable[Miscounted]) -> float:
 
 
 @lru_cache(maxsize=16)
-def _mixed(subject: Subject) -> Mapping[int, Miscounted]:
+def _mixed(model: Model) -> Mapping[int, Miscounted]:
     """The likeliest explanation for each count that wrong sizes lead to, alone or with one very common mistake.
 
     A size is wrong if it is mistyped or taken from another model.
     """
     likeliest: dict[int, Miscounted] = {}
-    common = _common(subject)
-    mixed = ((_MIXED, known_count, _with_common(known_count, common)) for known_count in mixes(subject))
-    for least, known_count, amounts in (*mixed, *_mistyped(subject, common)):
+    common = _common(model)
+    mixed = ((_MIXED, known_count, _with_common(known_count, common)) for known_count in mixes(model))
+    for least, known_count, amounts in (*mixed, *_mistyped(model, common)):
         assert known_count.mix
         bits = least + _MORE_MIXED * len(known_count.mix.fields[1:])
         fields = ", ".join(known_count.mix.fields)
@@ -527,18 +527,18 @@ def _mixed(subject: Subject) -> Mapping[int, Miscounted]:
                 likeliest[total] = Miscounted(
                     _COUNTED, known_count, (mix, *with_mistake), bits=rare, ideas=1 + len(with_mistake)
                 )
-    likeliest.pop(subject.model().num_parameters(), None)
+    likeliest.pop(model.num_parameters(), None)
     return likeliest
 
 
 @lru_cache(maxsize=16)
-def _mixed_bits(subject: Subject) -> list[tuple[int, float]]:
-    return sorted((count, candidate.bits) for count, candidate in _mixed(subject).items())
+def _mixed_bits(model: Model) -> list[tuple[int, float]]:
+    return sorted((count, candidate.bits) for count, candidate in _mixed(model).items())
 
 
-def _common(subject: Subject) -> Mapping[str, frozenset[str]]:
+def _common(model: Model) -> Mapping[str, frozenset[str]]:
     """The very common mistakes that change any tensor, each with the names of the tensors it changes."""
-    tensors, sizes = _tensors(subject), MiscountSizes.of(subject.config)
+    tensors, sizes = _tensors(model), MiscountSizes.of(model.config)
     usual = {name: miscount for name, miscount in MISCOUNTS.items() if miscount.bits <= _VERY_COMMON}
     changed = {
         name: frozenset(tensor.name for tensor in tensors if miscount.make((tensor,), sizes) != (tensor,))
@@ -549,7 +549,7 @@ def _common(subject: Subject) -> Mapping[str, frozenset[str]]:
 
 def _with_common(known_count: KnownCount, common: Mapping[str, frozenset[str]]) -> dict[str, int]:
     """The amount that each very common mistake adds to a count; 0 under the key "", for no mistake."""
-    tensors, sizes = counted(known_count.subject.model()), MiscountSizes.of(known_count.subject.config)
+    tensors, sizes = counted(known_count.model), MiscountSizes.of(known_count.model.config)
     amounts = {"": 0}
     for name, names in common.items():
         changed = [tensor for tensor in tensors if tensor.name in names]
@@ -557,21 +557,19 @@ def _with_common(known_count: KnownCount, common: Mapping[str, frozenset[str]]) 
     return amounts
 
 
-def _mistyped(
-    subject: Subject, common: Mapping[str, frozenset[str]]
-) -> Iterator[tuple[float, KnownCount, dict[str, int]]]:
+def _mistyped(model: Model, common: Mapping[str, frozenset[str]]) -> Iterator[tuple[float, KnownCount, dict[str, int]]]:
     """The model with each size mistyped: bits, model, and the amounts of the very common mistakes.
 
     The count and the amounts are polynomials in a size, of degree two at most. So three sizes are counted and the
     others extrapolated.
     """
-    config, right = subject.config, subject.model().num_parameters()
+    config, right = model.config, model.num_parameters()
     for field in sizes_of(type(config)):
         size = getattr(config, field)
         if field == "num_attention_heads" or size < _LONG_SIZE:
             continue
-        near = [_with_size(subject, field, size + offset) for offset in (1, 2, 3)]
-        models = [KnownCount(other, other.model().num_parameters(), mix=Mix("", (field,), right)) for other in near]
+        near = [_with_size(model, field, size + offset) for offset in (1, 2, 3)]
+        models = [KnownCount(other, other.num_parameters(), mix=Mix("", (field,), right)) for other in near]
         counts = [{**_with_common(model, common), _WHOLE: model.parameters} for model in models]
         for number in dict.fromkeys(mistyped(size)):
             step = number - size - 1
@@ -580,7 +578,7 @@ def _mistyped(
                 second, third = counts[1][name], counts[2][name]
                 amounts[name] = first + step * (second - first) + step * (step - 1) // 2 * (third - 2 * second + first)
             exchanged = sorted(f"{number}") == sorted(f"{size}") or _runs(number) == _runs(size)
-            meant = models[0]._replace(subject=_with_size(subject, field, number), parameters=amounts.pop(_WHOLE))
+            meant = models[0]._replace(model=_with_size(model, field, number), parameters=amounts.pop(_WHOLE))
             yield _EXCHANGED if exchanged else _WRONG_DIGIT, meant, amounts
 
 
@@ -589,9 +587,9 @@ def _runs(number: int) -> list[str]:
     return [digit for digit, _same in groupby(f"{number}")]
 
 
-def _with_size(subject: Subject, field: str, number: int) -> Subject:
+def _with_size(model: Model, field: str, number: int) -> Model:
     """The model with another size; the size is not checked."""
-    return subject._replace(config=unchecked(subject.config, **{field: number}))
+    return model.changed(config=unchecked(model.config, **{field: number}))
 
 
 _WHOLE = "whole"
@@ -600,10 +598,10 @@ _LONG_SIZE, _EXCHANGED, _WRONG_DIGIT = 100, 6.5, 9.0
 _COUNTED = Reading("parameters", Fraction(0), Fraction(0), rounded=False)
 
 
-def _search(subject: Subject, whole: bool) -> Search:
+def _search(model: Model, whole: bool) -> Search:
     """The search over a model's miscounts: all of them, or only common ones."""
     bits = MOST_BITS if whole else _MOST_ELSEWHERE
-    return search(_tensors(subject), MiscountSizes.of(subject.config), bits)
+    return search(_tensors(model), MiscountSizes.of(model.config), bits)
 
 
 def _candidates(places: Iterable[_Assumption]) -> Iterator[Miscounted]:
@@ -651,8 +649,8 @@ def _without_supersets(candidates: Sequence[Miscounted]) -> list[Miscounted]:
 
 
 def _miscount(place: _Assumption, combination: Combination) -> Miscounted:
-    subject = place.model.subject
-    explanation = causes(_tensors(subject), MiscountSizes.of(subject.config), combination.miscounts)
+    model = place.model.model
+    explanation = causes(_tensors(model), MiscountSizes.of(model.config), combination.miscounts)
     return Miscounted(
         place.reading, place.model, explanation, combination.habit, combination.bits + place.bits, combination.ideas
     )
@@ -684,8 +682,8 @@ def told_apart(candidates: Sequence[Miscounted]) -> list[tuple[str, tuple[int, .
     """The parts that several explanations of one number count differently, with their counts."""
     counts = []
     for candidate in candidates:
-        subject = candidate.model.subject
-        tensors, sizes = _tensors(subject), MiscountSizes.of(subject.config)
+        model = candidate.model.model
+        tensors, sizes = _tensors(model), MiscountSizes.of(model.config)
         for cause in candidate.explanation:
             tensors = MISCOUNTS[cause.miscount].make(tensors, sizes)
         counts.append(tensors)
@@ -693,9 +691,9 @@ def told_apart(candidates: Sequence[Miscounted]) -> list[tuple[str, tuple[int, .
     return [(part, amounts) for part, amounts in rows if len(set(amounts)) > 1]
 
 
-def _matches(meanings: Sequence[Reading], subject: Subject) -> Iterator[Match]:
+def _matches(meanings: Sequence[Reading], model: Model) -> Iterator[Match]:
     """The known counts that the number may mean, each in the first reading that fits."""
-    by_total = _by_total(subject.config, known_counts)
+    by_total = _by_total(model.config, known_counts)
     # A count with buffers is listed only for an exact number, unless the buffers are large.
     bare = {
         total
@@ -711,18 +709,18 @@ def _matches(meanings: Sequence[Reading], subject: Subject) -> Iterator[Match]:
                 yield Match(reading, count, by_total[count])
     if seen:
         return
-    otherwise = _by_total(subject.config, more_counts)
+    otherwise = _by_total(model.config, more_counts)
     for reading in meanings:
-        if (exact := reading.exact) and (models := otherwise.get(exact) or tuple(other_labels(subject.config, exact))):
+        if (exact := reading.exact) and (models := otherwise.get(exact) or tuple(other_labels(model.config, exact))):
             yield Match(reading, exact, models)
             return
 
 
-def _adapted(meanings: Sequence[Reading], subject: Subject, *, others: bool = False) -> tuple[Match, ...]:
+def _adapted(meanings: Sequence[Reading], model: Model, *, others: bool = False) -> tuple[Match, ...]:
     """The model's count with adapters, if it fits exactly; with ``others``, that of any class, which proves little."""
     for reading in meanings:
-        models = _by_total(subject.config, adapted_counts).get(reading.exact or 0, ())
-        if fitting := tuple(model for model in models if others or model.subject == subject):
+        models = _by_total(model.config, adapted_counts).get(reading.exact or 0, ())
+        if fitting := tuple(model for model in models if others or model.model == model):
             return (Match(reading, fitting[0].total, fitting),)
     return ()
 
@@ -735,7 +733,7 @@ def _is_vague(matches: Sequence[Match]) -> bool:
     )
 
 
-def _without_embeddings(reading: Reading, subject: Subject) -> Iterator[Match]:
+def _without_embeddings(reading: Reading, model: Model) -> Iterator[Match]:
     """The counts without embeddings that round to the number.
 
     For a number of at least two digits, these are counts of the present model without word embeddings; for a number
@@ -743,10 +741,10 @@ def _without_embeddings(reading: Reading, subject: Subject) -> Iterator[Match]:
     """
     part = (reading.high - reading.low) / reading.low if reading.low else Fraction(1)
     if reading.key == "parameters" and part <= _TWO_DIGITS:
-        yield from (Match(reading, rest.total, (rest,)) for rest in backbones(subject) if reading.means(rest.total))
+        yield from (Match(reading, rest.total, (rest,)) for rest in backbones(model) if reading.means(rest.total))
     if part > _CHANCE:
         return
-    for count, models in sorted(_by_total(subject.config, more_counts).items()):
+    for count, models in sorted(_by_total(model.config, more_counts).items()):
         bare = tuple(model for model in models if model.convention == "no embeddings")
         if bare and reading.means(count):
             yield Match(reading, count, bare)

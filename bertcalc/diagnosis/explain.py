@@ -16,7 +16,7 @@ from typing import NamedTuple
 
 from bertcalc.config import Config
 from bertcalc.diagnosis.miscounts import HABITS, MISCOUNTS, Miscount, MiscountSizes, counted, total
-from bertcalc.model.family import Model
+from bertcalc.model.model import Model
 from bertcalc.model.modules import Tensor
 from bertcalc.processes.weighted_cache import WeightedCache
 from bertcalc.text.arguments import Single, checked

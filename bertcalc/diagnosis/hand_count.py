@@ -21,8 +21,8 @@ from bertcalc.diagnosis.explain import MOST_MISCOUNTS, Explanation, causes, is_c
 from bertcalc.diagnosis.layer_parts import PARTS, SPECIFIC, USUAL, Counted, Layers, of_layers, parts_of
 from bertcalc.diagnosis.miscounts import MISCOUNTS, MiscountSizes, counted, total
 from bertcalc.diagnosis.tensor_filter import is_bias
-from bertcalc.model.family import Model
 from bertcalc.model.inventory import inventory, named
+from bertcalc.model.model import Model
 from bertcalc.model.modules import Component, Tensor
 from bertcalc.model.totals import COMPONENTS
 from bertcalc.text.arguments import checked

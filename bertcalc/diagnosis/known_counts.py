@@ -2,7 +2,7 @@
 
 >>> from bertcalc import BertConfig
 >>> from bertcalc.text.amounts import typed
->>> [known.subject.architecture for known in known_counts(BertConfig()) if typed("109,514,298").means(known.total)]
+>>> [known.model.architecture for known in known_counts(BertConfig()) if typed("109,514,298").means(known.total)]
 ['BertForMaskedLM', 'BertLMHeadModel']
 """
 
@@ -22,7 +22,7 @@ from bertcalc.diagnosis.miscounts import MiscountSizes, counted
 from bertcalc.diagnosis.tensor_filter import selector
 from bertcalc.families import family_of
 from bertcalc.families.presets import PRESETS
-from bertcalc.model.subject import Subject
+from bertcalc.model.model import Model
 from bertcalc.text.amounts import Typed
 from bertcalc.text.arguments import Single, record
 from bertcalc.text.problem import InputError
@@ -51,7 +51,7 @@ class Mix(NamedTuple):
 class KnownCount(NamedTuple):
     """A model and its count by a convention; some of its sizes may be deliberately wrong."""
 
-    subject: Subject
+    model: Model
     parameters: Single
     buffers: Single = 0  # elements beside the parameters: position_ids in files of older releases, or adapters
     convention: str = ""  # a key of CONVENTIONS
@@ -71,7 +71,7 @@ class KnownCount(NamedTuple):
     @property
     def has_decoder(self) -> bool:
         """Whether it has a decoder, which can be tied."""
-        return self.subject.cls.task in ("pretraining", "masked-lm", "causal-lm")
+        return self.model.cls.task in ("pretraining", "masked-lm", "causal-lm")
 
 
 # Conventions by which a count is right although it is not the number of parameters of a class.
@@ -155,9 +155,8 @@ def known_counts(config: Config) -> Iterator[KnownCount]:
         for tied in (config.tie_word_embeddings, not config.tie_word_embeddings):
             for pooler in (True, False):
                 if pooler or cls.pooler_is_optional:
-                    subject = Subject(replace(config, tie_word_embeddings=tied), cls.name, pooler)
-                    model = subject.model()
-                    known_count = KnownCount(subject, model.num_parameters())
+                    model = Model(replace(config, tie_word_embeddings=tied), cls.name, pooler)
+                    known_count = KnownCount(model, model.num_parameters())
                     if tied == config.tie_word_embeddings or known_count.has_decoder:
                         yield known_count
                         if config.stores_masks:
@@ -177,12 +176,12 @@ def more_counts(config: Config) -> Iterator[KnownCount]:
     for known_count in known_counts(config):
         if known_count.buffers:
             continue
-        tensors = list(known_count.subject.model().tensors())
+        tensors = list(known_count.model.tensors())
         tables = sum(tensor.num_parameters() for tensor in filter(selector("tables"), tensors))
         yield known_count._replace(parameters=known_count.parameters - tables, convention="no embeddings")
         if any(map(selector("token type"), tensors)):
             yield known_count._replace(buffers=2 * config.max_position_embeddings, convention="both buffers")
-        if pooler and known_count.subject.cls.task != "base" and not any(map(selector("pooler"), tensors)):
+        if pooler and known_count.model.cls.task != "base" and not any(map(selector("pooler"), tensors)):
             pooled = known_count._replace(
                 parameters=known_count.parameters + hidden * hidden + hidden, convention="pooler"
             )
@@ -192,26 +191,26 @@ def more_counts(config: Config) -> Iterator[KnownCount]:
 def adapted_counts(config: Config) -> Iterator[KnownCount]:
     """The counts of every class with PEFT's LoRA adapters, also with the copy of the head that PEFT trains."""
     for known_count in every_count(config, known_counts):
-        tensors = list(known_count.subject.model().tensors())
+        tensors = list(known_count.model.tensors())
         head = sum(tensor.num_parameters() for tensor in tensors if tensor.name.partition(".")[0].endswith(_TRAINED))
         for name, (concerned, ranks) in _ADAPTED.items() if not known_count.buffers else ():
             sides = sum(tensor.copies * sum(tensor.shape) for tensor in filter(concerned, tensors))
             for rank, trained in product(ranks, {0, head}):
                 adapted = known_count._replace(buffers=rank * sides + trained, convention=name, rank=rank)
                 yield adapted
-                if trained or known_count.subject.cls.task == "base":
+                if trained or known_count.model.cls.task == "base":
                     yield adapted._replace(parameters=0, convention=f"{name} alone")
 
 
 @lru_cache(maxsize=8)
-def mixes(subject: Subject) -> tuple[KnownCount, ...]:
+def mixes(model: Model) -> tuple[KnownCount, ...]:
     """The model with some sizes of BERT or of a published model of its family; heads follow the hidden size."""
-    config, right = subject.config, subject.model().num_parameters()
+    config, right = model.config, model.num_parameters()
     mixed: dict[Config, KnownCount] = {}
     if vars(config).get("embedding_size", config.hidden_size) != config.hidden_size:
-        as_wide = subject._replace(config=replace(config, embedding_size=config.hidden_size))  # type: ignore[call-arg]
+        as_wide = model.changed(config=replace(config, embedding_size=config.hidden_size))  # type: ignore[call-arg]
         mix = Mix("", ("embedding_size",), right)
-        mixed[as_wide.config] = KnownCount(as_wide, as_wide.model().num_parameters(), mix=mix)
+        mixed[as_wide.config] = KnownCount(as_wide, as_wide.num_parameters(), mix=mix)
     for name, other in sorted(PUBLISHED_CONFIGS.items(), key=lambda item: type(item[1]) is not type(config)):
         if type(other) is type(config) or name in ("bert-base-uncased", "bert-large-uncased"):
             sizes = [
@@ -227,9 +226,9 @@ def mixes(subject: Subject) -> tuple[KnownCount, ...]:
                 except InputError:  # its heads do not divide the hidden size
                     continue
                 if wrong_config not in mixed:
-                    other_subject = subject._replace(config=wrong_config)
+                    other_subject = model.changed(config=wrong_config)
                     mixed[wrong_config] = KnownCount(
-                        other_subject, other_subject.model().num_parameters(), mix=Mix(name, fields, right)
+                        other_subject, other_subject.num_parameters(), mix=Mix(name, fields, right)
                     )
     return tuple(mixed.values())
 
@@ -247,8 +246,8 @@ def other_labels(config: Config, count: int) -> Iterator[KnownCount]:
         if not rest and 1 <= labels + 2 <= _MOST_LABELS and labels + 2 != config.num_labels:
             if labels + 2 > _MOST_WITHOUT_BIAS and per_label % config.hidden_size == 0:
                 continue  # any count that differs by a multiple of the hidden size would fit
-            subject = Subject(replace(config, num_labels=labels + 2), name)
-            yield KnownCount(subject, count, convention="labels")
+            model = Model(replace(config, num_labels=labels + 2), name)
+            yield KnownCount(model, count, convention="labels")
 
 
 @lru_cache(maxsize=32)
@@ -258,9 +257,7 @@ def _by_labels(config: Config) -> tuple[tuple[str, int, int], ...]:
     for cls in family_of(config).classes:
         if "num_labels" in dict(cls.builds_with):
             continue
-        first, second = (
-            Subject(replace(config, num_labels=labels), cls.name).model().num_parameters() for labels in (2, 3)
-        )
+        first, second = (Model(replace(config, num_labels=labels), cls.name).num_parameters() for labels in (2, 3))
         if first != second:
             dependent.append((cls.name, first, second - first))
     return tuple(dependent)
@@ -274,34 +271,34 @@ def published_parts() -> Mapping[int, tuple[str, Counted]]:
     """
     by_count: dict[int, tuple[str, Counted]] = {}
     for name, config in PUBLISHED_CONFIGS.items():
-        model = Subject(config, family_of(config).base.name).model()
+        model = Model(config, family_of(config).base.name)
         for part in part_counts(counted(model), MiscountSizes.of(config)):
             if part.heads == "all" and any(len(tensor.shape) > 1 for tensor in part.tensors):
                 by_count.setdefault(part.right, (name, part))
     return by_count
 
 
-def backbone(subject: Subject) -> KnownCount:
+def backbone(model: Model) -> KnownCount:
     """The count of a model without its word embeddings, as DeBERTa's authors report it, in rounded numbers."""
-    tensors = subject.model().tensors()
+    tensors = model.tensors()
     count = sum(tensor.num_parameters() for tensor in tensors if not selector("word")(tensor))
-    return KnownCount(subject, count, convention="backbone")
+    return KnownCount(model, count, convention="backbone")
 
 
-def backbones(subject: Subject) -> Iterator[KnownCount]:
+def backbones(model: Model) -> Iterator[KnownCount]:
     """The counts without word embeddings of a model and, as reported for DeBERTa-v3, of its masked language model."""
-    yield backbone(subject)
-    for cls in family_of(subject.config).classes:
-        if cls.task == "masked-lm" and cls.name != subject.architecture:
-            tied = replace(subject.config, tie_word_embeddings=True)
-            yield backbone(Subject(tied, cls.name))
+    yield backbone(model)
+    for cls in family_of(model.config).classes:
+        if cls.task == "masked-lm" and cls.name != model.architecture:
+            tied = replace(model.config, tie_word_embeddings=True)
+            yield backbone(Model(tied, cls.name))
 
 
 @lru_cache(maxsize=1)
 def published_backbones() -> tuple[tuple[str, KnownCount], ...]:
     """The counts of every preset's body without its word embeddings."""
-    subjects = ((name, Subject(config, family_of(config).base.name)) for name, config in PUBLISHED_CONFIGS.items())
-    return tuple((name, backbone(subject)) for name, subject in subjects)
+    models = ((name, Model(config, family_of(config).base.name)) for name, config in PUBLISHED_CONFIGS.items())
+    return tuple((name, backbone(model)) for name, model in models)
 
 
 @lru_cache(maxsize=1)

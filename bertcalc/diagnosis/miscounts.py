@@ -20,7 +20,8 @@ from typing import Any, NamedTuple
 
 from bertcalc.config import Config
 from bertcalc.diagnosis.tensor_filter import in_layer, is_bias, selector
-from bertcalc.model.family import LANGUAGE_MODEL, Model
+from bertcalc.model.family import LANGUAGE_MODEL
+from bertcalc.model.model import Model
 from bertcalc.model.modules import AFTER_LAYERS, Place, Shape, Tensor, split_layer
 
 # Multiples to which libraries pad a vocabulary for speed, and to which people round it.

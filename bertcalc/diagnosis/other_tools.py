@@ -16,7 +16,7 @@ from bertcalc.config import Config
 from bertcalc.diagnosis.explain import causes
 from bertcalc.diagnosis.miscounts import MISCOUNTS, Miscount, MiscountSizes, counted, is_lacking
 from bertcalc.diagnosis.tensor_filter import selector
-from bertcalc.model.family import Model
+from bertcalc.model.model import Model
 from bertcalc.model.modules import Tensor
 from bertcalc.text import N_
 from bertcalc.text.amounts import Typed

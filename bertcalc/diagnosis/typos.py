@@ -28,7 +28,7 @@ def slips_to(model: KnownCount, number: int) -> list[Slip]:
     """Known counts that a number differs from by a typing error or by 1, the likeliest first."""
     digits = len(str(number))  # a published count of another length belongs to a model of another size
     by_count: dict[int, Slip] = {}
-    for slip in (Slip(model.total, model), *_candidates(model.subject.config)):
+    for slip in (Slip(model.total, model), *_candidates(model.model.config)):
         count = slip.meant
         as_long = not slip.preset or len(str(count)) == digits
         if as_long and count >= _SMALLEST and count not in by_count and is_slip(number, count):

@@ -97,7 +97,7 @@ class FoundModel(NamedTuple):
 class FoundCase(NamedTuple):
     """A discovered model, with a batch size and a sequence length."""
 
-    subject: FoundModel
+    model: FoundModel
     batch_size: int = 1
     sequence_length: int = 128
 
@@ -106,19 +106,19 @@ class FoundCase(NamedTuple):
 
     def components(self) -> dict[Component, int]:
         """The parameters of each component, judged by the tensors' names; those without a formula are in the pooler."""
-        found, sizes = self.subject.found, self.subject.sizes()
+        found, sizes = self.model.found, self.model.sizes()
         parts = {component: count(tensors, sizes) for component, tensors in components(found).items()}
         rest = found.parameters - found.explained
         return {**parts, "pooler": parts.get("pooler", 0) + rest} if rest else parts
 
     def flops(self) -> int:
         """The FLOPs of a forward pass. Raises InputError if they have no formula, or are too many for a chart."""
-        _subject, batch_size, length = self
-        sizes = self.subject.found.whole(**dict(self.subject.changes))
-        count = self.subject.found.count_flops(batch_size=batch_size, sequence_length=length, **sizes)
+        _model, batch_size, length = self
+        sizes = self.model.found.whole(**dict(self.model.changes))
+        count = self.model.found.count_flops(batch_size=batch_size, sequence_length=length, **sizes)
         if count > _MOST:
             message = N_("{name} would take more than {most} FLOPs: choose a smaller batch or a shorter sequence.")
-            raise wrong(message, name=self.subject.architecture, most=_MOST)
+            raise wrong(message, name=self.model.architecture, most=_MOST)
         return count
 
     def bytes_of_weights(self) -> int:
@@ -144,7 +144,7 @@ def figure(measure: str, case: Case | FoundCase) -> int:
     if isinstance(case, Case):
         return QUANTITIES[measure].of(case)
     if measure not in _READINGS:
-        raise wrong(N_("This is not known for {name}: its formula was discovered."), name=case.subject.architecture)
+        raise wrong(N_("This is not known for {name}: its formula was discovered."), name=case.model.architecture)
     return _READINGS[measure](case)
 
 
@@ -158,7 +158,7 @@ def known(measure: str, case: Case | FoundCase) -> int | None:
 
 def components_of(case: Case | FoundCase) -> Mapping[Component, int]:
     """The parameters of each component."""
-    return quantities.components(case.subject) if isinstance(case, Case) else case.components()
+    return quantities.components(case.model) if isinstance(case, Case) else case.components()
 
 
 def explain(here: Case | FoundCase, there: Case | FoundCase, measure: str) -> Explanation:
@@ -169,9 +169,9 @@ def explain(here: Case | FoundCase, there: Case | FoundCase, measure: str) -> Ex
     if isinstance(here, Case) and isinstance(there, Case):
         return explain_fields(here, there, QUANTITIES[measure])
     before, after = figure(measure, here), figure(measure, there)
-    if isinstance(here, FoundCase) and isinstance(there, FoundCase) and here.subject.kind == there.subject.kind:
-        way = _path(here.subject, there.subject)
-        return attributed(before, ((changes, figure(measure, here._replace(subject=one))) for changes, one in way))
+    if isinstance(here, FoundCase) and isinstance(there, FoundCase) and here.model.kind == there.model.kind:
+        way = _path(here.model, there.model)
+        return attributed(before, ((changes, figure(measure, here._replace(model=one))) for changes, one in way))
     if measure != "parameters":
         return attributed(before, [((PartChange("", before, after),), after)])
     own, others = components_of(here), components_of(there)

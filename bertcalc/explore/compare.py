@@ -6,7 +6,7 @@ parts: the more hidden units, the more parameters a layer has.
 
 >>> from bertcalc.explore.quantities import QUANTITIES
 >>> from bertcalc.families.presets import PRESETS
->>> base, large = (Case(Subject(PRESETS[name].config)) for name in ("bert-base-uncased", "bert-large-uncased"))
+>>> base, large = (Case(Model(PRESETS[name].config)) for name in ("bert-base-uncased", "bert-large-uncased"))
 >>> for part in explain(base, large, QUANTITIES["parameters"]).parts:
 ...     print(*(str(change) for change in part.changes), f"{part.difference:+,}")
 12 more layers +85,054,464
@@ -24,11 +24,11 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 from bertcalc.config import ConfigError
-from bertcalc.explore.models import FIELDS, subject_of, values_of
+from bertcalc.explore.models import FIELDS, model_of, values_of
 from bertcalc.explore.quantities import Case, Quantity, parameters, weights
 from bertcalc.families import CLASSES
+from bertcalc.model.model import Model
 from bertcalc.model.modules import Place, Shape
-from bertcalc.model.subject import Subject
 from bertcalc.model.totals import summed
 from bertcalc.model.trace import Sizes
 from bertcalc.text import N_
@@ -164,18 +164,18 @@ class Explanation(NamedTuple):
 @checked
 def explain(start: Case, goal: Case, quantity: Quantity) -> Explanation:
     """Explain the difference between two models with the same batch and plan."""
-    steps = list(path(start.subject, goal.subject))
+    steps = list(path(start.model, goal.model))
     if quantity.unit != "FLOPs":  # FLOPs do not depend on whether layers share weights
-        models = pairwise([start.subject, *(subject for _changes, subject in steps)])
+        models = pairwise([start.model, *(model for _changes, model in steps)])
         steps = [
             (_with_sharing(changes, *pair), pair[1]) for (changes, _after), pair in zip(steps, models, strict=True)
         ]
-    counts = ((changes, quantity.of(start._replace(subject=subject))) for changes, subject in steps)
+    counts = ((changes, quantity.of(start._replace(model=model))) for changes, model in steps)
     explanation = attributed(quantity.of(start), counts)
     if quantity.of not in (parameters, weights):
         return explanation
     per_parameter = quantity.of(start) // parameters(start)
-    models = pairwise([start.subject, *(subject for _changes, subject in steps)])
+    models = pairwise([start.model, *(model for _changes, model in steps)])
     return explanation._replace(
         parts=[
             part if part.difference else part._replace(moved=per_parameter * _moved(*pair))
@@ -184,7 +184,7 @@ def explain(start: Case, goal: Case, quantity: Quantity) -> Explanation:
     )
 
 
-def _with_sharing(changes: tuple[FieldChange, ...], start: Subject, goal: Subject) -> tuple[FieldChange, ...]:
+def _with_sharing(changes: tuple[FieldChange, ...], start: Model, goal: Model) -> tuple[FieldChange, ...]:
     """The changes, with ``sharing`` for a change of class to or from one layer that runs many times."""
     before, after = _repeated(start), _repeated(goal)
     if (before > 1) == (after > 1):
@@ -193,17 +193,17 @@ def _with_sharing(changes: tuple[FieldChange, ...], start: Subject, goal: Subjec
     return tuple(change._replace(sharing=sharing if change.field == "architecture" else 0) for change in changes)
 
 
-def _repeated(subject: Subject) -> int:
+def _repeated(model: Model) -> int:
     """How often a layer runs with the same weights: once, except in ALBERT."""
-    steps = subject.model().run(Sizes(1, 1))
+    steps = model.run(Sizes(1, 1))
     return max((step.runs // tensor.copies for step in steps for tensor in step.tensors), default=1)
 
 
-def _moved(start: Subject, goal: Subject) -> int:
+def _moved(start: Model, goal: Model) -> int:
     """The number of parameters that the second model has in addition, at any place."""
     before, after = (
-        Counter(summed((tensor.place, tensor.num_parameters()) for tensor in subject.model().tensors()))
-        for subject in (start, goal)
+        Counter(summed((tensor.place, tensor.num_parameters()) for tensor in model.tensors()))
+        for model in (start, goal)
     )
     return (after - before).total()
 
@@ -218,7 +218,7 @@ def attributed(before: int, counts: Iterable[tuple[Changes, int]]) -> Explanatio
 
 
 @checked
-def path(start: Subject, goal: Subject) -> Iterator[tuple[tuple[FieldChange, ...], Subject]]:
+def path(start: Model, goal: Model) -> Iterator[tuple[tuple[FieldChange, ...], Model]]:
     """The steps from one model to another: the changes of each step, and the valid model after it.
 
     A field that cannot change alone (heads that do not divide the old hidden_size) changes together with the next field
@@ -239,10 +239,10 @@ def path(start: Subject, goal: Subject) -> Iterator[tuple[tuple[FieldChange, ...
         for together in dict.fromkeys(((*waiting, change), (change,))):
             after = _changed(current, target, together)
             try:
-                subject = subject_of(after)
+                model = model_of(after)
             except ConfigError:
                 continue
-            yield together, subject
+            yield together, model
             current, waiting = after, tuple(pending for pending in waiting if pending not in together)
             break
         else:
@@ -266,16 +266,15 @@ def _changed(current: dict[str, Any], target: dict[str, Any], changes: Sequence[
 
 
 @checked
-def differing(subjects: Sequence[Subject]) -> list[str]:
+def differing(models: Sequence[Model]) -> list[str]:
     """The fields in which the models differ."""
-    values = list(map(values_of, subjects))
+    values = list(map(values_of, models))
     return [field for field in FIELDS if any(other.get(field) != values[0].get(field) for other in values)]
 
 
 @checked
-def shapes(subject: Subject) -> dict[str, Shape]:
+def shapes(model: Model) -> dict[str, Shape]:
     """The shapes of a few important matrices, by name without the body's prefix."""
-    model = subject.model()
     by_place = {tensor.place: tensor for tensor in model.tensors() if len(tensor.shape) == 2}
     return {model.bare(by_place[place].name): by_place[place].shape for place in _SHOWN if place in by_place}
 

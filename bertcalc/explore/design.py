@@ -1,8 +1,8 @@
 """Search for the models nearest to a budget among all that the constraints allow.
 
 >>> from bertcalc import BertConfig
->>> from bertcalc.model.subject import Subject
->>> result = search(Case(Subject(BertConfig())), Budget("parameters", 30_000_000), Constraints())
+>>> from bertcalc.model.model import Model
+>>> result = search(Case(Model(BertConfig())), Budget("parameters", 30_000_000), Constraints())
 >>> [(design.hidden_size, design.num_hidden_layers, design.value) for design in result.designs[:3]]
 [(640, 2, 30121600), (576, 3, 30176640), (384, 10, 29811072)]
 
@@ -162,7 +162,7 @@ def search(case: Case, budget: Budget, constraints: Constraints, count: int = 8)
     """
     for problem in constraints.problems():
         raise InputError(problem)
-    vocab_size = constraints.vocabulary(case.subject.config.vocab_size)
+    vocab_size = constraints.vocabulary(case.model.config.vocab_size)
     rows = list(_rows(case.replace(vocab_size=vocab_size), budget, constraints))
     if not rows:
         raise InputError(_too_narrow(case, constraints))
@@ -189,7 +189,7 @@ def search(case: Case, budget: Budget, constraints: Constraints, count: int = 8)
 
 def _too_narrow(case: Case, constraints: Constraints) -> Problem:
     """The problem if no model within the constraints has a multiple of its key/value heads."""
-    shared: int = case.subject.config.shared()["num_key_value_heads"]
+    shared: int = case.model.config.shared()["num_key_value_heads"]
     nearest = lcm(constraints.step, shared * constraints.head_size)
     message = N_(
         "No number of heads up to hidden_to {value} is a multiple of num_key_value_heads {shared}: "
@@ -211,7 +211,7 @@ def _rows(case: Case, budget: Budget, constraints: Constraints) -> Iterator[_Row
     values = _values(case, budget.quantity, constraints)
     for width in range(1, constraints.hidden_to // constraints.step + 1):
         hidden_size = width * constraints.step
-        if not shares(case.subject.config, width * heads):
+        if not shares(case.model.config, width * heads):
             continue
         # After rounding, two ratios can give the same size.
         sizes = {_round_up(ratio.numerator * hidden_size, multiple, ratio.denominator) for ratio in constraints.ratios}
@@ -231,7 +231,7 @@ def _values(case: Case, quantity: str, constraints: Constraints) -> Callable[[in
         from bertcalc.memory.peak.peak_formulas import peak_of_designs  # imports SymPy, which is slow
 
         sizes = case_of(1, 1, 1)
-        peak = peak_of_designs(sizes.subject, moment(sizes.plan), sizes.batch_size, sizes.sequence_length)
+        peak = peak_of_designs(sizes.model, moment(sizes.plan), sizes.batch_size, sizes.sequence_length)
         return lambda width, intermediate: peak(width * heads, intermediate)
 
     def count(width: int, intermediate: int, layers: int) -> int:
@@ -239,8 +239,8 @@ def _values(case: Case, quantity: str, constraints: Constraints) -> Callable[[in
 
     # Quadratic in the width, linear in intermediate size and depth, except for a single head (with relative positions)
     # and the widths at which the structure differs. If layers alternate, linear from period to period.
-    apart = {1, *(size // constraints.step for size in case.subject.config.breaks if size % constraints.step == 0)}
-    period = case.subject.config.layer_period if quantity == "activations" else 1
+    apart = {1, *(size // constraints.step for size in case.model.config.breaks if size % constraints.step == 0)}
+    period = case.model.config.layer_period if quantity == "activations" else 1
     counted = range(1, 2 * period + 2)
     curves = {
         (inner, layers): _through(partial(count, intermediate=inner, layers=layers), apart)

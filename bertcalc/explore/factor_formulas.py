@@ -2,8 +2,8 @@
 
 >>> from dataclasses import replace
 >>> from bertcalc import BertConfig
->>> base, wide = Subject(BertConfig()), Subject(BertConfig(hidden_size=1536))
->>> for piece, grown in zip(breakdown(wide.model()), piece_factors(base, wide), strict=True):
+>>> base, wide = Model(BertConfig()), Model(BertConfig(hidden_size=1536))
+>>> for piece, grown in zip(breakdown(wide), piece_factors(base, wide), strict=True):
 ...     print(piece.name, grown and f"{grown.ratio} {grown.text()}")
 word 2 H
 position 2 H
@@ -25,7 +25,7 @@ import sympy
 
 from bertcalc.config.fields import EVERY_LETTER
 from bertcalc.model.formula import ALL_SYMBOLS, SYMBOLS, exact, symbolic_model
-from bertcalc.model.subject import Subject
+from bertcalc.model.model import Model
 from bertcalc.model.totals import breakdown
 from bertcalc.text import N_
 
@@ -125,26 +125,26 @@ def _reason(
     return {field: changed[field] for field in ordered}, stays
 
 
-def piece_factors(start: Subject, goal: Subject, *, path: str = "") -> tuple[Factor | None, ...]:
+def piece_factors(start: Model, goal: Model, *, path: str = "") -> tuple[Factor | None, ...]:
     """The growth of each piece of ``breakdown`` from one model to another."""
-    return tuple(factors(*(_pieces(subject, path) for subject in (start, goal))).values())
+    return tuple(factors(*(_pieces(model, path) for model in (start, goal))).values())
 
 
-def _pieces(subject: Subject, path: str) -> Side:
+def _pieces(model: Model, path: str) -> Side:
     try:
-        pieces, letters = (breakdown(model, path) for model in (subject.model(), symbolic_model(subject)))
+        pieces, letters = (breakdown(model, path) for model in (model, symbolic_model(model)))
     except KeyError:  # the model has no such part
         return Side({}, {}, {})
     figures = {(piece.component, piece.name): piece.parameters for piece in pieces}
     formulas = {(piece.component, piece.name): piece.parameters for piece in letters}
-    return Side(figures, formulas, subject.config.shared())
+    return Side(figures, formulas, model.config.shared())
 
 
-def total_factor(start: Subject, goal: Subject) -> Factor | None:
+def total_factor(start: Model, goal: Model) -> Factor | None:
     """The growth of the number of parameters."""
     before, after = (
-        whole(subject.model().num_parameters(), symbolic_model(subject).num_parameters(), subject.config.shared())
-        for subject in (start, goal)
+        whole(model.num_parameters(), symbolic_model(model).num_parameters(), model.config.shared())
+        for model in (start, goal)
     )
     return factors(before, after)[WHOLE]
 

@@ -12,7 +12,7 @@ from bertcalc.config.activations import ACTIVATIONS
 from bertcalc.config.fields import field_named
 from bertcalc.memory.plan import Plan
 from bertcalc.memory.saved import cache_bytes, saved_by, total_bytes
-from bertcalc.model.subject import Subject
+from bertcalc.model.model import Model
 from bertcalc.model.trace import Sizes
 from bertcalc.text.arguments import checked
 
@@ -38,23 +38,23 @@ class Effect(NamedTuple):
 
 
 @checked
-def effect(field: str, subject: Subject, batch_size: int, sequence_length: int) -> Effect:
+def effect(field: str, model: Model, batch_size: int, sequence_length: int) -> Effect:
     """Determine the effect of the smallest valid change of a field; of several, the first that makes a difference.
 
     If the change requires another field to change (cross attention needs a decoder), both models have that change. If
     the field has no other valid value (one hidden unit allows only one head), the effect is zero.
     """
-    if not hasattr(subject.config, field) or not subject.config.has(field):
-        raise ConfigError(no_field(type(subject.config), field, None))
-    present = getattr(subject.config, field)
+    if not hasattr(model.config, field) or not model.config.has(field):
+        raise ConfigError(no_field(type(model.config), field, None))
+    present = getattr(model.config, field)
     first = None
-    for base, changed in _neighbours(field, subject.config):
-        if subject.cls.unbuilt(changed):
+    for base, changed in _neighbours(field, model.config):
+        if model.cls.unbuilt(changed):
             continue
-        before, read = _cost(subject._replace(config=base), batch_size, sequence_length)
+        before, read = _cost(model.changed(config=base), batch_size, sequence_length)
         after = before
-        if subject.config.own_name(field) in read:  # a field that is never read has no effect
-            after, _read = _cost(subject._replace(config=changed), batch_size, sequence_length)
+        if model.config.own_name(field) in read:  # a field that is never read has no effect
+            after, _read = _cost(model.changed(config=changed), batch_size, sequence_length)
         differences = (changed_cost - base_cost for base_cost, changed_cost in zip(before, after, strict=True))
         field_effect = Effect(getattr(base, field), getattr(changed, field), *differences)
         if any((field_effect.parameters, field_effect.flops, field_effect.memory)):
@@ -65,13 +65,12 @@ def effect(field: str, subject: Subject, batch_size: int, sequence_length: int) 
 
 # Cached: every field is compared with the same model, and sliders return to neighbouring values.
 @lru_cache(maxsize=4096)
-def _cost(subject: Subject, batch_size: int, sequence_length: int) -> tuple[tuple[int, int, int], frozenset[str]]:
+def _cost(model: Model, batch_size: int, sequence_length: int) -> tuple[tuple[int, int, int], frozenset[str]]:
     """Parameters, FLOPs and bytes, and the names of the fields that they depend on."""
-    config, read = _watched(subject.config)
-    subject = subject._replace(config=config)
-    model = subject.model()
+    config, read = _watched(model.config)
+    model = model.changed(config=config)
     length = min(sequence_length, config.longest)
-    steps = model.run(Sizes(batch_size, length, encoder_sequence_length=subject.seen(length)))
+    steps = model.run(Sizes(batch_size, length, encoder_sequence_length=model.seen(length)))
     parameters = model.num_parameters()
     memory = 4 * parameters + total_bytes(saved_by(steps, Plan()))
     if config.is_decoder and config.use_cache:

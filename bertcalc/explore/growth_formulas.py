@@ -1,8 +1,8 @@
 """Growth formulas: each quantity as a sum of powers of the swept dimension, from the model built with symbols.
 
 >>> from bertcalc import BertConfig
->>> from bertcalc.model.subject import Subject
->>> case = Case(Subject(BertConfig()))
+>>> from bertcalc.model.model import Model
+>>> case = Case(Model(BertConfig()))
 >>> growth("parameters", Sweep(case, ("num_hidden_layers",))).powers[1].latex()
 '4 H^{2} + 2 H I + 9 H + I'
 >>> growth("encoder", Sweep(case, ("hidden_size",))).powers[2].latex()
@@ -40,7 +40,7 @@ class Growth(NamedTuple):
     def coefficients(self, case: Case) -> dict[int, Fraction]:
         """The coefficients as numbers, for the sizes of a model."""
         sizes = {field: getattr(case, field) for field in BATCH}
-        return {power: value(coefficient, case.subject.config, **sizes) for power, coefficient in self.powers.items()}
+        return {power: value(coefficient, case.model.config, **sizes) for power, coefficient in self.powers.items()}
 
     def numeric_terms(self, case: Case) -> tuple[tuple[int, str], ...]:
         """The terms, with numbers for all letters except the swept one."""
@@ -60,9 +60,9 @@ def growth(name: str, sweep: Sweep) -> Growth:
     (field,) = sweep.dimensions
     if moment := PEAKS.get(name):
         case = sweep.case
-        if field in ("hidden_size", "embedding_size") and case.subject.config.hidden_size in case.subject.config.breaks:
-            case = case.replace(embedding_size=case.subject.config.shared()["embedding_size"] + 1)
-        peak_formula = peak(case.subject, moment(case.plan), case.batch_size, case.sequence_length)
+        if field in ("hidden_size", "embedding_size") and case.model.config.hidden_size in case.model.config.breaks:
+            case = case.replace(embedding_size=case.model.config.shared()["embedding_size"] + 1)
+        peak_formula = peak(case.model, moment(case.plan), case.batch_size, case.sequence_length)
         return _growth(peak_formula.expression, field, _along(sweep, field))
     sizes = {size: sweep.present(size) for size in LAID_OUT}
     fixed = sizes if sweep.config.ones_matter else {}

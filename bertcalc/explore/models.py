@@ -5,7 +5,7 @@ the sidebar), followed by changes: ``bert-base-uncased~vocab_size-21128~architec
 are such that browsers and Streamlit leave them unescaped in a URL.
 
 >>> [item], wrong = read("bert-base-uncased~vocab_size-21128")
->>> item.subject().config.vocab_size, wrong
+>>> item.model().config.vocab_size, wrong
 (21128, [])
 >>> write([item, WrittenModel("present")])
 'bert-base-uncased~vocab_size-21128 present'
@@ -20,7 +20,7 @@ from bertcalc.config import ABSENT, Config, ConfigError, Problem, absent, check_
 from bertcalc.config.fields import OWN_FIELDS
 from bertcalc.families import CLASSES, NO_PRESET, SHARED, class_of, family_of, preset_named
 from bertcalc.families.presets import DEFAULT_PRESET, PRESETS
-from bertcalc.model.subject import Subject
+from bertcalc.model.model import Model
 from bertcalc.text import N_, shorten
 from bertcalc.text.amounts import whole
 from bertcalc.text.arguments import checked, unknown
@@ -54,16 +54,16 @@ class WrittenModel(NamedTuple):
         own_name = PRESETS[self.base].config.own_name if self.base in PRESETS else str
         return "~".join([self.base, *(f"{own_name(field)}-{_written(value)}" for field, value in self.changes)])
 
-    def subject(self, present: Subject | None = None) -> Subject:
+    def model(self, present: Model | None = None) -> Model:
         """The model.
 
         Raises ConfigError if it cannot be built, KeyError if its base is the present model but ``present`` is None.
         """
-        start = subject_of_preset(self.base) if present is None or self.base != PRESENT else present
+        start = model_of_preset(self.base) if present is None or self.base != PRESENT else present
         changes = dict(self.changes)
         if architecture := changes.get("architecture"):
             changes.setdefault("add_pooling_layer", class_of(architecture).pooler)
-        return subject_of({**values_of(start), **changes})
+        return model_of({**values_of(start), **changes})
 
 
 class Wrong(NamedTuple):
@@ -111,51 +111,51 @@ def read_with(text: str, read_one: Callable[[str], Item]) -> tuple[list[Item], l
 
 
 @checked
-def item_of(subject: Subject, base: str | None = None) -> WrittenModel:
+def item_of(model: Model, base: str | None = None) -> WrittenModel:
     """Write a model as changes of the preset ``base``, by default of the preset with the fewest differences."""
-    values = values_of(subject)
+    values = values_of(model)
 
     def changes(preset: str) -> tuple[tuple[str, Any], ...]:
-        start = values_of(subject_of_preset(preset))
-        if subject.architecture != start["architecture"]:  # as in ``subject``: a different class has its own pooler
-            start["add_pooling_layer"] = subject.cls.pooler
+        start = values_of(model_of_preset(preset))
+        if model.architecture != start["architecture"]:  # as in ``model``: a different class has its own pooler
+            start["add_pooling_layer"] = model.cls.pooler
         differing = (field for field in FIELDS if field in values and values[field] != start.get(field))
         # add_pooling_layer is an option of only some classes; in the others it is fixed.
         return tuple(
             (field, values[field])
             for field in differing
-            if field != "add_pooling_layer" or subject.cls.pooler_is_optional
+            if field != "add_pooling_layer" or model.cls.pooler_is_optional
         )
 
-    presets = [name for name, preset in PRESETS.items() if type(preset.config) is type(subject.config)]
+    presets = [name for name, preset in PRESETS.items() if type(preset.config) is type(model.config)]
     nearest = base or min(presets, key=lambda preset: len(changes(preset)))
     return WrittenModel(nearest, changes(nearest))
 
 
 @checked
-def values_of(subject: Subject) -> dict[str, Any]:
+def values_of(model: Model) -> dict[str, Any]:
     """The model's values of FIELDS, without the fields of other families."""
-    pooler = subject.cls.pooler and subject.add_pooling_layer
+    pooler = model.cls.pooler and model.add_pooling_layer
     return {
-        **absent(type(subject.config)),
-        **subject.config.shared(),
-        "architecture": subject.architecture,
+        **absent(type(model.config)),
+        **model.config.shared(),
+        "architecture": model.architecture,
         "add_pooling_layer": pooler,
     }
 
 
 @checked
-def subject_of_preset(name: str) -> Subject:
+def model_of_preset(name: str) -> Model:
     """A preset in its family's base class, without a head. Raises UnknownNameError if there is no such preset."""
     preset = preset_named(name)
     if preset is None:
         raise unknown(NO_PRESET, name, PRESETS)
     config = PRESETS[preset].config
-    return Subject(config, family_of(config).base.name)
+    return Model(config, family_of(config).base.name)
 
 
 @checked
-def subject_of(values: Mapping[str, Any]) -> Subject:
+def model_of(values: Mapping[str, Any]) -> Model:
     """The model with these values (see ``values_of``). Raises ConfigError if it cannot be built."""
     for name in ("architecture", "add_pooling_layer"):
         if name not in values:
@@ -167,7 +167,7 @@ def subject_of(values: Mapping[str, Any]) -> Subject:
         message = N_("{architecture} does not have the option add_pooling_layer: only {base} does.")
         words = {"architecture": architecture, "base": family.base.name}
         raise ConfigError(Problem.of(message, "add_pooling_layer", pooler, **words))
-    return Subject(family.config(**config), architecture, pooler or not cls.pooler_is_optional)
+    return Model(family.config(**config), architecture, pooler or not cls.pooler_is_optional)
 
 
 @checked
@@ -194,7 +194,7 @@ def read_item(text: str, present: type[Config] | None = None) -> WrittenModel:
             raise InputError(_unknown(field, field, message, FIELDS))
         if not dash or field in changes:
             message = N_("write each field once, with a value: {field}-{value}.")
-            like = values_of(subject_of_preset(DEFAULT_PRESET)).get(field, 1)
+            like = values_of(model_of_preset(DEFAULT_PRESET)).get(field, 1)
             raise wrong(message, field, value_text, field=field, value=_written(like))
         value = _value(value_text)
         if isinstance(value, float) and value.is_integer() and _check(kind, field, value):

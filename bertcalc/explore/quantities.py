@@ -4,7 +4,7 @@ Each quantity works for models built from integers, columns or symbols, except f
 value because it is a maximum over several points in time.
 
 >>> from bertcalc import BertConfig
->>> QUANTITIES["parameters"].of(Case(Subject(BertConfig())))
+>>> QUANTITIES["parameters"].of(Case(Model(BertConfig())))
 109482240
 """
 
@@ -18,8 +18,8 @@ from bertcalc.memory.footprint import kept
 from bertcalc.memory.optimizers import ITEM_BYTES, PRECISIONS
 from bertcalc.memory.plan import Inference, Plan
 from bertcalc.memory.saved import total_bytes
+from bertcalc.model.model import Model
 from bertcalc.model.modules import Component
-from bertcalc.model.subject import Subject
 from bertcalc.model.totals import totals_by_component
 from bertcalc.text import N_
 from bertcalc.text.arguments import checked, record, unknown
@@ -37,14 +37,14 @@ class Case(NamedTuple):
     with Python integers shows whether any model in it overflows.
     """
 
-    subject: Subject
+    model: Model
     batch_size: int = 1
     sequence_length: int = 128
     plan: Plan = Plan()
 
     def replace(self, **fields: Any) -> "Case":
         """Replace fields of the configuration by numbers, columns or symbols, without checks."""
-        return self._replace(subject=self.subject._replace(config=unchecked(self.subject.config, **fields)))
+        return self._replace(model=self.model.changed(config=unchecked(self.model.config, **fields)))
 
 
 class Quantity(NamedTuple):
@@ -64,31 +64,31 @@ class Quantity(NamedTuple):
 
 @checked
 def parameters(case: Case) -> int:
-    return case.subject.model().num_parameters()
+    return case.model.num_parameters()
 
 
 @checked
 def component_parameters(component: Component, case: Case) -> int:
     """The number of parameters of a component; 0 if the architecture lacks it."""
     try:
-        totals = components(case.subject)
+        totals = components(case.model)
     except TypeError:  # columns are not hashable
-        totals = totals_by_component(case.subject.model())
+        totals = totals_by_component(case.model)
     return totals.get(component, 0)
 
 
 @checked
 @lru_cache(maxsize=256)
-def components(subject: Subject) -> Mapping[Component, int]:
+def components(model: Model) -> Mapping[Component, int]:
     """The number of parameters of each component; cached, as components are counted one after another."""
-    return totals_by_component(subject.model())
+    return totals_by_component(model)
 
 
 @checked
 def flops(count: Callable[..., int], case: Case) -> int:
     """FLOPs of matrix products, as PyTorch counts them."""
-    seen = case.subject.seen(case.sequence_length)
-    return count(case.subject.model(), case.batch_size, case.sequence_length, encoder_sequence_length=seen)
+    seen = case.model.seen(case.sequence_length)
+    return count(case.model, case.batch_size, case.sequence_length, encoder_sequence_length=seen)
 
 
 @checked
@@ -106,7 +106,7 @@ def weights(case: Case) -> int:
 @checked
 def activations(case: Case) -> int:
     """Bytes of the tensors that autograd saves for backward."""
-    return total_bytes(kept(case.subject, case.plan, case.batch_size, case.sequence_length))
+    return total_bytes(kept(case.model, case.plan, case.batch_size, case.sequence_length))
 
 
 PEAKS: Mapping[str, Callable[[Plan], Plan | Inference]] = {
@@ -120,7 +120,7 @@ def peak(name: Literal["training_memory", "inference_memory"], case: Case) -> in
     """Peak memory of a step, in bytes."""
     from bertcalc.memory.peak.peak_formulas import peak_bytes  # imports SymPy, which is slow
 
-    return peak_bytes(case.subject, PEAKS[name](case.plan), case.batch_size, case.sequence_length)
+    return peak_bytes(case.model, PEAKS[name](case.plan), case.batch_size, case.sequence_length)
 
 
 QUANTITIES: Mapping[str, Quantity] = {

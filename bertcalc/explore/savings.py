@@ -2,10 +2,10 @@
 
 >>> from bertcalc import BertConfig
 >>> from bertcalc.memory.plan import Plan
->>> from bertcalc.model.subject import Subject
+>>> from bertcalc.model.model import Model
 >>> from bertcalc.model.freezing import Freezing
 >>> half = Plan(freezing=Freezing(embeddings=True, layers=6))
->>> saving = of_freezing(Case(Subject(BertConfig(), "BertForSequenceClassification"), 32, plan=half))
+>>> saving = of_freezing(Case(Model(BertConfig(), "BertForSequenceClassification"), 32, plan=half))
 >>> round(100 * saving.saved_flops / saving.whole_flops), round(100 * saving.saved_bytes / saving.whole_bytes)
 (34, 47)
 """

@@ -1,9 +1,9 @@
 """Sweep one or two dimensions of a model: their possible values, the costs, and where a cost reaches a level.
 
->>> from bertcalc.model.subject import Subject
+>>> from bertcalc.model.model import Model
 >>> from bertcalc import BertConfig
->>> wider = Sweep(Case(Subject(BertConfig())), ("hidden_size",))
->>> wider.at(hidden_size=1024).subject.config.intermediate_size
+>>> wider = Sweep(Case(Model(BertConfig())), ("hidden_size",))
+>>> wider.at(hidden_size=1024).model.config.intermediate_size
 4096
 >>> wider.values("hidden_size", 700, 1000)
 [704, 768, 832, 896, 960]
@@ -20,8 +20,8 @@ from bertcalc.config import DIMENSIONS, Config, MixedError, divisors
 from bertcalc.config.fields import OWN_DIMENSIONS
 from bertcalc.explore.quantities import QUANTITIES, Case, quantity_named
 from bertcalc.families.presets import PRESETS
+from bertcalc.model.model import Model
 from bertcalc.model.steps import BATCH, LARGEST
-from bertcalc.model.subject import Subject
 from bertcalc.text import N_
 from bertcalc.text.arguments import Single, checked, described, record, unknown, whole
 from bertcalc.text.problem import InputError, wrong
@@ -51,9 +51,9 @@ _NO_DIVISOR = N_("{field} {value} does not divide hidden_size {size}: it must be
 
 
 @checked
-def sweepable(subject: Subject) -> list[str]:
+def sweepable(model: Model) -> list[str]:
     """The sizes of a model that can be swept: those of the batch, and the family's, if its class does not fix them."""
-    config, fixed = subject.config, dict(subject.cls.builds_with)
+    config, fixed = model.config, dict(model.cls.builds_with)
     of_model = [field for field in SWEPT if config.has(field) and field not in fixed and getattr(config, field) > 0]
     return [field for field in SWEPT if field in BATCH or field in of_model]
 
@@ -82,7 +82,7 @@ class Sweep(NamedTuple):
 
     @property
     def config(self) -> Config:
-        return self.case.subject.config
+        return self.case.model.config
 
     @property
     def following(self) -> tuple[str, ...]:
@@ -128,7 +128,7 @@ class Sweep(NamedTuple):
     def limits(self, field: str) -> tuple[int, int]:
         """The lowest and highest value of a dimension; ``exists`` checks relations to the other dimension."""
         if field not in SWEPT or not (field in BATCH or self.config.has(field)):
-            raise unknown(_NO_DIMENSION, field, sweepable(self.case.subject))
+            raise unknown(_NO_DIMENSION, field, sweepable(self.case.model))
         low, high = SWEPT[field]
         if field == "vocab_size":
             low = self.config.fewest_words

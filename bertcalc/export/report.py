@@ -16,7 +16,7 @@ from bertcalc.export.table import Cell, Math, Table
 from bertcalc.forward.outputs import Call, run
 from bertcalc.forward.walk import keras_rows, walk
 from bertcalc.memory.plan import Inference, Plan
-from bertcalc.model.subject import Subject
+from bertcalc.model.model import Model
 from bertcalc.text import N_, Translate, written
 
 
@@ -92,22 +92,22 @@ def report(
     ``name`` is the preset that the model is or started from, ``url`` its link; ``settings`` are the page's, if any.
     """
     settings = settings or Settings(_("in float32, trained with AdamW"))
-    architecture, model = case.subject.architecture, case.subject.model()
+    architecture, model = case.model.architecture, case.model
     tensors = sum(1 for _tensor in model.named_parameters())
     total = model.num_parameters()
     flops = QUANTITIES["forward"].of(case)
     sizes = _("Batch size {batch_size}, sequence length {sequence_length}").format(
         batch_size=f"{case.batch_size:,}", sequence_length=f"{case.sequence_length:,}"
     )
-    if case.subject.seen(case.sequence_length):
+    if case.model.seen(case.sequence_length):
         sizes += f", encoder_sequence_length X = {case.sequence_length:,}"
-    if case.subject.cls.takes_choices:
+    if case.model.cls.takes_choices:
         sizes += ", num_choices 1"
     blocks: tuple[Block, ...] = (
         _("{name}: {parameters} parameters in {tensors} tensors.").format(
             name=name, parameters=f"{total:,}", tensors=f"{tensors:,}"
         ),
-        _fields_sentence(case.subject),
+        _fields_sentence(case.model),
         Link(url),
         Heading(_("Parameters")),
         formulas.components,
@@ -129,7 +129,7 @@ def report(
         ),
         *((settings.results,) if settings.results else ()),
         _("This program builds the model with transformers and checks the count."),
-        Program(snippet(case.subject)),
+        Program(snippet(case.model)),
     )
     return Report(f"{architecture}: {total:,}", language, blocks)
 
@@ -177,9 +177,9 @@ def _html(block: Block) -> str:
             return f"<p>{html_cell(block)}</p>"
 
 
-def _fields_sentence(subject: Subject) -> str:
+def _fields_sentence(model: Model) -> str:
     """The sizes and all other fields that differ from Hugging Face's defaults, as a sentence."""
-    values = subject.config.telling() | ({} if subject.add_pooling_layer else {"add_pooling_layer": False})
+    values = model.config.telling() | ({} if model.add_pooling_layer else {"add_pooling_layer": False})
     return ", ".join(f"{name} {written(value)}" for name, value in values.items()) + "."
 
 
@@ -214,7 +214,7 @@ def _walk(case: Case, _: Translate) -> Table:
             row.parameters,
             row.stops[-1].so_far,
         )
-        for row in keras_rows(walk(run(case.subject, call)))
+        for row in keras_rows(walk(run(case.model, call)))
     ]
     columns = (_("Keras-style name"), "Hugging Face", _("Output shape"), _("Learned here"), _("So far"))
     return Table(_("The whole forward pass"), columns, tuple(rows))

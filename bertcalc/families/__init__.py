@@ -21,18 +21,16 @@ from bertcalc.families import (
     roberta,
     xlm_roberta,
 )
+from bertcalc.model.model import NO_PRESET, build, output_names
 from bertcalc.model.registry import (
     CLASSES,
     FAMILIES,
     NO_CLASS,
-    NO_PRESET,
     PRESETS,
     SHARED,
-    build,
     class_of,
     counterpart,
     family_of,
-    output_names,
     preset_named,
     register,
 )

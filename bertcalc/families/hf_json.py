@@ -3,7 +3,7 @@
 >>> from bertcalc import BertConfig
 >>> read('{"model_type": "bert", "vocab_size": 21128, "architectures": ["BertForMaskedLM"]}').config.vocab_size
 21128
->>> read(write(Subject(BertConfig(vocab_size=21128), "BertForMaskedLM"))).architecture
+>>> read(write(Model(BertConfig(vocab_size=21128), "BertForMaskedLM"))).architecture
 'BertForMaskedLM'
 >>> read('{"hidden_size": 770}')
 Traceback (most recent call last):
@@ -21,7 +21,7 @@ from bertcalc.config.fields import OWN_DIMENSIONS, field_named, is_int
 from bertcalc.families import CLASSES, FAMILIES, class_of, counterpart, family_of
 from bertcalc.families.uncounted_keys import OF_MEMORY, is_neutral
 from bertcalc.model.family import Family
-from bertcalc.model.subject import Subject
+from bertcalc.model.model import Model
 from bertcalc.text import N_, shorten
 from bertcalc.text.arguments import checked
 from bertcalc.text.problem import InputError, Problem, wrong
@@ -50,14 +50,14 @@ class Described(NamedTuple):
 
 
 @checked
-def write(subject: Subject) -> str:
+def write(model: Model) -> str:
     """Write a config.json that transformers loads as this model.
 
     Whether the body has a pooler is lost, as a config.json cannot express it.
     """
-    config = subject.config
+    config = model.config
     fields = version_of(config).fields(config)
-    content = {"architectures": [subject.architecture], "model_type": family_of(config).name, **fields}
+    content = {"architectures": [model.architecture], "model_type": family_of(config).name, **fields}
     return json.dumps(content, indent=2, sort_keys=True) + "\n"
 
 

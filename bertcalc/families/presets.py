@@ -7,7 +7,7 @@ from typing import NamedTuple
 from bertcalc.families import PRESETS as PRESETS
 from bertcalc.families import build
 from bertcalc.families import preset_named as preset_named
-from bertcalc.model.family import Model
+from bertcalc.model.model import Model
 
 DEFAULT_PRESET = next(iter(PRESETS))
 

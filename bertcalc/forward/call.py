@@ -4,9 +4,9 @@ from math import prod
 from typing import Literal, NamedTuple
 
 from bertcalc.forward.meanings import MEANINGS
+from bertcalc.model.model import Model
 from bertcalc.model.modules import Shape
 from bertcalc.model.steps import BATCH
-from bertcalc.model.subject import Subject
 from bertcalc.text.arguments import checked, record
 from bertcalc.transformers4.version import Container
 
@@ -69,13 +69,13 @@ class Entry(NamedTuple):
 
 
 @checked
-def attends(subject: Subject, call: Call) -> bool:
-    return call.encoder_sequence_length is not None and subject.reads_encoder
+def attends(model: Model, call: Call) -> bool:
+    return call.encoder_sequence_length is not None and model.reads_encoder
 
 
 @checked
-def caches(subject: Subject, call: Call) -> bool:
+def caches(model: Model, call: Call) -> bool:
     """Whether the body fills past_key_values, even if the class does not return them."""
-    config, cls = subject.config, subject.cls
+    config, cls = model.config, model.cls
     wanted = config.use_cache if call.use_cache is None or not cls.caches else call.use_cache
     return config.is_decoder and wanted and not (call.labels and cls.labels_stop_caching)

@@ -19,10 +19,10 @@ from bertcalc.forward.call import attends as attends
 from bertcalc.forward.call import caches as caches
 from bertcalc.forward.meanings import UNUSED
 from bertcalc.forward.stack import stack
-from bertcalc.model.family import Class, Model
+from bertcalc.model.family import Class
+from bertcalc.model.model import Model
 from bertcalc.model.modules import Shape
 from bertcalc.model.steps import LARGEST, Step
-from bertcalc.model.subject import Subject
 from bertcalc.model.trace import Sizes
 from bertcalc.text import N_
 from bertcalc.text.arguments import checked
@@ -32,29 +32,29 @@ IGNORED = -100  # the label that PyTorch's cross entropy ignores
 
 
 @checked
-def run(subject: Subject, call: Call) -> list[Step]:
+def run(model: Model, call: Call) -> list[Step]:
     """The steps of the call; encoder_hidden_states count only if the class takes them and the layers use them."""
-    seen = call.encoder_sequence_length if attends(subject, call) else None
-    return subject.model().run(Sizes(call.batch_size, call.sequence_length, seen, call.num_choices))
+    seen = call.encoder_sequence_length if attends(model, call) else None
+    return model.run(Sizes(call.batch_size, call.sequence_length, seen, call.num_choices))
 
 
 @checked
-def taking_all(subject: Subject) -> Subject:
+def taking_all(model: Model) -> Model:
     """The model with every input in use, from whose steps ``inputs`` reads the shapes."""
-    if not subject.config.has("add_cross_attention"):
-        return subject
-    return subject._replace(config=replace(subject.config, is_decoder=True, add_cross_attention=True))
+    if not model.config.has("add_cross_attention"):
+        return model
+    return model.changed(config=replace(model.config, is_decoder=True, add_cross_attention=True))
 
 
 @checked
-def inputs(subject: Subject, call: Call, steps: Sequence[Step]) -> list[Entry]:
-    """Every parameter of the class's forward method, in order; ``steps`` are those of ``taking_all(subject)``."""
-    config, cls, found = subject.config, subject.cls, _by_key(steps)
+def inputs(model: Model, call: Call, steps: Sequence[Step]) -> list[Entry]:
+    """Every parameter of the class's forward method, in order; ``steps`` are those of ``taking_all(model)``."""
+    config, cls, found = model.config, model.cls, _by_key(steps)
     ids = found["embeddings.input_ids"].gives.shape
     given = {"input_ids", *(cls.targets if call.labels else ())}
     if call.encoder_sequence_length is not None:
         given.add("encoder_hidden_states")
-    if needs_mask(subject):
+    if needs_mask(model):
         given.add("attention_mask")
     flags = {
         "use_cache": call.use_cache is not None,
@@ -71,36 +71,36 @@ def inputs(subject: Subject, call: Call, steps: Sequence[Step]) -> list[Entry]:
         elif name == "logits_to_keep":
             entries.append(Entry(name, "int", (), given=False))
         elif name == "past_key_values":
-            entries.append(_cache(steps, attends(subject, call), _container(subject))._replace(given=False))
+            entries.append(_cache(steps, attends(model, call), _container(model))._replace(given=False))
         else:
             shape = shapes.get(name, ids)
             decimal = name in _DECIMAL or (regression and name in cls.targets)
             tensors = (TensorCopies(1, shape),) if shape else ()
             entries.append(Entry(name, "float32" if decimal else "int64", tensors, given=name in given))
-    meanings = {**{name: UNUSED[name] for name in UNUSED.keys() - _used(subject)}, **family_of(config).meanings}
+    meanings = {**{name: UNUSED[name] for name in UNUSED.keys() - _used(model)}, **family_of(config).meanings}
     return [entry._replace(said=meanings.get(entry.name, "")) for entry in entries]
 
 
-def _used(subject: Subject) -> set[str]:
+def _used(model: Model) -> set[str]:
     """The inputs that affect the outputs, as far as the steps show, and use_cache if a cache can be returned."""
-    config, steps = subject.config, subject.model().run(Sizes(encoder_sequence_length=subject.seen(1)))
+    config, steps = model.config, model.run(Sizes(encoder_sequence_length=model.seen(1)))
     used = {value.name for step in steps for value in step.takes}
     roles = {step.place.role for step in steps}
     if "angles" in roles:
         used.add("position_ids")
     if "chosen_token" in roles:
         used.add("mc_token_ids")
-    if config.is_decoder and "past_key_values" not in subject.cls.withholds:
+    if config.is_decoder and "past_key_values" not in model.cls.withholds:
         used.add("use_cache")
     return used
 
 
 @checked
-def needs_mask(subject: Subject) -> bool:
+def needs_mask(model: Model) -> bool:
     """Whether forward fails without an attention_mask: ModernBERT's mean over the tokens of each choice."""
-    config = subject.config
+    config = model.config
     means = config.has("classifier_pooling") and vars(config)["classifier_pooling"] == "mean"
-    return means and subject.cls.task == "multiple-choice"
+    return means and model.cls.task == "multiple-choice"
 
 
 _DECIMAL = ("head_mask", "inputs_embeds", "encoder_hidden_states")
@@ -125,24 +125,24 @@ def _input_shapes(cls: Class, ids: Shape, found: Mapping[str, Step]) -> dict[str
 
 
 @checked
-def outputs(subject: Subject, call: Call, steps: Sequence[Step]) -> list[Entry]:
+def outputs(model: Model, call: Call, steps: Sequence[Step]) -> list[Entry]:
     """The outputs of the forward method, in order; ``steps`` are those of ``run``, or the same with symbols."""
-    cls, version = subject.cls, version_of(subject.config)
+    cls, version = model.cls, version_of(model.config)
     given = {step.output: step for step in steps if step.output}
-    crossed = attends(subject, call)
+    crossed = attends(model, call)
     whole = version.whole_tuples and not call.return_dict
     body = [name for name in _OF_BODY if cls.caches and name not in cls.withholds] if not whole else _OF_BODY
     losses = {"loss": bool(cls.targets), "mc_loss": "mc_labels" in cls.targets} if call.labels else {}
     entries = [Entry(name, "float32", (TensorCopies(1, ()),)) for name, there in losses.items() if there]
-    for name in output_names(subject.architecture):
+    for name in output_names(model.architecture):
         if name in given:
             shape = given[name].gives.shape
-            flat = cls.flattens_regression and call.labels and subject.config.num_labels == 1
+            flat = cls.flattens_regression and call.labels and model.config.num_labels == 1
             entries.append(Entry(name, "float32", (TensorCopies(1, shape[:-1] if flat else shape),)))
         elif whole or ("return_dict" in cls.inputs and not call.return_dict):  # such a class builds the tuple itself
             entries.append(Entry(name, "float32", ()))
-    cached = "past_key_values" in body and caches(subject, call)
-    extras = [_cache(steps, crossed, _container(subject))] if cached else []
+    cached = "past_key_values" in body and caches(model, call)
+    extras = [_cache(steps, crossed, _container(model))] if cached else []
     if call.output_hidden_states:
         layers = stack(steps)
         # The output of the embeddings has the shape of a layer's output.
@@ -199,10 +199,10 @@ def _cache(steps: Sequence[Step], cross: bool, alone: Container) -> Entry:
     return Entry("past_key_values", "float32", tensors, "EncoderDecoderCache" if cross else alone)
 
 
-def _container(subject: Subject) -> Container:
+def _container(model: Model) -> Container:
     """The container of keys and values if there are none of an encoder."""
-    crosses = family_of(subject.config).cross_cache and subject.config.add_cross_attention
-    return "EncoderDecoderCache" if crosses else version_of(subject.config).cache
+    crosses = family_of(model.config).cross_cache and model.config.add_cross_attention
+    return "EncoderDecoderCache" if crosses else version_of(model.config).cache
 
 
 def _attentions(name: str, steps: Sequence[Step], kind: str) -> Entry:
@@ -249,13 +249,13 @@ def in_pairs(config: Config) -> Problem | None:
     return Problem.of(message, "hidden_size", hidden_size, {"hidden_size": near}, **shown)
 
 
-def problems(subject: Subject, call: Call) -> Iterator[Problem]:
+def problems(model: Model, call: Call) -> Iterator[Problem]:
     """The reasons why the forward method would fail; ``batch_problems`` checks the batch.
 
     Not ``checked``, like ``possible``: a call that cannot run is what they are asked about.
     """
-    config, cls = subject.config, subject.cls
-    architecture, labels = subject.architecture, config.num_labels
+    config, cls = model.config, model.cls
+    architecture, labels = model.architecture, config.num_labels
     sizes = {"encoder_sequence_length": cls.sees_encoder, "num_choices": cls.takes_choices}
     for field, taken in sizes.items():
         value = getattr(call, field)
@@ -263,7 +263,7 @@ def problems(subject: Subject, call: Call) -> Iterator[Problem]:
             yield problem
             return
     two, unlabelled = {"num_labels": 2}, {"labels": False}
-    if cls.task == "question-answering" and labels != 2 and scores_of_answers(subject.model()) != 2:
+    if cls.task == "question-answering" and labels != 2 and scores_of_answers(model) != 2:
         message = N_("{architecture} needs num_labels 2 for a forward pass: the start and the end of an answer.")
         yield Problem.of(message, "num_labels", labels, two, architecture=architecture)
     if problem := unpadded(cls, config, call.batch_size):
@@ -286,9 +286,9 @@ def problems(subject: Subject, call: Call) -> Iterator[Problem]:
         )
         remedies: tuple[dict[str, Any], ...] = ({"add_cross_attention": True}, {"encoder_sequence_length": None})
         yield Problem.of(message, "encoder_sequence_length", length, *remedies)
-    yield from between_versions.problems(subject, call)
-    if call.labels and _classifies(subject):
-        high = _answers(subject, call) - 1
+    yield from between_versions.problems(model, call)
+    if call.labels and _classifies(model):
+        high = _answers(model, call) - 1
         if not 0 <= call.label <= high and call.label != IGNORED:
             nearest = min(max(call.label, 0), high)
             message = N_(
@@ -305,9 +305,9 @@ def scores_of_answers(model: Model) -> int:
 
 
 @checked
-def remarks(subject: Subject, call: Call) -> Iterator[Problem]:
+def remarks(model: Model, call: Call) -> Iterator[Problem]:
     """Notes on inputs that are valid, but do not do what one may expect."""
-    config, cls = subject.config, subject.cls
+    config, cls = model.config, model.cls
     if cls.caches and call.use_cache and not config.is_decoder:
         yield Problem.of(N_("use_cache has no effect without is_decoder."), "use_cache")
     elif cls.labels_stop_caching and call.use_cache and call.labels:
@@ -315,7 +315,7 @@ def remarks(subject: Subject, call: Call) -> Iterator[Problem]:
     if cls.sees_encoder and call.encoder_sequence_length is not None and not config.is_decoder:
         message = N_("encoder_hidden_states have no effect without is_decoder and add_cross_attention.")
         yield Problem.of(message, "encoder_sequence_length")
-    if config.add_cross_attention and not attends(subject, call):
+    if config.add_cross_attention and not attends(model, call):
         not_given = N_("Without encoder_hidden_states the cross attention is left out.")
         not_taken = N_("This class does not take encoder_hidden_states: its cross attention is left out.")
         yield Problem.of(not_given if cls.sees_encoder else not_taken, "add_cross_attention")
@@ -326,12 +326,12 @@ def remarks(subject: Subject, call: Call) -> Iterator[Problem]:
         )
         yield Problem.of(message, "output_attentions")
     if call.labels and cls.targets:
-        yield from _label_remarks(subject, call)
+        yield from _label_remarks(model, call)
 
 
-def _label_remarks(subject: Subject, call: Call) -> Iterator[Problem]:
+def _label_remarks(model: Model, call: Call) -> Iterator[Problem]:
     last = call.sequence_length - 1
-    task = subject.cls.task
+    task = model.cls.task
     if task == "question-answering":
         if not 0 <= call.label <= last:
             message = N_(
@@ -340,7 +340,7 @@ def _label_remarks(subject: Subject, call: Call) -> Iterator[Problem]:
             yield Problem.of(message, "label", value=call.label, last=last)
     elif task == "replaced-tokens":
         pass
-    elif not _classifies(subject):
+    elif not _classifies(model):
         yield Problem.of(N_("With num_labels 1 this is regression: a label can be any number."), "label")
     elif call.label == IGNORED:
         yield Problem.of(N_("Labels of -100 are ignored; if all of them are, the loss is nan."), "label")
@@ -348,23 +348,23 @@ def _label_remarks(subject: Subject, call: Call) -> Iterator[Problem]:
         yield Problem.of(N_("Each token predicts the next: with a single token, the loss is nan."), "label")
 
 
-def possible(subject: Subject, call: Call) -> Call:
+def possible(model: Model, call: Call) -> Call:
     """The nearest call that runs; problems with the configuration are left alone."""
-    for problem in problems(subject, call):
+    for problem in problems(model, call):
         for remedy in problem.remedies:
             if set(remedy) <= set(Call._fields):
-                return possible(subject, call._replace(**remedy))
+                return possible(model, call._replace(**remedy))
     return call
 
 
-def _classifies(subject: Subject) -> bool:
+def _classifies(model: Model) -> bool:
     """Whether labels are class indices, not positions and not values of a regression (a single class)."""
-    cls = subject.cls
+    cls = model.cls
     if cls.task == "sequence-classification":
-        return subject.config.num_labels > 1
+        return model.config.num_labels > 1
     return "labels" in cls.targets and cls.task != "replaced-tokens"  # whose labels are 0.0 or 1.0
 
 
-def _answers(subject: Subject, call: Call) -> int:
+def _answers(model: Model, call: Call) -> int:
     """The number of classes that a label chooses from: the size of the last axis of the logits."""
-    return outputs(subject, Call(*call[:4]), run(subject, call))[0].tensors[0].shape[-1]
+    return outputs(model, Call(*call[:4]), run(model, call))[0].tensors[0].shape[-1]

@@ -22,7 +22,7 @@ from bertcalc.checkpoints.safetensors import LARGEST_HEADER, LENGTH_BYTES, Store
 from bertcalc.checkpoints.shards import INDEX, names_of, together, too_much
 from bertcalc.families.hf_json import LARGEST, Described, text_of
 from bertcalc.families.hf_json import read as read_config
-from bertcalc.model.subject import Subject
+from bertcalc.model.model import Model
 from bertcalc.text import N_, shorten
 from bertcalc.text.problem import InputError, Problem, wrong
 
@@ -72,8 +72,8 @@ def compared(repo_id: str) -> tuple[Described, Matching]:
     """Read the config.json of a public model, and compare its tensors with ours. Raises InputError."""
     model = find(repo_id)
     config, named = model.reading.config, model.reading.architecture
-    subject = Subject(config, named) if named else best_class(model.tensors, config)
-    return model.reading, compare(model.tensors, subject)
+    model = Model(config, named) if named else best_class(model.tensors, config)
+    return model.reading, compare(model.tensors, model)
 
 
 def find(repo_id: str) -> HubModel:

@@ -10,7 +10,7 @@ from bertcalc.memory.optimizers import ITEM_BYTES, Dtype
 from bertcalc.memory.plan import Plan
 from bertcalc.memory.saved import Saved, saved_activations, total_bytes
 from bertcalc.model.freezing import Freezing
-from bertcalc.model.subject import Subject
+from bertcalc.model.model import Model
 from bertcalc.model.trace import Sizes
 from bertcalc.text import N_
 from bertcalc.text.arguments import checked
@@ -31,33 +31,33 @@ def weight_bytes(parameters: int, bits: int) -> int:
 
 
 @checked
-def checkpoint_bytes(subject: Subject) -> dict[Checkpoint, int]:
+def checkpoint_bytes(model: Model) -> dict[Checkpoint, int]:
     """The bytes of a float32 checkpoint without its header, by kind; "every name" is left out if no weights are tied.
 
     save_pretrained and torch.save write a tensor that has two names once. With the states of AdamW beside the weights
     a checkpoint is three times as large.
     """
-    untied = subject._replace(config=unchecked(subject.config, tie_word_embeddings=False))
-    once, twice = (one.model().num_parameters() for one in (subject, untied))
+    untied = model.changed(config=unchecked(model.config, tie_word_embeddings=False))
+    once, twice = (one.num_parameters() for one in (model, untied))
     found: dict[Checkpoint, int] = {"weights": 4 * once, "every name": 4 * twice, "with states": 12 * once}
     return {file: count for file, count in found.items() if file != "every name" or twice != once}
 
 
 @checked
-def kept(subject: Subject, plan: Plan, batch_size: int, sequence_length: int) -> list[Saved]:
+def kept(model: Model, plan: Plan, batch_size: int, sequence_length: int) -> list[Saved]:
     """The tensors that autograd keeps under a plan."""
-    sizes = Sizes(batch_size, sequence_length, subject.seen(sequence_length))
-    return saved_activations(subject.model(), sizes, plan)
+    sizes = Sizes(batch_size, sequence_length, model.seen(sequence_length))
+    return saved_activations(model, sizes, plan)
 
 
 @checked
-def korthikanti(subject: Subject, plan: Plan, batch_size: int, sequence_length: int) -> list[tuple[str, int]]:
+def korthikanti(model: Model, plan: Plan, batch_size: int, sequence_length: int) -> list[tuple[str, int]]:
     """The bytes that one layer keeps by Korthikanti et al. 2022 (arXiv:2205.05198), and what we count beyond them.
 
     Starting from their model, one setting after the other is changed to ours, and each change is one entry: a reason
     and its bytes. The sum is one trained layer of our model.
     """
-    tokens, config = batch_size * sequence_length, subject.config
+    tokens, config = batch_size * sequence_length, model.config
     hidden = tokens * config.hidden_size
     square = batch_size * config.num_attention_heads * sequence_length**2
     theirs = {"none": 34 * hidden + 5 * square, "selective": 34 * hidden, "full": 2 * hidden}[plan.recompute]
@@ -75,11 +75,11 @@ def korthikanti(subject: Subject, plan: Plan, batch_size: int, sequence_length: 
     how = plan._replace(precision="mixed-16", attention="eager", fused_dropout=True, freezing=Freezing())
     bert = next(iter(FAMILIES.values()))
     twin = unchecked(bert.config.default(), **{**now.shared(), "use_cache": False})
-    counts = [0, theirs, _one_layer(Subject(twin, bert.base.name), how, batch_size, sequence_length)]
+    counts = [0, theirs, _one_layer(Model(twin, bert.base.name), how, batch_size, sequence_length)]
     for _reason, fields, changes in _REASONS[2:]:
         now = unchecked(now, **{field: getattr(config, field) for field in fields})
         how = how._replace(**{change: getattr(plan, change) for change in changes})
-        counts.append(_one_layer(subject._replace(config=now), how, batch_size, sequence_length))
+        counts.append(_one_layer(model.changed(config=now), how, batch_size, sequence_length))
     more = (after - before for before, after in pairwise(counts))
     return [(reason, one) for (reason, _fields, _changes), one in zip(_REASONS, more, strict=True)]
 
@@ -100,15 +100,15 @@ _REASONS: tuple[tuple[str, tuple[str, ...], tuple[str, ...]], ...] = (
 )
 
 
-def _one_layer(subject: Subject, plan: Plan, batch_size: int, sequence_length: int) -> int:
-    models = (subject._replace(config=unchecked(subject.config, num_hidden_layers=n)) for n in (1, 2))
+def _one_layer(model: Model, plan: Plan, batch_size: int, sequence_length: int) -> int:
+    models = (model.changed(config=unchecked(model.config, num_hidden_layers=n)) for n in (1, 2))
     one, two = (total_bytes(kept(model, plan, batch_size, sequence_length)) for model in models)
     return two - one
 
 
 @checked
-def output_bytes(subject: Subject, dtype: Dtype, batch_size: int, sequence_length: int) -> int:
+def output_bytes(model: Model, dtype: Dtype, batch_size: int, sequence_length: int) -> int:
     """The bytes of the outputs of a forward pass without a cache."""
-    call = Call(batch_size, sequence_length, subject.seen(sequence_length), num_choices=1, use_cache=False)
-    entries = outputs(subject, call, run(subject, call))
+    call = Call(batch_size, sequence_length, model.seen(sequence_length), num_choices=1, use_cache=False)
+    entries = outputs(model, call, run(model, call))
     return ITEM_BYTES[dtype] * sum(entry.num_elements() for entry in entries if not entry.container)

@@ -10,7 +10,7 @@ from bertcalc.forward.stack import stack
 from bertcalc.memory.einsum import laid_out
 from bertcalc.memory.optimizers import ITEM_BYTES, PRECISIONS, Dtype
 from bertcalc.memory.plan import Attention, Plan, Recompute
-from bertcalc.model.family import Model
+from bertcalc.model.model import Model
 from bertcalc.model.modules import NOWHERE, Activation, Dropout, Norm, Place, Shape, split_layer
 from bertcalc.model.steps import Operation, Step, Value
 from bertcalc.model.trace import Sizes, any_is_one

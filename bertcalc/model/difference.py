@@ -9,7 +9,7 @@
 from collections.abc import Iterator, Mapping
 from typing import NamedTuple
 
-from bertcalc.model.family import Model
+from bertcalc.model.model import Model
 from bertcalc.model.modules import Module
 from bertcalc.model.totals import top_level
 from bertcalc.text.arguments import checked

@@ -6,8 +6,7 @@ from dataclasses import dataclass, field, replace
 from typing import Any, Literal, NamedTuple
 
 from bertcalc.config import Config, ConfigError, all_or_none
-from bertcalc.model.modules import Attention, Module
-from bertcalc.model.trace import Sizes, Step, Trace, Value
+from bertcalc.model.trace import Trace, Value
 from bertcalc.text import N_
 from bertcalc.text.arguments import checked
 from bertcalc.text.problem import Problem
@@ -205,78 +204,3 @@ class Family:
     def for_task(self, task: Task) -> str:
         """The name of the class for a task, or of the body's class if there is none."""
         return next((cls.name for cls in self.classes if cls.task == task), self.base.name)
-
-
-_ONE = Sizes()
-
-
-class Model(Module):
-    """The root of a module tree; it keeps the program that declared it, so that it can run it."""
-
-    def __init__(self, family: Family, cls: Class, config: Any, pooler: bool) -> None:
-        self.kind = cls.name
-        self.children = {}
-        self.family = family
-        self.cls = cls
-        self.config = config
-        self.pooler = pooler
-
-    @property
-    def prefix(self) -> str:
-        """The prefix of the body's tensor names: "bert.", or "" if the model is the body."""
-        return "" if self.cls.task == "base" else f"{self.family.prefix}."
-
-    def bare(self, name: str) -> str:
-        """The name of a module or tensor without the body's prefix."""
-        return name.removeprefix(self.prefix)
-
-    def body(self) -> Module:
-        """The body: the model itself, or the child under the prefix if the class has a head."""
-        return self.children.get(self.family.prefix, self) if self.cls.task != "base" else self
-
-    def heads(self) -> Module:
-        """The first attention module, the parent of query, key and value. Raises KeyError if there is none."""
-        for _path, module, _copies in self.modules():
-            if isinstance(module, Attention):
-                return module
-        raise KeyError("attention")
-
-    def declare(self) -> "Model":
-        self._run(self, _ONE, None)
-        return self
-
-    @checked
-    def run(self, sizes: Sizes) -> list[Step]:
-        """Every step from the token ids to the outputs, in order; those of a repeated layer once."""
-        steps: list[Step] = []
-        self._run(Model(self.family, self.cls, self.config, self.pooler), sizes, steps)
-        return steps
-
-    def _run(self, root: Module, sizes: Sizes, steps: list[Step] | None) -> None:
-        family, cls, config = self.family, self.cls, self.config
-        t = Trace(root, self.prefix, sizes, steps, choices=cls.takes_choices)
-        if cls.task == "base":
-            cls.head(t, config, family.body(t, config, self.pooler))
-            return
-        with t.module(family.prefix, family.base.name):
-            hidden = family.body(t, config, self.pooler)
-        cls.head(t, config, hidden)
-        if family.head_first:
-            root.children[family.prefix] = root.children.pop(family.prefix)
-
-
-def not_taken(model: Model, sizes: Sizes) -> Problem | None:
-    """The problem with a batch that has what the forward method of a model does not take; None if there is none."""
-    name, config = model.cls.name, model.config
-    shown: dict[str, Any] = {"architecture": name}
-    choices, length = sizes.num_choices, sizes.encoder_sequence_length
-    if not model.cls.takes_choices and (not isinstance(choices, int) or choices != 1):
-        message = N_("{architecture} takes no choices: leave num_choices out, or take a class for multiple choice.")
-        return Problem.of(message, "num_choices", choices, {"num_choices": 1}, **shown)
-    if length is not None and not (model.cls.sees_encoder and config.add_cross_attention):
-        message = N_(
-            "{architecture} reads no encoder_hidden_states with this configuration: leave encoder_sequence_length "
-            "out. Only a decoder with add_cross_attention True reads them."
-        )
-        return Problem.of(message, "encoder_sequence_length", length, {"encoder_sequence_length": None}, **shown)
-    return None

@@ -1,7 +1,7 @@
 """Formulas: the same definition run with SymPy symbols as sizes, written as LaTeX.
 
 >>> from bertcalc import BertConfig
->>> formula(Subject(BertConfig()), path="encoder.layer.*").latex()
+>>> formula(Model(BertConfig()), path="encoder.layer.*").latex()
 '4 H^{2} + 2 H I + 9 H + I'
 """
 
@@ -15,11 +15,10 @@ import sympy
 
 from bertcalc.config import Config, sizes_of, unchecked
 from bertcalc.config.fields import EVERY_LETTER
-from bertcalc.model.family import Model
 from bertcalc.model.inventory import inventory, named
+from bertcalc.model.model import Model
 from bertcalc.model.modules import Component, Module, ModuleList, Shape, Tensor
 from bertcalc.model.steps import Step
-from bertcalc.model.subject import Subject
 from bertcalc.model.totals import COMPONENTS, breakdown, over_layers, submodule, summed, top_level
 from bertcalc.model.trace import Sizes
 from bertcalc.text import N_
@@ -132,14 +131,14 @@ _OfSubject = TypeVar("_OfSubject", bound=Callable[..., Any])
 
 
 def once(maxsize: int) -> Callable[[_OfSubject], _OfSubject]:
-    """Cache a function of a Subject by the model's structure: it gets symbols for the sizes that sliders change."""
+    """Cache a function of a Model by the model's structure: it gets symbols for the sizes that sliders change."""
 
     def decorate(function: _OfSubject) -> _OfSubject:
         cached = lru_cache(maxsize)(function)
 
         @wraps(function)
-        def found(subject: Subject, *rest: Any, **named: Any) -> Any:
-            return cached(subject._replace(config=_structure(subject.config)), *rest, **named)
+        def found(model: Model, *rest: Any, **named: Any) -> Any:
+            return cached(model.changed(config=_structure(model.config)), *rest, **named)
 
         found.cache_clear = cached.cache_clear  # type: ignore[attr-defined]
         return cast(_OfSubject, found)
@@ -178,56 +177,56 @@ def _in_letters(kind: type[Config], sizes: tuple[tuple[str, str], ...], **shapin
 # Large enough: classes x positions x ties x cross attention x activations (hidden_act is checked before).
 @checked
 @once(1024)
-def symbolic_model(subject: Subject) -> Model:
+def symbolic_model(model: Model) -> Model:
     """The module tree with symbols as sizes."""
-    return subject.model()
+    return model
 
 
 @checked
-def formula(subject: Subject, *, path: str = "") -> Formula:
+def formula(model: Model, *, path: str = "") -> Formula:
     """The number of parameters of the module at ``path`` as a formula: "" is the model, encoder.layer.* one layer.
 
     Paths have no body prefix ("bert."). Raises UnknownNameError if there is no module at ``path``.
     """
     if _NUMBER.search(path):  # whether there is such a layer, only the numbers say
-        submodule(subject.model(), path)
-    return _formula(subject, path=path)
+        submodule(model, path)
+    return _formula(model, path=path)
 
 
 _NUMBER = re.compile("[0-9]")
 
 
 @once(4096)
-def _formula(subject: Subject, *, path: str) -> Formula:
-    return write(_expression(submodule(symbolic_model(subject), path)))
+def _formula(model: Model, *, path: str) -> Formula:
+    return write(_expression(submodule(symbolic_model(model), path)))
 
 
 @checked
 @once(1024)
-def component_formulas(subject: Subject) -> tuple[tuple[Component, Formula], ...]:
+def component_formulas(model: Model) -> tuple[tuple[Component, Formula], ...]:
     """The formula of each component, in running order; their sum is the number of parameters."""
-    modules = top_level(symbolic_model(subject)).values()
+    modules = top_level(symbolic_model(model)).values()
     counts = summed((module.place.component, count) for module in modules if (count := _expression(module)))
     return tuple((component, write(counts[component])) for component in COMPONENTS if component in counts)
 
 
 @checked
 @once(1024)
-def component_terms(subject: Subject) -> tuple[tuple[Component, tuple[Bracket, ...]], ...]:
+def component_terms(model: Model) -> tuple[tuple[Component, tuple[Bracket, ...]], ...]:
     """The terms of each component's formula: every tensor of the folded tree is in one of them.
 
     If the first layer differs from the others, the tensors that it has in common with them are counted together:
     ModernBERT's L (4H² + 3HI + H) + (L − 1) H + H.
 
     >>> from bertcalc import BertConfig
-    >>> for component, brackets in component_terms(Subject(BertConfig())):
+    >>> for component, brackets in component_terms(Model(BertConfig())):
     ...     print(component, " + ".join(bracket.text for bracket in brackets))
     embeddings H (V + P + T) + 2H
     encoder L (4H² + 2HI + 9H + I)
     pooler H² + H
     """
     alike: dict[Component, dict[Any, list[Tensor]]] = {}
-    for tensor in over_layers(symbolic_model(subject)):
+    for tensor in over_layers(symbolic_model(model)):
         one = exact(prod(tensor.shape))
         if tensor.copies != 1 and not one.is_number:
             one = one.as_coeff_Mul()[1]
@@ -258,36 +257,36 @@ def filled(text: str, config: Config) -> str:
 
 @checked
 @once(1024)
-def count_formulas(subject: Subject) -> dict[str, Formula]:
+def count_formulas(model: Model) -> dict[str, Formula]:
     """The number of modules of each kind in the inventory, and of those named ``dense``, as formulas."""
-    model = symbolic_model(subject)
+    model = symbolic_model(model)
     parts = [*inventory(model), named(model, "dense")]
     return {part.name: write(sympy.sympify(part.modules)) for part in parts}
 
 
 @checked
 @once(1024)
-def tensor_formulas(subject: Subject, *, copies: bool = True) -> tuple[str, ...]:
+def tensor_formulas(model: Model, *, copies: bool = True) -> tuple[str, ...]:
     """The shape of each tensor of the folded tree in letters, such as ``I · H``.
 
     With ``copies``, a tensor that is in every layer has the number of layers in front: ``L · I · H``.
     """
     return tuple(
         " · ".join(map(_side, ((tensor.copies,) if copies and tensor.copies != 1 else ()) + tensor.shape))
-        for tensor in symbolic_model(subject).tensors()
+        for tensor in symbolic_model(model).tensors()
     )
 
 
 @checked
 @once(4096)
-def piece_formulas(subject: Subject, *, path: str = "") -> tuple[str, ...]:
+def piece_formulas(model: Model, *, path: str = "") -> tuple[str, ...]:
     """The formula of each bar of ``breakdown`` as plain text: ``L·(4 H² + 4 H)``."""
-    return tuple(plain(piece.parameters) for piece in breakdown(symbolic_model(subject), path))
+    return tuple(plain(piece.parameters) for piece in breakdown(symbolic_model(model), path))
 
 
 @checked
 @once(512)
-def symbolic_steps(subject: Subject, *, cross: bool = False) -> tuple[SymbolicStep, ...]:
+def symbolic_steps(model: Model, *, cross: bool = False) -> tuple[SymbolicStep, ...]:
     """The steps of the forward pass in letters: inputs, outputs and parameters.
 
     With ``cross``, encoder_hidden_states are given.
@@ -297,7 +296,7 @@ def symbolic_steps(subject: Subject, *, cross: bool = False) -> tuple[SymbolicSt
         SymbolicStep(
             step, write(_rows_times_units(exact(step.num_parameters()))) if step.tensors and not step.again else None
         )
-        for step in symbolic_model(subject).run(Sizes(**sizes))
+        for step in symbolic_model(model).run(Sizes(**sizes))
     )
 
 

@@ -1,16 +1,13 @@
-"""The registry of families, classes and presets, and ``build``. The files of bertcalc/families register themselves."""
+"""The registry of families, classes and presets. The files of bertcalc/families register themselves."""
 
 import copyreg
 from collections.abc import Collection, Iterator
-from functools import cache
 from typing import Any
 
-from bertcalc.config import Config, ConfigError
-from bertcalc.model.family import Class, Family, Model, Preset
-from bertcalc.model.trace import Sizes
+from bertcalc.config import Config
+from bertcalc.model.family import Class, Family, Preset
 from bertcalc.text import N_
-from bertcalc.text.arguments import ArgumentError, checked, unknown, wrong_kind
-from bertcalc.text.problem import Problem
+from bertcalc.text.arguments import checked, unknown, wrong_kind
 
 FAMILIES: dict[str, Family] = {}
 CLASSES: dict[str, Family] = {}  # by the name of each class
@@ -98,57 +95,6 @@ def _hub_names(name: str, preset: Preset) -> Iterator[str]:
 def counterpart(architecture: str, family: Family) -> str:
     """The name of a family's class for the task of another class, or of its body's class if there is none."""
     return family.for_task(class_of(architecture).task)
-
-
-@cache
-def output_names(architecture: str) -> tuple[str, ...]:
-    """The outputs of a class, in order, without those returned only on request."""
-    cls, family = class_of(architecture), CLASSES[architecture]
-    steps = Model(family, cls, family.config.default(), cls.pooler).declare().run(Sizes())
-    return tuple(step.output for step in steps if step.output)
-
-
-@checked
-def build(config: Config | str, architecture: str | None = None, *, add_pooling_layer: bool = True) -> Model:
-    """The module tree of a Hugging Face class, for instance ``build(BertConfig(), "BertForMaskedLM")``.
-
-    ``config`` can also be the name of a preset: "bert-base-uncased", or "FacebookAI/roberta-base". Without
-    ``architecture``, the class is that of the body (BertModel). ``add_pooling_layer`` is an option of that class only;
-    passing False to any other raises ArgumentError, which is a TypeError, as transformers does. Raises InputError if
-    there is no such preset, or if the configuration's family has no class of this name, and ConfigError if transformers
-    does not build the class with this configuration.
-    """
-    if isinstance(config, str):
-        preset = preset_named(config)
-        if preset is None:
-            raise unknown(NO_PRESET, config, PRESETS)
-        config = PRESETS[preset].config
-    family = family_of(config)
-    names = [cls.name for cls in family.classes]
-    if architecture is not None and architecture not in names:
-        raise unknown(_NOT_OF_FAMILY, architecture, names, config=type(config).__name__)
-    cls = _DECLARED[architecture] if architecture is not None else family.base
-    if problem := cls.unbuilt(config):
-        raise ConfigError(problem)
-    if cls.pooler_is_optional:
-        return Model(family, cls, config, add_pooling_layer).declare()
-    if not add_pooling_layer:
-        message = N_("{architecture} does not have the option add_pooling_layer: only {base} does.")
-        if not family.base.pooler:
-            message = N_("{architecture} has no option add_pooling_layer.")
-        shown = {"architecture": cls.name, "base": family.base.name}
-        raise ArgumentError(Problem("add_pooling_layer", add_pooling_layer, message, shown))
-    return Model(family, cls, config, cls.pooler).declare()
-
-
-NO_PRESET = (
-    N_("There is no preset {name}: did you mean {nearest}?"),
-    N_("There is no preset {name}: it must be one of {options}."),
-)
-_NOT_OF_FAMILY = (
-    N_("architecture {name} is unknown: did you mean {nearest}? For {config} it must be one of {options}."),
-    N_("architecture {name} is unknown: for {config} it must be one of {options}."),
-)
 
 
 def _family_named(name: str) -> Family:

@@ -7,7 +7,7 @@ from collections.abc import Iterable
 from math import prod
 from typing import Any, NamedTuple, TypeVar
 
-from bertcalc.model.family import Model
+from bertcalc.model.model import Model
 from bertcalc.model.modules import AFTER_LAYERS, Module, Place, Tensor, split_layer
 from bertcalc.model.modules import Component as Component
 from bertcalc.text import N_

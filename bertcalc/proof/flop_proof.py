@@ -6,7 +6,7 @@ from typing import Any, NamedTuple
 from bertcalc.compute.flops import Convention, by_name, total
 from bertcalc.families import family_of
 from bertcalc.forward.outputs import Call, inputs, run, taking_all
-from bertcalc.model.subject import Subject
+from bertcalc.model.model import Model
 from bertcalc.model.totals import summed
 from bertcalc.proof.output_proof import given_tensors
 from bertcalc.proof.real_model import empty_model
@@ -32,7 +32,7 @@ class FlopProof(NamedTuple):
         return [count for count in (self.forward, self.training, *self.modules) if count.ours != count.theirs]
 
 
-def prove(subject: Subject, call: Call, *, recompute: bool) -> FlopProof:
+def prove(model: Model, call: Call, *, recompute: bool) -> FlopProof:
     """Compare with PyTorch's count of a forward and backward pass on the meta device, with eager attention.
 
     transformers 5 must be able to build the configuration and to run the call.
@@ -41,23 +41,23 @@ def prove(subject: Subject, call: Call, *, recompute: bool) -> FlopProof:
     from torch.utils.flop_counter import FlopCounterMode
 
     with torch.device("meta"):
-        real = empty_model(subject)
+        real = empty_model(model)
         real.set_attn_implementation("eager")  # FlopCounterMode does not count fused attention on this device
         if recompute:
             real.train()
             real.activation_checkpointing_enable()
-        entries = inputs(subject, call, run(taking_all(subject), call))
+        entries = inputs(model, call, run(taking_all(model), call))
         with FlopCounterMode(display=False) as counter:
-            returned = real(**given_tensors(subject, entries))
+            returned = real(**given_tensors(model, entries))
             forward = counter.get_total_flops()
             counts = {name: sum(by_operator.values()) for name, by_operator in counter.get_flop_counts().items()}
             outputs = [value for value in returned.values() if isinstance(value, torch.Tensor) and value.requires_grad]
             torch.autograd.backward([output.sum() for output in outputs])
             both_passes = counter.get_total_flops()
-    steps = run(subject, call)
+    steps = run(model, call)
     training = total(steps, Convention(training="4x" if recompute else "3x"), "training")
     modules = compare(
-        {row.name: row.copies * row.cost for row in by_name(steps)}, counts, real, family_of(subject.config).prefix
+        {row.name: row.copies * row.cost for row in by_name(steps)}, counts, real, family_of(model.config).prefix
     )
     return FlopProof(FlopCheck("forward", total(steps), forward), FlopCheck("training", training, both_passes), modules)
 

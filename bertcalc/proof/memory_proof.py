@@ -9,8 +9,8 @@ from bertcalc.memory.footprint import kept
 from bertcalc.memory.optimizers import PRECISIONS
 from bertcalc.memory.plan import Plan
 from bertcalc.memory.saved import total_bytes
+from bertcalc.model.model import Model
 from bertcalc.model.modules import Attention
-from bertcalc.model.subject import Subject
 from bertcalc.proof.output_proof import given_tensors
 from bertcalc.proof.real_model import empty_model
 
@@ -24,7 +24,7 @@ class MemoryProof(NamedTuple):
     theirs: int
 
 
-def prove(subject: Subject, plan: Plan, batch_size: int, sequence_length: int) -> MemoryProof:
+def prove(model: Model, plan: Plan, batch_size: int, sequence_length: int) -> MemoryProof:
     """Compare with the tensors that autograd has saved at the end of a forward pass on the meta device.
 
     On that device, attention is eager, and dropout masks have the dtype of the activations. transformers 5 must be able
@@ -33,11 +33,11 @@ def prove(subject: Subject, plan: Plan, batch_size: int, sequence_length: int) -
     import torch
 
     dtype = getattr(torch, PRECISIONS[plan.precision].dtype)
-    call = Call(batch_size, sequence_length, subject.seen(sequence_length), num_choices=1)
+    call = Call(batch_size, sequence_length, model.seen(sequence_length), num_choices=1)
     masks: list[torch.Tensor] = []
     with torch.device("meta"):
-        real = empty_model(subject).train().to(dtype)
-        ours = subject.model()
+        real = empty_model(model).train().to(dtype)
+        ours = model
         frozen = plan.freezing.names(ours)
         for name, parameter in real.named_parameters():
             parameter.requires_grad_(name not in frozen)
@@ -46,9 +46,9 @@ def prove(subject: Subject, plan: Plan, batch_size: int, sequence_length: int) -
         for module in real.modules():
             if type(module).__name__ in attentions:
                 module.register_forward_pre_hook(partial(_note_masks, masks), with_kwargs=True)
-        entries = inputs(subject, call, run(taking_all(subject), call))
-        theirs = _kept_bytes(real, given_tensors(subject, entries, dtype), masks)
-    saved = kept(subject, plan._replace(attention="eager", fused_dropout=False), batch_size, sequence_length)
+        entries = inputs(model, call, run(taking_all(model), call))
+        theirs = _kept_bytes(real, given_tensors(model, entries, dtype), masks)
+    saved = kept(model, plan._replace(attention="eager", fused_dropout=False), batch_size, sequence_length)
     return MemoryProof(total_bytes(saved), theirs)
 
 

@@ -5,8 +5,8 @@ from math import prod
 from typing import Any, NamedTuple
 
 from bertcalc.forward.outputs import Call, Entry, inputs, outputs, run, taking_all
+from bertcalc.model.model import Model
 from bertcalc.model.modules import Shape
-from bertcalc.model.subject import Subject
 from bertcalc.proof.real_model import empty_model
 
 Contents = list[tuple[Shape, str]]
@@ -32,7 +32,7 @@ class ComparedOutput(NamedTuple):
         return self.ours == self.theirs
 
 
-def prove(subject: Subject, call: Call) -> list[ComparedOutput]:
+def prove(model: Model, call: Call) -> list[ComparedOutput]:
     """Run the real forward method with the arguments of a call, and compare each output with ours.
 
     transformers 5 must be able to build the configuration and to run the call.
@@ -40,22 +40,22 @@ def prove(subject: Subject, call: Call) -> list[ComparedOutput]:
     import torch
 
     with torch.device("meta"):
-        real = empty_model(subject)
+        real = empty_model(model)
         real.set_attn_implementation("eager")  # the only one that returns attentions
-        entries = inputs(subject, call, run(taking_all(subject), call))
+        entries = inputs(model, call, run(taking_all(model), call))
         flags = ["output_hidden_states", "output_attentions", "return_dict"]
         flags += [entry.name for entry in entries if entry.given and not entry.tensors]
-        returned = real(**{flag: getattr(call, flag) for flag in flags}, **given_tensors(subject, entries))
-    ours = outputs(subject, call, run(subject, call))
+        returned = real(**{flag: getattr(call, flag) for flag in flags}, **given_tensors(model, entries))
+    ours = outputs(model, call, run(model, call))
     return compare(ours, returned)
 
 
-def countable(subject: Subject, call: Call) -> bool:
+def countable(model: Model, call: Call) -> bool:
     """Whether the bytes of every tensor fit into the signed 64-bit integers in which PyTorch counts them."""
-    return all(4 * prod(step.gives.shape) < 2**63 for step in run(subject, call))
+    return all(4 * prod(step.gives.shape) < 2**63 for step in run(model, call))
 
 
-def given_tensors(subject: Subject, entries: list[Entry], dtype: Any = None) -> dict[str, Any]:
+def given_tensors(model: Model, entries: list[Entry], dtype: Any = None) -> dict[str, Any]:
     """The inputs of a call as tensors on PyTorch's default device, with ``dtype`` in place of float32.
 
     Some models always get an attention_mask, because without it transformers reads the values of tokens or positions,
@@ -63,7 +63,7 @@ def given_tensors(subject: Subject, entries: list[Entry], dtype: Any = None) -> 
     """
     import torch
 
-    masked = subject.config.reads_numbers
+    masked = model.config.reads_numbers
     return {
         entry.name: torch.empty(
             entry.tensors[0].shape, dtype=dtype if dtype and entry.dtype == "float32" else getattr(torch, entry.dtype)

@@ -6,8 +6,8 @@ from time import perf_counter
 from typing import Any, NamedTuple
 
 from bertcalc.model.inventory import named
+from bertcalc.model.model import Model
 from bertcalc.model.modules import Module, Shape
-from bertcalc.model.subject import Subject
 from bertcalc.proof.real_model import empty_model, real_class
 from bertcalc.text import N_
 
@@ -46,16 +46,16 @@ class Proof(NamedTuple):
         return next(check.theirs for check in self.checks if check.name == name)
 
 
-def prove(subject: Subject) -> Proof:
+def prove(model: Model) -> Proof:
     """Build the real class on the meta device and compare it with our tree."""
     import torch
     import transformers
 
-    real_class(subject.architecture)  # imports the module of the class before the time is measured
+    real_class(model.architecture)  # imports the module of the class before the time is measured
     began = perf_counter()
-    real = empty_model(subject)
+    real = empty_model(model)
     built = perf_counter()
-    checks, differences = compare(subject.model(), real)
+    checks, differences = compare(model, real)
     # str, because unpickling PyTorch's version type would import PyTorch in the server.
     versions = {"transformers": transformers.__version__, "torch": str(torch.__version__)}
     return Proof(checks, differences, 1000 * (built - began), 1000 * (perf_counter() - built), versions)

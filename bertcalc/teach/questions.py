@@ -9,9 +9,9 @@ from bertcalc.config import Config, sizes_of
 from bertcalc.diagnosis.miscounts import MISCOUNTS, MiscountSizes
 from bertcalc.families.presets import PRESETS
 from bertcalc.memory.optimizers import Optimizer, Part, Precision, StateSizes, parts
+from bertcalc.model.model import Model
 from bertcalc.model.modules import Shape, Tensor
 from bertcalc.model.steps import BATCH
-from bertcalc.model.subject import Subject
 from bertcalc.model.totals import place_of, summed
 from bertcalc.text import N_
 from bertcalc.text.amounts import Unit
@@ -62,7 +62,7 @@ class Exercise(NamedTuple):
     """A question about a model, and its right answer."""
 
     kind: Kind
-    subject: Subject
+    model: Model
     question: Sentence
     right: int | Shape | frozenset[str]  # a number, a shape, or the fields of ``options`` that change something
     unit: Unit | None = None  # of a number
@@ -77,7 +77,7 @@ class Exercise(NamedTuple):
 
     @property
     def config(self) -> Config:
-        return self.subject.config
+        return self.model.config
 
     def sizes(self) -> dict[str, int]:
         """The sizes of the model and of the batch that the question states, by field."""
@@ -97,7 +97,7 @@ class Exercise(NamedTuple):
         """Tensors included in the correct count."""
         if self.place is None:
             return self.tensors
-        places = _places(self.subject)
+        places = _places(self.model)
         return tuple(tensor for tensor in self.tensors if places.get(tensor.name) == self.place)
 
     def miscounted(self) -> tuple[Tensor, ...]:
@@ -105,15 +105,14 @@ class Exercise(NamedTuple):
         return MISCOUNTS[self.miscount].make(self.tensors, MiscountSizes.of(self.config))
 
 
-def by_place(tensors: Iterable[Tensor], subject: Subject) -> dict[tuple[str, str], int]:
+def by_place(tensors: Iterable[Tensor], model: Model) -> dict[tuple[str, str], int]:
     """The terms of a count: the number of elements in each (component, part) of a model, numeric or symbolic."""
-    places = _places(subject)
+    places = _places(model)
     return summed((places[tensor.name], tensor.num_parameters()) for tensor in tensors if tensor.name in places)
 
 
 @lru_cache(maxsize=256)
-def _places(subject: Subject) -> Mapping[str, tuple[str, str]]:
-    model = subject.model()
+def _places(model: Model) -> Mapping[str, tuple[str, str]]:
     return {model.bare(tensor.name): place_of(tensor) for tensor in model.tensors()}
 
 
@@ -126,7 +125,6 @@ def asked(exercise: Exercise, tensors: Iterable[Tensor]) -> Iterator[Tensor]:
             yield tensor._replace(copies=1)
 
 
-def shown(path: str, subject: Subject) -> str:
+def shown(path: str, model: Model) -> str:
     """A path for readers, with the number of the first layer in place of ``*``."""
-    model = subject.model()
     return path.replace("*", f"{model.body().first_layer(path) or model.first_layer(path)}")

@@ -72,14 +72,14 @@ def worked_wrong(exercise: Exercise) -> tuple[WorkedLine, ...]:
 
 
 def _symbolic(exercise: Exercise) -> tuple[Tensor, ...]:
-    model = symbolic_model(exercise.subject)
+    model = symbolic_model(exercise.model)
     return tuple(asked(exercise, counted(model)))
 
 
 def _terms(exercise: Exercise, tensors: Iterable[Tensor], symbolic: Iterable[Tensor]) -> Iterator[WorkedLine]:
     padded = MiscountSizes.of(exercise.config).padded_by(exercise.miscount)
-    values = by_place(tensors, exercise.subject)
-    for place, count in by_place(symbolic, exercise.subject).items():
+    values = by_place(tensors, exercise.model)
+    for place, count in by_place(symbolic, exercise.model).items():
         term = _written(exact(count))
         yield _line(place, term, exercise, values[place], padded_vocab_size=padded)
 
@@ -88,8 +88,8 @@ def _total(exercise: Exercise) -> WorkedLine:
     """The sum of the terms: the formula of the module, or those of the model's components."""
     result = sum(tensor.num_parameters() for tensor in exercise.tensors)
     if exercise.path:
-        return _line(_TOGETHER, formula(exercise.subject, path=exercise.path), exercise, result)
-    components = component_formulas(exercise.subject)
+        return _line(_TOGETHER, formula(exercise.model, path=exercise.path), exercise, result)
+    components = component_formulas(exercise.model)
     return WorkedLine(_TOGETHER, " + ".join(term.latex() for _, term in components), "", latex_number(result))
 
 
@@ -108,15 +108,15 @@ def _written(count: Any) -> Formula:
 def _flops(exercise: Exercise) -> WorkedLine:
     assert isinstance(exercise.right, int)
     assert exercise.call is not None
-    steps = letters(exercise.subject)
+    steps = letters(exercise.model)
     cost = name_formulas(steps, PYTORCH)[exercise.path]
     return _line(("FLOPs",), cost, exercise, exercise.right, **dict(zip(BATCH, exercise.call, strict=True)))
 
 
 def _shape(exercise: Exercise) -> WorkedLine:
-    model = symbolic_model(exercise.subject)
+    model = symbolic_model(exercise.model)
     shapes: dict[str, Shape] = {model.bare(tensor.name): tensor.shape for tensor in model.tensors()}
-    shapes |= {symbolic.step.name: symbolic.step.gives.shape for symbolic in symbolic_steps(exercise.subject)}
+    shapes |= {symbolic.step.name: symbolic.step.gives.shape for symbolic in symbolic_steps(exercise.model)}
     assert isinstance(exercise.right, tuple)
     sides = r" \times ".join(map(latex_number, exercise.right))
     return WorkedLine((N_("shape"),), shape_letters(shapes[exercise.path]).replace("×", r"\times"), "", sides)
@@ -140,6 +140,6 @@ def _changes(exercise: Exercise) -> Iterator[WorkedLine]:
     assert exercise.call is not None
     assert exercise.unit is not None
     for field in exercise.options:
-        difference = change(exercise.unit, field, exercise.subject, exercise.call)
+        difference = change(exercise.unit, field, exercise.model, exercise.call)
         sign = "+" if difference > 0 else ""
         yield WorkedLine((f"`{field}`",), "", "", f"{sign}{latex_number(difference)}")

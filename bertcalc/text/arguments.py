@@ -103,8 +103,7 @@ _WANTED: dict[str, str] = {
     "Model": N_("a model, such as build(BertConfig())"),
     "Module": N_("a module, such as build(BertConfig())"),
     "Config": N_("a configuration, such as BertConfig()"),
-    "Subject": N_("a model with its class, such as Subject(BertConfig())"),
-    "Case": N_("a model with its batch, such as Case(Subject(BertConfig()))"),
+    "Case": N_("a model with its batch, such as Case(build(BertConfig()))"),
     "Sizes": N_("sizes of a batch, such as Sizes(1, 128)"),
     "Step": N_("a step of model.run(...)"),
     "Tensor": N_("a tensor of model.tensors()"),
@@ -497,7 +496,7 @@ def _check_together(values: Mapping[str, Any]) -> None:
 
 def _config_of(value: Any) -> Any:
     """The configuration of a model, of a model with its class, or of a case."""
-    config = getattr(getattr(value, "subject", value), "config", value)
+    config = getattr(getattr(value, "model", value), "config", value)
     return config if hasattr(config, "longest") else None
 
 

@@ -20,7 +20,7 @@ from bertcalc.discover.comparable import (
     text_of,
 )
 from bertcalc.discover.results.shipped import shipped, shipped_classes
-from bertcalc.explore.models import subject_of_preset, write
+from bertcalc.explore.models import model_of_preset, write
 from bertcalc.explore.quantities import QUANTITIES, Case
 from bertcalc.text.problem import InputError
 from tests.discover.real import real
@@ -54,8 +54,8 @@ def test_figures_are_those_of_the_real_class() -> None:
 @pytest.mark.parametrize("key", [("jamba", "JambaForCausalLM"), ("lfm2", "Lfm2ForCausalLM")])
 def test_what_has_no_formula_is_counted_at_the_sizes_that_were_given(key: tuple[str, str]) -> None:
     case = FoundCase(model(*key))
-    assert case.subject.problem() is None
-    assert figure("parameters", case) == case.subject.found.parameters
+    assert case.model.problem() is None
+    assert figure("parameters", case) == case.model.found.parameters
     assert model(*key, num_hidden_layers=3).problem() is not None
 
 
@@ -80,7 +80,7 @@ def test_the_difference_between_sizes_is_a_sum_over_fields(some: dict[str, int],
 
 @pytest.mark.parametrize("measure", KNOWN)
 def test_the_difference_between_kinds_is_a_sum_over_parts(measure: str) -> None:
-    ours, theirs = Case(subject_of_preset("bert-base-uncased")), FoundCase(LLAMA)
+    ours, theirs = Case(model_of_preset("bert-base-uncased")), FoundCase(LLAMA)
     for here, there in ((ours, theirs), (theirs, ours), (theirs, FoundCase(model("qwen3", "Qwen3ForCausalLM")))):
         found = explain(here, there, measure)
         assert found.difference == sum(part.difference for part in found.parts)

@@ -71,7 +71,7 @@ def both_taken() -> Iterator[Callable[[], None]]:
 
 def test_what_is_found_is_read_elsewhere(hub: Server) -> None:
     reading, comparison = hub_workers.ask("some/published", stay)
-    assert reading.architecture == comparison.subject.architecture == "BertForMaskedLM"
+    assert reading.architecture == comparison.model.architecture == "BertForMaskedLM"
     assert comparison.complete
     assert said("some/nothing") == "some/nothing is not on the Hub, or it is not public."
 

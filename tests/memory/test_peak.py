@@ -42,8 +42,8 @@ from bertcalc.memory.peak import (
 from bertcalc.memory.peak import peak as our_peak
 from bertcalc.memory.plan import ATTENTIONS, RECOMPUTE, Attention, Inference, Plan
 from bertcalc.memory.simulator.tape import AREAS, Change
-from bertcalc.model.family import Model
 from bertcalc.model.freezing import TRAIN, Freezing
+from bertcalc.model.model import Model
 from bertcalc.model.trace import Sizes
 from tests.examples import examples
 from tests.memory.allocator import inference_allocated, training_allocated
@@ -458,10 +458,11 @@ def test_states_of_8_bits_are_those_of_the_rule(precision: Precision) -> None:
 
 def test_a_family_that_is_not_simulated_is_refused() -> None:
     for cls in FAMILIES["albert"].classes:
-        model = Model(replace(FAMILIES["albert"], peaks=False), cls, AlbertConfig(num_hidden_layers=1), cls.pooler)
+        family = replace(FAMILIES["albert"], peaks=False)
+        model = Model.of_family(family, cls, AlbertConfig(num_hidden_layers=1))
         for count in (training_peak_bytes, inference_peak_bytes):
             with pytest.raises(NotSimulatedError, match=f"^The memory of {cls.name} is not simulated yet.$"):
-                count(model.declare(), 1, 8)
+                count(model, 1, 8)
 
 
 def test_several_sequences_of_which_none_can_be_padded_are_refused_as_the_real_class_does() -> None:

@@ -190,7 +190,7 @@ def test_the_model_of_an_exercise_can_be_opened(level: Any, number: str, before:
     button(app, "Open this model").click().run()
     assert not app.exception
     choice = app.session_state["track"].present
-    assert (choice.config, choice.architecture) == (one.config, one.subject.architecture)
+    assert (choice.config, choice.architecture) == (one.config, one.model.architecture)
     assert choice.add_pooling_layer
     assert any("Undo" in caption.value for caption in app.caption)
     track.undo()  # as the panel does for Ctrl+Z, see tests/pages/test_panel.py

@@ -18,7 +18,7 @@ from bertcalc.diagnosis.explain import is_chance
 from bertcalc.diagnosis.miscounts import MISCOUNTS, MiscountSizes, counted, total
 from bertcalc.forward.outputs import Call
 from bertcalc.model.formula import CALL_LETTERS
-from bertcalc.model.subject import Subject
+from bertcalc.model.model import Model
 from bertcalc.teach.answers import Verdict, check
 from bertcalc.teach.exercise_models import LEVELS, Level
 from bertcalc.teach.exercises import KINDS, LARGEST_SEED, exercise, sheet
@@ -39,7 +39,7 @@ def exercises(*kinds: Kind) -> st.SearchStrategy[Exercise]:
 
 
 def case_of(exercise: Exercise) -> Case:
-    return Case(exercise.config, exercise.subject.architecture)
+    return Case(exercise.config, exercise.model.architecture)
 
 
 def names_of(exercise: Exercise) -> dict[str, int]:
@@ -95,7 +95,7 @@ PINNED: dict[tuple[int, Level], list[tuple[str, str, int, int, int]]] = {
 
 def facts(exercise: Exercise) -> tuple[str, str, int, int, int]:
     config = exercise.config
-    asked = exercise.path or exercise.miscount or exercise.subject.architecture
+    asked = exercise.path or exercise.miscount or exercise.model.architecture
     return exercise.kind, asked, config.hidden_size, config.num_hidden_layers, config.vocab_size
 
 
@@ -130,16 +130,16 @@ def test_the_easy_level_can_be_done_by_hand(seed: int) -> None:
 @given(exercises("tensor", "shape", "layer", "model", "architecture", "error"))
 def test_counts_and_shapes_are_those_of_the_real_model(exercise: Exercise) -> None:
     real = case_of(exercise).real()
-    tensors = {bare(name, exercise.subject.architecture): tensor for name, tensor in real.named_parameters()}
+    tensors = {bare(name, exercise.model.architecture): tensor for name, tensor in real.named_parameters()}
     whole = sum(tensor.numel() for tensor in tensors.values())
     match exercise.kind:
         case "tensor":
-            assert exercise.right == tensors[shown(exercise.path, exercise.subject)].numel()
+            assert exercise.right == tensors[shown(exercise.path, exercise.model)].numel()
         case "shape":
-            assert exercise.right == tuple(tensors[shown(exercise.path, exercise.subject)].shape)
+            assert exercise.right == tuple(tensors[shown(exercise.path, exercise.model)].shape)
         case "layer":
             assert exercise.right == sum(
-                one.numel() for one in real.get_submodule(shown(exercise.path, exercise.subject)).parameters()
+                one.numel() for one in real.get_submodule(shown(exercise.path, exercise.model)).parameters()
             )
         case "model":
             assert exercise.right == whole
@@ -188,7 +188,7 @@ def test_shapes_on_the_way_are_those_of_the_real_model(exercise: Exercise) -> No
     inside = "encoder.layer.0.attention.self."
     for name, tensor in zip(("query_heads", "scores", "context"), heads, strict=True):
         found[inside + name] = tuple(tensor.shape)
-    assert exercise.right == found[shown(exercise.path, exercise.subject)]
+    assert exercise.right == found[shown(exercise.path, exercise.model)]
 
 
 @examples(12)
@@ -199,7 +199,7 @@ def test_flops_are_those_that_pytorch_counts(exercise: Exercise) -> None:
     inside = "encoder.layer.0.attention.self"
     products = modules[inside] - 3 * modules[f"{inside}.query"]  # scores and context, which cost the same
     modules |= {"": forward, f"{inside}.scores": products // 2, f"{inside}.context": products // 2}
-    assert exercise.right == modules[shown(exercise.path, exercise.subject)]
+    assert exercise.right == modules[shown(exercise.path, exercise.model)]
 
 
 @examples(15)
@@ -246,7 +246,7 @@ def test_fields_change_what_they_change_in_the_real_model(exercise: Exercise) ->
     assume(exercise.config.num_hidden_layers < 10)
 
     def cost(config: Config) -> int:
-        case = Case(replace(config, pad_token_id=0), exercise.subject.architecture)
+        case = Case(replace(config, pad_token_id=0), exercise.model.architecture)
         if exercise.unit == "parameters":
             return sum(tensor.numel() for tensor in case.real().parameters())
         return real_flops(case, Call(*exercise.call))[1] if exercise.call else 0
@@ -325,12 +325,17 @@ def test_what_is_rounded_too_much_is_not_accepted() -> None:
 
 def test_zeros_at_the_end_of_a_rounded_answer_are_not_known() -> None:
     """110M counts as 1.1e8 does; a number that is written out means itself."""
-    subject = Subject(BertConfig())
-    tensors = tuple(subject.model().tensors())
-    model = Exercise("model", subject, Sentence(""), 109_482_240, "parameters", tensors=tensors)
-    assert check(model, "110M") == check(model, "1.1e8")
-    assert check(model, "110M").state == "rounded"
-    assert check(model, "110,000,000").state == check(model, "100M").state == check(model, "111M").state == "wrong"
+    model = Model(BertConfig())
+    tensors = tuple(model.tensors())
+    exercise = Exercise("model", model, Sentence(""), 109_482_240, "parameters", tensors=tensors)
+    assert check(exercise, "110M") == check(exercise, "1.1e8")
+    assert check(exercise, "110M").state == "rounded"
+    assert (
+        check(exercise, "110,000,000").state
+        == check(exercise, "100M").state
+        == check(exercise, "111M").state
+        == "wrong"
+    )
 
 
 @examples(5)
@@ -363,9 +368,7 @@ def answered(path: str, intermediate_size: int, answer: str) -> set[frozenset[st
     )
     tensors = tuple(tensor for tensor in counted(build(config)) if tensor.name.startswith(path))
     tensors = tuple(tensor._replace(copies=1) for tensor in tensors)
-    exercise = Exercise(
-        "tensor", Subject(config), Sentence(""), total(tensors), "parameters", path=path, tensors=tensors
-    )
+    exercise = Exercise("tensor", Model(config), Sentence(""), total(tensors), "parameters", path=path, tensors=tensors)
     return {frozenset(way) for way in sentences(check(exercise, answer))}
 
 

@@ -47,7 +47,7 @@ from bertcalc.memory.plan import Inference, Plan
 from bertcalc.memory.saved import saved_activation_bytes, saved_activations
 from bertcalc.model.formula import formula
 from bertcalc.model.freezing import Freezing
-from bertcalc.model.subject import Subject
+from bertcalc.model.model import Model
 from bertcalc.model.trace import Sizes
 from bertcalc.text.amounts import typed
 from bertcalc.text.arguments import CHECKED, ArgumentError, UnknownNameError
@@ -59,7 +59,7 @@ SMALL = bertcalc.BertConfig(
     vocab_size=50, hidden_size=8, num_hidden_layers=2, num_attention_heads=2, intermediate_size=12
 )
 MODEL = build(SMALL, "BertForMaskedLM")
-SUBJECT = Subject(SMALL, "BertForMaskedLM")
+SUBJECT = Model(SMALL, "BertForMaskedLM")
 STEPS = MODEL.run(Sizes(2, 3))
 STORED = [StoredTensor(name, "F32", shape) for name, shape in MODEL.named_parameters()]
 # A right value for each argument: by the function and its name, by its name, or by what the annotation says.
@@ -156,7 +156,7 @@ SEQUENCES: dict[str, Any] = {
     "Stop": walk(STEPS),
     "Polynomial": [Polynomial(1, 1, 1, 0)],
     "Saved": saved_activations(MODEL, Sizes(2, 3), Plan()),
-    "Subject": [SUBJECT],
+    "Model": [SUBJECT],
 }
 WRONG: tuple[Any, ...] = (
     *(None, -1, 0, True, 1.5, float("nan"), 10**30, "", "nope", b"", [], [None], {}, {"a": None}, (), object()),
@@ -292,8 +292,8 @@ CALLS: list[tuple[Callable[[], object], str]] = [
     (lambda: MODEL.get_submodule("bert.encodr"), "did you mean encoder?"),
     (lambda: MODEL.get_submodule(3), "path has to be a text"),
     (lambda: formula(SUBJECT, path="encoder.layer.2"), "There is no module '2' in encoder.layer"),
-    (lambda: formula(MODEL), "subject has to be a model with its class"),
-    (lambda: formula(Subject(SMALL, "BertForMasked"), path="0"), "did you mean BertForMaskedLM?"),
+    (lambda: formula(MODEL), "model has to be a model with its class"),
+    (lambda: formula(Model(SMALL, "BertForMasked"), path="0"), "did you mean BertForMaskedLM?"),
     (lambda: formula(SUBJECT).latex(MODEL), "config has to be a configuration"),
     (lambda: explain(MODEL, bertcalc.GPT2Config(), 5), "config has to be the configuration of the model"),
     (lambda: explain(MODEL, bertcalc.BertConfig(), 5), "config has to be the configuration of the model"),
@@ -315,7 +315,7 @@ CALLS: list[tuple[Callable[[], object], str]] = [
     (lambda: total(STEPS, "macs"), "convention has to be Convention"),
     (lambda: total(STEPS, PYTORCH._replace(unit="mults")), "must be FLOPs or MACs"),
     (lambda: walk(STEPS, 2), "layer 2 is not one of 0 to 1"),
-    (lambda: Subject(SMALL, "bertmodel").cls, "did you mean BertModel?"),
+    (lambda: Model(SMALL, "bertmodel").cls, "did you mean BertModel?"),
     (lambda: BLOOM.count(n_layers=3), "n_layers is not one of the sizes"),
     (lambda: BLOOM.count(n_layer=-1), "n_layer has to be a whole number"),
     (lambda: BLOOM.count(n_layer="3"), "n_layer has to be a whole number"),
@@ -335,7 +335,7 @@ CALLS: list[tuple[Callable[[], object], str]] = [
     (lambda: FAMILIES["bert"].for_task(TWO), "task a numpy ndarray is not possible"),
     (lambda: FAMILIES["bert"].for_task(torch.tensor([1, 2])), "task a torch Tensor is not possible"),
     (lambda: search(Case(SUBJECT), Budget("parameters", TWO), Constraints()), "amount has to be a single whole"),
-    (lambda: diagnose(KnownCount(None, 1), typed("1")), "subject has to be a model with its class"),
+    (lambda: diagnose(KnownCount(None, 1), typed("1")), "model has to be a model with its class"),
     (lambda: diagnose(KnownCount(SUBJECT, TWO), typed("1")), "parameters has to be a single whole number"),
     (lambda: combinations(MODEL, MiscountSizes.of(SMALL), 5), "tensors has to be a list"),
     (lambda: combinations(list(MODEL.tensors()), SMALL, 5), "sizes has to be MiscountSizes"),
@@ -446,7 +446,7 @@ def test_a_preset_is_built_by_its_name() -> None:
 
 def test_a_layer_has_the_formula_of_all() -> None:
     assert formula(SUBJECT, path="encoder.layer.1") == formula(SUBJECT, path="encoder.layer.*")
-    modern = Subject(bertcalc.ModernBertConfig(), "ModernBertModel")
+    modern = Model(bertcalc.ModernBertConfig(), "ModernBertModel")
     first, other = (formula(modern, path=f"layers.{number}").latex() for number in (0, 21))
     assert first == formula(modern, path="layers.0").latex() != other == formula(modern, path="layers.*").latex()
 

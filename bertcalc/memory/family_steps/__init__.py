@@ -14,7 +14,7 @@ from bertcalc.memory.family_steps import (
     roberta_step,
 )
 from bertcalc.memory.simulator.overrides import Own
-from bertcalc.model.family import Model
+from bertcalc.model.model import Model
 from bertcalc.text.arguments import checked
 from bertcalc.transformers4.version import version_of
 

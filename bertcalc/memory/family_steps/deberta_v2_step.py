@@ -5,6 +5,7 @@ the lifetime of tensors depends on them.
 """
 
 from collections.abc import Callable
+from typing import Any
 
 from bertcalc.memory.simulator.forward_pass import Pass
 from bertcalc.memory.simulator.overrides import Own, Steps
@@ -179,7 +180,8 @@ def _make_masks(run: Pass, positions: Callable[[Pass, int], SimulatedTensor]) ->
     ones = run.values["ones"]
     batch, length = ones.shape
     run.hold("", {"attention_mask": run.tape.new((batch, 1, length, length), ones.item)})
-    if run.model.config.relative_attention:
+    config: Any = run.model.config
+    if config.relative_attention:
         run.hold("", {"relative_pos": positions(run, length)})
 
 

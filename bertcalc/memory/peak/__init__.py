@@ -10,7 +10,7 @@ the gradient of its weight.
 
 from collections.abc import Sequence
 from contextlib import nullcontext, suppress
-from typing import Literal, NamedTuple
+from typing import Any, Literal, NamedTuple
 
 from bertcalc.forward.outputs import in_pairs, scores_of_answers, unpadded
 from bertcalc.memory.family_steps import overrides_of
@@ -20,9 +20,8 @@ from bertcalc.memory.saved import UNDER_AUTOCAST, check_recompute
 from bertcalc.memory.simulator.forward_pass import Pass
 from bertcalc.memory.simulator.optimizer_step import Optimizing
 from bertcalc.memory.simulator.tape import AREAS, Area, Change, Phase, SimulatedTensor
-from bertcalc.model.family import Model, not_taken
+from bertcalc.model.model import Model, not_taken
 from bertcalc.model.modules import ModuleList, layer_number, split_layer
-from bertcalc.model.subject import Subject
 from bertcalc.model.trace import Sizes
 from bertcalc.text import N_
 from bertcalc.text.arguments import Single, checked
@@ -135,16 +134,16 @@ def curve(changes: Sequence[Change]) -> list[Moment]:
 
 
 @checked
-def changes_of(subject: Subject, how: Plan | Inference, batch_size: int, sequence_length: int) -> list[Change]:
+def changes_of(model: Model, how: Plan | Inference, batch_size: int, sequence_length: int) -> list[Change]:
     """The allocations and releases of a step; a decoder's encoder_hidden_states are as long as its own sequence."""
-    sizes = Sizes(batch_size, sequence_length, subject.seen(sequence_length))
-    return changes_in(subject.model(), how, sizes)
+    sizes = Sizes(batch_size, sequence_length, model.seen(sequence_length))
+    return changes_in(model, how, sizes)
 
 
 @checked
-def moments_of_step(subject: Subject, how: Plan | Inference, batch_size: int, sequence_length: int) -> list[Moment]:
+def moments_of_step(model: Model, how: Plan | Inference, batch_size: int, sequence_length: int) -> list[Moment]:
     """The curve of a whole step, thinned to at most 300 moments: of each run of moments the largest one stays."""
-    found = curve(changes_of(subject, how, batch_size, sequence_length))
+    found = curve(changes_of(model, how, batch_size, sequence_length))
     step = -(-len(found) // 300)
     return [max(found[at : at + step], key=lambda moment: moment.live) for at in range(0, len(found), step)]
 
@@ -250,11 +249,12 @@ def _train(step: Pass, plan: Plan) -> list[Change]:
 
 
 def _check(model: Model, sizes: Sizes, *, training: bool, padded: bool) -> None:
-    cls, labels = model.cls, model.config.num_labels
+    config: Any = model.config
+    cls, labels = model.cls, config.num_labels
     shown = {"architecture": cls.name}
     if problem := unknown_peaks(model):
         raise NotSimulatedError(problem)
-    one_of_them = cls.task == "double-heads" and model.config.choice_token in ("first", "last")
+    one_of_them = cls.task == "double-heads" and config.choice_token in ("first", "last")
     if one_of_them and sizes.num_choices > 1:  # the chosen token is not contiguous: PyTorch uses another product
         raise NotSimulatedError(Problem("architecture", cls.name, UNKNOWN, shown))
     if training and padded and cls.task == "replaced-tokens":

@@ -5,7 +5,7 @@ number of layers. So one run gives the bytes of every moment as a formula for al
 moments that can be the largest for some sizes are kept, about a dozen of a thousand.
 
 >>> from bertcalc import BertConfig
->>> peak_bytes(Subject(BertConfig(), "BertForMaskedLM"), Plan(), 123, 128)
+>>> peak_bytes(Model(BertConfig(), "BertForMaskedLM"), Plan(), 123, 128)
 21303645672
 """
 
@@ -29,7 +29,6 @@ from bertcalc.memory.peak import alive, changes_of, two_labels
 from bertcalc.memory.plan import ALONE, Inference, Plan
 from bertcalc.memory.saved import largest
 from bertcalc.memory.simulator.tape import AREAS, Area, Change, Phase
-from bertcalc.model.family import Model
 from bertcalc.model.formula import (
     CALL_SYMBOLS,
     COUNT_SYMBOLS,
@@ -41,8 +40,8 @@ from bertcalc.model.formula import (
     write,
 )
 from bertcalc.model.freezing import Freezing
+from bertcalc.model.model import Model
 from bertcalc.model.modules import layer_number, split_layer
-from bertcalc.model.subject import Subject
 from bertcalc.text.arguments import checked
 from bertcalc.text.problem import InputError
 
@@ -78,7 +77,7 @@ class _LeftOut(NamedTuple):
 
 
 # A symbolic model with few layers, how it is run, symbolic batch_size and sequence_length, and the layers left out.
-_Symbolic = tuple[Subject, Plan | Inference, Any, Any, tuple[_LeftOut, ...]]
+_Symbolic = tuple[Model, Plan | Inference, Any, Any, tuple[_LeftOut, ...]]
 
 
 class Products(dict[Monomial, Any]):
@@ -139,20 +138,20 @@ class Peak(NamedTuple):
 
 
 @checked
-def peak_bytes(subject: Subject, how: Plan | Inference, batch_size: int, sequence_length: int) -> int:
+def peak_bytes(model: Model, how: Plan | Inference, batch_size: int, sequence_length: int) -> int:
     """The peak bytes of a training step or a forward pass: a number, or a column."""
-    _check(subject)
-    sizes = _sizes(subject, batch_size, sequence_length)
+    _check(model)
+    sizes = _sizes(model, batch_size, sequence_length)
     if all(isinstance(size, int) for size in sizes):
-        return _peak_bytes(subject, how, sizes, sizes)
+        return _peak_bytes(model, how, sizes, sizes)
     # Rows of one structure share a formula: which sizes are 1, which thresholds are reached, how many layers if few.
-    length, window, whole = sizes[_NAMES.index("sequence_length")], subject.config.window, subject.config.whole
-    period = subject.config.layer_period
+    length, window, whole = sizes[_NAMES.index("sequence_length")], model.config.window, model.config.whole
+    period = model.config.layer_period
     structure = _fewest(sizes[_NAMES.index("num_hidden_layers")] - _frozen(how), period)
     hidden = sizes[_NAMES.index("hidden_size")]
     for is_so in (
         *(size == 1 for size in sizes),
-        *(hidden == size for size in subject.config.breaks),
+        *(hidden == size for size in model.config.breaks),
         *(() if window is None else (length >= window,)),
         *(() if whole is None else (length == whole,)),
     ):
@@ -162,29 +161,29 @@ def peak_bytes(subject: Subject, how: Plan | Inference, batch_size: int, sequenc
         rows = structure == one
         columns = [size if isinstance(size, int) else (size + 0 * structure)[rows] for size in sizes]
         like = [column if isinstance(column, int) else int(column[0]) for column in columns]
-        found[rows] = _peak_bytes(subject, how, like, columns)
+        found[rows] = _peak_bytes(model, how, like, columns)
     return cast(int, found)
 
 
-def _peak_bytes(subject: Subject, how: Plan | Inference, like: Sequence[int], sizes: Sequence[Any]) -> int:
+def _peak_bytes(model: Model, how: Plan | Inference, like: Sequence[int], sizes: Sequence[Any]) -> int:
     """``peak_bytes`` for sizes that all have the structure of ``like``."""
     fields = dict(zip(_NAMES, like, strict=True))
     batch_size, sequence_length, *_more = (fields.pop(name) for name in _DERIVED)
-    config = unchecked(subject.config, **fields)
+    config = unchecked(model.config, **fields)
     products = Products(sizes)
-    found = moments(subject._replace(config=config), how, batch_size, sequence_length)
-    return largest(accumulate(products.sum(moment.since) for moment in found)) + _in_8_bits(subject, how)
+    found = moments(model.changed(config=config), how, batch_size, sequence_length)
+    return largest(accumulate(products.sum(moment.since) for moment in found)) + _in_8_bits(model, how)
 
 
 @checked
-def peak(subject: Subject, how: Plan | Inference, batch_size: int, sequence_length: int) -> Peak:
+def peak(model: Model, how: Plan | Inference, batch_size: int, sequence_length: int) -> Peak:
     """The first moment at which most memory is alive, with formulas: N is all parameters, N_t the trained ones."""
-    _check(subject)
-    products = Products(_sizes(subject, batch_size, sequence_length))
-    symbolic = _symbolic(subject, how, batch_size, sequence_length)
+    _check(model)
+    products = Products(_sizes(model, batch_size, sequence_length))
+    symbolic = _symbolic(model, how, batch_size, sequence_length)
     most = max(_moments(*symbolic), key=lambda moment: products.sum(moment.live))
     areas = {area: products.sum(terms) for area, terms in most.areas.items() if terms}
-    if states := _in_8_bits(subject, how):
+    if states := _in_8_bits(model, how):
         areas["optimizer states"] = areas.get("optimizer states", 0) + states
     formulas, temporaries, expression = _written(symbolic, most.at)
     if _is_in_8_bits(how):
@@ -192,27 +191,23 @@ def peak(subject: Subject, how: Plan | Inference, batch_size: int, sequence_leng
         written = write(masters + state_expression(how.precision, how.optimizer))
         formulas = {**formulas, "optimizer states": written}
     alive = (
-        LiveTensor(_unfolded(where, symbolic, subject), products.sum(terms), one) for where, terms, one in temporaries
+        LiveTensor(_unfolded(where, symbolic, model), products.sum(terms), one) for where, terms, one in temporaries
     )
-    where = _unfolded(most.where, symbolic, subject)
+    where = _unfolded(most.where, symbolic, model)
     return Peak(most.phase, where, areas, formulas, tuple(alive), expression)
 
 
 @checked
-def growths(
-    subject: Subject, how: Plan | Inference, field: str, batch_size: int, sequence_length: int
-) -> list[Polynomial]:
+def growths(model: Model, how: Plan | Inference, field: str, batch_size: int, sequence_length: int) -> list[Polynomial]:
     """The bytes of each moment that can be the peak, as polynomials of batch_size or sequence_length (``field``).
 
     If a batch can only be one sequence (``most_sequences``), the polynomial of batch_size is a constant.
     """
     call = {"batch_size": batch_size, "sequence_length": sequence_length}
-    first, states = peak_bytes(subject, how, **{**call, field: 1}), _in_8_bits(subject, how)
-    if field == "batch_size" and most_sequences(subject):
+    first, states = peak_bytes(model, how, **{**call, field: 1}), _in_8_bits(model, how)
+    if field == "batch_size" and most_sequences(model):
         return [Polynomial(first, first, 0, 0)]
-    window, whole = (
-        (size or 0) * (field == "sequence_length") for size in (subject.config.window, subject.config.whole)
-    )
+    window, whole = ((size or 0) * (field == "sequence_length") for size in (model.config.window, model.config.whole))
     starts = [2, *(size for size in (window, whole) if size > 2)]
     end = whole if whole > 2 else None
     return [
@@ -225,17 +220,17 @@ def growths(
             end if start == 2 else None,
         )
         for start in starts
-        for terms in _along(subject, how, **{**call, field: start}, free=(field,))
+        for terms in _along(model, how, **{**call, field: start}, free=(field,))
     ]
 
 
 @checked
-def most_sequences(subject: Subject) -> int | None:
+def most_sequences(model: Model) -> int | None:
     """The largest batch that a class can take, whatever the memory: 1, or None for no limit, as for most classes."""
-    return 1 if unpadded(subject.cls, subject.config, 2) else None
+    return 1 if unpadded(model.cls, model.config, 2) else None
 
 
-def peak_of_designs(case: Subject, how: Plan | Inference, batch_size: int, sequence_length: int) -> _Designs:
+def peak_of_designs(case: Model, how: Plan | Inference, batch_size: int, sequence_length: int) -> _Designs:
     """The peak bytes of models that differ only in heads, intermediate_size and layers, with heads of the same size."""
 
     size, apart, period = case.config.attention_head_size, case.config.breaks, case.config.layer_period
@@ -256,7 +251,7 @@ def peak_of_designs(case: Subject, how: Plan | Inference, batch_size: int, seque
             num_hidden_layers=layers,
         )
         free = ("num_attention_heads", "intermediate_size", "num_hidden_layers", "layer_periods")
-        return _along(case._replace(config=config), how, batch_size, sequence_length, free=free)
+        return _along(case.changed(config=config), how, batch_size, sequence_length, free=free)
 
     def depths(heads: int, intermediate: int) -> Callable[[int], int]:
         @cache
@@ -271,11 +266,11 @@ def peak_of_designs(case: Subject, how: Plan | Inference, batch_size: int, seque
 
 
 def _along(
-    subject: Subject, how: Plan | Inference, batch_size: int, sequence_length: int, *, free: Sequence[str]
+    model: Model, how: Plan | Inference, batch_size: int, sequence_length: int, *, free: Sequence[str]
 ) -> list[Terms]:
     """The bytes of each moment as polynomials of the ``free`` sizes, with numbers for the others."""
-    found = moments(subject, how, batch_size, sequence_length)
-    sizes = _sizes(subject, batch_size, sequence_length)
+    found = moments(model, how, batch_size, sequence_length)
+    sizes = _sizes(model, batch_size, sequence_length)
     return _partly((moment.live for moment in found), sizes, [_NAMES.index(name) for name in free])
 
 
@@ -305,7 +300,7 @@ def _is_in_8_bits(how: Plan | Inference) -> TypeGuard[Plan]:
     return isinstance(how, Plan) and how.optimizer == "adamw-8bit"
 
 
-def _in_8_bits(subject: Subject, how: Plan | Inference) -> int:
+def _in_8_bits(model: Model, how: Plan | Inference) -> int:
     """The bytes of the states of an 8-bit optimizer; 0 with any other.
 
     They are no polynomial, because blocks are whole and small tensors have float32 states. They are alive all the time,
@@ -317,18 +312,17 @@ def _in_8_bits(subject: Subject, how: Plan | Inference) -> int:
     # gradient have as well, are left out; float32 gradients are there from the beginning, for every tensor.
     rule = PRECISIONS[how.precision]
     precision = "bf16" if rule.gradient == rule.weight else how.precision
-    changes = _changes(*_symbolic(subject, how._replace(optimizer="momentum", precision=precision), 1, 1)[:4])
+    changes = _changes(*_symbolic(model, how._replace(optimizer="momentum", precision=precision), 1, 1)[:4])
     learned = {_numbered(change.where) for change in changes if change.area == "optimizer states"}
-    model = subject.model()
     tensors = [tensor for tensor in model.tensors() if _numbered(tensor.name) in learned]
     starts = [model.first_layer(tensor.name) for tensor in tensors]
     trained = optimizers.sizes(map(how.freezing.trained, tensors, starts))
     return OPTIMIZERS[how.optimizer](trained, PRECISIONS[how.precision].state)
 
 
-def _sizes(subject: Subject, batch_size: Any, sequence_length: Any) -> list[Any]:
+def _sizes(model: Model, batch_size: Any, sequence_length: Any) -> list[Any]:
     # A size that the family lacks is in no formula: its value does not matter.
-    config = subject.config
+    config = model.config
     numbers = {"batch_size": batch_size, "sequence_length": sequence_length}
     numbers["layer_periods"] = config.num_hidden_layers // config.layer_period
     return [numbers[name] if name in numbers else getattr(config, name, 1) for name in _NAMES]
@@ -371,30 +365,28 @@ def _in_layers(expression: Any, folds: Sequence[_LeftOut]) -> Any:
     return expression
 
 
-def moments(
-    subject: Subject, how: Plan | Inference, batch_size: int, sequence_length: int
-) -> tuple[SymbolicMoment, ...]:
+def moments(model: Model, how: Plan | Inference, batch_size: int, sequence_length: int) -> tuple[SymbolicMoment, ...]:
     """The moments that can be the peak of a model of this structure, in the order of the step.
 
     Not ``checked``: ``growths`` reads polynomials off longer sequences than the model takes. Raises InputError as
     bertcalc/memory/peak does.
     """
-    return _moments(*_symbolic(subject, how, batch_size, sequence_length))
+    return _moments(*_symbolic(model, how, batch_size, sequence_length))
 
 
-def _check(subject: Subject) -> None:
+def _check(model: Model) -> None:
     """Raise InputError for wrong sizes that the symbolic run cannot see."""
-    if problem := in_pairs(subject.config):
+    if problem := in_pairs(model.config):
         raise InputError(problem)
 
 
-def _symbolic(subject: Subject, how: Plan | Inference, batch_size: int, sequence_length: int) -> _Symbolic:
+def _symbolic(model: Model, how: Plan | Inference, batch_size: int, sequence_length: int) -> _Symbolic:
     """The symbolic model with few layers and its symbolic batch; sizes of 1 stay numbers. And the layers left out."""
-    config = subject.config
+    config = model.config
     fields = set(SIZES) - {"hidden_size", "num_hidden_layers"}
-    if two_labels(subject.model(), training=isinstance(how, Plan)):
+    if two_labels(model, training=isinstance(how, Plan)):
         fields.remove("num_labels")
-    sizes = _sizes(subject, batch_size, sequence_length)
+    sizes = _sizes(model, batch_size, sequence_length)
     letters = {name: 1 if size == 1 else _SYMBOLS[name] for name, size in zip(_NAMES, sizes, strict=True)}
     if sequence_length == config.whole:
         letters["max_position_embeddings"] = letters["sequence_length"]
@@ -418,7 +410,7 @@ def _symbolic(subject: Subject, how: Plan | Inference, batch_size: int, sequence
     changes |= window_in_letters(config, sequence_length)
     if _is_in_8_bits(how):
         how = how._replace(optimizer="sgd")
-    symbolic = subject._replace(config=unchecked(config, **changes))
+    symbolic = model.changed(config=unchecked(config, **changes))
     return symbolic, how, letters["batch_size"], letters["sequence_length"], tuple(folds)
 
 
@@ -427,9 +419,9 @@ _changes = lru_cache(maxsize=32)(changes_of)  # a quarter of a MB each
 
 @lru_cache(maxsize=64)  # a fifth of a MB each
 def _moments(
-    subject: Subject, how: Plan | Inference, batch: Any, length: Any, folds: tuple[_LeftOut, ...]
+    model: Model, how: Plan | Inference, batch: Any, length: Any, folds: tuple[_LeftOut, ...]
 ) -> tuple[SymbolicMoment, ...]:
-    tops = _tops(_changes(subject, how, batch, length), folds)
+    tops = _tops(_changes(model, how, batch, length), folds)
     before: Terms = {}
     found = []
     for moment in _can_be_largest(tops, lambda moment: moment.live):
@@ -570,36 +562,36 @@ def _numbered(where: str, number: int | str = "*") -> str:
     return ".".join(f"{number}" if part.isdecimal() else part for part in where.split("."))
 
 
-def _unfolded(where: str, symbolic: _Symbolic, subject: Subject) -> str:
+def _unfolded(where: str, symbolic: _Symbolic, model: Model) -> str:
     """The name with the number that its layer has in the whole model."""
     layer, _inside = split_layer(where)
     if not layer or layer.endswith("*"):
         return where
     number = layer_number(where)
     more = sum(fold.layers for fold in symbolic[4] if number >= fold.layer + fold.period)
-    found = number + int(sympy.sympify(more).subs(_LAYERS, subject.config.num_hidden_layers))
+    found = number + int(sympy.sympify(more).subs(_LAYERS, model.config.num_hidden_layers))
     return _numbered(where, found)
 
 
 def _counts(symbolic: _Symbolic) -> dict[Any, Any]:
     """The formulas of the number of parameters and of trained parameters, by their symbols N and N_t."""
-    subject, how, _batch, _length, folds = symbolic
+    model, how, _batch, _length, folds = symbolic
     frozen = _frozen(how)
-    trained_layers = subject.config.num_hidden_layers - frozen + sum(one.layers for one in folds if one.layer >= frozen)
+    trained_layers = model.config.num_hidden_layers - frozen + sum(one.layers for one in folds if one.layer >= frozen)
     all_layers = trained_layers + frozen + sum(one.layers for one in folds if one.layer < frozen)
 
-    def model(layers: Any) -> Model:
-        config = subject.config
+    def with_layers(layers: Any) -> Model:
+        config = model.config
         no_sizes = {field: getattr(config, field) for field in config.letters_of_sizes() if field not in SIZES}
-        return subject._replace(config=unchecked(in_letters(config), num_hidden_layers=layers, **no_sizes)).model()
+        return model.changed(config=unchecked(in_letters(config), num_hidden_layers=layers, **no_sizes))
 
-    counts = {"parameters": (model(_LAYERS).num_parameters(), all_layers)}
+    counts = {"parameters": (with_layers(_LAYERS).num_parameters(), all_layers)}
     if isinstance(how, Plan) and how.freezing != Freezing():
-        whole = model(frozen + _LAYERS)
+        whole = with_layers(frozen + _LAYERS)
         trained = (how.freezing.trained(tensor, whole.first_layer(tensor.name)) for tensor in whole.tensors())
         counts["trained_parameters"] = sum(tensor.num_parameters() for tensor in trained), trained_layers
     # A size of 1 has no letter in the symbolic run: the single token type of RoBERTa.
-    ones = {SYMBOLS[size]: 1 for size in SIZES if size != "num_hidden_layers" and getattr(subject.config, size, 0) == 1}
+    ones = {SYMBOLS[size]: 1 for size in SIZES if size != "num_hidden_layers" and getattr(model.config, size, 0) == 1}
     return {
         COUNT_SYMBOLS[name]: sympy.expand(exact(count).subs({_LAYERS: layers, **ones}, simultaneous=True))
         for name, (count, layers) in counts.items()

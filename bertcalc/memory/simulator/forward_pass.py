@@ -11,7 +11,7 @@ from bertcalc.memory.simulator.activation_memory import simulate_activation
 from bertcalc.memory.simulator.lifetimes import HEADS, held_until, sine_of, unfolded
 from bertcalc.memory.simulator.overrides import Own, Steps
 from bertcalc.memory.simulator.tape import BOOL, FLOAT32, HALF, INT64, Autocast, Memory, Region, SimulatedTensor, Tape
-from bertcalc.model.family import Model
+from bertcalc.model.model import Model
 from bertcalc.model.modules import Activation, Conv1D, Convolution, Dropout, Linear, Norm, Shape, split_layer
 from bertcalc.model.steps import Step
 from bertcalc.model.trace import Sizes

@@ -14,14 +14,14 @@ from pages.ui.shell.i18n import _, listed
 
 def describe(known: KnownCount) -> str:
     """A known count in words: its class, and the convention by which it is counted."""
-    said = [f"`{known.subject.architecture}`"]
-    if known.subject.cls.task == "base" and known.subject.cls.pooler:
-        said.append(_("with pooler") if known.subject.add_pooling_layer else _("without pooler"))
+    said = [f"`{known.model.architecture}`"]
+    if known.model.cls.task == "base" and known.model.cls.pooler:
+        said.append(_("with pooler") if known.model.add_pooling_layer else _("without pooler"))
     if known.has_decoder:
-        said.append(_("decoder tied") if known.subject.config.tie_word_embeddings else _("decoder untied"))
+        said.append(_("decoder tied") if known.model.config.tie_word_embeddings else _("decoder untied"))
     if known.convention:
         labels = known.convention == "labels"
-        count = known.subject.config.num_labels if labels else known.buffers
+        count = known.model.config.num_labels if labels else known.buffers
         said.append(_(CONVENTIONS[known.convention]).format(count=count, rank=known.rank))
     if known.buffers and known.convention in ("", "pooler"):
         said.append(_("with {count:,} position_ids, a buffer in files of older releases").format(count=known.buffers))
@@ -56,12 +56,12 @@ def own_count(count: Counted, layers: int) -> str:
 
 def causes(known: KnownCount, explanation: Explanation, count: Counted | None = None) -> list[tuple[str, str, int]]:
     """Each miscount in words, its formula in letters and numbers, and the amount it adds to the model, or to a part."""
-    config = known.subject.config
+    config = known.model.config
     if known.mix:
         mix, *others = explanation
         return [(*_taken_sizes(known, known.mix), mix.amount), *causes(known._replace(mix=None), tuple(others), count)]
     miscounts = tuple(cause.miscount for cause in explanation)
-    formulas = cause_formulas(known.subject, miscounts, count)
+    formulas = cause_formulas(known.model, miscounts, count)
     sizes = MiscountSizes.of(config)
     found = []
     for cause, formula in zip(explanation, formulas, strict=True):
@@ -73,7 +73,7 @@ def causes(known: KnownCount, explanation: Explanation, count: Counted | None = 
 
 def _taken_sizes(known: KnownCount, mix: Mix) -> tuple[str, str]:
     """The sizes that are taken from elsewhere: in words, and with letters."""
-    config, symbols = known.subject.config, sizes_of(type(known.subject.config))
+    config, symbols = known.model.config, sizes_of(type(known.model.config))
     fields = listed([code(type(config).own_name(field)) for field in mix.fields])
     sizes = [f"${symbols[field]} = {latex_number(getattr(config, field))}$" for field in mix.fields]
     if mix.preset:

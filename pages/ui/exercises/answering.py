@@ -164,7 +164,7 @@ def show_sizes(exercise: Exercise) -> None:
 
 def differences(exercise: Exercise) -> dict[str, object]:
     """The values of the exercise's model that differ from the sidebar's."""
-    config, architecture = exercise.config, exercise.subject.architecture
+    config, architecture = exercise.config, exercise.model.architecture
     sizes = {field: getattr(config, field) for field in FIELDS if config.has(field)}
     wanted = {"architecture": architecture, "add_pooling_layer": True, **sizes}
     now = track().present.values()
