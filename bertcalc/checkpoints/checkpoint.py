@@ -245,12 +245,12 @@ def best_class(tensors: Iterable[StoredTensor], config: Config) -> Model:
     tensors = tuple(tensors)
     wrapper = wrapper_of(tensors)
     shapes = {plain_name(entry.name.removeprefix(wrapper), family): entry.shape for entry in tensors}
-    there = shapes.keys() & _elsewhere(config).keys()
+    present = shapes.keys() & _elsewhere(config).keys()
 
     def distance(model: Model) -> int:
         wanted = _heads(model.changed(config=_kind(config)))
         wrong = sum(shapes.get(model.bare(tensor.name), tensor.shape) != tensor.shape for tensor in model.tensors())
-        return len(wanted - there) * 2 + len(there - wanted) + wrong  # missing tensors would have to be trained
+        return len(wanted - present) * 2 + len(present - wanted) + wrong  # missing tensors would have to be trained
 
     base = Model(config, family.base.name, add_pooling_layer=not family.base.pooler)
     return min([*(_with_labels(Model(config, cls.name), shapes) for cls in family.classes), base], key=distance)
@@ -274,8 +274,8 @@ def _family(names: Collection[str]) -> Family:
     """The family that has most of these names in its body or heads; of several, the first."""
 
     def count(family: Family) -> int:
-        there = _names_of(family.config)
-        return sum(_LAYER_NUMBER.sub(".*", plain_name(name, family)) in there for name in names)
+        family_names = _names_of(family.config)
+        return sum(_LAYER_NUMBER.sub(".*", plain_name(name, family)) in family_names for name in names)
 
     return max(FAMILIES.values(), key=count)
 

@@ -101,9 +101,9 @@ def weights_of(files: Sequence[ChosenFile]) -> Weights:
     """
     weights = [file for file in files if file.name.endswith(SUFFIX)]
     indices = [file for file in files if file.name.endswith(INDEX_SUFFIX)]
-    there = {file.name for file in weights}
+    present = {file.name for file in weights}
     for index in indices:
-        if missing := [name for name in names_of(index.bytes()) if name not in there]:
+        if missing := [name for name in names_of(index.bytes()) if name not in present]:
             message = N_("The index names {file}, which was not chosen: choose all files together.")
             raise wrong(message, file=shorten(missing[0]))
     for file in weights if not indices else ():

@@ -193,9 +193,9 @@ class Search:
         applicable = self._applicable()
         self._explore(0, self._start, _NOTHING, (), self._most_specific(applicable))
         make = self._counted.make
-        there = [number for _bits, number in applicable if make(number, self._start) != self._start]
+        effective = [number for _bits, number in applicable if make(number, self._start) != self._start]
         for name, habit in HABITS.items():
-            forced = tuple(sorted(number for number in there if _NAMES[number] in habit.miscounts))
+            forced = tuple(sorted(number for number in effective if _NAMES[number] in habit.miscounts))
             if len(forced) > 1:
                 rest = [miscount for miscount in applicable if miscount[1] not in forced]
                 self._explore(0, self._start, Combination(habit.bits, (), name), forced, rest)

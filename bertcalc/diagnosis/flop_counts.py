@@ -75,8 +75,8 @@ def _of_one(model: Model, length: int) -> Iterator[FlopCount]:
     for phase in phases:
         for unit in units:
             yield FlopCount(Fraction(total(steps, Convention(unit), phase)), unit, phase, 1, length)
-        everything = Fraction(total(steps, Convention("FLOPs", "all"), phase))
-        yield FlopCount(everything, "FLOPs", phase, 1, length, "all")
+        with_elementwise = Fraction(total(steps, Convention("FLOPs", "all"), phase))
+        yield FlopCount(with_elementwise, "FLOPs", phase, 1, length, "all")
     for name, rule in RULES.items():
         flops = rule.flops(model.config, 1, length, steps)
         yield FlopCount(flops, "FLOPs", rule.phase, 1, length, name)

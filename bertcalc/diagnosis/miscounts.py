@@ -120,14 +120,14 @@ def _lacking(tensors: Sequence[Tensor], config: Any) -> Iterator[Tensor]:
             names = (f"{name}.weight", f"{name}.bias")
             lacking += [(last, place, shape) for last, shape in zip(names, shapes, strict=False)]
     yield from (Tensor(f"({name})", (*shape, 0), 1, place) for name, place, shape in lacking)
-    there = {tensor.name for tensor in tensors}
+    names_present = {tensor.name for tensor in tensors}
     related = any(map(selector("relative embedding"), tensors)) and not any(map(selector("position query"), tensors))
     for tensor in tensors:
         if related and tensor.place.role in ("query", "key"):
             place = tensor.place._replace(role=f"position {tensor.place.role}")
             stem, _dot, last = tensor.name.rpartition(".")
             yield tensor._replace(name=f"({stem} of positions.{last})", shape=(*tensor.shape, 0), place=place)
-        if tensor.name.endswith("weight") and f"{tensor.name[:-6]}bias" not in there and _has_bias(tensor):
+        if tensor.name.endswith("weight") and f"{tensor.name[:-6]}bias" not in names_present and _has_bias(tensor):
             roles = tensor.place.role.split(", ")  # in a fused matrix, some roles may have their own bias
             with_bias = sum(bias.shape[0] for bias in tensors if is_bias(bias) and bias.place.role in roles)
             yield tensor._replace(name=f"({tensor.name[:-6]}bias)", shape=(tensor.shape[0] - with_bias, 0))
