@@ -12,7 +12,7 @@ from itertools import product
 from typing import get_args
 
 from bertcalc.config import undeclared_fields
-from bertcalc.config.fields import known
+from bertcalc.config.fields import field_named
 from bertcalc.forward.meanings import MEANINGS
 from bertcalc.forward.walk import stop_of
 from bertcalc.memory.saved import KNOWN_OPERATIONS
@@ -136,5 +136,5 @@ def _wrong_defaults(family: Family) -> Iterator[str]:
     """A sentence for each default that is not a valid value of its field."""
     for field in fields(family.config):
         shared = family.config.shared_name(field.name)
-        if not known(shared).is_right(default := getattr(family.config.default(), field.name)):
+        if not field_named(shared).is_right(default := getattr(family.config.default(), field.name)):
             yield f"{family.config.__name__}.{field.name}: it cannot be {default!r}, which is its default."

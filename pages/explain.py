@@ -4,7 +4,7 @@ import streamlit as st
 
 from bertcalc.diagnosis import count_lines
 from bertcalc.diagnosis.diagnose import diagnose
-from bertcalc.diagnosis.known_counts import Known
+from bertcalc.diagnosis.known_counts import KnownCount
 from bertcalc.diagnosis.other_tools import tools_with
 from pages.ui.diagnosis import counts_view, miscounts_view, terms_view
 from pages.ui.diagnosis.your_number import VIEW, YOURS, numbers_to_try, read_number, show_nothing, show_reading
@@ -34,22 +34,22 @@ else:
             st.button(example, key=f"example {example}", on_click=set_values, args=({YOURS.name: example},))
     if number := read_number(text, model.config):
         show_reading(number)
-        known = Known(model, model.num_parameters())
+        known = KnownCount(model, model.num_parameters())
         found, tools = diagnose(known, number), tools_with(number, model.config)
         if found.hand:
             miscounts_view.show_hand_count(model, *found.hand, number)
-        if found.own_first:
-            counts_view.show_own(model, found.own)
+        if found.parts_first:
+            counts_view.show_own(model, found.parts)
         counts_view.show_matches(model, found.matches)
         if tools:
             st.info(_("The formula of {tools} gives exactly this: see Other tools.").format(tools=listed(tools)))
         counts_view.show_flops(found.flops)
         peaks = counts_view.show_peaks(model, number)
-        if found.own and not found.own_first:
-            counts_view.show_own(model, found.own)
+        if found.parts and not found.parts_first:
+            counts_view.show_own(model, found.parts)
         if not peaks:
             if found.usual:  # before the other models, which are hardly meant
-                miscounts_view.show_miscounted(found, number, known=bool(tools or found.matches or found.own))
+                miscounts_view.show_miscounted(found, number, known=bool(tools or found.matches or found.parts))
             counts_view.show_claims(model, found.claims)
             counts_view.show_elsewhere(found.elsewhere)
             counts_view.show_slips(known, found.slips, number)

@@ -35,7 +35,7 @@ from bertcalc.config import DIMENSIONS, LETTERS, ConfigError, Problem
 from bertcalc.controls import history
 from bertcalc.diagnosis import count_lines, hand_count
 from bertcalc.diagnosis.diagnose import diagnose
-from bertcalc.diagnosis.known_counts import Known
+from bertcalc.diagnosis.known_counts import KnownCount
 from bertcalc.discover import discovery_worker
 from bertcalc.discover.results import size_steps
 from bertcalc.discover.results.shipped import shipped
@@ -72,7 +72,7 @@ from tests.payloads import PAYLOADS
 _CONFIG = BertConfig()
 _SUBJECT = Model(_CONFIG)
 _MODEL = _SUBJECT
-_KNOWN = Known(_SUBJECT, _MODEL.num_parameters())
+_KNOWN = KnownCount(_SUBJECT, _MODEL.num_parameters())
 _SIZES = {letter: getattr(_CONFIG, field) for field, letter in LETTERS.items()}
 _UNITS: tuple[Unit | None, ...] = (None, "parameters", "FLOPs", "bytes")
 PAGES = Path(__file__).parents[1] / "pages"
@@ -161,7 +161,7 @@ def read_answer(text: str) -> bool:
     """An answer to every exercise of a sheet."""
     verdicts = [answers.check(exercise, text, _SIZES) for exercise in sheet(1, "medium") if not exercise.options]
     for verdict in verdicts:
-        for said in verdict.said:
+        for said in verdict.remarks:
             show(Problem("", text, said.message, dict(said.values)))
     return any(verdict.state != "unreadable" for verdict in verdicts)
 

@@ -334,7 +334,9 @@ def _kept_besides(
             # With p = 1 PyTorch multiplies by a single 0.
             yield ("mask", shape, mask) if p < 1 else ("zero", (), width)
         case "activation", Activation(kept=kept):
-            yield from ((f"part {number}", shape, width) for number in range(kept.more + bool(trained) * kept.learning))
+            yield from (
+                (f"part {number}", shape, width) for number in range(kept.same_size + bool(trained) * kept.learning)
+            )
             yield from ((f"choice {number}", shape, 1) for number in range(kept.bools))
             # transformers makes xielu's tensors in bfloat16, also for a float32 model.
             yield from ((f"scalar {number}", (1,), 2) for number in range(kept.scalars))

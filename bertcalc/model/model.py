@@ -212,7 +212,7 @@ def build(config: Config | str, architecture: str | None = None, *, add_pooling_
         config = PRESETS[preset].config
     model = Model(config, architecture, add_pooling_layer)
     if not add_pooling_layer and not model.cls.pooler_is_optional:
-        message = N_("{architecture} has no option add_pooling_layer: only {base} has.")
+        message = N_("{architecture} does not have the option add_pooling_layer: only {base} does.")
         if not model.family.base.pooler:
             message = N_("{architecture} has no option add_pooling_layer.")
         values = {"architecture": model.architecture, "base": model.family.base.name}

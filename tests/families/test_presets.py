@@ -47,7 +47,9 @@ def test_a_preset_is_the_real_model(name: str) -> None:
 @pytest.mark.parametrize("published", PUBLISHED, ids=lambda count: f"{count.preset}-{count.architecture}")
 def test_a_published_count_comes_out_and_is_that_of_the_real_class(published: PublishedCount) -> None:
     case = Case(PRESETS[published.preset].config, published.architecture, published.add_pooling_layer)
-    assert published.parameters + published.more == published.model().num_parameters() == case.real().num_parameters()
+    assert (
+        published.parameters + published.surplus == published.model().num_parameters() == case.real().num_parameters()
+    )
     assert published.source.strip()
 
 

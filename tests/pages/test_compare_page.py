@@ -133,7 +133,7 @@ def test_a_pasted_config_joins_the_comparison() -> None:
     config = {"model_type": "bert", "architectures": ["BertForTokenClassification"], "pad_token_id": 5, "x": 1}
     app.text_area(key="config_json").set_value(json.dumps({**config, "vocab_size": 21128})).run()
     said = texts(app)
-    assert "Unknown, so not read: x. If they change the model, its count differs." in said
+    assert "Unknown keys, which are ignored: x. If they change the model, its count differs." in said
     count = real(BertConfig(vocab_size=21128), "BertForTokenClassification")
     assert f"BertForTokenClassification: {count:,} parameters" in said
     press(app, "Add to the comparison")

@@ -203,7 +203,7 @@ def test_the_sheet_is_the_same_in_every_language(level: Any, solutions: bool) ->
     chosen = ChosenSheet(level, 5, solutions)
     sheets = [printable(chosen, catalogue(language).gettext) for language in LANGUAGES]
     for one, other in zip(*(document.items for document in sheets), strict=True):
-        for lines, others in ((one.given, other.given), (one.solution, other.solution)):
+        for lines, others in ((one.worked_lines, other.worked_lines), (one.solution, other.solution)):
             assert [line.partition("$")[2] for line in lines] == [line.partition("$")[2] for line in others]
         assert (one.answer, one.options, one.sizes) == (
             other.answer.replace("字节", "bytes"),

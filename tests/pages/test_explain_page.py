@@ -9,7 +9,7 @@ from streamlit.testing.v1 import AppTest
 
 from bertcalc import BertConfig
 from bertcalc.diagnosis.diagnose import diagnose
-from bertcalc.diagnosis.known_counts import Known
+from bertcalc.diagnosis.known_counts import KnownCount
 from bertcalc.families import family_of
 from bertcalc.families.presets import PRESETS, PUBLISHED
 from bertcalc.memory.peak.peak_formulas import peak_bytes
@@ -56,7 +56,7 @@ def test_what_rounds_to_110_million() -> None:
     assert ["**109,482,240**", "`BertModel` · with pooler"] in rows
 
 
-@pytest.mark.parametrize("published", sampled([one for one in PUBLISHED if not one.more], 16))
+@pytest.mark.parametrize("published", sampled([one for one in PUBLISHED if not one.surplus], 16))
 def test_a_published_total_is_recognised(published: Any) -> None:
     app = open_app("explain.py", preset=published.preset, number=f"{published.parameters:,}")
     assert "Exactly a known count" in app.success[0].value
@@ -202,7 +202,7 @@ def test_a_habit_is_said_as_one() -> None:
 
 
 def test_a_weak_explanation_is_said_to_be_a_hint_and_several_mistakes_are_folded() -> None:
-    known = Known(Model(BertConfig()), 109_482_240)
+    known = KnownCount(Model(BertConfig()), 109_482_240)
     numbers = [109_482_240 + 768 * step for step in range(2, 60)]
     found = {number: diagnose(known, typed(f"{number}")) for number in numbers}
     weak = next(number for number, one in found.items() if one.miscounted and not (one.confident or one.slips))

@@ -26,8 +26,8 @@ from bertcalc.compute.flops import PYTORCH, forward_flops, total, training_flops
 from bertcalc.controls.stops import Locks
 from bertcalc.diagnosis import count_lines
 from bertcalc.diagnosis.diagnose import diagnose
-from bertcalc.diagnosis.explain import explain, ways
-from bertcalc.diagnosis.known_counts import Known
+from bertcalc.diagnosis.explain import combinations, explain
+from bertcalc.diagnosis.known_counts import KnownCount
 from bertcalc.diagnosis.miscounts import MiscountSizes
 from bertcalc.discover.results.shipped import shipped
 from bertcalc.discover.search.build import Ended
@@ -122,10 +122,10 @@ SPECIAL: dict[tuple[str, str], Any] = {
     ("bertcalc.memory.peak.curve", "changes"): changes_in(MODEL, Plan(), Sizes(2, 3)),
     ("bertcalc.memory.peak.alive", "changes"): changes_in(MODEL, Plan(), Sizes(2, 3)),
     ("bertcalc.model.inventory.named", "name"): "dense",
-    ("bertcalc.diagnosis.diagnose.diagnose", "model"): Known(SUBJECT, MODEL.num_parameters()),
+    ("bertcalc.diagnosis.diagnose.diagnose", "model"): KnownCount(SUBJECT, MODEL.num_parameters()),
     ("bertcalc.discover.results.shipped.shipped", "cls"): "BertModel",
     ("bertcalc.discover.results.shipped.by_class", "text"): "[]",
-    ("bertcalc.diagnosis.explain.ways", "sizes"): MiscountSizes.of(SMALL),
+    ("bertcalc.diagnosis.explain.combinations", "sizes"): MiscountSizes.of(SMALL),
 }
 EXAMPLES: tuple[Any, ...] = (
     *(
@@ -253,7 +253,7 @@ CALLS: list[tuple[Callable[[], object], str]] = [
     (lambda: forward_flops(GPT2, 1, 1025), "positions for 1,024 tokens"),
     (lambda: forward_flops(build(bertcalc.RobertaConfig()), 1, 511), "positions for 510 tokens"),
     (lambda: forward_flops(MODEL, 1), "forward_flops() needs sequence_length"),
-    (lambda: forward_flops(MODEL, 1, 2, 3), "forward_flops() takes fewer arguments"),
+    (lambda: forward_flops(MODEL, 1, 2, 3), "forward_flops() takes only these arguments"),
     (lambda: forward_flops(MODEL, batchsize=1, sequence_length=2), "did you mean batch_size?"),
     (lambda: training_flops(MODEL, 1, 8, recompute="checkpoint"), "must be none, selective or full"),
     (lambda: training_flops(MODEL, 1, 8, freezing=3), "freezing has to be Freezing"),
@@ -335,10 +335,10 @@ CALLS: list[tuple[Callable[[], object], str]] = [
     (lambda: FAMILIES["bert"].for_task(TWO), "task a numpy ndarray is not possible"),
     (lambda: FAMILIES["bert"].for_task(torch.tensor([1, 2])), "task a torch Tensor is not possible"),
     (lambda: search(Case(SUBJECT), Budget("parameters", TWO), Constraints()), "amount has to be a single whole"),
-    (lambda: diagnose(Known(None, 1), typed("1")), "model has to be a model with its class"),
-    (lambda: diagnose(Known(SUBJECT, TWO), typed("1")), "parameters has to be a single whole number"),
-    (lambda: ways(MODEL, MiscountSizes.of(SMALL), 5), "tensors has to be a list"),
-    (lambda: ways(list(MODEL.tensors()), SMALL, 5), "sizes has to be MiscountSizes"),
+    (lambda: diagnose(KnownCount(None, 1), typed("1")), "model has to be a model with its class"),
+    (lambda: diagnose(KnownCount(SUBJECT, TWO), typed("1")), "parameters has to be a single whole number"),
+    (lambda: combinations(MODEL, MiscountSizes.of(SMALL), 5), "tensors has to be a list"),
+    (lambda: combinations(list(MODEL.tensors()), SMALL, 5), "sizes has to be MiscountSizes"),
     (
         lambda: Freezing(layers=99).split(MODEL),
         "freeze_layers 99 is not possible: it must be a whole number from 0 to 2",
@@ -353,7 +353,7 @@ CALLS: list[tuple[Callable[[], object], str]] = [
     (lambda: WIDER.values("hidden_size", 4, 100, 0), "most 0 is not possible: it must be a whole number from 1"),
     (lambda: WIDER.has("hidden_size", TWO), "value has to be a single whole number"),
     (lambda: WIDER.at(hidden_size="12"), "hidden_size '12' is not possible: it must be a whole number"),
-    (lambda: WIDER.present("embedding_size"), "no dimension of a sweep"),
+    (lambda: WIDER.present("embedding_size"), "not a dimension of a sweep"),
     (lambda: WIDER.table("parameters", [8], [8], numpy.array), "dimensions must be two sizes"),
     (
         lambda: MORE_HEADS.row("parameters", [3], numpy.array),

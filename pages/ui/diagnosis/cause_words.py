@@ -3,7 +3,7 @@
 from bertcalc.config import sizes_of
 from bertcalc.diagnosis.cause_formulas import cause_formulas
 from bertcalc.diagnosis.explain import Explanation
-from bertcalc.diagnosis.known_counts import CONVENTIONS, Known, Mix
+from bertcalc.diagnosis.known_counts import CONVENTIONS, KnownCount, Mix
 from bertcalc.diagnosis.layer_parts import PARTS, Counted
 from bertcalc.diagnosis.miscounts import MiscountSizes
 from bertcalc.diagnosis.other_tools import REASONS
@@ -12,7 +12,7 @@ from bertcalc.text.digits import latex_number
 from pages.ui.shell.i18n import _, listed
 
 
-def describe(known: Known) -> str:
+def describe(known: KnownCount) -> str:
     """A known count in words: its class, and the convention by which it is counted."""
     said = [f"`{known.model.architecture}`"]
     if known.model.cls.task == "base" and known.model.cls.pooler:
@@ -54,7 +54,7 @@ def own_count(count: Counted, layers: int) -> str:
     return part
 
 
-def causes(known: Known, explanation: Explanation, count: Counted | None = None) -> list[tuple[str, str, int]]:
+def causes(known: KnownCount, explanation: Explanation, count: Counted | None = None) -> list[tuple[str, str, int]]:
     """Each miscount in words, its formula in letters and numbers, and the amount it adds to the model, or to a part."""
     config = known.model.config
     if known.mix:
@@ -71,7 +71,7 @@ def causes(known: Known, explanation: Explanation, count: Counted | None = None)
     return found
 
 
-def _taken_sizes(known: Known, mix: Mix) -> tuple[str, str]:
+def _taken_sizes(known: KnownCount, mix: Mix) -> tuple[str, str]:
     """The sizes that are taken from elsewhere: in words, and with letters."""
     config, symbols = known.model.config, sizes_of(type(known.model.config))
     fields = listed([code(type(config).own_name(field)) for field in mix.fields])
@@ -88,4 +88,4 @@ def _taken_sizes(known: Known, mix: Mix) -> tuple[str, str]:
 def miscount_in_words(name: str) -> str:
     """A miscount or another reason in REASONS, in words."""
     miscount = REASONS[name]
-    return _(miscount.said).format(**{name: _(value) for name, value in miscount.values.items()})
+    return _(miscount.description).format(**{name: _(value) for name, value in miscount.values.items()})

@@ -8,7 +8,7 @@ import streamlit as st
 from bertcalc.diagnosis.cause_formulas import count_formula
 from bertcalc.diagnosis.diagnose import Elsewhere, Match, OwnPart
 from bertcalc.diagnosis.flop_counts import FlopCount
-from bertcalc.diagnosis.known_counts import PUBLISHED_CONFIGS, READINGS, Claim, Known, Reading
+from bertcalc.diagnosis.known_counts import PUBLISHED_CONFIGS, READINGS, Claim, KnownCount, Reading
 from bertcalc.diagnosis.typos import Slip
 from bertcalc.explore.quantities import PEAKS, QUANTITIES, Case
 from bertcalc.families import build
@@ -124,7 +124,7 @@ def show_claims(model: Model, claims: Sequence[Claim]) -> None:
         said = _("For {preset} this number was published: {whose} ({source}). Exactly, it has {count:,} parameters.")
         count = build(PRESETS[claim.preset].config).num_parameters()
         st.info(
-            said.format(preset=claim.preset, whose=_(claim.said), source=claim.source, count=count),
+            said.format(preset=claim.preset, whose=_(claim.description), source=claim.source, count=count),
             icon=":material/article:",
         )
     offer_presets([claim.preset for claim in claims if PRESETS[claim.preset].config != model.config])
@@ -143,9 +143,9 @@ def show_elsewhere(found: Sequence[Elsewhere]) -> None:
             said = _("Parts of published models round to it: {models}.")
         names = [f"{one.preset} ({_part_of(one)})" if one.counted else one.preset for one in found]
         st.info(said.format(models=listed(names[:_MOST_ROWS])), icon=":material/info:")
-    elif first.known:
+    elif first.known_count:
         said = _("Exactly the count of another published model: {preset}, {model}")
-        st.success(said.format(preset=first.preset, model=describe(first.known)), icon=icon)
+        st.success(said.format(preset=first.preset, model=describe(first.known_count)), icon=icon)
     else:
         said = _("Exactly a part of another published model: {part} of {preset}")
         st.success(said.format(preset=first.preset, part=_part_of(first)), icon=icon)
@@ -165,7 +165,7 @@ def offer_presets(presets: Sequence[str]) -> None:
         st.button(_("Use {preset}").format(preset=preset), on_click=take_preset, args=(preset,))
 
 
-def show_slips(present: Known, slips: Sequence[Slip], number: Typed) -> None:
+def show_slips(present: KnownCount, slips: Sequence[Slip], number: Typed) -> None:
     """Show the known counts that may have been mistyped; the present model's or a direct neighbor is likely."""
     if not slips:
         return

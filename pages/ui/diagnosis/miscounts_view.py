@@ -27,7 +27,7 @@ def show_hand_count(model: Model, hand: HandCount, miscounted: Miscounted, numbe
     """Show the source of a published hand count, its mistakes, and a button that takes its model."""
     said = _("This is {whose}. Exactly, {model} has {count:,} parameters.")
     st.info(
-        said.format(whose=_(hand.said), model=hand.preset, count=miscounted.model.parameters),
+        said.format(whose=_(hand.description), model=hand.preset, count=miscounted.model.parameters),
         icon=":material/article:",
     )
     _show_sums([miscounted], number)
@@ -61,7 +61,7 @@ def _summary(equals: Sequence[Miscounted]) -> str:
     [one] = equals
     count = one.ideas + (one.reading.key != "parameters")
     if one.habit and one.ideas == 1:
-        return _("One way of counting explains it exactly: {habit}.").format(habit=_(HABITS[one.habit].said))
+        return _("One way of counting explains it exactly: {habit}.").format(habit=_(HABITS[one.habit].description))
     if count == 1:
         return _("One miscount explains it exactly.")
     return _("{count} miscounts together explain it exactly.").format(count=count)

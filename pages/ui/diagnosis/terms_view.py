@@ -8,7 +8,7 @@ import streamlit as st
 
 from bertcalc.diagnosis import count_lines
 from bertcalc.diagnosis.hand_count import Gap, LineVerdict, TermsReport, check
-from bertcalc.diagnosis.known_counts import Known
+from bertcalc.diagnosis.known_counts import KnownCount
 from bertcalc.families import family_of
 from bertcalc.families.presets import PRESETS
 from bertcalc.model.model import Model
@@ -116,7 +116,7 @@ def _take_example(name: str) -> None:
 
 def show_verdicts(model: Model, report: TermsReport) -> None:
     """Show the verdict on each line of a count, and its mistakes."""
-    known = Known(model, report.right)
+    known = KnownCount(model, report.right)
     titles = (_("Term"), _("Value"), _("Verdict"), _("What is wrong, and by how much"))
     rows = [(_name(one), _value(one), _verdict(one), _miscounts(one, known)) for one in report.verdicts]
     show_rows(titles, rows, _("Each term with its verdict"))
@@ -160,7 +160,7 @@ def _verdict(verdict: LineVerdict) -> str:
     return ":material/help:"
 
 
-def _miscounts(verdict: LineVerdict, known: Known) -> str:
+def _miscounts(verdict: LineVerdict, known: KnownCount) -> str:
     """Each miscount in a line with its formula and the parameters it adds, or the reason why there is none."""
     said = [sentence(verdict.line.problem)] if verdict.line.problem else []
     if verdict.kind == "step":
@@ -211,7 +211,7 @@ def show_corrections(model: Model, report: TermsReport) -> None:
         )
         return
     first = (_("the sum of the terms"), f"{int(report.typed):,}")
-    last = (f"**{describe(Known(model, report.right))}**", f"**{report.right:,}**")
+    last = (f"**{describe(KnownCount(model, report.right))}**", f"**{report.right:,}**")
     title = _("From this sum to the right one")
     show_rows((title, _("Parameters")), [first, *((said, signed_count(amount)) for said, amount in rows), last], title)
 

@@ -11,7 +11,7 @@ import streamlit as st
 from bertcalc import Config, Module
 from bertcalc.charts.columns import Columns, sent
 from bertcalc.config import allowed
-from bertcalc.config.fields import EVERY_LETTER, known
+from bertcalc.config.fields import EVERY_LETTER, field_named
 from bertcalc.explore.field_effects import Effect
 from bertcalc.export.cells import Shown
 from bertcalc.families.presets import PublishedCount
@@ -104,8 +104,8 @@ def show_published(counts: Sequence[PublishedCount]) -> None:
     rows = []
     for count in counts:
         ours, theirs = _ours(count), count.parameters
-        more = count.more and theirs + count.more == ours
-        verdict = signed_count(count.more) if more else _verdict(theirs == ours)
+        more = count.surplus and theirs + count.surplus == ours
+        verdict = signed_count(count.surplus) if more else _verdict(theirs == ours)
         figures = (f"{theirs:,}", verdict, f"{ours:,}")
         rows.append((count.preset, *figures, f"`{count.architecture}` · {_(count.convention)}", count.source))
     show_rows(titles, rows, _("Published counts, ours, and the verdicts"))
@@ -271,7 +271,7 @@ def show_fields(config: Config, effects: Mapping[str, Effect]) -> None:
     for field, effect in effects.items():
         letter = f" ${EVERY_LETTER[field]}$" if field in EVERY_LETTER else ""
         name = f"**{config.own_name(field)}**{letter}"
-        what = with_colon(name, _(known(field).meaning))
+        what = with_colon(name, _(field_named(field).meaning))
         message, limits = allowed(field)
         values = (written(getattr(type(config), field)), written(getattr(config, field)))
         changed = f"{written(effect.before)} → {written(effect.after)}"

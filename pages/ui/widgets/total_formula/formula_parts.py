@@ -9,7 +9,7 @@ import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Any
 
-from bertcalc.config.fields import known
+from bertcalc.config.fields import field_named
 from bertcalc.model.formula import FIELDS, Bracket, Term, component_terms, filled
 from bertcalc.model.model import Model
 from bertcalc.model.modules import Tensor
@@ -156,7 +156,7 @@ class _TotalBuilder:
         own = self._config.own_name
         for letter in dict.fromkeys(re.findall("[A-Z]", self._written)):
             field, value = FIELDS[letter], filled(letter, self._config)
-            about = [f"{own(field)} {letter} = {value}", _(known(field).meaning)]
+            about = [f"{own(field)} {letter} = {value}", _(field_named(field).meaning)]
             yield self._chip(letter, value, _(COUNTED[field]), about)
         norms = [tensor for tensor in self._tensors.values() if tensor.place.role == "norm"]
         letters = greek(norms)
