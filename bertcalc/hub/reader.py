@@ -70,10 +70,10 @@ def check_name(repo_id: str) -> Problem | None:
 
 def compared(repo_id: str) -> tuple[Described, Matching]:
     """Read the config.json of a public model, and compare its tensors with ours. Raises InputError."""
-    model = find(repo_id)
-    config, named = model.reading.config, model.reading.architecture
-    model = Model(config, named) if named else best_class(model.tensors, config)
-    return model.reading, compare(model.tensors, model)
+    published = find(repo_id)
+    config, named = published.reading.config, published.reading.architecture
+    model = Model(config, named) if named else best_class(published.tensors, config)
+    return published.reading, compare(published.tensors, model)
 
 
 def find(repo_id: str) -> HubModel:
