@@ -59,12 +59,12 @@ def warm_up() -> None:
     from bertcalc.model.formula import component_terms
     from pages.ui.widgets.bars import words
 
-    subject = ChosenModel().subject()
-    component_terms(subject)
+    model = ChosenModel().model()
+    component_terms(model)
     for appearance in COLORS:
         proportional_bar(appearance, words("parameters", str))
         ranked_bars(appearance, 8, "parameters", words("parameters", str))
-    sent({"parameters": [subject.model().num_parameters()]})
+    sent({"parameters": [model.num_parameters()]})
     import_module("pages.ui.shell.link")  # it imports most other modules
     gc.collect()
     gc.freeze()

@@ -73,7 +73,7 @@ class OfSidebar:
         return value
 
     def count(self) -> int:
-        return self._chosen.subject().model().num_parameters()
+        return self._chosen.model().num_parameters()
 
 
 def formula_of(model_type: str, cls: str) -> Discovered:

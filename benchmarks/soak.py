@@ -52,8 +52,8 @@ DISCOVERED = {
 }
 # The messages that a reader may get instead of a formula.
 REFUSALS = (
-    "Other readers' models are being examined: try again in a moment.",
-    "Building this model often enough takes longer than {seconds} seconds: no formula was found.",
+    "The server is busy with other readers' models: try again in a moment.",
+    "Building this model repeatedly takes longer than {seconds} seconds: no formula was found.",
 )
 
 

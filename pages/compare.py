@@ -32,13 +32,13 @@ with page:
             controls.paste(items)
     controls.show_pairs()
     found_models.discover([item for item in items if isinstance(item, WrittenFound)])
-    models, impossible = controls.build(items, choice.subject)
+    models, impossible = controls.build(items, choice.model)
     if wrong := [*unreadable, *impossible]:
         controls.show_wrong(wrong, models)
     with st.container(horizontal=True, vertical_alignment="bottom"):
         measure = controls.choose_measure(view)
         order = controls.ORDER.show() if view == "glance" else "chosen"
-        batch = controls.choose_common_batch(models, choice.subject, view)
+        batch = controls.choose_common_batch(models, choice.model, view)
         if view == "differences" and len(models) > 1:
             controls.choose_explained(models)
     comparison = controls.Comparison(view, models, batch, measure, order)

@@ -40,7 +40,7 @@ elif view == "conventions":
     if not presenting():
         rules.show_element_costs(count.steps)
 else:
-    if problem := unknown_training(choice.model()):
+    if problem := unknown_training(choice.model):
         show_problem(problem._replace(remedies=()))  # a field that no control has
         st.stop()
     training = training_run.choose_plan(count)

@@ -35,7 +35,7 @@ st.caption(
         "in float32."
     ).format(architecture=choice.architecture)
 )
-show_seen(choice.subject)
+show_seen(choice.model)
 fields = SLIDERS if presenting() else declared
-effects = {field: effect(field, choice.subject, *batch) for field in fields}
+effects = {field: effect(field, choice.model, *batch) for field in fields}
 tables.show_fields(choice.config, effects)

@@ -26,7 +26,7 @@ with st.container(horizontal=True, vertical_alignment="bottom"):
     said = _("Training memory: weights, gradients, AdamW's states, and the activations of eager attention.")
     precision = TRAINING_DTYPE.show(help=said, width=145)
 budget = Budget(nearest.KINDS[kind], nearest.amount_of(kind, text))
-case = Case(choice.subject, *batch, Plan(precision=precision))
+case = Case(choice.model, *batch, Plan(precision=precision))
 question = nearest.BudgetQuestion(case, budget, nearest.TARGETS[kind].name)
 constraints = nearest.choose_constraints()
 try:

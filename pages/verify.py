@@ -12,7 +12,7 @@ from pages.ui.widgets.verdict import RETURNED, TOTALS, show_returned, show_verdi
 
 _TALL = 560  # pixels of a long table, which scrolls
 
-subject = current_choice().subject
+model = current_choice().model
 
 if not real_model.installed():
     st.info(
@@ -22,12 +22,12 @@ if not real_model.installed():
         )
     )
 else:
-    checks = show_verdict(subject).checks
+    checks = show_verdict(model).checks
     tables.show_checks(checks[:TOTALS] if presenting() else checks)
     if not presenting():
         st.header(_("With random weights"))
-        show_weights(subject)
-        RETURNED.around(show_returned, subject)
+        show_weights(model)
+        RETURNED.around(show_returned, model)
 
 if not presenting():
     st.header(_("Published counts"))

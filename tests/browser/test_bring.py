@@ -143,7 +143,7 @@ def test_a_pickle_is_refused_and_a_file_of_any_size_is_read_and_its_weights_are_
     for event in ("dragover", "drop"):  # the browser would open it
         assert place.evaluate(_PREVENTED, [event, dropped])
         expect(page.locator(".chooser.over")).to_have_count(int(event == "dragover"))
-    expect(page.get_by_text("pytorch_model.bin is no .safetensors file. Other files")).to_be_visible()
+    expect(page.get_by_text("pytorch_model.bin is not a .safetensors file. Other weight files")).to_be_visible()
     expect(place).to_contain_text("or drop them here")
     for more_layers, count in ((0, 109_482_240), (168, 109_482_240 + 168 * 7_087_872)):
         path = checkpoint(tmp_path / f"{more_layers}.safetensors", more_layers)
@@ -153,7 +153,7 @@ def test_a_pickle_is_refused_and_a_file_of_any_size_is_read_and_its_weights_are_
         chooser.value.set_files(path)
         expect(total(page)).to_have_text(f"{199 + 16 * more_layers:,}")
         expect(page.get_by_test_id("stMetricValue").nth(1)).to_have_text(f"{count:,}")
-        expect(page.get_by_text("is no .safetensors file")).to_have_count(0)
+        expect(page.get_by_text("is not a .safetensors file")).to_have_count(0)
     assert path.stat().st_size > 5 * 10**9
     assert sum(sent) < 10**6
     cut = checkpoint(tmp_path / "cut.safetensors", cut=400_000_000)

@@ -23,7 +23,7 @@ from bertcalc.discover.results.result import of_json
 from bertcalc.discover.results.shipped import shipped
 from bertcalc.discover.search import build
 from bertcalc.discover.search.build import Ended, Refused
-from bertcalc.discover.search.changes import merged
+from bertcalc.discover.search.changes import merge_changes
 from bertcalc.discover.search.config_integers import Recipe, recipe_of
 from bertcalc.discover.search.experiments import Lab
 from bertcalc.discover.search.fitted_columns import Tables
@@ -87,10 +87,10 @@ def test_a_formula_that_was_tried_at_too_few_other_sizes_is_none(sizes: str, num
     with build.quiet(), patch(f"bertcalc.discover.search.formula_search.{sizes}", number):
         recipe = recipe_of(build.config_class("bert"), cls, {}, inf)
         lab = Lab(recipe, partial(build.tensors, cls), until=inf, progress=lambda *_said: None)
-        lab.look()
+        lab.sort_fields()
         findings = find(lab)
     assert not findings.kinds
-    assert findings.unexplained.keys() == lab.base.tensors.keys()
+    assert findings.unexplained.keys() == lab.base_sample.tensors.keys()
     assert {f"{why}" for why in findings.unexplained.values()} == {
         "too few configurations with every field changed could be built"
     }
@@ -117,7 +117,7 @@ def test_everything_is_explained_and_right_here(case: tuple[str, str]) -> None:
 def test_outside_of_the_regime_a_count_is_refused_with_the_reason() -> None:
     found = found_for("electra", "ElectraForMaskedLM")
     with pytest.raises(
-        InputError, match=r"The formula holds where .* (differs from|is a multiple of 2 times) embedding_size"
+        InputError, match=r"The formula holds only where .* (differs from|is a multiple of 2 times) embedding_size"
     ) as refused:
         found.count(embedding_size=256)
     assert "here, embedding_size = 256, hidden_size = 256" in str(refused.value)
@@ -152,12 +152,12 @@ def test_fields_that_have_to_be_alike_are_given_together() -> None:
     assert {follower, leader} == {"num_layers", "attention_types[0][1]"}
     sizes = {"num_layers": 4, "attention_types[0][1]": 2}
     assert sizes[follower] == share * sizes[leader]
-    with pytest.raises(InputError, match=rf"{re.escape(follower)} would have to be {sizes[follower]}, too"):
+    with pytest.raises(InputError, match=rf"{re.escape(follower)} would have to change to {sizes[follower]}"):
         found.count(**{leader: sizes[leader]})
     both = found.whole(**{leader: sizes[leader]})
     there = real("gpt_neo", "GPTNeoModel", num_layers=4, attention_types=[[["global", "local"], 2]])
     assert found.count(**both) == there == discover("gpt_neo", "GPTNeoModel", both).parameters
-    with pytest.raises(InputError, match=rf"{re.escape(follower)} would have to be {found.fields[follower]}, too"):
+    with pytest.raises(InputError, match=rf"{re.escape(follower)} would have to change to {found.fields[follower]}"):
         found.count(**{follower: 5})
 
 
@@ -327,7 +327,7 @@ def test_what_is_written_is_read(case: tuple[str, str]) -> None:
 def test_of_a_file_what_a_class_derives_is_left_out() -> None:
     config = transformers.LlamaConfig
     file = config(hidden_size=512).to_dict()
-    given = merged(config, transformers.LlamaModel, file, {}, inf)
+    given = merge_changes(config, transformers.LlamaModel, file, {}, inf)
     assert given == {"hidden_size": 512}
     recipe = Recipe(config, given)
     assert {"head_dim", "num_key_value_heads"} <= recipe.follows

@@ -64,13 +64,13 @@ def test_an_opened_layer_has_its_own_number_and_the_others_stand_around_it() -> 
     assert "encoder.layer.before" in names
     assert "encoder.layer.after" in names
     app.selectbox(key="step").set_value("encoder.layer.before").run()
-    assert "3 layers like the one that is opened" in app.markdown[1].value
+    assert "3 layers like the opened one" in app.markdown[1].value
 
 
 def test_a_layer_that_is_not_there_is_explained_and_the_nearest_shown() -> None:
     app = open_app("layers.py", layer="12")
     assert app.error[0].value == (
-        "Layer 12 is not possible: it must be a whole number from 0 to 11, the nearest is 11."
+        "Layer 12 is not possible: it must be a whole number from 0 to 11; the nearest is 11."
     )
     assert "encoder.layer.before" in app.selectbox(key="step").options
     assert "encoder.layer.after" not in app.selectbox(key="step").options

@@ -11,9 +11,9 @@ from bertcalc import BertConfig, build
 from bertcalc.diagnosis.count_lines import read
 from bertcalc.diagnosis.hand_count import check
 from bertcalc.explore.compare import WELL_KNOWN
-from bertcalc.explore.models import subject_of_preset
+from bertcalc.explore.models import model_of_preset
 from bertcalc.families.presets import PRESETS
-from bertcalc.model.subject import Subject
+from bertcalc.model.model import Model
 from bertcalc.proof.real_model import empty_model
 from bertcalc.teach.lecture_screens import Lecture
 from bertcalc.teach.lecture_screens import read as read_lecture
@@ -66,7 +66,7 @@ def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 
 @pytest.fixture(scope="module")
 def real() -> Any:
-    return empty_model(Subject(SMALL))
+    return empty_model(Model(SMALL))
 
 
 @pytest.mark.parametrize("lecture", LECTURES.values(), ids=LECTURES)
@@ -241,7 +241,7 @@ def preset(app: AppTest) -> str:
 
 
 def real_count(name: str) -> str:
-    return f"{sum(tensor.numel() for tensor in empty_model(subject_of_preset(name)).parameters()):,}"
+    return f"{sum(tensor.numel() for tensor in empty_model(model_of_preset(name)).parameters()):,}"
 
 
 def test_a_screen_begins_with_its_model_which_its_sliders_change() -> None:

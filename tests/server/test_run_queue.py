@@ -14,7 +14,7 @@ from streamlit.testing.v1 import AppTest
 
 from bertcalc import BertConfig
 from bertcalc.hub import hub_workers
-from bertcalc.model.subject import Subject
+from bertcalc.model.model import Model
 from bertcalc.processes.worker import WORKER
 from bertcalc.proof import tensor_proof
 from pages.server import run_queue
@@ -299,11 +299,11 @@ def test_readers_who_ask_for_the_same_model_let_others_pass(monkeypatch: pytest.
         return tensor_proof.Proof(checks, [], 1.0, 1.0, {"torch": "2"})
 
     monkeypatch.setattr(WORKER, "run", prove)
-    subject = Subject(BertConfig(vocab_size=12_345))
+    model = Model(BertConfig(vocab_size=12_345))
 
     def read() -> None:
         with line.enter({}):
-            verdict.show_verdict(subject)
+            verdict.show_verdict(model)
 
     def pass_by() -> None:
         with line.enter({}):

@@ -1,4 +1,4 @@
-"""What is special about some forward methods, besides the operations that a program's steps name.
+"""Family-specific overrides for the memory simulation.
 
 Those of the families, and of transformers 4, are in bertcalc/memory/family_steps.
 """
@@ -17,13 +17,13 @@ Steps = Mapping[str, Step]  # of a module, by their roles
 _NONE: Mapping[Any, Any] = {}
 
 
-class Own(NamedTuple):
-    """Functions on tensors without data, each in place of what forward_pass.py does in the same case.
+class Overrides(NamedTuple):
+    """Functions on simulated tensors that replace the defaults of forward_pass.py.
 
-    ``steps`` run a step, by its role. ``modules`` run a whole module, whose steps share variables, by the role of one
-    of these. ``ids`` give the rows that a table is asked for, by its role. ``asides`` are operations that are no steps
-    (see ``Trace.aside``), by their names. ``losses`` are the losses that a class returns, by its task. ``handed`` are
-    variables that all layers get as an argument, so that a checkpoint holds them.
+    ``steps`` run a step, by its role. ``modules`` run a whole module whose steps share variables, by the role of one of
+    these steps. ``ids`` return the ids that a table looks up, by its role. ``asides`` run operations that are not steps
+    (see ``Trace.aside``), by name. ``losses`` compute the losses that a class returns, by its task. ``handed`` names
+    the variables that every layer gets as an argument, so that a checkpoint holds them.
     """
 
     steps: Mapping[str, Callable[["Pass", Step], SimulatedTensor | None]] = _NONE

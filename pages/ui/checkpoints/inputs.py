@@ -11,18 +11,18 @@ from typing import Any
 
 import streamlit as st
 
-from bertcalc.checkpoints.checkpoint import Matching, compare, subject_of_shapes
+from bertcalc.checkpoints.checkpoint import Matching, compare, model_of_shapes
 from bertcalc.checkpoints.local_files import INDEX_SUFFIX, SUFFIX, chosen, weights_of
 from bertcalc.checkpoints.safetensors import LARGEST_HEADER
 from bertcalc.config import Config
 from bertcalc.families import CLASSES, counterpart, family_of
 from bertcalc.families.hf_json import LARGEST, Described, is_of_another_type, read, read_object, text_of
 from bertcalc.hub import hub_workers, reader
-from bertcalc.model.subject import Subject
+from bertcalc.model.model import Model
 from bertcalc.text import N_, code, shorten
 from bertcalc.text.problem import InputError, Problem
 from pages.server.run_queue import RUN_QUEUE
-from pages.ui.any_model.link_to import show_way_of_config
+from pages.ui.any_model.link_to import show_config_link
 from pages.ui.checkpoints.chooser import Wanted, take_files
 from pages.ui.checkpoints.matching import Brought
 from pages.ui.session import kept
@@ -95,11 +95,11 @@ def take_files_of_weights() -> None:
         st.session_state["problems of file"] = error.problems  # their fields are names of files
         return
     try:
-        subject, guessed = subject_of_shapes(found.tensors)
+        model, guessed = model_of_shapes(found.tensors)
     except InputError as error:
         st.session_state["problems of file"] = tuple(problem._replace(field="") for problem in error.problems)
         return
-    compared = compare(found.tensors, subject)
+    compared = compare(found.tensors, model)
     st.session_state["file read last"] = Brought(found.name, compared, guessed, found.cut_off)
 
 
@@ -114,7 +114,7 @@ def show_problems(view: str, config: str = "") -> None:
     For a config.json of another type, whose text is ``config``, show the way to the page of any model.
     """
     found = _problems(view)
-    if is_of_another_type(found) and show_way_of_config(config):
+    if is_of_another_type(found) and show_config_link(config):
         return
     for problem in found:
         said = sentence(problem)
@@ -123,12 +123,12 @@ def show_problems(view: str, config: str = "") -> None:
         st.caption(_("Still showing the last one that could be read."))
 
 
-def like_sidebar(config: Config) -> Subject:
+def like_sidebar(config: Config) -> Model:
     """A configuration with the class of the sidebar's model, or with its own family's class for the same task."""
-    present, family = choice().subject, family_of(config)
+    present, family = choice().model, family_of(config)
     if CLASSES[present.architecture] is family:
-        return present._replace(config=config)
-    return Subject(config, counterpart(present.architecture, family))
+        return present.changed(config=config)
+    return Model(config, counterpart(present.architecture, family))
 
 
 def show_remarks(text: str, described: Described) -> None:

@@ -10,8 +10,8 @@ from bertcalc.checkpoints.local_files import CutOff
 from bertcalc.config import Config
 from bertcalc.config.fields import is_int
 from bertcalc.controls.history import DECIMALS, FIELDS
-from bertcalc.explore.models import WrittenModel, subject_of_preset, values_of
-from bertcalc.model.subject import Subject
+from bertcalc.explore.models import WrittenModel, model_of_preset, values_of
+from bertcalc.model.model import Model
 from bertcalc.text import N_, code, shorten, written
 from bertcalc.text.digits import signed_count
 from bertcalc.text.problem import Problem
@@ -44,7 +44,7 @@ class Brought(NamedTuple):
 
 def show_changes(config: Config, item: WrittenModel) -> None:
     """Show the fields in which a model differs from the nearest preset."""
-    start = values_of(subject_of_preset(item.base))
+    start = values_of(model_of_preset(item.base))
     rows = [(f"`{config.own_name(name)}`", _written(value), _written(start[name])) for name, value in item.changes]
     alt = _("The fields in which the model differs from the nearest preset")
     show_rows((_("Field"), _("Yours"), item.base), rows, alt)
@@ -61,7 +61,7 @@ def show_cut_off(file: CutOff) -> None:
 
 def show_details(brought: Brought) -> None:
     """Show data types, what all names begin with, and the fields that no shape tells."""
-    found, config, by_names = brought.comparison, brought.comparison.subject.config, "tie_word_embeddings"
+    found, config, by_names = brought.comparison, brought.comparison.model.config, "tie_word_embeddings"
     dtypes = " · ".join(f"{dtype} {count:,}" for dtype, count in found.dtypes.items())
     lines = [_("Data types: {dtypes}").format(dtypes=dtypes)]
     if found.wrapper:
@@ -81,7 +81,7 @@ def show_details(brought: Brought) -> None:
 def show_verdict(brought: Brought) -> None:
     """Say whether a checkpoint is the model, has all of it, or does not fit."""
     found = brought.comparison
-    names = {"name": code(brought.name), "architecture": _described(found.subject)}
+    names = {"name": code(brought.name), "architecture": _described(found.model)}
     if found.agrees:
         said = _(
             "According to its header, {name} is {architecture}: it has every tensor, in the right shape, and no others."
@@ -101,18 +101,18 @@ def show_verdict(brought: Brought) -> None:
         st.warning(said.format(missing=missing, other=other, **names), icon=":material/warning:")
 
 
-def _described(subject: Subject) -> str:
-    return subject.architecture if subject.add_pooling_layer else f"{subject.architecture} ({_('without pooler')})"
+def _described(model: Model) -> str:
+    return model.architecture if model.add_pooling_layer else f"{model.architecture} ({_('without pooler')})"
 
 
 def show_groups(found: Matching) -> None:
     """Show the groups of tensors that lead from our count to the file's own."""
     bold = "**{}**".format
-    ours = bold(_("{architecture} has").format(architecture=found.subject.architecture))
+    ours = bold(_("{architecture} has").format(architecture=found.model.architecture))
     tensors, numbers = bold(f"{found.tensors:,}"), bold(f"{found.numbers:,}")
     rows = [(ours, "", "", bold(f"{found.ours:,}"), "")]
     for group, some in found.groups.items():
-        difference, example = found.differences.get(group, 0), _examples(group, some, found.subject.config)
+        difference, example = found.differences.get(group, 0), _examples(group, some, found.model.config)
         counts = (f"{some.tensors:,}", f"{some.in_checkpoint:,}", signed_count(difference))
         rows.append((_(_WORDS[group]), *counts, example))
     rows.append((bold(_("the file has")), tensors, numbers, numbers, ""))
@@ -148,24 +148,24 @@ def show_figure(label: str, count: int) -> None:
     st.metric(label, value, width=metric_width(130, value, label))
 
 
-def offer(subject: Subject, item: WrittenModel) -> None:
+def offer(model: Model, item: WrittenModel) -> None:
     """Draw the button that copies the model to the sidebar."""
-    kind = type(subject.config)
-    changed = [field for field, value in subject.config.shared().items() if value != getattr(kind, field)]
+    kind = type(model.config)
+    changed = [field for field, value in model.config.shared().items() if value != getattr(kind, field)]
     left = [kind.own_name(field) for field in changed if field not in FIELDS]
     with st.container(width="content", gap="xxsmall"):
-        st.button(_("Use this model"), icon=":material/arrow_back:", on_click=_take, args=(subject, item))
+        st.button(_("Use this model"), icon=":material/arrow_back:", on_click=_take, args=(model, item))
         if left:
             said = _("Not copied to the sidebar, which has no control for them; no count changes: {fields}")
             st.caption(said.format(fields=listed(f"`{field}`" for field in left)))
 
 
-def _take(subject: Subject, item: WrittenModel) -> None:
+def _take(model: Model, item: WrittenModel) -> None:
     """Copy a model to the sidebar; in a callback."""
     changes = {field: value for field, value in item.changes if field in (*FIELDS, "add_pooling_layer", "architecture")}
     # Number fields with decimals accept 0.0, but not 0.
     decimals = {field: float(changes[field]) for field in DECIMALS if field in changes}
-    take_preset(item.base, **changes | decimals | {"architecture": subject.architecture})
+    take_preset(item.base, **changes | decimals | {"architecture": model.architecture})
 
 
 def _written(value: object) -> str:

@@ -28,7 +28,7 @@ def _name(item: WrittenModel | WrittenFound, same_base: bool) -> str:
     if same_base and len(changes) > _ENOUGH:
         return changes
     if isinstance(item, WrittenFound):
-        base = _("{cls} of a config.json").format(cls=item.cls) if item.given else item.cls
+        base = _("{cls} of a config.json").format(cls=item.cls) if item.config else item.cls
     else:
         base = _("current model") if item.base == PRESENT else item.base
     return listed([base, changes]) if changes else base

@@ -8,7 +8,15 @@ import streamlit as st
 
 from bertcalc import ConfigError
 from bertcalc.config import Problem
-from bertcalc.discover.comparable import FoundCase, FoundModel, WrittenFound, components_of, explain, known, read
+from bertcalc.discover.comparable import (
+    FoundCase,
+    FoundModel,
+    WrittenFound,
+    components_of,
+    explain,
+    figure_or_none,
+    read,
+)
 from bertcalc.explore.compare import PAIRS, Explanation
 from bertcalc.explore.models import LONGEST, MOST, PRESENT, WrittenModel, Wrong, item_of, write
 from bertcalc.explore.quantities import QUANTITIES, Case, Quantity
@@ -16,8 +24,8 @@ from bertcalc.families import family_of
 from bertcalc.families.hf_json import PASTED, is_of_another_type
 from bertcalc.families.hf_json import read as read_json
 from bertcalc.families.presets import PRESETS
+from bertcalc.model.model import Model
 from bertcalc.model.steps import LARGEST
-from bertcalc.model.subject import Subject
 from bertcalc.model.totals import COMPONENTS
 from bertcalc.text import N_
 from bertcalc.text.problem import InputError
@@ -56,7 +64,7 @@ class Compared(NamedTuple):
 
     item: WrittenModel | WrittenFound
     name: str
-    subject: Subject | FoundModel
+    model: Model | FoundModel
 
 
 class Comparison(NamedTuple):
@@ -74,13 +82,13 @@ class Comparison(NamedTuple):
 
     def case(self, one: Compared) -> Case | FoundCase:
         """A model with its batch."""
-        if isinstance(one.subject, FoundModel):
-            return FoundCase(one.subject, *self.batch)
-        return Case(one.subject, *self.batch)
+        if isinstance(one.model, FoundModel):
+            return FoundCase(one.model, *self.batch)
+        return Case(one.model, *self.batch)
 
     def known(self, one: Compared, measure: str = "") -> int | None:
         """The figure of a model, by default of the chosen quantity; None if it is not known."""
-        return known(measure or self.measure, self.case(one))
+        return figure_or_none(measure or self.measure, self.case(one))
 
     def unknown(self) -> dict[str, list[str]]:
         """The reasons for "–" in place of a figure in this view, each with the names of its models.
@@ -92,7 +100,7 @@ class Comparison(NamedTuple):
         said = (self.models[0], explained(self.models)) if self.view == "differences" and self.models[1:] else ()
         found: dict[str, list[str]] = {}
         for one in self.models:
-            if isinstance(one.subject, Subject) and one not in said:
+            if isinstance(one.model, Model) and one not in said:
                 for why in dict.fromkeys(reason(measure, self.case(one)) for measure in shown):
                     found.setdefault(why, []).append(one.name)
         found.pop("", None)
@@ -104,7 +112,7 @@ class Comparison(NamedTuple):
     def names(self) -> dict[str, str]:
         """The names of components; less specific if there is a discovered model, which only has names of tensors."""
         parts: dict[str, str] = {part: _(part) for part in COMPONENTS}
-        if any(isinstance(one.subject, FoundModel) for one in self.models):
+        if any(isinstance(one.model, FoundModel) for one in self.models):
             parts |= {"encoder": _("layers"), "pooler": _("pooler, other parts")}
         return parts
 
@@ -127,7 +135,7 @@ def begin(choice: Choice) -> list[WrittenModel]:
     An unchanged preset is compared with bert-large-uncased instead, which is compared with bert-base-uncased.
     """
     present = WrittenModel(PRESENT)
-    if item_of(choice.subject, choice.preset).changes:
+    if item_of(choice.model, choice.preset).changes:
         return [WrittenModel(choice.preset), present]
     return [present, WrittenModel(_BASE if choice.preset == _LARGE else _LARGE)]
 
@@ -140,9 +148,9 @@ def choose_measure(shown: str) -> str:
     return COMPARE_BY.show(offered, help=words, **glance)
 
 
-def choose_common_batch(models: Sequence[Compared], present: Subject, shown: str) -> Batch:
+def choose_common_batch(models: Sequence[Compared], present: Model, shown: str) -> Batch:
     """Draw the batch; it is limited to what all models can take whose limits are known."""
-    configs = [one.subject.config for one in models if isinstance(one.subject, Subject)]
+    configs = [one.model.config for one in models if isinstance(one.model, Model)]
     if models and not configs and shown != "scatter":
         return Batch(BATCH_SIZE.show_within(1, LARGEST), SEQUENCE_LENGTH.show_within(1, LARGEST))
     configs = configs or [present.config]
@@ -175,7 +183,7 @@ def choose_models(items: Sequence[WrittenModel | WrittenFound], choice: Choice) 
         args=(picker.number, options),
     )
     said = _("It stays in the comparison as it is now, while the sidebar changes.")
-    pin = item_of(choice.subject, choice.preset)
+    pin = item_of(choice.model, choice.preset)
     _add_button(_("Pin the current model"), items, pin, icon=":material/keep:", help=said)
     other = found_models.choose()
     _add_button(_("Add {model}").format(model=other.cls), items, other, icon=":material/add:")
@@ -213,10 +221,10 @@ def paste(items: Sequence[WrittenModel | WrittenFound]) -> None:
             _quote(error.problems)
         return
     _quote(remarks)
-    subject = Subject(config, architecture or family_of(config).base.name)
-    count = subject.model().num_parameters()
-    st.text(_("{architecture}: {count:,} parameters").format(architecture=subject.architecture, count=count))
-    _add_button(_("Add to the comparison"), items, item_of(subject))
+    model = Model(config, architecture or family_of(config).base.name)
+    count = model.num_parameters()
+    st.text(_("{architecture}: {count:,} parameters").format(architecture=model.architecture, count=count))
+    _add_button(_("Add to the comparison"), items, item_of(model))
 
 
 def _quote(problems: Iterable[Problem]) -> None:
@@ -254,16 +262,16 @@ def _take_pair(key: str) -> None:
     change({"models": pair.models, **({VIEW.name: pair.view} if pair.view else {})})
 
 
-def build(items: Sequence[WrittenModel | WrittenFound], present: Subject) -> tuple[list[Compared], list[Wrong]]:
+def build(items: Sequence[WrittenModel | WrittenFound], present: Model) -> tuple[list[Compared], list[Wrong]]:
     """The models, and what is wrong with those that are not possible."""
     models, wrong = [], []
     for item, name in zip(items, names_of(items), strict=True):
         try:
-            subject = found_models.build(item) if isinstance(item, WrittenFound) else item.subject(present)
+            model = found_models.build(item) if isinstance(item, WrittenFound) else item.model(present)
         except (ConfigError, InputError) as error:
             wrong.append(Wrong(name, error.problem))
         else:
-            models.append(Compared(item, name, subject))
+            models.append(Compared(item, name, model))
     return models, wrong
 
 
@@ -291,9 +299,9 @@ def choose_explained(models: Sequence[Compared]) -> None:
 def found_in(comparison: Comparison) -> dict[WrittenFound, FoundModel]:
     """The models of the comparison whose formula was discovered."""
     return {
-        one.item: one.subject
+        one.item: one.model
         for one in comparison.models
-        if isinstance(one.item, WrittenFound) and isinstance(one.subject, FoundModel)
+        if isinstance(one.item, WrittenFound) and isinstance(one.model, FoundModel)
     }
 
 

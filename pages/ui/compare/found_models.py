@@ -8,13 +8,13 @@ from bertcalc.discover.comparable import FoundModel, WrittenFound, text_of
 from bertcalc.discover.discovery_worker import refusal
 from bertcalc.discover.results.result import NOT_ASKED
 from bertcalc.discover.results.types import types
-from bertcalc.discover.search.config_input import read
+from bertcalc.discover.search.config_input import read_config as read_pasted
 from bertcalc.proof import real_model
 from bertcalc.text import N_
 from bertcalc.text.problem import InputError, Problem, wrong
 from pages.ui.any_model.discovering import MISSING, look
 from pages.ui.any_model.link_to import link_of
-from pages.ui.shell.any_model import classes_of, of
+from pages.ui.shell.any_model import classes_of, selection_of
 from pages.ui.shell.i18n import _, listed
 
 _FAILED = "compared without a formula"
@@ -30,8 +30,10 @@ def choose() -> WrittenFound:
 
 def read_config(text: str) -> WrittenFound:
     """The model of a config.json of any model type. Raises InputError."""
-    given = read(text)
-    return WrittenFound(given.model_type, given.cls or classes_of(given.model_type)[0], given=text_of(given.fields))
+    parsed = read_pasted(text)
+    return WrittenFound(
+        parsed.model_type, parsed.cls or classes_of(parsed.model_type)[0], config=text_of(parsed.fields)
+    )
 
 
 def show_limits(models: Mapping[WrittenFound, FoundModel], measure: str) -> None:
@@ -44,7 +46,7 @@ def show_limits(models: Mapping[WrittenFound, FoundModel], measure: str) -> None
     )
     st.caption(message.format(models=listed(dict.fromkeys(model.architecture for model in models.values()))))
     for item, model in models.items():
-        if measure == "forward" and model.found.no_flops == NOT_ASKED and not model.found.compute:
+        if measure == "forward" and model.discovery.no_flops == NOT_ASKED and not model.discovery.compute:
             st.page_link(
                 "any_model.py",
                 label=_("Find the FLOPs of {cls} →").format(cls=model.architecture),
@@ -58,20 +60,20 @@ def discover(items: Sequence[WrittenFound]) -> None:
     failed: dict[tuple[str, str], Problem] = {}
     st.session_state[_FAILED] = failed  # of this run alone: the next one tries again what may succeed
     for item in items:
-        now = of(item.model_type, item.cls, item.fields())
-        if now.found or not real_model.installed():
+        selection = selection_of(item.model_type, item.cls, item.fields())
+        if selection.discovery or not real_model.installed():
             continue
-        problem = refusal(now.model_type, now.cls, now.given) or look(now)
+        problem = refusal(selection.model_type, selection.cls, selection.fields) or look(selection)
         if problem is None:
             st.rerun()
-        failed[item.base, item.given] = problem
+        failed[item.base, item.config] = problem
 
 
 def build(item: WrittenFound) -> FoundModel:
     """The model with its discovered formula. Raises InputError."""
-    found = of(item.model_type, item.cls, item.fields()).found
+    found = selection_of(item.model_type, item.cls, item.fields()).discovery
     if found is None:
-        failed = st.session_state[_FAILED].get((item.base, item.given))
+        failed = st.session_state[_FAILED].get((item.base, item.config))
         raise InputError(failed) if failed else wrong(MISSING)
     if found.unexplained and item.changes:
         raise wrong(N_("not all of it has a formula, so that its sizes cannot be changed."))

@@ -10,7 +10,7 @@ from bertcalc.discover.comparable import FoundModel, WrittenFound
 from bertcalc.explore.models import PRESENT
 from bertcalc.families import family_of
 from bertcalc.model.formula import CALL_LETTERS
-from bertcalc.model.subject import Subject
+from bertcalc.model.model import Model
 from bertcalc.text.digits import fixed, size
 from pages.ui.any_model.link_to import link_of
 from pages.ui.compare.comparison import GLANCE, Compared, Comparison
@@ -84,9 +84,9 @@ def cells_of(comparison: Comparison, one: Compared) -> list[Cell]:
 
 def _family(one: Compared) -> str:
     """The name of a model's family, as in its class names; for a discovered model its model type."""
-    if isinstance(one.subject, FoundModel):
-        return one.subject.found.model_type
-    return family_of(one.subject.config).config.__name__.removesuffix("Config")
+    if isinstance(one.model, FoundModel):
+        return one.model.discovery.model_type
+    return family_of(one.model.config).config.__name__.removesuffix("Config")
 
 
 def _named(one: Compared) -> str:
@@ -101,7 +101,7 @@ def _link(one: Compared, choice: Choice) -> str:
     kept = {name: st.query_params[name] for name in ("lang", "present") if name in st.query_params}
     if isinstance(one.item, WrittenFound):
         return f"./{PAGE}?{urlencode({**link_of(one.item), **kept})}"
-    assert isinstance(one.subject, Subject)
+    assert isinstance(one.model, Model)
     preset = choice.preset if one.item.base == PRESENT else one.item.base
-    chosen = ChosenModel(preset, one.subject.config, one.subject.architecture, one.subject.add_pooling_layer)
+    chosen = ChosenModel(preset, one.model.config, one.model.architecture, one.model.add_pooling_layer)
     return f"./?{urlencode({'preset': preset, **chosen.link(), **kept})}"

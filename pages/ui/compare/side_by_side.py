@@ -11,12 +11,12 @@ from bertcalc.charts.bar_charts import Piece, PieceBar
 from bertcalc.charts.compare_charts import ModelPoint, points_frame, scatter
 from bertcalc.discover.comparable import FoundModel
 from bertcalc.explore.compare import Explanation, differing, shapes
-from bertcalc.explore.models import FIELDS, subject_of_preset, values_of
+from bertcalc.explore.models import FIELDS, model_of_preset, values_of
 from bertcalc.explore.quantities import QUANTITIES, Case
 from bertcalc.families import family_of
 from bertcalc.families.presets import PRESETS
+from bertcalc.model.model import Model
 from bertcalc.model.modules import split_layer
-from bertcalc.model.subject import Subject
 from bertcalc.model.totals import COMPONENTS
 from bertcalc.text import written
 from bertcalc.text.digits import figure, multiple, scaled
@@ -54,32 +54,32 @@ def show_side_by_side(comparison: Comparison) -> None:
         show_table(columns | {name: cells for name, cells in [*figures, *fields] if len(set(cells)) > 1}, alt)
 
 
-def _field_rows(models: Sequence[Compared]) -> list[tuple[str, list[str]]]:
-    subjects = [model.subject for model in models]
-    ours = [subject for subject in subjects if isinstance(subject, Subject)]
-    values = [subject.values() if isinstance(subject, FoundModel) else values_of(subject) for subject in subjects]
-    sizes = [subject.values() for subject in subjects if isinstance(subject, FoundModel)]
+def _field_rows(compared: Sequence[Compared]) -> list[tuple[str, list[str]]]:
+    models = [shown.model for shown in compared]
+    ours = [model for model in models if isinstance(model, Model)]
+    values = [model.values() if isinstance(model, FoundModel) else values_of(model) for model in models]
+    sizes = [model.values() for model in models if isinstance(model, FoundModel)]
     found = {field for one in sizes for field in one if any(one[field] != other.get(field) for other in values)}
     differ = {*(differing(ours) if ours else ()), *found}
     fields = [*(field for field in FIELDS if field in differ), *sorted(differ.difference(FIELDS))]
     if "architecture" in fields and "add_pooling_layer" in fields:
         fields.remove("add_pooling_layer")  # it follows from the class
-    if all(map(_names_class, models)):
+    if all(map(_names_class, compared)):
         fields = [field for field in fields if field != "architecture"]
     return [(f"`{field}`", [written(one[field]) if field in one else "–" for one in values]) for field in fields]
 
 
-def _names_class(model: Compared) -> bool:
+def _names_class(compared: Compared) -> bool:
     """Whether a model's name tells its class: it contains it, or it is the base class."""
-    subject = model.subject
-    if isinstance(subject, FoundModel):
-        return subject.architecture in model.name
-    return subject.architecture in (*model.name.split(", "), family_of(subject.config).base.name)
+    model = compared.model
+    if isinstance(model, FoundModel):
+        return model.architecture in compared.name
+    return model.architecture in (*compared.name.split(", "), family_of(model.config).base.name)
 
 
 def _shape_rows(models: Sequence[Compared]) -> list[tuple[str, list[str]]]:
     """The shapes that differ, of a few matrices."""
-    found = [{} if isinstance(model.subject, FoundModel) else shapes(model.subject) for model in models]
+    found = [{} if isinstance(model.model, FoundModel) else shapes(model.model) for model in models]
     return [
         (f"`{split_layer(name)[1]}`", [shape_text(one[name]) if name in one else "–" for one in found])
         for name in dict.fromkeys(name for one in found for name in one)
@@ -187,7 +187,7 @@ def show_scatter(comparison: Comparison) -> None:
 def _presets(batch: Batch, measure: str) -> tuple[ModelPoint, ...]:
     found = []
     for name in PRESETS:
-        case = Case(subject_of_preset(name), *batch)
+        case = Case(model_of_preset(name), *batch)
         parameters, figure = QUANTITIES["parameters"].of(case), QUANTITIES[measure].known(case)
         short = re.sub(r"bert_uncased_(L-\d+)_(H-\d+)_A-\d+", r"\1 \2", name)  # BERT miniatures: L-2 H-128
         if figure is not None:

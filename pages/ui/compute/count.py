@@ -10,8 +10,8 @@ from bertcalc.compute.flops import Convention, Part, as_stated, by_part, has_mas
 from bertcalc.explore.factor_formulas import Side
 from bertcalc.forward.outputs import Call, attends, possible, problems, run
 from bertcalc.model.formula import CALL_LETTERS, Formula
+from bertcalc.model.model import Model
 from bertcalc.model.steps import Step, batch_problems
-from bertcalc.model.subject import Subject
 from bertcalc.text import N_
 from pages.ui.shell.controls import Select, show_problem, view
 from pages.ui.shell.i18n import _
@@ -61,8 +61,8 @@ class Count(NamedTuple):
 
     @property
     def letters(self) -> Letters:
-        subject = self.choice.subject
-        return letters(subject, self.convention, cross=attends(subject, self.call))
+        model = self.choice.model
+        return letters(model, self.convention, cross=attends(model, self.call))
 
     @property
     def formulas(self) -> Mapping[Part, Any]:
@@ -73,9 +73,9 @@ class Count(NamedTuple):
     def of_preset(self) -> "Count | None":
         """The count of the preset for the same call; None if the call is not possible for it."""
         start = preset_of(self.choice)
-        if any(batch_problems(start.config, self.call._asdict())) or possible(start.subject, self.call) != self.call:
+        if any(batch_problems(start.config, self.call._asdict())) or possible(start.model, self.call) != self.call:
             return None
-        steps = as_stated(run(start.subject, self.call), self.convention, self.call.sequence_length)
+        steps = as_stated(run(start.model, self.call), self.convention, self.call.sequence_length)
         return self._replace(choice=start, steps=steps)
 
     def side(self, figures: Mapping[Any, int], formulas: Mapping[Any, Any]) -> Side:
@@ -93,36 +93,36 @@ class Count(NamedTuple):
         return formula.latex(), formula.latex(self.choice.config, **self.sizes)
 
 
-def part_costs(subject: Subject, call: Call, convention: Convention) -> dict[Part, int]:
+def part_costs(model: Model, call: Call, convention: Convention) -> dict[Part, int]:
     """The forward cost of each part of a model."""
-    return by_part(as_stated(run(subject, call), convention, call.sequence_length), convention)
+    return by_part(as_stated(run(model, call), convention, call.sequence_length), convention)
 
 
 def choose_count(choice: Choice, *, trained: bool = False) -> Count:
     """Draw the controls and return their values, or the nearest possible ones; ``trained``: of a training run."""
     with st.container(horizontal=True, vertical_alignment="bottom"):
-        call = _choose_call(choice.subject, trained=trained)
-        steps = run(choice.subject, call)
+        call = _choose_call(choice.model, trained=trained)
+        steps = run(choice.model, call)
         said: dict[str, Any] = {
             field: control.show(help=_meanings(control))
             for field, control in CONVENTION.items()
             if (field != "logits" or has_masked_head(steps))
-            and (field != "training" or "full" in choice.model().family.recomputes)
+            and (field != "training" or "full" in choice.model.family.recomputes)
         }
     convention = Convention(**said)
     return Count(choice, call, convention, as_stated(steps, convention, call.sequence_length))
 
 
-def _choose_call(subject: Subject, *, trained: bool) -> Call:
-    said = Call(*(choose_training_batch if trained else choose_batch)(subject.config))
-    if subject.reads_encoder:
+def _choose_call(model: Model, *, trained: bool) -> Call:
+    said = Call(*(choose_training_batch if trained else choose_batch)(model.config))
+    if model.reads_encoder:
         said = said._replace(encoder_sequence_length=ENCODER_SEQUENCE_LENGTH.show())
-    if subject.cls.takes_choices:
+    if model.cls.takes_choices:
         said = said._replace(num_choices=NUM_CHOICES.show())
-    for problem in problems(subject, said):
+    for problem in problems(model, said):
         if problem.field in CALL_LETTERS:
             show_problem(problem)
-    return possible(subject, said)
+    return possible(model, said)
 
 
 def _meanings(control: Select[str]) -> str:

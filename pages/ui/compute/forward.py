@@ -38,7 +38,7 @@ def show_figures(count: Count) -> None:
         # Its growth is that of the forward pass: three times a reason would not fit into one row.
         (_("Forward per token, {unit}"), Fraction(forward, tokens(count.steps)), ""),
     ]
-    if not unknown_training(count.choice.model()):
+    if not unknown_training(count.choice.model):
         training = total(steps, count.convention, "training")
         figures.append((_("Training step, {unit}"), training, grown.get("training", "")))
     with st.container(horizontal=True):
@@ -119,10 +119,10 @@ def show_verdict(count: Count) -> None:
     """Draw the switch for counting the real model with PyTorch, and the verdict if it is on."""
     if not PYTORCH.show():
         return
-    subject = count.choice.subject
-    if runs(subject, count.call):
+    model = count.choice.model
+    if runs(model, count.call):
         recompute = count.convention.training == "4x"
-        _show_proof(ask(subject.architecture, prove, subject, count.call, recompute=recompute))
+        _show_proof(ask(model.architecture, prove, model, count.call, recompute=recompute))
 
 
 def _show_proof(proof: FlopProof) -> None:

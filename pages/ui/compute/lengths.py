@@ -6,8 +6,8 @@ from bertcalc.charts.length_chart import length_areas, length_frame
 from bertcalc.compute.flop_formulas import crossover, value
 from bertcalc.compute.flops import PARTS, Part
 from bertcalc.config import unchecked
+from bertcalc.model.model import Model
 from bertcalc.model.steps import rows_for
-from bertcalc.model.subject import Subject
 from bertcalc.text import N_
 from bertcalc.text.digits import fixed, latex
 from pages.ui.compute.count import Count, part_costs
@@ -62,11 +62,11 @@ def show_lengths(count: Count, crossed: Iterable[float], look: str) -> None:
     )
 
 
-def _reaching(count: Count, length: int) -> Subject:
+def _reaching(count: Count, length: int) -> Model:
     """The model, with more positions where it has too few for the length: the chart goes on beyond them."""
-    subject = count.choice.subject
-    config = subject.config
-    return subject._replace(config=unchecked(config, max_position_embeddings=rows_for(config, length)))
+    model = count.choice.model
+    config = model.config
+    return model.changed(config=unchecked(config, max_position_embeddings=rows_for(config, length)))
 
 
 _POINTS = 40

@@ -24,11 +24,11 @@ RULE = Select("rule", N_("Convention"), RULES, row=True, label_visibility="colla
 
 def show_rules(count: Count) -> None:
     """Show the counts of other conventions for the same model and batch."""
-    steps = run(count.choice.subject, count.call)
+    steps = run(count.choice.model, count.call)
     sequences = tokens(steps) // count.call.sequence_length
     phases = {"forward": _("forward"), "training": _("training")}
     rows = []
-    no_training = unknown_training(count.choice.model()) is not None
+    no_training = unknown_training(count.choice.model) is not None
     for rule in RULES.values():
         if no_training and rule.phase == "training":
             continue
@@ -42,8 +42,8 @@ def show_rules(count: Count) -> None:
 
 def rule_latex(count: Count, rule: PublishedRule, look: str) -> str:
     """LaTeX for a convention's count, and for what PyTorch counts in addition."""
-    subject = count.choice.subject
-    formulas = rule_formulas(letters(subject, cross=attends(subject, count.call)), rule)
+    model = count.choice.model
+    formulas = rule_formulas(letters(model, cross=attends(model, count.call)), rule)
     lines = []
     for start, terms in zip((rf"\text{{{rule.name}}} &= ", r"\Delta &= "), formulas, strict=True):
         lines += colored_sum(start, [(term.latex(), INK[look]) for term in terms])

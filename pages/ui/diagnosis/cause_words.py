@@ -3,7 +3,7 @@
 from bertcalc.config import sizes_of
 from bertcalc.diagnosis.cause_formulas import cause_formulas
 from bertcalc.diagnosis.explain import Explanation
-from bertcalc.diagnosis.known_counts import CONVENTIONS, Known, Mix
+from bertcalc.diagnosis.known_counts import CONVENTIONS, KnownCount, Mix
 from bertcalc.diagnosis.layer_parts import PARTS, Counted
 from bertcalc.diagnosis.miscounts import MiscountSizes
 from bertcalc.diagnosis.other_tools import REASONS
@@ -12,16 +12,16 @@ from bertcalc.text.digits import latex_number
 from pages.ui.shell.i18n import _, listed
 
 
-def describe(known: Known) -> str:
+def describe(known: KnownCount) -> str:
     """A known count in words: its class, and the convention by which it is counted."""
-    said = [f"`{known.subject.architecture}`"]
-    if known.subject.cls.task == "base" and known.subject.cls.pooler:
-        said.append(_("with pooler") if known.subject.add_pooling_layer else _("without pooler"))
+    said = [f"`{known.model.architecture}`"]
+    if known.model.cls.task == "base" and known.model.cls.pooler:
+        said.append(_("with pooler") if known.model.add_pooling_layer else _("without pooler"))
     if known.has_decoder:
-        said.append(_("decoder tied") if known.subject.config.tie_word_embeddings else _("decoder untied"))
+        said.append(_("decoder tied") if known.model.config.tie_word_embeddings else _("decoder untied"))
     if known.convention:
         labels = known.convention == "labels"
-        count = known.subject.config.num_labels if labels else known.buffers
+        count = known.model.config.num_labels if labels else known.buffers
         said.append(_(CONVENTIONS[known.convention]).format(count=count, rank=known.rank))
     if known.buffers and known.convention in ("", "pooler"):
         said.append(_("with {count:,} position_ids, a buffer in files of older releases").format(count=known.buffers))
@@ -54,14 +54,14 @@ def own_count(count: Counted, layers: int) -> str:
     return part
 
 
-def causes(known: Known, explanation: Explanation, count: Counted | None = None) -> list[tuple[str, str, int]]:
+def causes(known: KnownCount, explanation: Explanation, count: Counted | None = None) -> list[tuple[str, str, int]]:
     """Each miscount in words, its formula in letters and numbers, and the amount it adds to the model, or to a part."""
-    config = known.subject.config
+    config = known.model.config
     if known.mix:
         mix, *others = explanation
         return [(*_taken_sizes(known, known.mix), mix.amount), *causes(known._replace(mix=None), tuple(others), count)]
     miscounts = tuple(cause.miscount for cause in explanation)
-    formulas = cause_formulas(known.subject, miscounts, count)
+    formulas = cause_formulas(known.model, miscounts, count)
     sizes = MiscountSizes.of(config)
     found = []
     for cause, formula in zip(explanation, formulas, strict=True):
@@ -71,9 +71,9 @@ def causes(known: Known, explanation: Explanation, count: Counted | None = None)
     return found
 
 
-def _taken_sizes(known: Known, mix: Mix) -> tuple[str, str]:
+def _taken_sizes(known: KnownCount, mix: Mix) -> tuple[str, str]:
     """The sizes that are taken from elsewhere: in words, and with letters."""
-    config, symbols = known.subject.config, sizes_of(type(known.subject.config))
+    config, symbols = known.model.config, sizes_of(type(known.model.config))
     fields = listed([code(type(config).own_name(field)) for field in mix.fields])
     sizes = [f"${symbols[field]} = {latex_number(getattr(config, field))}$" for field in mix.fields]
     if mix.preset:
@@ -88,4 +88,4 @@ def _taken_sizes(known: Known, mix: Mix) -> tuple[str, str]:
 def miscount_in_words(name: str) -> str:
     """A miscount or another reason in REASONS, in words."""
     miscount = REASONS[name]
-    return _(miscount.said).format(**{name: _(value) for name, value in miscount.values.items()})
+    return _(miscount.description).format(**{name: _(value) for name, value in miscount.values.items()})

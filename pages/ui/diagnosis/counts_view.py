@@ -8,13 +8,13 @@ import streamlit as st
 from bertcalc.diagnosis.cause_formulas import count_formula
 from bertcalc.diagnosis.diagnose import Elsewhere, Match, OwnPart
 from bertcalc.diagnosis.flop_counts import FlopCount
-from bertcalc.diagnosis.known_counts import PUBLISHED_CONFIGS, READINGS, Claim, Known, Reading
+from bertcalc.diagnosis.known_counts import PUBLISHED_CONFIGS, READINGS, Claim, KnownCount, Reading
 from bertcalc.diagnosis.typos import Slip
 from bertcalc.explore.quantities import PEAKS, QUANTITIES, Case
 from bertcalc.families import build
 from bertcalc.families.presets import PRESETS
+from bertcalc.model.model import Model
 from bertcalc.model.steps import batch_problems
-from bertcalc.model.subject import Subject
 from bertcalc.text import N_
 from bertcalc.text.amounts import Typed
 from bertcalc.text.digits import fixed, size
@@ -29,12 +29,12 @@ _MOST_ROWS = 12
 _OFFERED = 3
 
 
-def show_matches(subject: Subject, matches: Sequence[Match]) -> None:
+def show_matches(model: Model, matches: Sequence[Match]) -> None:
     """Show the known counts that a number may mean, in a table for each reading of the number."""
     groups = [(reading, list(some)) for reading, some in groupby(matches, lambda match: match.reading)]
     beside = presenting() and len(groups) > 1
     places = st.columns(len(groups)) if beside else [st.container() for _group in groups]
-    here = subject.model().num_parameters()
+    here = model.num_parameters()
     for place, (reading, some) in zip(places, groups, strict=True):
         with place:
             if reading.exact is None:
@@ -57,12 +57,12 @@ def _meaning(reading: Reading) -> str:
     return _("Every count that rounds to it, as {meaning}: {low} to {high}").format(**bounds)
 
 
-def show_peaks(subject: Subject, number: Typed) -> bool:
+def show_peaks(model: Model, number: Typed) -> bool:
     """Show the peaks of memory that a number of bytes means, for the Memory page's batch; whether there is one."""
     batch = linked_batch()
-    if number.unit != "bytes" or any(batch_problems(subject.config, batch._asdict())):
+    if number.unit != "bytes" or any(batch_problems(model.config, batch._asdict())):
         return False
-    peaks = {name: QUANTITIES[name].known(Case(subject, *batch)) for name in PEAKS}
+    peaks = {name: QUANTITIES[name].known(Case(model, *batch)) for name in PEAKS}
     found = {name: count for name, count in peaks.items() if count is not None and number.means(count)}
     for name, count in found.items():
         said = _("**{quantity}** is {size} here, for {batch_size:,} × {sequence_length:,} tokens: see Memory.")
@@ -70,10 +70,10 @@ def show_peaks(subject: Subject, number: Typed) -> bool:
     return bool(found)
 
 
-def show_own(subject: Subject, found: Sequence[OwnPart]) -> None:
+def show_own(model: Model, found: Sequence[OwnPart]) -> None:
     """Show the parts of the present model with this count, with formulas."""
     reading = found[0].reading
-    layers = subject.config.num_hidden_layers
+    layers = model.config.num_hidden_layers
     said = _(READINGS[reading.key][0])
     if reading.exact is None:
         st.markdown(_("**Parts of this model round to it, as {meaning}:**").format(meaning=said))
@@ -85,9 +85,9 @@ def show_own(subject: Subject, found: Sequence[OwnPart]) -> None:
     rows = []
     for part in shown:
         counts = (part.counted, part.added) if part.added else (part.counted,)
-        formulas = [count_formula(subject, count) for count in counts]
+        formulas = [count_formula(model, count) for count in counts]
         letters, numbers = (
-            " + ".join(formula.latex(*config) for formula in formulas) for config in ((), (subject.config,))
+            " + ".join(formula.latex(*config) for formula in formulas) for config in ((), (model.config,))
         )
         names = " + ".join(own_count(count, layers) for count in counts)
         rows.append((names, f"${letters} = {numbers}$", f"{part.right:,}"))
@@ -118,16 +118,16 @@ def show_flops(counts: Sequence[FlopCount]) -> None:
 _CONVENTIONS = {"": N_("matrix products, as PyTorch counts them"), "all": N_("all operations, also element-wise ones")}
 
 
-def show_claims(subject: Subject, claims: Sequence[Claim]) -> None:
+def show_claims(model: Model, claims: Sequence[Claim]) -> None:
     """Show the models for which this number was published although it is not their count."""
     for claim in claims:
         said = _("For {preset} this number was published: {whose} ({source}). Exactly, it has {count:,} parameters.")
         count = build(PRESETS[claim.preset].config).num_parameters()
         st.info(
-            said.format(preset=claim.preset, whose=_(claim.said), source=claim.source, count=count),
+            said.format(preset=claim.preset, whose=_(claim.description), source=claim.source, count=count),
             icon=":material/article:",
         )
-    offer_presets([claim.preset for claim in claims if PRESETS[claim.preset].config != subject.config])
+    offer_presets([claim.preset for claim in claims if PRESETS[claim.preset].config != model.config])
 
 
 def show_elsewhere(found: Sequence[Elsewhere]) -> None:
@@ -143,9 +143,9 @@ def show_elsewhere(found: Sequence[Elsewhere]) -> None:
             said = _("Parts of published models round to it: {models}.")
         names = [f"{one.preset} ({_part_of(one)})" if one.counted else one.preset for one in found]
         st.info(said.format(models=listed(names[:_MOST_ROWS])), icon=":material/info:")
-    elif first.known:
+    elif first.known_count:
         said = _("Exactly the count of another published model: {preset}, {model}")
-        st.success(said.format(preset=first.preset, model=describe(first.known)), icon=icon)
+        st.success(said.format(preset=first.preset, model=describe(first.known_count)), icon=icon)
     else:
         said = _("Exactly a part of another published model: {part} of {preset}")
         st.success(said.format(preset=first.preset, part=_part_of(first)), icon=icon)
@@ -165,11 +165,11 @@ def offer_presets(presets: Sequence[str]) -> None:
         st.button(_("Use {preset}").format(preset=preset), on_click=take_preset, args=(preset,))
 
 
-def show_slips(present: Known, slips: Sequence[Slip], number: Typed) -> None:
+def show_slips(present: KnownCount, slips: Sequence[Slip], number: Typed) -> None:
     """Show the known counts that may have been mistyped; the present model's or a direct neighbor is likely."""
     if not slips:
         return
-    counts = listed([_slip(present.subject, slip) for slip in slips])
+    counts = listed([_slip(present.model, slip) for slip in slips])
     if any(slip.meant == present.total or abs(slip.meant - number.value) == 1 for slip in slips):
         said = _("Probably a typo: it is one digit away from a known count, {counts}.")
     else:
@@ -177,8 +177,8 @@ def show_slips(present: Known, slips: Sequence[Slip], number: Typed) -> None:
     st.info(said.format(counts=counts), icon=":material/keyboard:")
 
 
-def _slip(subject: Subject, slip: Slip) -> str:
+def _slip(model: Model, slip: Slip) -> str:
     name = describe(slip.model)
-    if slip.preset and slip.model.subject.config != subject.config:
+    if slip.preset and slip.model.model.config != model.config:
         name = f"{slip.preset} {name}"
     return _("{count:,} ({name})").format(count=slip.meant, name=name)

@@ -7,7 +7,7 @@ import streamlit as st
 from bertcalc.diagnosis.diagnose import Diagnosis, Miscounted, told_apart
 from bertcalc.diagnosis.known_counts import READINGS, HandCount
 from bertcalc.diagnosis.miscounts import HABITS
-from bertcalc.model.subject import Subject
+from bertcalc.model.model import Model
 from bertcalc.text import N_
 from bertcalc.text.amounts import Typed
 from bertcalc.text.digits import fixed, latex_fraction, signed_count
@@ -23,15 +23,15 @@ OTHERS = Fold("others", N_("Rarer explanations"))
 POSSIBLE = Fold("possible", N_("Several mistakes together could lead to it as well"))
 
 
-def show_hand_count(subject: Subject, hand: HandCount, miscounted: Miscounted, number: Typed) -> None:
+def show_hand_count(model: Model, hand: HandCount, miscounted: Miscounted, number: Typed) -> None:
     """Show the source of a published hand count, its mistakes, and a button that takes its model."""
     said = _("This is {whose}. Exactly, {model} has {count:,} parameters.")
     st.info(
-        said.format(whose=_(hand.said), model=hand.preset, count=miscounted.model.parameters),
+        said.format(whose=_(hand.description), model=hand.preset, count=miscounted.model.parameters),
         icon=":material/article:",
     )
     _show_sums([miscounted], number)
-    if subject.config != miscounted.model.subject.config:
+    if model.config != miscounted.model.model.config:
         offer_presets([hand.preset])
 
 
@@ -61,7 +61,7 @@ def _summary(equals: Sequence[Miscounted]) -> str:
     [one] = equals
     count = one.ideas + (one.reading.key != "parameters")
     if one.habit and one.ideas == 1:
-        return _("One way of counting explains it exactly: {habit}.").format(habit=_(HABITS[one.habit].said))
+        return _("One way of counting explains it exactly: {habit}.").format(habit=_(HABITS[one.habit].description))
     if count == 1:
         return _("One miscount explains it exactly.")
     return _("{count} miscounts together explain it exactly.").format(count=count)

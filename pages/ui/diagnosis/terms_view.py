@@ -8,10 +8,10 @@ import streamlit as st
 
 from bertcalc.diagnosis import count_lines
 from bertcalc.diagnosis.hand_count import Gap, LineVerdict, TermsReport, check
-from bertcalc.diagnosis.known_counts import Known
+from bertcalc.diagnosis.known_counts import KnownCount
 from bertcalc.families import family_of
 from bertcalc.families.presets import PRESETS
-from bertcalc.model.subject import Subject
+from bertcalc.model.model import Model
 from bertcalc.text import N_, code, shorten
 from bertcalc.text.digits import signed_count
 from pages.ui.diagnosis.cause_words import causes, describe, part_in_layers
@@ -96,9 +96,9 @@ COUNT = Text(
 )
 
 
-def report_on(subject: Subject, text: str) -> TermsReport:
+def report_on(model: Model, text: str) -> TermsReport:
     """The verdict on each line of a typed count."""
-    return check(subject.model(), subject.config, count_lines.read(text, subject.config))
+    return check(model, model.config, count_lines.read(text, model.config))
 
 
 def show_examples() -> None:
@@ -114,23 +114,23 @@ def _take_example(name: str) -> None:
     take_preset(example.preset, architecture=family_of(PRESETS[example.preset].config).base.name, **example.changes)
 
 
-def show_verdicts(subject: Subject, report: TermsReport) -> None:
+def show_verdicts(model: Model, report: TermsReport) -> None:
     """Show the verdict on each line of a count, and its mistakes."""
-    known = Known(subject, report.right)
+    known = KnownCount(model, report.right)
     titles = (_("Term"), _("Value"), _("Verdict"), _("What is wrong, and by how much"))
     rows = [(_name(one), _value(one), _verdict(one), _miscounts(one, known)) for one in report.verdicts]
     show_rows(titles, rows, _("Each term with its verdict"))
 
 
-def show_in_short(subject: Subject, text: str) -> None:
+def show_in_short(model: Model, text: str) -> None:
     """Show the report for a projector: two short tables side by side."""
-    report = report_on(subject, text)
+    report = report_on(model, text)
     terms, sums = st.columns([0.54, 0.46], gap="medium")
     with terms:
         rows = [(code(shorten(verdict.line.text)), _verdict(verdict)) for verdict in report.verdicts]
         show_rows((_("Term"), _("Verdict")), rows, _("Each term with its verdict"))
     with sums:
-        show_corrections(subject, report)
+        show_corrections(model, report)
 
 
 def _name(verdict: LineVerdict) -> str:
@@ -160,7 +160,7 @@ def _verdict(verdict: LineVerdict) -> str:
     return ":material/help:"
 
 
-def _miscounts(verdict: LineVerdict, known: Known) -> str:
+def _miscounts(verdict: LineVerdict, known: KnownCount) -> str:
     """Each miscount in a line with its formula and the parameters it adds, or the reason why there is none."""
     said = [sentence(verdict.line.problem)] if verdict.line.problem else []
     if verdict.kind == "step":
@@ -189,7 +189,7 @@ def _sum_above(above: Fraction, verdict: LineVerdict) -> str:
 _MOST_ALSO = 2  # other parts with the same count that are named
 
 
-def show_corrections(subject: Subject, report: TermsReport) -> None:
+def show_corrections(model: Model, report: TermsReport) -> None:
     """Show a table from the typed sum to the right one, if any term counts parameters: corrections, and gaps."""
     if not report.right:
         return
@@ -211,7 +211,7 @@ def show_corrections(subject: Subject, report: TermsReport) -> None:
         )
         return
     first = (_("the sum of the terms"), f"{int(report.typed):,}")
-    last = (f"**{describe(Known(subject, report.right))}**", f"**{report.right:,}**")
+    last = (f"**{describe(KnownCount(model, report.right))}**", f"**{report.right:,}**")
     title = _("From this sum to the right one")
     show_rows((title, _("Parameters")), [first, *((said, signed_count(amount)) for said, amount in rows), last], title)
 

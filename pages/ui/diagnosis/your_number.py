@@ -9,13 +9,13 @@ from bertcalc.diagnosis.flop_counts import flop_counts
 from bertcalc.diagnosis.known_counts import HAND_COUNTS, READINGS, readings
 from bertcalc.diagnosis.miscounts import MISCOUNTS, MiscountSizes, counted, total
 from bertcalc.families.presets import PRESETS
-from bertcalc.model.subject import Subject
+from bertcalc.model.model import Model
 from bertcalc.text import N_, literal, shorten
 from bertcalc.text.amounts import Typed, amount
 from bertcalc.text.arithmetic import LONGEST
 from bertcalc.text.digits import fixed, scaled, scientific
 from bertcalc.text.problem import InputError
-from pages.ui.any_model.link_to import show_way_of_count
+from pages.ui.any_model.link_to import show_links_of_count
 from pages.ui.shell.controls import Text, sentence, view
 from pages.ui.shell.i18n import _, listed
 from pages.ui.widgets.tables import show_rows
@@ -24,15 +24,14 @@ VIEW = view("explain", {"total": N_("One number"), "terms": N_("Term by term")})
 YOURS = Text("number", N_("Your number"), "110M", LONGEST, placeholder="12*7087872", width=320)
 
 
-def numbers_to_try(subject: Subject) -> list[str]:
+def numbers_to_try(model: Model) -> list[str]:
     """Examples: the present model's count rounded, as a power of ten and in bytes, and a wrong count.
 
     The wrong count is a published hand count of the family if there is one.
     """
-    model = subject.model()
     count = model.num_parameters()
-    wrong = total(MISCOUNTS["LayerNorm"].make(counted(model), MiscountSizes.of(subject.config)))
-    hands = [hand.parameters for hand in HAND_COUNTS if type(PRESETS[hand.preset].config) is type(subject.config)]
+    wrong = total(MISCOUNTS["LayerNorm"].make(counted(model), MiscountSizes.of(model.config)))
+    hands = [hand.parameters for hand in HAND_COUNTS if type(PRESETS[hand.preset].config) is type(model.config)]
     rounded = f"{fixed(count / 10**6, int(count < 10**7))}M"
     return [rounded, scientific(count, 2), f"{fixed(count / 250_000)} MB", f"{(hands or [wrong])[0]:,}"]
 
@@ -60,15 +59,15 @@ def show_reading(number: Typed) -> None:
     st.caption(said.format(**values, unit=_(number.unit) if number.unit else ""))
 
 
-def show_nothing(subject: Subject, number: Typed, text: str) -> None:
+def show_nothing(model: Model, number: Typed, text: str) -> None:
     """Say that nothing explains the number, and show its other readings."""
-    if cost := next((cost for cost in flop_counts(subject) if cost.unit == number.unit), None):
+    if cost := next((cost for cost in flop_counts(model) if cost.unit == number.unit), None):
         said = _(
             "No usual batch of this configuration costs {number}. One forward pass of {architecture} over a single "
             "sequence of {tokens:,} tokens takes {cost}."
         )
         costs = {"number": literal(shorten(text)), "cost": scaled(cost.operations, cost.unit)}
-        said = said.format(**costs, architecture=subject.architecture, tokens=cost.sequence_length)
+        said = said.format(**costs, architecture=model.architecture, tokens=cost.sequence_length)
         st.warning(said, icon=":material/help:")
         return
     if exactly := number.low == number.high:
@@ -84,9 +83,9 @@ def show_nothing(subject: Subject, number: Typed, text: str) -> None:
             "tell more."
         )
     shown = f"{math.floor(number.low):,}" if exactly else literal(shorten(text))
-    count = subject.model().num_parameters()
-    st.warning(said.format(number=shown, architecture=subject.architecture, count=count), icon=":material/help:")
-    show_way_of_count(math.ceil(number.low), math.floor(number.high))
+    count = model.num_parameters()
+    st.warning(said.format(number=shown, architecture=model.architecture, count=count), icon=":material/help:")
+    show_links_of_count(math.ceil(number.low), math.floor(number.high))
     if not exactly:
         zeros = _("if the trailing zeros are not significant")
         rows = [

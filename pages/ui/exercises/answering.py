@@ -140,7 +140,7 @@ def _answer(chosen: ChosenSheet, number: str, key: str) -> None:
 
 def show_verdict(verdict: Verdict) -> None:
     """Say whether an answer is right, and which mistakes lead to a wrong one."""
-    said = [fill(_, sentence, plain=True) for sentence in verdict.said]
+    said = [fill(_, sentence, plain=True) for sentence in verdict.remarks]
     if verdict.because:
         ways = [_(" and ").join(fill(_, miscount) for miscount in way) for way in verdict.because]
         said.append(_("You get it if {ways}.").format(ways=_(", or if ").join(ways)))
@@ -164,7 +164,7 @@ def show_sizes(exercise: Exercise) -> None:
 
 def differences(exercise: Exercise) -> dict[str, object]:
     """The values of the exercise's model that differ from the sidebar's."""
-    config, architecture = exercise.config, exercise.subject.architecture
+    config, architecture = exercise.config, exercise.model.architecture
     sizes = {field: getattr(config, field) for field in FIELDS if config.has(field)}
     wanted = {"architecture": architecture, "add_pooling_layer": True, **sizes}
     now = track().present.values()

@@ -95,7 +95,7 @@ def _item(exercise: Exercise, _: Translate) -> WrittenExercise:
         title=_(TITLES[exercise.kind]),
         question=fill(_, exercise.question),
         sizes=f"{preset}: {sizes}" if preset else sizes,
-        given=_lines(_, worked_wrong(exercise)) if exercise.miscount else (),
+        worked_lines=_lines(_, worked_wrong(exercise)) if exercise.miscount else (),
         options=tuple(f"`{field}`" for field in exercise.options),
         answer=f"**{right_answer(exercise, _)}**" if not exercise.options else right_answer(exercise, _),
         solution=_lines(_, worked(exercise)),

@@ -58,8 +58,8 @@ class ScreenPart(NamedTuple):
 
 def _row(choice: Choice, path: str) -> None:
     """Draw one row of an embedding table: the number of its elements, and a square for each."""
-    *_rows, numbers = submodule(choice.model(), path).parameters["weight"]
-    *_rows, letters = submodule(symbolic_model(choice.subject), path).parameters["weight"]
+    *_rows, numbers = submodule(choice.model, path).parameters["weight"]
+    *_rows, letters = submodule(symbolic_model(choice.model), path).parameters["weight"]
     color = _color(choice, path)
     _metric(_("One row of {table}").format(table=f"`{path}`"), f"{numbers:,}")
     st.latex(rf"\textcolor{{{color}}}{{{shape_letters((letters,))}}} = {latex_number(numbers)}")
@@ -73,16 +73,16 @@ _IN_A_LINE = 64
 
 
 def _color(choice: Choice, path: str) -> str:
-    return colors()[component_at(choice.model(), path)]
+    return colors()[component_at(choice.model, path)]
 
 
 def _count(choice: Choice, path: str) -> None:
     """Draw the parameters of a module, their share of the model, and the formula."""
-    model = choice.model()
+    model = choice.model
     here, whole = submodule(model, path).num_parameters(), model.num_parameters()
     share = _("{share} of {whole:,}").format(share=percent(here, whole), whole=whole)
     _metric(f"`{split_layer(path)[1]}`", f"{here:,}", share)
-    st.latex(node_formula(choice.subject, path, here, _color(choice, path)))
+    st.latex(node_formula(choice.model, path, here, _color(choice, path)))
 
 
 def _bars(choice: Choice, path: str) -> None:
@@ -105,7 +105,7 @@ def _so_far(choice: Choice, path: str) -> None:
 
 def _heads(choice: Choice) -> None:
     """Draw query, key and value head by head and as one matrix each: as sums, and as areas."""
-    show_heads(choice.subject)
+    show_heads(choice.model)
     heads, color = choice.config.num_attention_heads, _color(choice, place(_HEADS, choice))
     slices = '<div class="slices"></div>' * 3
     whole = '<div class="slices whole"></div>' * 3
@@ -123,7 +123,7 @@ def _total(choice: Choice) -> None:
     bars = parameter_bars(choice)
     whole = sum(bars.figures.values())
     _metric(_("Parameters in {architecture}").format(architecture=choice.architecture), f"{whole:,}")
-    show_total_formula(choice.subject)
+    show_total_formula(choice.model)
     draw_proportions(bars)
 
 
@@ -133,7 +133,7 @@ def _rounding(choice: Choice, number: str) -> None:
     counts = [
         known
         for known in known_counts(config)
-        if known.subject.cls.task in _ROUNDED and known.subject.config == config and not known.buffers
+        if known.model.cls.task in _ROUNDED and known.model.config == config and not known.buffers
     ]
     counts.sort(key=lambda known: known.total)
     exactly, roughly = (reading for reading in readings(typed(number)) if reading.key == "parameters")
@@ -172,13 +172,13 @@ def _relatives(choice: Choice, sort: str) -> None:
 
 
 def _present(choice: Choice) -> WrittenModel:
-    return item_of(choice.subject, choice.preset)
+    return item_of(choice.model, choice.preset)
 
 
 def _comparison(choice: Choice, *items: WrittenModel, measure: str = "parameters") -> Comparison:
     """The comparison of models, each once, with a short sequence through each."""
     items = tuple(dict.fromkeys(items))
-    models = [Compared(item, name, item.subject()) for item, name in zip(items, names_of(items), strict=True)]
+    models = [Compared(item, name, item.model()) for item, name in zip(items, names_of(items), strict=True)]
     call = _call(choice)
     return Comparison("", models, Batch(call.batch_size, call.sequence_length), measure, "descending")
 
@@ -209,16 +209,16 @@ def _proof(choice: Choice) -> None:
         return
     place = st.empty()  # so that no verdict on another model is visible while this one is built
     with place, st.spinner(_("Building the real model ...")):
-        verdict_of(choice.subject)
+        verdict_of(choice.model)
     with place.container():
-        show_checks(show_verdict(choice.subject).checks[:_MOST_CHECKS])
+        show_checks(show_verdict(choice.model).checks[:_MOST_CHECKS])
 
 
 _MOST_CHECKS = 4  # the first ones, which are of the whole model
 
 
 def _steps(choice: Choice) -> list[Step]:
-    return run(choice.subject, _call(choice))
+    return run(choice.model, _call(choice))
 
 
 def _metric(label: str, value: str, below: str = "") -> None:
@@ -239,7 +239,7 @@ def draw_place(choice: Choice, paths: Collection[str]) -> None:
 
 def _call(choice: Choice) -> Call:
     """The call with a short sequence, or the longest that the model takes."""
-    return possible(choice.subject, Call())
+    return possible(choice.model, Call())
 
 
 # All modules of all families; a screen says so if the present model does not have one.
@@ -261,14 +261,14 @@ PARTS: dict[str, ScreenPart] = {
     "so_far": ScreenPart(_so_far, {"path": PATHS}),
     "heads": ScreenPart(_heads),
     "total": ScreenPart(_total),
-    "formula": ScreenPart(lambda choice: show_total_formula(choice.subject)),
+    "formula": ScreenPart(lambda choice: show_total_formula(choice.model)),
     "rounding": ScreenPart(_rounding, {"number": ("110M", "340M")}),
     "compare": ScreenPart(_compare, {"preset": PRESETS}),
     "since": ScreenPart(_since, {"preset": PRESETS}),
     "costs": ScreenPart(_costs, {"preset": PRESETS, "batch_size": ("1", "32")}),
     "relatives": ScreenPart(_relatives, {"sort": GLANCE}),
     "compute": ScreenPart(_compute),
-    "hand_count": ScreenPart(lambda choice, terms: show_in_short(choice.subject, terms), {"terms": None}),
+    "hand_count": ScreenPart(lambda choice, terms: show_in_short(choice.model, terms), {"terms": None}),
     "proof": ScreenPart(_proof),
 }
 # The placeholders for the texts of a screen.
@@ -277,7 +277,7 @@ VOCABULARY = Vocabulary({name: part.arguments for name, part in PARTS.items()}, 
 
 
 def values(choice: Choice) -> dict[str, str]:
-    config, count = choice.config, choice.model().num_parameters()
+    config, count = choice.config, choice.model.num_parameters()
     sizes = {name: getattr(config, name) for name in (*LETTERS, "attention_head_size")}
     sizes["embedding_size"] = getattr(config, "embedding_size", config.hidden_size)
     return {name: f"{size:,}" for name, size in sizes.items()} | {

@@ -37,11 +37,11 @@ class WhatFits(NamedTuple):
 
 def show_fit(run: Run, how: Plan | Inference, device: Device, answer: DeltaGenerator) -> None:
     """Write whether the batch fits into ``answer``; below, show metrics, the bar and the formulas."""
-    found = peak(run.subject, how, *run.batch)
+    found = peak(run.model, how, *run.batch)
     longest = most(
-        growths(run.subject, how, "sequence_length", *run.batch), device.for_tensors, run.choice.config.longest
+        growths(run.model, how, "sequence_length", *run.batch), device.for_tensors, run.choice.config.longest
     )
-    largest = most(growths(run.subject, how, "batch_size", *run.batch), device.for_tensors, most_sequences(run.subject))
+    largest = most(growths(run.model, how, "batch_size", *run.batch), device.for_tensors, most_sequences(run.model))
     fit = WhatFits(device.needed(found.num_bytes), longest, largest)
     sentences = _answer(run, fit, device)[: 1 if presenting() else None]  # the metrics below have the second
     if fit.fits(device):
@@ -56,7 +56,7 @@ def show_fit(run: Run, how: Plan | Inference, device: Device, answer: DeltaGener
         }
     )
     start = run.of_preset()
-    before = peak(start.subject, how, *start.batch).areas if start else {}
+    before = peak(start.model, how, *start.batch).areas if start else {}
     formulas = {area: plain(formula.expression) for area, formula in found.formulas.items()}
     show_bar(run.choice, DeviceUse(found.areas, before, formulas, device))
     if presenting():

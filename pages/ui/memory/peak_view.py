@@ -15,7 +15,7 @@ from bertcalc.memory.peak import moments_of_step, run_of
 from bertcalc.memory.peak.peak_formulas import Peak, most_sequences, peak, peak_bytes
 from bertcalc.memory.plan import Inference, Plan
 from bertcalc.memory.simulator.tape import Phase
-from bertcalc.model.family import Model
+from bertcalc.model.model import Model
 from bertcalc.text import N_
 from bertcalc.text.digits import fixed, scaled, signed, size
 from pages.ui.memory.run import Run
@@ -50,17 +50,17 @@ NOT_COUNTED = N_(
 
 def show_peak(run: Run, how: Plan | Inference) -> None:
     """Show the peak, the moment at which it comes, a chart of the whole step, and the formulas of that moment."""
-    found = peak(run.subject, how, *run.batch)
+    found = peak(run.model, how, *run.batch)
     names = {area: _(word) for area, word in AREA_WORDS.items()}
     phases = {phase: _(word) for phase, word in PHASES.items()}
     start = run.of_preset()
-    before = peak_bytes(start.subject, how, *start.batch) if start else found.num_bytes
-    looked_at = (run.choice.preset, run.subject.architecture, run.batch, how)
+    before = peak_bytes(start.model, how, *start.batch) if start else found.num_bytes
+    looked_at = (run.choice.preset, run.model.architecture, run.batch, how)
     end = axis_end("step", looked_at, before, found.num_bytes)
     show_metrics(_figures(run, how, found, before))
-    model = run.choice.model()
+    model = run.choice.model
     st.markdown(_when(model, found))
-    moments = moments_of_step(run.subject, how, *run.batch)
+    moments = moments_of_step(run.model, how, *run.batch)
     said = [moment._replace(where=_step_words(model, moment.where)) for moment in moments]
     draw_chart(
         step_frame(said, names, phases, (run.choice.preset, before), end, size),
@@ -104,9 +104,9 @@ def _figures(run: Run, how: Plan | Inference, found: Peak, before: int) -> dict[
     told = _("{difference} against {preset}").format(difference=more, preset=run.choice.preset) if more else tokens
     peak = (size(found.num_bytes), told)
     if isinstance(how, Inference):
-        returned = size(output_bytes(run.subject, how.dtype, *run.batch))
+        returned = size(output_bytes(run.model, how.dtype, *run.batch))
         return {_("Peak of inference"): peak, _("Outputs kept"): (returned, _("part of what is alive"))}
-    model = run.choice.model()
+    model = run.choice.model
     trained = sizes(map(how.freezing.trained, model.tensors()))
     steady = sum(optimizers.parts(model.num_parameters(), trained, how.precision, how.optimizer).values())
     each = _("{bytes} bytes a parameter").format(bytes=fixed(steady / model.num_parameters(), 2))
@@ -115,7 +115,7 @@ def _figures(run: Run, how: Plan | Inference, found: Peak, before: int) -> dict[
 
 def loop(run: Run, plan: Plan, needed: int) -> str:
     """A sentence on which training loop is counted, and one on the peak of a loop that keeps all outputs."""
-    kept_too = peak_bytes(run.subject, plan._replace(keep_outputs=True), *run.batch)
+    kept_too = peak_bytes(run.model, plan._replace(keep_outputs=True), *run.batch)
     said = _("The training loop keeps only the loss, like that of transformers' Trainer.")
     if kept_too == needed:
         return said
@@ -125,8 +125,8 @@ def loop(run: Run, plan: Plan, needed: int) -> str:
 
 def _savings(run: Run, plan: Plan) -> Iterator[str]:
     """Sentences on what gradient accumulation and freezing save, in memory and in FLOPs."""
-    case = Case(run.subject, *run.batch, plan)
-    if run.batches > 1 and not most_sequences(run.subject):
+    case = Case(run.model, *run.batch, plan)
+    if run.batches > 1 and not most_sequences(run.model):
         found = of_adding_up(case, run.batches)
         said = _(
             "Accumulating the gradients of **{batches:,} batches of {batch_size:,}** needs {needed} at the peak; one "

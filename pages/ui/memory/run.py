@@ -13,10 +13,9 @@ from bertcalc.memory.optimizers import ITEM_BYTES, OPTIMIZERS, PRECISIONS, Preci
 from bertcalc.memory.peak.peak_formulas import peak
 from bertcalc.memory.plan import ATTENTIONS, RECOMPUTE, Inference, Plan, Recompute
 from bertcalc.memory.saved import can_fuse
-from bertcalc.model.family import Model
 from bertcalc.model.formula import Formula
+from bertcalc.model.model import Model
 from bertcalc.model.steps import LARGEST, batch_problems
-from bertcalc.model.subject import Subject
 from bertcalc.model.trace import Sizes
 from bertcalc.text import N_
 from pages.ui.session.model import linked
@@ -87,7 +86,7 @@ RECOMPUTATION = Select(
     N_("Recompute"),
     RECOMPUTE,
     {"none": N_("None"), "selective": N_("Selective"), "full": N_("Full")},
-    here=lambda link: _recomputed(linked(link).subject().model()),
+    here=lambda link: _recomputed(linked(link).model()),
     width=116,
 )
 FUSED_DROPOUT = Switch("fused_dropout", N_("One-byte dropout masks"), draw=st.checkbox)
@@ -114,8 +113,8 @@ class Run(NamedTuple):
     batches: int = 1  # whose gradients are accumulated for one optimizer step
 
     @property
-    def subject(self) -> Subject:
-        return self.choice.subject
+    def model(self) -> Model:
+        return self.choice.model
 
     def of_preset(self) -> "Run | None":
         """The preset with the same batch; None if the batch is not possible for it."""
@@ -124,7 +123,7 @@ class Run(NamedTuple):
 
     def side(self, figures: Mapping[Any, int], formulas: Mapping[Any, Any]) -> Side:
         """These figures as a side of a comparison."""
-        return Side(figures, formulas, {**self.subject.config.shared(), **self.batch._asdict()})
+        return Side(figures, formulas, {**self.model.config.shared(), **self.batch._asdict()})
 
     def growth(self, how: Plan | Inference) -> Factor | None:
         """The growth of the peak against the preset's with the same batch; None if there is none."""
@@ -132,7 +131,7 @@ class Run(NamedTuple):
         return factors(start._peak_side(how), self._peak_side(how))[WHOLE] if start else None
 
     def _peak_side(self, how: Plan | Inference) -> Side:
-        largest = peak(self.subject, how, *self.batch)
+        largest = peak(self.model, how, *self.batch)
         return self.side({WHOLE: largest.num_bytes}, {WHOLE: largest.expression})
 
     def written(self, formula: Formula) -> tuple[str, str]:
@@ -147,7 +146,7 @@ def choose_plan(choice: Choice, *, states: bool = True) -> tuple[Run, Plan]:
         said: dict[str, Any] = {"precision": choose_precision(width=163)}
         if states:
             said["optimizer"] = OPTIMIZER.show()
-        said |= {"attention": ATTENTION.show(), "recompute": RECOMPUTATION.show(_recomputed(choice.model()))}
+        said |= {"attention": ATTENTION.show(), "recompute": RECOMPUTATION.show(_recomputed(choice.model))}
         changed = sum(control.is_changed for control in _MORE)
         with st.popover(f"{_('More')} ({changed})" if changed else _("More")):
             batches = ACCUMULATE.show_within(1, LARGEST)
@@ -204,9 +203,9 @@ def choose_inference(choice: Choice) -> tuple[Run, Inference]:
 
 def _show_remarks(choice: Choice) -> None:
     """Say that relative positions have no fused attention, and what a cross-attention sees."""
-    if st.session_state["attention"] == "fused" and not can_fuse(choice.model().run(Sizes())):
+    if st.session_state["attention"] == "fused" and not can_fuse(choice.model.run(Sizes())):
         st.caption(_("With relative positions there is no fused attention: eager attention is counted."))
-    show_seen(choice.subject)
+    show_seen(choice.model)
 
 
 def choose_task() -> tuple[str, Device]:

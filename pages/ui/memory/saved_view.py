@@ -38,11 +38,11 @@ KORTHIKANTI = Fold("korthikanti", N_("Compared with the formula of Korthikanti e
 
 def show_activations(run: Run, plan: Plan) -> None:
     """Show the activations that autograd keeps: total, formula, bars by module, tensors, and a published formula."""
-    if problem := unlisted(run.choice.model(), plan):
+    if problem := unlisted(run.choice.model, plan):
         st.info(sentence(problem))
         return
-    saved = footprint.kept(run.subject, plan, *run.batch)
-    formulas = kept_formulas(run.subject, plan, *run.batch)
+    saved = footprint.kept(run.model, plan, *run.batch)
+    formulas = kept_formulas(run.model, plan, *run.batch)
     total = total_bytes(saved)
     with st.container(horizontal=True, vertical_alignment="bottom"):
         show_metrics({_("Kept for the backward pass"): (size(total), counted(total, "bytes"))})
@@ -53,7 +53,7 @@ def show_activations(run: Run, plan: Plan) -> None:
     modules = by_module(saved)
     if modules:
         bars = _module_bars(run, plan, modules, formulas.modules)
-        draw_bars(bars, "activations", run.subject.architecture, alt=_("Bytes kept for each module"))
+        draw_bars(bars, "activations", run.model.architecture, alt=_("Bytes kept for each module"))
     KEPT.around(_show_saved, saved, formulas.saved, PRECISIONS[plan.precision].dtype)
     KORTHIKANTI.around(_show_korthikanti, run, plan)
     if check:
@@ -69,7 +69,7 @@ def _module_bars(run: Run, plan: Plan, modules: Mapping[str, int], formulas: Map
         modules,
         before.figures,
         list(modules),
-        [inks[component_at(run.choice.model(), path)] for path in modules],
+        [inks[component_at(run.choice.model, path)] for path in modules],
         [plain(formulas[path]) for path in modules],
         unit="bytes",
         preset=run.choice.preset,
@@ -79,8 +79,8 @@ def _module_bars(run: Run, plan: Plan, modules: Mapping[str, int], formulas: Map
 
 def _side(run: Run, plan: Plan) -> Side:
     """The bytes that each module keeps, as a side of a comparison."""
-    formulas = kept_formulas(run.subject, plan, *run.batch).modules
-    return run.side(by_module(footprint.kept(run.subject, plan, *run.batch)), formulas)
+    formulas = kept_formulas(run.model, plan, *run.batch).modules
+    return run.side(by_module(footprint.kept(run.model, plan, *run.batch)), formulas)
 
 
 def _show_saved(saved: Sequence[Saved], letters: Sequence[Saved], dtype: Dtype) -> None:
@@ -117,8 +117,8 @@ def _product(saved: Saved) -> str:
 
 def _show_korthikanti(run: Run, plan: Plan) -> None:
     """Show the published formula for one layer, and each reason why our count differs."""
-    terms = footprint.korthikanti(run.subject, plan, *run.batch)
-    formulas = korthikanti_formulas(run.subject, plan, *run.batch)
+    terms = footprint.korthikanti(run.model, plan, *run.batch)
+    formulas = korthikanti_formulas(run.model, plan, *run.batch)
     rows: list[tuple[str, ...]] = []
     for (reason, more), formula in zip(terms, formulas, strict=True):
         if more:
@@ -139,12 +139,12 @@ def _show_korthikanti(run: Run, plan: Plan) -> None:
 
 def _show_verdict(run: Run, plan: Plan) -> None:
     """Show PyTorch's own count, or why there is none."""
-    subject = run.subject
-    call = Call(*run.batch, subject.seen(run.batch.sequence_length), num_choices=1)
+    model = run.model
+    call = Call(*run.batch, model.seen(run.batch.sequence_length), num_choices=1)
     if plan.attention == "fused":
         st.info(_("PyTorch has no fused attention on its meta device: the test suite compares it on the CPU."))
-    elif runs(subject, call):
-        found = ask(subject.architecture, memory_proof.prove, subject, plan, *run.batch)
+    elif runs(model, call):
+        found = ask(model.architecture, memory_proof.prove, model, plan, *run.batch)
         masks = " " + _("For this comparison, masks are counted as wide as activations.") if plan.fused_dropout else ""
         agrees, same = found.ours == found.theirs, _("PyTorch counts the same: {bytes:,} bytes.")
         said = same if agrees else _("PyTorch counts {theirs:,} bytes, we count {ours:,}.")

@@ -23,7 +23,7 @@ _FILES: dict[Checkpoint, str] = {
 
 def show_weights(choice: Choice) -> None:
     """Show the memory of the weights by data type, the size of a checkpoint, and a write-up's "72.1 MB" corrected."""
-    count = choice.model().num_parameters()
+    count = choice.model.num_parameters()
     show_metrics({_("Parameters in {architecture}").format(architecture=choice.architecture): (f"{count:,}", "N")})
     rows = []
     for dtype, bits in WEIGHT_BITS.items():
@@ -34,7 +34,7 @@ def show_weights(choice: Choice) -> None:
     show_rows(titles, rows, _("Weights by the type of their numbers"))
     if presenting():
         return
-    files = [(_(_FILES[file]), unbroken(size(count))) for file, count in checkpoint_bytes(choice.subject).items()]
+    files = [(_(_FILES[file]), unbroken(size(count))) for file, count in checkpoint_bytes(choice.model).items()]
     show_rows((_("A checkpoint in float32 holds"), _("Size")), files, _("The size of a checkpoint on disk"))
     st.caption(_("1 MB is 1,000,000 bytes, 1 MiB is 1,048,576. The scales of int8 and 4-bit formats are extra."))
     st.info(

@@ -6,8 +6,8 @@ from bertcalc.explore.compare import Attribution, Explanation, explain
 from bertcalc.explore.quantities import QUANTITIES, Case
 from bertcalc.families import class_of, counterpart, family_of
 from bertcalc.families.presets import DEFAULT_PRESET, PRESETS
+from bertcalc.model.model import Model
 from bertcalc.model.names import PART_NAMES
-from bertcalc.model.subject import Subject
 from bertcalc.model.totals import totals_by_part
 from pages.ui.compare.compare_words import signed
 from pages.ui.shell.i18n import _, in_a_row, listed
@@ -39,17 +39,17 @@ def yours(choice: Choice) -> str:
     It is compared with its preset in the same architecture, as under the total; an unchanged preset is compared with
     bert-base-uncased.
     """
-    base, start = (_subject(name, choice.architecture) for name in (DEFAULT_PRESET, choice.preset))
-    changed = _explained(start, choice.subject)
+    base, start = (_model(name, choice.architecture) for name in (DEFAULT_PRESET, choice.preset))
+    changed = _explained(start, choice.model)
     if not changed.parts and family_of(start.config) != _FAMILY:
         return _of_another_family(choice, base, start)
     why = Explanation(0, 0, []) if changed.parts else _explained(base, start)
     return in_a_row([_start(choice, why), _changed(changed)])
 
 
-def _of_another_family(choice: Choice, base: Subject, start: Subject) -> str:
+def _of_another_family(choice: Choice, base: Model, start: Model) -> str:
     """Compare a preset of another family by the parts that differ most, since BERT lacks some of its fields."""
-    here, there = (totals_by_part(subject.model()) for subject in (base, start))
+    here, there = (totals_by_part(model) for model in (base, start))
     found = {part: there.get(part, 0) - here.get(part, 0) for part in {**here, **there}}
     most = sorted(filter(found.get, found), key=lambda part: -abs(found[part]))
     words = listed(f"{_(PART_NAMES[part])} {signed(found[part])}" for part in most[:_NAMED])
@@ -122,16 +122,16 @@ def _phrase(part: Attribution) -> str:
     return listed(_(message).format(**values) for message, values in sentences)
 
 
-def _explained(here: Subject, there: Subject) -> Explanation:
+def _explained(here: Model, there: Model) -> Explanation:
     return explain(Case(here), Case(there), QUANTITIES["parameters"])
 
 
 @cache
 def _count(preset: str, architecture: str) -> int:
-    return _subject(preset, architecture).model().num_parameters()
+    return _model(preset, architecture).num_parameters()
 
 
-def _subject(preset: str, architecture: str) -> Subject:
+def _model(preset: str, architecture: str) -> Model:
     """A preset in this class, or in its own family's class for the same task."""
     config = PRESETS[preset].config
-    return Subject(config, counterpart(architecture, family_of(config)))
+    return Model(config, counterpart(architecture, family_of(config)))

@@ -33,7 +33,7 @@ def show_heading(path: str, choice: Choice) -> None:
 
 def _model(choice: Choice) -> list[str]:
     """The model, its sizes and its changed fields as lines of HTML."""
-    item = item_of(choice.subject, choice.preset)
+    item = item_of(choice.model, choice.preset)
     sizes = " · ".join(
         f"{choice.config.own_name(field)} <i>{LETTERS[field]}</i> = {getattr(choice.config, field):,}"
         for field in SLIDERS
@@ -48,7 +48,7 @@ def _model(choice: Choice) -> list[str]:
 
 def state_of(choice: Choice) -> str:
     """The model in short: its preset, its class unless that is the base model, and the first changed fields."""
-    item = item_of(choice.subject, choice.preset)
+    item = item_of(choice.model, choice.preset)
     changes = sorted(item.changes, key=lambda change: change[0] != "architecture")
     own = choice.config.own_name
     said = [

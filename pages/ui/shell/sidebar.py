@@ -11,8 +11,7 @@ from bertcalc.controls.history import DECIMALS, NUMBERS, OPTIONS, SWITCHES, Chos
 from bertcalc.controls.stops import SLIDERS
 from bertcalc.families import CLASSES, FAMILIES
 from bertcalc.families.presets import DEFAULT_PRESET, PRESETS, preset_named
-from bertcalc.model.family import Model as Tree
-from bertcalc.model.subject import Subject
+from bertcalc.model.model import Model
 from pages.ui.session import model
 from pages.ui.shell import any_model as any_model
 from pages.ui.shell import any_model_sliders, panel
@@ -58,25 +57,22 @@ _declare()
 class Choice(NamedTuple):
     """The model that every page shows, and the preset that it started from."""
 
-    subject: Subject
+    model: Model
     preset: str
 
     @property
     def config(self) -> Config:
-        return self.subject.config
+        return self.model.config
 
     @property
     def architecture(self) -> str:
-        return self.subject.architecture
-
-    def model(self) -> Tree:
-        return self.subject.model()
+        return self.model.architecture
 
 
 def choice() -> Choice:
     """The model of this session, as it is in this run."""
     present = model.track().present
-    return Choice(present.subject(), present.preset)
+    return Choice(present.model(), present.preset)
 
 
 def choose(page: str) -> None:
@@ -104,7 +100,7 @@ def choose(page: str) -> None:
         key="preset",
         format_func=lambda preset: names.get(preset, preset),
         on_change=_take_preset,
-        help=_("Source: {source}").format(source=f"[{_(source.said)}]({source.url})"),
+        help=_("Source: {source}").format(source=f"[{_(source.description)}]({source.url})"),
     )
     st.session_state["architecture"] = present.architecture
     st.selectbox(_("Architecture"), list(CLASSES), key="architecture", on_change=_say, args=("architecture",))

@@ -43,7 +43,7 @@ _SIZES = {control.name: control.label for control in (BATCH_SIZE, SEQUENCE_LENGT
 
 
 def _swept_of(link: Mapping[str, str]) -> list[str]:
-    return sweepable(linked(link).subject())
+    return sweepable(linked(link).model())
 
 
 AXES = {
@@ -93,10 +93,10 @@ def choose(choice: Choice) -> Swept:
         measure = MEASURE.show()
         # Parameters do not depend on the batch, so it is not drawn for them unless it is swept; (1, 1) suits every
         # model. The axes are drawn later, hence ``value``.
-        axes_now = {control.value(sweepable(choice.subject)) for control in AXES.values()}
+        axes_now = {control.value(sweepable(choice.model)) for control in AXES.values()}
         idle = QUANTITIES[measure].unit == "parameters" and not axes_now & set(BATCH)
         sizes = (1, 1) if idle else choose_batch(choice.config)
-        case = Case(choice.subject, *sizes)
+        case = Case(choice.model, *sizes)
     found: list[Problem] = []
     with where:
         axes = {axis: _draw_axis(axis, case) for axis in (("x", "y") if shown == "map" else ("x",))}
@@ -153,7 +153,7 @@ def _draw_axis(axis: str, case: Case) -> tuple[str, tuple[int, int]]:
     """Draw the controls of a dimension and its range; an empty end is the default."""
     names = [control.name for control in ENDS[axis]]
     # Another dimension starts with its own default range.
-    field = AXES[axis].show(sweepable(case.subject), on_change=set_values, args=(dict.fromkeys(names),))
+    field = AXES[axis].show(sweepable(case.model), on_change=set_values, args=(dict.fromkeys(names),))
     usual = _usual(field, Sweep(case, (field,)).present(field))
     said = [control.show(placeholder=f"{end:,}") for control, end in zip(ENDS[axis], usual, strict=True)]
     low, high = (end if one is None else one for one, end in zip(said, usual, strict=True))

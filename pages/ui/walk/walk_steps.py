@@ -11,10 +11,9 @@ from bertcalc.config import absent
 from bertcalc.families import CLASSES
 from bertcalc.forward.outputs import Call, attends, run
 from bertcalc.forward.walk import KerasRow, Stop, factors, in_layer, per_head, walk
-from bertcalc.model.family import Model
 from bertcalc.model.formula import Formula, shape_letters, symbolic_model, symbolic_steps
+from bertcalc.model.model import Model
 from bertcalc.model.modules import Attention, Dropout, Shape, split_layer
-from bertcalc.model.subject import Subject
 from bertcalc.model.trace import Sizes
 from bertcalc.teach.lessons import Question, lesson
 from bertcalc.text import N_, written
@@ -36,10 +35,10 @@ ROWS = Fold("rows", N_("The whole forward pass, one Keras-style row for each lay
 
 def _steps_of(link: Mapping[str, str]) -> list[str]:
     """The names of the stops of a link's model, with the link's layer walked in full."""
-    subject = linked(link).subject()
+    model = linked(link).model()
     said = whole(link.get(LAYER.name, ""))
-    layer = max(0, min(said if isinstance(said, int) else 0, subject.config.num_hidden_layers - 1))
-    return [stop.name for stop in stops_of(subject, present_batch(subject.config), layer)]
+    layer = max(0, min(said if isinstance(said, int) else 0, model.config.num_hidden_layers - 1))
+    return [stop.name for stop in stops_of(model, present_batch(model.config), layer)]
 
 
 # The walks of these configurations, in all classes, have together every stop that there is.
@@ -58,13 +57,13 @@ STEP = Select(
 )
 
 
-def stops_of(subject: Subject, batch: Batch, layer: int) -> list[Stop]:
-    return walk(run(subject, call_of(subject, batch)), layer)
+def stops_of(model: Model, batch: Batch, layer: int) -> list[Stop]:
+    return walk(run(model, call_of(model, batch)), layer)
 
 
-def call_of(subject: Subject, batch: Batch) -> Call:
+def call_of(model: Model, batch: Batch) -> Call:
     """The call of the walk; a cross-attention, if there is one, reads an encoder output of equal length."""
-    return Call(*batch, encoder_sequence_length=subject.seen(batch.sequence_length))
+    return Call(*batch, encoder_sequence_length=model.seen(batch.sequence_length))
 
 
 def choose_stop(stops: Sequence[Stop]) -> int:
@@ -128,10 +127,10 @@ def show_keras_rows(rows: Sequence[KerasRow]) -> None:
     show_rows(titles, cells, _("The whole forward pass"))
 
 
-def show_heads(subject: Subject) -> None:
+def show_heads(model: Model) -> None:
     """Show that query, key and value have the same count per head and as one matrix each."""
-    letters = symbolic_model(subject).heads()
-    numbers = subject.model().heads()
+    letters = symbolic_model(model).heads()
+    numbers = model.heads()
     assert isinstance(letters, Attention)
     assert isinstance(numbers, Attention)
     heads = _("{heads:,} heads, each with matrices of its own").format(heads=numbers.num_attention_heads)
@@ -158,9 +157,9 @@ def values_of(config: Config, stop: Stop, batch: Batch) -> dict[str, str]:
     return {name: written(value) for name, value in values.items()}
 
 
-def in_letters(subject: Subject, stop: Stop, batch: Batch) -> tuple[Stop, list[Formula]]:
+def in_letters(model: Model, stop: Stop, batch: Batch) -> tuple[Stop, list[Formula]]:
     """The stop with symbolic shapes, and the formula of each of its steps that has parameters."""
-    steps = symbolic_steps(subject, cross=attends(subject, call_of(subject, batch)))
+    steps = symbolic_steps(model, cross=attends(model, call_of(model, batch)))
     found = {symbolic.step.name: symbolic for symbolic in steps}
     mine = [found[step.name] for step in stop.steps]
     return stop._replace(steps=tuple(symbolic.step for symbolic in mine)), [s.parameters for s in mine if s.parameters]

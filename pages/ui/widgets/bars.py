@@ -14,10 +14,9 @@ from bertcalc.charts.labels import ems
 from bertcalc.explore.factor_formulas import piece_factors
 from bertcalc.families import CLASSES
 from bertcalc.families.presets import PRESETS
-from bertcalc.model.family import Model
 from bertcalc.model.formula import piece_formulas
+from bertcalc.model.model import Model
 from bertcalc.model.names import PART_NAMES, norm_kind
-from bertcalc.model.subject import Subject
 from bertcalc.model.totals import breakdown, openable
 from bertcalc.text import N_, Translate
 from bertcalc.text.digits import figure, signed
@@ -55,7 +54,7 @@ OPEN = Select(
         path or WHOLE for name, family in CLASSES.items() for path in openable(build(family.fullest(), name))
     ),
     {WHOLE: N_("the whole model")},
-    here=lambda link: openable_in(linked(link).subject().model()),
+    here=lambda link: openable_in(linked(link).model()),
     label_visibility="collapsed",
     width=240,
 )
@@ -86,17 +85,17 @@ class Bars(NamedTuple):
 
 def preset_of(choice: Choice) -> Choice:
     """The unchanged preset, in the same architecture."""
-    return choice._replace(subject=Subject(PRESETS[choice.preset].config, choice.architecture))
+    return choice._replace(model=Model(PRESETS[choice.preset].config, choice.architecture))
 
 
 def parameter_bars(choice: Choice, path: str = "") -> Bars:
     """The parameters of each part of the module at a path, beside the preset's."""
-    pieces = breakdown(choice.model(), path)
+    pieces = breakdown(choice.model, path)
     try:
-        before = breakdown(preset_of(choice).model(), path)
+        before = breakdown(preset_of(choice).model, path)
     except KeyError:  # the preset has no such part
         before = []
-    inks, norm = colors(), norm_kind(choice.subject.model())
+    inks, norm = colors(), norm_kind(choice.model)
     return Bars(
         {(piece.component, piece.name): piece.parameters for piece in pieces},
         {(piece.component, piece.name): piece.parameters for piece in before},
@@ -105,17 +104,17 @@ def parameter_bars(choice: Choice, path: str = "") -> Bars:
             for piece in pieces
         ],
         [inks[piece.component] for piece in pieces],
-        piece_formulas(choice.subject, path=path),
+        piece_formulas(choice.model, path=path),
         [piece.path for piece in pieces],
         preset=choice.preset,
-        factors=[grown_by(factor) for factor in piece_factors(preset_of(choice).subject, choice.subject, path=path)],
+        factors=[grown_by(factor) for factor in piece_factors(preset_of(choice).model, choice.model, path=path)],
     )
 
 
 def draw_bars(bars: Bars, place: str, *looked_at: Hashable, alt: str, **options: Any) -> None:
     """Draw a bar for each part, and a legend if the preset differs; ``place`` names the scale, which is kept.
 
-    ``looked_at`` says, together with the preset, what the figures describe: another subject starts a new scale.
+    ``looked_at`` says, together with the preset, what the figures describe: another model starts a new scale.
     """
     present, before = (max(figures.values(), default=0) for figures in (bars.figures, bars.before))
     limit = axis_end(place, (bars.preset, *looked_at), with_room(before), present)

@@ -8,8 +8,8 @@ import streamlit as st
 
 from bertcalc.config import Config
 from bertcalc.model.formula import CALL_LETTERS
+from bertcalc.model.model import Model
 from bertcalc.model.steps import BATCH, batch_problems
-from bertcalc.model.subject import Subject
 from bertcalc.text import N_
 from pages.ui.shell.controls import Number, set_values, show_problem
 from pages.ui.shell.i18n import _
@@ -89,7 +89,7 @@ def _adjusted(config: Config, values: dict[str, Any]) -> Batch:
     return Batch(**values)
 
 
-def show_seen(subject: Subject) -> None:
+def show_seen(model: Model) -> None:
     """Say which encoder output a cross attention sees, on pages without a control for it."""
-    if subject.seen(1):
+    if model.seen(1):
         st.caption(_("The cross attention attends to an encoder output as long as the sequence."))

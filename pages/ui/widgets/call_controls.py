@@ -6,8 +6,8 @@ import streamlit as st
 
 from bertcalc.forward.outputs import Call, possible, problems, remarks
 from bertcalc.model.formula import CALL_LETTERS
+from bertcalc.model.model import Model
 from bertcalc.model.steps import BATCH, batch_problems
-from bertcalc.model.subject import Subject
 from bertcalc.text import N_
 from pages.ui.session import model
 from pages.ui.shell.controls import Number, Select, Switch, assignment, change, show_problem
@@ -33,11 +33,11 @@ _USE_CACHE: dict[str, bool | None] = {"none": None, "true": True, "false": False
 USE_CACHE = Select("use_cache", "use_cache", _USE_CACHE, {"none": N_("As configured")}, width=140)
 
 
-def choose_call(subject: Subject) -> Call:
+def choose_call(model: Model) -> Call:
     """Draw the arguments that this class takes; return their values, or the nearest with which it runs."""
-    cls = subject.cls
+    cls = model.cls
     with st.container(horizontal=True, vertical_alignment="bottom"):
-        said: dict[str, Any] = choose_batch(subject.config)._asdict()
+        said: dict[str, Any] = choose_batch(model.config)._asdict()
         if cls.sees_encoder:
             said["encoder_sequence_length"] = ENCODER_SEQUENCE_LENGTH.show()
         if cls.caches:
@@ -48,25 +48,25 @@ def choose_call(subject: Subject) -> Call:
         if said.get("labels"):
             said["label"] = LABEL.show()
         for field in ("is_decoder", "add_cross_attention"):
-            if subject.config.has(field):
+            if model.config.has(field):
                 _switch(field)
     call = Call(**said)
-    if found := list(problems(subject, call)):
+    if found := list(problems(model, call)):
         with st.container(horizontal=True):
             for problem in found:
                 show_problem(problem)
-    st.session_state["call"] = call = possible(subject, call)
-    for remark in remarks(subject, call):
+    st.session_state["call"] = call = possible(model, call)
+    for remark in remarks(model, call):
         st.caption(_(remark.message).format(**remark.values))
     return call
 
 
-def last_call(subject: Subject) -> Call:
+def last_call(model: Model) -> Call:
     """The last chosen call, or the nearest that this model can run."""
     call: Call = st.session_state.get("call", _DEFAULT)
-    for problem in batch_problems(subject.config, call._asdict()):
+    for problem in batch_problems(model.config, call._asdict()):
         call = call._replace(**problem.remedies[0])
-    return possible(subject, call)
+    return possible(model, call)
 
 
 def written(call: Call) -> str:

@@ -7,7 +7,7 @@ from types import MappingProxyType
 from bertcalc.charts.colors import BACKGROUND
 from bertcalc.families import CLASSES
 from bertcalc.model.difference import ModuleChange
-from bertcalc.model.family import Model
+from bertcalc.model.model import Model
 from bertcalc.model.modules import PrintedLine, split_layer
 from bertcalc.model.totals import component_at
 from bertcalc.text import N_

@@ -7,7 +7,7 @@ from typing import Any, ParamSpec, TypeVar
 import streamlit as st
 
 from bertcalc.forward.outputs import Call, problems
-from bertcalc.model.subject import Subject
+from bertcalc.model.model import Model
 from bertcalc.processes.worker import WORKER, SlowError, StoppedError
 from bertcalc.proof import real_model
 from bertcalc.proof.output_proof import countable
@@ -87,16 +87,16 @@ def show_agreement(agrees: bool, said: str) -> None:
         st.error(said, icon=":material/error:")
 
 
-def runs(subject: Subject, call: Call) -> bool:
+def runs(model: Model, call: Call) -> bool:
     """Whether the real model can be run with these arguments; show why not."""
     if not real_model.installed():
         st.info(_("This needs torch and transformers, which are not installed here."))
-    elif real_model.buildable(subject) != subject:
+    elif real_model.buildable(model) != model:
         said = _("transformers 5 no longer builds position_embedding_type {kind}: there is nothing to count.")
-        st.info(said.format(kind=subject.config.position_embedding_type))
-    elif problem := next(problems(subject, call), None):
+        st.info(said.format(kind=model.config.position_embedding_type))
+    elif problem := next(problems(model, call), None):
         show_problem(problem)
-    elif not countable(subject, call):
+    elif not countable(model, call):
         st.error(_("These tensors are too large for PyTorch to count. Choose a smaller batch or a shorter sequence."))
     else:
         return True

@@ -11,7 +11,7 @@ import streamlit as st
 from bertcalc import Config, Module
 from bertcalc.charts.columns import Columns, sent
 from bertcalc.config import allowed
-from bertcalc.config.fields import EVERY_LETTER, known
+from bertcalc.config.fields import EVERY_LETTER, field_named
 from bertcalc.explore.field_effects import Effect
 from bertcalc.export.cells import Shown
 from bertcalc.families.presets import PublishedCount
@@ -19,8 +19,8 @@ from bertcalc.forward.outputs import Entry
 from bertcalc.model.difference import ModuleChange
 from bertcalc.model.formula import count_formulas, shape_letters, tensor_formulas
 from bertcalc.model.inventory import inventory, named
+from bertcalc.model.model import Model
 from bertcalc.model.modules import Shape
-from bertcalc.model.subject import Subject
 from bertcalc.model.totals import Component
 from bertcalc.proof.output_proof import ComparedOutput, Returned
 from bertcalc.proof.real_model import RealRun
@@ -38,9 +38,9 @@ TENSORS = Fold("tensors", N_("Tensors: name, shape, formula, count, share"))
 UNFOLD = Switch("unfold", N_("Unfold the layers"))
 
 
-def show_tensors(subject: Subject) -> None:
+def show_tensors(model: Model) -> None:
     """Show every tensor with shape, formula, count and share; a repeated layer once, or with ``UNFOLD`` in full."""
-    columns = _tensor_columns(subject, unfolded=UNFOLD.show())
+    columns = _tensor_columns(model, unfolded=UNFOLD.show())
     rows, total = len(columns["name"]), sum(columns["parameters"])
     st.caption(_("{rows:,} rows, {total:,} parameters").format(rows=rows, total=total))
     draw_frame(
@@ -57,9 +57,9 @@ def show_tensors(subject: Subject) -> None:
     )
 
 
-def _tensor_columns(subject: Subject, *, unfolded: bool) -> Columns:
+def _tensor_columns(model: Model, *, unfolded: bool) -> Columns:
     """The table of the tensors by column; the parameters sum to the model's."""
-    model, formulas = subject.model(), tensor_formulas(subject, copies=not unfolded)
+    model, formulas = model, tensor_formulas(model, copies=not unfolded)
     of_name = {tensor.name: formula for tensor, formula in zip(model.tensors(), formulas, strict=True)}
     tensors = list(model.tensors(folded=not unfolded))
     parameters = [tensor.num_parameters() for tensor in tensors]
@@ -104,8 +104,8 @@ def show_published(counts: Sequence[PublishedCount]) -> None:
     rows = []
     for count in counts:
         ours, theirs = _ours(count), count.parameters
-        more = count.more and theirs + count.more == ours
-        verdict = signed_count(count.more) if more else _verdict(theirs == ours)
+        more = count.surplus and theirs + count.surplus == ours
+        verdict = signed_count(count.surplus) if more else _verdict(theirs == ours)
         figures = (f"{theirs:,}", verdict, f"{ours:,}")
         rows.append((count.preset, *figures, f"`{count.architecture}` · {_(count.convention)}", count.source))
     show_rows(titles, rows, _("Published counts, ours, and the verdicts"))
@@ -116,13 +116,13 @@ def _ours(count: PublishedCount) -> int:
     return count.model().num_parameters()
 
 
-def show_inventory(subject: Subject) -> None:
+def show_inventory(model: Model) -> None:
     """Show the number of modules of each kind, and of those named ``dense``, as formulas; and below, their paths."""
-    model, formulas = subject.model(), count_formulas(subject)
+    model, formulas = model, count_formulas(model)
     parts = {part.name: part for part in inventory(model)}
     parts[_("named dense")] = named(model, "dense")
     counts = {
-        name: (f"${count_formula(formulas[part.name], subject.config, part.modules)}$", f"{part.parameters:,}")
+        name: (f"${count_formula(formulas[part.name], model.config, part.modules)}$", f"{part.parameters:,}")
         for name, part in parts.items()
     }
     titles = (_("Modules"), _("How many"), _("Parameters"))
@@ -271,7 +271,7 @@ def show_fields(config: Config, effects: Mapping[str, Effect]) -> None:
     for field, effect in effects.items():
         letter = f" ${EVERY_LETTER[field]}$" if field in EVERY_LETTER else ""
         name = f"**{config.own_name(field)}**{letter}"
-        what = with_colon(name, _(known(field).meaning))
+        what = with_colon(name, _(field_named(field).meaning))
         message, limits = allowed(field)
         values = (written(getattr(type(config), field)), written(getattr(config, field)))
         changed = f"{written(effect.before)} → {written(effect.after)}"

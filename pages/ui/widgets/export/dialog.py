@@ -53,8 +53,8 @@ def things(choice: Choice) -> dict[str, tuple[Callable[[], Table], Shown | None]
     if own():
         return found
     tables: dict[str, Callable[[], Table]] = {
-        _("Parameters of each component, with formulas"): partial(component_table, choice.subject, translator()),
-        _("Every tensor, with formulas"): partial(tensor_table, choice.subject, translator()),
+        _("Parameters of each component, with formulas"): partial(component_table, choice.model, translator()),
+        _("Every tensor, with formulas"): partial(tensor_table, choice.model, translator()),
     }
     return found | {_("Model: {title}").format(title=title): (make, None) for title, make in tables.items()}
 
@@ -70,7 +70,7 @@ def _show(choice: Choice) -> None:
     else:
         place = Origin(url, st.session_state.get("lang", "en"))
         _buttons(model_files(choice, present_batch(choice.config), place, translator(), shown_settings()))
-        if not choice.subject.add_pooling_layer:
+        if not choice.model.add_pooling_layer:
             st.caption(_("A config.json cannot say that the pooler is left out; the program does."))
     with st.container(key="making"):  # style.css shows it while a file is made
         st.caption(_("The file is being made. A report builds the real model first, which can take some seconds."))

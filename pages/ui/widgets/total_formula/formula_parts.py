@@ -9,11 +9,11 @@ import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Any
 
-from bertcalc.config.fields import known
+from bertcalc.config.fields import field_named
 from bertcalc.model.formula import FIELDS, Bracket, Term, component_terms, filled
+from bertcalc.model.model import Model
 from bertcalc.model.modules import Tensor
 from bertcalc.model.names import norm_kind
-from bertcalc.model.subject import Subject
 from bertcalc.model.totals import Component, over_layers
 from pages.ui.shell.i18n import _, with_colon
 from pages.ui.widgets.numbers import percent
@@ -28,9 +28,9 @@ _TOKEN = re.compile("|".join(f"(?P<{name}>{pattern})" for name, pattern in _CLAS
 _PLUS, _NEXT, _EQUALS = ["sign", "+"], ["between", "+"], ["between", "="]
 
 
-def total_formula(subject: Subject, colors: Mapping[Component, str]) -> dict[str, Any]:
+def total_formula(model: Model, colors: Mapping[Component, str]) -> dict[str, Any]:
     """The data of the component for a model whose program is known."""
-    return _TotalBuilder(subject, colors).data()
+    return _TotalBuilder(model, colors).data()
 
 
 def leaves(text: str) -> list[Part]:
@@ -59,14 +59,14 @@ def data_of(
 class _TotalBuilder:
     """Makes the parts and tips of the formula in one pass over its terms."""
 
-    def __init__(self, subject: Subject, colors: Mapping[Component, str]) -> None:
-        self._config = subject.config
+    def __init__(self, model: Model, colors: Mapping[Component, str]) -> None:
+        self._config = model.config
         self._colors = colors
-        self._tensors = {tensor.name: tensor for tensor in over_layers(subject.model())}
+        self._tensors = {tensor.name: tensor for tensor in over_layers(model)}
         self._total = sum(tensor.num_parameters() for tensor in self._tensors.values())
         self._ones = {name: tensor._replace(copies=1).num_parameters() for name, tensor in self._tensors.items()}
-        self._norm = norm_kind(subject.model())
-        self._terms = component_terms(subject)
+        self._norm = norm_kind(model)
+        self._terms = component_terms(model)
         self._written = " + ".join(bracket.text for _component, brackets in self._terms for bracket in brackets)
         self._tips: Tips = {}
 
@@ -156,7 +156,7 @@ class _TotalBuilder:
         own = self._config.own_name
         for letter in dict.fromkeys(re.findall("[A-Z]", self._written)):
             field, value = FIELDS[letter], filled(letter, self._config)
-            about = [f"{own(field)} {letter} = {value}", _(known(field).meaning)]
+            about = [f"{own(field)} {letter} = {value}", _(field_named(field).meaning)]
             yield self._chip(letter, value, _(COUNTED[field]), about)
         norms = [tensor for tensor in self._tensors.values() if tensor.place.role == "norm"]
         letters = greek(norms)

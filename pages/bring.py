@@ -5,7 +5,7 @@ import streamlit as st
 from bertcalc.explore.models import item_of
 from bertcalc.families.hf_json import PASTED
 from bertcalc.hub import reader
-from bertcalc.model.subject import Subject
+from bertcalc.model.model import Model
 from pages.ui.checkpoints import inputs, matching
 from pages.ui.checkpoints.chooser import choose_files
 from pages.ui.session import kept
@@ -34,17 +34,17 @@ if view == "config":
     inputs.show_problems(view, text)
     if last:
         inputs.show_remarks(text, last)
-        subject = Subject(last.config, last.architecture) if last.architecture else inputs.like_sidebar(last.config)
+        model = Model(last.config, last.architecture) if last.architecture else inputs.like_sidebar(last.config)
         if last.architecture is None:
             said = _("It names no class, so {architecture} is taken from the sidebar.")
-            st.caption(said.format(architecture=subject.architecture))
-        item = item_of(subject)
+            st.caption(said.format(architecture=model.architecture))
+        item = item_of(model)
         with st.container(horizontal=True, vertical_alignment="center"):
-            label = _("Parameters of {architecture}").format(architecture=subject.architecture)
-            matching.show_figure(label, subject.model().num_parameters())
-            matching.offer(subject, item)
+            label = _("Parameters of {architecture}").format(architecture=model.architecture)
+            matching.show_figure(label, model.num_parameters())
+            matching.offer(model, item)
         if item.changes:
-            matching.show_changes(subject.config, item)
+            matching.show_changes(model.config, item)
         else:
             st.success(_("This is {preset}.").format(preset=item.base), icon=":material/check_circle:")
 elif view == "hub":
@@ -83,11 +83,11 @@ if brought:
             matching.show_cut_off(cut_off)
         matching.show_verdict(brought)
     with offer:
-        matching.offer(found.subject, item_of(found.subject))
+        matching.offer(found.model, item_of(found.model))
     with st.container(horizontal=True):
         matching.show_figure(_("Tensors"), found.tensors)
         matching.show_figure(_("Parameters in the file"), found.parameters)
-        label = _("Parameters of {architecture}").format(architecture=found.subject.architecture)
+        label = _("Parameters of {architecture}").format(architecture=found.model.architecture)
         matching.show_figure(label, found.ours)
         matching.show_figure(_("Elements of buffers"), found.buffers)
     matching.show_groups(found)

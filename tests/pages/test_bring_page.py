@@ -152,10 +152,10 @@ WRONG = [
         f"model_type 'no_type' is a different kind of model: only {', '.join(FAMILIES)} are counted here.",
     ),
     ('{"hidden_size": NaN}', "NaN is not a number in JSON: write null, or a number."),
-    ('{"a": 1, "a": 2}', "a appears twice: it must appear once."),
+    ('{"a": 1, "a": 2}', "a appears twice: it must appear only once."),
     ('{"a": ' + "[" * 100_000, "This is nested too deeply."),
     ('{"a": ' + "9" * 5000 + "}", "A number in this text has too many digits."),
-    ('{"a": "' + "x" * LARGEST + '"}', "This text has 1,000,009 characters: at most 1,000,000 are read here."),
+    ('{"a": "' + "x" * LARGEST + '"}', "This text has 1,000,009 characters: at most 1,000,000 are allowed."),
 ]
 
 
@@ -255,7 +255,7 @@ def test_a_chosen_config_goes_into_the_field() -> None:
     assert errors(app) == ["This is not UTF-8: byte 1 is 0xff."]
     assert "Parameters of BertForTokenClassification" in metrics(app)
     choose(app, "config_file", ("config.json", b""), size=438_000_000)
-    assert errors(app) == ["This file has 438,000,000 bytes or more: a config.json has at most 1,000,000 here."]
+    assert errors(app) == ["This file has at least 438,000,000 bytes: a config.json can have at most 1,000,000."]
     choose(app, "config_file", ("config.json", b""), gzip=None)
     assert errors(app) == ["config.json could not be read by the browser."]
     app = paste(CHINESE + " ", app)
@@ -448,8 +448,8 @@ def test_the_file_that_is_wrong_is_named(models: Path) -> None:
 def test_pickles_are_refused_in_a_sentence() -> None:
     app = bring_files(b"", name="pytorch_model.bin")
     assert errors(app) == [
-        "pytorch_model.bin is no .safetensors file. Other files of weights are not opened: pickles can run any program "
-        "when they are read. transformers' save_pretrained writes a .safetensors file."
+        "pytorch_model.bin is not a .safetensors file. Other weight files are not opened, because reading a pickle "
+        "can run any program. Use save_pretrained of transformers to write a .safetensors file."
     ]
 
 
