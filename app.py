@@ -11,7 +11,7 @@ from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 from importlib import import_module
 
-import pages.server  # noqa: F401  # ends the process with a sentence where no page can work
+import pages.server  # noqa: F401  # exits with a message where no page can work
 
 # isort: split
 import streamlit as st
@@ -34,7 +34,7 @@ FAILURES = LimitedLog("A page failed")
 
 
 def say_sorry(error: Exception) -> bool:
-    """Show one sentence instead of a traceback; the traceback goes to the log, once a minute for each place."""
+    """Show one sentence instead of a traceback, which goes to the log: at most once a minute for each place."""
     FAILURES.trace(error)
     _ = translator()
     st.error(
@@ -49,7 +49,7 @@ def say_sorry(error: Exception) -> bool:
 def warm_up() -> None:
     """Fill the caches of the first page, and keep the objects out of garbage collection.
 
-    SymPy, Altair and pandas make half a million objects that stay. With many readers, scanning them took 250 ms every
+    SymPy, Altair and pandas create half a million permanent objects. With many readers, scanning them took 250 ms every
     few seconds.
     """
     from bertcalc.charts.bar_charts import proportional_bar, ranked_bars
@@ -72,7 +72,7 @@ def warm_up() -> None:
 
 @asynccontextmanager
 async def lifespan(_app: App) -> AsyncIterator[None]:
-    """Prepare the first page in a thread, while the server already answers."""
+    """Prepare the first page in a thread, while the server already answers requests."""
     threading.Thread(target=warm_up, daemon=True).start()
     yield
 

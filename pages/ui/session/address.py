@@ -1,7 +1,7 @@
 """Write the address of the page: one entry in the browser's history for each step.
 
-Controls with ``bind="query-params"`` write it one by one, so that a change of several fields would leave entries with
-intermediate models that nobody chose, and typing into such a control leaves no entry at all (Streamlit 1.67).
+Controls with ``bind="query-params"`` write their parameters one by one: a change of several fields would leave entries
+with intermediate models, and typing into such a control leaves no entry at all (Streamlit 1.67).
 """
 
 from collections.abc import Collection, Mapping
@@ -36,7 +36,7 @@ def restore() -> None:
 
 
 def open_page(page: str) -> None:
-    """Note which page this run draws, and whether the last run drew another one, perhaps in a session that was lost."""
+    """Record the page of this run, and whether the last run, perhaps in a session that was lost, drew another one."""
     before = st.session_state.setdefault("page of the link", kept.get("page") or page)
     st.session_state["opened"] = before != page
     if not is_rehearsal():  # else the next run opens the page again
@@ -50,19 +50,19 @@ def is_opened() -> bool:
     return opened
 
 
-def write(names: Collection[str], said: Mapping[str, str]) -> None:
-    """Replace the parameters ``names`` of the link by ``said``, in one message: one entry in the history.
+def write(names: Collection[str], values: Mapping[str, str]) -> None:
+    """Replace the parameters ``names`` of the link by ``values``, in one message: one entry in the history.
 
-    ``st.query_params`` cannot remove several at once: each ``del`` would be an entry of its own. In a run that opens a
-    page the browser is told nothing here: the panel puts the whole address into it at the end of the run, without an
-    entry in the history.
+    ``st.query_params`` cannot remove several at once: each ``del`` would be an entry of its own. A run that opens a
+    page sends the browser nothing here: at its end the panel replaces the whole address, without an entry in the
+    history.
     """
     context = get_script_run_ctx()
     if context is not None:
         with context.session_state.query_params() as params:
             for name in names:
                 params.discard_param_no_forward_msg(name)
-            for name, text in said.items() if is_opened() else ():
+            for name, text in values.items() if is_opened() else ():
                 params.set_with_no_forward_msg(name, text)
     if not is_opened():
-        st.query_params.update(said)
+        st.query_params.update(values)
