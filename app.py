@@ -26,7 +26,7 @@ from bertcalc.server.headers import SecurityHeaders
 from bertcalc.server.limited_log import LimitedLog
 from bertcalc.server.preview import Preview
 from bertcalc.server.restarts import hold_first_message
-from bertcalc.server.sessions import end_callbacks, leave_quietly, share_lock, store_class
+from bertcalc.server.sessions import keep_sessions
 from pages.ui.i18n import translator, translator_of
 from pages.ui.navigation import about
 
@@ -78,10 +78,7 @@ async def lifespan(_app: App) -> AsyncIterator[None]:
 
 
 guard()
-share_lock()
-end_callbacks()
-leave_quietly()
-store_class()
+keep_sessions()
 hold_first_message()
 take_turns(translator_of)
 app = App(

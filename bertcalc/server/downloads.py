@@ -14,11 +14,8 @@ from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
 from typing import TypeVar
 
-from streamlit.proto.BackMsg_pb2 import BackendOperationRequest
-from streamlit.proto.ForwardMsg_pb2 import BackendOperationResponse, DeferredFileResponsePayload
-from streamlit.runtime.backend_operation_handler import DeferredFileHandler
-from streamlit.runtime.media_file_storage import MediaFileStorageError
-
+from bertcalc.server.upstream import streamlit_internals
+from bertcalc.server.upstream.streamlit_internals import DownloadError, UnknownFileError
 from bertcalc.text import N_, Translate
 
 MOST_WAITING = 8  # files that a session may wait for
@@ -96,22 +93,16 @@ TURNS = Turns()
 def take_turns(translate: Callable[[str], Translate]) -> None:
     """Make files in turns; ``translate`` returns the translation for a session."""
 
-    async def handle(
-        handler: DeferredFileHandler, request: BackendOperationRequest, session_id: str
-    ) -> BackendOperationResponse:
-        identifier = request.deferred_file.file_id
+    async def make(session: str, write: Callable[[], str]) -> str:
         try:
-            url = await TURNS.run(session_id, lambda: handler._get_media_file_mgr().execute_deferred(identifier))
+            return await TURNS.run(session, write)
         except TooManyError:
             message = TOO_MANY
-        except MediaFileStorageError as error:
-            # Its cause is the exception of the function; without one there is no such function, as after a restart.
+        except UnknownFileError as error:
+            # Without a cause Streamlit does not know the file, as after a restart.
             message = FAILED if error.__cause__ else GONE
             if error.__cause__:
                 logging.getLogger("bertcalc").error("a file could not be made", exc_info=error.__cause__)
-        else:
-            payload = DeferredFileResponsePayload(url=url)
-            return BackendOperationResponse(request_id=request.request_id, deferred_file=payload)
-        return BackendOperationResponse(request_id=request.request_id, error_msg=translate(session_id)(message))
+        raise DownloadError(translate(session)(message))
 
-    DeferredFileHandler.handle = handle  # type: ignore[assignment, method-assign]
+    streamlit_internals.answer_downloads(make)

@@ -3,11 +3,11 @@
 import re
 from urllib.parse import urlsplit
 
+import streamlit as st
 from starlette.datastructures import Headers, MutableHeaders
 from starlette.responses import Response
 from starlette.types import ASGIApp, Receive, Scope, Send
 from starlette.websockets import WebSocketClose
-from streamlit import config
 
 from bertcalc.server.messages import Connection
 
@@ -60,14 +60,14 @@ def allowed(origin: str | None, host: str | None) -> bool:
     Like ``_is_origin_allowed`` of Streamlit 1.67, but without the server's external IP address: Streamlit would ask
     another host for it at every handshake from elsewhere, and everybody would wait for the answer.
     """
-    if origin is None or not config.get_option("server.enableCORS"):
+    if origin is None or not st.get_option("server.enableCORS"):
         return True
     try:
         there = urlsplit(origin)
         name = there.hostname
     except ValueError:
         return False
-    listed = [urlsplit(one.strip()).hostname for one in config.get_option("server.corsAllowedOrigins")]
+    listed = [urlsplit(one.strip()).hostname for one in st.get_option("server.corsAllowedOrigins")]
     return there.netloc == host or (name is not None and name in (*_ALWAYS, *listed))
 
 

@@ -3,11 +3,11 @@
 import re
 from base64 import b64encode
 from hashlib import sha256
-from pathlib import Path
 
-import streamlit
 from starlette.datastructures import MutableHeaders
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
+
+from bertcalc.server.upstream.streamlit_internals import index_page
 
 
 def _hashes(html: str) -> str:
@@ -15,16 +15,15 @@ def _hashes(html: str) -> str:
 
     If one is missing, browsers refuse that script, and tests/browser/test_security.py fails.
     """
-    scripts = re.findall(r"<script>(.*?)</script>", html, re.DOTALL)
+    scripts = re.findall(r"<script(?![^>]*\ssrc=)[^>]*>(.*?)</script>", html, re.DOTALL)
     return " ".join(f"'sha256-{b64encode(sha256(script.encode()).digest()).decode()}'" for script in scripts)
 
 
-_PAGE = (Path(streamlit.__file__).parent / "static" / "index.html").read_text(encoding="utf-8")
 # The strictest policy with which Streamlit 1.67 works on every page, found by trial. 'unsafe-eval' is not needed:
 # Streamlit uses Vega's expression interpreter.
 _POLICY = {
     "default-src": "'none'",
-    "script-src": f"'self' {_hashes(_PAGE)} blob:",  # Streamlit loads a component's script as a blob
+    "script-src": f"'self' {_hashes(index_page())} blob:",  # Streamlit loads a component's script as a blob
     "style-src": "'self' 'unsafe-inline'",  # Emotion, KaTeX and st.html write styles into the page
     "img-src": "'self' data:",
     "font-src": "'self' data:",  # one font is inlined in KaTeX's style sheet

@@ -10,11 +10,9 @@ import time
 
 from google.protobuf.message import DecodeError
 from starlette.types import Message, Receive, Send
-from streamlit.proto.BackMsg_pb2 import BackMsg
-from streamlit.proto.ClientState_pb2 import ClientState
-from streamlit.proto.WidgetStates_pb2 import WidgetState
 
 from bertcalc.server.limited_log import LimitedLog
+from bertcalc.server.upstream.streamlit_internals import BrowserMessage, read_message
 
 # Bytes of a message: a pasted config.json of 1 MB with the rest of its page, or the compressed headers of chosen files.
 LARGEST = 2_000_000
@@ -27,7 +25,6 @@ LARGE, ALL_BURST, ALL_A_SECOND = 65_536, 4.0 * LARGEST, 1_000_000.0
 MOST_WAITING = 16_000_000
 # A page has less than a hundred controls; the panel sends some fields for each event without an answer.
 _MOST_ITEMS, _MOST_OBJECTS, _MOST_VALUES, _DEEPEST = 10_000, 5_000, 50_000, 50
-_IDS = "$$ID", "$$STREAMLIT_INTERNAL_KEY"  # the beginnings of Streamlit's names for controls
 _SMALL = 4_096  # bytes that cannot hold a harmful structure
 _KINDS = {"rerun_script", "stop_script", "app_heartbeat", "backend_operation_request"}
 _OPERATIONS = {"deferred_file", "dataframe_chunk"}
@@ -127,39 +124,33 @@ def _bytes_of(message: Message) -> bytes:
 def _wanted(payload: bytes) -> bool:
     """Whether Streamlit needs this message: no page asks for files, clears caches or installs anything."""
     try:
-        message = BackMsg.FromString(payload)
+        message = read_message(payload)
     except DecodeError:
         raise RefusedMessage(1007, "it cannot be read") from None
-    kind = message.WhichOneof("type")
-    if kind == "backend_operation_request":
-        return message.backend_operation_request.WhichOneof("payload") in _OPERATIONS
-    if kind == "rerun_script":
-        if not all(widget.id.startswith(_IDS) for widget in message.rerun_script.widget_states.widgets):
+    if message is None:
+        return True
+    if message.kind == "backend_operation_request":
+        return message.operation in _OPERATIONS
+    if message.kind == "rerun_script":
+        if message.has_foreign_names:
             raise RefusedMessage(1008, "a control has another name than Streamlit gives")  # and pages would fail
         if len(payload) > _SMALL:
-            _check(message.rerun_script)
-    return kind in _KINDS
+            _check(message)
+    return message.kind in _KINDS
 
 
-def _check(state: ClientState) -> None:
+def _check(message: BrowserMessage) -> None:
     """Refuse a message from which Streamlit would make more objects than a page can mean."""
-    widgets = state.widget_states.widgets
-    if len(widgets) + len(state.cached_message_hashes) > _MOST_ITEMS:
+    if message.size > _MOST_ITEMS:
         raise RefusedMessage(1008, f"it has more than {_MOST_ITEMS:,} values")
     # Without its strings: a pasted file, which the browser keeps as one, may have any number of brackets.
-    texts = [_STRING.sub("", widget.json_value or widget.json_trigger_value) for widget in widgets]
-    if sum(map(_items, widgets)) + sum(text.count(",") for text in texts) > _MOST_VALUES:
+    texts = [_STRING.sub("", text) for text in message.json_texts]
+    if message.value_count + sum(text.count(",") for text in texts) > _MOST_VALUES:
         raise RefusedMessage(1008, f"it has more than {_MOST_VALUES:,} values")
     if sum(text.count("{") + text.count("[") for text in texts) > _MOST_OBJECTS:
         raise RefusedMessage(1008, f"it has more than {_MOST_OBJECTS:,} objects")
     if any(_depth(text) > _DEEPEST for text in texts):
         raise RefusedMessage(1008, f"it is nested more than {_DEEPEST} deep")
-
-
-def _items(widget: WidgetState) -> int:
-    """The number of values that a control has, apart from those in its JSON."""
-    kind = widget.WhichOneof("value") or ""
-    return len(getattr(widget, kind).data) if kind.endswith("_array_value") else 1
 
 
 def _depth(text: str) -> int:

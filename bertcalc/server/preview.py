@@ -10,6 +10,8 @@ from urllib.parse import parse_qs
 from starlette.datastructures import Headers, MutableHeaders
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
+from bertcalc.server.upstream.streamlit_internals import with_head
+
 # Headers that ask for other bytes than the whole page: Streamlit would apply them to its own page, not to ours.
 _OF_BYTES = (b"accept-encoding", b"range", b"if-range", b"if-none-match", b"if-modified-since")
 
@@ -69,6 +71,5 @@ def _page(html: bytes, language: str, heading: str, description: str, zipped: bo
         '<meta property="og:site_name" content="bertcalc" />',
         '<meta name="twitter:card" content="summary" />',
     ]
-    page = html.replace(b"<title>Streamlit</title>", "\n    ".join(tags).encode())
-    page = page.replace(b'<html lang="en">', f'<html lang="{language}">'.encode())
+    page = with_head(html, language, "\n    ".join(tags))
     return gzip.compress(page) if zipped else page

@@ -1,0 +1,6 @@
+"""The only place that uses what Streamlit, uvicorn and websockets do not document.
+
+Each ``Internal`` lists such names, the reason for using them, the public issue, and what the app loses without them. If
+the installed version lacks a name, or the parameters of a replaced method differ, the log says so once, and the app
+does without it. To try a new version, start the app, read the log, and run tests/server.
+"""
