@@ -27,6 +27,7 @@ from bertcalc.server.limited_log import LimitedLog
 from bertcalc.server.preview import Preview
 from bertcalc.server.restarts import hold_first_message
 from bertcalc.server.sessions import keep_sessions
+from bertcalc.server.upstream import log_differences
 from pages.ui.i18n import translator, translator_of
 from pages.ui.navigation import about
 
@@ -77,6 +78,7 @@ async def lifespan(_app: App) -> AsyncIterator[None]:
     yield
 
 
+log_differences()
 guard()
 keep_sessions()
 hold_first_message()

@@ -136,35 +136,29 @@ def test_the_server_takes_more_connections_than_a_process_may_have_at_first(tmp_
         assert _answer(connections[-1]).status == 200
 
 
-class _Socket:
-    """What a connection looks at: its bytes without the end of a message, its loop, and whether it was ended."""
+class _Peer:
+    """What a limit needs of a WebSocket: the bytes without the end of a message, and whether it was ended."""
 
     def __init__(self) -> None:
-        self.frames: list[bytes] = []
-        self.loop = asyncio.get_running_loop()
-        self.conn: Any = self
-        self.reader = self.transport = self.conn
-        self.buffer = b""
-        self.is_ended = False
+        self.incomplete_bytes = self.fragments = 0
+        self.is_open = True
+        self.call_later = asyncio.get_running_loop().call_later
 
-    def abort(self) -> None:
-        self.is_ended = True
-
-    def is_closing(self) -> bool:
-        return self.is_ended
+    def end(self) -> None:
+        self.is_open = False
 
 
 @pytest.mark.parametrize("completes", [True, False])
 def test_each_large_message_has_its_own_time(completes: bool, monkeypatch: pytest.MonkeyPatch) -> None:
     """A slow one that is complete in time leaves none of its time to the next one."""
     monkeypatch.setattr(connections, "_SLOWEST", 0.5)
-    monkeypatch.setattr(connections, "_receive", lambda socket, data: setattr(socket, "buffer", data))
 
     async def receive() -> bool:
-        socket: Any = _Socket()
-        for data in (bytes(100_000), b"" if completes else bytes(200_000), bytes(100_000)):
-            connections._receive_within_limits(socket, data)
+        peer: Any = _Peer()
+        for arrived in (100_000, 0 if completes else 200_000, 100_000):
+            peer.incomplete_bytes = arrived
+            connections._limit_fragments(peer)
             await asyncio.sleep(0.2)
-        return bool(socket.is_ended)
+        return not peer.is_open
 
     assert asyncio.run(receive()) is not completes

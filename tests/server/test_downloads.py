@@ -143,8 +143,7 @@ class Files:
             raise MediaFileStorageError(f"Callable execution failed: {error}") from error
 
 
-def answer(identifier: str, monkeypatch: pytest.MonkeyPatch) -> BackendOperationResponse:
-    monkeypatch.setattr(DeferredFileHandler, "handle", DeferredFileHandler.handle)
+def answer(identifier: str) -> BackendOperationResponse:
     downloads.take_turns(lambda session: lambda text: f"{session}: {text}")
     request = BackendOperationRequest(request_id="1")
     request.deferred_file.file_id = identifier
@@ -157,9 +156,9 @@ def test_a_file_of_a_session_that_is_gone_is_a_sentence_and_no_traceback(
 ) -> None:
     logged: list[object] = []
     monkeypatch.setattr(logging.getLogger("bertcalc"), "error", lambda _text, exc_info: logged.append(exc_info))
-    assert answer("unknown", monkeypatch).error_msg == f"s: {downloads.GONE}"
+    assert answer("unknown").error_msg == f"s: {downloads.GONE}"
     assert not logged
-    assert answer("broken", monkeypatch).error_msg == f"s: {downloads.FAILED}"
+    assert answer("broken").error_msg == f"s: {downloads.FAILED}"
     assert "no such luck" in f"{logged[0]}"
 
 
@@ -168,4 +167,4 @@ def test_a_session_that_waits_for_many_files_is_told_so(monkeypatch: pytest.Monk
         raise TooManyError
 
     monkeypatch.setattr(downloads.TURNS, "run", refuse)
-    assert answer("any", monkeypatch).error_msg == f"s: {downloads.TOO_MANY}"
+    assert answer("any").error_msg == f"s: {downloads.TOO_MANY}"

@@ -11,12 +11,6 @@ from streamlit.testing.v1 import AppTest
 from bertcalc.server import restarts
 
 
-@pytest.fixture(autouse=True)
-def _streamlit(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Streamlit as it is, put back afterwards."""
-    monkeypatch.setattr(SessionState, "on_script_will_rerun", restarts._begin_run)
-
-
 def page() -> None:
     """A form whose callback notes what was sent, as the page of a session that may be new."""
     import streamlit as st
@@ -105,7 +99,7 @@ def test_a_newer_message_joins_the_one_that_waits() -> None:
     restarts.hold_first_message()
     state = SessionState()
     state.on_script_will_rerun(message())
-    first = vars(state.query_params)[restarts._STATE]
+    first = vars(state.query_params)[restarts._NOTE]
     state.on_script_will_rerun(message(submitted=False))
     assert any(widget.trigger_value for widget in first.held.widgets)
     assert not state._new_widget_state.states

@@ -4,17 +4,15 @@ import threading
 from collections.abc import Callable
 from types import SimpleNamespace
 
-import pytest
 from streamlit.proto.ForwardMsg_pb2 import ForwardMsg
 from streamlit.runtime.forward_msg_cache import populate_hash_if_needed
-from streamlit.runtime.memory_session_storage import MemorySessionStorage
 from streamlit.runtime.runtime import RuntimeConfig
-from streamlit.runtime.scriptrunner import ScriptRunner
 from streamlit.runtime.session_manager import SessionInfo
 from streamlit.runtime.state import SafeSessionState, SessionState
 from streamlit.testing.v1 import AppTest
 
 from bertcalc.server import sessions
+from bertcalc.server.upstream import streamlit_internals
 
 
 def overlap() -> list[BaseException]:
@@ -48,15 +46,13 @@ def locks() -> set[object]:
     return {SafeSessionState(state, lambda: None)._lock for _run in range(2)}
 
 
-def test_a_run_that_begins_does_not_break_the_one_before(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(SafeSessionState, "__init__", SafeSessionState.__init__)  # put back afterwards
-    sessions.share_lock()
+def test_a_run_that_begins_does_not_break_the_one_before() -> None:
+    streamlit_internals.share_lock()
     assert len(locks()) == 1
     assert not overlap()
 
 
-def test_streamlit_has_two_locks_without_it(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(SafeSessionState, "__init__", sessions._made)
+def test_streamlit_has_two_locks_without_it() -> None:
     assert len(locks()) == 2
 
 
@@ -81,16 +77,13 @@ def is_pressed() -> bool:
     return shown == "True"
 
 
-def test_what_is_pressed_is_not_lost_where_the_next_run_begins(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(ScriptRunner, "_maybe_handle_execution_control_request", sessions._begin_next)
+def test_what_is_pressed_is_not_lost_where_the_next_run_begins() -> None:
     assert not is_pressed()
-    sessions.end_callbacks()
+    streamlit_internals.finish_callbacks()
     assert is_pressed()
 
 
-def test_the_launcher_does_it(launch: Callable[[], object], monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(SafeSessionState, "__init__", sessions._made)
-    monkeypatch.setattr(ScriptRunner, "_maybe_handle_execution_control_request", sessions._begin_next)
+def test_the_launcher_does_it(launch: Callable[[], object]) -> None:
     launch()
     assert len(locks()) == 1
     assert is_pressed()
@@ -103,11 +96,8 @@ def test_no_message_is_so_large_that_the_browser_is_asked_to_keep_it() -> None:
     assert not message.metadata.cacheable
 
 
-def test_as_many_sessions_are_stored_as_two_classes_have(
-    launch: Callable[[], object], monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_as_many_sessions_are_stored_as_two_classes_have(launch: Callable[[], object]) -> None:
     """Of those that lost the network at the same moment, each finds its session again."""
-    monkeypatch.setattr(MemorySessionStorage, "__init__", sessions._made_storage)
     assert stored(200) == 128  # what Streamlit has is not enough for one
     launch()
     assert stored(200) == 200

@@ -4,3 +4,19 @@ Each ``Internal`` lists such names, the reason for using them, the public issue,
 the installed version lacks a name, or the parameters of a replaced method differ, the log says so once, and the app
 does without it. To try a new version, start the app, read the log, and run tests/server.
 """
+
+from bertcalc.server.upstream import streamlit_internals, uvicorn_internals
+from bertcalc.server.upstream.internals import Internal, is_usable
+
+INTERNALS = {
+    name: value
+    for module in (streamlit_internals, uvicorn_internals)
+    for name, value in vars(module).items()
+    if isinstance(value, Internal)
+}
+
+
+def log_differences() -> None:
+    """Log which of these the installed versions do not have."""
+    for internal in INTERNALS.values():
+        is_usable(internal)
