@@ -11,7 +11,7 @@ from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 from importlib import import_module
 
-import bertcalc.server  # noqa: F401  # ends the process with a sentence where no page can work
+import bertcalc.server  # noqa: F401  # prints the reason and ends the process if no page can work
 
 # isort: split
 import streamlit as st
@@ -35,7 +35,7 @@ FAILURES = LimitedLog("A page failed")
 
 
 def say_sorry(error: Exception) -> bool:
-    """Show one sentence instead of a traceback; the traceback goes to the log, once a minute for each place."""
+    """Show a sentence instead of a traceback. The traceback goes to the log, once a minute for each place."""
     FAILURES.trace(error)
     _ = translator()
     st.error(
@@ -48,9 +48,9 @@ def say_sorry(error: Exception) -> bool:
 
 
 def warm_up() -> None:
-    """Fill the caches of the first page, and keep the objects out of garbage collection.
+    """Fill the caches of the first page, and exclude their objects from garbage collection.
 
-    SymPy, Altair and pandas make half a million objects that stay. With many readers, scanning them took 250 ms every
+    SymPy, Altair and pandas create half a million permanent objects. With many readers, scanning them took 250 ms every
     few seconds.
     """
     from bertcalc.charts.bar_charts import proportional_bar, ranked_bars

@@ -20,12 +20,12 @@ from bertcalc.server.upstream.uvicorn_internals import HttpPeer, SocketPeer
 # Seconds that a request may take to arrive; its body, and the next request of a connection, may take twice as long.
 PATIENCE = 10.0
 _FILES = 10_000  # open files; each browser takes six connections
-# Of messages of which a part has arrived: bytes of all in this process, fragments of one, seconds until it is complete.
+# Limits on incomplete messages: bytes of all in this process; fragments of one, and seconds until it is complete.
 _MOST_INCOMPLETE, _MOST_FRAGMENTS, _SLOWEST = 32_000_000, 1_000, 60.0
 
 
 class _Incomplete(NamedTuple):
-    """A large message of which a part has arrived: its bytes, and the timer that ends its connection."""
+    """A large incomplete message: its bytes so far, and the timer that ends its connection."""
 
     arrived: int
     end: asyncio.TimerHandle
@@ -75,7 +75,7 @@ def _end_without_handshake(peer: SocketPeer) -> None:
 
 
 def _limit_fragments(peer: SocketPeer) -> None:
-    """Close a connection if too much waits for the end of a message."""
+    """Close a connection whose incomplete message exceeds a limit."""
     arrived = peer.incomplete_bytes
     if peer.fragments > _MOST_FRAGMENTS:
         LOG.note(f"it has more than {_MOST_FRAGMENTS:,} fragments")

@@ -11,9 +11,9 @@ from bertcalc.server.upstream.streamlit_internals import index_page
 
 
 def _hashes(html: str) -> str:
-    """The hashes of a page's inline scripts, in the syntax of a Content-Security-Policy.
+    """Return the hashes of a page's inline scripts, in the syntax of a Content-Security-Policy.
 
-    If one is missing, browsers refuse that script, and tests/browser/test_security.py fails.
+    If a hash is missing, browsers refuse that script, and tests/browser/test_security.py fails.
     """
     scripts = re.findall(r"<script(?![^>]*\ssrc=)[^>]*>(.*?)</script>", html, re.DOTALL)
     return " ".join(f"'sha256-{b64encode(sha256(script.encode()).digest()).decode()}'" for script in scripts)
@@ -37,7 +37,7 @@ _POLICY = {
 HEADERS = {
     "Content-Security-Policy": "; ".join(f"{name} {sources}" for name, sources in _POLICY.items()),
     "X-Content-Type-Options": "nosniff",
-    "Referrer-Policy": "no-referrer",  # a URL reveals the model that its reader looks at
+    "Referrer-Policy": "no-referrer",  # a URL reveals which model its reader looks at
     "Permissions-Policy": "camera=(), geolocation=(), microphone=(), payment=(), usb=()",
 }
 
@@ -49,7 +49,7 @@ class SecurityHeaders:
         self._app = app
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
-        """Add them to the first message of an HTTP or WebSocket response, the only one with headers."""
+        """Add HEADERS to the first message of an HTTP or WebSocket response, the only one with headers."""
         first = True
 
         async def send_with_headers(message: Message) -> None:

@@ -1,9 +1,9 @@
 """The first message of a browser whose session is gone: the server was restarted, or it dropped the session.
 
 The page in the browser stays as it was, and the next action sends the values of all controls to a session that has
-drawn none of them. Streamlit 1.67 knows no callbacks then: a pressed button, a submitted form and a typed number do
-nothing, and the typed text disappears. So the page is first drawn from the link alone, without sending anything to the
-browser (a rehearsal); then the message is handled like any other. tests/server/test_restarts.py fails without this.
+drawn none of them. Streamlit 1.67 knows no callbacks then: a pressed button, a submitted form and a typed number have
+no effect, and the typed text disappears. So the page is first drawn from the link alone, without sending anything to
+the browser (a rehearsal); then the message is handled like any other. tests/server/test_restarts.py fails without this.
 """
 
 from collections.abc import Callable, Iterator
@@ -36,7 +36,7 @@ def _hold_first(notes: dict[str, Any], values: Values | None) -> Values | None:
     is_first = _NOTE not in notes
     first: _FirstMessage = notes.setdefault(_NOTE, _FirstMessage())
     if first.held or (is_first and streamlit_internals.has_values(values)):
-        # A newer message joins the one that waits, as it would in Streamlit's own queue.
+        # A newer message is merged with the one that waits, as in Streamlit's own queue.
         merged = streamlit_internals.merge_values(first.held, values)
         if first.is_drawn:
             first.held = None
@@ -64,7 +64,7 @@ def sent_by(key: str) -> str:
 
 
 def tell_browser() -> None:
-    """Send the rest of a rehearsal to the browser: a slow step shows its progress."""
+    """Send the rest of a rehearsal to the browser, so that a slow step shows its progress."""
     if first := _first_message():
         first.resume()
 

@@ -1,4 +1,4 @@
-"""Connections on which nothing arrives, or what nobody can read: at the real server."""
+"""Connections on which nothing arrives, or only unreadable data, on the real server."""
 
 import asyncio
 import resource
@@ -35,7 +35,7 @@ def _place(url: str) -> tuple[str, int]:
     return address.hostname or "", address.port or 0
 
 
-def test_a_request_that_never_ends_is_dropped_and_what_goes_on_stays(server: tuple[str, int]) -> None:
+def test_an_endless_request_is_dropped_and_other_connections_stay(server: tuple[str, int]) -> None:
     never = [
         b"",
         b"GET / HTTP/1.1\r\nHost: a\r\nX-Slow: ",
@@ -57,16 +57,16 @@ def test_a_request_that_never_ends_is_dropped_and_what_goes_on_stays(server: tup
         began = time.monotonic()
         while time.monotonic() - began < PATIENCE - 2:
             time.sleep(1)
-            for one in slow[1:]:
-                one.sendall(b"a")
+            for sender in slow[1:]:
+                sender.sendall(b"a")
             visitor.sendall(HEALTH)
             assert _answer(visitor).status == 200
-        assert not any(_ended(one) for one in slow)
+        assert not any(map(_ended, slow))
         while time.monotonic() - began < 2 * PATIENCE + 2:
             time.sleep(1)
             visitor.sendall(HEALTH)
             assert _answer(visitor).status == 200
-        assert all(_ended(one) for one in slow)
+        assert all(map(_ended, slow))
         assert _answer(reader).status == 101
         assert not _ended(reader)
 
@@ -81,7 +81,7 @@ def _answer(connection: socket.socket) -> HTTPResponse:
 
 
 def _ended(connection: socket.socket) -> bool:
-    """Whether the other side has ended it; what it sent before counts for nothing."""
+    """Whether the server has closed it; what it sent before is ignored."""
     connection.setblocking(False)
     try:
         while connection.recv(65_536):
@@ -104,7 +104,7 @@ def _ended(connection: socket.socket) -> bool:
     ],
     ids=["no host", "no request", "version of WebSocket", "method of WebSocket", "no length"],
 )
-def test_a_refusal_of_what_cannot_be_read_has_the_headers(
+def test_the_refusal_of_an_unreadable_request_has_the_headers(
     server: tuple[str, int], request_: bytes, status: int
 ) -> None:
     with socket.create_connection(server) as connection:
@@ -114,7 +114,7 @@ def test_a_refusal_of_what_cannot_be_read_has_the_headers(
     assert {name: answer.headers[name] for name in HEADERS} == HEADERS
 
 
-def test_what_cannot_be_read_after_an_answer_brings_no_traceback(server: tuple[str, int]) -> None:
+def test_unreadable_data_after_a_response_causes_no_traceback(server: tuple[str, int]) -> None:
     """The fixture's server asserts that there is none."""
     with socket.create_connection(server) as connection:
         connection.sendall(b"POST / HTTP/1.1\r\nHost: a\r\nTransfer-Encoding: chunked\r\n\r\n")

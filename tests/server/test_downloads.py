@@ -1,4 +1,4 @@
-"""Files are made in turns: fair between sessions, and fast for who has asked for little."""
+"""Files are made in turns: sessions get fair shares, and small requests are fast."""
 
 import asyncio
 import logging
@@ -55,8 +55,8 @@ def test_sessions_take_turns_and_each_waits_for_a_few_files_only() -> None:
     async def ask() -> int:
         turns, refused = Turns(), 0
         many = [asyncio.create_task(turns.run("many", make("many", 0.02, made))) for _file in range(20)]
-        one = asyncio.create_task(turns.run("one", make("one", 0.02, made)))
-        for result in await asyncio.gather(*many, one, return_exceptions=True):
+        single = asyncio.create_task(turns.run("one", make("one", 0.02, made)))
+        for result in await asyncio.gather(*many, single, return_exceptions=True):
             refused += isinstance(result, TooManyError)
         return refused
 
@@ -97,7 +97,7 @@ def test_a_session_that_ends_leaves_its_turn_to_others(steps: int) -> None:
 
 
 def test_a_class_that_leaves_all_its_downloads_is_passed_over() -> None:
-    """1,600 files that nobody waits for any more: more than Python lets functions call each other."""
+    """1,600 files that nobody waits for: more than Python's limit on nested calls."""
 
     async def ask() -> str:
         turns = Turns()
@@ -116,7 +116,7 @@ def test_a_class_that_leaves_all_its_downloads_is_passed_over() -> None:
     assert asyncio.run(ask()) == "made"
 
 
-def test_an_exception_comes_back_and_what_was_used_is_forgotten(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_an_exception_is_raised_and_used_time_is_forgotten(monkeypatch: pytest.MonkeyPatch) -> None:
     async def ask() -> Turns:
         turns = Turns()
         with pytest.raises(ZeroDivisionError):
@@ -125,14 +125,14 @@ def test_an_exception_comes_back_and_what_was_used_is_forgotten(monkeypatch: pyt
         return turns
 
     turns = asyncio.run(ask())
-    now, before = time.monotonic(), turns.used("one")
+    start, before = time.monotonic(), turns.used("one")
     assert before >= REPORT * 0.9
-    monkeypatch.setattr(time, "monotonic", lambda: now + 60)
+    monkeypatch.setattr(time, "monotonic", lambda: start + 60)
     assert turns.used("one") == pytest.approx(before / 2, rel=0.01)
 
 
 class Files:
-    """Streamlit's manager of files, of which one cannot be made, and the others do not exist."""
+    """Streamlit's manager of files: one file cannot be made, and the others do not exist."""
 
     def execute_deferred(self, identifier: str) -> str:
         if identifier != "broken":

@@ -1,4 +1,4 @@
-"""Two runs of one session, of which one moves on while the other still draws, or calls what was pressed."""
+"""Two runs of one session: one starts while the other still draws or calls a callback."""
 
 import threading
 from collections.abc import Callable
@@ -16,7 +16,7 @@ from bertcalc.server.upstream import streamlit_internals
 
 
 def overlap() -> list[BaseException]:
-    """What goes wrong where one run reads all values, as a selectbox does, while others begin, a thousand times."""
+    """Return the errors of a run that reads all values, as a selectbox does, while a thousand others begin."""
     state = SessionState()
     drawing, beginning = (SafeSessionState(state, lambda: None) for _run in range(2))
     wrong: list[BaseException] = []
@@ -57,7 +57,7 @@ def test_streamlit_has_two_locks_without_it() -> None:
 
 
 def page() -> None:
-    """A button that says that it was pressed, while the next run is asked for."""
+    """Draw a button whose callback requests the next run before it notes that it was pressed."""
     import streamlit as st
     from streamlit.runtime.scriptrunner import RerunData, get_script_run_ctx
 
@@ -73,11 +73,11 @@ def page() -> None:
 
 
 def is_pressed() -> bool:
-    shown: str = AppTest.from_function(page).run().button[0].click().run().text[0].value
-    return shown == "True"
+    text: str = AppTest.from_function(page).run().button[0].click().run().text[0].value
+    return text == "True"
 
 
-def test_what_is_pressed_is_not_lost_where_the_next_run_begins() -> None:
+def test_a_click_is_not_lost_when_the_next_run_begins() -> None:
     assert not is_pressed()
     streamlit_internals.finish_callbacks()
     assert is_pressed()
@@ -105,7 +105,7 @@ def test_as_many_sessions_are_stored_as_two_classes_have(launch: Callable[[], ob
 
 
 def stored(count: int) -> int:
-    """How many of so many sessions are there again."""
+    """Return how many of this many sessions are still stored."""
     storage = RuntimeConfig("", None, None, None, None, None).session_storage  # type: ignore[arg-type]
     for number in range(count):
         session = SimpleNamespace(id=f"{number}")
