@@ -5,7 +5,6 @@
 109482240
 """
 
-from bertcalc.arguments import ArgumentError
 from bertcalc.compute.flops import forward_flops, training_flops
 from bertcalc.config import Config, ConfigError, columns
 from bertcalc.families import build
@@ -28,8 +27,9 @@ from bertcalc.families.roberta import RobertaConfig
 from bertcalc.families.xlm_roberta import XLMRobertaConfig
 from bertcalc.memory.peak import inference_peak_bytes, training_peak_bytes
 from bertcalc.memory.saved import saved_activation_bytes
-from bertcalc.problem import InputError
-from bertcalc.tree.nn import Module
+from bertcalc.model.modules import Module
+from bertcalc.text.arguments import ArgumentError
+from bertcalc.text.problem import InputError
 
 __all__ = [
     "ARCHITECTURES",

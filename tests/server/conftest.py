@@ -7,8 +7,8 @@ from typing import Any
 
 import pytest
 
-from bertcalc.server.upstream import INTERNALS
-from bertcalc.server.upstream.internals import look_up
+from pages.server.upstream import INTERNALS
+from pages.server.upstream.internals import look_up
 from tests.browser.launch import ROOT
 
 

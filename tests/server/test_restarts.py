@@ -8,14 +8,14 @@ from streamlit.runtime.scriptrunner import ScriptRunner
 from streamlit.runtime.state import SessionState
 from streamlit.testing.v1 import AppTest
 
-from bertcalc.server import restarts
+from pages.server import restarts
 
 
 def page() -> None:
     """Draw a form whose callback notes what was sent; the session may be new."""
     import streamlit as st
 
-    from bertcalc.server.restarts import rehearse, sent_by, tell_browser
+    from pages.server.restarts import rehearse, sent_by, tell_browser
 
     def note() -> None:
         st.session_state["noted"] = [*st.session_state.get("noted", []), st.session_state["answer"]]

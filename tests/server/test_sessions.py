@@ -11,8 +11,8 @@ from streamlit.runtime.session_manager import SessionInfo
 from streamlit.runtime.state import SafeSessionState, SessionState
 from streamlit.testing.v1 import AppTest
 
-from bertcalc.server import sessions
-from bertcalc.server.upstream import streamlit_internals
+from pages.server import sessions
+from pages.server.upstream import streamlit_internals
 
 
 def overlap() -> list[BaseException]:

@@ -15,10 +15,10 @@ from streamlit.proto.ForwardMsg_pb2 import ForwardMsg
 from websockets.asyncio.client import connect
 from websockets.typing import Subprotocol
 
-from bertcalc.server import headers, preview
-from bertcalc.server.requirements import STREAMLIT
-from bertcalc.server.upstream import INTERNALS, internals, streamlit_internals
-from bertcalc.server.upstream.internals import WRITTEN_FOR, Internal, is_usable, look_up
+from pages.server import headers, preview
+from pages.server.requirements import STREAMLIT
+from pages.server.upstream import INTERNALS, internals, streamlit_internals
+from pages.server.upstream.internals import WRITTEN_FOR, Internal, is_usable, look_up
 from tests.browser.launch import ROOT, running_server
 from tests.examples import sampled
 from tests.loop import finished
@@ -103,7 +103,7 @@ def test_no_other_module_names_them() -> None:
                     names.append(word)
             naming += [(str(path.relative_to(ROOT)), name) for name in names]
     assert len(words) > 30
-    assert naming == [("bertcalc/server/messages.py", "rerun_script"), ("bertcalc/server/messages.py", "rerun_script")]
+    assert naming == [("pages/server/messages.py", "rerun_script"), ("pages/server/messages.py", "rerun_script")]
 
 
 def _is_of(module: str, packages: dict[str, str]) -> bool:

@@ -1,0 +1,108 @@
+"""Make the files of downloads in turns, so that the reports of one reader do not delay other readers.
+
+Streamlit 1.67 makes all files in the six threads that asyncio has on two cores, first come, first served: 160 reports
+for eight sessions delay the table of another reader by 20 seconds, and every run of a script. Here one file is made at
+a time, for the session that has used the least time. A second file may be made in parallel for a session that has used
+almost none.
+"""
+
+import asyncio
+import logging
+import time
+from collections import deque
+from collections.abc import Callable
+from concurrent.futures import ThreadPoolExecutor
+from typing import TypeVar
+
+from bertcalc.text import N_, Translate
+from pages.server.upstream import streamlit_internals
+from pages.server.upstream.streamlit_internals import DownloadError, UnknownFileError
+
+MOST_WAITING = 8  # files that a session may wait for
+ALMOST_NONE = 0.1  # seconds of making files
+_HALF_LIFE = 60.0  # seconds after which half of the time that a session has used is forgotten
+_MOST_REMEMBERED = 500  # sessions that are remembered
+TOO_MANY = N_("Your earlier downloads are still being prepared. Try again when they have arrived.")
+GONE = N_("The server has restarted. Reload the page or change something on it, then try again.")
+FAILED = N_("This file could not be created.")
+
+R = TypeVar("R")
+
+
+class TooManyError(Exception):
+    """The session already waits for MOST_WAITING files."""
+
+
+class Turns:
+    """A fair queue of sessions that wait for files. All methods run in one event loop."""
+
+    def __init__(self) -> None:
+        self._waiting: dict[str, deque[asyncio.Future[None]]] = {}
+        self._making: set[str] = set()
+        self._used: dict[str, tuple[float, float]] = {}  # seconds, and the time of this sum
+        self._threads = ThreadPoolExecutor(2, "download")
+
+    async def run(self, session: str, make: Callable[[], R]) -> R:
+        """Call a function in a thread when it is this session's turn. Raises TooManyError."""
+        line = self._waiting.setdefault(session, deque())
+        if len(line) >= MOST_WAITING:
+            raise TooManyError
+        loop = asyncio.get_running_loop()
+        turn: asyncio.Future[None] = loop.create_future()
+        line.append(turn)
+        self._call_next()
+        began = None
+        try:
+            await turn
+            began = time.monotonic()
+            return await loop.run_in_executor(self._threads, make)
+        finally:
+            if not turn.cancelled():  # even if the session ends between its call and its turn
+                self._making.discard(session)
+                self._add(session, time.monotonic() - (began or time.monotonic()))
+                self._call_next()
+
+    def _call_next(self) -> None:
+        while len(self._making) < 2 and (waiting := [name for name in self._waiting if name not in self._making]):
+            session = min(waiting, key=self.used)
+            if self._making and self.used(session) > ALMOST_NONE:
+                return
+            turn = self._waiting[session].popleft()
+            if not self._waiting[session]:
+                del self._waiting[session]
+            if not turn.cancelled():
+                self._making.add(session)
+                turn.set_result(None)
+
+    def used(self, session: str) -> float:
+        """Return the seconds that a session has used recently."""
+        seconds, since = self._used.get(session, (0.0, 0.0))
+        return seconds * float(0.5 ** ((time.monotonic() - since) / _HALF_LIFE))
+
+    def _add(self, session: str, seconds: float) -> None:
+        used = self.used(session) + seconds
+        self._used.pop(session, None)
+        self._used[session] = used, time.monotonic()
+        if len(self._used) > _MOST_REMEMBERED:
+            del self._used[next(iter(self._used))]  # the session whose last file is oldest
+
+
+TURNS = Turns()
+
+
+def take_turns(translate: Callable[[str], Translate]) -> None:
+    """Make files in turns; ``translate`` returns the translation for a session."""
+
+    async def make(session: str, write: Callable[[], str]) -> str:
+        try:
+            return await TURNS.run(session, write)
+        except TooManyError:
+            message = TOO_MANY
+        except UnknownFileError as error:
+            # Without a cause Streamlit does not know the file, as after a restart.
+            message = FAILED if error.__cause__ else GONE
+            if error.__cause__:
+                logging.getLogger("bertcalc").error("A file could not be created", exc_info=error.__cause__)
+        raise DownloadError(translate(session)(message))
+
+    streamlit_internals.answer_downloads(make)

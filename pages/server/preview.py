@@ -1,0 +1,76 @@
+"""Title and description in the served HTML, for programs that show previews of links."""
+
+import gzip
+import posixpath
+from collections.abc import Callable
+from functools import lru_cache
+from html import escape
+from urllib.parse import parse_qs
+
+from starlette.datastructures import Headers, MutableHeaders
+from starlette.types import ASGIApp, Message, Receive, Scope, Send
+
+from pages.server.upstream.streamlit_internals import with_head
+
+# Headers that ask for a part or another encoding of the page. Streamlit would apply them to its own page, not to ours.
+_OF_BYTES = (b"accept-encoding", b"range", b"if-range", b"if-none-match", b"if-modified-since")
+
+
+class Preview:
+    """Middleware that writes a page's title and description into the HTML that Streamlit serves for all pages.
+
+    ``about`` returns the language, title and description of a page, by its address and the language in a link; None if
+    there is no such page.
+    """
+
+    def __init__(self, app: ASGIApp, about: Callable[[str, str], tuple[str, str, str] | None]) -> None:
+        self._app, self._about = app, about
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        """Answer a request for a page; leave all others to Streamlit."""
+        entry = None
+        if scope["type"] == "http" and scope["method"] in ("GET", "HEAD"):
+            language = parse_qs(scope["query_string"].decode("latin-1")).get("lang", [""])[0]
+            entry = self._about(posixpath.basename(scope.get("path", "")), language)
+        if not entry:
+            await self._app(scope, receive, send)
+            return
+        body = b""
+        start: Message = {}
+
+        async def collect(message: Message) -> None:
+            nonlocal body, start
+            if message["type"] == "http.response.start":
+                start = message
+            else:
+                body += message.get("body", b"")
+
+        headers = [(name, value) for name, value in scope["headers"] if name not in _OF_BYTES]
+        await self._app({**scope, "method": "GET", "headers": headers}, receive, collect)
+        answer = MutableHeaders(scope=start)
+        if start["status"] == 200:
+            zipped = "gzip" in Headers(scope=scope).get("accept-encoding", "")
+            body = _page(body, *entry, zipped)
+            answer["content-length"] = f"{len(body)}"
+            answer.add_vary_header("Accept-Encoding")
+            if zipped:
+                answer["content-encoding"] = "gzip"
+            del answer["etag"], answer["last-modified"], answer["accept-ranges"]  # of Streamlit's page
+        await send(start)
+        await send({"type": "http.response.body", "body": b"" if scope["method"] == "HEAD" else body})
+
+
+@lru_cache(maxsize=128)
+def _page(html: bytes, language: str, heading: str, description: str, zipped: bool) -> bytes:
+    title = f"{heading} · bertcalc"
+    tags = [
+        f"<title>{escape(title)}</title>",
+        f'<meta name="description" content="{escape(description)}" />',
+        f'<meta property="og:title" content="{escape(title)}" />',
+        f'<meta property="og:description" content="{escape(description)}" />',
+        '<meta property="og:type" content="website" />',
+        '<meta property="og:site_name" content="bertcalc" />',
+        '<meta name="twitter:card" content="summary" />',
+    ]
+    page = with_head(html, language, "\n    ".join(tags))
+    return gzip.compress(page) if zipped else page

@@ -1,0 +1,85 @@
+"""The first message of a browser whose session is gone: the server was restarted, or it dropped the session.
+
+The page in the browser stays as it was, and the next action sends the values of all controls to a session that has
+drawn none of them. Streamlit 1.67 knows no callbacks then: a pressed button, a submitted form and a typed number have
+no effect, and the typed text disappears. So the page is first drawn from the link alone, without sending anything to
+the browser (a rehearsal); then the message is handled like any other. tests/server/test_restarts.py fails without this.
+"""
+
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from typing import Any
+
+from pages.server.upstream import streamlit_internals
+from pages.server.upstream.streamlit_internals import Values
+
+_NOTE = "first message of the browser"
+
+
+class _FirstMessage:
+    """The values that are held back until the page has been drawn once; None if nothing is held back."""
+
+    def __init__(self) -> None:
+        self.held: Values | None = None
+        self.is_drawn = False
+        self.resume: Callable[[], object] = lambda: None  # sends messages to the browser again
+
+
+def hold_first_message() -> None:
+    """Hold back the first message of each session until its page has been drawn once."""
+    streamlit_internals.filter_values(_hold_first)
+
+
+def _hold_first(notes: dict[str, Any], values: Values | None) -> Values | None:
+    if values is None:
+        return None
+    is_first = _NOTE not in notes
+    first: _FirstMessage = notes.setdefault(_NOTE, _FirstMessage())
+    if first.held or (is_first and streamlit_internals.has_values(values)):
+        # A newer message is merged with the one that waits, as in Streamlit's own queue.
+        merged = streamlit_internals.merge_values(first.held, values)
+        if first.is_drawn:
+            first.held = None
+            return merged
+        first.held = merged
+        return streamlit_internals.no_values()
+    return values
+
+
+def _first_message() -> _FirstMessage | None:
+    """Return the first message of this run's session, if it is still held back."""
+    first: _FirstMessage | None = streamlit_internals.session_notes().get(_NOTE)
+    return first if first and first.held else None
+
+
+def is_rehearsal() -> bool:
+    """Whether this run draws a page for a message that is held back."""
+    return _first_message() is not None
+
+
+def sent_by(key: str) -> str:
+    """Return the JSON that the component with this key sent with a message that is held back; "" if there is none."""
+    first = _first_message()
+    return streamlit_internals.json_of(first.held, key) if first else ""
+
+
+def tell_browser() -> None:
+    """Send the rest of a rehearsal to the browser, so that a slow step shows its progress."""
+    if first := _first_message():
+        first.resume()
+
+
+@contextmanager
+def rehearse() -> Iterator[None]:
+    """While a message is held back, draw the page without sending it; then run again with the message."""
+    first = _first_message()
+    if first is None:
+        yield
+        return
+    first.resume = streamlit_internals.stop_sending()
+    try:
+        yield
+    finally:
+        first.resume()
+    first.is_drawn = True
+    streamlit_internals.run_again(first.held)

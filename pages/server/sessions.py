@@ -1,0 +1,17 @@
+"""How many sessions are stored, and how the runs of a session follow each other."""
+
+from pages.server.upstream import streamlit_internals
+
+# Sessions without a connection that are stored: two classes of 200, one that lost the network and one that left.
+STORED = 400
+
+
+def keep_sessions() -> None:
+    """Give the runs of a session one lock, finish callbacks, open pages quietly, and store the sessions of two classes.
+
+    ``upstream`` has the reasons. tests/server/test_sessions.py and tests/browser/test_links.py fail without this.
+    """
+    streamlit_internals.share_lock()
+    streamlit_internals.finish_callbacks()
+    streamlit_internals.open_pages_quietly()
+    streamlit_internals.store_sessions(STORED)

@@ -1,0 +1,58 @@
+"""Write the address of the page: one entry in the browser's history for each step.
+
+Controls with ``bind="query-params"`` write it one by one, so that a change of several fields would leave entries with
+intermediate models that nobody chose, and typing into such a control leaves no entry at all (Streamlit 1.67).
+"""
+
+from collections.abc import Collection, Mapping
+
+import streamlit as st
+
+from pages.server.restarts import is_rehearsal
+from pages.server.upstream import streamlit_internals
+from pages.ui.session import kept
+
+
+def went_back() -> bool:
+    """Whether this run was caused by the browser's Back or Forward."""
+    return streamlit_internals.went_back()
+
+
+def restore() -> None:
+    """After Back or Forward, read all parameters of the address, before any control is drawn.
+
+    If both pages have a control of the same name, Streamlit 1.67 drops its parameter as the other page's, and the
+    control starts with its default.
+    """
+    if went_back():
+        streamlit_internals.restore_parameters()
+
+
+def open_page(page: str) -> None:
+    """Note which page this run draws, and whether the last run drew another one, perhaps in a session that was lost."""
+    before = st.session_state.setdefault("page of the link", kept.get("page") or page)
+    st.session_state["opened"] = before != page
+    if not is_rehearsal():  # else the next run opens the page again
+        st.session_state["page of the link"] = page
+        kept.put("page", page)
+
+
+def is_opened() -> bool:
+    """Whether this run opens a page: the last run drew another one."""
+    opened: bool = st.session_state["opened"]
+    return opened
+
+
+def write(names: Collection[str], values: Mapping[str, str]) -> None:
+    """Replace the parameters ``names`` of the link by ``values``, in one message: one entry in the history.
+
+    ``st.query_params`` cannot remove several at once: each ``del`` would be an entry of its own. In a run that opens a
+    page, the browser is told nothing here: the panel puts the whole address into it at the end of the run, without an
+    entry in the history.
+    """
+    if not streamlit_internals.set_parameters(names, values if is_opened() else {}):
+        for name in {*names} - values.keys():
+            st.query_params.pop(name, None)
+        st.query_params.update(values)
+    elif not is_opened():
+        st.query_params.update(values)
