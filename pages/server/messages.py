@@ -26,8 +26,6 @@ MOST_WAITING = 16_000_000
 # A page has fewer than a hundred controls; the panel sends some fields for each unanswered event.
 _MOST_ITEMS, _MOST_OBJECTS, _MOST_VALUES, _DEEPEST = 10_000, 5_000, 50_000, 50
 _SMALL = 4_096  # bytes; a smaller message cannot hold a harmful structure
-_KINDS = {"rerun_script", "stop_script", "app_heartbeat", "backend_operation_request"}
-_OPERATIONS = {"deferred_file", "dataframe_chunk"}
 # A string of JSON, or the rest of the text if the string is not closed. Matching takes linear time.
 _STRING = re.compile(r'"(?:[^"\\]++|\\.?)*+(?:"|\Z)', re.DOTALL)
 
@@ -122,21 +120,19 @@ def _bytes_of(message: Message) -> bytes:
 
 
 def _wanted(payload: bytes) -> bool:
-    """Whether Streamlit needs this message: no page asks for files, clears caches or installs anything."""
+    """Whether Streamlit needs this message. Raises RefusedMessage."""
     try:
         message = read_message(payload)
     except DecodeError:
         raise RefusedMessage(1007, "it cannot be read") from None
     if message is None:
         return True
-    if message.kind == "backend_operation_request":
-        return message.operation in _OPERATIONS
-    if message.kind == "rerun_script":
+    if message.is_run:
         if message.has_foreign_names:
             raise RefusedMessage(1008, "it names a control that Streamlit did not name")  # and pages would fail
         if len(payload) > _SMALL:
             _check(message)
-    return message.kind in _KINDS
+    return message.is_of_page
 
 
 def _check(message: BrowserMessage) -> None:

@@ -10,6 +10,7 @@ from typing import Any
 from urllib.request import urlopen
 
 import pytest
+import streamlit
 from streamlit.proto.BackMsg_pb2 import BackMsg
 from streamlit.proto.ForwardMsg_pb2 import ForwardMsg
 from websockets.asyncio.client import connect
@@ -84,7 +85,7 @@ def test_no_other_module_names_them() -> None:
         for name in internal.names
         for word in re.findall(r"\w*_\w+|[A-Z]\w*[a-z][A-Z]\w*", name.partition(":")[2])
         if "#" not in name
-    } - {"__init__"}
+    } - {"__init__", "_lock", "query_string", *dir(streamlit)}  # what these mean elsewhere is no internal
     naming = []
     for path in paths:
         if "upstream" in path.parts:
@@ -103,7 +104,7 @@ def test_no_other_module_names_them() -> None:
                     names.append(word)
             naming += [(str(path.relative_to(ROOT)), name) for name in names]
     assert len(words) > 30
-    assert naming == [("pages/server/messages.py", "rerun_script"), ("pages/server/messages.py", "rerun_script")]
+    assert naming == []
 
 
 def _is_of(module: str, packages: dict[str, str]) -> bool:
@@ -162,7 +163,7 @@ def test_a_method_with_other_parameters_stays_as_it_is(
     assert not is_usable(internal)
     lines = [record.getMessage() for record in caplog.records if internal.loss in record.getMessage()]
     assert len(lines) == 1
-    assert constants or "other parameters" in lines[0]
+    assert constants or "different parameters" in lines[0]
 
 
 @pytest.mark.parametrize("owner", ["ScriptRunContext", "RerunData"])
@@ -189,7 +190,7 @@ def test_what_does_not_exist_is_not_usable(name: str, caplog: pytest.LogCaptureF
     (record,) = caplog.records
     assert record.levelno == logging.WARNING
     assert re.fullmatch(
-        rf"streamlit [\d.]+ has no {re.escape(name)}, which bertcalc uses of 1\.67: nothing is shown",
+        rf"streamlit [\d.]+ has no {re.escape(name)} \(bertcalc was written for 1\.67\): nothing is shown",
         record.getMessage(),
     )
 
@@ -212,12 +213,12 @@ def serve(log: Path, names: list[str], tmp_path: Path) -> list[str]:
         with urlopen(f"{url}/layers") as response:
             assert b"<title>" in response.read()
         finished(_draw(url))
-    return [line for line in log.read_text().splitlines() if "which bertcalc uses of" in line]
+    return [line for line in log.read_text().splitlines() if "bertcalc was written for" in line]
 
 
 async def _draw(url: str) -> None:
-    streamlit = [Subprotocol("streamlit")]
-    async with connect(f"ws{url.removeprefix('http')}/_stcore/stream", subprotocols=streamlit, max_size=None) as socket:
+    address, protocols = f"ws{url.removeprefix('http')}/_stcore/stream", [Subprotocol("streamlit")]
+    async with connect(address, subprotocols=protocols, max_size=None) as socket:
         message = BackMsg()
         message.rerun_script.query_string = "preset=bert-large-uncased"
         await socket.send(message.SerializeToString())

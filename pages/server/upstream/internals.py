@@ -35,7 +35,7 @@ def is_usable(internal: Internal) -> bool:
     if problem:
         package = internal.names[0].partition(":")[0].partition(".")[0]
         logging.getLogger("bertcalc").warning(
-            "%s %s has %s, which bertcalc uses of %s: %s.",
+            "%s %s has %s (bertcalc was written for %s): %s",
             *(package, version(package), problem, WRITTEN_FOR[package], internal.loss),
         )
     return not problem
@@ -49,7 +49,7 @@ def _difference(internal: Internal) -> str:
             return f"no {name}"
     name, parameters = internal.names[0], internal.parameters.split(", ")
     if internal.parameters and [*inspect.signature(look_up(name)).parameters][: len(parameters)] != parameters:
-        return f"other parameters of {name}"
+        return f"different parameters for {name}"
     return ""
 
 

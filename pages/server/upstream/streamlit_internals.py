@@ -357,14 +357,16 @@ class BrowserMessage:
         self._controls = self._state.widget_states.widgets
 
     @property
-    def kind(self) -> str:
-        """Its kind, such as rerun_script."""
-        return self._message.WhichOneof("type") or ""
+    def is_of_page(self) -> bool:
+        """Whether it is of a kind that pages send: no page asks for files, clears caches or installs anything."""
+        if self._message.WhichOneof("type") == "backend_operation_request":
+            return self._message.backend_operation_request.WhichOneof("payload") in ("deferred_file", "dataframe_chunk")
+        return self.is_run or self._message.WhichOneof("type") in ("stop_script", "app_heartbeat")
 
     @property
-    def operation(self) -> str:
-        """Which operation it requests, such as deferred_file."""
-        return self._message.backend_operation_request.WhichOneof("payload") or ""
+    def is_run(self) -> bool:
+        """Whether it requests a run of the script, with the values of controls."""
+        return bool(self._message.WhichOneof("type") == "rerun_script")
 
     @property
     def has_foreign_names(self) -> bool:
