@@ -11,7 +11,7 @@ from urllib.request import urlopen
 
 import pytest
 import streamlit
-from streamlit.proto.BackMsg_pb2 import BackMsg
+from streamlit.proto.BackMsg_pb2 import BackendOperationRequest, BackMsg
 from streamlit.proto.ForwardMsg_pb2 import ForwardMsg
 from websockets.asyncio.client import connect
 from websockets.typing import Subprotocol
@@ -50,7 +50,12 @@ OF_PAGE = {"INLINE_SCRIPTS", "PAGE_HEAD"}
 @pytest.fixture(autouse=True)
 def _nothing_known() -> Iterator[None]:
     """What was found out about the installed versions is forgotten, before a test and after it."""
-    remembering = (is_usable, internals.package_file, streamlit_internals._control_prefixes)
+    remembering = (
+        is_usable,
+        internals.package_file,
+        streamlit_internals._control_prefixes,
+        streamlit_internals._is_sent,
+    )
     for function in remembering:
         function.cache_clear()
     yield
@@ -164,6 +169,16 @@ def test_a_method_with_other_parameters_stays_as_it_is(
     lines = [record.getMessage() for record in caplog.records if internal.loss in record.getMessage()]
     assert len(lines) == 1
     assert constants or "different parameters" in lines[0]
+
+
+def test_a_new_kind_of_message_is_ignored_and_logged_once(caplog: pytest.LogCaptureFixture) -> None:
+    kinds = {field.name for message in (BackMsg, BackendOperationRequest) for field in message.DESCRIPTOR.fields}
+    kinds -= {"backend_operation_request", "request_id", "session_id"}
+    assert {kind for kind in kinds if streamlit_internals._is_sent(kind)} == streamlit_internals._SENT
+    assert not caplog.records
+    assert not any(streamlit_internals._is_sent("run_fragment") for _message in range(3))
+    assert "run_fragment" in "".join(record.getMessage() for record in caplog.records)
+    assert len(caplog.records) == 1
 
 
 @pytest.mark.parametrize("owner", ["ScriptRunContext", "RerunData"])

@@ -1,5 +1,6 @@
 """What Streamlit does not document: sessions, the messages of browsers, the address, downloads, and its page."""
 
+import logging
 from collections.abc import Awaitable, Callable, Iterable, Mapping
 from functools import lru_cache, partial
 from typing import Any, NoReturn, TypeAlias
@@ -348,6 +349,22 @@ def _context() -> Any:
     return get_script_run_ctx()
 
 
+# The kinds of messages in Streamlit 1.67.
+_SENT = {"rerun_script", "stop_script", "app_heartbeat", "deferred_file", "dataframe_chunk"}
+_NOT_SENT = {
+    *("clear_cache", "set_run_on_save", "load_git_info", "file_urls_request", "install_skills", "dismiss_skills_nudge"),
+    *("debug_disconnect_websocket", "debug_shutdown_runtime"),
+}
+
+
+@lru_cache
+def _is_sent(kind: str) -> bool:
+    """Whether pages send messages of this kind. A new kind of Streamlit's is ignored, and the log says so once."""
+    if kind not in _SENT | _NOT_SENT:
+        logging.getLogger("bertcalc").warning("Messages of the kind %s are ignored: it is new in Streamlit.", kind)
+    return kind in _SENT
+
+
 class BrowserMessage:
     """A message of a browser that Streamlit has not read yet."""
 
@@ -359,9 +376,10 @@ class BrowserMessage:
     @property
     def is_of_page(self) -> bool:
         """Whether it is of a kind that pages send: no page asks for files, clears caches or installs anything."""
-        if self._message.WhichOneof("type") == "backend_operation_request":
-            return self._message.backend_operation_request.WhichOneof("payload") in ("deferred_file", "dataframe_chunk")
-        return self.is_run or self._message.WhichOneof("type") in ("stop_script", "app_heartbeat")
+        kind = self._message.WhichOneof("type")
+        if kind == "backend_operation_request":
+            kind = self._message.backend_operation_request.WhichOneof("payload")
+        return kind is not None and _is_sent(kind)
 
     @property
     def is_run(self) -> bool:
