@@ -89,7 +89,7 @@ def test_no_import_statement_names_anything_else(module: str) -> None:
         assert not [name for name in named if name.startswith(tuple(ROOMS))]
 
 
-@pytest.mark.parametrize("path", sorted((ROOT / "pages" / "server").glob("*.py")), ids=lambda path: path.stem)
+@pytest.mark.parametrize("path", sorted((ROOT / "pages" / "server").rglob("*.py")), ids=lambda path: path.stem)
 def test_the_server_needs_no_pages(path: Path) -> None:
     named = imported(path)
     assert {name.partition(".")[0] for name in named} - sys.stdlib_module_names <= {"bertcalc", "pages"} | SERVER

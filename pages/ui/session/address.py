@@ -7,19 +7,15 @@ with intermediate models, and typing into such a control leaves no entry at all 
 from collections.abc import Collection, Mapping
 
 import streamlit as st
-from streamlit.runtime.scriptrunner import get_script_run_ctx
 
 from pages.server.restarts import is_rehearsal
+from pages.server.upstream import streamlit_internals
 from pages.ui.session import kept
 
 
 def went_back() -> bool:
-    """Whether this run was caused by the browser's Back or Forward.
-
-    Streamlit has no documented way to ask; tests/browser/test_panel.py fails if this one disappears.
-    """
-    context = get_script_run_ctx()
-    return context is not None and context.is_history_navigation
+    """Whether this run was caused by the browser's Back or Forward."""
+    return streamlit_internals.went_back()
 
 
 def restore() -> None:
@@ -28,11 +24,8 @@ def restore() -> None:
     If both pages have a control of the same name, Streamlit 1.67 drops its parameter as the other page's, and the
     control starts with its default.
     """
-    context = get_script_run_ctx()
-    if context is not None and context.is_history_navigation:
-        with context.session_state.query_params() as params:
-            params.populate_from_query_string(context.query_string)
-            params.set_initial_query_params(context.query_string)
+    if went_back():
+        streamlit_internals.restore_parameters()
 
 
 def open_page(page: str) -> None:
@@ -53,16 +46,13 @@ def is_opened() -> bool:
 def write(names: Collection[str], values: Mapping[str, str]) -> None:
     """Replace the parameters ``names`` of the link by ``values``, in one message: one entry in the history.
 
-    ``st.query_params`` cannot remove several at once: each ``del`` would be an entry of its own. A run that opens a
-    page sends the browser nothing here: at its end the panel replaces the whole address, without an entry in the
-    history.
+    ``st.query_params`` cannot remove several at once: each ``del`` would be an entry of its own. In a run that opens a
+    page, the browser is told nothing here: the panel puts the whole address into it at the end of the run, without an
+    entry in the history.
     """
-    context = get_script_run_ctx()
-    if context is not None:
-        with context.session_state.query_params() as params:
-            for name in names:
-                params.discard_param_no_forward_msg(name)
-            for name, text in values.items() if is_opened() else ():
-                params.set_with_no_forward_msg(name, text)
-    if not is_opened():
+    if not streamlit_internals.set_parameters(names, values if is_opened() else {}):
+        for name in {*names} - values.keys():
+            st.query_params.pop(name, None)
+        st.query_params.update(values)
+    elif not is_opened():
         st.query_params.update(values)

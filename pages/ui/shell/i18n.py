@@ -8,9 +8,9 @@ from io import BytesIO
 from pathlib import Path
 
 import streamlit as st
-from streamlit.runtime import get_instance
 
 from bertcalc.text import Translate
+from pages.server.upstream.streamlit_internals import session_value
 from pages.ui.session import address
 
 _NAMES = {"en": "English", "zh": "中文"}  # each language's name for itself
@@ -70,11 +70,7 @@ def translator() -> Translate:
 
 def translator_of(session_id: str) -> Translate:
     """A function that translates into the language of a session, from outside of its runs."""
-    session = get_instance().get_app_session(session_id)
-    language = LANGUAGES[0]
-    if session is not None and "lang" in session.session_state:
-        language = session.session_state["lang"]
-    return catalogue(language).gettext
+    return catalogue(session_value(session_id, "lang") or LANGUAGES[0]).gettext
 
 
 def in_context(context: str, message: str) -> str:
