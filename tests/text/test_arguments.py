@@ -62,6 +62,13 @@ MODEL = build(SMALL, "BertForMaskedLM")
 SUBJECT = Model(SMALL, "BertForMaskedLM")
 STEPS = MODEL.run(Sizes(2, 3))
 STORED = [StoredTensor(name, "F32", shape) for name, shape in MODEL.named_parameters()]
+
+
+def end(*_steps: object) -> None:
+    """What is told of its progress: a search ends as soon as it has begun, with all arguments read."""
+    raise Ended
+
+
 # A right value for each argument: by the function and its name, by its name, or by what the annotation says.
 BY_NAME: dict[str, Any] = {
     "batch_size": 2,
@@ -93,7 +100,7 @@ BY_NAME: dict[str, Any] = {
     "cls": None,
     "seconds": 0.001,
     "changes": None,
-    "progress": lambda *_steps: None,
+    "progress": end,
     "present": None,
     "base": None,
     "start": b"x" * 8,
