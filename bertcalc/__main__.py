@@ -21,6 +21,7 @@ from textwrap import fill
 from typing import Any
 
 from bertcalc import __version__, config_json
+from bertcalc.api import NO_FORMULAS
 from bertcalc.config import check_whole_number, letters
 from bertcalc.explore.models import PRESENT, WrittenModel, read, subject_of_preset
 from bertcalc.explore.quantities import QUANTITIES, Case
@@ -37,7 +38,6 @@ from bertcalc.typed import whole
 
 MOST = 1_000_000  # sequences
 _OTHERS = "The page Any model of the dashboard counts others, and python -m bertcalc.discover their defaults."
-_NO_FORMULAS = "Formulas need SymPy, which is not installed: pip install sympy."
 # What the figures mean beyond their units.
 _MORE = {"training_memory": ", in a loop that holds the outputs until the next forward pass has returned"}
 _CONSTANTS = {"True": "true", "False": "false", "None": "none"}
@@ -121,15 +121,9 @@ def _with_heads(item: WrittenModel, start: Subject) -> WrittenModel:
 
 def _described(path: Path) -> Subject:
     """The model of a config.json; the family's base class if the file names none. Prints remarks on the file."""
+    text = config_json.text_of_file(path)
     try:
-        with path.open("rb") as file:
-            data = file.read(config_json.LARGEST + 1)
-    except OSError as error:
-        raise wrong(
-            "{path} cannot be read: {reason}.", path=shorten(str(path)), reason=error.strerror or str(error)
-        ) from None
-    try:
-        found = config_json.read(config_json.text_of(data))
+        found = config_json.read(text)
     except InputError as error:
         if "model_type" in (problem.field for problem in error.problems):
             raise wrong("{error} {more}", error=str(error), more=_OTHERS) from None
@@ -191,7 +185,7 @@ def _data(case: Case) -> dict[str, Any]:
     reasons = {key: str(figure) for key, figure in figures.items() if isinstance(figure, InputError)}
     formulas = _formulas(subject)
     if not formulas:
-        reasons["formulas"] = _NO_FORMULAS
+        reasons["formulas"] = NO_FORMULAS
     return {
         "architecture": subject.architecture,
         "config": json.loads(config_json.write(subject)),

@@ -14,6 +14,7 @@ bertcalc.problem.InputError: hidden_size 770 is not a multiple of num_attention_
 import json
 import re
 from collections.abc import Callable, Iterable, Iterator, Mapping
+from pathlib import Path
 from typing import Any, NamedTuple
 
 from bertcalc.arguments import checked
@@ -48,6 +49,15 @@ class Described(NamedTuple):
     architecture: str | None
     remarks: list[Problem]
 
+    @property
+    def doubts(self) -> list[Problem]:
+        """The remarks on what may change the model: not those on defaults, and on keys that change no count."""
+        return [remark for remark in self.remarks if remark.message not in (_DEFAULTS, _NEUTRAL)]
+
+
+_DEFAULTS = N_("Missing, so set to Hugging Face's defaults: {fields}.")
+_NEUTRAL = N_("Ignored, because they do not affect any count: {keys}.")
+
 
 @checked
 def write(subject: Subject) -> str:
@@ -72,6 +82,16 @@ def text_of(data: bytes, size: int = 0) -> str:
         message = N_("This file has {length} bytes or more: a config.json has at most {most} here.")
         raise wrong(message, length=size, most=LARGEST)
     return decode(data)
+
+
+def text_of_file(path: Path) -> str:
+    """The text of a config.json on this machine. Raises InputError if it cannot be read, is too long or not UTF-8."""
+    try:
+        with path.open("rb") as file:
+            return text_of(file.read(LARGEST + 1))
+    except OSError as error:
+        reason = error.strerror or str(error)
+        raise wrong("{path} cannot be read: {reason}.", path=shorten(str(path)), reason=reason) from None
 
 
 @checked
@@ -138,9 +158,8 @@ def read(text: str) -> Described:
     wanted = {kind.own_name(field): field for field in (*_SIZES, *OWN_DIMENSIONS) if kind.has(field)}
     wanted = {name: field for name, field in wanted.items() if name not in kind.undeclared}
     if missing := [name for name, field in wanted.items() if not given.keys() & {name, field}]:
-        message = N_("Missing, so set to Hugging Face's defaults: {fields}.")
         shown = ", ".join(f"{field} = {getattr(config, field):,}" for field in missing)
-        remarks.append(Problem.of(message, missing[0], fields=shown))
+        remarks.append(Problem.of(_DEFAULTS, missing[0], fields=shown))
     remarks += _unread(kind, {key: value for key, value in given.items() if key not in (*read_fields, *_OTHERS)}, given)
     if labels is not None and values["num_labels"] != named:
         message = N_("num_labels {count} takes precedence, although id2label has {named}, as in transformers.")
@@ -169,8 +188,7 @@ def _unread(kind: type[Config], keys: Mapping[str, Any], given: Mapping[str, Any
         message = N_("Not read: {keys}. No parameter and no FLOPs depend on them, but the memory may.")
         yield Problem.of(message, of_memory[0], keys=_named(of_memory))
     if neutral:
-        message = N_("Ignored, because they do not affect any count: {keys}.")
-        yield Problem.of(message, neutral[0], keys=_named(neutral))
+        yield Problem.of(_NEUTRAL, neutral[0], keys=_named(neutral))
 
 
 def _named(keys: Iterable[str]) -> str:
