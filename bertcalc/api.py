@@ -13,11 +13,11 @@ method that needs it.
 """
 
 import json
+import os
 import warnings
 from collections.abc import Mapping
 from dataclasses import replace
 from importlib.util import find_spec
-from os import PathLike
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -152,18 +152,16 @@ def load(source: Any, architecture: str | None = None, *, add_pooling_layer: boo
 
 def _described(source: Any) -> config_json.Described:
     """The model in a file, a dictionary or a configuration of transformers. Raises InputError."""
-    if isinstance(source, str | PathLike):
+    if isinstance(source, str | os.PathLike):
         path = Path(source)
-        if path.is_dir():
-            path /= "config.json"
-        if isinstance(source, str) and not path.exists() and path.suffix != ".json":
+        if isinstance(source, str) and path.suffix != ".json" and not (source and os.path.exists(path)):
             raise unknown(_NO_MODEL, source, families.PRESETS)
-        return config_json.read(config_json.text_of_file(path))
+        return config_json.read(config_json.text_of_file(path / "config.json" if os.path.isdir(path) else path))
     if isinstance(source, Mapping):
         return read_fields(source)
     if hasattr(source, "model_type") and callable(getattr(source, "to_dict", None)) and not isinstance(source, type):
         return read_fields(source.to_dict())
-    raise wrong_kind("source", source, _LIVE if hasattr(source, "named_parameters") else _SOURCE)
+    raise wrong_kind("source", source, _LIVE if hasattr(source, "named_modules") else _SOURCE)
 
 
 def read_fields(fields: Mapping[Any, Any]) -> config_json.Described:

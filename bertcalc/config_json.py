@@ -88,10 +88,11 @@ def text_of_file(path: Path) -> str:
     """The text of a config.json on this machine. Raises InputError if it cannot be read, is too long or not UTF-8."""
     try:
         with path.open("rb") as file:
-            return text_of(file.read(LARGEST + 1))
-    except OSError as error:
-        reason = error.strerror or str(error)
+            data = file.read(LARGEST + 1)
+    except (OSError, ValueError) as error:  # ValueError: a name with a null character
+        reason = getattr(error, "strerror", None) or str(error)
         raise wrong("{path} cannot be read: {reason}.", path=shorten(str(path)), reason=reason) from None
+    return text_of(data)
 
 
 @checked
