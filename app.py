@@ -11,24 +11,24 @@ from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 from importlib import import_module
 
-import bertcalc.server  # noqa: F401  # ends the process with a sentence where no page can work
+import pages.server  # noqa: F401  # ends the process with a sentence where no page can work
 
 # isort: split
 import streamlit as st
 from starlette.middleware import Middleware
 from streamlit.starlette import App  # by this import Streamlit 1.54 detects an app, and runs this file at its start
 
-from bertcalc.server.assets import Assets
-from bertcalc.server.connections import guard
-from bertcalc.server.downloads import take_turns
-from bertcalc.server.gate import Gate
-from bertcalc.server.headers import SecurityHeaders
-from bertcalc.server.limited_log import LimitedLog
-from bertcalc.server.preview import Preview
-from bertcalc.server.restarts import hold_first_message
-from bertcalc.server.sessions import end_callbacks, leave_quietly, share_lock, store_class
-from pages.ui.i18n import translator, translator_of
-from pages.ui.navigation import about
+from pages.server.assets import Assets
+from pages.server.connections import guard
+from pages.server.downloads import take_turns
+from pages.server.gate import Gate
+from pages.server.headers import SecurityHeaders
+from pages.server.limited_log import LimitedLog
+from pages.server.preview import Preview
+from pages.server.restarts import hold_first_message
+from pages.server.sessions import end_callbacks, leave_quietly, share_lock, store_class
+from pages.ui.shell.i18n import translator, translator_of
+from pages.ui.shell.navigation import about
 
 FAILURES = LimitedLog("A page failed")
 
@@ -55,9 +55,9 @@ def warm_up() -> None:
     from bertcalc.charts.bar_charts import proportional_bar, ranked_bars
     from bertcalc.charts.colors import COLORS
     from bertcalc.charts.columns import sent
-    from bertcalc.formula import component_terms
-    from bertcalc.track import ChosenModel
-    from pages.ui.bars import words
+    from bertcalc.controls.history import ChosenModel
+    from bertcalc.model.formula import component_terms
+    from pages.ui.widgets.bars import words
 
     subject = ChosenModel().subject()
     component_terms(subject)
@@ -65,7 +65,7 @@ def warm_up() -> None:
         proportional_bar(appearance, words("parameters", str))
         ranked_bars(appearance, 8, "parameters", words("parameters", str))
     sent({"parameters": [subject.model().num_parameters()]})
-    import_module("pages.ui.link")  # it imports most other modules
+    import_module("pages.ui.shell.link")  # it imports most other modules
     gc.collect()
     gc.freeze()
 

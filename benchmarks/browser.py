@@ -18,7 +18,7 @@ import psutil
 from playwright.sync_api import Browser, Page
 
 from benchmarks.load import FLOOR, row
-from pages.ui.navigation import PAGES
+from pages.ui.shell.navigation import PAGES
 from tests.browser.launch import running_browser, running_server
 
 CHART = "benchmarks/one_chart.py"

@@ -7,7 +7,7 @@ from benchmarks.core import microseconds
 from bertcalc import BertConfig
 from bertcalc.explore.design import RATIOS, Budget, Constraints, search
 from bertcalc.explore.quantities import QUANTITIES, Case
-from bertcalc.subject import Subject
+from bertcalc.model.subject import Subject
 
 BUDGETS = (
     Budget("parameters", 30_000_000),

@@ -14,7 +14,7 @@ import numpy as np
 from benchmarks.core import ROWS, by_hand, microseconds
 from bertcalc import BertConfig, columns
 from bertcalc.explore.quantities import PEAKS, QUANTITIES, Case
-from bertcalc.subject import Subject
+from bertcalc.model.subject import Subject
 
 _BATCH, _LENGTH = 8, 128
 

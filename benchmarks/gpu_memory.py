@@ -21,13 +21,13 @@ import transformers
 
 from bertcalc.explore.models import subject_of_preset
 from bertcalc.families import family_of
-from bertcalc.family import Task
 from bertcalc.memory.fit import most
 from bertcalc.memory.optimizers import PRECISIONS
-from bertcalc.memory.peak_formulas import growths, peak_bytes
+from bertcalc.memory.peak.peak_formulas import growths, peak_bytes
 from bertcalc.memory.plan import Inference, Plan
+from bertcalc.model.family import Task
+from bertcalc.model.subject import Subject
 from bertcalc.proof.real_model import real_model
-from bertcalc.subject import Subject
 
 PRESETS = ("bert-base-uncased", "bert-large-uncased")
 TASKS: tuple[Task, ...] = ("base", "masked-lm", "sequence-classification")

@@ -245,7 +245,7 @@ def verify(target: Target) -> Rows:
 
 def workers(process: psutil.Process) -> list[psutil.Process]:
     """The processes that build the real model."""
-    return [child for child in process.children(recursive=True) if "bertcalc.worker" in child.cmdline()]
+    return [child for child in process.children(recursive=True) if "bertcalc.processes.worker" in child.cmdline()]
 
 
 async def verified(target: Target) -> str:

@@ -29,8 +29,8 @@ from websockets.asyncio.client import ClientConnection, connect
 from websockets.typing import Subprotocol
 
 from benchmarks.models import ANY_MODEL, LAYERS, Model, OfAnyModel, OfSidebar, OneSlider, formula_of
-from pages.ui.i18n import LANGUAGES, catalogue
-from pages.ui.navigation import PAGES
+from pages.ui.shell.i18n import LANGUAGES, catalogue
+from pages.ui.shell.navigation import PAGES
 from tests.browser.launch import running_server
 
 FLOOR = "benchmarks/one_slider.py"

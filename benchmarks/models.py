@@ -5,11 +5,11 @@ from collections.abc import Mapping, Sequence
 from types import MappingProxyType
 from typing import Protocol
 
-from bertcalc.discover.result import Discovered
-from bertcalc.discover.shipped import shipped
-from bertcalc.discover.size_steps import write
-from bertcalc.presets import DEFAULT_PRESET
-from bertcalc.track import ChosenModel
+from bertcalc.controls.history import ChosenModel
+from bertcalc.discover.results.result import Discovered
+from bertcalc.discover.results.shipped import shipped
+from bertcalc.discover.results.size_steps import write
+from bertcalc.families.presets import DEFAULT_PRESET
 
 ANY_MODEL = "any_model"  # the page with a model of its own
 LAYERS = range(1, 25)

@@ -29,12 +29,12 @@ from streamlit.proto.Element_pb2 import Element
 from benchmarks.load import FORGOTTEN, Server, Session, connection, row
 from benchmarks.models import ANY_MODEL, LAYERS, Model, OfAnyModel, OfSidebar, formula_of
 from bertcalc.config import ConfigError
-from bertcalc.discover.shipped import shipped_classes
-from bertcalc.discover.size_steps import ranked, stops
-from bertcalc.presets import PRESETS
-from bertcalc.worker import IDLE
-from pages.ui.i18n import catalogue
-from pages.ui.navigation import PAGES
+from bertcalc.discover.results.shipped import shipped_classes
+from bertcalc.discover.results.size_steps import ranked, stops
+from bertcalc.families.presets import PRESETS
+from bertcalc.processes.worker import IDLE
+from pages.ui.shell.i18n import catalogue
+from pages.ui.shell.navigation import PAGES
 from tests.browser.launch import running_server
 
 MOST_MOVES = 12

@@ -6,7 +6,7 @@
 """
 
 from bertcalc.api import Model, build, compare, infer, load
-from bertcalc.arguments import ArgumentError
+from bertcalc.api.live_model import UnknownModel, of
 from bertcalc.compute.flops import forward_flops, training_flops
 from bertcalc.config import Config, ConfigError, columns
 from bertcalc.families.albert import AlbertConfig
@@ -26,11 +26,11 @@ from bertcalc.families.mpnet import MPNetConfig
 from bertcalc.families.nomic_bert import NomicBertConfig
 from bertcalc.families.roberta import RobertaConfig
 from bertcalc.families.xlm_roberta import XLMRobertaConfig
-from bertcalc.live_model import UnknownModel, of
 from bertcalc.memory.peak import inference_peak_bytes, training_peak_bytes
 from bertcalc.memory.saved import saved_activation_bytes
-from bertcalc.problem import InputError
-from bertcalc.tree.nn import Module
+from bertcalc.model.modules import Module
+from bertcalc.text.arguments import ArgumentError
+from bertcalc.text.problem import InputError
 
 __all__ = [
     "ARCHITECTURES",

@@ -20,21 +20,21 @@ from pathlib import Path
 from textwrap import fill
 from typing import Any
 
-from bertcalc import __version__, config_json
+from bertcalc import __version__
 from bertcalc.api import NO_FORMULAS
 from bertcalc.config import check_whole_number, letters
+from bertcalc.controls.stops import moved
 from bertcalc.explore.models import PRESENT, WrittenModel, read, subject_of_preset
 from bertcalc.explore.quantities import QUANTITIES, Case
-from bertcalc.families import CLASSES, family_of
+from bertcalc.families import CLASSES, family_of, hf_json
+from bertcalc.families.presets import DEFAULT_PRESET, PRESETS, preset_named
 from bertcalc.memory.peak import inference_peak_bytes, training_peak_bytes
-from bertcalc.moves import moved
-from bertcalc.presets import DEFAULT_PRESET, PRESETS, preset_named
-from bertcalc.problem import InputError, wrong
-from bertcalc.subject import Subject
-from bertcalc.suggestions import nearest
+from bertcalc.model.subject import Subject
+from bertcalc.model.totals import totals_by_component
 from bertcalc.text import shorten
-from bertcalc.tree.totals import totals_by_component
-from bertcalc.typed import whole
+from bertcalc.text.amounts import whole
+from bertcalc.text.problem import InputError, wrong
+from bertcalc.text.suggestions import nearest
 
 MOST = 1_000_000  # sequences
 _OTHERS = "The page Any model of the dashboard counts others, and python -m bertcalc.discover their defaults."
@@ -121,9 +121,9 @@ def _with_heads(item: WrittenModel, start: Subject) -> WrittenModel:
 
 def _described(path: Path) -> Subject:
     """The model of a config.json; the family's base class if the file names none. Prints remarks on the file."""
-    text = config_json.text_of_file(path)
+    text = hf_json.text_of_file(path)
     try:
-        found = config_json.read(text)
+        found = hf_json.read(text)
     except InputError as error:
         if "model_type" in (problem.field for problem in error.problems):
             raise wrong("{error} {more}", error=str(error), more=_OTHERS) from None
@@ -174,7 +174,7 @@ def _formulas(subject: Subject) -> dict[str, str]:
     """The formula of each component; empty if SymPy is not installed."""
     if not find_spec("sympy"):
         return {}
-    from bertcalc.formula import component_terms
+    from bertcalc.model.formula import component_terms
 
     return {one: " + ".join(bracket.text for bracket in brackets) for one, brackets in component_terms(subject)}
 
@@ -188,7 +188,7 @@ def _data(case: Case) -> dict[str, Any]:
         reasons["formulas"] = NO_FORMULAS
     return {
         "architecture": subject.architecture,
-        "config": json.loads(config_json.write(subject)),
+        "config": json.loads(hf_json.write(subject)),
         "batch_size": case.batch_size,
         "sequence_length": case.sequence_length,
         "parameters": subject.model().num_parameters(),

@@ -2,29 +2,30 @@
 
 import streamlit as st
 
-from bertcalc.discover.parts import NAMES, components, count
-from bertcalc.discover.written import letters
+from bertcalc.discover.results.components import NAMES, components, count
+from bertcalc.discover.results.expressions import letters
 from bertcalc.explore.factor_formulas import WHOLE, factors, whole
-from pages.ui.any_model import choice, discovering, flops_view, own_config, tensors
+from pages.ui.any_model import discovering, flops_view, own_config, tensors
 from pages.ui.any_model.discovered_formula import formula
 from pages.ui.any_model.export import offer
-from pages.ui.any_model.way import show_way_to_compare
-from pages.ui.growth import grown_by
-from pages.ui.i18n import _
-from pages.ui.metrics import show_metric, show_total
-from pages.ui.numbers import percent
-from pages.ui.present import presenting
-from pages.ui.theme import colors
-from pages.ui.total_formula.show import draw_formula
+from pages.ui.any_model.link_to import show_way_to_compare
+from pages.ui.shell import any_model
+from pages.ui.shell.i18n import _
+from pages.ui.shell.present import presenting
+from pages.ui.shell.theme import colors
+from pages.ui.widgets.growth import grown_by
+from pages.ui.widgets.metrics import show_metric, show_total
+from pages.ui.widgets.numbers import percent
+from pages.ui.widgets.total_formula.show import draw_formula
 
 with st.container(horizontal=True):
-    kind = choice.MODEL_TYPE.show()
-    choice.MODEL_CLASS.show(choice.classes_of(kind))
+    kind = any_model.MODEL_TYPE.show()
+    any_model.MODEL_CLASS.show(any_model.classes_of(kind))
 
-now = choice.chosen()
-sizes = choice.steps(now)
+now = any_model.chosen()
+sizes = any_model.steps(now)
 found = now.found
-choice.show_wrong_in_link()
+any_model.show_wrong_in_link()
 
 if found is None or now.asked is None:
     discovering.discover(now)
@@ -50,7 +51,7 @@ else:
         tensors.show_tensors(found, values)
         discovering.show_proof(found)
         discovering.show_tree(now.asked.tree)
-        show_way_to_compare(choice.written(now, sizes))
+        show_way_to_compare(any_model.written(now, sizes))
 if not presenting():
     own_config.show_bring(now)
-choice.write_link(now, sizes)
+any_model.write_link(now, sizes)

@@ -2,19 +2,19 @@
 
 import streamlit as st
 
-from bertcalc.discover.compared import WrittenFound
+from bertcalc.discover.comparable import WrittenFound
 from bertcalc.explore.models import PRESENT, write
 from pages.ui.compare import comparison as controls
 from pages.ui.compare import differences, found_models
 from pages.ui.compare.compare_words import relative, signed
 from pages.ui.compare.glance import draw_models, show_links
 from pages.ui.compare.side_by_side import show_bars, show_scatter, show_side_by_side
-from pages.ui.export.shown import note_models
-from pages.ui.i18n import _, listed, with_colon
-from pages.ui.metrics import show_metric
-from pages.ui.present import presenting
-from pages.ui.quantity_words import title_of
-from pages.ui.sidebar import choice as current_choice
+from pages.ui.shell.i18n import _, listed, with_colon
+from pages.ui.shell.present import presenting
+from pages.ui.shell.sidebar import choice as current_choice
+from pages.ui.widgets.export.shown import note_models
+from pages.ui.widgets.metrics import show_metric
+from pages.ui.widgets.quantity_words import title_of
 
 choice = current_choice()
 

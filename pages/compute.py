@@ -7,11 +7,11 @@ from bertcalc.compute.conventions import RULES
 from bertcalc.compute.flops import unknown_training
 from pages.ui.compute import forward, lengths, rules, training_run
 from pages.ui.compute.count import VIEW, choose_count, show_convention
-from pages.ui.controls import show_problem
-from pages.ui.i18n import _
-from pages.ui.present import presenting, row
-from pages.ui.sidebar import choice as current_choice
-from pages.ui.theme import appearance
+from pages.ui.shell.controls import show_problem
+from pages.ui.shell.i18n import _
+from pages.ui.shell.present import presenting, row
+from pages.ui.shell.sidebar import choice as current_choice
+from pages.ui.shell.theme import appearance
 
 choice = current_choice()
 look = appearance()

@@ -3,16 +3,16 @@
 import streamlit as st
 
 from bertcalc.config import LETTERS
-from bertcalc.effects import effect
-from bertcalc.fields import FIELDS as KNOWN
-from bertcalc.fields import OWN_FIELDS
-from bertcalc.moves import SLIDERS
-from bertcalc.track import FIELDS
-from pages.ui import tables
-from pages.ui.batch import choose_batch, show_seen
-from pages.ui.i18n import _, listed
-from pages.ui.present import presenting
-from pages.ui.sidebar import choice as current_choice
+from bertcalc.config.fields import FIELDS as KNOWN
+from bertcalc.config.fields import OWN_FIELDS
+from bertcalc.controls.history import FIELDS
+from bertcalc.controls.stops import SLIDERS
+from bertcalc.explore.field_effects import effect
+from pages.ui.shell.i18n import _, listed
+from pages.ui.shell.present import presenting
+from pages.ui.shell.sidebar import choice as current_choice
+from pages.ui.widgets import tables
+from pages.ui.widgets.batch import choose_batch, show_seen
 
 choice = current_choice()
 config = choice.config

@@ -2,20 +2,20 @@
 
 import streamlit as st
 
-from bertcalc.digits import size
 from bertcalc.explore.design import Budget
 from bertcalc.explore.quantities import Case
 from bertcalc.memory.plan import Plan
-from bertcalc.problem import InputError
-from pages.ui.batch import choose_batch
-from pages.ui.controls import change, show_problem
+from bertcalc.text.digits import size
+from bertcalc.text.problem import InputError
 from pages.ui.design import nearest
-from pages.ui.i18n import _, in_a_row
 from pages.ui.memory.run import TRAINING_DTYPE
-from pages.ui.present import presenting
-from pages.ui.sidebar import choice as current_choice
-from pages.ui.tables import show_table
-from pages.ui.theme import appearance
+from pages.ui.shell.controls import change, show_problem
+from pages.ui.shell.i18n import _, in_a_row
+from pages.ui.shell.present import presenting
+from pages.ui.shell.sidebar import choice as current_choice
+from pages.ui.shell.theme import appearance
+from pages.ui.widgets.batch import choose_batch
+from pages.ui.widgets.tables import show_table
 
 choice = current_choice()
 

@@ -2,14 +2,14 @@
 
 import streamlit as st
 
-from bertcalc.exercises.generate import LARGEST_SEED
-from bertcalc.exercises.questions import TITLES
-from bertcalc.exercises.worked_formulas import worked, worked_wrong
 from bertcalc.families import family_of
-from pages.ui.controls import change, show_problem
+from bertcalc.teach.exercises import LARGEST_SEED
+from bertcalc.teach.questions import TITLES
+from bertcalc.teach.worked_formulas import worked, worked_wrong
 from pages.ui.exercises import answering, sheet_words
-from pages.ui.i18n import _
-from pages.ui.sidebar import choice as current_choice
+from pages.ui.shell.controls import change, show_problem
+from pages.ui.shell.i18n import _
+from pages.ui.shell.sidebar import choice as current_choice
 
 with st.container(horizontal=True, vertical_alignment="bottom"):
     level, seed = answering.LEVEL.show(), answering.SEED.show()

@@ -2,23 +2,23 @@
 
 import streamlit as st
 
-from bertcalc.diagnosis import lines
+from bertcalc.diagnosis import count_lines
 from bertcalc.diagnosis.diagnose import diagnose
-from bertcalc.diagnosis.known import Known
-from bertcalc.diagnosis.tools import tools_with
-from pages.ui.controls import set_values, show_problem
+from bertcalc.diagnosis.known_counts import Known
+from bertcalc.diagnosis.other_tools import tools_with
 from pages.ui.diagnosis import counts_view, miscounts_view, terms_view
 from pages.ui.diagnosis.your_number import VIEW, YOURS, numbers_to_try, read_number, show_nothing, show_reading
-from pages.ui.i18n import _, listed
-from pages.ui.present import presenting
-from pages.ui.sidebar import choice as current_choice
+from pages.ui.shell.controls import set_values, show_problem
+from pages.ui.shell.i18n import _, listed
+from pages.ui.shell.present import presenting
+from pages.ui.shell.sidebar import choice as current_choice
 
 subject = current_choice().subject
 
 if VIEW.show() == "terms":
     terms_view.show_examples()
     text = terms_view.COUNT.show(height=110 if presenting() else 130)
-    if problem := lines.problem(text):
+    if problem := count_lines.problem(text):
         show_problem(problem)
     if presenting():
         terms_view.show_in_short(subject, text)

@@ -5,19 +5,19 @@ from itertools import islice
 import streamlit as st
 
 from bertcalc.explore.factor_formulas import total_factor
-from bertcalc.forward.lessons import lesson, questions
 from bertcalc.forward.outputs import problems
 from bertcalc.forward.walk import keras_rows
-from pages.ui.bars import preset_of
-from pages.ui.batch import choose_batch
-from pages.ui.controls import show_problem
-from pages.ui.formulas import stop_formula
-from pages.ui.growth import show_growth
-from pages.ui.i18n import _
-from pages.ui.present import presenting
-from pages.ui.sidebar import choice as current_choice
+from bertcalc.teach.lessons import lesson, questions
+from pages.ui.shell.controls import show_problem
+from pages.ui.shell.i18n import _
+from pages.ui.shell.present import presenting
+from pages.ui.shell.sidebar import choice as current_choice
 from pages.ui.walk import walk_steps
 from pages.ui.walk.picture import show_picture
+from pages.ui.widgets.bars import preset_of
+from pages.ui.widgets.batch import choose_batch
+from pages.ui.widgets.formulas import stop_formula
+from pages.ui.widgets.growth import show_growth
 
 choice = current_choice()
 subject = choice.subject

@@ -4,12 +4,12 @@ from pathlib import Path
 
 import streamlit as st
 
-from pages.ui import stepping
-from pages.ui.controls import set_values
-from pages.ui.i18n import _
 from pages.ui.lecture import screen_files, screen_parts, screens
-from pages.ui.sidebar import choice as current_choice
-from pages.ui.sidebar import show_only
+from pages.ui.shell import stepping
+from pages.ui.shell.controls import set_values
+from pages.ui.shell.i18n import _
+from pages.ui.shell.sidebar import choice as current_choice
+from pages.ui.shell.sidebar import show_only
 
 choice = current_choice()
 

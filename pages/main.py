@@ -4,20 +4,21 @@ from pathlib import Path
 
 import streamlit as st
 
-from bertcalc.server.restarts import rehearse
-from bertcalc.server.run_queue import RUN_QUEUE
-from pages.ui import address, controls, kept, link, model, panel, present, sidebar
-from pages.ui.export import dialog, shown
-from pages.ui.headings import show_heading
-from pages.ui.i18n import choose_language
+from pages.server.restarts import rehearse
+from pages.server.run_queue import RUN_QUEUE
 from pages.ui.lecture import screens
-from pages.ui.navigation import PAGES, navigation
-from pages.ui.oracle import sorry
-from pages.ui.theme import follow, style_paper
+from pages.ui.session import address, kept, model
+from pages.ui.shell import controls, link, panel, present, sidebar
+from pages.ui.shell.headings import show_heading
+from pages.ui.shell.i18n import choose_language
+from pages.ui.shell.navigation import PAGES, navigation
+from pages.ui.shell.theme import follow, style_paper
+from pages.ui.widgets.export import dialog, shown
+from pages.ui.widgets.real_answers import sorry
 
 with RUN_QUEUE.enter(st.session_state), rehearse():
     st.set_page_config(page_icon="🧮", layout="wide")
-    st.html(Path(__file__).parent / "ui" / "style.css")
+    st.html(Path(__file__).parent / "ui" / "shell" / "style.css")
     style_paper()
     address.restore()
     kept.begin()

@@ -3,10 +3,10 @@
 import streamlit as st
 
 from bertcalc.memory.peak import unknown_peaks
-from pages.ui.controls import show_problem
 from pages.ui.memory import fit_view, peak_view, run, saved_view, weights
-from pages.ui.present import presenting, row
-from pages.ui.sidebar import choice as current_choice
+from pages.ui.shell.controls import show_problem
+from pages.ui.shell.present import presenting, row
+from pages.ui.shell.sidebar import choice as current_choice
 
 choice = current_choice()
 top = row()

@@ -2,15 +2,15 @@
 
 import streamlit as st
 
-from bertcalc.digits import size
-from bertcalc.formula import symbolic_steps
+from bertcalc.forward.between_versions import differences
 from bertcalc.forward.outputs import attends, inputs, num_tensors, outputs, run, taking_all, total_bytes
-from bertcalc.transformers4.between_versions import differences
-from pages.ui import tables
-from pages.ui.call_controls import choose_call
-from pages.ui.i18n import _
-from pages.ui.present import presenting
-from pages.ui.sidebar import choice as current_choice
+from bertcalc.model.formula import symbolic_steps
+from bertcalc.text.digits import size
+from pages.ui.shell.i18n import _
+from pages.ui.shell.present import presenting
+from pages.ui.shell.sidebar import choice as current_choice
+from pages.ui.widgets import tables
+from pages.ui.widgets.call_controls import choose_call
 
 subject = current_choice().subject
 call = choose_call(subject)

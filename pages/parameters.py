@@ -5,17 +5,18 @@ from functools import partial
 import streamlit as st
 
 from bertcalc.explore.factor_formulas import total_factor
-from bertcalc.tree.totals import totals_by_component
-from pages.ui import answer, tables
-from pages.ui.bars import OPEN, WHOLE, draw_bars, open_clicked, openable_in, parameter_bars, preset_of
-from pages.ui.formulas import node_formula
-from pages.ui.growth import times
-from pages.ui.i18n import _, filled
-from pages.ui.metrics import show_metric, show_total
-from pages.ui.numbers import percent
-from pages.ui.present import presenting
-from pages.ui.sidebar import choice as current_choice
-from pages.ui.total_formula.show import show_total_formula
+from bertcalc.model.totals import totals_by_component
+from pages.ui.parameters import answer
+from pages.ui.shell.i18n import _, filled
+from pages.ui.shell.present import presenting
+from pages.ui.shell.sidebar import choice as current_choice
+from pages.ui.widgets import tables
+from pages.ui.widgets.bars import OPEN, WHOLE, draw_bars, open_clicked, openable_in, parameter_bars, preset_of
+from pages.ui.widgets.formulas import node_formula
+from pages.ui.widgets.growth import times
+from pages.ui.widgets.metrics import show_metric, show_total
+from pages.ui.widgets.numbers import percent
+from pages.ui.widgets.total_formula.show import show_total_formula
 
 choice = current_choice()
 model = choice.model()

@@ -6,21 +6,21 @@ from bertcalc.charts.bar_charts import Piece, PieceBar
 from bertcalc.explore.factor_formulas import total_factor
 from bertcalc.export.report import Settings
 from bertcalc.memory.plan import Plan
-from bertcalc.tree.difference import differences
-from bertcalc.tree.totals import totals_by_component
-from pages.ui import tables
-from pages.ui.bars import draw_pieces, preset_of
-from pages.ui.controls import assignments
-from pages.ui.export.shown import note_settings
-from pages.ui.frozen import choose_freezing, frozen
-from pages.ui.growth import show_growth
-from pages.ui.i18n import _
-from pages.ui.metrics import show_metric
-from pages.ui.model import track
-from pages.ui.numbers import percent
-from pages.ui.present import presenting
-from pages.ui.sidebar import choice as current_choice
-from pages.ui.tree import BESIDE, COUNTS, VIEW, signs_of, tree_html
+from bertcalc.model.difference import differences
+from bertcalc.model.totals import totals_by_component
+from pages.ui.session.model import track
+from pages.ui.shell.controls import assignments
+from pages.ui.shell.i18n import _
+from pages.ui.shell.present import presenting
+from pages.ui.shell.sidebar import choice as current_choice
+from pages.ui.widgets import tables
+from pages.ui.widgets.bars import draw_pieces, preset_of
+from pages.ui.widgets.export.shown import note_settings
+from pages.ui.widgets.freezing_controls import choose_freezing, frozen
+from pages.ui.widgets.growth import show_growth
+from pages.ui.widgets.metrics import show_metric
+from pages.ui.widgets.module_tree import BESIDE, COUNTS, VIEW, signs_of, tree_html
+from pages.ui.widgets.numbers import percent
 
 choice = current_choice()
 model = choice.model()

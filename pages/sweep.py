@@ -8,17 +8,17 @@ from bertcalc.charts.sweep_charts import LOW, LOW_MAP, Curve, Mark, curves, curv
 from bertcalc.explore.growth_formulas import growth
 from bertcalc.explore.quantities import PEAKS, QUANTITIES
 from bertcalc.explore.sweep import published
-from bertcalc.formula import LETTER_OF
-from pages.ui.controls import label_of
-from pages.ui.export.shown import draw_chart
-from pages.ui.i18n import _, filled, in_a_row
-from pages.ui.numbers import short
-from pages.ui.present import lower, presenting
-from pages.ui.quantity_words import title_of
-from pages.ui.sidebar import choice as current_choice
+from bertcalc.model.formula import LETTER_OF
+from pages.ui.shell.controls import label_of
+from pages.ui.shell.i18n import _, filled, in_a_row
+from pages.ui.shell.present import lower, presenting
+from pages.ui.shell.sidebar import choice as current_choice
+from pages.ui.shell.theme import appearance
 from pages.ui.sweep import growth_view, map_view
-from pages.ui.sweep.swept import array, choose
-from pages.ui.theme import appearance
+from pages.ui.sweep.sweep_view import array, choose
+from pages.ui.widgets.export.shown import draw_chart
+from pages.ui.widgets.numbers import short
+from pages.ui.widgets.quantity_words import title_of
 
 look = appearance()
 swept = choose(current_choice())

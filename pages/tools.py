@@ -2,11 +2,11 @@
 
 import streamlit as st
 
-from bertcalc.diagnosis.tools import TOOLS
-from pages.ui import tool_counts
-from pages.ui.i18n import _
-from pages.ui.present import presenting
-from pages.ui.sidebar import choice as current_choice
+from bertcalc.diagnosis.other_tools import TOOLS
+from pages.ui.shell.i18n import _
+from pages.ui.shell.present import presenting
+from pages.ui.shell.sidebar import choice as current_choice
+from pages.ui.tools import tool_counts
 
 subject = current_choice().subject
 model = subject.model()

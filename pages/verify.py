@@ -2,13 +2,13 @@
 
 import streamlit as st
 
-from bertcalc.presets import PUBLISHED
+from bertcalc.families.presets import PUBLISHED
 from bertcalc.proof import real_model
-from pages.ui import tables
-from pages.ui.i18n import _
-from pages.ui.present import presenting
-from pages.ui.sidebar import choice as current_choice
-from pages.ui.verdict import RETURNED, TOTALS, show_returned, show_verdict, show_weights
+from pages.ui.shell.i18n import _
+from pages.ui.shell.present import presenting
+from pages.ui.shell.sidebar import choice as current_choice
+from pages.ui.widgets import tables
+from pages.ui.widgets.verdict import RETURNED, TOTALS, show_returned, show_verdict, show_weights
 
 _TALL = 560  # pixels of a long table, which scrolls
 

@@ -11,7 +11,7 @@ from hypothesis import settings
 from streamlit.components.v2 import manifest_scanner
 
 from bertcalc.discover import discovery_worker
-from bertcalc.worker import WORKER
+from bertcalc.processes.worker import WORKER
 
 gc.disable()  # while everything is imported and collected: a quarter of that time; see pytest_collection_finish
 # The real classes are built from configurations alone; nothing is ever fetched.
@@ -37,7 +37,7 @@ manifest_scanner.scan_component_manifests = cache(manifest_scanner.scan_componen
 def _pytorch_here() -> Iterator[None]:
     """Pages ask PyTorch in this process, which has imported it: another one takes seconds to do so.
 
-    That they ask another one else, and what that does, is in tests/test_worker.py and tests/browser.
+    That they ask another one else, and what that does, is in tests/processes/test_worker.py and tests/browser.
     """
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(WORKER, "listen", _here)

@@ -28,38 +28,40 @@ from tempfile import TemporaryDirectory
 from typing import Any, NamedTuple
 from urllib.parse import parse_qsl, urlencode, urlsplit
 
-from bertcalc import BertConfig, Config, track
+from bertcalc import BertConfig, Config
 from bertcalc.__main__ import main as command
-from bertcalc.arithmetic import evaluate
 from bertcalc.checkpoints.checkpoint import compare, subject_of_shapes
 from bertcalc.config import DIMENSIONS, LETTERS, ConfigError, Problem
-from bertcalc.config_json import read as read_config
-from bertcalc.config_json import text_of
-from bertcalc.config_json import write as write_config
-from bertcalc.diagnosis import lines, terms
+from bertcalc.controls import history
+from bertcalc.diagnosis import count_lines, hand_count
 from bertcalc.diagnosis.diagnose import diagnose
-from bertcalc.diagnosis.known import Known
-from bertcalc.discover import discovery_worker, size_steps
-from bertcalc.discover.given import read as read_pasted
-from bertcalc.discover.shipped import shipped
-from bertcalc.discover.types import types
-from bertcalc.exercises import answers
-from bertcalc.exercises.generate import sheet
+from bertcalc.diagnosis.known_counts import Known
+from bertcalc.discover import discovery_worker
+from bertcalc.discover.results import size_steps
+from bertcalc.discover.results.shipped import shipped
+from bertcalc.discover.results.types import types
+from bertcalc.discover.search.config_input import read as read_pasted
 from bertcalc.explore import models
 from bertcalc.export.cells import plain
 from bertcalc.export.table import Code, Math
 from bertcalc.families import FAMILIES
-from bertcalc.family import Family
+from bertcalc.families.hf_json import read as read_config
+from bertcalc.families.hf_json import text_of
+from bertcalc.families.hf_json import write as write_config
+from bertcalc.families.presets import PRESETS
 from bertcalc.hub import reader
-from bertcalc.presets import PRESETS
-from bertcalc.problem import InputError
-from bertcalc.subject import Subject
+from bertcalc.model.family import Family
+from bertcalc.model.subject import Subject
+from bertcalc.teach import answers
+from bertcalc.teach.exercises import sheet
 from bertcalc.text import code, literal, visible
-from bertcalc.typed import Unit, typed
-from pages.ui import link
+from bertcalc.text.amounts import Unit, typed
+from bertcalc.text.arithmetic import evaluate
+from bertcalc.text.problem import InputError
 from pages.ui.compare.comparison import VIEW
-from pages.ui.controls import CONTROLS, Decimal, Fold, Number, Select, Switch, Text
 from pages.ui.diagnosis.terms_view import EXAMPLES
+from pages.ui.shell import link
+from pages.ui.shell.controls import CONTROLS, Decimal, Fold, Number, Select, Switch, Text
 from tests.checkpoints.checkpoints import read_file
 from tests.export.test_formats import check_name
 from tests.markdown import read
@@ -146,9 +148,9 @@ def read_calculation(text: str) -> bool:
 
 def read_terms(text: str) -> bool:
     """A hand count, line by line; one that is too long for the link is cut in the field."""
-    if problem := lines.problem(text):
+    if problem := count_lines.problem(text):
         show(problem)
-    report = terms.check(_MODEL, _CONFIG, lines.read(text, _CONFIG))
+    report = hand_count.check(_MODEL, _CONFIG, count_lines.read(text, _CONFIG))
     for verdict in report.verdicts:
         if verdict.line.problem:
             show(verdict.line.problem)
@@ -239,10 +241,10 @@ def read_sizes(text: str) -> bool:
 
 def read_model(text: str) -> bool:
     """The model of a link, of any family; what is shown instead of an impossible one has a link of its own."""
-    model, problems = track.read(dict(parse_qsl(text, keep_blank_values=True)))
+    model, problems = history.read(dict(parse_qsl(text, keep_blank_values=True)))
     for problem in problems:
         show(problem)
-    assert track.read(model.link()) == (model, [])
+    assert history.read(model.link()) == (model, [])
     assert model.subject().model().num_parameters() > 0
     return not problems
 
@@ -393,7 +395,7 @@ def _sizes_of(name: str) -> dict[str, int]:
 
 def _own_fields(family: Family) -> dict[str, object]:
     """What can be changed in the first preset of a family, under its own names."""
-    model = track.ChosenModel().reset(next(iter(family.presets)))
+    model = history.ChosenModel().reset(next(iter(family.presets)))
     return {model.config.own_name(name): value for name, value in model.values().items()}
 
 

@@ -18,11 +18,11 @@ from transformers.initialization import no_init_weights
 
 from bertcalc import Config
 from bertcalc.families import CLASSES, FAMILIES, class_of
-from bertcalc.family import TARGETS, Model
 from bertcalc.forward.outputs import Call, Entry, needs_mask
 from bertcalc.memory.plan import Recompute
+from bertcalc.model.family import TARGETS, Model
+from bertcalc.model.subject import Subject
 from bertcalc.proof.real_model import with_values
-from bertcalc.subject import Subject
 
 torch.fx.experimental._config.meta_nonzero_assume_all_nonzero = True  # DeBERTa's loss looks which sequences have labels
 transformers.logging.set_verbosity_error()  # BertLMHeadModel remarks on every configuration without is_decoder

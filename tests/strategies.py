@@ -19,10 +19,9 @@ from bertcalc import (
     NomicBertConfig,
     RobertaConfig,
 )
-from bertcalc.activations import ACTIVATIONS
 from bertcalc.config import ConfigError
-from bertcalc.families import CLASSES, class_of
-from bertcalc.fields import (
+from bertcalc.config.activations import ACTIVATIONS
+from bertcalc.config.fields import (
     CHOICE_TOKENS,
     CLASSIFIER_POOLINGS,
     RELATIVE_NORMS,
@@ -30,11 +29,12 @@ from bertcalc.fields import (
     SUMMARY_TYPES,
     PositionEmbeddingType,
 )
+from bertcalc.controls.history import FIELDS, ChosenModel
+from bertcalc.controls.stops import Locks
+from bertcalc.families import CLASSES, class_of
+from bertcalc.families.presets import PRESETS
 from bertcalc.forward.outputs import Call
 from bertcalc.memory.optimizers import PRECISIONS
-from bertcalc.moves import Locks
-from bertcalc.presets import PRESETS
-from bertcalc.track import FIELDS, ChosenModel
 from bertcalc.transformers4.version import FOUR
 from tests.oracle import Case
 

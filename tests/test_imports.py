@@ -21,7 +21,6 @@ ROOMS = {
     "bertcalc.discover": {"huggingface_hub", "sympy", "torch", "transformers"},
     "bertcalc.hub": {"huggingface_hub", "httpx2"},
     "bertcalc.charts": {"altair", "pandas", "pyarrow", "vl_convert"},
-    "bertcalc.server": {"google", "h11", "starlette", "streamlit", "uvicorn", "websockets"},
 }
 # The public face, whose functions import what they need from any room.
 FACE = "bertcalc.api"
@@ -57,8 +56,9 @@ def room_of(module: str) -> str:
     return ".".join(module.split(".")[:2])
 
 
-# What Altair and Streamlit's server import themselves is theirs.
-IMPORTED = [module for module in MODULES if room_of(module) not in ("bertcalc.charts", "bertcalc.server")]
+# What Altair imports itself is its own.
+IMPORTED = [module for module in MODULES if room_of(module) != "bertcalc.charts"]
+SERVER = {"google", "h11", "starlette", "streamlit", "uvicorn", "websockets"}
 
 
 def sympy_of(module: str) -> set[str]:
@@ -91,9 +91,17 @@ def test_no_import_statement_names_anything_else(module: str) -> None:
         assert not [name for name in named if name.startswith(tuple(ROOMS))]
 
 
+@pytest.mark.parametrize("path", sorted((ROOT / "pages" / "server").glob("*.py")), ids=lambda path: path.stem)
+def test_the_server_needs_no_pages(path: Path) -> None:
+    named = imported(path)
+    assert {name.partition(".")[0] for name in named} - sys.stdlib_module_names <= {"bertcalc", "pages"} | SERVER
+    assert not [name for name in named if name.startswith("pages.") and not name.startswith("pages.server")]
+
+
 def test_every_module_of_the_pages_uses_streamlit() -> None:
     """Itself, or by what it takes of another module; what does not belongs into a room of bertcalc."""
-    paths = {path.relative_to(ROOT).with_suffix("").parts: path for path in (ROOT / "pages").rglob("*.py")}
+    files = [path for path in (ROOT / "pages").rglob("*.py") if "server" not in path.parts]
+    paths = {path.relative_to(ROOT).with_suffix("").parts: path for path in files}
     sources = {".".join(name).removesuffix(".__init__"): path.read_text("utf-8") for name, path in paths.items()}
     assert without_streamlit(sources) == []
 

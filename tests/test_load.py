@@ -6,7 +6,7 @@ import pytest
 
 from benchmarks.load import Server, Session, connection, load
 from bertcalc import BertConfig, build
-from pages.ui.i18n import catalogue
+from pages.ui.shell.i18n import catalogue
 from tests.browser.launch import running_server
 from tests.loop import finished
 

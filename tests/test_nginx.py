@@ -14,7 +14,7 @@ from urllib.parse import urlsplit
 
 import pytest
 
-from bertcalc.server.headers import HEADERS
+from pages.server.headers import HEADERS
 from tests.browser.launch import ROOT
 
 CONF = (ROOT / "docs" / "nginx.conf").read_text()

@@ -7,14 +7,14 @@ from pathlib import Path
 import pytest
 
 from bertcalc import BertConfig, build
-from pages.ui import tree
+from pages.ui.widgets import module_tree
 
 ROOT = Path(__file__).parents[1]
 SOURCES = [ROOT / "app.py", *sorted(ROOT.glob("bertcalc/**/*.py")), *sorted(ROOT.glob("pages/**/*.py"))]
 RUNS_TEXT = {"eval", "exec", "compile", "__import__"}
 UNPACKS = {"pickle", "marshal", "shelve", "dill", "joblib"}
 # Two processes of our own speak with each other in pickles; nobody else can.
-UNPACKS_ITS_OWN = {ROOT / "bertcalc" / "worker.py"}
+UNPACKS_ITS_OWN = {ROOT / "bertcalc" / "processes" / "worker.py"}
 
 
 def _nodes(path: Path) -> Iterator[ast.AST]:
@@ -67,11 +67,13 @@ def _html(node: ast.AST) -> list[ast.expr]:
 
 
 def test_the_tree_is_text(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(tree, "appearance", lambda: "light")
-    monkeypatch.setattr(tree, "colors", lambda: dict.fromkeys(("embeddings", "encoder", "pooler", "head"), "red"))
+    monkeypatch.setattr(module_tree, "appearance", lambda: "light")
+    monkeypatch.setattr(
+        module_tree, "colors", lambda: dict.fromkeys(("embeddings", "encoder", "pooler", "head"), "red")
+    )
     hostile = '<img src=x onerror="alert(1)">&'
     model = build(BertConfig())
     model.kind = hostile
-    html = tree.tree_html(model, counts=False)
+    html = module_tree.tree_html(model, counts=False)
     assert hostile not in html
     assert "&lt;img src=x onerror=&quot;alert(1)&quot;&gt;&amp;" in html

@@ -8,7 +8,7 @@ import pytest
 from hypothesis import Phase, given, settings
 
 from bertcalc import ARCHITECTURES, BertConfig, forward_flops, saved_activation_bytes
-from bertcalc.fields import POSITION_EMBEDDING_TYPES, PositionEmbeddingType
+from bertcalc.config.fields import POSITION_EMBEDDING_TYPES, PositionEmbeddingType
 from tests.oracle import Case, Facts, ask_transformers4, facts
 from tests.strategies import ACTIVATIONS_OF_4, bert_cases
 

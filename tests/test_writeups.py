@@ -4,8 +4,8 @@ from collections import Counter
 from dataclasses import replace
 
 from bertcalc import BertConfig, build
-from bertcalc.presets import PRESETS
-from bertcalc.tree.totals import place_of, submodule, totals_by_component, totals_by_part
+from bertcalc.families.presets import PRESETS
+from bertcalc.model.totals import place_of, submodule, totals_by_component, totals_by_part
 
 BASE = build(BertConfig())
 CHINESE = PRESETS["bert-base-chinese"].config

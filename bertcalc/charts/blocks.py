@@ -79,7 +79,7 @@ def whole_number(field: str, title: str) -> Any:
 
 
 def short_expression(unit: str) -> str:
-    """A Vega expression that formats the labels of an axis like ``short`` of pages/ui/numbers.py."""
+    """A Vega expression that formats the labels of an axis like ``short`` of pages/ui/widgets/numbers.py."""
     suffix = SUFFIXES[unit]
     written = f"regexp('([a-zA-Z]?)$'), ' $1{suffix}'" if suffix else "'G', 'B'"
     return f"datum.value ? replace(format(datum.value, '~s'), {written}) : '0'"

@@ -7,7 +7,7 @@ the only sign: bars and terms carry names.
 
 from typing import Any
 
-from bertcalc.tree.totals import Component
+from bertcalc.model.totals import Component
 
 BACKGROUND = {"light": "#ffffff", "dark": "#0e1117"}
 INK = {"light": "#31333f", "dark": "#fafafa"}

@@ -1,7 +1,7 @@
 """Compare the tensors of a checkpoint with a model's by name and shape, and find the model that they belong to.
 
 >>> from bertcalc import BertConfig
->>> from bertcalc.subject import Subject
+>>> from bertcalc.model.subject import Subject
 >>> tensors = [StoredTensor(name, "F32", shape) for name, shape in Subject(BertConfig()).model().named_parameters()]
 >>> subject, guessed = subject_of_shapes(tensors)
 >>> compare(tensors, subject).agrees
@@ -18,20 +18,20 @@ from functools import cache
 from math import prod
 from typing import Any, Literal, NamedTuple, get_args
 
-from bertcalc.activations import ACTIVATIONS
-from bertcalc.arguments import checked
 from bertcalc.checkpoints.safetensors import StoredTensor
 from bertcalc.config import Config, ConfigError, problems, unchecked
+from bertcalc.config.activations import ACTIVATIONS
 from bertcalc.families import FAMILIES, build, family_of
-from bertcalc.family import Family, Model, Task
-from bertcalc.forward.trace import Sizes
-from bertcalc.presets import PRESETS
-from bertcalc.problem import InputError, wrong
-from bertcalc.subject import Subject
+from bertcalc.families.presets import PRESETS
+from bertcalc.model.family import Family, Model, Task
+from bertcalc.model.modules import Shape
+from bertcalc.model.subject import Subject
+from bertcalc.model.totals import summed
+from bertcalc.model.trace import Sizes
 from bertcalc.text import N_, shorten
+from bertcalc.text.arguments import checked
+from bertcalc.text.problem import InputError, wrong
 from bertcalc.transformers4.version import RELATIVE, told_by_distances
-from bertcalc.tree.nn import Shape
-from bertcalc.tree.totals import summed
 
 Group = Literal["same", "renamed", "shape", "missing", "head", "tied", "buffer", "other"]
 GROUPS: tuple[Group, ...] = get_args(Group)

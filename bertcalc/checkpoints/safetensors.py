@@ -9,17 +9,17 @@ bytes, little-endian; the header is a JSON object; the rest is the tensors' data
 >>> read(header, 20)
 Traceback (most recent call last):
     ...
-bertcalc.problem.InputError: The tensors end at byte 24 of the data, which has 20.
+bertcalc.text.problem.InputError: The tensors end at byte 24 of the data, which has 20.
 """
 
 from math import prod
 from typing import Any, NamedTuple
 
-from bertcalc.arguments import checked
-from bertcalc.problem import wrong
-from bertcalc.strict_json import read_json
+from bertcalc.model.modules import Shape
 from bertcalc.text import N_, shorten
-from bertcalc.tree.nn import Shape
+from bertcalc.text.arguments import checked
+from bertcalc.text.problem import wrong
+from bertcalc.text.strict_json import read_json
 
 LENGTH_BYTES = 8
 # The format allows 100 MB; the header of bert-large has 50 kB, that of a thousand layers 2 MB.

@@ -3,11 +3,11 @@
 import re
 from collections.abc import Iterable
 
-from bertcalc.arguments import checked
 from bertcalc.checkpoints.safetensors import LARGEST_HEADER, StoredTensor
-from bertcalc.problem import InputError, wrong
-from bertcalc.strict_json import read_json
 from bertcalc.text import N_, shorten
+from bertcalc.text.arguments import checked
+from bertcalc.text.problem import InputError, wrong
+from bertcalc.text.strict_json import read_json
 
 INDEX = "model.safetensors.index.json"
 MOST_FILES = 50

@@ -6,8 +6,8 @@ from typing import Any, Literal, NamedTuple, get_args
 
 from bertcalc.compute.flops import Convention, as_stated, total
 from bertcalc.families import build, family_of
-from bertcalc.forward.trace import Sizes
-from bertcalc.presets import PRESETS
+from bertcalc.families.presets import PRESETS
+from bertcalc.model.trace import Sizes
 from bertcalc.text import N_
 
 Precision = Literal["16bit", "tf32", "fp32"]

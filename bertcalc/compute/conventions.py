@@ -7,9 +7,9 @@ from typing import Any, NamedTuple
 from bertcalc.compute.flops import Counting, Phase
 from bertcalc.config import Config
 from bertcalc.families import build
-from bertcalc.forward.steps import Step
-from bertcalc.forward.trace import Sizes
-from bertcalc.presets import PRESETS
+from bertcalc.families.presets import PRESETS
+from bertcalc.model.steps import Step
+from bertcalc.model.trace import Sizes
 from bertcalc.text import N_
 
 

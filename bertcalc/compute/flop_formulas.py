@@ -7,15 +7,15 @@ from typing import Any
 
 import sympy
 
-from bertcalc.arguments import checked
 from bertcalc.compute.chips import seconds
 from bertcalc.compute.conventions import PublishedRule, RuleSizes
 from bertcalc.compute.flops import PYTORCH, Convention, Part, Phase, at_masked, by_name, by_part, tokens, total
 from bertcalc.config import Config
-from bertcalc.digits import brief, latex_number, latex_scientific
-from bertcalc.formula import ALL_SYMBOLS, SYMBOLS, Formula, exact, plain, symbolic_steps, write
-from bertcalc.forward.steps import Step
-from bertcalc.subject import Subject
+from bertcalc.model.formula import ALL_SYMBOLS, SYMBOLS, Formula, exact, plain, symbolic_steps, write
+from bertcalc.model.steps import Step
+from bertcalc.model.subject import Subject
+from bertcalc.text.arguments import checked
+from bertcalc.text.digits import brief, latex_number, latex_scientific
 
 _LENGTH, _MASKED = (ALL_SYMBOLS[field] for field in ("sequence_length", "masked_positions"))
 Letters = tuple[Step, ...]

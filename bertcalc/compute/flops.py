@@ -5,19 +5,19 @@ from fractions import Fraction
 from math import prod
 from typing import Literal, NamedTuple
 
-from bertcalc.arguments import checked, record
-from bertcalc.family import LANGUAGE_MODEL, Model, not_taken
 from bertcalc.forward.gradients import NOTHING_FROZEN, gradients
 from bertcalc.forward.outputs import in_pairs
-from bertcalc.forward.steps import Operation, Step, Value
-from bertcalc.forward.trace import Sizes
 from bertcalc.memory.plan import Recompute
 from bertcalc.memory.saved import check_recompute, recomputed_in
-from bertcalc.problem import InputError, Problem
+from bertcalc.model.family import LANGUAGE_MODEL, Model, not_taken
+from bertcalc.model.freezing import Freezing
+from bertcalc.model.modules import Dropout
+from bertcalc.model.steps import Operation, Step, Value
+from bertcalc.model.totals import summed
+from bertcalc.model.trace import Sizes
 from bertcalc.text import N_
-from bertcalc.tree.freezing import Freezing
-from bertcalc.tree.nn import Dropout
-from bertcalc.tree.totals import summed
+from bertcalc.text.arguments import checked, record
+from bertcalc.text.problem import InputError, Problem
 
 Phase = Literal["forward", "training"]
 BY_LABELS = N_("With {field}, the FLOPs of training {architecture} depend on how many tokens have a label.")

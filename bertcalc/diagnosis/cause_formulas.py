@@ -14,10 +14,10 @@ import sympy
 from bertcalc.diagnosis.explain import causes
 from bertcalc.diagnosis.layer_parts import Counted, Selection
 from bertcalc.diagnosis.miscounts import PADDED_TO, ROUNDED_TO, MiscountSizes, counted, total
-from bertcalc.diagnosis.tools import TOOLS, corrections, letters
-from bertcalc.formula import ALL_SYMBOLS, Formula, exact, once, symbolic_model, write
-from bertcalc.subject import Subject
-from bertcalc.tree.nn import Tensor
+from bertcalc.diagnosis.other_tools import TOOLS, corrections, letters
+from bertcalc.model.formula import ALL_SYMBOLS, Formula, exact, once, symbolic_model, write
+from bertcalc.model.modules import Tensor
+from bertcalc.model.subject import Subject
 
 
 def cause_formulas(subject: Subject, miscounts: tuple[str, ...], count: Counted | None = None) -> tuple[Formula, ...]:

@@ -1,8 +1,8 @@
 """Explain a number: as a known count, as the count of a part of the model, or by miscounts.
 
 >>> from bertcalc import BertConfig
->>> from bertcalc.subject import Subject
->>> from bertcalc.typed import typed
+>>> from bertcalc.model.subject import Subject
+>>> from bertcalc.text.amounts import typed
 >>> found = diagnose(Known(Subject(BertConfig()), 109_482_240), typed("85,054,464"))
 >>> [(own.counted.part, own.counted.layers) for own in found.own]
 [('layers', 'all')]
@@ -18,7 +18,6 @@ from functools import lru_cache
 from itertools import groupby
 from typing import NamedTuple
 
-from bertcalc.arguments import checked
 from bertcalc.config import Config, sizes_of, unchecked
 from bertcalc.diagnosis.explain import (
     MOST_BITS,
@@ -33,7 +32,7 @@ from bertcalc.diagnosis.explain import (
     search,
 )
 from bertcalc.diagnosis.flop_counts import FlopCount, flops_of
-from bertcalc.diagnosis.known import (
+from bertcalc.diagnosis.known_counts import (
     CLAIMS,
     HAND_COUNTS,
     KNOWN_ONLY,
@@ -60,12 +59,13 @@ from bertcalc.diagnosis.known import (
 )
 from bertcalc.diagnosis.layer_parts import PARTS, TERMS, Counted, own_counts, sums_of_two
 from bertcalc.diagnosis.miscounts import MISCOUNTS, MiscountSizes, counted, total
-from bertcalc.diagnosis.slips import Slip, mistyped, slips_to
+from bertcalc.diagnosis.typos import Slip, mistyped, slips_to
 from bertcalc.families import build
-from bertcalc.presets import PRESETS
-from bertcalc.subject import Subject
-from bertcalc.tree.nn import Tensor
-from bertcalc.typed import Typed
+from bertcalc.families.presets import PRESETS
+from bertcalc.model.modules import Tensor
+from bertcalc.model.subject import Subject
+from bertcalc.text.amounts import Typed
+from bertcalc.text.arguments import checked
 
 # Rarity is measured in bits, as in explain.py. Bits for the assumption of another class, and of other units.
 _ANOTHER_CLASS = 3.0

@@ -14,12 +14,12 @@ from math import gcd
 from threading import Lock
 from typing import NamedTuple
 
-from bertcalc.arguments import Single, checked
 from bertcalc.config import Config
 from bertcalc.diagnosis.miscounts import HABITS, MISCOUNTS, Miscount, MiscountSizes, counted, total
-from bertcalc.family import Model
-from bertcalc.tree.nn import Tensor
-from bertcalc.weighted_cache import WeightedCache
+from bertcalc.model.family import Model
+from bertcalc.model.modules import Tensor
+from bertcalc.processes.weighted_cache import WeightedCache
+from bertcalc.text.arguments import Single, checked
 
 # Explanations of at most so many bits are enumerated; rarer ones are combined from two of these.
 MOST_BITS = 11.5

@@ -1,7 +1,7 @@
 """The FLOPs and multiply-adds of a model for usual batches, by every convention: what a tool may have printed.
 
 >>> from bertcalc import BertConfig
->>> from bertcalc.typed import typed
+>>> from bertcalc.text.amounts import typed
 >>> [cost] = flops_of(Subject(BertConfig()), typed("22.35G"))
 >>> cost.batch_size, cost.sequence_length, cost.unit
 (1, 128, 'FLOPs')
@@ -14,10 +14,10 @@ from typing import Literal, NamedTuple
 
 from bertcalc.compute.conventions import RULES
 from bertcalc.compute.flops import Convention, Phase, total
-from bertcalc.forward.trace import Sizes
-from bertcalc.problem import InputError
-from bertcalc.subject import Subject
-from bertcalc.typed import Typed
+from bertcalc.model.subject import Subject
+from bertcalc.model.trace import Sizes
+from bertcalc.text.amounts import Typed
+from bertcalc.text.problem import InputError
 
 # The batches that people and tools measure, the most usual first.
 _LENGTHS, _BATCH_SIZES = (128, 512, 256, 384, 64, 1024), (1, 8, 16, 32, 64)

@@ -15,8 +15,8 @@ from pathlib import Path
 from typing import Literal, NamedTuple
 
 from bertcalc.diagnosis.miscounts import MiscountSizes, is_fused, of_one_head, slices, total
-from bertcalc.diagnosis.which import Concerned, which
-from bertcalc.tree.nn import Tensor, split_layer
+from bertcalc.diagnosis.tensor_filter import Concerned, which
+from bertcalc.model.modules import Tensor, split_layer
 
 Layers = Literal["all", "one", "others"]
 Heads = Literal["all", "one"]

@@ -19,9 +19,9 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 from bertcalc.config import Config
-from bertcalc.diagnosis.which import in_layer, is_bias, which
-from bertcalc.family import LANGUAGE_MODEL, Model
-from bertcalc.tree.nn import AFTER_LAYERS, Place, Shape, Tensor, split_layer
+from bertcalc.diagnosis.tensor_filter import in_layer, is_bias, which
+from bertcalc.model.family import LANGUAGE_MODEL, Model
+from bertcalc.model.modules import AFTER_LAYERS, Place, Shape, Tensor, split_layer
 
 # Multiples to which libraries pad a vocabulary for the hardware, and to which people round it.
 PADDED_TO, ROUNDED_TO = (8, 64, 128), (100, 1_000, 10_000)

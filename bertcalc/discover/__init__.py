@@ -18,19 +18,19 @@ from typing import Any
 
 import sympy
 
-from bertcalc.arguments import checked
-from bertcalc.discover import build, derived, held_fields, nested, products, refusals
-from bertcalc.discover.build import Ended, Refused
-from bertcalc.discover.changes import merged
-from bertcalc.discover.find import Findings
-from bertcalc.discover.given import completions
-from bertcalc.discover.lab import Lab, Progress
-from bertcalc.discover.recipe import Recipe, inside, recipe_of
-from bertcalc.discover.regime import Regime, drawn, regime_again
-from bertcalc.discover.result import Checked, Computed, Discovered, Tensors
-from bertcalc.discover.types import BASE, listed
-from bertcalc.problem import Problem
+from bertcalc.discover.results.result import Checked, Computed, Discovered, Tensors
+from bertcalc.discover.results.types import BASE, listed
+from bertcalc.discover.search import build, derived, fixed_fields, flop_search, nested, refusals
+from bertcalc.discover.search.build import Ended, Refused
+from bertcalc.discover.search.changes import merged
+from bertcalc.discover.search.config_input import completions
+from bertcalc.discover.search.config_integers import Recipe, inside, recipe_of
+from bertcalc.discover.search.experiments import Lab, Progress
+from bertcalc.discover.search.formula_search import Findings
+from bertcalc.discover.search.validity import Regime, drawn, regime_again
 from bertcalc.text import N_, shorten
+from bertcalc.text.arguments import checked
+from bertcalc.text.problem import Problem
 
 __all__ = ["Checked", "Computed", "Discovered", "Tensors", "discover", "examined", "with_flops", "with_flops_of"]
 
@@ -80,7 +80,7 @@ def discover(
             found = replace(found, filled=filled, regime=area, derived=derived.derived(lab, inside(config, real)))
         if asked:  # what _begun fills in by itself is no choice
             usual = partial(recipe_of, config, real, {}, lab.until)
-            found = replace(found, no_run=products.cannot_run(lab.recipe, usual, real, lab.until))
+            found = replace(found, no_run=flop_search.cannot_run(lab.recipe, usual, real, lab.until))
     return with_flops(found, seconds=seconds, progress=progress) if flops else found
 
 
@@ -151,7 +151,7 @@ def with_flops_of(found: Discovered, before: Discovered, *, seconds: float = SEC
             recipe = recipe_of(build.config_class(found.model_type), cls, found.given, until)
             lab = caller(recipe, cls, until, lambda _doing, _done, _of: None)
             names = [name for name in compute.fields if lab.here.get(name, 0) > 0]
-            why = products.still_agree(cls, lab, compute, drawn(lab, names, regime))
+            why = flop_search.still_agree(cls, lab, compute, drawn(lab, names, regime))
         except Refused as error:
             why = error.problem
         except Ended:
@@ -190,7 +190,7 @@ def _summary(lab: Lab, kind: str, name: str, given: dict[str, Any], start: float
     import transformers
 
     lab.look()
-    lab, findings, area = held_fields.explain(lab)
+    lab, findings, area = fixed_fields.explain(lab)
     formulas = _formulas(lab, findings, area)
     sizes = {each: sum(map(prod, shapes.values())) for each, shapes in lab.given.tensors.items()}
     return Discovered(
@@ -214,7 +214,7 @@ def _computed(
         lab = caller(recipe, cls, until, progress)
         lab.counts |= {each.name for tensors in found.tensors for each in tensors.copies.free_symbols}
         lab.look()
-        lab, findings, area = held_fields.explain(lab, found.regime)
+        lab, findings, area = fixed_fields.explain(lab, found.regime)
         formulas = _formulas(lab, findings, area)
         if formulas["unexplained"]:
             name, why = next(iter(formulas["unexplained"].items()))
@@ -223,7 +223,7 @@ def _computed(
         formulas["fields"] = found.fields | formulas["fields"]
         formulas["regime"] = tuple(dict.fromkeys((*found.regime, *formulas["regime"])))
         compute = Computed(**formulas)
-        wrong = products.proven(cls, lab, compute, drawn(lab, lab.free, compute.regime))
+        wrong = flop_search.proven(cls, lab, compute, drawn(lab, lab.free, compute.regime))
     except Refused as error:
         return None, error.problem
     return (None, wrong) if wrong else (compute, None)
@@ -232,10 +232,10 @@ def _computed(
 def caller(recipe: Recipe, cls: Any, until: float, progress: Progress) -> Lab:
     """Return a lab for forward calls of a class, with the first choice of masks with which it runs. Raises Refused."""
     refusals: list[Refused] = []
-    for masks in products.MASKS:
+    for masks in flop_search.MASKS:
         try:
-            calls = products.Calls(recipe, cls, masks)
-            return Lab(calls, partial(products.products, cls), until=until, progress=progress)
+            calls = flop_search.Calls(recipe, cls, masks)
+            return Lab(calls, partial(flop_search.products, cls), until=until, progress=progress)
         except Refused as error:
             refusals.append(error)
     raise refusals[0]

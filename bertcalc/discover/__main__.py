@@ -1,7 +1,7 @@
 """Go over model types of the installed transformers, print what was found, and write it down.
 
     python -m bertcalc.discover bert roberta.RobertaModel
-    python -m bertcalc.discover --all --write bertcalc/discover/found.json
+    python -m bertcalc.discover --all --write bertcalc/discover/results/formulas.json
 
 Without --classes it is one class of each type, the first that is offered: its sequence-to-sequence, masked or causal
 language model, else its base model, else the first that transformers lists. With --missing, what the files have is
@@ -21,16 +21,16 @@ from statistics import median
 from time import thread_time
 from typing import Any, Literal, NamedTuple, NoReturn
 
-from bertcalc.digits import fixed, share
 from bertcalc.discover import discover, examined, with_flops, with_flops_of
-from bertcalc.discover.build import Ended, Refused
 from bertcalc.discover.discovery_worker import limit_memory, too_large
-from bertcalc.discover.result import NOT_ASKED, Discovered, of_json
-from bertcalc.discover.shipped import by_class
-from bertcalc.discover.types import BASE, LANGUAGE, SEQ2SEQ, installed, listed
-from bertcalc.problem import InputError, wrong
-from bertcalc.suggestions import nearest
+from bertcalc.discover.results.result import NOT_ASKED, Discovered, of_json
+from bertcalc.discover.results.shipped import by_class
+from bertcalc.discover.results.types import BASE, LANGUAGE, SEQ2SEQ, installed, listed
+from bertcalc.discover.search.build import Ended, Refused
 from bertcalc.text import shorten
+from bertcalc.text.digits import fixed, share
+from bertcalc.text.problem import InputError, wrong
+from bertcalc.text.suggestions import nearest
 
 _SECONDS = 60
 _PATIENCE = 10  # times the limit, in wall time: other processes use the core, too
@@ -39,7 +39,7 @@ HEAD = "| type | class | outcome | where it holds, or what is missing | FLOPs | 
 
 REPORT = """
 Made on {date} with transformers {version} by `python -m bertcalc.discover{groups} --missing --write
-bertcalc/discover/found.json --report benchmarks/discovery.md`: one class of each model type at its default
+bertcalc/discover/results/formulas.json --report benchmarks/discovery.md`: one class of each model type at its default
 configuration. Found: the formula was right at every size that was tried and that meets the conditions, over a wide
 range of each field, alone and together; a field that has to follow another one is a condition, too; regime: some
 fields have to keep their value; partly: not all tensors have a formula; not built: transformers refuses its own
@@ -64,7 +64,7 @@ class ClassOutcome(NamedTuple):
     flops: str = ""  # yes, or why not
 
 
-class Search(NamedTuple):
+class ClassSearch(NamedTuple):
     """What is searched for a class: formulas for its parameters, or, if there is data, only what is asked for."""
 
     model_type: str
@@ -118,7 +118,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
         if here and not asked.again and not (asked.flops and (key[0] in named or not is_tried(here))):
             rows[key] = row_for(of_json(here))
         elif key not in rows:
-            rows[key] = in_a_process(Search(*key, asked.seconds, asked.flops, here, asked.again))
+            rows[key] = in_a_process(ClassSearch(*key, asked.seconds, asked.flops, here, asked.again))
             print(line(rows[key]), flush=True)
             if asked.write and (data := rows[key].data):
                 found[key] = data
@@ -177,8 +177,8 @@ def is_in(kind: str, group: str) -> bool:
         return False
 
 
-def in_a_process(search: Search) -> ClassOutcome:
-    """Search in a process of its own, which is killed if it does not stop by itself."""
+def in_a_process(search: ClassSearch) -> ClassOutcome:
+    """ClassSearch in a process of its own, which is killed if it does not stop by itself."""
     import multiprocessing
 
     context = multiprocessing.get_context("fork")
@@ -199,7 +199,7 @@ def in_a_process(search: Search) -> ClassOutcome:
     return row
 
 
-def _work(pipe: Any, search: Search) -> None:
+def _work(pipe: Any, search: ClassSearch) -> None:
     import torch
 
     torch.set_num_threads(1)
@@ -209,8 +209,8 @@ def _work(pipe: Any, search: Search) -> None:
     pipe.send(row_of(search))
 
 
-def row_of(search: Search) -> ClassOutcome:
-    """Search and return the row of the class."""
+def row_of(search: ClassSearch) -> ClassOutcome:
+    """ClassSearch and return the row of the class."""
     start, seconds = thread_time(), search.seconds
     try:
         before = of_json(search.data) if search.data else None

@@ -16,14 +16,14 @@ from importlib import import_module
 from math import inf
 from typing import Any, NamedTuple
 
-from bertcalc.digits import fixed
-from bertcalc.discover.build import Ended, Refused
-from bertcalc.discover.given import structure
-from bertcalc.discover.result import NOT_ASKED, Discovered, of_json
-from bertcalc.discover.size_steps import more_than_shown
-from bertcalc.problem import InputError, Problem, wrong
+from bertcalc.discover.results.result import NOT_ASKED, Discovered, of_json
+from bertcalc.discover.results.size_steps import more_than_shown
+from bertcalc.discover.search.build import Ended, Refused
+from bertcalc.discover.search.config_input import structure
+from bertcalc.processes.worker import LOOK, SlowError, StoppedError, Worker, tell
 from bertcalc.text import N_
-from bertcalc.worker import LOOK, SlowError, StoppedError, Worker, tell
+from bertcalc.text.digits import fixed
+from bertcalc.text.problem import InputError, Problem, wrong
 
 SECONDS = 60.0  # for one model
 STARTING = 20.0  # in addition, for the import of PyTorch
@@ -229,7 +229,7 @@ def discovered(model_type: str, cls: str, given: str) -> tuple[dict[str, Any], s
     """Discover a class, in the process: the result as JSON data, and the printed model."""
     _begin()
     from bertcalc.discover import discover
-    from bertcalc.discover.build import config_class, readable
+    from bertcalc.discover.search.build import config_class, readable
 
     with readable(cls):  # also for what comes before and after the search: an exception would end the process
         config_class(model_type)  # refused before its configuration is read
@@ -267,8 +267,8 @@ def limit_memory() -> None:
 
 def _printed(model_type: str, cls: str, given: Mapping[str, Any]) -> str:
     """Return the text of print(model); "" if it is too long or the model cannot be built."""
-    from bertcalc.discover.build import config_class, made, model_class, quiet
-    from bertcalc.discover.recipe import configured
+    from bertcalc.discover.search.build import config_class, made, model_class, quiet
+    from bertcalc.discover.search.config_integers import configured
 
     with suppress(Exception), quiet():  # transformers raises exceptions of all types
         real = model_class(cls)

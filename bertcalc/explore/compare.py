@@ -5,7 +5,7 @@ can be checked by changing that field in the sidebar. Another order would give o
 where there are more hidden units.
 
 >>> from bertcalc.explore.quantities import QUANTITIES
->>> from bertcalc.presets import PRESETS
+>>> from bertcalc.families.presets import PRESETS
 >>> base, large = (Case(Subject(PRESETS[name].config)) for name in ("bert-base-uncased", "bert-large-uncased"))
 >>> for part in explain(base, large, QUANTITIES["parameters"]).parts:
 ...     print(*(str(change) for change in part.changes), f"{part.difference:+,}")
@@ -23,16 +23,16 @@ from itertools import pairwise
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from bertcalc.arguments import checked
 from bertcalc.config import ConfigError
 from bertcalc.explore.models import FIELDS, subject_of, values_of
 from bertcalc.explore.quantities import Case, Quantity, parameters, weights
 from bertcalc.families import CLASSES
-from bertcalc.forward.trace import Sizes
-from bertcalc.subject import Subject
+from bertcalc.model.modules import Place, Shape
+from bertcalc.model.subject import Subject
+from bertcalc.model.totals import summed
+from bertcalc.model.trace import Sizes
 from bertcalc.text import N_
-from bertcalc.tree.nn import Place, Shape
-from bertcalc.tree.totals import summed
+from bertcalc.text.arguments import checked
 
 _WORDS = tomllib.loads(Path(__file__).with_suffix(".toml").read_text(encoding="utf-8"))
 _COUNTED: dict[str, list[str]] = {one["field"]: one["phrases"] for one in _WORDS["counted"]}

@@ -1,7 +1,7 @@
 """Search for a budget: the models nearest to it among all that the constraints allow.
 
 >>> from bertcalc import BertConfig
->>> from bertcalc.subject import Subject
+>>> from bertcalc.model.subject import Subject
 >>> found = search(Case(Subject(BertConfig())), Budget("parameters", 30_000_000), Constraints())
 >>> [(one.hidden_size, one.num_hidden_layers, one.value) for one in found.designs[:3]]
 [(640, 2, 30121600), (576, 3, 30176640), (384, 10, 29811072)]
@@ -20,12 +20,12 @@ from functools import partial
 from math import lcm, prod
 from typing import Any, NamedTuple, TypeVar
 
-from bertcalc.arguments import Single, checked, record
 from bertcalc.config import DIMENSIONS, Problem, check_whole_number
 from bertcalc.explore.quantities import PEAKS, Case, quantity_named
 from bertcalc.explore.sweep import shares
-from bertcalc.problem import InputError
 from bertcalc.text import N_
+from bertcalc.text.arguments import Single, checked, record
+from bertcalc.text.problem import InputError
 
 HEAD_SIZES = (32, 64, 96, 128)
 # NVIDIA's "Matrix Multiplication Background": 16-bit products are most efficient with multiples of 8, of 64 on an A100.
@@ -225,7 +225,7 @@ def _values(case: Case, quantity: str, constraints: Constraints) -> Callable[[in
         return case.replace(**sizes, intermediate_size=intermediate, num_hidden_layers=layers)
 
     if moment := PEAKS.get(quantity):
-        from bertcalc.memory.peak_formulas import peak_of_designs  # imports SymPy, which is slow
+        from bertcalc.memory.peak.peak_formulas import peak_of_designs  # imports SymPy, which is slow
 
         sizes = one(1, 1, 1)
         peak = peak_of_designs(sizes.subject, moment(sizes.plan), sizes.batch_size, sizes.sequence_length)

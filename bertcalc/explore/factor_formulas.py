@@ -23,11 +23,11 @@ from typing import Any, NamedTuple
 
 import sympy
 
-from bertcalc.fields import EVERY_LETTER
-from bertcalc.formula import ALL_SYMBOLS, SYMBOLS, exact, symbolic_model
-from bertcalc.subject import Subject
+from bertcalc.config.fields import EVERY_LETTER
+from bertcalc.model.formula import ALL_SYMBOLS, SYMBOLS, exact, symbolic_model
+from bertcalc.model.subject import Subject
+from bertcalc.model.totals import breakdown
 from bertcalc.text import N_
-from bertcalc.tree.totals import breakdown
 
 WHOLE = "whole"
 STAYS = N_("{letter} stays")

@@ -1,7 +1,7 @@
 """Formulas of growth: each quantity as a sum of powers of the swept dimension, from the model built with symbols.
 
 >>> from bertcalc import BertConfig
->>> from bertcalc.subject import Subject
+>>> from bertcalc.model.subject import Subject
 >>> case = Case(Subject(BertConfig()))
 >>> growth("parameters", Sweep(case, ("num_hidden_layers",))).powers[1].latex()
 '4 H^{2} + 2 H I + 9 H + I'
@@ -17,12 +17,12 @@ from typing import Any, NamedTuple
 import sympy
 
 from bertcalc.compute.flop_formulas import value
-from bertcalc.digits import latex_fraction
 from bertcalc.explore.quantities import PEAKS, QUANTITIES, Case
 from bertcalc.explore.sweep import LAID_OUT, Sweep
-from bertcalc.formula import ALL_SYMBOLS, SYMBOLS, Formula, exact, write
-from bertcalc.forward.steps import BATCH
-from bertcalc.memory.peak_formulas import peak
+from bertcalc.memory.peak.peak_formulas import peak
+from bertcalc.model.formula import ALL_SYMBOLS, SYMBOLS, Formula, exact, write
+from bertcalc.model.steps import BATCH
+from bertcalc.text.digits import latex_fraction
 
 
 class Growth(NamedTuple):

@@ -16,16 +16,16 @@ from collections.abc import Callable, Mapping, Sequence
 from functools import partial
 from typing import Any, NamedTuple, TypeVar
 
-from bertcalc.arguments import checked, unknown
 from bertcalc.config import ABSENT, Config, ConfigError, Problem, absent, check_field
+from bertcalc.config.fields import OWN_FIELDS
 from bertcalc.families import CLASSES, NO_PRESET, SHARED, class_of, family_of, preset_named
-from bertcalc.fields import OWN_FIELDS
-from bertcalc.presets import DEFAULT_PRESET, PRESETS
-from bertcalc.problem import InputError, wrong
-from bertcalc.subject import Subject
-from bertcalc.suggestions import nearest
+from bertcalc.families.presets import DEFAULT_PRESET, PRESETS
+from bertcalc.model.subject import Subject
 from bertcalc.text import N_, shorten
-from bertcalc.typed import whole
+from bertcalc.text.amounts import whole
+from bertcalc.text.arguments import checked, unknown
+from bertcalc.text.problem import InputError, wrong
+from bertcalc.text.suggestions import nearest
 
 PRESENT = "present"
 MOST = 12  # models in a comparison

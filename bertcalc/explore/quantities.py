@@ -12,18 +12,18 @@ from collections.abc import Callable, Mapping
 from functools import lru_cache, partial
 from typing import Any, Literal, NamedTuple
 
-from bertcalc.arguments import checked, record, unknown
 from bertcalc.compute.flops import forward_flops, training_flops
 from bertcalc.config import unchecked
 from bertcalc.memory.footprint import kept
 from bertcalc.memory.optimizers import ITEM_BYTES, PRECISIONS
 from bertcalc.memory.plan import Inference, Plan
 from bertcalc.memory.saved import total_bytes
-from bertcalc.problem import InputError
-from bertcalc.subject import Subject
+from bertcalc.model.modules import Component
+from bertcalc.model.subject import Subject
+from bertcalc.model.totals import totals_by_component
 from bertcalc.text import N_
-from bertcalc.tree.nn import Component
-from bertcalc.tree.totals import totals_by_component
+from bertcalc.text.arguments import checked, record, unknown
+from bertcalc.text.problem import InputError
 
 Unit = Literal["parameters", "FLOPs", "bytes"]
 
@@ -118,7 +118,7 @@ PEAKS: Mapping[str, Callable[[Plan], Plan | Inference]] = {
 @checked
 def peak(name: Literal["training_memory", "inference_memory"], case: Case) -> int:
     """The peak bytes of a step."""
-    from bertcalc.memory.peak_formulas import peak_bytes  # imports SymPy, which is slow
+    from bertcalc.memory.peak.peak_formulas import peak_bytes  # imports SymPy, which is slow
 
     return peak_bytes(case.subject, PEAKS[name](case.plan), case.batch_size, case.sequence_length)
 

@@ -2,8 +2,8 @@
 
 >>> from bertcalc import BertConfig
 >>> from bertcalc.memory.plan import Plan
->>> from bertcalc.subject import Subject
->>> from bertcalc.tree.freezing import Freezing
+>>> from bertcalc.model.subject import Subject
+>>> from bertcalc.model.freezing import Freezing
 >>> half = Plan(freezing=Freezing(embeddings=True, layers=6))
 >>> found = of_freezing(Case(Subject(BertConfig(), "BertForSequenceClassification"), 32, plan=half))
 >>> round(100 * found.saved_flops / found.whole_flops), round(100 * found.saved_bytes / found.whole_bytes)
@@ -13,9 +13,9 @@
 from functools import partial
 from typing import NamedTuple
 
-from bertcalc.arguments import checked
 from bertcalc.explore.quantities import Case, peak, training
 from bertcalc.forward.gradients import NOTHING_FROZEN
+from bertcalc.text.arguments import checked
 
 
 class Saving(NamedTuple):

@@ -1,6 +1,6 @@
 """Models along one or two dimensions: the possible values, their costs, and where a cost reaches a level.
 
->>> from bertcalc.subject import Subject
+>>> from bertcalc.model.subject import Subject
 >>> from bertcalc import BertConfig
 >>> wider = Sweep(Case(Subject(BertConfig())), ("hidden_size",))
 >>> wider.at(hidden_size=1024).subject.config.intermediate_size
@@ -16,15 +16,15 @@ from itertools import product
 from math import ceil, lcm, sqrt
 from typing import Any, NamedTuple, TypeVar
 
-from bertcalc.arguments import Single, checked, described, record, unknown, whole
 from bertcalc.config import DIMENSIONS, Config, MixedError, divisors
+from bertcalc.config.fields import OWN_DIMENSIONS
 from bertcalc.explore.quantities import QUANTITIES, Case, quantity_named
-from bertcalc.fields import OWN_DIMENSIONS
-from bertcalc.forward.steps import BATCH, LARGEST
-from bertcalc.presets import PRESETS
-from bertcalc.problem import InputError, wrong
-from bertcalc.subject import Subject
+from bertcalc.families.presets import PRESETS
+from bertcalc.model.steps import BATCH, LARGEST
+from bertcalc.model.subject import Subject
 from bertcalc.text import N_
+from bertcalc.text.arguments import Single, checked, described, record, unknown, whole
+from bertcalc.text.problem import InputError, wrong
 
 # The fields that can be swept, with their limits.
 SWEPT: dict[str, tuple[int, int]] = {**DIMENSIONS, **OWN_DIMENSIONS, **dict.fromkeys(BATCH, (1, LARGEST))}

@@ -9,9 +9,9 @@ from collections.abc import Callable, Mapping
 from html import escape
 from io import StringIO
 
-from bertcalc.digits import brief
 from bertcalc.export.table import Cell, Code, Math, Table
 from bertcalc.text import code, visible
+from bertcalc.text.digits import brief
 
 _GROUPED = re.compile(r"[+-]?[0-9]{1,3}(,[0-9]{3})*")
 _ON_ONE_PAGE = 40  # rows that fit on a page of A4 in LaTeX

@@ -6,12 +6,12 @@ from sympy.printing.mathml import mathml
 
 from bertcalc.compute.flop_formulas import letters, name_formulas
 from bertcalc.compute.flops import PYTORCH
-from bertcalc.digits import rounded
 from bertcalc.export.table import Cell, Math, Table
-from bertcalc.formula import CALL_LETTERS, FIELDS, Formula, component_formulas, tensor_formulas
-from bertcalc.subject import Subject
+from bertcalc.model.formula import CALL_LETTERS, FIELDS, Formula, component_formulas, tensor_formulas
+from bertcalc.model.subject import Subject
+from bertcalc.model.totals import totals_by_component
 from bertcalc.text import Translate
-from bertcalc.tree.totals import totals_by_component
+from bertcalc.text.digits import rounded
 
 _FIELDS = {**FIELDS, **{letter: field for field, letter in CALL_LETTERS.items()}}
 _IDENTIFIER = re.compile(r"<mi>([A-Z])</mi>")

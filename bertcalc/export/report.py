@@ -16,7 +16,7 @@ from bertcalc.export.table import Cell, Math, Table
 from bertcalc.forward.outputs import Call, run
 from bertcalc.forward.walk import keras_rows, walk
 from bertcalc.memory.plan import Inference, Plan
-from bertcalc.subject import Subject
+from bertcalc.model.subject import Subject
 from bertcalc.text import N_, Translate, written
 
 

@@ -1,7 +1,7 @@
 """A Python program that rebuilds a model with transformers and checks our count."""
 
-from bertcalc.arguments import checked
-from bertcalc.subject import Subject
+from bertcalc.model.subject import Subject
+from bertcalc.text.arguments import checked
 from bertcalc.transformers4.version import version_of
 
 _PROGRAM = '''\

@@ -7,9 +7,9 @@ from dataclasses import dataclass
 from typing import Any, ClassVar
 
 from bertcalc.families import bert
-from bertcalc.families.usual import BASE, EncoderConfig, Named, presets
-from bertcalc.family import LANGUAGE_MODEL, Family, Hidden
-from bertcalc.forward.trace import Trace, Value
+from bertcalc.families.common import BASE, EncoderConfig, Named, presets
+from bertcalc.model.family import LANGUAGE_MODEL, Family, Hidden
+from bertcalc.model.trace import Trace, Value
 
 
 @dataclass(frozen=True)

@@ -11,13 +11,13 @@ from functools import partial
 from typing import Any, ClassVar
 
 from bertcalc.config import Config
-from bertcalc.families.usual import CACHE, ENCODER, DecoderConfig, Named
-from bertcalc.families.usual import TOKENS as TOKENS
-from bertcalc.family import LANGUAGE_MODEL, Family, Hidden, Preset, Source, model_card
-from bertcalc.fields import PositionEmbeddingType
-from bertcalc.forward.trace import Trace, Value
-from bertcalc.problem import Problem
+from bertcalc.config.fields import PositionEmbeddingType
+from bertcalc.families.common import CACHE, ENCODER, DecoderConfig, Named
+from bertcalc.families.common import TOKENS as TOKENS
+from bertcalc.model.family import LANGUAGE_MODEL, Family, Hidden, Preset, Source, model_card
+from bertcalc.model.trace import Trace, Value
 from bertcalc.text import N_
+from bertcalc.text.problem import Problem
 from bertcalc.transformers4.version import unknown_activation
 
 

@@ -3,7 +3,7 @@
 from dataclasses import dataclass
 
 from bertcalc.families import roberta
-from bertcalc.families.usual import LARGE
+from bertcalc.families.common import LARGE
 
 
 @dataclass(frozen=True)

@@ -10,12 +10,12 @@ from functools import partial
 from typing import Any, ClassVar
 
 from bertcalc.config import uncounted
+from bertcalc.config.fields import is_int
 from bertcalc.families import bert, deberta_v2
-from bertcalc.families.usual import FLAGS, LARGE, Named, presets
-from bertcalc.family import Family, Hidden
-from bertcalc.fields import is_int
-from bertcalc.forward.trace import Operation, Trace, Value, any_is_one
-from bertcalc.problem import Problem
+from bertcalc.families.common import FLAGS, LARGE, Named, presets
+from bertcalc.model.family import Family, Hidden
+from bertcalc.model.trace import Operation, Trace, Value, any_is_one
+from bertcalc.text.problem import Problem
 
 
 @dataclass(frozen=True)
@@ -157,5 +157,5 @@ FAMILY = Family(
     presets(DebertaConfig, {"microsoft/deberta-base": _SAID, "microsoft/deberta-large": LARGE | _SAID}),
     recomputes=("full",),  # its attention core is not a function that could be recomputed separately
     peaks=True,
-    simulation="bertcalc.families.deberta_step",
+    simulation="deberta",
 )

@@ -9,13 +9,13 @@ from functools import partial
 from typing import Any, ClassVar
 
 from bertcalc.config import Config, all_or_none, other_heads, uncounted
+from bertcalc.config.fields import is_int
 from bertcalc.families import bert
-from bertcalc.families.usual import BASE, FLAGS, LARGE, EncoderConfig, Named, presets
-from bertcalc.family import LANGUAGE_MODEL, Family, Hidden
-from bertcalc.fields import is_int
-from bertcalc.forward.trace import Operation, Trace, Value, any_is_one
-from bertcalc.problem import Problem
+from bertcalc.families.common import BASE, FLAGS, LARGE, EncoderConfig, Named, presets
+from bertcalc.model.family import LANGUAGE_MODEL, Family, Hidden
+from bertcalc.model.trace import Operation, Trace, Value, any_is_one
 from bertcalc.text import N_
+from bertcalc.text.problem import Problem
 
 BOTH = "p2c|c2p"  # the pos_att_type of every published model
 
@@ -389,5 +389,5 @@ FAMILY = Family(
     ),
     recomputes=("full",),  # its attention core is not a function that could be recomputed separately
     peaks=True,
-    simulation="bertcalc.families.deberta_v2_step",
+    simulation="deberta_v2",
 )

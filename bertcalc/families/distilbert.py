@@ -9,9 +9,9 @@ from typing import ClassVar
 
 from bertcalc.config import Config
 from bertcalc.families import bert
-from bertcalc.families.usual import Named, presets
-from bertcalc.family import LANGUAGE_MODEL, Family, Hidden
-from bertcalc.forward.trace import Trace, Value
+from bertcalc.families.common import Named, presets
+from bertcalc.model.family import LANGUAGE_MODEL, Family, Hidden
+from bertcalc.model.trace import Trace, Value
 
 
 @dataclass(frozen=True)

@@ -8,9 +8,9 @@ from typing import ClassVar
 
 from bertcalc.config import Config, all_or_none
 from bertcalc.families import bert
-from bertcalc.families.usual import BASE, CACHE, ENCODER, LARGE, DecoderConfig, Named, presets
-from bertcalc.family import LANGUAGE_MODEL, Family, Hidden
-from bertcalc.forward.trace import Trace
+from bertcalc.families.common import BASE, CACHE, ENCODER, LARGE, DecoderConfig, Named, presets
+from bertcalc.model.family import LANGUAGE_MODEL, Family, Hidden
+from bertcalc.model.trace import Trace
 
 
 @dataclass(frozen=True)

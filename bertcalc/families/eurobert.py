@@ -10,12 +10,12 @@ from typing import Any, ClassVar
 
 from bertcalc.config import Config
 from bertcalc.families import bert
-from bertcalc.families.usual import WITHOUT_TYPES, Named, presets
-from bertcalc.family import LANGUAGE_MODEL, Family, Hidden
-from bertcalc.forward.trace import Trace, Value
-from bertcalc.problem import Problem
+from bertcalc.families.common import WITHOUT_TYPES, Named, presets
+from bertcalc.model.family import LANGUAGE_MODEL, Family, Hidden
+from bertcalc.model.modules import AFTER_LAYERS
+from bertcalc.model.trace import Trace, Value
 from bertcalc.text import N_
-from bertcalc.tree.nn import AFTER_LAYERS
+from bertcalc.text.problem import Problem
 
 
 @dataclass(frozen=True)

@@ -9,13 +9,13 @@ from dataclasses import dataclass
 from typing import Any, ClassVar
 
 from bertcalc.config import Config
+from bertcalc.config.fields import is_int
 from bertcalc.families import bert
-from bertcalc.families.usual import ENCODER, Named, presets
-from bertcalc.family import LANGUAGE_MODEL, Family, Hidden
-from bertcalc.fields import is_int
-from bertcalc.forward.trace import Trace, Value, any_is_one
+from bertcalc.families.common import ENCODER, Named, presets
+from bertcalc.model.family import LANGUAGE_MODEL, Family, Hidden
+from bertcalc.model.modules import AFTER_LAYERS
+from bertcalc.model.trace import Trace, Value, any_is_one
 from bertcalc.text import N_
-from bertcalc.tree.nn import AFTER_LAYERS
 
 
 @dataclass(frozen=True)
@@ -261,5 +261,5 @@ FAMILY = Family(
     buffers=(".attn.bias", ".attn.masked_bias"),
     meanings={"token_type_ids": N_("More tokens, whose vectors are added to those of input_ids; none by default.")},
     peaks=True,
-    simulation="bertcalc.families.gpt2_step",
+    simulation="gpt2",
 )

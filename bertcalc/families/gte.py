@@ -9,9 +9,9 @@ from typing import ClassVar
 
 from bertcalc.config import Config
 from bertcalc.families import bert, eurobert, nomic_bert, roberta
-from bertcalc.families.usual import EncoderConfig, Named, presets
-from bertcalc.family import Family, Hidden
-from bertcalc.forward.trace import Trace, Value
+from bertcalc.families.common import EncoderConfig, Named, presets
+from bertcalc.model.family import Family, Hidden
+from bertcalc.model.trace import Trace, Value
 
 
 @dataclass(frozen=True)

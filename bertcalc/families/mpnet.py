@@ -9,11 +9,11 @@ from functools import partial
 from typing import Any
 
 from bertcalc.families import bert, roberta
-from bertcalc.families.usual import FLAGS, WITHOUT_TYPES, EncoderConfig, Named, presets
-from bertcalc.family import Family, Hidden
-from bertcalc.forward.trace import Trace, Value
-from bertcalc.problem import Problem
+from bertcalc.families.common import FLAGS, WITHOUT_TYPES, EncoderConfig, Named, presets
+from bertcalc.model.family import Family, Hidden
+from bertcalc.model.trace import Trace, Value
 from bertcalc.text import N_
+from bertcalc.text.problem import Problem
 
 
 @dataclass(frozen=True)
@@ -107,5 +107,5 @@ FAMILY = Family(
     recomputes=(),
     meanings=roberta.POSITIONS,
     peaks=True,
-    simulation="bertcalc.families.mpnet_step",
+    simulation="mpnet",
 )

@@ -10,13 +10,13 @@ from functools import partial
 from typing import Any, ClassVar
 
 from bertcalc.config import Config
+from bertcalc.config.fields import is_int
 from bertcalc.families import bert, eurobert
-from bertcalc.families.usual import EncoderConfig, Named, presets
-from bertcalc.family import Family, Hidden
-from bertcalc.fields import is_int
-from bertcalc.forward.trace import Trace, Value
-from bertcalc.problem import Problem
+from bertcalc.families.common import EncoderConfig, Named, presets
+from bertcalc.model.family import Family, Hidden
+from bertcalc.model.trace import Trace, Value
 from bertcalc.text import N_
+from bertcalc.text.problem import Problem
 
 
 @dataclass(frozen=True)

@@ -11,11 +11,11 @@ from typing import Any
 
 from bertcalc.config import Config
 from bertcalc.families import bert
-from bertcalc.families.usual import CACHE, ENCODER, LARGE, Named, presets
-from bertcalc.family import LANGUAGE_MODEL, Family, Hidden
-from bertcalc.forward.trace import Trace
-from bertcalc.problem import Problem
+from bertcalc.families.common import CACHE, ENCODER, LARGE, Named, presets
+from bertcalc.model.family import LANGUAGE_MODEL, Family, Hidden
+from bertcalc.model.trace import Trace
 from bertcalc.text import N_
+from bertcalc.text.problem import Problem
 from bertcalc.transformers4.version import only_absolute
 
 
@@ -124,7 +124,7 @@ def family(
         peaks=True,
         like_bert=True,
         meanings=POSITIONS,
-        simulation="bertcalc.families.roberta_step",
+        simulation="roberta",
     )
 
 

@@ -3,14 +3,14 @@
 from math import prod
 from typing import Literal, NamedTuple
 
-from bertcalc.arguments import checked, record
 from bertcalc.forward.meanings import MEANINGS
-from bertcalc.forward.steps import BATCH
-from bertcalc.subject import Subject
-from bertcalc.tree.nn import Shape
+from bertcalc.model.modules import Shape
+from bertcalc.model.steps import BATCH
+from bertcalc.model.subject import Subject
+from bertcalc.text.arguments import checked, record
+from bertcalc.transformers4.version import Container
 
 DType = Literal["int64", "float32", "bool", "int"]
-Container = Literal["", "tuple", "DynamicCache", "EncoderDecoderCache"]
 BYTES: dict[DType, int] = {"int64": 8, "float32": 4, "bool": 0, "int": 0}  # per element; flags are not tensors
 
 

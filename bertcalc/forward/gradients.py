@@ -4,13 +4,13 @@ from collections.abc import Iterable, Mapping, Sequence
 from itertools import pairwise
 from typing import NamedTuple
 
-from bertcalc.arguments import checked
 from bertcalc.config import all_or_none
 from bertcalc.forward.stack import Layers, in_layers, stack
-from bertcalc.forward.steps import Step
 from bertcalc.forward.walk import numbered
-from bertcalc.tree.freezing import Freezing
-from bertcalc.tree.nn import Tensor
+from bertcalc.model.freezing import Freezing
+from bertcalc.model.modules import Tensor
+from bertcalc.model.steps import Step
+from bertcalc.text.arguments import checked
 
 NOTHING_FROZEN = Freezing()
 

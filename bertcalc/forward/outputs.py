@@ -9,25 +9,24 @@ from dataclasses import replace
 from math import prod
 from typing import Any
 
-from bertcalc.arguments import checked
 from bertcalc.config import Config, Problem, all_or_none, check_whole_number
 from bertcalc.families import family_of, output_names
-from bertcalc.family import Class, Model
+from bertcalc.forward import between_versions
 from bertcalc.forward.call import Call as Call
-from bertcalc.forward.call import Container
 from bertcalc.forward.call import Entry as Entry
 from bertcalc.forward.call import TensorCopies as TensorCopies
 from bertcalc.forward.call import attends as attends
 from bertcalc.forward.call import caches as caches
 from bertcalc.forward.meanings import UNUSED
 from bertcalc.forward.stack import stack
-from bertcalc.forward.steps import LARGEST, Step
-from bertcalc.forward.trace import Sizes
-from bertcalc.subject import Subject
+from bertcalc.model.family import Class, Model
+from bertcalc.model.modules import Shape
+from bertcalc.model.steps import LARGEST, Step
+from bertcalc.model.subject import Subject
+from bertcalc.model.trace import Sizes
 from bertcalc.text import N_
-from bertcalc.transformers4 import between_versions
-from bertcalc.transformers4.version import version_of
-from bertcalc.tree.nn import Shape
+from bertcalc.text.arguments import checked
+from bertcalc.transformers4.version import Container, version_of
 
 IGNORED = -100  # the label that PyTorch's cross entropy ignores
 

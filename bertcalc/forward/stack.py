@@ -4,11 +4,11 @@ from collections.abc import Sequence
 from itertools import groupby
 from typing import NamedTuple
 
-from bertcalc.arguments import checked
-from bertcalc.forward.trace import Step
-from bertcalc.problem import InputError, Problem
+from bertcalc.model.modules import split_layer
+from bertcalc.model.trace import Step
 from bertcalc.text import N_
-from bertcalc.tree.nn import split_layer
+from bertcalc.text.arguments import checked
+from bertcalc.text.problem import InputError, Problem
 
 
 class NoLayerError(InputError, IndexError):

@@ -4,10 +4,10 @@ from collections.abc import Iterator, Mapping, Sequence
 from itertools import accumulate, groupby
 from typing import NamedTuple, TypeGuard
 
-from bertcalc.arguments import checked
 from bertcalc.forward.stack import Layers, Stack, in_layers, stack
-from bertcalc.forward.steps import Step, Value
-from bertcalc.tree.nn import Attention, Conv1D, Linear, Module, ModuleList, Shape, Tensor, split_layer
+from bertcalc.model.modules import Attention, Conv1D, Linear, Module, ModuleList, Shape, Tensor, split_layer
+from bertcalc.model.steps import Step, Value
+from bertcalc.text.arguments import checked
 
 BEFORE, AFTER = "layers.before", "layers.after"
 _LAYERS_IN_KERAS = "Transformer"

@@ -12,12 +12,12 @@ from queue import Empty, LifoQueue
 from typing import TypeVar
 
 from bertcalc.checkpoints.checkpoint import Matching
-from bertcalc.config_json import Described
-from bertcalc.digits import fixed
+from bertcalc.families.hf_json import Described
 from bertcalc.hub import reader
-from bertcalc.problem import InputError, wrong
+from bertcalc.processes.worker import LOOK, SlowError, StoppedError, Worker
 from bertcalc.text import N_
-from bertcalc.worker import LOOK, SlowError, StoppedError, Worker
+from bertcalc.text.digits import fixed
+from bertcalc.text.problem import InputError, wrong
 
 Answer = TypeVar("Answer")
 

@@ -20,11 +20,11 @@ from urllib.parse import urljoin, urlsplit
 from bertcalc.checkpoints.checkpoint import Matching, best_class, compare
 from bertcalc.checkpoints.safetensors import LARGEST_HEADER, LENGTH_BYTES, StoredTensor, header_length, read
 from bertcalc.checkpoints.shards import INDEX, names_of, together, too_much
-from bertcalc.config_json import LARGEST, Described, text_of
-from bertcalc.config_json import read as read_config
-from bertcalc.problem import InputError, Problem, wrong
-from bertcalc.subject import Subject
+from bertcalc.families.hf_json import LARGEST, Described, text_of
+from bertcalc.families.hf_json import read as read_config
+from bertcalc.model.subject import Subject
 from bertcalc.text import N_, shorten
+from bertcalc.text.problem import InputError, Problem, wrong
 
 LONGEST = 96  # characters of a name, as on the Hub
 _TIMEOUT = 10  # seconds without an answer

@@ -7,16 +7,16 @@ from typing import Any, NamedTuple
 
 import sympy
 
-from bertcalc.arguments import checked
 from bertcalc.config import unchecked
-from bertcalc.formula import CALL_SYMBOLS, SYMBOLS, Formula, exact, in_letters, plain, window_in_letters, write
 from bertcalc.memory.footprint import kept, korthikanti
 from bertcalc.memory.optimizers import OPTIMIZERS, PRECISIONS, Optimizer, Precision, StateSizes
 from bertcalc.memory.plan import Plan
 from bertcalc.memory.saved import Saved, by_module, total_bytes
-from bertcalc.subject import Subject
-from bertcalc.tree.freezing import Freezing
-from bertcalc.tree.nn import Component
+from bertcalc.model.formula import CALL_SYMBOLS, SYMBOLS, Formula, exact, in_letters, plain, window_in_letters, write
+from bertcalc.model.freezing import Freezing
+from bertcalc.model.modules import Component
+from bertcalc.model.subject import Subject
+from bertcalc.text.arguments import checked
 
 # N: all parameters. Of the trained tensors: N_t parameters; R rows and C columns of matrices, v parameters of vectors;
 # N_s parameters in tensors too small for 8 bits, K blocks of the others.

@@ -2,10 +2,10 @@
 
 from typing import NamedTuple
 
-from bertcalc.arguments import checked
 from bertcalc.config import Problem
-from bertcalc.digits import brief, fixed
 from bertcalc.text import N_
+from bertcalc.text.arguments import checked
+from bertcalc.text.digits import brief, fixed
 
 _MIB, _GIB = 2**20, 2**30
 # The size in a device's name is not the memory that it has. These are the totals that nvidia-smi reports

@@ -4,7 +4,7 @@ from collections.abc import Sequence
 from math import inf, isqrt
 from typing import Literal, NamedTuple
 
-from bertcalc.arguments import checked
+from bertcalc.text.arguments import checked
 
 Limit = Literal["memory", "positions", "nothing"]
 

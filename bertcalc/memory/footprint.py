@@ -3,18 +3,18 @@
 from itertools import pairwise
 from typing import Literal
 
-from bertcalc.arguments import checked
 from bertcalc.config import unchecked
 from bertcalc.families import FAMILIES
 from bertcalc.forward.outputs import Call, outputs, run
-from bertcalc.forward.trace import Sizes
 from bertcalc.memory.optimizers import ITEM_BYTES, Dtype
 from bertcalc.memory.plan import Plan
 from bertcalc.memory.saved import Saved, saved_activations, total_bytes
-from bertcalc.subject import Subject
+from bertcalc.model.freezing import Freezing
+from bertcalc.model.subject import Subject
+from bertcalc.model.trace import Sizes
 from bertcalc.text import N_
+from bertcalc.text.arguments import checked
 from bertcalc.transformers4.version import ABSOLUTE
-from bertcalc.tree.freezing import Freezing
 
 # Bits of one weight; the scales that int8 and 4-bit formats add are left out.
 WEIGHT_BITS = {"float32": 32, "bfloat16, float16": 16, "int8": 8, "4-bit": 4}

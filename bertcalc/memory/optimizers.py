@@ -7,9 +7,9 @@ from collections.abc import Callable, Iterable
 from math import prod
 from typing import Literal, NamedTuple
 
-from bertcalc.arguments import checked
+from bertcalc.model.modules import Tensor
 from bertcalc.text import N_
-from bertcalc.tree.nn import Tensor
+from bertcalc.text.arguments import checked
 
 Dtype = Literal["float32", "bfloat16", "float16"]
 ITEM_BYTES: dict[Dtype, int] = {"float32": 4, "bfloat16": 2, "float16": 2}

@@ -2,9 +2,9 @@
 
 from typing import Literal, NamedTuple, get_args
 
-from bertcalc.arguments import record
 from bertcalc.memory.optimizers import Dtype, Optimizer, Precision
-from bertcalc.tree.freezing import Freezing
+from bertcalc.model.freezing import Freezing
+from bertcalc.text.arguments import record
 
 Attention = Literal["eager", "fused"]
 Recompute = Literal["none", "selective", "full"]

@@ -4,19 +4,19 @@ from collections.abc import Iterable, Iterator, Sequence
 from math import prod
 from typing import NamedTuple
 
-from bertcalc.activations import Kept
-from bertcalc.arguments import checked
-from bertcalc.family import Model
+from bertcalc.config.activations import Kept
 from bertcalc.forward.gradients import NOTHING_FROZEN, gradients
 from bertcalc.forward.stack import stack
-from bertcalc.forward.steps import Operation, Step, Value
-from bertcalc.forward.trace import Sizes, any_is_one
+from bertcalc.memory.einsum import laid_out
 from bertcalc.memory.optimizers import ITEM_BYTES, PRECISIONS, Dtype
 from bertcalc.memory.plan import Attention, Plan, Recompute
-from bertcalc.problem import InputError, Problem, wrong
+from bertcalc.model.family import Model
+from bertcalc.model.modules import NOWHERE, Activation, Dropout, Norm, Place, Shape, split_layer
+from bertcalc.model.steps import Operation, Step, Value
+from bertcalc.model.trace import Sizes, any_is_one
 from bertcalc.text import N_
-from bertcalc.transformers4.einsum import laid_out
-from bertcalc.tree.nn import NOWHERE, Activation, Dropout, Norm, Place, Shape, split_layer
+from bertcalc.text.arguments import checked
+from bertcalc.text.problem import InputError, Problem, wrong
 
 # The operations whose backward passes are implemented here: families/completeness.py refuses any other.
 KNOWN_OPERATIONS: frozenset[Operation] = frozenset(
@@ -85,7 +85,7 @@ def saved_activations(model: Model, sizes: Sizes, plan: Plan) -> list[Saved]:
     called.
 
     Raises InputError if the model does not support the plan's ``recompute``, or with autocast, whose copies are only
-    in the simulated step (peak.py).
+    in the simulated step (bertcalc/memory/peak).
     """
     check_recompute(model, plan.recompute)
     if PRECISIONS[plan.precision].autocast:

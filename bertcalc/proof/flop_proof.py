@@ -6,10 +6,10 @@ from typing import Any, NamedTuple
 from bertcalc.compute.flops import Convention, by_name, total
 from bertcalc.families import family_of
 from bertcalc.forward.outputs import Call, inputs, run, taking_all
+from bertcalc.model.subject import Subject
+from bertcalc.model.totals import summed
 from bertcalc.proof.output_proof import given_tensors
 from bertcalc.proof.real_model import empty_model
-from bertcalc.subject import Subject
-from bertcalc.tree.totals import summed
 
 
 class FlopCheck(NamedTuple):

@@ -9,10 +9,10 @@ from bertcalc.memory.footprint import kept
 from bertcalc.memory.optimizers import PRECISIONS
 from bertcalc.memory.plan import Plan
 from bertcalc.memory.saved import total_bytes
+from bertcalc.model.modules import Attention
+from bertcalc.model.subject import Subject
 from bertcalc.proof.output_proof import given_tensors
 from bertcalc.proof.real_model import empty_model
-from bertcalc.subject import Subject
-from bertcalc.tree.nn import Attention
 
 _SELECTIVE = "bertcalc-selective"
 

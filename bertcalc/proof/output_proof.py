@@ -5,9 +5,9 @@ from math import prod
 from typing import Any, NamedTuple
 
 from bertcalc.forward.outputs import Call, Entry, inputs, outputs, run, taking_all
+from bertcalc.model.modules import Shape
+from bertcalc.model.subject import Subject
 from bertcalc.proof.real_model import empty_model
-from bertcalc.subject import Subject
-from bertcalc.tree.nn import Shape
 
 Contents = list[tuple[Shape, str]]
 

@@ -10,11 +10,10 @@ from typing import Any, NamedTuple
 
 import psutil
 
-from bertcalc import Module
 from bertcalc.forward.outputs import needs_mask
-from bertcalc.subject import Subject
+from bertcalc.model.modules import Module, Shape
+from bertcalc.model.subject import Subject
 from bertcalc.transformers4.version import ABSOLUTE, FIVE
-from bertcalc.tree.nn import Shape
 
 FORWARD_TOKENS = 8
 

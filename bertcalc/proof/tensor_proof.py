@@ -5,12 +5,11 @@ from itertools import zip_longest
 from time import perf_counter
 from typing import Any, NamedTuple
 
-from bertcalc import Module
+from bertcalc.model.inventory import named
+from bertcalc.model.modules import Module, Shape
+from bertcalc.model.subject import Subject
 from bertcalc.proof.real_model import empty_model, real_class
-from bertcalc.subject import Subject
 from bertcalc.text import N_
-from bertcalc.tree.inventory import named
-from bertcalc.tree.nn import Shape
 
 
 class Check(NamedTuple):

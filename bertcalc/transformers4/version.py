@@ -1,14 +1,13 @@
 """The version of transformers that builds a model, and what is different in it."""
 
 from collections.abc import Iterator, Mapping
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import Any, Literal, NamedTuple
 
 from bertcalc.config import Config, Problem
+from bertcalc.model.modules import Shape
 from bertcalc.text import N_
-from bertcalc.tree.nn import Shape
 
-if TYPE_CHECKING:  # call.py needs the families, which need this module
-    from bertcalc.forward.call import Container
+Container = Literal["", "tuple", "DynamicCache", "EncoderDecoderCache"]  # what past_key_values and the like come in
 
 ABSOLUTE: dict[str, Any] = {"position_embedding_type": "absolute"}
 RELATIVE = {"position_embedding_type": "relative_key"}
@@ -24,7 +23,8 @@ class Version(NamedTuple):
     and values without cross attention. With ``whole_tuples``, a tuple has everything that the body returns, and
     None for a missing pooler. With ``states_first``, the body returns hidden_states before past_key_values. With
     ``empty_attentions``, only the eager attention returns its weights.
-    ``simulation`` is the module that says what only its forward methods allocate (bertcalc/memory/own.py).
+    ``simulation`` names the steps that allocate otherwise in
+    its forward methods (bertcalc/memory/family_steps).
     """
 
     requirement: str = "transformers>=5"
@@ -32,7 +32,7 @@ class Version(NamedTuple):
     unknown: tuple[str, ...] = ()
     need_weights: tuple[str, ...] = ()
     distances: bool = False
-    cache: "Container" = "DynamicCache"
+    cache: Container = "DynamicCache"
     whole_tuples: bool = False
     states_first: bool = False
     empty_cross_attentions: bool = True
@@ -56,7 +56,7 @@ FOUR = Version(
     states_first=True,
     empty_cross_attentions=False,
     empty_attentions=False,
-    simulation="bertcalc.transformers4.relative_step",
+    simulation="relative",
 )
 
 

@@ -5,8 +5,8 @@ from urllib.parse import parse_qs, urlsplit
 
 from playwright.sync_api import FloatRect, Locator, Page, TimeoutError, expect
 
-from pages.ui.navigation import PAGES as ENTRIES
-from pages.ui.present import SCREENS
+from pages.ui.shell.navigation import PAGES as ENTRIES
+from pages.ui.shell.present import SCREENS
 
 # The pages that have the sidebar, by their addresses.
 PAGES = tuple(path for path in ENTRIES if path not in SCREENS)

@@ -5,7 +5,7 @@ import re
 import pytest
 from playwright.sync_api import Locator, Page, ViewportSize, expect
 
-from pages.ui.i18n import LANGUAGES
+from pages.ui.shell.i18n import LANGUAGES
 from tests.browser.conftest import Open
 from tests.browser.look import settled
 

@@ -5,7 +5,7 @@ from urllib.parse import quote
 import pytest
 from playwright.sync_api import Page, expect
 
-from bertcalc.discover.shipped import shipped
+from bertcalc.discover.results.shipped import shipped
 from tests.browser.conftest import Look, Open
 from tests.browser.look import bottom, boxes, crowded, number, settled, slider, total, total_formula
 from tests.examples import sampled

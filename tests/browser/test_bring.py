@@ -10,8 +10,8 @@ from playwright.sync_api import Page, expect
 from bertcalc import BertConfig, build
 from tests.browser.conftest import Look, Open
 from tests.browser.look import bottom, expect_query, overflow, query, ready, settled, total
+from tests.families.test_hf_json import CHINESE
 from tests.hub.conftest import models
-from tests.test_config_json import CHINESE
 
 __all__ = ["models"]  # a fixture
 

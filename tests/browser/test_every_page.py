@@ -12,8 +12,8 @@ import pytest
 from axe_playwright_python.base import AXE_SCRIPT
 from playwright.sync_api import BrowserContext, ConsoleMessage, Page, Request, WebError, expect
 
-from pages.ui.i18n import LANGUAGES
-from pages.ui.navigation import PAGES as ENTRIES
+from pages.ui.shell.i18n import LANGUAGES
+from pages.ui.shell.navigation import PAGES as ENTRIES
 from tests.browser.conftest import Look
 from tests.browser.look import PAGES, bottom, crowded, raw, settled
 from tests.examples import sampled

@@ -5,7 +5,7 @@ from collections.abc import Iterator
 import pytest
 from playwright.sync_api import Browser, Page, expect
 
-from pages.ui.navigation import SECTIONS
+from pages.ui.shell.navigation import SECTIONS
 from tests.browser.conftest import Look
 from tests.browser.look import query, settled
 

@@ -6,10 +6,10 @@ from typing import Literal
 import pytest
 from playwright.sync_api import Page, expect
 
-from bertcalc.lecture_screens import read
-from pages.ui.i18n import LANGUAGES
+from bertcalc.teach.lecture_screens import read
 from pages.ui.lecture.screen_files import DEFAULT, FOLDER
 from pages.ui.lecture.screen_parts import VOCABULARY
+from pages.ui.shell.i18n import LANGUAGES
 from tests.browser.conftest import Look, Open
 from tests.browser.look import boxes, crowded, expect_query, query, query_of, settled, slider, total
 from tests.examples import sampled

@@ -5,7 +5,7 @@ from urllib.parse import urlencode
 
 from playwright.sync_api import BrowserContext, Page, expect
 
-from pages.ui.navigation import SECTIONS
+from pages.ui.shell.navigation import SECTIONS
 from tests.browser.conftest import Look, Open
 from tests.browser.look import expect_query, number, open_page, query, ready, settled, slider, total
 

@@ -3,7 +3,7 @@
 import pytest
 from playwright.sync_api import Page, expect
 
-from pages.ui.i18n import LANGUAGES
+from pages.ui.shell.i18n import LANGUAGES
 from tests.browser.conftest import Look
 from tests.browser.look import bottom, expect_query, overflow, settled
 from tests.examples import sampled

@@ -34,7 +34,7 @@ def test_a_newer_move_takes_the_place_of_a_question_that_hangs(look: Look, runni
     try:
         for one in below:
             with suppress(psutil.NoSuchProcess):  # one that has nothing more to do ends when it likes
-                if "bertcalc.worker" in one.cmdline():
+                if "bertcalc.processes.worker" in one.cmdline():
                     one.suspend()
                     workers.append(one)
         assert workers

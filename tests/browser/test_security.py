@@ -8,8 +8,8 @@ from urllib.request import urlopen
 import pytest
 from playwright.sync_api import ConsoleMessage, Error, Locator, Page, expect
 
-from bertcalc.server.headers import HEADERS
-from pages.ui.navigation import PAGES
+from pages.server.headers import HEADERS
+from pages.ui.shell.navigation import PAGES
 from tests.browser.conftest import Open
 from tests.browser.look import settled
 

@@ -9,11 +9,11 @@ import transformers
 from playwright.sync_api import Download, Locator, Page, expect
 
 from bertcalc import BertConfig
-from bertcalc.subject import Subject
-from pages.ui.batch import Batch
-from pages.ui.export.files import Origin, model_files
-from pages.ui.i18n import LANGUAGES, catalogue
-from pages.ui.sidebar import Choice
+from bertcalc.model.subject import Subject
+from pages.ui.shell.i18n import LANGUAGES, catalogue
+from pages.ui.shell.sidebar import Choice
+from pages.ui.widgets.batch import Batch
+from pages.ui.widgets.export.files import Origin, model_files
 from tests.browser.conftest import Look, Open
 from tests.browser.look import boxes, number, ready, settled, slider, total_formula
 from tests.examples import sampled

@@ -10,7 +10,7 @@ import pytest
 import streamlit
 from playwright.sync_api import expect
 
-from pages.ui.navigation import DESCRIPTION, PAGES
+from pages.ui.shell.navigation import DESCRIPTION, PAGES
 from tests.browser.conftest import Look
 from tests.browser.launch import ROOT
 from tests.browser.look import expect_query, open_page, ready, slider, total

@@ -5,7 +5,7 @@ import pytest
 
 from bertcalc import build
 from bertcalc.charts.compare_charts import ModelPoint, points_frame
-from bertcalc.presets import PRESETS
+from bertcalc.families.presets import PRESETS
 
 
 def points(compared: int) -> pd.DataFrame:

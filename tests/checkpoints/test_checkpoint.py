@@ -25,9 +25,9 @@ from bertcalc.checkpoints.safetensors import StoredTensor
 from bertcalc.config import sizes_of
 from bertcalc.families import FAMILIES
 from bertcalc.families.electra import ElectraConfig
-from bertcalc.presets import PRESETS, PUBLISHED
-from bertcalc.problem import InputError
-from bertcalc.subject import Subject
+from bertcalc.families.presets import PRESETS, PUBLISHED
+from bertcalc.model.subject import Subject
+from bertcalc.text.problem import InputError
 from tests.checkpoints.checkpoints import SMALL, as_google_published, entries, save
 from tests.oracle import Case, bare
 from tests.strategies import cases

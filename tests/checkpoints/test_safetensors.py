@@ -16,7 +16,7 @@ from bertcalc.checkpoints.safetensors import (
     MOST_AXES,
     read,
 )
-from bertcalc.problem import InputError
+from bertcalc.text.problem import InputError
 from tests.checkpoints.checkpoints import read_file
 from tests.examples import examples
 

@@ -13,9 +13,9 @@ from bertcalc.compute.conventions import PUBLISHED, RULES, PublishedFigure
 from bertcalc.compute.flop_formulas import crossover, letters, name_formulas, part_formulas, rule_formulas, value
 from bertcalc.compute.flops import PYTORCH, Convention, Part, as_stated, by_name, by_part, masked_positions, total
 from bertcalc.families import class_of
-from bertcalc.formula import CALL_LETTERS
 from bertcalc.forward.outputs import Call, attends, run
-from bertcalc.subject import Subject
+from bertcalc.model.formula import CALL_LETTERS
+from bertcalc.model.subject import Subject
 from tests.compute.test_flops import CONVENTIONS, steps_of
 from tests.examples import examples
 from tests.oracle import Case

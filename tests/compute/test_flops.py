@@ -37,16 +37,16 @@ from bertcalc.compute.flops import (
     unknown_training,
 )
 from bertcalc.families import CLASSES, class_of
+from bertcalc.families.presets import PRESETS
 from bertcalc.forward.outputs import Call, run
-from bertcalc.forward.steps import Step
-from bertcalc.forward.trace import Sizes
 from bertcalc.memory.peak import changes_in
 from bertcalc.memory.plan import Plan, Recompute
 from bertcalc.memory.saved import saved_activations
-from bertcalc.presets import PRESETS
-from bertcalc.problem import InputError
-from bertcalc.subject import Subject
-from bertcalc.tree.freezing import TRAIN, Freezing, Train
+from bertcalc.model.freezing import TRAIN, Freezing, Train
+from bertcalc.model.steps import Step
+from bertcalc.model.subject import Subject
+from bertcalc.model.trace import Sizes
+from bertcalc.text.problem import InputError
 from tests.examples import examples
 from tests.memory.live import on_cpu
 from tests.memory.test_saved import freeze, recompute_in

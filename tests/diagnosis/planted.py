@@ -4,7 +4,7 @@ import re
 from collections.abc import Mapping
 from functools import cache
 
-from bertcalc.presets import PRESETS
+from bertcalc.families.presets import PRESETS
 from tests.oracle import Case
 
 

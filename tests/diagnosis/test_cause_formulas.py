@@ -10,7 +10,7 @@ from bertcalc.diagnosis.cause_formulas import cause_formulas
 from bertcalc.diagnosis.explain import causes
 from bertcalc.diagnosis.layer_parts import Counted, parts_of
 from bertcalc.diagnosis.miscounts import MISCOUNTS, MiscountSizes, counted
-from bertcalc.formula import ALL_SYMBOLS
+from bertcalc.model.formula import ALL_SYMBOLS
 from tests.oracle import Case
 from tests.strategies import cases
 

@@ -8,12 +8,12 @@ from hypothesis import strategies as st
 
 from bertcalc import BertConfig, Config
 from bertcalc.diagnosis.diagnose import Diagnosis, Elsewhere, Match, OwnPart, diagnose, told_apart
-from bertcalc.diagnosis.known import Known
-from bertcalc.diagnosis.slips import is_slip, slips_to
+from bertcalc.diagnosis.known_counts import Known
+from bertcalc.diagnosis.typos import is_slip, slips_to
 from bertcalc.families import family_of
-from bertcalc.presets import PRESETS
-from bertcalc.subject import Subject
-from bertcalc.typed import typed
+from bertcalc.families.presets import PRESETS
+from bertcalc.model.subject import Subject
+from bertcalc.text.amounts import typed
 from tests.examples import sampled
 from tests.oracle import Case
 

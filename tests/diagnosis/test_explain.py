@@ -19,9 +19,9 @@ from bertcalc.diagnosis.explain import (
     ways,
 )
 from bertcalc.diagnosis.miscounts import HABITS, MISCOUNTS, MiscountSizes, counted, total
-from bertcalc.presets import PRESETS
-from bertcalc.tree.nn import Tensor
-from bertcalc.tree.totals import place_of
+from bertcalc.families.presets import PRESETS
+from bertcalc.model.modules import Tensor
+from bertcalc.model.totals import place_of
 from tests.examples import examples
 from tests.oracle import Case
 from tests.strategies import cases

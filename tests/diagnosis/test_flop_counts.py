@@ -8,11 +8,11 @@ from torch.utils.flop_counter import FlopCounterMode
 
 from bertcalc.diagnosis.diagnose import diagnose
 from bertcalc.diagnosis.flop_counts import flop_counts, flops_of
-from bertcalc.diagnosis.known import Known
+from bertcalc.diagnosis.known_counts import Known
 from bertcalc.families import family_of
-from bertcalc.presets import PRESETS
-from bertcalc.subject import Subject
-from bertcalc.typed import typed
+from bertcalc.families.presets import PRESETS
+from bertcalc.model.subject import Subject
+from bertcalc.text.amounts import typed
 from tests.oracle import Case
 
 

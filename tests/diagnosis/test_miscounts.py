@@ -9,7 +9,7 @@ from hypothesis import given
 from bertcalc import BertConfig, Config, ModernBertConfig
 from bertcalc.diagnosis.miscounts import HABITS, MISCOUNTS, MiscountSizes, counted, total
 from bertcalc.families import build, family_of
-from bertcalc.presets import PRESETS
+from bertcalc.families.presets import PRESETS
 from tests.oracle import Case
 from tests.strategies import bert_cases
 

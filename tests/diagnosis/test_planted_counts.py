@@ -11,10 +11,10 @@ from pathlib import Path
 import pytest
 
 from bertcalc.diagnosis.diagnose import diagnose
-from bertcalc.diagnosis.known import Known
-from bertcalc.presets import PRESETS
-from bertcalc.subject import Subject
-from bertcalc.typed import typed
+from bertcalc.diagnosis.known_counts import Known
+from bertcalc.families.presets import PRESETS
+from bertcalc.model.subject import Subject
+from bertcalc.text.amounts import typed
 from tests.diagnosis.planted import planted
 
 with Path(__file__).with_name("planted_counts.csv").open(encoding="utf-8") as _file:

@@ -10,10 +10,10 @@ from pathlib import Path
 
 import pytest
 
-from bertcalc.diagnosis.lines import read
-from bertcalc.diagnosis.terms import LineVerdict, check, judge
-from bertcalc.presets import PRESETS
-from bertcalc.subject import Subject
+from bertcalc.diagnosis.count_lines import read
+from bertcalc.diagnosis.hand_count import LineVerdict, check, judge
+from bertcalc.families.presets import PRESETS
+from bertcalc.model.subject import Subject
 from tests.diagnosis.planted import real_tensors
 
 with Path(__file__).with_name("typed_lines.csv").open(encoding="utf-8") as _file:

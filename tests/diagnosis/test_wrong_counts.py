@@ -17,11 +17,11 @@ from pathlib import Path
 from typing import Literal
 
 from bertcalc.diagnosis.diagnose import Miscounted, diagnose
-from bertcalc.diagnosis.known import Known
-from bertcalc.diagnosis.tools import tool_counts
-from bertcalc.presets import PRESETS
-from bertcalc.subject import Subject
-from bertcalc.typed import typed
+from bertcalc.diagnosis.known_counts import Known
+from bertcalc.diagnosis.other_tools import tool_counts
+from bertcalc.families.presets import PRESETS
+from bertcalc.model.subject import Subject
+from bertcalc.text.amounts import typed
 from tests.examples import sampled
 
 Outcome = Literal["in front", "first of the possible", "behind", "wrong", "nothing"]

@@ -11,7 +11,7 @@ from bertcalc.discover import __main__ as command
 from bertcalc.discover import discover, examined, with_flops_of
 from bertcalc.discover.__main__ import (
     ClassOutcome,
-    Search,
+    ClassSearch,
     chosen,
     in_a_process,
     is_in,
@@ -23,33 +23,33 @@ from bertcalc.discover.__main__ import (
     summary,
     write,
 )
-from bertcalc.discover.result import NOT_ASKED, of_json
-from bertcalc.discover.shipped import FILE, shipped, shipped_classes
-from bertcalc.discover.types import types
-from bertcalc.problem import InputError
+from bertcalc.discover.results.result import NOT_ASKED, of_json
+from bertcalc.discover.results.shipped import FILE, shipped, shipped_classes
+from bertcalc.discover.results.types import types
+from bertcalc.text.problem import InputError
 from tests.discover.real import real
 
-HERE = Path(__file__).parents[2] / "bertcalc" / "discover" / FILE
+HERE = Path(__file__).parents[2] / "bertcalc" / "discover" / "results" / FILE
 
 
 def test_a_row_says_what_became_of_a_class() -> None:
-    found = row_of(Search("gpt2", "GPT2Model", 60))
+    found = row_of(ClassSearch("gpt2", "GPT2Model", 60))
     assert (found.outcome, found.remark) == ("found", "n_embd is a multiple of n_head")
-    assert row_of(Search("deberta", "DebertaModel", 60)).outcome == "regime"
-    open_ = row_of(Search("nemotron", "NemotronModel", 60))
+    assert row_of(ClassSearch("deberta", "DebertaModel", 60)).outcome == "regime"
+    open_ = row_of(ClassSearch("nemotron", "NemotronModel", 60))
     assert (open_.outcome, open_.remark) == (
         "found",
         "with num_key_value_heads = 48; num_attention_heads is at most hidden_size",
     )
-    refused = row_of(Search("reformer", "ReformerModelWithLMHead", 60))  # its default is no decoder
+    refused = row_of(ClassSearch("reformer", "ReformerModelWithLMHead", 60))  # its default is no decoder
     assert (refused.outcome, refused.data) == ("not built", None)
     assert "AssertionError" in refused.remark
-    assert row_of(Search("bert", "BertModel", 0)).remark == "over 0 s"
+    assert row_of(ClassSearch("bert", "BertModel", 0)).remark == "over 0 s"
 
 
 def test_a_process_is_ended_with_its_time() -> None:
-    assert in_a_process(Search("bert", "BertModel", 0)).remark == "over 0 s"
-    assert in_a_process(Search("bert", "BertModel", 60)).outcome == "found"
+    assert in_a_process(ClassSearch("bert", "BertModel", 0)).remark == "over 0 s"
+    assert in_a_process(ClassSearch("bert", "BertModel", 60)).outcome == "found"
 
 
 def test_which_classes_there_are() -> None:
@@ -73,9 +73,9 @@ def test_a_process_that_never_looks_at_the_time_is_ended(monkeypatch: pytest.Mon
 
     monkeypatch.setattr(command, "_MORE", 0)
     monkeypatch.setattr(command, "row_of", forever)
-    assert in_a_process(Search("bert", "BertModel", 1)).remark == "over 1 s"
+    assert in_a_process(ClassSearch("bert", "BertModel", 1)).remark == "over 1 s"
     monkeypatch.setattr(command, "row_of", lambda *_given, **_named: os._exit(3))
-    assert in_a_process(Search("bert", "BertModel", 1)).remark == "its process ended"
+    assert in_a_process(ClassSearch("bert", "BertModel", 1)).remark == "its process ended"
 
 
 @pytest.mark.parametrize(
@@ -131,7 +131,7 @@ def test_it_goes_on_with_what_is_missing(tmp_path: Path, capsys: pytest.CaptureF
 
 
 def test_what_is_known_makes_the_same_row() -> None:
-    found = row_of(Search("gpt2", "GPT2Model", 60))
+    found = row_of(ClassSearch("gpt2", "GPT2Model", 60))
     assert found.data is not None
     again = row_for(of_json(found.data))
     assert again[:4] == found[:4]
@@ -159,7 +159,7 @@ def test_the_report_counts() -> None:
 
 
 def test_what_is_written_is_read_and_kept(tmp_path: Path) -> None:
-    data = row_of(Search("gpt2", "GPT2Model", 60)).data
+    data = row_of(ClassSearch("gpt2", "GPT2Model", 60)).data
     assert data is not None
     file = tmp_path / FILE
     write({("gpt2", "GPT2Model"): data}, file)

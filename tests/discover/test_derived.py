@@ -7,11 +7,11 @@ from types import SimpleNamespace
 import pytest
 import transformers
 
-from bertcalc.discover import build
-from bertcalc.discover.derived import derived
-from bertcalc.discover.lab import Lab
-from bertcalc.discover.recipe import put, recipe_of
-from bertcalc.discover.shipped import shipped
+from bertcalc.discover.results.shipped import shipped
+from bertcalc.discover.search import build
+from bertcalc.discover.search.config_integers import put, recipe_of
+from bertcalc.discover.search.derived import derived
+from bertcalc.discover.search.experiments import Lab
 from tests.discover.real import real
 
 

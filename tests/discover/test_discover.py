@@ -17,17 +17,18 @@ from hypothesis import given
 from hypothesis import strategies as st
 from transformers.initialization import no_init_weights
 
-from bertcalc.discover import Discovered, build, discover
-from bertcalc.discover.build import Ended, Refused
-from bertcalc.discover.changes import merged
-from bertcalc.discover.find import find
-from bertcalc.discover.fitted_columns import Tables
-from bertcalc.discover.lab import Lab
-from bertcalc.discover.polynomial_fit import Fit, FittedTerm
-from bertcalc.discover.recipe import Recipe, recipe_of
-from bertcalc.discover.result import of_json
-from bertcalc.discover.shipped import shipped
-from bertcalc.problem import InputError, Problem
+from bertcalc.discover import Discovered, discover
+from bertcalc.discover.results.polynomial_fit import Fit, FittedTerm
+from bertcalc.discover.results.result import of_json
+from bertcalc.discover.results.shipped import shipped
+from bertcalc.discover.search import build
+from bertcalc.discover.search.build import Ended, Refused
+from bertcalc.discover.search.changes import merged
+from bertcalc.discover.search.config_integers import Recipe, recipe_of
+from bertcalc.discover.search.experiments import Lab
+from bertcalc.discover.search.fitted_columns import Tables
+from bertcalc.discover.search.formula_search import find
+from bertcalc.text.problem import InputError, Problem
 from tests.discover.real import real
 from tests.examples import examples, sampled
 
@@ -78,7 +79,7 @@ def test_a_count_is_that_of_the_real_class_or_it_is_refused(case: tuple[str, str
 def test_a_formula_that_was_tried_at_too_few_other_sizes_is_none(sizes: str, number: int) -> None:
     """At ten sizes at least, and at four of them with all fields changed."""
     cls = build.model_class("BertModel")
-    with build.quiet(), patch(f"bertcalc.discover.find.{sizes}", number):
+    with build.quiet(), patch(f"bertcalc.discover.search.formula_search.{sizes}", number):
         recipe = recipe_of(build.config_class("bert"), cls, {}, inf)
         lab = Lab(recipe, partial(build.tensors, cls), until=inf, progress=lambda *_said: None)
         lab.look()

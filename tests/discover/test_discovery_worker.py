@@ -10,11 +10,11 @@ from typing import Any
 import pytest
 
 from bertcalc.discover import discovery_worker
-from bertcalc.discover.build import Refused
-from bertcalc.discover.result import NOT_ASKED
-from bertcalc.discover.shipped import shipped
-from bertcalc.problem import InputError
-from bertcalc.worker import SlowError, StoppedError
+from bertcalc.discover.results.result import NOT_ASKED
+from bertcalc.discover.results.shipped import shipped
+from bertcalc.discover.search.build import Refused
+from bertcalc.processes.worker import SlowError, StoppedError
+from bertcalc.text.problem import InputError
 
 
 def nobody() -> None:

@@ -6,8 +6,8 @@ from random import Random
 from hypothesis import given
 from hypothesis import strategies as st
 
-from bertcalc.discover.conditions import Condition, bounds, excluded
-from bertcalc.discover.draws import beyond, is_depth, met, wide
+from bertcalc.discover.results.conditions import Condition, bounds, excluded
+from bertcalc.discover.search.draws import beyond, is_depth, met, wide
 
 FIELDS = ("hidden_size", "heads", "layers")
 SIZES = st.fixed_dictionaries({field: st.integers(1, 4096) for field in FIELDS})

@@ -8,17 +8,18 @@ import sympy
 
 from bertcalc.compute.flop_formulas import letters
 from bertcalc.compute.flops import total
-from bertcalc.discover import build, caller, discover
-from bertcalc.discover.find import find
-from bertcalc.discover.polynomial_fit import symbol
-from bertcalc.discover.recipe import Recipe
+from bertcalc.discover import caller, discover
+from bertcalc.discover.results.polynomial_fit import symbol
+from bertcalc.discover.search import build
+from bertcalc.discover.search.config_integers import Recipe
+from bertcalc.discover.search.formula_search import find
 from bertcalc.families import CLASSES
-from bertcalc.formula import CALL_SYMBOLS, SYMBOLS, exact, formula
-from bertcalc.subject import Subject
+from bertcalc.model.formula import CALL_SYMBOLS, SYMBOLS, exact, formula
+from bertcalc.model.subject import Subject
 from tests.examples import sampled
 from tests.strategies import SPLIT_IN_TWO
 
-# These our configurations have as 1 alone (bertcalc/fields.py).
+# These our configurations have as 1 alone (bertcalc/config/fields.py).
 FOUR_TIMES = {symbol("n_inner"): 4 * symbol("n_embd")}  # GPT-2's default, which is what is discovered
 ONES = {symbol(field): 1 for field in ("num_hidden_groups", "inner_group_num")}
 

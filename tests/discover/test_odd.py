@@ -8,9 +8,10 @@ from typing import Any
 import pytest
 import transformers
 
-from bertcalc.discover import build, discover, discovery_worker
-from bertcalc.discover.__main__ import Search, row_of
-from bertcalc.discover.build import Refused, not_built
+from bertcalc.discover import discover, discovery_worker
+from bertcalc.discover.__main__ import ClassSearch, row_of
+from bertcalc.discover.search import build
+from bertcalc.discover.search.build import Refused, not_built
 from tests.examples import sampled
 
 
@@ -47,7 +48,7 @@ def test_whatever_a_configuration_raises_is_said(
     where, after = place
     monkeypatch.setattr(discovery_worker, "limit_memory", lambda: None)
     monkeypatch.setattr(build, "config_class", lambda _kind: odd(error, where, after))
-    row = row_of(Search("gpt2", "GPT2Model", 60))
+    row = row_of(ClassSearch("gpt2", "GPT2Model", 60))
     assert row.outcome in ("found", "regime", "partly") or re.search(f"{type(error).__name__}|KeyError", row.remark)
     with contextlib.suppress(Refused):
         discovery_worker.discovered("gpt2", "GPT2Model", "{}")
@@ -65,7 +66,7 @@ def test_a_class_that_leaves_or_is_in_a_broken_file_is_said(monkeypatch: pytest.
         patched.setattr(build, "model_class", lambda _name: Leaving)
         with pytest.raises(Refused, match=r"^GPT2Model could not be read: SystemExit\.$"):
             discover("gpt2", "GPT2Model")
-        assert row_of(Search("gpt2", "GPT2Model", 60)).remark == "GPT2Model could not be read: SystemExit."
+        assert row_of(ClassSearch("gpt2", "GPT2Model", 60)).remark == "GPT2Model could not be read: SystemExit."
     monkeypatch.setattr(build, "config_class", broken)
     with pytest.raises(Refused, match=r"^gpt2 could not be read: RuntimeError\.$"):
         discover("gpt2")

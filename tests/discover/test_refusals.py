@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 from bertcalc.discover import discover
-from bertcalc.discover.build import Refused
+from bertcalc.discover.search.build import Refused
 
 CASES: list[tuple[str, str, dict[str, Any], str]] = [
     ("gpt2", "GPT2LMHeadModel", {"n_embd": 13, "n_layer": 2}, "n_embd = 13 is no multiple of 12; 12 would be."),

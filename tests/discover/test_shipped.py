@@ -1,6 +1,6 @@
 """Each shipped formula against the real class, at sizes that were not used to find it: single and joint changes.
 
-The sizes are not those of ``bertcalc.discover.draws``: they are drawn here, over a wide range, for every field.
+The sizes are not those of ``bertcalc.discover.search.draws``: they are drawn here, over a wide range, for every field.
 """
 
 from collections.abc import Callable, Iterator
@@ -13,9 +13,9 @@ from typing import Any
 import pytest
 import transformers
 
-from bertcalc.discover.result import Discovered
-from bertcalc.discover.shipped import shipped, shipped_classes
-from bertcalc.problem import InputError
+from bertcalc.discover.results.result import Discovered
+from bertcalc.discover.results.shipped import shipped, shipped_classes
+from bertcalc.text.problem import InputError
 from tests.discover.real import counted
 from tests.examples import sampled
 

@@ -12,8 +12,8 @@ from bertcalc import ARCHITECTURES, AlbertConfig, BertConfig
 from bertcalc.explore.compare import PAIRS, WELL_KNOWN, FieldChange, differing, explain, path, shapes
 from bertcalc.explore.models import FIELDS, read, subject_of_preset, values_of
 from bertcalc.explore.quantities import QUANTITIES, Case, components
-from bertcalc.presets import PRESETS
-from bertcalc.subject import Subject
+from bertcalc.families.presets import PRESETS
+from bertcalc.model.subject import Subject
 from tests.examples import examples
 from tests.explore.test_models import subjects
 from tests.oracle import Case as Model

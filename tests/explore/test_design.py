@@ -19,8 +19,8 @@ from bertcalc.explore.quantities import QUANTITIES, Case
 from bertcalc.memory.optimizers import PRECISIONS
 from bertcalc.memory.peak import changes_of, peak
 from bertcalc.memory.plan import Plan
-from bertcalc.problem import InputError
-from bertcalc.subject import Subject
+from bertcalc.model.subject import Subject
+from bertcalc.text.problem import InputError
 from tests.examples import examples
 from tests.oracle import Case as Model
 from tests.strategies import bert_cases as models

@@ -9,8 +9,8 @@ from hypothesis import strategies as st
 
 from bertcalc import BertConfig
 from bertcalc.explore.factor_formulas import Factor, piece_factors, total_factor
-from bertcalc.subject import Subject
-from bertcalc.tree.totals import breakdown
+from bertcalc.model.subject import Subject
+from bertcalc.model.totals import breakdown
 from tests.examples import examples
 from tests.oracle import Case
 from tests.strategies import bert_cases

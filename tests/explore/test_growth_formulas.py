@@ -14,11 +14,11 @@ from bertcalc.config import unchecked
 from bertcalc.explore.growth_formulas import growth, local_exponent
 from bertcalc.explore.quantities import PEAKS, QUANTITIES, Case
 from bertcalc.explore.sweep import Sweep, Ties, sweepable
-from bertcalc.formula import ALL_SYMBOLS
+from bertcalc.families.presets import PRESETS
 from bertcalc.forward.outputs import in_pairs
 from bertcalc.memory.plan import ALONE
-from bertcalc.presets import PRESETS
-from bertcalc.subject import Subject
+from bertcalc.model.formula import ALL_SYMBOLS
+from bertcalc.model.subject import Subject
 from tests.examples import examples
 from tests.explore.test_sweep import array, countable, near, sweeps
 

@@ -23,8 +23,8 @@ from bertcalc.explore.models import (
     write,
 )
 from bertcalc.families import FAMILIES
-from bertcalc.presets import PRESETS
-from bertcalc.subject import Subject
+from bertcalc.families.presets import PRESETS
+from bertcalc.model.subject import Subject
 from tests.strategies import bert_cases
 
 

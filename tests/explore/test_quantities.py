@@ -11,14 +11,14 @@ from bertcalc import columns
 from bertcalc.config import unchecked
 from bertcalc.explore.quantities import PEAKS, QUANTITIES, Case
 from bertcalc.families import family_of
-from bertcalc.formula import ALL_SYMBOLS, exact, in_letters, window_in_letters
 from bertcalc.forward.outputs import in_pairs
 from bertcalc.memory.footprint import kept
 from bertcalc.memory.optimizers import ITEM_BYTES, PRECISIONS
 from bertcalc.memory.peak import changes_of, peak
 from bertcalc.memory.plan import ATTENTIONS, Inference, Plan
 from bertcalc.memory.saved import total_bytes
-from bertcalc.problem import InputError
+from bertcalc.model.formula import ALL_SYMBOLS, exact, in_letters, window_in_letters
+from bertcalc.text.problem import InputError
 from tests.examples import examples
 from tests.oracle import Case as Model
 from tests.strategies import WITHOUT_AUTOCAST

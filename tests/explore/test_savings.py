@@ -5,7 +5,7 @@ from bertcalc.explore.quantities import Case
 from bertcalc.explore.savings import of_adding_up
 from bertcalc.memory.peak import changes_of, peak
 from bertcalc.memory.plan import Plan
-from bertcalc.subject import Subject
+from bertcalc.model.subject import Subject
 
 SUBJECT = Subject(BertConfig(num_hidden_layers=2, vocab_size=99), "BertForMaskedLM")
 

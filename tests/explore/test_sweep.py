@@ -14,11 +14,11 @@ from bertcalc import BertConfig, ModernBertConfig
 from bertcalc.config import DIMENSIONS, POSITION_EMBEDDING_TYPES, ConfigError
 from bertcalc.explore.quantities import PEAKS, QUANTITIES, Case
 from bertcalc.explore.sweep import Sweep, Ties, around, crossing, levels, line, published, round_up, sweepable
-from bertcalc.forward.steps import BATCH, batch_problems
+from bertcalc.families.presets import PRESETS
 from bertcalc.memory.plan import Plan, Recompute
-from bertcalc.presets import PRESETS
-from bertcalc.subject import Subject
-from bertcalc.tree.freezing import Freezing
+from bertcalc.model.freezing import Freezing
+from bertcalc.model.steps import BATCH, batch_problems
+from bertcalc.model.subject import Subject
 from tests.examples import examples
 from tests.strategies import cases as models
 

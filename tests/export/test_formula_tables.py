@@ -13,7 +13,7 @@ from bertcalc.config import POSITION_EMBEDDING_TYPES
 from bertcalc.config import letters as letters_of
 from bertcalc.export.formula_tables import component_table, flops_formula, tensor_table
 from bertcalc.export.table import Math
-from bertcalc.subject import Subject
+from bertcalc.model.subject import Subject
 from tests.oracle import Case
 from tests.strategies import cases
 

@@ -12,7 +12,7 @@ from bertcalc.explore.quantities import QUANTITIES, Case
 from bertcalc.export.formula_tables import component_table, flops_formula
 from bertcalc.export.report import Report, ReportFormulas, Verification, html, markdown, report
 from bertcalc.export.table import Table
-from bertcalc.subject import Subject
+from bertcalc.model.subject import Subject
 from tests.examples import sampled
 
 LINK = "http://somewhere.test/?number=<script>&lang=en"

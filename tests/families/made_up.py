@@ -6,8 +6,8 @@ from typing import NoReturn
 
 from bertcalc import BertConfig, Config
 from bertcalc.families import bert, register
-from bertcalc.family import Class, Family, Hidden
-from bertcalc.forward.trace import Trace
+from bertcalc.model.family import Class, Family, Hidden
+from bertcalc.model.trace import Trace
 
 MADE_UP = "MadeUpForTokenClassification"
 
@@ -74,10 +74,10 @@ def main() -> None:
     from streamlit import Page
 
     from bertcalc import build, forward_flops
-    from bertcalc.config_json import write
-    from bertcalc.subject import Subject
-    from bertcalc.worker import WORKER
-    from pages.ui.navigation import PAGES
+    from bertcalc.families.hf_json import write
+    from bertcalc.model.subject import Subject
+    from bertcalc.processes.worker import WORKER
+    from pages.ui.shell.navigation import PAGES
     from tests.pages.apptest import open_app, texts
     from tests.pages.places import said
 

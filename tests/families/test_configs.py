@@ -24,14 +24,13 @@ from bertcalc import (
     RobertaConfig,
     build,
     columns,
-    config_json,
 )
 from bertcalc.config import MixedError, sizes_of
-from bertcalc.families import CLASSES, FAMILIES, family_of
-from bertcalc.family import Family
-from bertcalc.presets import PRESETS
-from bertcalc.subject import Subject
-from bertcalc.track import ChosenModel, read
+from bertcalc.controls.history import ChosenModel, read
+from bertcalc.families import CLASSES, FAMILIES, family_of, hf_json
+from bertcalc.families.presets import PRESETS
+from bertcalc.model.family import Family
+from bertcalc.model.subject import Subject
 from tests.examples import examples
 from tests.memory.live import on_cpu
 from tests.oracle import Case, real_config
@@ -145,10 +144,10 @@ def test_links_and_files_have_the_familys_names() -> None:
     assert model.link() == {"preset": "distilbert-base-uncased", "n_layers": "3"}
     for name in ("n_layers", "num_hidden_layers"):
         assert read({"preset": "distilbert-base-uncased", name: "3"}) == (model, [])
-    written = config_json.write(Subject(model.config, "DistilBertForMaskedLM"))
+    written = hf_json.write(Subject(model.config, "DistilBertForMaskedLM"))
     assert '"n_layers": 3' in written
     assert "num_hidden_layers" not in written
-    assert config_json.read(written)[:2] == (model.config, "DistilBertForMaskedLM")
+    assert hf_json.read(written)[:2] == (model.config, "DistilBertForMaskedLM")
 
 
 @given(cases(), st.data())

@@ -15,23 +15,23 @@ import pytest
 import torch
 
 from bertcalc import BertConfig, Config, families, forward_flops, saved_activation_bytes, training_flops
-from bertcalc.activations import ACTIVATIONS
+from bertcalc.completeness import missing_parts
 from bertcalc.config import ConfigError
-from bertcalc.exercises.generate import KINDS, sheet
+from bertcalc.config.activations import ACTIVATIONS
 from bertcalc.families import CLASSES, FAMILIES, bert, build, class_of, output_names, register
-from bertcalc.families.completeness import missing_parts
-from bertcalc.family import Family, Hidden, Model
-from bertcalc.formula import component_formulas, symbolic_steps
-from bertcalc.forward.lessons import lesson, questions
 from bertcalc.forward.outputs import Call, inputs, outputs, run, taking_all
-from bertcalc.forward.trace import Sizes, Trace
 from bertcalc.forward.walk import walk
 from bertcalc.memory.peak import changes_in
 from bertcalc.memory.plan import Inference
+from bertcalc.model.family import Family, Hidden, Model
+from bertcalc.model.formula import component_formulas, symbolic_steps
+from bertcalc.model.subject import Subject
+from bertcalc.model.totals import totals_by_part
+from bertcalc.model.trace import Sizes, Trace
 from bertcalc.proof.tensor_proof import prove
-from bertcalc.subject import Subject
-from bertcalc.tree.totals import totals_by_part
-from pages.ui.navigation import PAGES
+from bertcalc.teach.exercises import KINDS, sheet
+from bertcalc.teach.lessons import lesson, questions
+from pages.ui.shell.navigation import PAGES
 from tests.families.made_up import MADE_UP, made_up
 from tests.oracle import Case
 from tests.sources import strings
@@ -45,17 +45,24 @@ WORDS = {
 }
 # What speaks of published models by their names: presets and counts, comparisons, lectures, what others wrote.
 DATA = {
-    *("bertcalc/__init__.py", "bertcalc/presets.py", "bertcalc/published.toml", "bertcalc/diagnosis/known.toml"),
+    *(
+        "bertcalc/__init__.py",
+        "bertcalc/families/presets.py",
+        "bertcalc/families/published.toml",
+        "bertcalc/diagnosis/known_counts.toml",
+    ),
     *("bertcalc/explore/compare.toml", "pages/lectures/same-layers.toml", "pages/lectures/why-110-million.toml"),
 }
 # Names in other files that no behaviour depends on.
 SAID = {
     ("bertcalc/__main__.py", "BertForMaskedLM"),  # an example in the help, as in the next file
     ("bertcalc/discover/__main__.py", "BertModel"),
-    ("bertcalc/arguments.py", "BertConfig"),  # an example in messages
-    ("bertcalc/fields.py", "layer_norm"),  # a value that a file may have
-    *(("bertcalc/discover/parts.py", name) for name in ("predictions", "qa_outputs", "wte", "wpe")),  # of any model
-    ("bertcalc/diagnosis/tools.py", "ffn"),  # quoted from another tool
+    ("bertcalc/text/arguments.py", "BertConfig"),  # an example in messages
+    ("bertcalc/config/fields.py", "layer_norm"),  # a value that a file may have
+    *(
+        ("bertcalc/discover/results/components.py", name) for name in ("predictions", "qa_outputs", "wte", "wpe")
+    ),  # of any model
+    ("bertcalc/diagnosis/other_tools.py", "ffn"),  # quoted from another tool
     *(("bertcalc/diagnosis/layer_parts.toml", name) for name in ("ffn", "mlp")),  # words that people type
     # Typed by people, in examples.
     *(("pages/ui/diagnosis/terms_view.py", f"{name}_embeddings") for name in ("word", "position", "token_type")),

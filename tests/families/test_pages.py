@@ -3,7 +3,7 @@
 import pytest
 
 from bertcalc.families import FAMILIES
-from pages.ui.navigation import PAGES
+from pages.ui.shell.navigation import PAGES
 from tests.examples import sampled
 from tests.pages.apptest import open_app, texts
 from tests.pages.places import said

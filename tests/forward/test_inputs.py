@@ -13,7 +13,7 @@ from bertcalc import BertConfig, Config
 from bertcalc.families import CLASSES, class_of
 from bertcalc.forward.meanings import MEANINGS, UNUSED
 from bertcalc.forward.outputs import Call, inputs, problems, run, taking_all
-from bertcalc.subject import Subject
+from bertcalc.model.subject import Subject
 from tests.forward.test_outputs import small
 from tests.oracle import real_config
 

@@ -13,9 +13,8 @@ from hypothesis import strategies as st
 
 from bertcalc import ARCHITECTURES, BertConfig, Config, ModernBertConfig, build
 from bertcalc.config import letters as letters_of
+from bertcalc.config.fields import CHOICE_TOKENS
 from bertcalc.families import CLASSES, class_of
-from bertcalc.fields import CHOICE_TOKENS
-from bertcalc.formula import CALL_LETTERS, shape_letters, symbolic_steps
 from bertcalc.forward.meanings import MEANINGS
 from bertcalc.forward.outputs import (
     IGNORED,
@@ -32,7 +31,8 @@ from bertcalc.forward.outputs import (
     taking_all,
     total_bytes,
 )
-from bertcalc.subject import Subject
+from bertcalc.model.formula import CALL_LETTERS, shape_letters, symbolic_steps
+from bertcalc.model.subject import Subject
 from tests.examples import examples, sampled
 from tests.oracle import Case, arguments, flat, real_config, real_outputs
 from tests.strategies import cases, of_pairs

@@ -7,9 +7,9 @@ from typing import Any
 import pytest
 
 from bertcalc import ARCHITECTURES, BertConfig
+from bertcalc.forward.between_versions import differences
 from bertcalc.forward.outputs import Call, inputs, outputs, possible, problems, run, taking_all
-from bertcalc.subject import Subject
-from bertcalc.transformers4.between_versions import differences
+from bertcalc.model.subject import Subject
 from tests.examples import sampled
 from tests.oracle import Case, Output, arguments, ask_transformers4, flat
 

@@ -11,12 +11,12 @@ from hypothesis import strategies as st
 
 from bertcalc import ARCHITECTURES, BertConfig, Config, DebertaV2Config, build
 from bertcalc.families import CLASSES
-from bertcalc.forward.lessons import lesson, questions
-from bertcalc.forward.trace import Sizes
+from bertcalc.families.presets import PRESETS
 from bertcalc.forward.walk import AFTER, BEFORE, factors, in_layer, keras_rows, per_head, walk
-from bertcalc.presets import PRESETS
-from bertcalc.tree.nn import Attention
-from bertcalc.tree.totals import submodule
+from bertcalc.model.modules import Attention
+from bertcalc.model.totals import submodule
+from bertcalc.model.trace import Sizes
+from bertcalc.teach.lessons import lesson, questions
 from tests.oracle import Case, owned
 from tests.strategies import cases
 

@@ -14,8 +14,8 @@ from hypothesis import strategies as st
 from bertcalc.checkpoints.checkpoint import compare
 from bertcalc.checkpoints.safetensors import LARGEST_HEADER
 from bertcalc.hub import reader as client
-from bertcalc.problem import InputError
-from bertcalc.subject import Subject
+from bertcalc.model.subject import Subject
+from bertcalc.text.problem import InputError
 from tests.checkpoints.checkpoints import entries
 from tests.hub.hub_server import Answer, Server, endless_body
 

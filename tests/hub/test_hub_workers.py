@@ -15,7 +15,7 @@ from pathlib import Path
 import pytest
 
 from bertcalc.hub import hub_workers
-from bertcalc.problem import InputError
+from bertcalc.text.problem import InputError
 from tests.hub.hub_server import Server, slow_body, slow_headers
 from tests.pages.apptest import ROOT
 

@@ -6,13 +6,13 @@ from typing import Any
 from hypothesis import given
 from hypothesis import strategies as st
 
-from bertcalc.formula import ALL_SYMBOLS, Formula
 from bertcalc.memory.byte_formulas import kept_formulas, korthikanti_formulas
 from bertcalc.memory.footprint import kept, korthikanti
 from bertcalc.memory.plan import Plan
 from bertcalc.memory.saved import Saved, total_bytes
-from bertcalc.subject import Subject
-from bertcalc.tree.freezing import Freezing
+from bertcalc.model.formula import ALL_SYMBOLS, Formula
+from bertcalc.model.freezing import Freezing
+from bertcalc.model.subject import Subject
 from tests.examples import examples
 from tests.memory.test_footprint import plans, possible, subjects
 from tests.oracle import Case, component_of

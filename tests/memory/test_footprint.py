@@ -21,8 +21,8 @@ from bertcalc.memory.footprint import (
 from bertcalc.memory.optimizers import OPTIMIZERS
 from bertcalc.memory.plan import ATTENTIONS, RECOMPUTE, Plan
 from bertcalc.memory.saved import total_bytes
-from bertcalc.subject import Subject
-from bertcalc.tree.freezing import TRAIN, Freezing
+from bertcalc.model.freezing import TRAIN, Freezing
+from bertcalc.model.subject import Subject
 from tests.examples import examples
 from tests.oracle import Case, real_outputs
 from tests.strategies import WITHOUT_AUTOCAST, bert_cases

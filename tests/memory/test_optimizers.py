@@ -11,8 +11,8 @@ from hypothesis import strategies as st
 
 from bertcalc import BertConfig, DebertaV2Config, build
 from bertcalc.memory.optimizers import OPTIMIZERS, PRECISIONS, Optimizer, parts, sizes
-from bertcalc.tree.freezing import TRAIN, Freezing
-from bertcalc.tree.nn import Tensor
+from bertcalc.model.freezing import TRAIN, Freezing
+from bertcalc.model.modules import Tensor
 from tests.examples import examples
 from tests.oracle import Case
 from tests.strategies import bert_cases, cases

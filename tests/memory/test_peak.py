@@ -30,9 +30,7 @@ from bertcalc import (
     training_peak_bytes,
 )
 from bertcalc.families import CLASSES, FAMILIES, class_of
-from bertcalc.family import Model
 from bertcalc.forward.outputs import Call
-from bertcalc.forward.trace import Sizes
 from bertcalc.memory.optimizers import ITEM_BYTES, PRECISIONS, Dtype, Optimizer, Precision, parts, sizes
 from bertcalc.memory.peak import (
     NotSimulatedError,
@@ -43,8 +41,10 @@ from bertcalc.memory.peak import (
 )
 from bertcalc.memory.peak import peak as our_peak
 from bertcalc.memory.plan import ATTENTIONS, RECOMPUTE, Attention, Inference, Plan
-from bertcalc.memory.tape import AREAS, Change
-from bertcalc.tree.freezing import TRAIN, Freezing
+from bertcalc.memory.simulator.tape import AREAS, Change
+from bertcalc.model.family import Model
+from bertcalc.model.freezing import TRAIN, Freezing
+from bertcalc.model.trace import Sizes
 from tests.examples import examples
 from tests.memory.allocator import inference_allocated, training_allocated
 from tests.memory.live import inference_moments, native_dropout, on_cpu, peak, tops, training_moments

@@ -12,19 +12,19 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from bertcalc import BertConfig, Config, GPT2Config, ModernBertConfig, XLMRobertaConfig, columns
+from bertcalc.config.fields import POSITION_EMBEDDING_TYPES
 from bertcalc.families import family_of
-from bertcalc.fields import POSITION_EMBEDDING_TYPES
-from bertcalc.formula import ALL_SYMBOLS, COUNT_SYMBOLS
+from bertcalc.families.presets import PRESETS
 from bertcalc.memory.fit import most
 from bertcalc.memory.optimizers import ITEM_BYTES, OPTIMIZERS, PRECISIONS, Precision
 from bertcalc.memory.peak import changes_of
 from bertcalc.memory.peak import peak as simulated
-from bertcalc.memory.peak_formulas import growths, most_sequences, peak, peak_bytes, peak_of_designs
+from bertcalc.memory.peak.peak_formulas import growths, most_sequences, peak, peak_bytes, peak_of_designs
 from bertcalc.memory.plan import ALONE, RECOMPUTE, Inference, Plan
-from bertcalc.presets import PRESETS
-from bertcalc.problem import InputError
-from bertcalc.subject import Subject
-from bertcalc.tree.freezing import TRAIN, Freezing
+from bertcalc.model.formula import ALL_SYMBOLS, COUNT_SYMBOLS
+from bertcalc.model.freezing import TRAIN, Freezing
+from bertcalc.model.subject import Subject
+from bertcalc.text.problem import InputError
 from tests.examples import examples
 from tests.memory.live import inference_moments, training_moments
 from tests.memory.live import peak as measured

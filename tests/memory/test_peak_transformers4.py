@@ -8,14 +8,14 @@ from hypothesis import Phase, given, settings
 from hypothesis import strategies as st
 
 from bertcalc import ARCHITECTURES, BertConfig
+from bertcalc.config.fields import POSITION_EMBEDDING_TYPES
 from bertcalc.families import class_of
-from bertcalc.fields import POSITION_EMBEDDING_TYPES
 from bertcalc.forward.outputs import Call
-from bertcalc.forward.trace import Sizes
 from bertcalc.memory.optimizers import ITEM_BYTES, PRECISIONS
 from bertcalc.memory.peak import changes_in, curve
 from bertcalc.memory.plan import ATTENTIONS, Inference, Plan
-from bertcalc.tree.freezing import TRAIN, Freezing
+from bertcalc.model.freezing import TRAIN, Freezing
+from bertcalc.model.trace import Sizes
 from tests.examples import sampled
 from tests.memory.live import tops
 from tests.oracle import Case, arguments, ask_transformers4

@@ -16,10 +16,10 @@ PROGRAM = """
 import sys
 from dataclasses import replace
 from bertcalc.explore.models import subject_of_preset
-from bertcalc.forward.trace import Sizes
+from bertcalc.model.trace import Sizes
 from bertcalc.memory.peak import changes_in
 from bertcalc.memory.plan import Plan
-from bertcalc.problem import InputError
+from bertcalc.text.problem import InputError
 
 for preset in sys.argv[2:]:
     subject = subject_of_preset(preset)

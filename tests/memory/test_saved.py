@@ -20,15 +20,15 @@ from transformers.masking_utils import eager_mask, sdpa_mask
 from transformers.models.bert import modeling_bert
 
 from bertcalc import BertConfig, Module, build, saved_activation_bytes
-from bertcalc.activations import ACTIVATIONS
+from bertcalc.config.activations import ACTIVATIONS
 from bertcalc.families import CLASSES, FAMILIES, class_of
-from bertcalc.family import Family
 from bertcalc.forward.outputs import Call, needs_mask
-from bertcalc.forward.trace import Sizes
 from bertcalc.memory.optimizers import Dtype
 from bertcalc.memory.plan import RECOMPUTE, Attention, Plan, Recompute
 from bertcalc.memory.saved import cache_bytes, saved_activations, total_bytes
-from bertcalc.tree.freezing import TRAIN, Freezing, Train
+from bertcalc.model.family import Family
+from bertcalc.model.freezing import TRAIN, Freezing, Train
+from bertcalc.model.trace import Sizes
 from tests.examples import examples
 from tests.oracle import Case, arguments, possible, real_config, real_outputs
 from tests.strategies import passes

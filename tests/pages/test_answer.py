@@ -10,13 +10,13 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from bertcalc import ARCHITECTURES, BertConfig
-from bertcalc.diagnosis.known import readings
-from bertcalc.presets import PRESETS
-from bertcalc.track import ChosenModel
-from bertcalc.typed import typed
-from pages.ui import answer
-from pages.ui.i18n import LANGUAGES, catalogue
-from pages.ui.sidebar import Choice
+from bertcalc.controls.history import ChosenModel
+from bertcalc.diagnosis.known_counts import readings
+from bertcalc.families.presets import PRESETS
+from bertcalc.text.amounts import typed
+from pages.ui.parameters import answer
+from pages.ui.shell.i18n import LANGUAGES, catalogue
+from pages.ui.shell.sidebar import Choice
 from tests.oracle import Case
 from tests.pages.apptest import open_app
 

@@ -14,18 +14,19 @@ from torch.utils.flop_counter import FlopCounterMode
 from transformers.initialization import no_init_weights
 
 from bertcalc.charts.colors import COLORS
-from bertcalc.discover import build, discovery_worker
-from bertcalc.discover.conditions import Condition
-from bertcalc.discover.result import NOT_ASKED, Checked
-from bertcalc.discover.shipped import shipped, shipped_classes
-from bertcalc.discover.size_steps import Steps
-from bertcalc.problem import Problem, wrong
-from bertcalc.server.run_queue import RUN_QUEUE
+from bertcalc.discover import discovery_worker
+from bertcalc.discover.results.conditions import Condition
+from bertcalc.discover.results.result import NOT_ASKED, Checked
+from bertcalc.discover.results.shipped import shipped, shipped_classes
+from bertcalc.discover.results.size_steps import Steps
+from bertcalc.discover.search import build
+from bertcalc.text.problem import Problem, wrong
+from pages.server.run_queue import RUN_QUEUE
 from pages.ui.any_model.discovered_formula import formula
 from pages.ui.any_model.export import formula_latex
 from pages.ui.any_model.tensors import tensor_columns
-from pages.ui.i18n import catalogue
-from pages.ui.oracle import wanted
+from pages.ui.shell.i18n import catalogue
+from pages.ui.widgets.real_answers import wanted
 from tests.discover.real import real
 from tests.examples import sampled
 from tests.markdown import read
@@ -455,7 +456,7 @@ def test_why_there_are_no_flops_is_said(
     found = shipped("t5", "T5Model")
     assert found is not None
     monkeypatch.setattr(
-        "pages.ui.any_model.choice.shipped", lambda *_key: replace(found, compute=None, no_flops=no_flops)
+        "pages.ui.shell.any_model.shipped", lambda *_key: replace(found, compute=None, no_flops=no_flops)
     )
     app = opened(model_type="t5", lang=language)
     assert (why in [one.value for one in app.caption]) is (why is not None)
@@ -467,7 +468,7 @@ def test_flops_outside_of_where_their_formula_holds_are_refused(monkeypatch: pyt
     assert found is not None
     assert found.compute is not None
     compute = replace(found.compute, regime=(Condition("at most", "sequence_length", 100),))
-    monkeypatch.setattr("pages.ui.any_model.choice.shipped", lambda *_key: replace(found, compute=compute))
+    monkeypatch.setattr("pages.ui.shell.any_model.shipped", lambda *_key: replace(found, compute=compute))
     [error] = opened(model_type="llama", sequence_length="101").error
     assert error.value == "The formula holds where sequence_length is at most 100; here, sequence_length = 101."
 
@@ -536,7 +537,7 @@ def test_names_of_somebody_elses_fields_are_text(monkeypatch: pytest.MonkeyPatch
     assert found is not None
     why = Problem.of("{name}", name="$\\evil$ ![x](//evil)")
     evil = replace(found, unexplained={"[x](//evil)": why}, checked=Checked(0, 0, 0))
-    monkeypatch.setattr("pages.ui.any_model.choice.shipped", lambda *_key: evil)
+    monkeypatch.setattr("pages.ui.shell.any_model.shipped", lambda *_key: evil)
     monkeypatch.setattr(discovery_worker, "known", lambda *_key: None)  # what another test discovered
     app = opened(proof="true")
     for cell in app.table[0].value.to_numpy().ravel():

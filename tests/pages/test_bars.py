@@ -15,11 +15,11 @@ from bertcalc.compute.flop_formulas import letters, plain_formulas
 from bertcalc.compute.flops import PYTORCH, by_part
 from bertcalc.config import letters as letters_of
 from bertcalc.families import CLASSES
-from bertcalc.formula import piece_formulas
-from bertcalc.forward.trace import Sizes
-from bertcalc.tree.names import PART_NAMES
-from bertcalc.tree.totals import breakdown, openable, place_of
-from pages.ui.bars import Bars, bars_frame, proportions_frame
+from bertcalc.model.formula import piece_formulas
+from bertcalc.model.names import PART_NAMES
+from bertcalc.model.totals import breakdown, openable, place_of
+from bertcalc.model.trace import Sizes
+from pages.ui.widgets.bars import Bars, bars_frame, proportions_frame
 from tests.oracle import Case
 from tests.pages.apptest import move, open_app
 from tests.pages.test_take import PAGES, noted

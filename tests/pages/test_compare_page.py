@@ -13,14 +13,14 @@ from streamlit.testing.v1 import AppTest
 from transformers import LlamaConfig, LlamaForCausalLM, T5Config, T5EncoderModel
 
 from bertcalc import ARCHITECTURES, BertConfig, Config, build, forward_flops
-from bertcalc.discover.result import NOT_ASKED
-from bertcalc.discover.shipped import shipped
+from bertcalc.discover.results.result import NOT_ASKED
+from bertcalc.discover.results.shipped import shipped
 from bertcalc.explore.compare import PAIRS, WELL_KNOWN
 from bertcalc.explore.models import LONGEST, MOST, subject_of_preset
 from bertcalc.explore.quantities import QUANTITIES
 from bertcalc.explore.quantities import Case as Quantified
-from bertcalc.presets import PRESETS
-from bertcalc.problem import InputError, Problem
+from bertcalc.families.presets import PRESETS
+from bertcalc.text.problem import InputError, Problem
 from pages.ui.compare.comparison import VIEW
 from tests.examples import sampled
 from tests.oracle import Case

@@ -8,11 +8,11 @@ from streamlit.testing.v1 import AppTest
 
 from bertcalc import ARCHITECTURES, BertConfig, ModernBertConfig
 from bertcalc.compute.conventions import RULES
-from bertcalc.digits import duration, scaled
 from bertcalc.families import PRESETS
 from bertcalc.forward.outputs import Call
+from bertcalc.model.subject import Subject
 from bertcalc.proof.flop_proof import compare, prove
-from bertcalc.subject import Subject
+from bertcalc.text.digits import duration, scaled
 from pages.ui.compute.count import VIEW
 from tests.compute.test_flops import real_flops
 from tests.oracle import Case

@@ -1,7 +1,7 @@
 """The Configuration page."""
 
-from bertcalc.fields import MEANINGS
-from bertcalc.moves import SLIDERS
+from bertcalc.config.fields import MEANINGS
+from bertcalc.controls.stops import SLIDERS
 from tests.pages.apptest import open_app
 
 

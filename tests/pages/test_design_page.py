@@ -8,9 +8,9 @@ import pytest
 from streamlit.testing.v1 import AppTest
 
 from bertcalc import BertConfig, Config, forward_flops
-from bertcalc.memory.peak_formulas import peak_bytes
+from bertcalc.memory.peak.peak_formulas import peak_bytes
 from bertcalc.memory.plan import Plan
-from bertcalc.subject import Subject
+from bertcalc.model.subject import Subject
 from pages.ui.design.nearest import KINDS
 from tests.examples import sampled
 from tests.markdown import read

@@ -6,14 +6,14 @@ from typing import Any
 import pytest
 from streamlit.testing.v1 import AppTest
 
-from bertcalc.exercises import sheet as documents
-from bertcalc.exercises.draw import LEVELS
-from bertcalc.exercises.generate import KINDS, exercise, sheet
+from bertcalc.teach import sheet as documents
+from bertcalc.teach.exercise_models import LEVELS
+from bertcalc.teach.exercises import KINDS, exercise, sheet
 from pages.ui.exercises.answering import NUMBERS
 from pages.ui.exercises.sheet_words import ChosenSheet, fill, printable
-from pages.ui.i18n import LANGUAGES, catalogue
-from tests.exercises.test_sheet import check_latex
+from pages.ui.shell.i18n import LANGUAGES, catalogue
 from tests.pages.apptest import open_app, texts
+from tests.teach.test_sheet import check_latex
 
 PAGE = "exercises.py"
 

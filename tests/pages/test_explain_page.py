@@ -9,13 +9,13 @@ from streamlit.testing.v1 import AppTest
 
 from bertcalc import BertConfig
 from bertcalc.diagnosis.diagnose import diagnose
-from bertcalc.diagnosis.known import Known
+from bertcalc.diagnosis.known_counts import Known
 from bertcalc.families import family_of
-from bertcalc.memory.peak_formulas import peak_bytes
+from bertcalc.families.presets import PRESETS, PUBLISHED
+from bertcalc.memory.peak.peak_formulas import peak_bytes
 from bertcalc.memory.plan import Plan
-from bertcalc.presets import PRESETS, PUBLISHED
-from bertcalc.subject import Subject
-from bertcalc.typed import typed
+from bertcalc.model.subject import Subject
+from bertcalc.text.amounts import typed
 from pages.ui.diagnosis.terms_view import EXAMPLES, TERMS
 from pages.ui.diagnosis.your_number import numbers_to_try
 from tests.examples import examples, sampled

@@ -1,8 +1,8 @@
 """Formulas on a page: what is said beside them, and a line is broken where it would leave the screen."""
 
 from bertcalc import BertConfig
-from bertcalc.subject import Subject
-from pages.ui.formulas import colored_sum, node_formula
+from bertcalc.model.subject import Subject
+from pages.ui.widgets.formulas import colored_sum, node_formula
 
 
 def test_a_sum_is_broken_where_it_would_leave_the_screen() -> None:

@@ -9,10 +9,10 @@ from streamlit.testing.v1 import AppTest
 from transformers import GPTNeoXConfig, GPTNeoXForCausalLM
 
 from bertcalc import BertConfig
-from bertcalc.digits import multiple
 from bertcalc.forward.outputs import Call
 from bertcalc.memory.plan import Plan
-from pages.ui.bars import _BESIDE, _LONGEST
+from bertcalc.text.digits import multiple
+from pages.ui.widgets.bars import _BESIDE, _LONGEST
 from tests.compute.test_flops import real_flops
 from tests.memory.live import peak, training_moments
 from tests.memory.test_saved import seen_bytes

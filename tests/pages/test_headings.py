@@ -5,12 +5,12 @@ from typing import Any
 
 import pytest
 
-from bertcalc.presets import PRESETS
-from bertcalc.subject import Subject
-from pages.ui.headings import state_of
-from pages.ui.i18n import LANGUAGES, catalogue
-from pages.ui.navigation import PAGES
-from pages.ui.sidebar import Choice
+from bertcalc.families.presets import PRESETS
+from bertcalc.model.subject import Subject
+from pages.ui.shell.headings import state_of
+from pages.ui.shell.i18n import LANGUAGES, catalogue
+from pages.ui.shell.navigation import PAGES
+from pages.ui.shell.sidebar import Choice
 from tests.examples import sampled
 from tests.pages.apptest import ROOT, open_app
 

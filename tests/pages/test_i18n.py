@@ -14,7 +14,7 @@ from babel.messages.pofile import read_po
 from markdown_it import MarkdownIt
 from streamlit.testing.v1 import AppTest
 
-from pages.ui.i18n import LANGUAGES, LOCALE, catalogue
+from pages.ui.shell.i18n import LANGUAGES, LOCALE, catalogue
 from tests.pages.apptest import ROOT, open_app
 
 OTHERS = LANGUAGES[1:]
@@ -149,7 +149,7 @@ def test_nothing_stays_nothing() -> None:
     def script() -> None:
         import streamlit as st
 
-        from pages.ui.i18n import translator
+        from pages.ui.shell.i18n import translator
 
         st.session_state["lang"] = "zh"
         st.text(repr(translator()("")))
@@ -188,7 +188,7 @@ def test_lists_and_sentences_have_the_punctuation_of_their_language() -> None:
     def script() -> None:
         import streamlit as st
 
-        from pages.ui.i18n import in_a_row, in_context, listed
+        from pages.ui.shell.i18n import in_a_row, in_context, listed
 
         for st.session_state["lang"] in ("en", "zh"):
             st.text(listed(["a", "b"]) + in_a_row(["一。", "", "二。"]) + in_context("screen", "Next"))
@@ -225,9 +225,9 @@ def test_units_are_said_in_the_readers_language() -> None:
     def script() -> None:
         import streamlit as st
 
-        from bertcalc.problem import InputError
-        from bertcalc.typed import typed
-        from pages.ui.controls import sentence
+        from bertcalc.text.amounts import typed
+        from bertcalc.text.problem import InputError
+        from pages.ui.shell.controls import sentence
 
         st.session_state["lang"] = "zh"
         try:

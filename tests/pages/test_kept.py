@@ -9,9 +9,9 @@ from hypothesis import strategies as st
 from streamlit.testing.v1 import AppTest
 
 from bertcalc.discover import discovery_worker
-from bertcalc.discover.shipped import shipped
-from pages.ui import kept
-from pages.ui.any_model.choice import FIELDS
+from bertcalc.discover.results.shipped import shipped
+from pages.ui.session import kept
+from pages.ui.shell.any_model import FIELDS
 from tests.pages.apptest import component, move, open_app, texts, total
 from tests.pages.test_exercises_page import PAGE as EXERCISES
 from tests.pages.test_exercises_page import answer, words

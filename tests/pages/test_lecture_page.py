@@ -8,18 +8,18 @@ import pytest
 from streamlit.testing.v1 import AppTest
 
 from bertcalc import BertConfig, build
-from bertcalc.diagnosis.lines import read
-from bertcalc.diagnosis.terms import check
+from bertcalc.diagnosis.count_lines import read
+from bertcalc.diagnosis.hand_count import check
 from bertcalc.explore.compare import WELL_KNOWN
 from bertcalc.explore.models import subject_of_preset
-from bertcalc.lecture_screens import Lecture
-from bertcalc.lecture_screens import read as read_lecture
-from bertcalc.presets import PRESETS
+from bertcalc.families.presets import PRESETS
+from bertcalc.model.subject import Subject
 from bertcalc.proof.real_model import empty_model
-from bertcalc.subject import Subject
-from pages.ui.i18n import LANGUAGES
+from bertcalc.teach.lecture_screens import Lecture
+from bertcalc.teach.lecture_screens import read as read_lecture
 from pages.ui.lecture import screen_files, screen_parts
 from pages.ui.lecture.screen_parts import PARTS, PATHS, VOCABULARY
+from pages.ui.shell.i18n import LANGUAGES
 from tests.examples import sampled
 from tests.pages.apptest import component, move, open_app, texts, total_formula
 

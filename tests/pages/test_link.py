@@ -9,8 +9,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from pages.ui.controls import Control
-from pages.ui.link import KNOWN
+from pages.ui.shell.controls import Control
+from pages.ui.shell.link import KNOWN
 from tests.pages.apptest import open_app, present, texts, total
 
 

@@ -12,17 +12,17 @@ from streamlit.testing.v1 import AppTest
 from bertcalc import ARCHITECTURES, BertConfig
 from bertcalc.charts.colors import BACKGROUND, INK
 from bertcalc.charts.memory_charts import step_areas
-from bertcalc.digits import scaled, size
 from bertcalc.explore.models import subject_of_preset
+from bertcalc.families.presets import PRESETS
 from bertcalc.forward.outputs import Call
 from bertcalc.memory.devices import DEVICES
 from bertcalc.memory.peak import UNKNOWN
-from bertcalc.memory.peak_formulas import peak, peak_bytes
+from bertcalc.memory.peak.peak_formulas import peak, peak_bytes
 from bertcalc.memory.plan import Inference, Plan
-from bertcalc.presets import PRESETS
-from bertcalc.problem import Problem
-from bertcalc.subject import Subject
-from bertcalc.tree.freezing import Freezing
+from bertcalc.model.freezing import Freezing
+from bertcalc.model.subject import Subject
+from bertcalc.text.digits import scaled, size
+from bertcalc.text.problem import Problem
 from pages.ui.memory.stack_bar import AREA_WORDS
 from tests.compute.test_flops import real_flops
 from tests.examples import sampled

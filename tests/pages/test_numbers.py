@@ -5,7 +5,7 @@ from fractions import Fraction
 import pytest
 from streamlit.testing.v1 import AppTest
 
-from pages.ui.numbers import percent, signed_percent
+from pages.ui.widgets.numbers import percent, signed_percent
 from tests.markdown import read
 
 
@@ -55,7 +55,7 @@ def test_chinese_has_no_space_before_the_sign_of_per_cent() -> None:
 
         import streamlit as st
 
-        from pages.ui.numbers import percent, signed_percent
+        from pages.ui.widgets.numbers import percent, signed_percent
 
         st.session_state["lang"] = "zh"
         st.text(
@@ -67,7 +67,7 @@ def test_chinese_has_no_space_before_the_sign_of_per_cent() -> None:
 
 def test_a_share_at_the_start_of_a_cell_is_no_quotation() -> None:
     def table() -> None:
-        from pages.ui.tables import show_table
+        from pages.ui.widgets.tables import show_table
 
         show_table({"Share": [">99.9 %", "5 > 4"]}, "shares")
 

@@ -8,9 +8,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 from streamlit.testing.v1 import AppTest
 
-from bertcalc.moves import SLIDERS
-from bertcalc.track import ChosenModel, Track
-from pages.ui import panel
+from bertcalc.controls.history import ChosenModel, Track
+from bertcalc.controls.stops import SLIDERS
+from pages.ui.shell import panel
 from tests.pages.apptest import move, open_app
 
 

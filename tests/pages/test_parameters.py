@@ -3,8 +3,8 @@
 import pytest
 from hypothesis import given
 
+from bertcalc.controls.history import ChosenModel
 from bertcalc.families import CLASSES, PRESETS
-from bertcalc.track import ChosenModel
 from tests.examples import examples, sampled
 from tests.oracle import Case
 from tests.pages.apptest import move, open_app, total, total_formula

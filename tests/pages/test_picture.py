@@ -5,8 +5,8 @@ import pytest
 
 from bertcalc import ARCHITECTURES, BertConfig, Config, build
 from bertcalc.charts.walk_picture import picture
-from bertcalc.forward.trace import Sizes
 from bertcalc.forward.walk import AFTER, BEFORE, Stop, walk
+from bertcalc.model.trace import Sizes
 from pages.ui.walk.picture import picture_frame
 
 

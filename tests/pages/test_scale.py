@@ -8,9 +8,9 @@ from hypothesis.strategies import integers, lists
 
 from bertcalc import build
 from bertcalc.families import PRESETS, family_of
-from bertcalc.tree.totals import breakdown
-from pages.ui.bars import with_room
-from pages.ui.scale import axis_end, forget, rounded
+from bertcalc.model.totals import breakdown
+from pages.ui.session.scale import axis_end, forget, rounded
+from pages.ui.widgets.bars import with_room
 
 FIGURES = integers(0, 10**16)
 

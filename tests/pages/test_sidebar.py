@@ -6,8 +6,8 @@ import pytest
 from streamlit.testing.v1 import AppTest
 
 from bertcalc import BertConfig
-from bertcalc.presets import DEFAULT_PRESET, PRESETS
-from bertcalc.track import FIELDS
+from bertcalc.controls.history import FIELDS
+from bertcalc.families.presets import DEFAULT_PRESET, PRESETS
 from tests.pages.apptest import move, open_app, present, texts, total
 
 

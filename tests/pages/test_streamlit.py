@@ -12,7 +12,7 @@ from pathlib import Path
 import streamlit as st
 from streamlit.testing.v1 import AppTest
 
-from pages.ui import navigation
+from pages.ui.shell import navigation
 from tests.pages.apptest import ROOT
 
 SCRIPTS = Path(st.__file__).parent / "static" / "static" / "js"
@@ -70,7 +70,7 @@ MOVED_ON = """
 import streamlit as st
 from streamlit.runtime.scriptrunner import RerunData, get_script_run_ctx
 
-from pages.ui.oracle import wanted
+from pages.ui.widgets.real_answers import wanted
 
 if st.session_state.setdefault("runs", 0):
     st.write("began anew")

@@ -8,8 +8,8 @@ import pytest
 from streamlit.testing.v1 import AppTest
 
 from bertcalc import ARCHITECTURES, BertConfig
-from bertcalc.tree.totals import totals_by_component
-from pages.ui.numbers import percent
+from bertcalc.model.totals import totals_by_component
+from pages.ui.widgets.numbers import percent
 from tests.oracle import Case
 from tests.pages.apptest import move, open_app
 

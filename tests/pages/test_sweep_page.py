@@ -7,13 +7,13 @@ import pytest
 from streamlit.testing.v1 import AppTest
 
 from bertcalc import BertConfig
+from bertcalc.controls.stops import SLIDERS
 from bertcalc.explore.quantities import QUANTITIES
 from bertcalc.explore.sweep import SWEPT, sweepable
-from bertcalc.moves import SLIDERS
-from bertcalc.subject import Subject
-from pages.ui.numbers import short
+from bertcalc.model.subject import Subject
 from pages.ui.sweep.map_view import _name
-from pages.ui.sweep.swept import RANGES, VIEW
+from pages.ui.sweep.sweep_view import RANGES, VIEW
+from pages.ui.widgets.numbers import short
 from tests.oracle import Case
 from tests.pages.apptest import frame_of, open_app, present, texts
 

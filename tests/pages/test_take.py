@@ -16,16 +16,16 @@ from bertcalc.explore.quantities import QUANTITIES, Case
 from bertcalc.export.cells import Shown
 from bertcalc.export.formats import csv_text
 from bertcalc.memory.optimizers import ITEM_BYTES, Dtype
-from bertcalc.memory.peak_formulas import peak_bytes
+from bertcalc.memory.peak.peak_formulas import peak_bytes
 from bertcalc.memory.plan import Inference, Plan
+from bertcalc.model.freezing import Freezing
+from bertcalc.model.subject import Subject
 from bertcalc.proof import real_model
-from bertcalc.subject import Subject
-from bertcalc.tree.freezing import Freezing
-from pages.ui.batch import Batch
-from pages.ui.export import dialog
-from pages.ui.export.files import Origin, model_files, stem_of, table_files
-from pages.ui.export.shown import File
-from pages.ui.sidebar import Choice
+from pages.ui.shell.sidebar import Choice
+from pages.ui.widgets.batch import Batch
+from pages.ui.widgets.export import dialog
+from pages.ui.widgets.export.files import Origin, model_files, stem_of, table_files
+from pages.ui.widgets.export.shown import File
 from tests.pages.apptest import frame_of, open_app, total
 
 PAGES = [

@@ -6,8 +6,8 @@ import pytest
 from streamlit.testing.v1 import AppTest
 
 from bertcalc import ARCHITECTURES, BertConfig, Config
-from bertcalc.diagnosis.tools import TOOLS
-from pages.ui.i18n import catalogue
+from bertcalc.diagnosis.other_tools import TOOLS
+from pages.ui.shell.i18n import catalogue
 from tests.oracle import Case
 from tests.pages.apptest import open_app, texts
 

@@ -10,8 +10,8 @@ from hypothesis import given
 from bertcalc import ARCHITECTURES, AlbertConfig, BertConfig, Config
 from bertcalc.charts.colors import COLORS
 from bertcalc.config import POSITION_EMBEDDING_TYPES
-from bertcalc.subject import Subject
-from pages.ui.total_formula.formula_parts import leaves, total_formula
+from bertcalc.model.subject import Subject
+from pages.ui.widgets.total_formula.formula_parts import leaves, total_formula
 from tests.oracle import Case
 from tests.strategies import cases
 

@@ -5,11 +5,11 @@ from types import SimpleNamespace
 import pytest
 
 from bertcalc import ARCHITECTURES, BertConfig
-from bertcalc.digits import signed_count
-from bertcalc.presets import PUBLISHED
+from bertcalc.families.presets import PUBLISHED
+from bertcalc.model.subject import Subject
 from bertcalc.proof import real_model, tensor_proof
-from bertcalc.subject import Subject
-from pages.ui import oracle, verdict
+from bertcalc.text.digits import signed_count
+from pages.ui.widgets import real_answers, verdict
 from tests.pages.apptest import open_app
 
 
@@ -87,10 +87,14 @@ def test_an_answer_is_kept_for_its_own_question(monkeypatch: pytest.MonkeyPatch)
         return int(text, base)
 
     monkeypatch.setattr(
-        oracle, "WORKER", SimpleNamespace(run=lambda function, *given, **named: function(*given, **named))
+        real_answers, "WORKER", SimpleNamespace(run=lambda function, *given, **named: function(*given, **named))
     )
     for _time in range(2):
-        assert [oracle.answer(number, "11"), oracle.answer(number, "12"), oracle.answer(number, "12", base=8)] == [
+        assert [
+            real_answers.answer(number, "11"),
+            real_answers.answer(number, "12"),
+            real_answers.answer(number, "12", base=8),
+        ] == [
             11,
             12,
             10,

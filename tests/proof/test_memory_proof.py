@@ -10,10 +10,10 @@ import pytest
 from bertcalc import ARCHITECTURES, BertConfig, Config
 from bertcalc.memory.footprint import kept
 from bertcalc.memory.plan import RECOMPUTE, Plan
+from bertcalc.model.freezing import Freezing
+from bertcalc.model.subject import Subject
 from bertcalc.proof import memory_proof
 from bertcalc.proof.memory_proof import prove
-from bertcalc.subject import Subject
-from bertcalc.tree.freezing import Freezing
 from tests.examples import sampled
 
 SMALL = BertConfig(vocab_size=50, hidden_size=12, num_hidden_layers=3, num_attention_heads=2, intermediate_size=20)

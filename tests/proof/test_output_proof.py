@@ -8,9 +8,9 @@ import torch
 
 from bertcalc import ARCHITECTURES, BertConfig
 from bertcalc.forward.outputs import Call, Entry, TensorCopies, possible
+from bertcalc.model.subject import Subject
 from bertcalc.proof import output_proof
-from bertcalc.subject import Subject
-from pages.ui import verdict
+from pages.ui.widgets import verdict
 from tests.pages.apptest import open_app
 
 CROSS = BertConfig(

@@ -8,8 +8,8 @@ import torch
 import transformers
 
 from bertcalc import ARCHITECTURES, BertConfig, Module, build
+from bertcalc.model.subject import Subject
 from bertcalc.proof import real_model, tensor_proof
-from bertcalc.subject import Subject
 from tests.oracle import Case
 
 SMALL = BertConfig(vocab_size=100, hidden_size=24, num_hidden_layers=2, num_attention_heads=2, intermediate_size=48)

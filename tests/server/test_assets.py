@@ -13,7 +13,7 @@ from starlette.types import ASGIApp, Message, Receive, Scope, Send
 from streamlit.web.server.starlette.starlette_gzip_middleware import SelectiveGZipMiddleware
 from streamlit.web.server.starlette.starlette_static_routes import create_streamlit_static_handler
 
-from bertcalc.server.assets import Assets
+from pages.server.assets import Assets
 from tests.loop import finished
 
 STATIC = Path(streamlit.__file__).parent / "static"

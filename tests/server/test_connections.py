@@ -12,9 +12,9 @@ from urllib.parse import urlsplit
 
 import pytest
 
-from bertcalc.server import connections
-from bertcalc.server.connections import PATIENCE
-from bertcalc.server.headers import HEADERS
+from pages.server import connections
+from pages.server.connections import PATIENCE
+from pages.server.headers import HEADERS
 from tests.browser.launch import running_server
 
 HEALTH = b"GET /_stcore/health HTTP/1.1\r\nHost: a\r\n\r\n"

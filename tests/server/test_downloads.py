@@ -12,8 +12,8 @@ from streamlit.proto.ForwardMsg_pb2 import BackendOperationResponse
 from streamlit.runtime.backend_operation_handler import DeferredFileHandler
 from streamlit.runtime.media_file_storage import MediaFileStorageError
 
-from bertcalc.server import downloads
-from bertcalc.server.downloads import MOST_WAITING, TooManyError, Turns
+from pages.server import downloads
+from pages.server.downloads import MOST_WAITING, TooManyError, Turns
 
 REPORT = 0.15  # seconds
 

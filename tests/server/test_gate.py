@@ -10,8 +10,8 @@ from urllib.parse import urlsplit
 import pytest
 from starlette.responses import Response
 
-from bertcalc.server import gate
-from bertcalc.server.headers import HEADERS
+from pages.server import gate
+from pages.server.headers import HEADERS
 from tests.browser.launch import running_server
 
 _HANDSHAKE = {

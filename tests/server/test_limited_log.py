@@ -5,7 +5,7 @@ from typing import Any
 
 import pytest
 
-from bertcalc.server.limited_log import LimitedLog
+from pages.server.limited_log import LimitedLog
 
 
 class Clock:
@@ -14,7 +14,7 @@ class Clock:
     def __init__(self, monkeypatch: pytest.MonkeyPatch) -> None:
         self.now = 0.0
         self.entries: list[tuple[str, bool]] = []
-        monkeypatch.setattr("bertcalc.server.limited_log.time.monotonic", lambda: self.now)
+        monkeypatch.setattr("pages.server.limited_log.time.monotonic", lambda: self.now)
         monkeypatch.setattr("logging.Logger.log", self._log)
 
     def _log(self, _level: int, text: str, *values: object, exc_info: Exception | None = None) -> None:

@@ -22,7 +22,7 @@ from websockets.asyncio.client import ClientConnection, connect
 from websockets.exceptions import ConnectionClosed
 from websockets.typing import Subprotocol
 
-from bertcalc.server import messages
+from pages.server import messages
 from tests.browser.launch import running_server
 from tests.loop import finished
 
@@ -327,8 +327,8 @@ class Clock:
 
     def __init__(self, monkeypatch: pytest.MonkeyPatch) -> None:
         self.now = 0.0
-        monkeypatch.setattr("bertcalc.server.messages.time.monotonic", lambda: self.now)
-        monkeypatch.setattr("bertcalc.server.messages.asyncio.sleep", self.sleep)
+        monkeypatch.setattr("pages.server.messages.time.monotonic", lambda: self.now)
+        monkeypatch.setattr("pages.server.messages.asyncio.sleep", self.sleep)
         monkeypatch.setattr(messages, "_all", messages.Bucket(messages.ALL_BURST, messages.ALL_A_SECOND))
 
     async def sleep(self, seconds: float) -> None:

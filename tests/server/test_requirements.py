@@ -11,7 +11,7 @@ from urllib.request import urlopen
 import pytest
 import streamlit
 
-from bertcalc.server.requirements import STREAMLIT, problem_of
+from pages.server.requirements import STREAMLIT, problem_of
 from tests.browser.launch import ROOT
 
 

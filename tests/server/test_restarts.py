@@ -8,7 +8,7 @@ from streamlit.runtime.scriptrunner import ScriptRunner
 from streamlit.runtime.state import SessionState
 from streamlit.testing.v1 import AppTest
 
-from bertcalc.server import restarts
+from pages.server import restarts
 
 
 @pytest.fixture(autouse=True)
@@ -21,7 +21,7 @@ def page() -> None:
     """A form whose callback notes what was sent, as the page of a session that may be new."""
     import streamlit as st
 
-    from bertcalc.server.restarts import rehearse, sent_by, tell_browser
+    from pages.server.restarts import rehearse, sent_by, tell_browser
 
     def note() -> None:
         st.session_state["noted"] = [*st.session_state.get("noted", []), st.session_state["answer"]]

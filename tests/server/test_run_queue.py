@@ -14,13 +14,13 @@ from streamlit.testing.v1 import AppTest
 
 from bertcalc import BertConfig
 from bertcalc.hub import hub_workers
+from bertcalc.model.subject import Subject
+from bertcalc.processes.worker import WORKER
 from bertcalc.proof import tensor_proof
-from bertcalc.server import run_queue
-from bertcalc.server.run_queue import RunQueue
-from bertcalc.subject import Subject
-from bertcalc.worker import WORKER
-from pages.ui import oracle, verdict
+from pages.server import run_queue
+from pages.server.run_queue import RunQueue
 from pages.ui.checkpoints import inputs as bring
+from pages.ui.widgets import real_answers, verdict
 
 
 @pytest.fixture(autouse=True)
@@ -168,7 +168,7 @@ def test_the_wait_does_not_depend_on_how_much_others_send(
     A stream of new sessions, which have used nothing, makes the reader wait for no more than there are.
     """
     clock = [0.0]
-    monkeypatch.setattr("bertcalc.server.run_queue.time.monotonic", lambda: clock[0])
+    monkeypatch.setattr("pages.server.run_queue.time.monotonic", lambda: clock[0])
     line = RunQueue()
     passed, stop, others = list[int](), threading.Event(), [19]
 
@@ -240,7 +240,7 @@ def test_nobody_waits_for_ever_whatever_others_do(monkeypatch: pytest.MonkeyPatc
 
 def test_a_slow_page_counts_no_more_than_most(monkeypatch: pytest.MonkeyPatch) -> None:
     clock = [0.0]
-    monkeypatch.setattr("bertcalc.server.run_queue.time.monotonic", lambda: clock[0])
+    monkeypatch.setattr("pages.server.run_queue.time.monotonic", lambda: clock[0])
     line = RunQueue()
     for seconds, counts in ((0.0, run_queue.LEAST), (0.03, 0.03), (60.0, run_queue.MOST)):
         session: dict[str, run_queue.Share] = {}
@@ -260,7 +260,7 @@ def test_a_run_that_its_reader_ends_counts_as_a_long_one() -> None:
 
 SCRIPT = """
 import streamlit as st
-from bertcalc.server.run_queue import RUN_QUEUE
+from pages.server.run_queue import RUN_QUEUE
 
 with RUN_QUEUE.enter(st.session_state):
     began = st.session_state.setdefault("began", [])
@@ -290,7 +290,7 @@ def test_an_error_ends_the_run() -> None:
 def test_readers_who_ask_for_the_same_model_let_others_pass(monkeypatch: pytest.MonkeyPatch) -> None:
     """The second waits for the answer to the first, and must not have the turn meanwhile."""
     line, asked, answered, passed = RunQueue(), threading.Event(), threading.Event(), threading.Event()
-    monkeypatch.setattr(oracle, "RUN_QUEUE", line)
+    monkeypatch.setattr(real_answers, "RUN_QUEUE", line)
 
     def prove(*_question: object) -> tensor_proof.Proof:
         asked.set()
@@ -327,7 +327,7 @@ def test_outside_of_the_queue_there_is_nothing_to_pause() -> None:
         assert line.taken
 
 
-@pytest.mark.parametrize("room", [oracle, bring])
+@pytest.mark.parametrize("room", [real_answers, bring])
 def test_who_waits_for_another_process_lets_others_pass(room: ModuleType, monkeypatch: pytest.MonkeyPatch) -> None:
     line = RunQueue()
     taken: list[bool] = []
@@ -335,6 +335,6 @@ def test_who_waits_for_another_process_lets_others_pass(room: ModuleType, monkey
     monkeypatch.setattr(WORKER, "run", lambda *_: taken.append(line.taken))
     monkeypatch.setattr(hub_workers, "ask", lambda *_: taken.append(line.taken))
     with line.enter({}):
-        oracle.run(int) if room is oracle else bring.ask_hub("a/b")
+        real_answers.run(int) if room is real_answers else bring.ask_hub("a/b")
         assert line.taken
     assert taken == [False]

@@ -14,7 +14,7 @@ from streamlit.runtime.session_manager import SessionInfo
 from streamlit.runtime.state import SafeSessionState, SessionState
 from streamlit.testing.v1 import AppTest
 
-from bertcalc.server import sessions
+from pages.server import sessions
 
 
 def overlap() -> list[BaseException]:

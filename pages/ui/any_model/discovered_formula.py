@@ -3,14 +3,14 @@
 from collections.abc import Mapping
 from typing import Any
 
-from bertcalc.discover.parts import NAMES, Group, components, count, groups
-from bertcalc.discover.result import Discovered
-from bertcalc.discover.written import letters, names, numbers, shape_numbers, text, value
-from bertcalc.tree.totals import Component
-from pages.ui.i18n import _, with_colon
-from pages.ui.numbers import percent, unbroken
-from pages.ui.tables import shape_text
-from pages.ui.total_formula.formula_parts import Part, Tips, data_of, leaves
+from bertcalc.discover.results.components import NAMES, Group, components, count, groups
+from bertcalc.discover.results.expressions import letters, names, numbers, shape_numbers, text, value
+from bertcalc.discover.results.result import Discovered
+from bertcalc.model.totals import Component
+from pages.ui.shell.i18n import _, with_colon
+from pages.ui.widgets.numbers import percent, unbroken
+from pages.ui.widgets.tables import shape_text
+from pages.ui.widgets.total_formula.formula_parts import Part, Tips, data_of, leaves
 
 _LINES = 7  # of a tip
 _NEXT, _PLUS = ["between", "+"], ["sign", "+"]

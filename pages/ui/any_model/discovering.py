@@ -5,20 +5,20 @@ from functools import partial
 
 import streamlit as st
 
-from bertcalc.digits import fixed
 from bertcalc.discover import discovery_worker
-from bertcalc.discover.result import Discovered
-from bertcalc.problem import InputError, Problem
+from bertcalc.discover.results.result import Discovered
 from bertcalc.proof import real_model
-from bertcalc.server.restarts import tell_browser
-from bertcalc.server.run_queue import RUN_QUEUE
 from bertcalc.text import N_, code, literal
-from pages.ui.any_model.choice import Chosen
-from pages.ui.controls import Fold, sentence, show_problem
-from pages.ui.i18n import _, in_a_row
-from pages.ui.oracle import wanted
-from pages.ui.present import presenting
-from pages.ui.tables import show_table
+from bertcalc.text.digits import fixed
+from bertcalc.text.problem import InputError, Problem
+from pages.server.restarts import tell_browser
+from pages.server.run_queue import RUN_QUEUE
+from pages.ui.shell.any_model import Chosen
+from pages.ui.shell.controls import Fold, sentence, show_problem
+from pages.ui.shell.i18n import _, in_a_row
+from pages.ui.shell.present import presenting
+from pages.ui.widgets.real_answers import wanted
+from pages.ui.widgets.tables import show_table
 
 PROOF = Fold("proof", N_("How it was found, and where it holds"))
 MISSING = N_("This needs torch and transformers, which are not installed here.")

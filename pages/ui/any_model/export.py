@@ -1,11 +1,11 @@
 """The page's files: the formula as LaTeX, and as a function in Python."""
 
-from bertcalc.discover.parts import NAMES, components, groups
-from bertcalc.discover.result import Discovered
-from bertcalc.discover.written import function, latex
-from pages.ui.export import shown
-from pages.ui.export.shown import File, OwnExport
-from pages.ui.i18n import _
+from bertcalc.discover.results.components import NAMES, components, groups
+from bertcalc.discover.results.expressions import function, latex
+from bertcalc.discover.results.result import Discovered
+from pages.ui.shell.i18n import _
+from pages.ui.widgets.export import shown
+from pages.ui.widgets.export.shown import File, OwnExport
 
 
 def offer(found: Discovered) -> None:

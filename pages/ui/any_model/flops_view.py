@@ -4,21 +4,21 @@ from collections.abc import Mapping
 
 import streamlit as st
 
-from bertcalc.digits import scaled
-from bertcalc.discover.result import NOT_ASKED, Discovered
-from bertcalc.discover.written import letters
+from bertcalc.discover.results.expressions import letters
+from bertcalc.discover.results.result import NOT_ASKED, Discovered
 from bertcalc.explore.factor_formulas import WHOLE, factors, whole
-from bertcalc.forward.steps import LARGEST
-from bertcalc.problem import InputError
+from bertcalc.model.steps import LARGEST
 from bertcalc.proof import real_model
-from pages.ui.any_model.choice import Chosen
+from bertcalc.text.digits import scaled
+from bertcalc.text.problem import InputError
 from pages.ui.any_model.discovering import look_for_flops
-from pages.ui.batch import BATCH_SIZE, SEQUENCE_LENGTH
-from pages.ui.controls import sentence, show_problem
-from pages.ui.growth import grown_by
-from pages.ui.i18n import _
-from pages.ui.metrics import show_metric
-from pages.ui.present import presenting
+from pages.ui.shell.any_model import Chosen
+from pages.ui.shell.controls import sentence, show_problem
+from pages.ui.shell.i18n import _
+from pages.ui.shell.present import presenting
+from pages.ui.widgets.batch import BATCH_SIZE, SEQUENCE_LENGTH
+from pages.ui.widgets.growth import grown_by
+from pages.ui.widgets.metrics import show_metric
 
 
 def show_flops(now: Chosen, sizes: Mapping[str, int]) -> None:

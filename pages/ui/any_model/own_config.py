@@ -4,18 +4,18 @@ from typing import Any
 
 import streamlit as st
 
-from bertcalc.config_json import LARGEST
-from bertcalc.digits import MINUS
-from bertcalc.discover.given import read
+from bertcalc.discover.search.config_input import read
+from bertcalc.families.hf_json import LARGEST
 from bertcalc.hub import hub_workers, reader
-from bertcalc.problem import InputError
-from bertcalc.server.run_queue import RUN_QUEUE
 from bertcalc.text import N_
-from pages.ui import kept
-from pages.ui.any_model.choice import Chosen, take, too_long
-from pages.ui.controls import Fold, sentence
-from pages.ui.i18n import _
-from pages.ui.oracle import wanted
+from bertcalc.text.digits import MINUS
+from bertcalc.text.problem import InputError
+from pages.server.run_queue import RUN_QUEUE
+from pages.ui.session import kept
+from pages.ui.shell.any_model import Chosen, take, too_long
+from pages.ui.shell.controls import Fold, sentence
+from pages.ui.shell.i18n import _
+from pages.ui.widgets.real_answers import wanted
 
 BRING = Fold("any_bring", N_("Your own config.json, or a name on the Hub"))
 

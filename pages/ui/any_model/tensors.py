@@ -7,22 +7,22 @@ import streamlit as st
 
 from bertcalc.charts.colors import INK
 from bertcalc.charts.columns import Columns
-from bertcalc.digits import latex_number
-from bertcalc.discover.parts import Part, count, folded, openable, parts
-from bertcalc.discover.result import Discovered, Tensors
-from bertcalc.discover.written import latex, letters, shape_numbers, text, value
+from bertcalc.discover.results.components import Part, count, folded, openable, parts
+from bertcalc.discover.results.expressions import latex, letters, shape_numbers, text, value
+from bertcalc.discover.results.result import Discovered, Tensors
 from bertcalc.export.cells import Shown
 from bertcalc.text import N_
-from pages.ui.any_model.choice import PAGE
-from pages.ui.bars import Bars, draw_bars, open_clicked
-from pages.ui.controls import Fold, Reason, Select
-from pages.ui.export.shown import draw_frame, note
-from pages.ui.formulas import aligned
-from pages.ui.i18n import _
-from pages.ui.numbers import percent
-from pages.ui.present import presenting
-from pages.ui.tables import shape_text
-from pages.ui.theme import appearance, colors
+from bertcalc.text.digits import latex_number
+from pages.ui.shell.any_model import PAGE
+from pages.ui.shell.controls import Fold, Reason, Select
+from pages.ui.shell.i18n import _
+from pages.ui.shell.present import presenting
+from pages.ui.shell.theme import appearance, colors
+from pages.ui.widgets.bars import Bars, draw_bars, open_clicked
+from pages.ui.widgets.export.shown import draw_frame, note
+from pages.ui.widgets.formulas import aligned
+from pages.ui.widgets.numbers import percent
+from pages.ui.widgets.tables import shape_text
 
 _WHOLE = ""
 _LONG, _FEW, _SOME = 8, 3, 7  # fields of a long formula; bars on the projector beside it, and beside others

@@ -12,24 +12,24 @@ from typing import Any
 import streamlit as st
 
 from bertcalc.checkpoints.checkpoint import Matching, compare, subject_of_shapes
-from bertcalc.checkpoints.chosen import INDEX_SUFFIX, SUFFIX, chosen, weights_of
+from bertcalc.checkpoints.local_files import INDEX_SUFFIX, SUFFIX, chosen, weights_of
 from bertcalc.checkpoints.safetensors import LARGEST_HEADER
 from bertcalc.config import Config
-from bertcalc.config_json import LARGEST, Described, is_of_another_type, read, read_object, text_of
 from bertcalc.families import CLASSES, counterpart, family_of
+from bertcalc.families.hf_json import LARGEST, Described, is_of_another_type, read, read_object, text_of
 from bertcalc.hub import hub_workers, reader
-from bertcalc.problem import InputError, Problem
-from bertcalc.server.run_queue import RUN_QUEUE
-from bertcalc.subject import Subject
+from bertcalc.model.subject import Subject
 from bertcalc.text import N_, code, shorten
-from pages.ui import kept
-from pages.ui.any_model.way import show_way_of_config
+from bertcalc.text.problem import InputError, Problem
+from pages.server.run_queue import RUN_QUEUE
+from pages.ui.any_model.link_to import show_way_of_config
 from pages.ui.checkpoints.chooser import Wanted, take_files
 from pages.ui.checkpoints.matching import Brought
-from pages.ui.controls import Text, sentence, set_values, view
-from pages.ui.i18n import _, with_colon
-from pages.ui.oracle import wanted
-from pages.ui.sidebar import choice
+from pages.ui.session import kept
+from pages.ui.shell.controls import Text, sentence, set_values, view
+from pages.ui.shell.i18n import _, with_colon
+from pages.ui.shell.sidebar import choice
+from pages.ui.widgets.real_answers import wanted
 
 VIEW = view("bring", {"config": "config.json", "hub": "Hugging Face Hub", "file": N_("Weights file")})
 REPO_ID = Text("repo_id", N_("Name on the Hub"), "google-bert/bert-base-uncased", reader.LONGEST, width=420)

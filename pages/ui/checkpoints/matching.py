@@ -6,19 +6,19 @@ from typing import NamedTuple
 import streamlit as st
 
 from bertcalc.checkpoints.checkpoint import Group, Matched, Matching, Members, classes_of
-from bertcalc.checkpoints.chosen import CutOff
+from bertcalc.checkpoints.local_files import CutOff
 from bertcalc.config import Config
-from bertcalc.digits import signed_count
+from bertcalc.config.fields import is_int
+from bertcalc.controls.history import DECIMALS, FIELDS
 from bertcalc.explore.models import WrittenModel, subject_of_preset, values_of
-from bertcalc.fields import is_int
-from bertcalc.problem import Problem
-from bertcalc.subject import Subject
+from bertcalc.model.subject import Subject
 from bertcalc.text import N_, code, shorten, written
-from bertcalc.track import DECIMALS, FIELDS
-from pages.ui.i18n import _, listed
-from pages.ui.model import take_preset
-from pages.ui.numbers import metric_width
-from pages.ui.tables import show_rows
+from bertcalc.text.digits import signed_count
+from bertcalc.text.problem import Problem
+from pages.ui.session.model import take_preset
+from pages.ui.shell.i18n import _, listed
+from pages.ui.widgets.numbers import metric_width
+from pages.ui.widgets.tables import show_rows
 
 _WORDS: dict[Group, str] = {
     "same": N_("same name and shape"),

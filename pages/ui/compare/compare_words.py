@@ -4,13 +4,13 @@ from collections.abc import Sequence
 from typing import Any
 
 from bertcalc.config import LETTERS
-from bertcalc.digits import signed_count
-from bertcalc.discover.compared import WrittenFound
+from bertcalc.discover.comparable import WrittenFound
 from bertcalc.explore.compare import Explanation
 from bertcalc.explore.models import PRESENT, WrittenModel
 from bertcalc.text import distinct
-from pages.ui.i18n import _, listed
-from pages.ui.numbers import signed_percent
+from bertcalc.text.digits import signed_count
+from pages.ui.shell.i18n import _, listed
+from pages.ui.widgets.numbers import signed_percent
 
 
 def names_of(items: Sequence[WrittenModel | WrittenFound]) -> list[str]:

@@ -8,26 +8,26 @@ import streamlit as st
 
 from bertcalc import ConfigError
 from bertcalc.config import Problem
-from bertcalc.config_json import PASTED, is_of_another_type
-from bertcalc.config_json import read as read_json
-from bertcalc.discover.compared import FoundCase, FoundModel, WrittenFound, components_of, explain, known, read
+from bertcalc.discover.comparable import FoundCase, FoundModel, WrittenFound, components_of, explain, known, read
 from bertcalc.explore.compare import PAIRS, Explanation
 from bertcalc.explore.models import LONGEST, MOST, PRESENT, WrittenModel, Wrong, item_of, write
 from bertcalc.explore.quantities import QUANTITIES, Case, Quantity
 from bertcalc.families import family_of
-from bertcalc.forward.steps import LARGEST
-from bertcalc.presets import PRESETS
-from bertcalc.problem import InputError
-from bertcalc.subject import Subject
+from bertcalc.families.hf_json import PASTED, is_of_another_type
+from bertcalc.families.hf_json import read as read_json
+from bertcalc.families.presets import PRESETS
+from bertcalc.model.steps import LARGEST
+from bertcalc.model.subject import Subject
+from bertcalc.model.totals import COMPONENTS
 from bertcalc.text import N_
-from bertcalc.tree.totals import COMPONENTS
-from pages.ui.batch import BATCH_SIZE, SEQUENCE_LENGTH, Batch, choose_batch
+from bertcalc.text.problem import InputError
 from pages.ui.compare import found_models
 from pages.ui.compare.compare_words import names_of
-from pages.ui.controls import Select, Text, change, sentence, view
-from pages.ui.i18n import _, filled
-from pages.ui.quantity_words import QUANTITY_NAMES, reason
-from pages.ui.sidebar import Choice
+from pages.ui.shell.controls import Select, Text, change, sentence, view
+from pages.ui.shell.i18n import _, filled
+from pages.ui.shell.sidebar import Choice
+from pages.ui.widgets.batch import BATCH_SIZE, SEQUENCE_LENGTH, Batch, choose_batch
+from pages.ui.widgets.quantity_words import QUANTITY_NAMES, reason
 
 _BASE, _LARGE = "bert-base-uncased", "bert-large-uncased"
 

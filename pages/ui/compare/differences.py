@@ -6,21 +6,21 @@ from itertools import accumulate, pairwise
 import streamlit as st
 
 from bertcalc.charts.bar_charts import Piece, PieceBar
-from bertcalc.digits import latex_number, scaled, size
-from bertcalc.discover.compared import explain
+from bertcalc.discover.comparable import explain
 from bertcalc.explore.compare import Attribution, Explanation, PartChange
-from bertcalc.problem import InputError
 from bertcalc.text import written
-from pages.ui.bars import draw_pieces
+from bertcalc.text.digits import latex_number, scaled, size
+from bertcalc.text.problem import InputError
 from pages.ui.compare.compare_words import relative, signed
 from pages.ui.compare.comparison import Comparison, explained
-from pages.ui.controls import show_problem
-from pages.ui.formulas import aligned
-from pages.ui.i18n import _, listed
-from pages.ui.numbers import text_width
-from pages.ui.present import presenting
-from pages.ui.quantity_words import title_of
-from pages.ui.tables import show_rows
+from pages.ui.shell.controls import show_problem
+from pages.ui.shell.i18n import _, listed
+from pages.ui.shell.present import presenting
+from pages.ui.widgets.bars import draw_pieces
+from pages.ui.widgets.formulas import aligned
+from pages.ui.widgets.numbers import text_width
+from pages.ui.widgets.quantity_words import title_of
+from pages.ui.widgets.tables import show_rows
 
 _MANY = 6
 _HEIGHT, _LOW = 270, 170  # pixels for all bars together, unless labels become unreadable; _LOW on the projector

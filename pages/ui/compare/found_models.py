@@ -4,18 +4,18 @@ from collections.abc import Mapping, Sequence
 
 import streamlit as st
 
-from bertcalc.discover.compared import FoundModel, WrittenFound, text_of
+from bertcalc.discover.comparable import FoundModel, WrittenFound, text_of
 from bertcalc.discover.discovery_worker import refusal
-from bertcalc.discover.given import read
-from bertcalc.discover.result import NOT_ASKED
-from bertcalc.discover.types import types
-from bertcalc.problem import InputError, Problem, wrong
+from bertcalc.discover.results.result import NOT_ASKED
+from bertcalc.discover.results.types import types
+from bertcalc.discover.search.config_input import read
 from bertcalc.proof import real_model
 from bertcalc.text import N_
-from pages.ui.any_model.choice import classes_of, of
+from bertcalc.text.problem import InputError, Problem, wrong
 from pages.ui.any_model.discovering import MISSING, look
-from pages.ui.any_model.way import link_of
-from pages.ui.i18n import _, listed
+from pages.ui.any_model.link_to import link_of
+from pages.ui.shell.any_model import classes_of, of
+from pages.ui.shell.i18n import _, listed
 
 _FAILED = "compared without a formula"
 

@@ -5,23 +5,23 @@ from urllib.parse import urlencode
 import streamlit as st
 
 from bertcalc.charts.compare_charts import OTHER, Cell, ModelRow, glance_bars, glance_frame
-from bertcalc.digits import fixed, size
-from bertcalc.discover.compared import FoundModel, WrittenFound
+from bertcalc.controls.history import ChosenModel
+from bertcalc.discover.comparable import FoundModel, WrittenFound
 from bertcalc.explore.models import PRESENT
 from bertcalc.families import family_of
-from bertcalc.formula import CALL_LETTERS
-from bertcalc.subject import Subject
-from bertcalc.track import ChosenModel
-from pages.ui.any_model.choice import PAGE
-from pages.ui.any_model.way import link_of
-from pages.ui.batch import Batch
+from bertcalc.model.formula import CALL_LETTERS
+from bertcalc.model.subject import Subject
+from bertcalc.text.digits import fixed, size
+from pages.ui.any_model.link_to import link_of
 from pages.ui.compare.comparison import GLANCE, Compared, Comparison
-from pages.ui.export.shown import draw_chart
-from pages.ui.i18n import _
-from pages.ui.numbers import percent, short
-from pages.ui.sidebar import Choice
-from pages.ui.tables import show_rows
-from pages.ui.theme import appearance
+from pages.ui.shell.any_model import PAGE
+from pages.ui.shell.i18n import _
+from pages.ui.shell.sidebar import Choice
+from pages.ui.shell.theme import appearance
+from pages.ui.widgets.batch import Batch
+from pages.ui.widgets.export.shown import draw_chart
+from pages.ui.widgets.numbers import percent, short
+from pages.ui.widgets.tables import show_rows
 
 
 def show_links(comparison: Comparison, choice: Choice) -> None:

@@ -9,28 +9,28 @@ import streamlit as st
 
 from bertcalc.charts.bar_charts import Piece, PieceBar
 from bertcalc.charts.compare_charts import ModelPoint, points_frame, scatter
-from bertcalc.digits import figure, multiple, scaled
-from bertcalc.discover.compared import FoundModel
+from bertcalc.discover.comparable import FoundModel
 from bertcalc.explore.compare import Explanation, differing, shapes
 from bertcalc.explore.models import FIELDS, subject_of_preset, values_of
 from bertcalc.explore.quantities import QUANTITIES, Case
 from bertcalc.families import family_of
-from bertcalc.presets import PRESETS
-from bertcalc.subject import Subject
+from bertcalc.families.presets import PRESETS
+from bertcalc.model.modules import split_layer
+from bertcalc.model.subject import Subject
+from bertcalc.model.totals import COMPONENTS
 from bertcalc.text import written
-from bertcalc.tree.nn import split_layer
-from bertcalc.tree.totals import COMPONENTS
-from pages.ui.bars import draw_pieces
-from pages.ui.batch import Batch
+from bertcalc.text.digits import figure, multiple, scaled
 from pages.ui.compare.compare_words import relative, signed
 from pages.ui.compare.comparison import FIGURES, Compared, Comparison
-from pages.ui.export.shown import draw_chart
-from pages.ui.i18n import _
-from pages.ui.numbers import unbroken
-from pages.ui.present import presenting
-from pages.ui.quantity_words import title_of
-from pages.ui.tables import shape_text, show_table
-from pages.ui.theme import appearance
+from pages.ui.shell.i18n import _
+from pages.ui.shell.present import presenting
+from pages.ui.shell.theme import appearance
+from pages.ui.widgets.bars import draw_pieces
+from pages.ui.widgets.batch import Batch
+from pages.ui.widgets.export.shown import draw_chart
+from pages.ui.widgets.numbers import unbroken
+from pages.ui.widgets.quantity_words import title_of
+from pages.ui.widgets.tables import shape_text, show_table
 
 _HEIGHT = 246  # pixels for all bars together, unless labels become unreadable
 _WIDE = 5  # more models than this are rows of the table, not columns

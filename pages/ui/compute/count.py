@@ -8,17 +8,17 @@ import streamlit as st
 from bertcalc.compute.flop_formulas import Letters, letters, part_expressions
 from bertcalc.compute.flops import Convention, Part, as_stated, by_part, has_masked_head, masked_positions
 from bertcalc.explore.factor_formulas import Side
-from bertcalc.formula import CALL_LETTERS, Formula
 from bertcalc.forward.outputs import Call, attends, possible, problems, run
-from bertcalc.forward.steps import Step, batch_problems
-from bertcalc.subject import Subject
+from bertcalc.model.formula import CALL_LETTERS, Formula
+from bertcalc.model.steps import Step, batch_problems
+from bertcalc.model.subject import Subject
 from bertcalc.text import N_
-from pages.ui.bars import preset_of
-from pages.ui.batch import choose_batch, choose_training_batch
-from pages.ui.call_controls import ENCODER_SEQUENCE_LENGTH, NUM_CHOICES
-from pages.ui.controls import Select, show_problem, view
-from pages.ui.i18n import _
-from pages.ui.sidebar import Choice
+from pages.ui.shell.controls import Select, show_problem, view
+from pages.ui.shell.i18n import _
+from pages.ui.shell.sidebar import Choice
+from pages.ui.widgets.bars import preset_of
+from pages.ui.widgets.batch import choose_batch, choose_training_batch
+from pages.ui.widgets.call_controls import ENCODER_SEQUENCE_LENGTH, NUM_CHOICES
 
 VIEW = view(
     "compute",

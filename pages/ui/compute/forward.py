@@ -7,22 +7,22 @@ import streamlit as st
 from bertcalc.charts.length_chart import part_colors
 from bertcalc.compute.flop_formulas import name_formulas, part_formulas, plain_formulas, total_expression
 from bertcalc.compute.flops import Part, Phase, by_name, by_part, tokens, total, unknown_training
-from bertcalc.digits import latex_number, scaled
 from bertcalc.explore.factor_formulas import factors
+from bertcalc.model.modules import split_layer
 from bertcalc.proof.flop_proof import FlopProof, prove
 from bertcalc.text import N_
-from bertcalc.tree.nn import split_layer
-from pages.ui.bars import Bars, draw_bars
+from bertcalc.text.digits import latex_number, scaled
 from pages.ui.compute.count import Count
-from pages.ui.controls import Fold, Switch
-from pages.ui.formulas import colored_equation
-from pages.ui.growth import grown_by
-from pages.ui.i18n import _
-from pages.ui.metrics import show_metric
-from pages.ui.numbers import percent
-from pages.ui.oracle import ask, runs, show_agreement
-from pages.ui.tables import show_rows
-from pages.ui.theme import appearance
+from pages.ui.shell.controls import Fold, Switch
+from pages.ui.shell.i18n import _
+from pages.ui.shell.theme import appearance
+from pages.ui.widgets.bars import Bars, draw_bars
+from pages.ui.widgets.formulas import colored_equation
+from pages.ui.widgets.growth import grown_by
+from pages.ui.widgets.metrics import show_metric
+from pages.ui.widgets.numbers import percent
+from pages.ui.widgets.real_answers import ask, runs, show_agreement
+from pages.ui.widgets.tables import show_rows
 
 MODULES = Fold("modules", N_("Each module: formula, cost, share"))
 PYTORCH = Switch("pytorch", N_("Let PyTorch count too"))

@@ -6,16 +6,16 @@ from bertcalc.charts.length_chart import length_areas, length_frame
 from bertcalc.compute.flop_formulas import crossover, value
 from bertcalc.compute.flops import PARTS, Part
 from bertcalc.config import unchecked
-from bertcalc.digits import fixed, latex
-from bertcalc.forward.steps import rows_for
-from bertcalc.subject import Subject
+from bertcalc.model.steps import rows_for
+from bertcalc.model.subject import Subject
 from bertcalc.text import N_
-from pages.ui.batch import SEQUENCE_LENGTH
+from bertcalc.text.digits import fixed, latex
 from pages.ui.compute.count import Count, part_costs
-from pages.ui.export.shown import draw_chart
-from pages.ui.i18n import _
-from pages.ui.numbers import percent
-from pages.ui.present import lower
+from pages.ui.shell.i18n import _
+from pages.ui.shell.present import lower
+from pages.ui.widgets.batch import SEQUENCE_LENGTH
+from pages.ui.widgets.export.shown import draw_chart
+from pages.ui.widgets.numbers import percent
 
 _OVERTAKEN: dict[tuple[Part, ...], str] = {
     ("feed-forward",): N_("Scores and context overtake the feed-forward at"),

@@ -8,16 +8,16 @@ from bertcalc.charts.colors import INK
 from bertcalc.compute.conventions import PUBLISHED, RULES, PublishedRule
 from bertcalc.compute.flop_formulas import letters, rule_formulas
 from bertcalc.compute.flops import ELEMENT_COSTS, PYTORCH, tokens, total, unknown_training
-from bertcalc.digits import brief
 from bertcalc.forward.outputs import attends, run
-from bertcalc.forward.steps import Step
+from bertcalc.model.steps import Step
 from bertcalc.text import N_
+from bertcalc.text.digits import brief
 from pages.ui.compute.count import Count
-from pages.ui.controls import Select
-from pages.ui.formulas import aligned, colored_sum
-from pages.ui.i18n import _, listed
-from pages.ui.numbers import signed_percent
-from pages.ui.tables import show_rows
+from pages.ui.shell.controls import Select
+from pages.ui.shell.i18n import _, listed
+from pages.ui.widgets.formulas import aligned, colored_sum
+from pages.ui.widgets.numbers import signed_percent
+from pages.ui.widgets.tables import show_rows
 
 RULE = Select("rule", N_("Convention"), RULES, row=True, label_visibility="collapsed")
 

@@ -9,14 +9,14 @@ from bertcalc.compute.chips import DEVICES, PRECISIONS, RUNS, Chip, Precision, s
 from bertcalc.compute.flop_formulas import time_formula
 from bertcalc.compute.flops import Convention, tokens, total
 from bertcalc.config import Problem
-from bertcalc.digits import brief, duration, fixed, latex_scientific, scaled
 from bertcalc.text import N_
+from bertcalc.text.digits import brief, duration, fixed, latex_scientific, scaled
 from pages.ui.compute.count import Count
-from pages.ui.controls import Decimal, Number, Select, show_problem
-from pages.ui.i18n import _
-from pages.ui.metrics import show_metric
-from pages.ui.numbers import percentage
-from pages.ui.tables import show_rows
+from pages.ui.shell.controls import Decimal, Number, Select, show_problem
+from pages.ui.shell.i18n import _
+from pages.ui.widgets.metrics import show_metric
+from pages.ui.widgets.numbers import percentage
+from pages.ui.widgets.tables import show_rows
 
 BUDGET = Select[str]("budget", N_("Budget in"), words={"steps": N_("Steps"), "tokens": N_("Tokens")}, width=95)
 DEVICE = Select(

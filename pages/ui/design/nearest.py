@@ -10,18 +10,18 @@ import streamlit as st
 
 from bertcalc.charts.nearest_chart import designs_frame, near_budget
 from bertcalc.config import Config, Problem
-from bertcalc.digits import fixed, signed_count
 from bertcalc.explore.design import HEAD_SIZES, MULTIPLES, RATIOS, Budget, Constraints, Design, Result, search
 from bertcalc.explore.quantities import QUANTITIES, Case
-from bertcalc.presets import DEFAULT_PRESET, PRESETS
-from bertcalc.problem import InputError
+from bertcalc.families.presets import DEFAULT_PRESET, PRESETS
 from bertcalc.text import N_
-from bertcalc.typed import LONGEST, Typed, typed
-from pages.ui.controls import Fold, Number, Reason, Select, Switch, Text, show_problem
-from pages.ui.export.shown import draw_chart
-from pages.ui.i18n import _, listed
-from pages.ui.numbers import counted, short, signed_percent, unbroken
-from pages.ui.quantity_words import reason, title_of
+from bertcalc.text.amounts import LONGEST, Typed, typed
+from bertcalc.text.digits import fixed, signed_count
+from bertcalc.text.problem import InputError
+from pages.ui.shell.controls import Fold, Number, Reason, Select, Switch, Text, show_problem
+from pages.ui.shell.i18n import _, listed
+from pages.ui.widgets.export.shown import draw_chart
+from pages.ui.widgets.numbers import counted, short, signed_percent, unbroken
+from pages.ui.widgets.quantity_words import reason, title_of
 
 # The quantity of each kind of budget.
 KINDS = {"parameters": "parameters", "FLOPs": "forward", "memory": "training_memory"}

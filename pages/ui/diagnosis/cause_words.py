@@ -3,13 +3,13 @@
 from bertcalc.config import sizes_of
 from bertcalc.diagnosis.cause_formulas import cause_formulas
 from bertcalc.diagnosis.explain import Explanation
-from bertcalc.diagnosis.known import CONVENTIONS, Known, Mix
+from bertcalc.diagnosis.known_counts import CONVENTIONS, Known, Mix
 from bertcalc.diagnosis.layer_parts import PARTS, Counted
 from bertcalc.diagnosis.miscounts import MiscountSizes
-from bertcalc.diagnosis.tools import REASONS
-from bertcalc.digits import latex_number
+from bertcalc.diagnosis.other_tools import REASONS
 from bertcalc.text import code
-from pages.ui.i18n import _, listed
+from bertcalc.text.digits import latex_number
+from pages.ui.shell.i18n import _, listed
 
 
 def describe(known: Known) -> str:

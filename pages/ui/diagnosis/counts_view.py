@@ -8,22 +8,22 @@ import streamlit as st
 from bertcalc.diagnosis.cause_formulas import count_formula
 from bertcalc.diagnosis.diagnose import Elsewhere, Match, OwnPart
 from bertcalc.diagnosis.flop_counts import FlopCount
-from bertcalc.diagnosis.known import PUBLISHED_CONFIGS, READINGS, Claim, Known, Reading
-from bertcalc.diagnosis.slips import Slip
-from bertcalc.digits import fixed, size
+from bertcalc.diagnosis.known_counts import PUBLISHED_CONFIGS, READINGS, Claim, Known, Reading
+from bertcalc.diagnosis.typos import Slip
 from bertcalc.explore.quantities import PEAKS, QUANTITIES, Case
 from bertcalc.families import build
-from bertcalc.forward.steps import batch_problems
-from bertcalc.presets import PRESETS
-from bertcalc.subject import Subject
+from bertcalc.families.presets import PRESETS
+from bertcalc.model.steps import batch_problems
+from bertcalc.model.subject import Subject
 from bertcalc.text import N_
-from bertcalc.typed import Typed
-from pages.ui.batch import linked_batch
+from bertcalc.text.amounts import Typed
+from bertcalc.text.digits import fixed, size
 from pages.ui.diagnosis.cause_words import describe, own_count
-from pages.ui.i18n import _, listed
-from pages.ui.model import take_preset
-from pages.ui.present import presenting
-from pages.ui.tables import show_rows, show_table
+from pages.ui.session.model import take_preset
+from pages.ui.shell.i18n import _, listed
+from pages.ui.shell.present import presenting
+from pages.ui.widgets.batch import linked_batch
+from pages.ui.widgets.tables import show_rows, show_table
 
 _MOST_ROWS = 12
 _OFFERED = 3

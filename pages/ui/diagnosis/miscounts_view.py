@@ -5,17 +5,17 @@ from collections.abc import Sequence
 import streamlit as st
 
 from bertcalc.diagnosis.diagnose import Diagnosis, Miscounted, told_apart
-from bertcalc.diagnosis.known import READINGS, HandCount
+from bertcalc.diagnosis.known_counts import READINGS, HandCount
 from bertcalc.diagnosis.miscounts import HABITS
-from bertcalc.digits import fixed, latex_fraction, signed_count
-from bertcalc.subject import Subject
+from bertcalc.model.subject import Subject
 from bertcalc.text import N_
-from bertcalc.typed import Typed
-from pages.ui.controls import Fold
+from bertcalc.text.amounts import Typed
+from bertcalc.text.digits import fixed, latex_fraction, signed_count
 from pages.ui.diagnosis.cause_words import causes, describe
 from pages.ui.diagnosis.counts_view import offer_presets
-from pages.ui.i18n import _, in_a_row
-from pages.ui.tables import show_rows, show_table
+from pages.ui.shell.controls import Fold
+from pages.ui.shell.i18n import _, in_a_row
+from pages.ui.widgets.tables import show_rows, show_table
 
 _MOST_FOLDED = 5
 _AS_COMMON = 1.5  # bits by which an explanation may exceed the first without being called rarer

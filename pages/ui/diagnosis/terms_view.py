@@ -6,19 +6,19 @@ from typing import NamedTuple
 
 import streamlit as st
 
-from bertcalc.diagnosis import lines
-from bertcalc.diagnosis.known import Known
-from bertcalc.diagnosis.terms import Gap, LineVerdict, TermsReport, check
-from bertcalc.digits import signed_count
+from bertcalc.diagnosis import count_lines
+from bertcalc.diagnosis.hand_count import Gap, LineVerdict, TermsReport, check
+from bertcalc.diagnosis.known_counts import Known
 from bertcalc.families import family_of
-from bertcalc.presets import PRESETS
-from bertcalc.subject import Subject
+from bertcalc.families.presets import PRESETS
+from bertcalc.model.subject import Subject
 from bertcalc.text import N_, code, shorten
-from pages.ui.controls import Reason, Text, sentence, set_values
+from bertcalc.text.digits import signed_count
 from pages.ui.diagnosis.cause_words import causes, describe, part_in_layers
-from pages.ui.i18n import _, in_a_row, listed, with_colon
-from pages.ui.model import take_preset
-from pages.ui.tables import show_rows
+from pages.ui.session.model import take_preset
+from pages.ui.shell.controls import Reason, Text, sentence, set_values
+from pages.ui.shell.i18n import _, in_a_row, listed, with_colon
+from pages.ui.widgets.tables import show_rows
 
 # The count that most people write down first.
 TERMS = """\
@@ -82,7 +82,7 @@ Linear = 6*12 + 1 = 73""",
 
 
 def _check(text: str) -> Reason | None:
-    found = lines.problem(text)
+    found = count_lines.problem(text)
     return None if found is None else (found.message, found.values)
 
 
@@ -90,7 +90,7 @@ COUNT = Text(
     "terms",
     N_("Your count, a line for each term: name = calculation. V, H, L, A, I, P, T are the sidebar's numbers."),
     TERMS,
-    lines.LONGEST,
+    count_lines.LONGEST,
     check=_check,
     draw=st.text_area,
 )
@@ -98,7 +98,7 @@ COUNT = Text(
 
 def report_on(subject: Subject, text: str) -> TermsReport:
     """The verdict on each line of a typed count."""
-    return check(subject.model(), subject.config, lines.read(text, subject.config))
+    return check(subject.model(), subject.config, count_lines.read(text, subject.config))
 
 
 def show_examples() -> None:
@@ -139,7 +139,7 @@ def _name(verdict: LineVerdict) -> str:
 
 
 def _value(verdict: LineVerdict) -> str:
-    return "" if verdict.line.value is None else lines.written_value(verdict.line.value)
+    return "" if verdict.line.value is None else count_lines.written_value(verdict.line.value)
 
 
 def _verdict(verdict: LineVerdict) -> str:
@@ -183,7 +183,7 @@ def _sum_above(above: Fraction, verdict: LineVerdict) -> str:
     """Whether a total is the sum of the lines above it."""
     if verdict.line.means(int(above)):
         return _("The lines above add up to this.")
-    return _("The lines above add up to {sum}.").format(sum=lines.written_value(above))
+    return _("The lines above add up to {sum}.").format(sum=count_lines.written_value(above))
 
 
 _MOST_ALSO = 2  # other parts with the same count that are named

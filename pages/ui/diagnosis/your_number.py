@@ -4,21 +4,21 @@ import math
 
 import streamlit as st
 
-from bertcalc.arithmetic import LONGEST
 from bertcalc.config import Config, letters
 from bertcalc.diagnosis.flop_counts import flop_counts
-from bertcalc.diagnosis.known import HAND_COUNTS, READINGS, readings
+from bertcalc.diagnosis.known_counts import HAND_COUNTS, READINGS, readings
 from bertcalc.diagnosis.miscounts import MISCOUNTS, MiscountSizes, counted, total
-from bertcalc.digits import fixed, scaled, scientific
-from bertcalc.presets import PRESETS
-from bertcalc.problem import InputError
-from bertcalc.subject import Subject
+from bertcalc.families.presets import PRESETS
+from bertcalc.model.subject import Subject
 from bertcalc.text import N_, literal, shorten
-from bertcalc.typed import Typed, amount
-from pages.ui.any_model.way import show_way_of_count
-from pages.ui.controls import Text, sentence, view
-from pages.ui.i18n import _, listed
-from pages.ui.tables import show_rows
+from bertcalc.text.amounts import Typed, amount
+from bertcalc.text.arithmetic import LONGEST
+from bertcalc.text.digits import fixed, scaled, scientific
+from bertcalc.text.problem import InputError
+from pages.ui.any_model.link_to import show_way_of_count
+from pages.ui.shell.controls import Text, sentence, view
+from pages.ui.shell.i18n import _, listed
+from pages.ui.widgets.tables import show_rows
 
 VIEW = view("explain", {"total": N_("One number"), "terms": N_("Term by term")})
 YOURS = Text("number", N_("Your number"), "110M", LONGEST, placeholder="12*7087872", width=320)

@@ -5,23 +5,23 @@ from random import randrange
 
 import streamlit as st
 
-from bertcalc.exercises import generate
-from bertcalc.exercises import sheet as documents
-from bertcalc.exercises.answers import Verdict, check
-from bertcalc.exercises.draw import LEVELS
-from bertcalc.exercises.questions import Exercise
+from bertcalc.controls.history import FIELDS
 from bertcalc.families import FAMILIES
-from bertcalc.formula import LETTER_OF
+from bertcalc.model.formula import LETTER_OF
+from bertcalc.teach import exercises
+from bertcalc.teach import sheet as documents
+from bertcalc.teach.answers import Verdict, check
+from bertcalc.teach.exercise_models import LEVELS
+from bertcalc.teach.questions import Exercise
 from bertcalc.text import N_
-from bertcalc.track import FIELDS
-from pages.ui import kept
-from pages.ui.controls import Number, Select, Switch, change
 from pages.ui.exercises.sheet_words import ChosenSheet, Place, fill, written
-from pages.ui.i18n import _, in_a_row, in_context, translator
-from pages.ui.model import track
-from pages.ui.tables import show_rows
+from pages.ui.session import kept
+from pages.ui.session.model import track
+from pages.ui.shell.controls import Number, Select, Switch, change
+from pages.ui.shell.i18n import _, in_a_row, in_context, translator
+from pages.ui.widgets.tables import show_rows
 
-NUMBERS = tuple(f"{number}" for number in range(1, len(generate.KINDS) + 1))
+NUMBERS = tuple(f"{number}" for number in range(1, len(exercises.KINDS) + 1))
 LEVEL = Select("level", N_("Level"), LEVELS, {"easy": N_("Easy"), "medium": N_("Medium"), "hard": N_("Hard")}, row=True)
 SEED = Number("seed", N_("Sheet number"), 1, width=120)
 SOLUTIONS = Switch("solutions", N_("Solutions"))
@@ -32,7 +32,7 @@ _SHAPE = "2 × 5 × 4"
 
 
 def take_new_sheet() -> None:
-    change({"seed": randrange(generate.LARGEST_SEED + 1), "exercise": NUMBERS[0]})
+    change({"seed": randrange(exercises.LARGEST_SEED + 1), "exercise": NUMBERS[0]})
 
 
 def choose_exercise() -> str:
@@ -94,7 +94,7 @@ def _restored(written: object) -> tuple[Place, tuple[_Answer, Verdict]] | None:
     """The place of an answer, the answer and its verdict; None if it is not valid: the browser can send anything."""
     match written:
         case [str(family), str(level), int(seed), str(number), str() | list() as typed] if (
-            family in FAMILIES and level in LEVELS and 0 <= seed <= generate.LARGEST_SEED and number in NUMBERS
+            family in FAMILIES and level in LEVELS and 0 <= seed <= exercises.LARGEST_SEED and number in NUMBERS
         ):
             chosen = ChosenSheet(level, seed, solutions=False, family=family)
             answer = typed[:_LONGEST] if isinstance(typed, str) else tuple(f"{option}" for option in typed[:_MOST])

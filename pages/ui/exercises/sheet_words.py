@@ -4,18 +4,18 @@ from collections.abc import Callable, Iterable
 from functools import lru_cache
 from typing import NamedTuple
 
-from bertcalc.digits import latex_number
-from bertcalc.exercises import generate
-from bertcalc.exercises import sheet as documents
-from bertcalc.exercises.draw import Level
-from bertcalc.exercises.questions import TITLES, Exercise, Sentence
-from bertcalc.exercises.sheet import Sheet, WrittenExercise
-from bertcalc.exercises.worked_formulas import WorkedLine, worked, worked_wrong
 from bertcalc.families import FAMILIES
-from bertcalc.formula import LETTER_OF
+from bertcalc.model.formula import LETTER_OF
+from bertcalc.teach import exercises
+from bertcalc.teach import sheet as documents
+from bertcalc.teach.exercise_models import Level
+from bertcalc.teach.questions import TITLES, Exercise, Sentence
+from bertcalc.teach.sheet import Sheet, WrittenExercise
+from bertcalc.teach.worked_formulas import WorkedLine, worked, worked_wrong
 from bertcalc.text import Translate, literal
-from pages.ui.i18n import _, catalogue, filled
-from pages.ui.tables import shape_text
+from bertcalc.text.digits import latex_number
+from pages.ui.shell.i18n import _, catalogue, filled
+from pages.ui.widgets.tables import shape_text
 
 Place = tuple[str, Level, int, str]  # of an answer: family, level, seed, number of the exercise
 
@@ -26,11 +26,11 @@ class ChosenSheet(NamedTuple):
     level: Level
     seed: int
     solutions: bool
-    family: str = generate.BERT
+    family: str = exercises.BERT
 
     @property
     def exercises(self) -> tuple[Exercise, ...]:
-        return generate.sheet(self.seed, self.level, self.family)
+        return exercises.sheet(self.seed, self.level, self.family)
 
     def place(self, number: str) -> Place:
         """Where the session keeps the answer to an exercise."""
@@ -41,7 +41,7 @@ class ChosenSheet(NamedTuple):
         return self.exercises[int(number) - 1]
 
     def link(self) -> str:
-        family = "" if self.family == generate.BERT else f"&architecture={FAMILIES[self.family].base.name}"
+        family = "" if self.family == exercises.BERT else f"&architecture={FAMILIES[self.family].base.name}"
         return f"/exercises?level={self.level}&seed={self.seed}{family}"
 
 
@@ -79,7 +79,7 @@ def printable(chosen: ChosenSheet, _: Translate) -> Sheet:
     note = _("The same sheet for everybody, with answers that are checked: {link} (version {version})")
     return Sheet(
         _("Counting BERT: sheet {seed}, {level}").format(seed=chosen.seed, level=_(chosen.level)),
-        note.format(link=f"`{chosen.link()}`", version=generate.VERSION),
+        note.format(link=f"`{chosen.link()}`", version=exercises.VERSION),
         _("Answer: "),
         tuple(_item(exercise, _) for exercise in chosen.exercises),
     )

@@ -6,7 +6,7 @@ from pathlib import Path
 import streamlit as st
 
 from bertcalc.text import N_
-from pages.ui.controls import Reason, Switch, Text
+from pages.ui.shell.controls import Reason, Switch, Text
 
 FOLDER = Path(__file__).parents[2] / "lectures"
 DEFAULT = "why-110-million"

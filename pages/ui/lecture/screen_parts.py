@@ -8,26 +8,24 @@ import streamlit as st
 from bertcalc import build
 from bertcalc.compute.flops import PYTORCH
 from bertcalc.config import LETTERS
-from bertcalc.diagnosis.known import known_counts, readings
-from bertcalc.digits import latex_number
-from bertcalc.discover.compared import explain
+from bertcalc.controls.stops import SLIDERS
+from bertcalc.diagnosis.known_counts import known_counts, readings
+from bertcalc.discover.comparable import explain
 from bertcalc.explore.compare import WELL_KNOWN
 from bertcalc.explore.models import WrittenModel, item_of
 from bertcalc.families import CLASSES
-from bertcalc.formula import shape_letters, symbolic_model
+from bertcalc.families.presets import PRESETS
 from bertcalc.forward.outputs import Call, possible, run
-from bertcalc.forward.steps import Step
 from bertcalc.forward.walk import walk
-from bertcalc.lecture_screens import Show, Vocabulary
-from bertcalc.moves import SLIDERS
-from bertcalc.presets import PRESETS
+from bertcalc.model.formula import shape_letters, symbolic_model
+from bertcalc.model.modules import split_layer
+from bertcalc.model.steps import Step
+from bertcalc.model.totals import component_at, submodule
 from bertcalc.proof.real_model import installed
+from bertcalc.teach.lecture_screens import Show, Vocabulary
+from bertcalc.text.amounts import typed
+from bertcalc.text.digits import latex_number
 from bertcalc.transformers4.version import RELATIVE
-from bertcalc.tree.nn import split_layer
-from bertcalc.tree.totals import component_at, submodule
-from bertcalc.typed import typed
-from pages.ui.bars import draw_bars, draw_proportions, parameter_bars
-from pages.ui.batch import Batch
 from pages.ui.compare.compare_words import names_of, relative
 from pages.ui.compare.comparison import GLANCE, Compared, Comparison
 from pages.ui.compare.differences import show_parts as show_differences
@@ -36,17 +34,19 @@ from pages.ui.compute.count import Count
 from pages.ui.compute.forward import show_figures, show_parts
 from pages.ui.diagnosis.cause_words import describe
 from pages.ui.diagnosis.terms_view import show_in_short
-from pages.ui.formulas import node_formula
-from pages.ui.i18n import _
-from pages.ui.metrics import show_metric
-from pages.ui.numbers import percent, text_width
-from pages.ui.sidebar import Choice
-from pages.ui.tables import show_checks, show_rows
-from pages.ui.theme import colors
-from pages.ui.total_formula.show import show_total_formula
-from pages.ui.verdict import show_verdict, verdict_of
+from pages.ui.shell.i18n import _
+from pages.ui.shell.sidebar import Choice
+from pages.ui.shell.theme import colors
 from pages.ui.walk.picture import show_place
 from pages.ui.walk.walk_steps import show_heads
+from pages.ui.widgets.bars import draw_bars, draw_proportions, parameter_bars
+from pages.ui.widgets.batch import Batch
+from pages.ui.widgets.formulas import node_formula
+from pages.ui.widgets.metrics import show_metric
+from pages.ui.widgets.numbers import percent, text_width
+from pages.ui.widgets.tables import show_checks, show_rows
+from pages.ui.widgets.total_formula.show import show_total_formula
+from pages.ui.widgets.verdict import show_verdict, verdict_of
 
 
 class ScreenPart(NamedTuple):

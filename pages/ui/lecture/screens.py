@@ -8,23 +8,24 @@ from pathlib import Path
 import streamlit as st
 from streamlit.delta_generator import DeltaGenerator
 
-from bertcalc.lecture_screens import Lecture, Screen, Show, read
-from bertcalc.problem import InputError, Problem
+from bertcalc.model.totals import component_at
+from bertcalc.teach.lecture_screens import Lecture, Screen, Show, read
 from bertcalc.text import code, literal, shorten
-from bertcalc.tree.totals import component_at
-from pages.ui import address, stepping
-from pages.ui.component import component
-from pages.ui.controls import Text, sentence, set_values
-from pages.ui.i18n import _, in_context, translator, with_colon
+from bertcalc.text.problem import InputError, Problem
 from pages.ui.lecture import screen_files
 from pages.ui.lecture.screen_parts import PARTS, VOCABULARY, values
-from pages.ui.sidebar import Choice
-from pages.ui.theme import colors
+from pages.ui.session import address
+from pages.ui.session.component import component
+from pages.ui.shell import stepping
+from pages.ui.shell.controls import Text, sentence, set_values
+from pages.ui.shell.i18n import _, in_context, translator, with_colon
+from pages.ui.shell.sidebar import Choice
+from pages.ui.shell.theme import colors
 
 Fill = Callable[[str], str]
 # The speaker's notes have a window of their own, which follows the lecture in the same browser.
-NOTES_BUTTON = component("bertcalc_notes_button", "lecture/notes.css", "dom.js", "lecture/notes_button.js")
-NOTES = component("bertcalc_notes", "lecture/notes.css", "dom.js", "lecture/notes.js")
+NOTES_BUTTON = component("bertcalc_notes_button", "lecture/notes.css", "session/dom.js", "lecture/notes_button.js")
+NOTES = component("bertcalc_notes", "lecture/notes.css", "session/dom.js", "lecture/notes.js")
 
 
 def where(page: str) -> tuple[str, str]:

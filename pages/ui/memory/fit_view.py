@@ -5,23 +5,23 @@ from typing import NamedTuple
 import streamlit as st
 from streamlit.delta_generator import DeltaGenerator
 
-from bertcalc.digits import latex_number, size
 from bertcalc.export.table import Table
-from bertcalc.formula import plain
 from bertcalc.memory.devices import Device
 from bertcalc.memory.fit import Most, Polynomial, most
-from bertcalc.memory.peak_formulas import growths, most_sequences, peak
+from bertcalc.memory.peak.peak_formulas import growths, most_sequences, peak
 from bertcalc.memory.plan import Inference, Plan
-from pages.ui.export.shown import note_results
-from pages.ui.formulas import aligned
-from pages.ui.growth import show_growth
-from pages.ui.i18n import _, in_a_row
+from bertcalc.model.formula import plain
+from bertcalc.text.digits import latex_number, size
 from pages.ui.memory.peak_view import NOT_COUNTED, loop
 from pages.ui.memory.run import KEEP_FREE, OVERHEAD, Run
 from pages.ui.memory.stack_bar import DeviceUse, show_bar
-from pages.ui.metrics import show_metrics
-from pages.ui.numbers import percent
-from pages.ui.present import presenting
+from pages.ui.shell.i18n import _, in_a_row
+from pages.ui.shell.present import presenting
+from pages.ui.widgets.export.shown import note_results
+from pages.ui.widgets.formulas import aligned
+from pages.ui.widgets.growth import show_growth
+from pages.ui.widgets.metrics import show_metrics
+from pages.ui.widgets.numbers import percent
 
 
 class WhatFits(NamedTuple):

@@ -5,31 +5,31 @@ from collections.abc import Iterator
 import streamlit as st
 
 from bertcalc.charts.memory_charts import step_areas, step_frame
-from bertcalc.digits import fixed, scaled, signed, size
 from bertcalc.explore.quantities import Case
 from bertcalc.explore.savings import of_adding_up, of_freezing
-from bertcalc.family import Model
 from bertcalc.forward.gradients import NOTHING_FROZEN
 from bertcalc.memory import optimizers
 from bertcalc.memory.footprint import output_bytes
 from bertcalc.memory.optimizers import PRECISIONS, sizes
 from bertcalc.memory.peak import moments_of_step, run_of
-from bertcalc.memory.peak_formulas import Peak, most_sequences, peak, peak_bytes
+from bertcalc.memory.peak.peak_formulas import Peak, most_sequences, peak, peak_bytes
 from bertcalc.memory.plan import Inference, Plan
-from bertcalc.memory.tape import Phase
+from bertcalc.memory.simulator.tape import Phase
+from bertcalc.model.family import Model
 from bertcalc.text import N_
-from pages.ui.controls import Fold
-from pages.ui.export.shown import draw_chart
-from pages.ui.growth import show_growth
-from pages.ui.i18n import _, in_a_row
+from bertcalc.text.digits import fixed, scaled, signed, size
 from pages.ui.memory.run import Run
 from pages.ui.memory.stack_bar import AREA_WORDS
-from pages.ui.metrics import show_metrics
-from pages.ui.numbers import percent, unbroken
-from pages.ui.present import lower, presenting
-from pages.ui.scale import axis_end
-from pages.ui.tables import show_rows
-from pages.ui.theme import appearance
+from pages.ui.session.scale import axis_end
+from pages.ui.shell.controls import Fold
+from pages.ui.shell.i18n import _, in_a_row
+from pages.ui.shell.present import lower, presenting
+from pages.ui.shell.theme import appearance
+from pages.ui.widgets.export.shown import draw_chart
+from pages.ui.widgets.growth import show_growth
+from pages.ui.widgets.metrics import show_metrics
+from pages.ui.widgets.numbers import percent, unbroken
+from pages.ui.widgets.tables import show_rows
 
 TEMPORARIES = Fold("temporaries", N_("Temporary tensors at the peak"))
 PHASES: dict[Phase, str] = {

@@ -8,25 +8,35 @@ import streamlit as st
 
 from bertcalc.explore.factor_formulas import WHOLE, Factor, Side, factors
 from bertcalc.export.report import Settings
-from bertcalc.family import Model
-from bertcalc.formula import Formula
-from bertcalc.forward.steps import LARGEST, batch_problems
-from bertcalc.forward.trace import Sizes
 from bertcalc.memory.devices import DEFAULT, DEVICES, GAPS, KEPT_FREE, Device, kept_free
 from bertcalc.memory.optimizers import ITEM_BYTES, OPTIMIZERS, PRECISIONS, Precision
-from bertcalc.memory.peak_formulas import peak
+from bertcalc.memory.peak.peak_formulas import peak
 from bertcalc.memory.plan import ATTENTIONS, RECOMPUTE, Inference, Plan, Recompute
 from bertcalc.memory.saved import can_fuse
-from bertcalc.subject import Subject
+from bertcalc.model.family import Model
+from bertcalc.model.formula import Formula
+from bertcalc.model.steps import LARGEST, batch_problems
+from bertcalc.model.subject import Subject
+from bertcalc.model.trace import Sizes
 from bertcalc.text import N_
-from pages.ui.bars import preset_of
-from pages.ui.batch import Batch, choose_batch, show_seen
-from pages.ui.controls import Control, Decimal, Number, Select, Switch, assignments, set_values, show_problem, view
-from pages.ui.export.shown import note_settings
-from pages.ui.frozen import FREEZE_EMBEDDINGS, FREEZE_LAYERS, TRAINED, choose_freezing, frozen
-from pages.ui.i18n import _
-from pages.ui.model import linked
-from pages.ui.sidebar import Choice
+from pages.ui.session.model import linked
+from pages.ui.shell.controls import (
+    Control,
+    Decimal,
+    Number,
+    Select,
+    Switch,
+    assignments,
+    set_values,
+    show_problem,
+    view,
+)
+from pages.ui.shell.i18n import _
+from pages.ui.shell.sidebar import Choice
+from pages.ui.widgets.bars import preset_of
+from pages.ui.widgets.batch import Batch, choose_batch, show_seen
+from pages.ui.widgets.export.shown import note_settings
+from pages.ui.widgets.freezing_controls import FREEZE_EMBEDDINGS, FREEZE_LAYERS, TRAINED, choose_freezing, frozen
 
 VIEW = view(
     "memory",

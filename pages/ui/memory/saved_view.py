@@ -5,9 +5,7 @@ from typing import Any
 
 import streamlit as st
 
-from bertcalc.digits import latex_number, signed_count, size
 from bertcalc.explore.factor_formulas import Side, factors
-from bertcalc.formula import plain, shape_letters
 from bertcalc.forward.outputs import Call
 from bertcalc.memory import footprint
 from bertcalc.memory.byte_formulas import kept_formulas, korthikanti_formulas
@@ -15,21 +13,23 @@ from bertcalc.memory.optimizers import PRECISIONS, Dtype
 from bertcalc.memory.peak import unlisted
 from bertcalc.memory.plan import Plan
 from bertcalc.memory.saved import Saved, by_module, total_bytes
+from bertcalc.model.formula import plain, shape_letters
+from bertcalc.model.totals import component_at
 from bertcalc.proof import memory_proof
 from bertcalc.text import N_
-from bertcalc.tree.totals import component_at
-from pages.ui.bars import Bars, draw_bars
-from pages.ui.controls import Fold, Switch, sentence
-from pages.ui.export.shown import draw_frame
-from pages.ui.formulas import colored_equation
-from pages.ui.growth import grown_by
-from pages.ui.i18n import _
+from bertcalc.text.digits import latex_number, signed_count, size
 from pages.ui.memory.run import Run
-from pages.ui.metrics import show_metrics
-from pages.ui.numbers import counted
-from pages.ui.oracle import ask, runs, show_agreement
-from pages.ui.tables import shape_text, show_rows
-from pages.ui.theme import colors
+from pages.ui.shell.controls import Fold, Switch, sentence
+from pages.ui.shell.i18n import _
+from pages.ui.shell.theme import colors
+from pages.ui.widgets.bars import Bars, draw_bars
+from pages.ui.widgets.export.shown import draw_frame
+from pages.ui.widgets.formulas import colored_equation
+from pages.ui.widgets.growth import grown_by
+from pages.ui.widgets.metrics import show_metrics
+from pages.ui.widgets.numbers import counted
+from pages.ui.widgets.real_answers import ask, runs, show_agreement
+from pages.ui.widgets.tables import shape_text, show_rows
 
 HOOKS = Switch("hooks", N_("Check with PyTorch"))
 KEPT = Fold("kept", N_("Tensors: name, shape, type, bytes, formula"))

@@ -9,16 +9,16 @@ from bertcalc.charts.colors import FREE
 from bertcalc.charts.columns import Columns, number, of_rows
 from bertcalc.charts.labels import ems
 from bertcalc.charts.memory_charts import AREA_COLORS, stacked_bar
-from bertcalc.digits import signed, size
 from bertcalc.memory.devices import Device
-from bertcalc.memory.tape import Area
+from bertcalc.memory.simulator.tape import Area
 from bertcalc.text import N_
-from pages.ui.export.shown import draw_chart
-from pages.ui.i18n import _
-from pages.ui.numbers import percent
-from pages.ui.scale import axis_end
-from pages.ui.sidebar import Choice
-from pages.ui.theme import appearance
+from bertcalc.text.digits import signed, size
+from pages.ui.session.scale import axis_end
+from pages.ui.shell.i18n import _
+from pages.ui.shell.sidebar import Choice
+from pages.ui.shell.theme import appearance
+from pages.ui.widgets.export.shown import draw_chart
+from pages.ui.widgets.numbers import percent
 
 AREA_WORDS: dict[Area, str] = {
     "weights": N_("weights"),

@@ -4,15 +4,15 @@ from fractions import Fraction
 
 import streamlit as st
 
-from bertcalc.digits import fixed, latex_number, size
 from bertcalc.memory.footprint import WEIGHT_BITS, WRITE_UP, Checkpoint, checkpoint_bytes, weight_bytes
 from bertcalc.text import N_
-from pages.ui.i18n import _
-from pages.ui.metrics import show_metrics
-from pages.ui.numbers import unbroken
-from pages.ui.present import presenting
-from pages.ui.sidebar import Choice
-from pages.ui.tables import show_rows
+from bertcalc.text.digits import fixed, latex_number, size
+from pages.ui.shell.i18n import _
+from pages.ui.shell.present import presenting
+from pages.ui.shell.sidebar import Choice
+from pages.ui.widgets.metrics import show_metrics
+from pages.ui.widgets.numbers import unbroken
+from pages.ui.widgets.tables import show_rows
 
 _FILES: dict[Checkpoint, str] = {
     "weights": N_("the weights, a shared tensor once (save_pretrained, torch.save)"),

@@ -1,18 +1,18 @@
 """The Sweep page along one dimension: growth as a formula, in words and as a table."""
 
 from bertcalc.charts.colors import COLORS, INK
-from bertcalc.digits import figure as exactly
-from bertcalc.digits import fixed, multiple
 from bertcalc.explore.growth_formulas import Growth, growth, local_exponent
 from bertcalc.explore.quantities import QUANTITIES
-from bertcalc.formula import LETTER_OF
+from bertcalc.model.formula import LETTER_OF
 from bertcalc.text import N_
-from pages.ui.controls import Fold, label_of
-from pages.ui.formulas import aligned, colored_sum
-from pages.ui.i18n import _
-from pages.ui.numbers import unbroken
-from pages.ui.sweep.swept import Swept
-from pages.ui.tables import show_rows
+from bertcalc.text.digits import figure as exactly
+from bertcalc.text.digits import fixed, multiple
+from pages.ui.shell.controls import Fold, label_of
+from pages.ui.shell.i18n import _
+from pages.ui.sweep.sweep_view import Swept
+from pages.ui.widgets.formulas import aligned, colored_sum
+from pages.ui.widgets.numbers import unbroken
+from pages.ui.widgets.tables import show_rows
 
 GROWTHS = Fold("growths", N_("Each quantity: formula and growth"))
 _FUNCTIONS = {"parameters": "N", "FLOPs": "F", "bytes": "M"}

@@ -8,11 +8,11 @@ import streamlit as st
 
 from bertcalc.charts.sweep_charts import MapPoint
 from bertcalc.explore.sweep import Sweep, around, levels, line, published
-from bertcalc.formula import LETTER_OF
-from pages.ui.controls import change
-from pages.ui.i18n import _, listed, with_colon
-from pages.ui.model import take_preset
-from pages.ui.sweep.swept import Swept, array, followed
+from bertcalc.model.formula import LETTER_OF
+from pages.ui.session.model import take_preset
+from pages.ui.shell.controls import change
+from pages.ui.shell.i18n import _, listed, with_colon
+from pages.ui.sweep.sweep_view import Swept, array, followed
 
 _FINE = 316  # values of each dimension from which the lines are computed: 100,000 models
 _CELLS = 48  # clickable values of each dimension: as fine as a finger can hit

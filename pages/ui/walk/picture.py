@@ -12,13 +12,13 @@ from bertcalc import Config
 from bertcalc.charts.columns import Columns, of_rows
 from bertcalc.charts.labels import ems
 from bertcalc.charts.walk_picture import picture
-from bertcalc.forward.lessons import lesson
 from bertcalc.forward.walk import Stop
-from bertcalc.tree.nn import split_layer
-from pages.ui.export.shown import draw_chart
-from pages.ui.i18n import _, listed
-from pages.ui.present import presenting
-from pages.ui.theme import appearance
+from bertcalc.model.modules import split_layer
+from bertcalc.teach.lessons import lesson
+from pages.ui.shell.i18n import _, listed
+from pages.ui.shell.present import presenting
+from pages.ui.shell.theme import appearance
+from pages.ui.widgets.export.shown import draw_chart
 
 # Stops that stand side by side, by their roles; any other stop has a row of its own.
 _EMBEDDINGS = (

@@ -9,25 +9,25 @@ import streamlit as st
 from bertcalc import Config, Module, build
 from bertcalc.config import absent
 from bertcalc.families import CLASSES
-from bertcalc.family import Model
-from bertcalc.formula import Formula, shape_letters, symbolic_model, symbolic_steps
-from bertcalc.forward.lessons import Question, lesson
 from bertcalc.forward.outputs import Call, attends, run
-from bertcalc.forward.trace import Sizes
 from bertcalc.forward.walk import KerasRow, Stop, factors, in_layer, per_head, walk
-from bertcalc.subject import Subject
+from bertcalc.model.family import Model
+from bertcalc.model.formula import Formula, shape_letters, symbolic_model, symbolic_steps
+from bertcalc.model.modules import Attention, Dropout, Shape, split_layer
+from bertcalc.model.subject import Subject
+from bertcalc.model.trace import Sizes
+from bertcalc.teach.lessons import Question, lesson
 from bertcalc.text import N_, written
+from bertcalc.text.amounts import whole
 from bertcalc.transformers4.version import RELATIVE_BOTH_WAYS
-from bertcalc.tree.nn import Attention, Dropout, Shape, split_layer
-from bertcalc.typed import whole
-from pages.ui import stepping
-from pages.ui.batch import Batch, present_batch
-from pages.ui.controls import Fold, Number, Select
-from pages.ui.i18n import _
-from pages.ui.model import linked
-from pages.ui.numbers import unbroken
-from pages.ui.present import presenting
-from pages.ui.tables import shape_text, show_rows, show_table
+from pages.ui.session.model import linked
+from pages.ui.shell import stepping
+from pages.ui.shell.controls import Fold, Number, Select
+from pages.ui.shell.i18n import _
+from pages.ui.shell.present import presenting
+from pages.ui.widgets.batch import Batch, present_batch
+from pages.ui.widgets.numbers import unbroken
+from pages.ui.widgets.tables import shape_text, show_rows, show_table
 
 LAYER = Number("layer", N_("Layer"), 0, width=66)  # which is walked in full
 HEADS = Fold("heads", N_("Query, key and value head by head"))

@@ -7,11 +7,13 @@ import streamlit as st
 
 from bertcalc.checkpoints.safetensors import LARGEST_HEADER
 from bertcalc.checkpoints.shards import MOST_FILES
-from bertcalc.server.messages import LARGEST
-from pages.ui.component import component
-from pages.ui.i18n import _
+from pages.server.messages import LARGEST
+from pages.ui.session.component import component
+from pages.ui.shell.i18n import _
 
-_CHOOSER = component("bertcalc_chooser", "checkpoints/chooser/chooser.css", "dom.js", "checkpoints/chooser/chooser.js")
+_CHOOSER = component(
+    "bertcalc_chooser", "checkpoints/chooser/chooser.css", "session/dom.js", "checkpoints/chooser/chooser.js"
+)
 _ROOM = LARGEST - 100_000  # characters of the compressed headers in one message; the rest is for the other controls
 
 

@@ -1,0 +1,615 @@
+"""Configurations: a family's fields under Hugging Face's names, frozen and checked.
+
+>>> from bertcalc import BertConfig
+>>> BertConfig(hidden_size=770)
+Traceback (most recent call last):
+    ...
+bertcalc.config.ConfigError: hidden_size 770 is not a multiple of num_attention_heads 12: 768 or 780 would be.
+"""
+
+import dataclasses
+import math
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import dataclass
+from functools import cache
+from importlib import import_module
+from numbers import Integral
+from typing import TYPE_CHECKING, Any, ClassVar, Self, TypeVar
+
+from bertcalc.config.fields import DIMENSIONS as DIMENSIONS
+from bertcalc.config.fields import (
+    EVERY_FIELD,
+    EVERY_LETTER,
+    SIZES,
+    PositionEmbeddingType,
+    is_int,
+    is_number,
+    known,
+)
+from bertcalc.config.fields import LETTERS as LETTERS
+from bertcalc.config.fields import POSITION_EMBEDDING_TYPES as POSITION_EMBEDDING_TYPES
+from bertcalc.text import N_, shorten
+from bertcalc.text.arguments import ArgumentError, checked, text
+from bertcalc.text.problem import InputError
+from bertcalc.text.problem import Problem as Problem
+from bertcalc.text.suggestions import nearest
+
+
+class ConfigError(InputError):
+    """An invalid configuration: the message names the field, the value and the nearest valid value."""
+
+
+class MixedError(ValueError):
+    """Columns whose rows do not all have the same structure."""
+
+
+def all_or_none(compared: Any) -> bool:
+    """Whether a comparison holds. Raises MixedError if, for columns, it holds in some rows only."""
+    if not hasattr(compared, "all"):
+        return bool(compared)
+    if compared.all() != compared.any():
+        raise MixedError("Some rows of these columns are built in another way than the others.")
+    return bool(compared.all())
+
+
+class _WithSharedNames(type):
+    """The metaclass of configurations: they accept a field under its shared name as well."""
+
+    def __call__(cls, *args: Any, **given: Any) -> Any:
+        values = cls.under_own_names(given)  # type: ignore[attr-defined]
+        if args:
+            values = _with_positional(cls, args, values)
+        return super().__call__(**{name: _plain(value) for name, value in values.items()})
+
+
+def _with_positional(kind: Any, args: tuple[Any, ...], named: Mapping[str, Any]) -> dict[str, Any]:
+    """The values of a configuration that is given some of them without their names. Raises ConfigError."""
+    names = [field.name for field in dataclasses.fields(kind)]
+    if len(args) > len(names):
+        message = N_("{config} has {most} fields, not {count}.")
+        raise ConfigError(Problem.of(message, config=kind.__name__, most=len(names), count=len(args)))
+    values = dict(zip(names, args, strict=False))
+    for name in values.keys() & named.keys():
+        raise ConfigError(Problem.of(N_("{field} is given twice."), name, named[name], field=name))
+    return values | dict(named)
+
+
+def _plain(value: Any) -> Any:
+    """A value with NumPy's whole numbers as Python's."""
+    return int(value) if isinstance(value, Integral) and not isinstance(value, int) else value
+
+
+class _Shared:
+    """A field under its shared name: the value on a configuration, the default on its class."""
+
+    def __init__(self, own: str) -> None:
+        self.own = own
+
+    def __get__(self, config: "Config | None", kind: type["Config"]) -> Any:
+        return getattr(kind if config is None else config, self.own)
+
+
+@dataclass(frozen=True)
+class Config(metaclass=_WithSharedNames):
+    """The base of the families' configurations, which add their defaults and checks.
+
+    A field's shared name is the one that most families use. If a family has its own name for a field,
+    ``attribute_map`` maps the shared name to it, as in transformers; both names can be read and given. A field that a
+    family lacks reads as the value that its models behave by (ABSENT).
+
+    Raises ConfigError if no model can be built from the values.
+    """
+
+    attribute_map: ClassVar[Mapping[str, str]] = {}
+    undeclared: ClassVar[tuple[str, ...]] = ()  # fields that transformers reads but does not declare
+    turns_pairs: ClassVar[bool] = False  # whether positions are rotary: pairs of a head's numbers are rotated
+    heads_of: ClassVar[int] = 1  # the size of a head must be a multiple of this
+    chunks: ClassVar[bool] = False  # whether the feed-forward can process a sequence in chunks
+    layer_period: ClassVar[int] = 1  # local and global attention alternate: after so many layers they begin anew
+    stores_masks: ClassVar[bool] = False  # whether files of older releases have the causal mask of each layer
+    most: ClassVar[Mapping[str, Any]] = {}  # values that switch on every optional part that only this family has
+    # The fields other than sizes that determine the structure of a model; what only ``print`` shows does not count.
+    shaping: ClassVar[tuple[str, ...]] = (
+        *("hidden_act", "position_embedding_type", "is_decoder", "add_cross_attention", "tie_word_embeddings"),
+    )
+    if TYPE_CHECKING:  # readable on every configuration, whatever its own fields
+        vocab_size: int = 0
+        hidden_size: int = 0
+        num_hidden_layers: int = 0
+        num_attention_heads: int = 0
+        intermediate_size: int = 0
+        hidden_act: str = ""
+        hidden_dropout_prob: float = 0
+        attention_probs_dropout_prob: float = 0
+        max_position_embeddings: int = 0
+        type_vocab_size: int = 0
+        initializer_range: float = 0
+        layer_norm_eps: float = 0
+        pad_token_id: int | None = None
+        position_embedding_type: PositionEmbeddingType = "absolute"
+        use_cache: bool = False
+        classifier_dropout: float | None = None
+        is_decoder: bool = False
+        add_cross_attention: bool = False
+        bos_token_id: int | None = None
+        eos_token_id: int | None = None
+        tie_word_embeddings: bool = True
+        num_labels: int = 0
+
+    def __init_subclass__(cls) -> None:
+        for shared, own in cls.attribute_map.items():
+            setattr(cls, shared, _Shared(own))
+
+    def __post_init__(self) -> None:
+        for problem in problems(type(self), vars(self)):
+            raise ConfigError(problem)
+
+    @classmethod
+    def has(cls, field: str) -> bool:
+        """Whether the family has a field, given by its own or its shared name."""
+        return isinstance(field, str) and cls.own_name(field) in _names(cls)
+
+    def telling(self) -> dict[str, Any]:
+        """The sizes, and all other fields that differ from Hugging Face's defaults, in the order of FIELDS."""
+        values, order = vars(self), list(EVERY_FIELD)
+        return {
+            field.name: values[field.name]
+            for field in sorted(dataclasses.fields(self), key=lambda field: order.index(self.shared_name(field.name)))
+            if values[field.name] != field.default or self.shared_name(field.name) in SIZES
+        }
+
+    @classmethod
+    def own_name(cls, field: str) -> str:
+        """The family's own name of a field; a name that is no field stays as it is."""
+        return cls.attribute_map.get(field, field) if isinstance(field, str) else text("field", field)
+
+    @classmethod
+    def shared_name(cls, field: str) -> str:
+        """The shared name of a field of this family."""
+        return next((shared for shared, own in cls.attribute_map.items() if own == field), field)
+
+    @classmethod
+    def under_own_names(cls, values: Mapping[str, Any]) -> dict[str, Any]:
+        """Values under the family's own names; shared names take precedence. Raises ConfigError for what it lacks."""
+        own = _names(cls)
+        if values.keys() <= own:
+            return dict(values)
+        found = {name: value for name, value in values.items() if name in own}
+        for name, value in values.items():
+            if name in found:
+                continue
+            if name in ABSENT and not cls.has(name):
+                if value != getattr(cls, name):
+                    raise ConfigError(_lacking(cls, name, value))
+            elif cls.own_name(name) in own:
+                found[cls.own_name(name)] = value
+            else:
+                raise ConfigError(no_field(cls, name, value))
+        return found
+
+    def shared(self) -> dict[str, Any]:
+        """All values by their shared names."""
+        return {self.shared_name(name): value for name, value in vars(self).items()}
+
+    @classmethod
+    def default(cls) -> Self:
+        return cls()
+
+    @classmethod
+    def relations(cls, values: Mapping[str, Any]) -> Iterator[Problem]:
+        """Problems between fields that are each valid; ``values`` have their shared names."""
+        hidden_size, heads = values["hidden_size"], values["num_attention_heads"]
+        if hidden_size % (heads * cls.heads_of):
+            yield _not_divisible(cls, hidden_size, heads)
+        pad, vocab_size = values["pad_token_id"], values["vocab_size"]
+        if pad is not None and pad >= vocab_size:
+            yield _not_in_vocabulary(pad, vocab_size)
+        if values["add_cross_attention"] and not values["is_decoder"]:
+            message = N_(
+                "add_cross_attention True needs a decoder: set is_decoder to True, or add_cross_attention to False."
+            )
+            yield Problem.of(message, "add_cross_attention", True, {"is_decoder": True}, {"add_cross_attention": False})
+
+    @classmethod
+    def unsaid(cls, given: Mapping[str, Any]) -> dict[str, Any]:
+        """Values of fields whose default differs if a config.json leaves them out."""
+        return {}
+
+    @classmethod
+    def refused(cls, given: Mapping[str, Any]) -> Iterator[Problem]:
+        """Problems with keys of a config.json that are not fields but change the model in a way that is not counted.
+
+        With rotary positions, transformers accepts a head size other than hidden_size / num_attention_heads.
+        """
+        if cls.turns_pairs:
+            yield from other_heads(cls, given)
+
+    @classmethod
+    def told_by(cls, roles: Mapping[str, int]) -> dict[str, Any]:
+        """Fields read off a checkpoint: ``roles`` has the number of rows of its matrices, by role."""
+        return {}
+
+    def letters_of_sizes(self) -> dict[str, str]:
+        """The family's sizes, each mapped to the size whose letter it uses: itself, unless two sizes must be equal.
+
+        A size whose present value gives the model a structure of its own is left out.
+        """
+        return {field: field for field in sizes_of(type(self))}
+
+    @property
+    def fewest_words(self) -> int:
+        """The smallest vocabulary: it must contain the padding token."""
+        return 1 if self.pad_token_id is None else self.pad_token_id + 1
+
+    @property
+    def breaks(self) -> tuple[int, ...]:
+        """Hidden sizes at which the model has another structure than at all others."""
+        return ()
+
+    @property
+    def ones_matter(self) -> bool:
+        """Whether a single sequence, head or token changes which tensors autograd saves."""
+        return self.turns_pairs
+
+    @property
+    def window(self) -> int | None:
+        """The sequence length from which local attention no longer sees all tokens; None without local attention."""
+        return None
+
+    def masks_window(self, sequence_length: Any) -> bool:
+        """Whether layers with local attention need a mask for sequences of this length.
+
+        A symbol is shorter than any window but 0. Raises MixedError for a column of which some rows need one.
+        """
+        if not self.window:
+            return self.window == 0
+        is_symbol = not isinstance(sequence_length, int) and not hasattr(sequence_length, "all")
+        return not is_symbol and all_or_none(sequence_length >= self.window)
+
+    @property
+    def whole(self) -> int | None:
+        """The sequence length at which layers use all of a table of distances, not a slice; None without such."""
+        return None
+
+    @property
+    def longest(self) -> int:
+        return self.max_position_embeddings
+
+    @property
+    def is_always_causal(self) -> bool:
+        """Whether attention is causal in every model of the family."""
+        return self.is_decoder and not self.has("is_decoder")
+
+    @property
+    def reads_numbers(self) -> bool:
+        """Whether transformers reads token or position ids if it is given no attention mask."""
+        return self.is_always_causal
+
+    @property
+    def head_dropout(self) -> float:
+        """The dropout in front of a classifier."""
+        return self.hidden_dropout_prob if self.classifier_dropout is None else self.classifier_dropout
+
+    @property
+    def attention_head_size(self) -> int:
+        """Hidden units per head; exact, because the number of heads divides the hidden size."""
+        return self.hidden_size // self.num_attention_heads
+
+
+@cache
+def _names(kind: type[Config]) -> frozenset[str]:
+    return frozenset(field.name for field in dataclasses.fields(kind))
+
+
+# The value of a field for families that lack it, unless the family's class sets another one. (LayerNorms have BERT's
+# epsilon.)
+ABSENT: dict[str, Any] = {
+    "type_vocab_size": 0,
+    "layer_norm_eps": 1e-12,
+    "position_embedding_type": "absolute",
+    "use_cache": False,
+    "classifier_dropout": None,
+    "is_decoder": False,
+    "add_cross_attention": False,
+}
+for _name, _value in ABSENT.items():
+    setattr(Config, _name, _value)
+
+Kind = TypeVar("Kind", bound=Config)
+
+
+@cache
+def absent(kind: type[Config]) -> Mapping[str, Any]:
+    """The values of the fields that a family lacks: GPT-2 is always a decoder."""
+    return {name: getattr(kind, name) for name in ABSENT if not kind.has(name)}
+
+
+def sizes_of(kind: type[Config]) -> dict[str, str]:
+    """The letters of a family's sizes, by shared name."""
+    return {field: letter for field, letter in SIZES.items() if kind.has(field)}
+
+
+def letters(config: Config) -> dict[str, int]:
+    """The values of a configuration's sizes by letter, as people type them: H is 768."""
+    fields_with = {**sizes_of(type(config)), **config.letters_of_sizes()}
+    return {EVERY_LETTER[field]: size for field in fields_with if (size := getattr(config, field)) is None or size > 0}
+
+
+def unchecked(config: Kind, **changes: Any) -> Kind:
+    """``config`` with some fields replaced by symbols or columns, without checks.
+
+    Fields that the family lacks are ignored.
+    """
+    kind = type(config)
+    twin = object.__new__(kind)
+    twin.__dict__.update(vars(config))
+    twin.__dict__.update({kind.own_name(field): value for field, value in changes.items() if kind.has(field)})
+    return twin
+
+
+@checked
+def columns(config: Kind, **arrays: Any) -> Kind:
+    """``config`` with some dimensions replaced by columns of integers: many configurations at once.
+
+    A column is a NumPy array, or what makes one: a list, a range. The columns broadcast against each other;
+    ``build(columns(...)).num_parameters()`` is an int64 array of that shape. Every row is checked like a single
+    configuration.
+
+    Raises ConfigError for the first row that is not valid, ArgumentError for a field that is not a dimension.
+    """
+    kind = type(config)
+    columns = {kind.shared_name(field): _column(kind, field, array) for field, array in arrays.items()}
+    for field, array in columns.items():
+        low, high = known(field).low, known(field).high
+        wrong = array[(array < low) | (array > high)] if array.dtype.kind in "iu" else array.ravel()
+        for value in wrong.ravel()[:1].tolist():
+            raise ConfigError(_not_between(kind, field, value, low, high, like=getattr(kind, field)))
+    # int64 whatever the caller passes: a product of two int32 would wrap around silently.
+    wide = {field: array.astype("int64") for field, array in columns.items()}
+    # Zeros in the common shape. Added to the vocabulary, they give every total that shape, whatever the columns are.
+    try:
+        zeros: Any = sum(0 * array for array in wide.values())
+    except ValueError:
+        shapes = ", ".join(f"{kind.own_name(field)} {array.shape}" for field, array in wide.items())
+        raise ConfigError(Problem.of(N_("The columns do not fit together: {shapes}."), shapes=shapes)) from None
+    many = unchecked(config, **{**wide, "vocab_size": wide.get("vocab_size", config.vocab_size) + zeros})
+    hidden, heads = many.hidden_size + zeros, many.num_attention_heads + zeros
+    if columns and (wrong_pair := hidden % (heads * kind.heads_of) != 0).any():
+        raise ConfigError(_not_divisible(kind, hidden[wrong_pair].tolist()[0], heads[wrong_pair].tolist()[0]))
+    if kind.relations.__func__ is not Config.relations.__func__:  # type: ignore[attr-defined]
+        _check_rows(config, columns, zeros)
+    if "vocab_size" in columns and (pad := config.pad_token_id) is not None:
+        vocabularies: Any = many.vocab_size
+        for vocab_size in vocabularies[vocabularies <= pad][:1].tolist():
+            raise ConfigError(_not_in_vocabulary(pad, vocab_size))
+    return many
+
+
+def _column(kind: type[Config], field: str, values: Any) -> Any:
+    """The NumPy array of a column. Raises ConfigError."""
+    sizes = {kind.own_name(size): size for size in sizes_of(kind)}
+    if kind.shared_name(field) not in sizes.values():
+        message = N_("{field} is not a dimension: columns can be {names}.")
+        raise ArgumentError(Problem.of(message, field, values, field=field, names=", ".join(sizes)))
+    if hasattr(getattr(values, "dtype", None), "kind") and hasattr(values, "ravel"):
+        return values
+    try:
+        column = import_module("numpy").asarray(values)  # which needs not be installed
+        if column.size:
+            return column
+    except (ImportError, ValueError, TypeError, OverflowError):  # without NumPy, or lists of different lengths
+        pass
+    raise ConfigError(Problem.of(_NO_COLUMN, field, values, field=field, value=_show(values)))
+
+
+_NO_COLUMN = N_("{field} {value} is not a column: it must be an array or a list of whole numbers.")
+
+
+def _check_rows(config: Config, columns: Mapping[str, Any], zeros: Any) -> None:
+    """Raise ConfigError for the first row that breaks a family's own relation between its fields."""
+    kind, shared = type(config), config.shared()
+    rows = zip(*((array + zeros).ravel().tolist() for array in columns.values()), strict=True)
+    for row in dict.fromkeys(rows):
+        for problem in kind.relations({**absent(kind), **shared, **dict(zip(columns, row, strict=True))}):
+            raise ConfigError(problem)
+
+
+def problems(kind: type[Config], values: Mapping[str, Any]) -> Iterator[Problem]:
+    """Everything that is wrong with a configuration's values: field by field, or if all are valid, across fields.
+
+    ``values`` have the family's own names, which the messages show; the problems' ``field`` is the shared name.
+    """
+    # Defaults need no check: the tests have checked them (bertcalc/completeness.py).
+    wrong = [
+        name
+        for name, default, is_right in _checks(kind)
+        if (value := values[name]) is not default and not is_right(value)
+    ]
+    for name in wrong:
+        if problem := check_field(kind, name, values[name]):
+            yield problem
+    if not wrong:  # relations mean nothing while a field itself is wrong
+        shared = {kind.shared_name(name): value for name, value in values.items()} if kind.attribute_map else values
+        yield from kind.relations({**absent(kind), **shared})
+
+
+@cache
+def _checks(kind: type[Config]) -> tuple[tuple[str, Any, Callable[[Any], bool]], ...]:
+    """The name, default and check of each field of a configuration class. Raises ValueError if it is incomplete."""
+    if lacking := [*undeclared_fields(kind)]:
+        raise ValueError("\n".join(lacking))
+    return tuple(
+        (field.name, field.default, known(kind.shared_name(field.name)).is_right) for field in dataclasses.fields(kind)
+    )
+
+
+# Every family has these, under its own names or the shared ones: the checks and the readings ask for them.
+_NEEDED = (
+    *("vocab_size", "hidden_size", "num_hidden_layers", "num_attention_heads", "intermediate_size", "hidden_act"),
+    *("max_position_embeddings", "pad_token_id", "tie_word_embeddings", "num_labels"),
+)
+
+
+def undeclared_fields(kind: type[Config]) -> Iterator[str]:
+    """A sentence for each field that a configuration class lacks, or that nothing describes."""
+    for field in dataclasses.fields(kind):
+        if kind.shared_name(field.name) not in EVERY_FIELD:
+            yield f"{kind.__name__}.{field.name}: nothing says what it means and may be (FIELDS)."
+    for name in _NEEDED:
+        if not kind.has(name):
+            yield f"{kind.__name__}: it has no {name}, which every family has."
+
+
+def check_field(kind: type[Config], field: str, value: Any) -> Problem | None:
+    """The problem with the value of a single field, or None."""
+    shared, own = kind.shared_name(field), kind.own_name(field)
+    if not kind.has(field):
+        return None if shared in ABSENT and value == getattr(kind, shared) else _lacking(kind, field, value)
+    default, about = getattr(kind, own), known(shared)
+    if about.is_right(value):
+        return None
+    if about.high:
+        return _not_between(kind, shared, value, about.low, about.high, like=default)
+    message = N_("{field} {value} is not possible: it must be {wanted}, for example {default}.")
+    shown = {"field": own, "value": _show(value), "wanted": about.wanted, "default": _show(default)}
+    return Problem.of(message, shared, value, {shared: default}, **shown)
+
+
+def _lacking(kind: type[Config], field: str, value: object) -> Problem:
+    message = N_("{config} has no {field}, so that it cannot be {value}.")
+    remedies = [{field: getattr(kind, field)}] if field in ABSENT else []
+    return Problem.of(message, field, value, *remedies, config=kind.__name__, field=field, value=_show(value))
+
+
+def no_field(kind: type[Config], name: str, value: object) -> Problem:
+    """The problem with a field that a configuration class does not have; the remedy is the field that is meant."""
+    near = near_field(kind, name)
+    if near is None:
+        message = N_("{config} has no {field}: its fields are {fields}.")
+        shown = {"config": kind.__name__, "field": shorten(name), "fields": ", ".join(sorted(_names(kind)))}
+        return Problem(name, value, message, shown)
+    message = N_("{config} has no {field}: did you mean {nearest}?")
+    shown = {"config": kind.__name__, "field": shorten(name), "nearest": kind.own_name(near)}
+    return Problem(name, value, message, shown, ({near: value},))
+
+
+def near_field(kind: type[Config], name: str) -> str | None:
+    """The shared name of the field that is probably meant by a name that a configuration class does not have.
+
+    >>> from bertcalc import BertConfig
+    >>> near_field(BertConfig, "hidden_sze"), near_field(BertConfig, "n_embd"), near_field(BertConfig, "auto_map")
+    ('hidden_size', 'hidden_size', None)
+    """
+    if (elsewhere := _OTHER_NAMES.get(name)) and kind.has(elsewhere):
+        return elsewhere
+    names = [*sorted(_names(kind)), *map(kind.shared_name, sorted(_names(kind)))]
+    near = nearest(name, names, similarity=_NEAR, beginning=False)
+    return None if near is None else kind.shared_name(near)
+
+
+_NEAR = 0.85  # hidden_sze and hidden_size are as similar as 0.95, num_heads and num_hidden_layers 0.69
+# Names of sizes in other families of transformers, and in other programs.
+_OTHER_NAMES = {
+    **dict.fromkeys(("d_model", "n_embd", "dim", "hidden_dim_size", "embed_dim"), "hidden_size"),
+    **dict.fromkeys(("n_layer", "n_layers", "num_layers", "encoder_layers"), "num_hidden_layers"),
+    **dict.fromkeys(("n_head", "n_heads", "num_heads", "encoder_attention_heads"), "num_attention_heads"),
+    **dict.fromkeys(("d_ff", "n_inner", "ffn_dim", "encoder_ffn_dim", "hidden_dim"), "intermediate_size"),
+    **dict.fromkeys(("n_positions", "n_ctx", "max_seq_len", "max_sequence_length"), "max_position_embeddings"),
+    **dict.fromkeys(("n_vocab", "vocab_size_or_config_json_file", "num_embeddings"), "vocab_size"),
+}
+
+
+def allowed(field: str) -> tuple[str, dict[str, str]]:
+    """The valid values of a field: English words with placeholders, and the values that fill these."""
+    about = known(field)
+    return about.wanted, {"low": f"{about.low:,}", "high": f"{about.high:,}"} if about.high else {}
+
+
+def check_whole_number(field: str, value: Any, low: int, high: int, like: int) -> Problem | None:
+    """The problem with a number that is not a field of the configuration, or None; ``like`` is an example value."""
+    return None if is_int(value) and low <= value <= high else _not_between(Config, field, value, low, high, like=like)
+
+
+def _not_between(kind: type[Config], field: str, value: Any, low: int, high: int, *, like: int) -> Problem:
+    if is_number(value) or (isinstance(value, float) and math.isinf(value)):
+        nearest = round(min(max(value, low), high))
+        message = N_(
+            "{field} {value} is not possible: it must be a whole number from {low} to {high}, the nearest is {nearest}."
+        )
+    else:  # a boolean or a text has no nearest number
+        nearest = like
+        message = N_("{field} {value} is not possible: it must be a whole number from {low} to {high}, like {nearest}.")
+    shown = {"value": _show(value), "low": low, "high": high, "nearest": nearest}
+    return Problem.of(message, field, value, {field: nearest}, field=kind.own_name(field), **shown)
+
+
+def divisors(number: int) -> list[int]:
+    """All divisors in ascending order."""
+    small = [divisor for divisor in range(1, math.isqrt(number) + 1) if number % divisor == 0]
+    return sorted({*small, *(number // divisor for divisor in small)})
+
+
+def nearest_divisors(number: int, value: int) -> list[int]:
+    """All divisors of a number, those nearest to a value first."""
+    return sorted(divisors(number), key=lambda divisor: (abs(divisor - value), -divisor))
+
+
+def _not_divisible(kind: type[Config], hidden_size: int, heads: int) -> Problem:
+    low, high = DIMENSIONS["hidden_size"]
+    unit = heads * kind.heads_of
+    below = hidden_size - hidden_size % unit
+    sizes = [size for size in (below, below + unit) if low <= size <= high]
+    sizes.sort(key=lambda size: abs(size - hidden_size))
+    nearest_heads = (
+        nearest_divisors(hidden_size // kind.heads_of, heads)[:1] if hidden_size % kind.heads_of == 0 else []
+    )
+    remedies = [{"hidden_size": size} for size in sizes] + [{"num_attention_heads": count} for count in nearest_heads]
+    names = {field: kind.own_name(field) for field in ("hidden_size", "num_attention_heads")}
+    if not sizes:  # no multiple is within the limits
+        message = N_("{hidden_size} {hidden} cannot be split into {value} equal heads: {field} {near} works.")
+        if nearest_heads:
+            near = f"{nearest_heads[0]:,}"
+        else:  # an odd size, where heads must be even
+            even = max(hidden_size - 1, kind.heads_of)
+            near, remedies = f"1, {names['hidden_size']} {even:,}", [{"hidden_size": even, "num_attention_heads": 1}]
+        words = {"hidden": hidden_size, "value": heads, "near": near, "field": names["num_attention_heads"], **names}
+        return Problem.of(message, "num_attention_heads", heads, *remedies, **words)
+    messages = (
+        N_("{hidden_size} {value} is not a multiple of {num_attention_heads} {heads}: {low} would be."),
+        N_("{hidden_size} {value} is not a multiple of {num_attention_heads} {heads}: {low} or {high} would be."),
+        N_("{hidden_size} {value} is not an even multiple of {num_attention_heads} {heads}: {low} would be."),
+        N_("{hidden_size} {value} is not an even multiple of {num_attention_heads} {heads}: {low} or {high} would be."),
+    )
+    message = messages[2 * (kind.heads_of == 2) + (len(sizes) == 2)]
+    words = {"value": hidden_size, "heads": heads, "low": min(sizes), "high": max(sizes), **names}
+    return Problem.of(message, "hidden_size", hidden_size, *remedies, **words)
+
+
+def _not_in_vocabulary(pad: int, vocab_size: int) -> Problem:
+    message = N_("pad_token_id {value} is not in a vocabulary of {vocab_size}: {nearest} is the largest that is.")
+    remedies = {"pad_token_id": vocab_size - 1}, {"vocab_size": pad + 1}
+    return Problem.of(message, "pad_token_id", pad, *remedies, value=pad, vocab_size=vocab_size, nearest=vocab_size - 1)
+
+
+def _show(value: object) -> str:
+    """A value as text for a message, shortened if it is long."""
+    try:
+        text = f"{value:,}" if is_int(value) else repr(value)
+    except (ValueError, RecursionError):  # thousands of digits or nesting levels: Python refuses to print them
+        return N_("too long to show")
+    return shorten(text)
+
+
+def other_heads(kind: type[Config], given: Mapping[str, Any], key: str = "head_dim") -> Iterator[Problem]:
+    """The problem if a config.json gives heads another size than hidden_size / num_attention_heads."""
+    hidden_size, heads = (given.get(field, getattr(kind, field)) for field in ("hidden_size", "num_attention_heads"))
+    size = given.get(key)
+    if size is None or (is_int(size) and is_int(heads) and size * heads == hidden_size):
+        return
+    yield uncounted(key, size, "hidden_size / num_attention_heads")
+
+
+def uncounted(key: str, value: Any, like: str) -> Problem:
+    """The problem with a key of a config.json that changes the model unless its value is ``like``."""
+    message = N_("{field} {value} is not counted here: only models that have {like} are.")
+    return Problem.of(message, key, value, field=key, value=f"{value!r:.20}", like=like)

@@ -1,0 +1,257 @@
+"""Reading the lines of a hand count: a name, a calculation, and the results that are written behind it.
+
+>>> from bertcalc import BertConfig
+>>> [(line.name, line.value) for line in read("vocab: 30522*768 = 23.4M; pooler = H*H + H", BertConfig())]
+[('vocab', Fraction(23440896, 1)), ('pooler', Fraction(590592, 1))]
+"""
+
+import re
+from collections.abc import Callable, Mapping, Sequence
+from fractions import Fraction
+from math import ceil, floor, prod
+from typing import NamedTuple
+
+from bertcalc.config import Config, Problem, letters
+from bertcalc.text import N_
+from bertcalc.text.amounts import typed
+from bertcalc.text.arguments import checked
+from bertcalc.text.arithmetic import evaluate
+from bertcalc.text.digits import brief, size
+from bertcalc.text.problem import InputError
+
+MOST_LINES = 40
+LONGEST = 4000
+_FLOAT32 = 4  # bytes
+_TWO_DIGITS = 20  # a value with two digits is at least this many times its uncertainty
+
+
+class TypedLine(NamedTuple):
+    """A typed line: its name, which may be empty, and the value of its calculation, if it can be read.
+
+    A rounded value may be off by ``reach``, and by ``rough`` if its trailing zeros are not significant.
+    """
+
+    name: str
+    text: str
+    value: Fraction | None
+    problem: Problem | None = None  # why it cannot be read, or that its sides are not equal
+    reach: Fraction = Fraction(0)
+    rough: Fraction = Fraction(0)
+
+    @property
+    def exact(self) -> int | None:
+        """The value if it is a whole number that is not rounded."""
+        return int(self.value) if self.value is not None and self.value.denominator == 1 and not self.reach else None
+
+    @property
+    def bounds(self) -> tuple[int, int]:
+        """The lowest and the highest count that the value may mean."""
+        value = self.value or Fraction(0)
+        return ceil(value - self.reach), floor(value + self.reach)
+
+    def means(self, count: int) -> bool:
+        """Whether a count is the value, or rounds to it."""
+        return self.value is not None and abs(count - self.value) <= self.reach
+
+    def means_roughly(self, count: int) -> bool:
+        """Whether a count rounds to the value if trailing zeros are not significant: 109.4 million to 110M.
+
+        A value with a single digit, such as 100M, says too little.
+        """
+        value = self.value or Fraction(0)
+        return 0 < _TWO_DIGITS * self.rough <= value and abs(count - value) <= self.rough
+
+
+class _LineSide(NamedTuple):
+    """What stands on one side of an equals sign."""
+
+    value: Fraction
+    reach: Fraction = Fraction(0)
+    unit: str | None = None
+    rough: Fraction = Fraction(0)
+
+
+@checked
+def read(text: str, config: Config) -> list[TypedLine]:
+    """Read the lines of a hand count, such as ``attention = 12 * 4 * H * H``; letters are the configuration's.
+
+    Semicolons separate lines as well, and so do commas between equations. A line may give its results after further
+    equals signs, also rounded ones; it may be a row of a Markdown table or have formulas in LaTeX. Text beyond the
+    limits is ignored; see ``problem``.
+    """
+    names = letters(config)
+    return [_read(line, names) for line in _lines(text[:LONGEST])][:MOST_LINES]
+
+
+@checked
+def problem(text: str) -> Problem | None:
+    """The problem of a text that is too long; None if it is not."""
+    if len(text) <= LONGEST and len(_lines(text)) <= MOST_LINES:
+        return None
+    message = N_("The count is too long: at most {lines} lines and {characters} characters in all.")
+    return Problem("terms", None, message, {"lines": f"{MOST_LINES}", "characters": f"{LONGEST:,}"})
+
+
+def written_value(value: Fraction) -> str:
+    """The value of a line with thousands separators, to six digits if it is not whole."""
+    return f"{int(value):,}" if value.denominator == 1 else brief(value)
+
+
+# What stands in front of an item of a list.
+_BULLET = re.compile(r"^(?:[-*•]\s+|\(?[0-9]{1,2}[.)、]\s+)(?=\D)")
+# A dash or an arrow is an equals sign only between a word and a number: "word embeddings -> 23.4M".
+_EQUALS = re.compile(r"[=＝]+\s*[≈~]?|[≈≃]|(?<=[^\W\d_]{3})\s+(?:[-–—]|->|→|⇒)\s+(?=[0-9(])")
+# A name without a sign behind it: "word embeddings 23,440,896", "12层共 85054464", "query.weight torch.Size([3, 3])"
+_UNSEPARATED = re.compile(
+    r"(?P<name>(?:[0-9]{1,3}\s*(?!thousand|million|billion|[百千万亿])(?=[^\W\d_]{2}|[㐀-鿿]))?[^\W\d][^=*×+]*?[^\W\d](?:[\w.*]*[\s,]+|(?<=[㐀-鿿])))"
+    r"(?P<value>(?:torch\.Size)?[(\[]*[0-9][^a-zA-Z]*[a-zA-Z]{0,10})\W*"
+)
+_COLUMNS = re.compile(r"\s{2,}|\t|(?<=[\])])\s+")
+_SHAPE = re.compile(r"(?:torch\.Size)?\s*(?:\(\[|\[|\()\s*([0-9]+(?:\s*,\s*[0-9]+)*),?\s*(?:\]\)|\]|\))")
+# LaTeX and Markdown around names and signs.
+_MARKUP = (
+    (re.compile(r"\\(?:times|cdot|ast)\b"), "*"),
+    (re.compile(r"\\approx\b"), "≈"),
+    (re.compile(r"\\(?:text|mathrm|mathbf)\{([^{}]*)\}"), r"\1"),
+    (re.compile(r"\\(?:left|right|quad)\b|\\[,;! ]|[$`]"), ""),
+    (re.compile(r"(?<![\w)\s])\*\*(?=\S)([^*\n]*\S)\*\*|(?<!\S)\*\*(?=\S)([^*\n]*\S)\*\*"), r"\1\2"),
+    (re.compile(r"(?<=[\w)])[.。,，]\s*$", re.M), ""),
+)
+_NO_ROW = re.compile(r"[\s|:+-]*-[\s|:+-]*|\|[^0-9]*")  # what is below the head of a table, and the head
+# Words inside a calculation: what a factor counts (12 heads x 64), and notes behind it (per layer).
+_FACTOR_NOUN = re.compile(
+    r"(?<=[0-9])\s*(?!thousand|million|billion|trillion|[百千万亿])(?:[a-z]{3,}(?:[\s-]+[a-z]{3,})*|[㐀-鿿]+)"
+    r"\s*(?=[*x×·]\s*[0-9(\[（])",
+    re.I,
+)
+_NOTE = re.compile(
+    r"(?<=[\w)\]）])(?:\s*[(（][^()（）0-9]*[)）]|\s+(?:per|for|in|each|every|of)\b[^0-9=]*|\s*[/／]\s*(?:layer|层))$",
+    re.I,
+)
+# Words in front of the terms of a sum: embedding(768*2) + ffn(768*2).
+_TERM_NOUN = re.compile(r"[^\W\d][\w-]{2,}(?=[(（][0-9])")
+
+
+def _lines(text: str) -> list[str]:
+    for pattern, plain in _MARKUP:
+        text = pattern.sub(plain, text)
+    pieces = [_BULLET.sub("", piece.strip(), count=1) for piece in re.split(r"[\n\r;；]", text)]
+    return [line for piece in pieces if piece and not _NO_ROW.fullmatch(piece) for line in _equations(piece)]
+
+
+def _equations(text: str) -> list[str]:
+    """The equations that a line has side by side: "W1 = 768*3072, b1 = 3072"."""
+    pieces = re.split(r"[,，]\s*(?=[^\W\d][^=,，]*=)", text)
+    return pieces if all("=" in piece for piece in pieces) else [text]
+
+
+def _read(text: str, names: Mapping[str, int]) -> TypedLine:
+    name, sides = _parts(text, names)
+    try:
+        values = [_side(side, names) for side in sides]
+    except InputError as error:
+        return TypedLine(name, text, None, error.problem)
+    # Of several sides that agree, one that is not rounded is the value.
+    value = next((side for side in values if not side.reach and side.unit is None), values[0])
+    wrong = next((side for side in values if not _agree(value, side)), None)
+    width, rough = (_FLOAT32, Fraction(0)) if value.unit == "bytes" else (1, value.rough)
+    reach = value.reach / width
+    disagreement = wrong and _disagreement(text, values[0], wrong, value)
+    return TypedLine(name, text, value.value / width, disagreement, reach, max(reach, rough))
+
+
+def _parts(text: str, names: Mapping[str, int]) -> tuple[str, Sequence[str]]:
+    """The name of a line, and the sides of its equals signs."""
+    if "|" in text:
+        return _row([cell for cell in (cell.strip() for cell in text.split("|")) if cell], names)
+    first, *sides = (side.strip() for side in _EQUALS.split(text))
+    name, colon, last = (part.strip() for part in re.split(r"(.*)([:：])", first, maxsplit=1)[1:] or ("", "", first))
+    if colon and (not sides or _is_calculation(last, names)):
+        return name, [last, *sides]
+    if not sides and not _is_calculation(first, names) and (apart := _UNSEPARATED.fullmatch(text)):
+        return apart["name"].strip(" :,\t"), [column for column in _COLUMNS.split(apart["value"]) if column]
+    if not sides or _is_written_out(first, names):
+        return "", [first, *sides]
+    terms = _TERM_NOUN.sub("", first)
+    if terms != first and _is_written_out(terms, names):
+        return "", [terms, *sides]
+    while len(sides) > 1 and not re.search("[0-9]", sides[0]) and not _is_side(sides[0], names):
+        first = f"{first}, {sides.pop(0)}"  # Wq = Wk = 768*768
+    return first, sides
+
+
+def _row(cells: Sequence[str], names: Mapping[str, int]) -> tuple[str, Sequence[str]]:
+    """The name and the sides in a row of a table: the last number, and calculations and shapes before it."""
+    sides = [side.strip() for cell in cells for side in _EQUALS.split(cell) if _is_side(side.strip(), names)]
+    words = [cell for cell in cells if re.search(r"[^\W\d]", cell) and not _is_side(cell, names)]
+    products = [side for side in sides[:-1] if re.search(r"[*x×^+(\[]", side)]
+    return words[0].strip(" `:：") if words else "", [*products, *sides[-1:]] or cells
+
+
+def _is_written_out(text: str, names: Mapping[str, int]) -> bool:
+    """Whether a text is a calculation, not only a letter, which may be the name of a line."""
+    return bool(re.search(r"[0-9+*/^()]", text)) and _is_calculation(text, names)
+
+
+def _side(text: str, names: Mapping[str, int]) -> _LineSide:
+    """Read a calculation, the shape of a tensor, or an amount such as 23.8M; a note may follow. Raises InputError."""
+    try:
+        return _amount(text, names)
+    except InputError as error:
+        if (plain := _NOTE.sub("", text)) == text:
+            raise
+        try:
+            return _amount(plain, names)
+        except InputError:
+            raise error from None
+
+
+def _amount(text: str, names: Mapping[str, int]) -> _LineSide:
+    try:
+        return _LineSide(_evaluated(text, names))
+    except InputError as error:
+        if shape := _SHAPE.fullmatch(text):
+            return _LineSide(Fraction(prod(int(side) for side in shape[1].split(","))))
+        try:
+            amount = typed(text)
+        except InputError:
+            raise error from None
+        return _LineSide(amount.value, amount.high - amount.value, amount.unit, amount.reach(rounded=True))
+
+
+def _evaluated(text: str, names: Mapping[str, int]) -> Fraction:
+    """The value of a calculation, whose factors may be followed by what they count. Raises InputError."""
+    return evaluate(_FACTOR_NOUN.sub("", text), names)
+
+
+def _agree(value: _LineSide, other: _LineSide) -> bool:
+    """Whether a result is the value, perhaps rounded, or its bytes in 32 or 16 bits."""
+    per = (_FLOAT32, 2) if other.unit == "bytes" and value.unit != "bytes" else (1,)
+    return any(abs(number * value.value - other.value) <= other.reach + number * value.reach for number in per)
+
+
+def _disagreement(text: str, first: _LineSide, wrong: _LineSide, value: _LineSide) -> Problem:
+    if wrong.unit == "bytes" and abs(value.value / 2**20 - wrong.value / 10**6) <= wrong.reach / 10**6:
+        message = N_("{written} is the count divided by 1,024 · 1,024, not its bytes: in float32 it takes {bytes}.")
+        shown = {"written": text.rpartition("=")[2].strip(), "bytes": size(int(_FLOAT32 * value.value))}
+        return Problem("terms", text, message, shown)
+    message = N_("The calculation gives {value}, not {written}.")
+    right = value if first == wrong else first
+    shown = {"value": written_value(right.value), "written": written_value(wrong.value)}
+    return Problem("terms", text, message, shown)
+
+
+def _is_calculation(text: str, names: Mapping[str, int]) -> bool:
+    return _can_be_read(_evaluated, text, names)
+
+
+def _is_side(text: str, names: Mapping[str, int]) -> bool:
+    return _can_be_read(_side, text, names)
+
+
+def _can_be_read(reader: Callable[[str, Mapping[str, int]], object], text: str, names: Mapping[str, int]) -> bool:
+    try:
+        reader(text, names)
+    except InputError:
+        return False
+    return True

@@ -1,0 +1,496 @@
+"""Check a hand count term by term: the part that each line counts, whether it is right, and what is missing.
+
+>>> from bertcalc import BertConfig, build
+>>> from bertcalc.diagnosis.count_lines import read
+>>> report = check(build(BertConfig()), BertConfig(), read("pooler = H*H", BertConfig()))
+>>> [[cause.miscount for cause in verdict.explanation or ()] for verdict in report.verdicts]
+[['pooler bias']]
+>>> judge(read("Softmax: 0", BertConfig())[0], build(BertConfig()), BertConfig()).kind
+'no parameters'
+"""
+
+import re
+from collections.abc import Iterator, Mapping, Sequence
+from fractions import Fraction
+from itertools import islice, product
+from typing import Literal, NamedTuple
+
+from bertcalc.config import Config, letters
+from bertcalc.diagnosis.count_lines import TypedLine
+from bertcalc.diagnosis.explain import MOST_MISCOUNTS, Explanation, causes, is_chance, search
+from bertcalc.diagnosis.layer_parts import PARTS, SPECIFIC, USUAL, Counted, Layers, of_layers, parts_of
+from bertcalc.diagnosis.miscounts import MISCOUNTS, MiscountSizes, counted, total
+from bertcalc.diagnosis.tensor_filter import is_bias
+from bertcalc.model.family import Model
+from bertcalc.model.inventory import inventory, named
+from bertcalc.model.modules import Component, Tensor
+from bertcalc.model.totals import COMPONENTS
+from bertcalc.text.arguments import checked
+
+# What a line counts: parameters; modules, such as 37 for Dropout; nothing but a size, such as H = 768; what has no
+# parameters; the sum of lines above it; a layer or a head that a later line multiplies.
+Kind = Literal["parameters", "modules", "size", "no parameters", "total", "step"]
+
+
+class LineVerdict(NamedTuple):
+    """A line, the part it is taken to count, and the miscounts in it: the empty explanation if it is right.
+
+    ``counted`` is None if no part of the model fits, ``explanation`` if no miscounts are found. ``also`` are other
+    parts with the same count that the line may mean. A total is no term: it says what the lines above it add up to,
+    and ``above`` is what they do add up to.
+    """
+
+    line: TypedLine
+    counted: Counted | None
+    explanation: Explanation | None
+    kind: Kind = "parameters"
+    also: tuple[Counted, ...] = ()
+    above: Fraction | None = None
+
+    @property
+    def is_right(self) -> bool:
+        """Whether there is nothing to correct."""
+        return self.explanation == ()
+
+    @property
+    def is_term(self) -> bool:
+        """Whether the line is a term of the sum."""
+        return self.kind == "parameters"
+
+
+class Gap(NamedTuple):
+    """Tensors of a component that no line counts, or, with negative ``parameters``, that are counted twice."""
+
+    component: Component
+    names: tuple[str, ...]
+    parameters: int
+
+
+class TermsReport(NamedTuple):
+    """The verdicts, the typed sum, and the right one: the right counts of the lines plus the gaps.
+
+    If no line is a term of a sum of parameters, both sums are 0 and there are no gaps.
+    """
+
+    verdicts: tuple[LineVerdict, ...]
+    gaps: tuple[Gap, ...]
+    typed: Fraction
+    right: int
+
+
+class _CountedModel(NamedTuple):
+    """The model whose parameters are counted, and its tensors."""
+
+    model: Model
+    config: Config
+    tensors: tuple[Tensor, ...]
+    sizes: MiscountSizes
+
+    @classmethod
+    def of(cls, model: Model, config: Config) -> "_CountedModel":
+        return cls(model, config, counted(model), MiscountSizes.of(config))
+
+
+@checked
+def judge(line: TypedLine, model: Model, config: Config) -> LineVerdict:
+    """The verdict on a line alone."""
+    return check(model, config, [line]).verdicts[0]
+
+
+@checked
+def check(model: Model, config: Config, lines: Sequence[TypedLine]) -> TermsReport:
+    """Find the part that each line counts and its mistakes, and the parts that no line counts."""
+    count = _CountedModel.of(model, config)
+    walk = any(map(_is_of_other_layers, lines))
+    verdicts = _verdicts(lines, count, walk=walk)
+    if not walk and any(map(_goes_through_one_layer, verdicts)) and not any(map(_is_of_all_layers, verdicts)):
+        verdicts = _verdicts(lines, count, walk=True)
+    verdicts = list(_with_sums(_with_steps(list(_with_biases_apart(verdicts, count)))))
+    if not any(verdict.is_term for verdict in verdicts):
+        return TermsReport(tuple(verdicts), (), Fraction(0), 0)
+    typed = sum((verdict.line.value or Fraction(0) for verdict in verdicts if verdict.is_term), Fraction(0))
+    gaps = tuple(_gaps(count.tensors, _open(count.tensors, verdicts)))
+    return TermsReport(tuple(verdicts), gaps, typed, total(count.tensors))
+
+
+def _verdicts(lines: Sequence[TypedLine], count: _CountedModel, *, walk: bool) -> list[LineVerdict]:
+    """The verdict on each line.
+
+    With ``walk`` a line may count one layer: the hand count goes through one layer and then multiplies.
+    """
+    open_elements = _elements(count.tensors)
+    verdicts: list[LineVerdict] = []
+    for line in lines:
+        verdict = _verdict(line, count, open_elements, walk=walk)
+        if verdicts and _is_total(verdict, verdicts):
+            verdict = verdict._replace(kind="total")
+        verdicts.append(verdict)
+        open_elements = _open(count.tensors, verdicts)
+    return verdicts
+
+
+def _elements(tensors: Sequence[Tensor]) -> dict[str, int]:
+    return {tensor.name: tensor.num_parameters() for tensor in tensors}
+
+
+def _open(tensors: Sequence[Tensor], verdicts: Sequence[LineVerdict]) -> dict[str, int]:
+    """The elements of each tensor that no line counts; negative where lines count it twice."""
+    left = _elements(tensors)
+    for verdict in verdicts:
+        for tensor in verdict.counted.tensors if verdict.counted and verdict.is_term else ():
+            left[tensor.name] -= tensor.num_parameters()
+    return left
+
+
+def _is_total(verdict: LineVerdict, before: Sequence[LineVerdict]) -> bool:
+    """Whether a line is the sum of lines before it, and no term: the total, or a subtotal of the last lines."""
+    called = set(_called(_last_part(verdict.line.name)))
+    if called == {_WHOLE} or (called == _MODEL and verdict.counted and verdict.counted.part == _WHOLE):
+        return True
+    named = _TOTAL.search(verdict.line.name)
+    summed, names = Fraction(0), _names(verdict)
+    for number, term in enumerate(reversed([term for term in before if term.is_term]), 1):
+        summed += term.line.value or Fraction(0)
+        if not named and not (_names(term) and _names(term) <= names):
+            return False
+        if number > 1 and verdict.line.value is not None and abs(summed - verdict.line.value) <= verdict.line.reach:
+            return True
+    return False
+
+
+def _names(verdict: LineVerdict) -> set[str]:
+    """The names of the tensors that a right line counts."""
+    return {one.name for one in verdict.counted.tensors} if verdict.counted and verdict.is_right else set()
+
+
+def _with_sums(verdicts: Sequence[LineVerdict]) -> Iterator[LineVerdict]:
+    """The verdicts, with the sum of the lines above each total. A total that is this sum has no mistake of its own."""
+    above = Fraction(0)
+    for verdict in verdicts:
+        if verdict.kind == "total":
+            faithful = not verdict.is_right and verdict.line.means(int(above))
+            yield verdict._replace(above=above, explanation=None if faithful else verdict.explanation)
+        else:
+            above += verdict.line.value or Fraction(0) if verdict.is_term else Fraction(0)
+            yield verdict
+
+
+_WHOLE = "the whole model"
+_MODEL = {_WHOLE, "the model without its head"}
+_TOTAL = re.compile(r"\b(sub)?total|\bsum\b|合计|小计|总|共(?!享)", re.I)
+
+
+def _with_steps(verdicts: Sequence[LineVerdict]) -> list[LineVerdict]:
+    """The verdicts, with lines about one layer or one head as steps where a later line counts all of them."""
+
+    def is_step(first: Counted, second: Counted) -> bool:
+        wider = first.layers == "one" and second.layers == "all" and any(one.copies > 1 for one in second.tensors)
+        wider = wider or (first.heads == "one" and second.heads == "all" and second.layers in (first.layers, "all"))
+        return wider and {one.name for one in first.tensors} <= {one.name for one in second.tensors}
+
+    some = []
+    for at, verdict in enumerate(verdicts):
+        later = [term.counted for term in verdicts[at + 1 :] if term.counted and term.is_term]
+        multiplied = verdict.is_term and verdict.counted and any(is_step(verdict.counted, part) for part in later)
+        some.append(verdict._replace(kind="step") if multiplied else verdict)
+    return some
+
+
+def _with_biases_apart(verdicts: Sequence[LineVerdict], count: _CountedModel) -> Iterator[LineVerdict]:
+    """The verdicts, with a line that leaves out biases right where other lines count these biases."""
+    apart = {
+        tensor.name
+        for verdict in verdicts
+        if verdict.is_right and verdict.counted and verdict.counted.layers == "all"
+        if all(map(is_bias, verdict.counted.tensors))
+        for tensor in verdict.counted.tensors
+    }
+    for verdict in verdicts:
+        if verdict.is_term and verdict.counted and verdict.explanation:
+            after: Sequence[Tensor] = verdict.counted.tensors
+            for cause in verdict.explanation:
+                after = MISCOUNTS[cause.miscount].make(after, count.sizes)
+            left_out = [tensor for tensor in verdict.counted.tensors if tensor not in after and tensor.num_parameters()]
+            if set(after) <= set(verdict.counted.tensors) and all(tensor.name in apart for tensor in left_out):
+                weights = verdict.counted._replace(part=verdict.line.name, tensors=tuple(after))
+                yield verdict._replace(counted=_as_part(weights, count), explanation=())
+                continue
+        yield verdict
+
+
+def _as_part(part: Counted, count: _CountedModel) -> Counted:
+    """A count under the name of the part of the model that it is, if it is one."""
+    elements = {tensor for tensor in part.tensors if tensor.num_parameters()}
+    same = (
+        known
+        for known in parts_of(count.tensors, count.sizes)
+        if {tensor for tensor in known.tensors if tensor.num_parameters()} == elements
+    )
+    return next(same, part)
+
+
+def _is_of_other_layers(line: TypedLine) -> bool:
+    """Whether a line is named like "the other layers", so that the lines before it are about one layer."""
+    return bool(
+        re.search(r"(other|rest|remain|more|same|repeat).*(layer|block)|(其余|其他|剩余|另外).*层", line.name, re.I)
+    )
+
+
+def _goes_through_one_layer(verdict: LineVerdict) -> bool:
+    """Whether a line is explained as a count for one layer instead of all."""
+    once = ("attention once", "feed-forward once", "encoder once")
+    return any(cause.miscount in once for cause in verdict.explanation or ())
+
+
+def _is_of_all_layers(verdict: LineVerdict) -> bool:
+    """Whether a line counts something in all of several layers."""
+    part = verdict.counted
+    return (
+        part is not None
+        and part.layers == "all"
+        and verdict.is_term
+        and verdict.explanation is not None
+        and not _goes_through_one_layer(verdict)
+        and any("*" in tensor.name and tensor.copies > 1 for tensor in part.tensors)
+    )
+
+
+def _verdict(line: TypedLine, count: _CountedModel, open_elements: Mapping[str, int], *, walk: bool) -> LineVerdict:
+    if line.value is None or (line.exact is None and not line.reach):
+        return LineVerdict(line, None, None)
+    name = _last_part(line.name)
+    if not line.value and _has_no_parameters(name, count):
+        return LineVerdict(line, None, (), "no parameters")
+    called = _called(name)
+    size = line.exact in _sizes_called(name, count.config)
+    if size and (len(name) > 1 or not called):  # V is a matrix of the attention as well
+        return LineVerdict(line, None, (), "size")
+    candidates = _candidates(name, called, count)
+    named_ones = bool(called or (candidates and candidates[0].part not in PARTS))
+    summed = next((part for part in _sums(name, count) if line.means(part.right) and part.right), None)
+    right = [_as_part(summed, count)] if summed else []
+    right = right or [part for part in candidates if line.means(part.right) and (part.right or named_ones)]
+    # A total is published with fewer digits than a term: 110M, 340M.
+    right = right or [part for part in candidates if part.part in _MODEL and line.means_roughly(part.right) and called]
+    # Of two parts of the same size, prefer the one that no line has counted yet: the second of two LayerNorms.
+    whole = _elements(count.tensors)
+    right.sort(key=lambda part: any(open_elements[tensor.name] != whole[tensor.name] for tensor in part.tensors))
+    if right:
+        return LineVerdict(line, right[0], (), also=tuple(_also(right, open_elements)) if not called else ())
+    if size:
+        return LineVerdict(line, None, (), "size")
+    if line.exact is not None and _is_number_of_modules(line.name, count.model, line.exact):
+        return LineVerdict(line, None, (), "modules")
+    if not named_ones and _NO_PARAMETERS.search(name):
+        return LineVerdict(line, None, None, "no parameters")
+    if not line.value and not named_ones:
+        return LineVerdict(line, None, None)
+    return _wrong(line, count, _meant(name, candidates), called=named_ones, walk=walk)
+
+
+def _wrong(line: TypedLine, count: _CountedModel, meant: Sequence[Counted], *, called: bool, walk: bool) -> LineVerdict:
+    """The verdict on a line that is right for nothing: the likeliest miscounts in what it may mean."""
+    of_one_head = [part for part in meant if part.heads == "one" and part.layers == "one"]
+    whole = [part for part in meant if part.layers == "all" and part.heads == "all"]
+    whole = whole or [part for part in meant if part.part not in PARTS]
+    usual = [part for part in whole if part.part in USUAL] or whole
+    if of_one_head and _ONE_HEAD.search(line.name):
+        usual = of_one_head
+    names = {part.part for part in usual}
+    single = [part for part in meant if part.layers == "one" and part.heads == "all" and part.part in names]
+    # Without a name that says which part is meant, only a single miscount is a reliable explanation.
+    most = MOST_MISCOUNTS if called else 1
+    rarest = _MOST_BITS if line.exact is not None else _MOST_OF_ROUNDED
+    low, high = line.bounds
+    explained = [
+        (way.bits, number, part, way)
+        for number, part in enumerate([*single, *usual] if walk else usual)
+        for ways in [search(part.tensors, count.sizes, _MOST_BITS)]
+        for value in ways.near(low, high, rarest)
+        for way in ways.ways(value)[:1]
+        if 0 < len(way.miscounts) <= most
+        and way.bits <= rarest
+        and (called or not is_chance(value, ways.right, way.bits))
+    ]
+    if explained:
+        _bits, _number, part, way = min(explained, key=lambda one: one[:2])
+        return LineVerdict(line, part, causes(part.tensors, count.sizes, way.miscounts))
+    return LineVerdict(line, usual[-1] if usual and called else None, None)
+
+
+_ONE_HEAD = re.compile(r"\b(one|per|each|a|single)\b.?head|单头|每个?头|一个头", re.I)
+# Fewer than in explain.py: one term has fewer mistakes than a whole count. Rounding hides all but common ones.
+_MOST_BITS, _MOST_OF_ROUNDED = 9.0, 4.0
+# Operations that people list although nothing in them has parameters.
+_NO_PARAMETERS = re.compile(
+    r"softmax|dropout|\b[a-z]*elu\b|tanh|activation|residual|\badd\b|\binput|scores?\b|context|\brope\b|rotary"
+    r"|non.?trainable|激活|残差|输入|不可训练",
+    re.I,
+)
+
+
+def _has_no_parameters(name: str, count: _CountedModel) -> bool:
+    """Whether a line names operations or modules without parameters."""
+    kinds = [group for group in inventory(count.model) if group.name.lower() in name.lower()]
+    if kinds:
+        return all(group.parameters == 0 for group in kinds)
+    trained = "activation" in name.lower() and any(tensor.place.role == "activation" for tensor in count.tensors)
+    return bool(_NO_PARAMETERS.search(name)) and not trained
+
+
+def _also(right: Sequence[Counted], open_elements: Mapping[str, int]) -> Iterator[Counted]:
+    """Other parts with the right count, which share no tensor with those before and are not counted yet."""
+    names = {tensor.name for tensor in right[0].tensors}
+    for part in right[1:]:
+        own = {tensor.name for tensor in part.tensors if tensor.num_parameters()}
+        if not own & names and all(open_elements[tensor.name] >= tensor.num_parameters() for tensor in part.tensors):
+            names |= own
+            yield part
+
+
+def _last_part(name: str) -> str:
+    """The name of a line without what stands before a colon: the model, or a heading."""
+    last = re.split("[:：]", name)[-1].strip(" `'\"")
+    return last or name
+
+
+def _called(name: str) -> list[str]:
+    """The parts that people call so; those that the name means specifically come first."""
+    if not name:
+        return []
+    specific = [part for part, pattern in SPECIFIC.items() if re.search(pattern, name, re.I)]
+    called = [part for part, (_of, pattern) in PARTS.items() if re.search(pattern, name, re.I)]
+    return list(dict.fromkeys((*specific, *called)))
+
+
+def _candidates(name: str, called: Sequence[str], count: _CountedModel) -> list[Counted]:
+    """The tensors and modules with the name of a line, and the parts that people call so; all parts if there are none.
+
+    A path, such as encoder.layer.0 or c_proj, means its tensors before it means anything else.
+    """
+    paths = list(_of_path(name, count))
+    parts = list(parts_of(count.tensors, count.sizes, called or (() if paths else PARTS)))
+    if called and not re.search("head|头", name, re.I):
+        parts = [part for part in parts if part.heads == "all" or part.layers == "one"]
+    specific = [part for part in parts if _is_specific(part, name)]
+    parts = [*specific, *(part for part in parts if part not in specific)]
+    return [*paths, *parts] if re.search(r"[._]", name) else [*parts, *paths]
+
+
+def _is_specific(part: Counted, name: str) -> bool:
+    return part.part in SPECIFIC and bool(re.search(SPECIFIC[part.part], name, re.I))
+
+
+def _meant(name: str, candidates: Sequence[Counted]) -> Sequence[Counted]:
+    """The candidates that a name means: a path or the specific parts, if there are any, else all."""
+    if candidates and candidates[0].part not in PARTS:
+        return [part for part in candidates if part.part == candidates[0].part]
+    return [part for part in candidates if _is_specific(part, name)] or candidates
+
+
+_NUMBER = re.compile(r"\.(?:[0-9]+|\*|[a-zA-Z]|\{\w*\}|\[\w*\])(?=\.|$)")
+
+
+def _of_path(name: str, count: _CountedModel) -> Iterator[Counted]:
+    """The tensors at a path as PyTorch prints it, also from the middle of a path on; in all layers and in one.
+
+    With the number of a layer in it, only those of this layer.
+    """
+    if exact := tuple(tensor for tensor in count.tensors if tensor.name == name):
+        yield Counted(name, exact)
+        return
+    path = name.strip("`'\" ")
+    if f"{path.lower()}." == count.model.prefix:  # the body in a model with a head
+        names = {tensor.name for tensor in count.model.body().tensors()}
+        yield Counted(name, tuple(tensor for tensor in count.tensors if count.model.bare(tensor.name) in names))
+        return
+    if not re.fullmatch(r"[\w.*{}\[\]]+", path):
+        return
+    pieces = path.removeprefix(count.model.prefix).split(".")
+    for start in range(len(pieces)):
+        if found := list(_at(".".join(pieces[start:]), path, count.tensors)):
+            yield from found
+            return
+
+
+def _at(path: str, name: str, tensors: Sequence[Tensor]) -> Iterator[Counted]:
+    """The tensors whose names contain a path as whole pieces, or else as text if it looks like code."""
+    folded = _NUMBER.sub(".*", f".{path}")[1:]
+    numbers = re.findall(r"(?<=\.)[0-9]+(?=\.|$)", f".{path}")
+    for within in (path, folded):
+        inside = [tensor for tensor in tensors if f".{within.lower()}." in f".{tensor.name.lower()}."]
+        if inside:
+            break
+    if not inside and re.search(r"[._]", path):
+        inside = [tensor for tensor in tensors if path.lower() in tensor.name.lower()]
+    some = tuple(inside)
+    if not some:
+        return
+    single = tuple(of_layers(some, "one"))
+    if numbers and within == folded and single:
+        yield Counted(name, single, "one")
+        return
+    ends = {f".{tensor.name.lower()}.".partition(f".{within.lower()}.")[0] for tensor in some}
+    groups = [some]
+    for end in sorted(ends) if len(ends) > 1 else ():  # attn.c_proj and mlp.c_proj
+        start = f"{end}.{within.lower()}."
+        groups.append(tuple(tensor for tensor in some if f".{tensor.name.lower()}.".startswith(start)))
+    layers: tuple[Layers, Layers] = ("all", "one")
+    for group in groups:
+        for of in layers:
+            if part := group if of == "all" else tuple(of_layers(group, "one")):
+                yield Counted(name, part, of)
+
+
+_AND = re.compile(r"\s*(?:[+&,，、/]|\band\b|\bplus\b|和|与|及|加)\s*")
+_MOST_SUMS = 1000
+
+
+def _sums(name: str, count: _CountedModel) -> Iterator[Counted]:
+    """What a name such as "QKV + O" means: a part for each of its pieces, all in the same layers and heads."""
+    pieces = [piece for piece in _AND.split(name) if piece]
+    some = [_candidates(piece, called, count) for piece in pieces if (called := _called(piece)) or "_" in piece]
+    if len(pieces) < 2 or len(some) < len(pieces):
+        return
+    for place in dict.fromkeys((part.layers, part.heads) for part in some[0]):
+        within = [[part for part in parts if (part.layers, part.heads) == place] for parts in some]
+        for combination in islice(product(*within), _MOST_SUMS):
+            tensors = tuple(dict.fromkeys(tensor for part in combination for tensor in part.tensors))
+            yield Counted(name, tensors, *place)
+
+
+# Names of sizes in papers and other libraries, beside letters and Hugging Face's fields.
+_LETTERS = {
+    **dict.fromkeys(("d", "d_model", "dim", "hidden_dim", "emb_dim", "隐藏层维度", "隐藏维度"), "H"),
+    **dict.fromkeys(("d_ff", "dff", "ffn_dim", "d_inner", "n_inner"), "I"),
+    **dict.fromkeys(("layers", "n_layers", "n_layer", "num_layers", "depth", "层数"), "L"),
+    **dict.fromkeys(("heads", "n_heads", "n_head", "num_heads", "头数", "注意力头数"), "A"),
+    **dict.fromkeys(("seq_len", "max_len", "max_length", "max_seq_len", "sequence_length", "最大长度"), "P"),
+    **dict.fromkeys(("vocabulary", "vocab", "n_vocab", "词表", "词表大小", "词汇表大小"), "V"),
+}
+
+
+def _sizes_called(name: str, config: Config) -> set[int]:
+    """The sizes of a configuration with this name: a letter or the name of a field, also without num_ or _size."""
+    key = re.sub(r"[\s-]+", "_", name.strip().lower())
+    name = _LETTERS.get(key, name)
+    values = {**config.shared(), **vars(config)}
+    sizes = [values.get(field) for field in (key, f"num_{key}", f"{key}_size", f"num_attention_{key}")]
+    if key in ("head_dim", "d_k", "d_v", "d_head", "head_size", "size_per_head"):
+        sizes.append(config.attention_head_size)
+    return {size for size in (*sizes, letters(config).get(name)) if isinstance(size, int)}
+
+
+def _is_number_of_modules(name: str, model: Model, value: int) -> bool:
+    parts = [part for part in (*inventory(model), named(model, "dense")) if part.name.lower() in name.lower()]
+    return any(part.modules == value for part in parts)
+
+
+def _gaps(tensors: Sequence[Tensor], open_elements: Mapping[str, int]) -> Iterator[Gap]:
+    """The remaining elements by component: tensors that are missing, then tensors that are counted too often."""
+    for component in COMPONENTS:
+        left = {tensor.name: open_elements[tensor.name] for tensor in tensors if tensor.place.component == component}
+        for missing in (True, False):
+            some = {name: number for name, number in left.items() if number and (number > 0) == missing}
+            if some:
+                yield Gap(component, tuple(some), sum(some.values()))

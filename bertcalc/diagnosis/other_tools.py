@@ -1,0 +1,195 @@
+"""The counts of other tools for the same model: their formulas, and the reasons why they differ from the right count.
+
+The formulas were read in the named sources; none of their code is copied. The reasons are miscounts, as in a hand
+count: made on the model's tensors, they turn the right count into the tool's. So the differences are computed from the
+model and not written down a second time.
+
+>>> from bertcalc import BertConfig
+>>> dict(tool_counts(BertConfig()))["EleutherAI tied"]
+108844032
+"""
+
+from collections.abc import Sequence
+from typing import Any, NamedTuple
+
+from bertcalc.config import Config
+from bertcalc.diagnosis.explain import causes
+from bertcalc.diagnosis.miscounts import MISCOUNTS, Miscount, MiscountSizes, counted, is_lacking
+from bertcalc.diagnosis.tensor_filter import which
+from bertcalc.model.family import Model
+from bertcalc.model.modules import Tensor
+from bertcalc.text import N_
+from bertcalc.text.amounts import Typed
+from bertcalc.text.arithmetic import evaluate
+
+# Megatron-LM's default multiple for the vocabulary, on one device.
+MEGATRON_PADDING = 128
+
+
+class Tool(NamedTuple):
+    """A published formula for the number of parameters."""
+
+    name: str
+    terms: tuple[str, ...]  # with the letters of ``letters``, in the order of the source; their sum is the count
+    miscounts: tuple[str, ...]  # names in REASONS, besides those that every tool makes
+    source: str
+    notes: tuple[str, ...] = ()  # the arguments used, and surprises
+    output_matrix: bool = False  # whether it always counts a separate decoder
+
+    def count(self, config: Config) -> int:
+        """The tool's count for a configuration."""
+        values = letters(MiscountSizes.of(config))
+        return int(sum(evaluate(term, values) for term in self.terms))
+
+
+class Correction(NamedTuple):
+    """The amount that undoes one miscount of a tool when it is added: a number, or a SymPy expression."""
+
+    miscount: str  # a name in REASONS
+    amount: int
+
+
+def tool_counts(config: Config) -> list[tuple[str, int]]:
+    """Each tool's count for a configuration; no tool distinguishes Hugging Face's classes."""
+    return [(tool.name, tool.count(config)) for tool in TOOLS.values()]
+
+
+def tools_with(number: Typed, config: Config) -> list[str]:
+    """The tools whose formula gives exactly this number."""
+    return [name for name, count in tool_counts(config) if number.low == count == number.high]
+
+
+def corrections(tool: Tool, model: Model, sizes: MiscountSizes) -> tuple[Correction, ...]:
+    """The corrections that lead from a tool's count to a model's, without reasons that do not concern the model.
+
+    Model and sizes are numeric or symbolic.
+    """
+    tensors = counted(model)
+    made = causes(tensors, sizes, _miscounts(tool, tensors), REASONS)
+    return tuple(Correction(cause.miscount, -cause.amount) for cause in made if cause.amount != 0)
+
+
+def letters(sizes: MiscountSizes) -> dict[str, Any]:
+    """The values of the letters in the terms of tools: numbers or symbols; W is the padded vocabulary."""
+    return {**sizes.letters, "W": sizes.padded[MEGATRON_PADDING]}
+
+
+def padded_vocab_size(config: Config) -> int:
+    """The number of rows of the word embeddings in Megatron-LM."""
+    return MiscountSizes.of(config).padded[MEGATRON_PADDING]
+
+
+def _miscounts(tool: Tool, tensors: Sequence[Tensor]) -> tuple[str, ...]:
+    """The miscounts of a tool for a model; first those that leave out a part, so that each gets the whole part."""
+    if not tool.output_matrix:
+        head: tuple[str, ...] = ("head",)
+    elif any(map(_is_decoder, tensors)):
+        head = ("head but decoder",)
+    else:
+        head = ("head", "output matrix")
+    return ("pooler", *head, "cross attention", "distances", "activation", *tool.miscounts)
+
+
+def _is_decoder(tensor: Tensor) -> bool:
+    return which("decoder, no bias")(tensor) and not is_lacking(tensor)
+
+
+REASONS: dict[str, Miscount] = {
+    **MISCOUNTS,
+    "output matrix": Miscount(
+        N_("an output matrix is counted in addition to the word embeddings"), MISCOUNTS["decoder again"].change
+    ),
+    "head but decoder": Miscount(
+        N_("the head is left out, all but the matrix of its decoder"),
+        lambda tensor, sizes: () if which("head")(tensor) and not _is_decoder(tensor) else (tensor,),
+    ),
+    "activation": Miscount(
+        N_("the parameters of the activation function are left out"),
+        lambda tensor, sizes: () if which("activation")(tensor) else (tensor,),
+    ),
+    "LayerNorms twice": Miscount(
+        N_("each LayerNorm of the layers is counted twice"), MISCOUNTS["layer LayerNorms 4H"].change
+    ),
+}
+
+
+_LAST_NORM = N_(
+    "The LayerNorm at the end of its model corresponds to that of BERT's embeddings: each model has "
+    "one, of the same size."
+)
+_COOKBOOK_TERMS = ("4*L*H**2", "8*L*H**2", "H*P", "8*L*H + 2*H")
+_COOKBOOK = "EleutherAI/cookbook, calc/calc_transformer_params.py, calc_params"
+_COOKBOOK_NOTES = (
+    N_(
+        "Evaluated with sequence-length P and ffn-expansion-factor 4, its default. It counts 8 H of "
+        "LayerNorm per layer."
+    ),
+    _LAST_NORM,
+)
+
+TOOLS: dict[str, Tool] = {
+    tool.name: tool
+    for tool in (
+        Tool(
+            "nanoGPT",
+            ("H*P", "H*V", "L*((H + 3*H**2 + H**2) + (H + 2*H*4*H))", "H"),
+            ("token types", "layer biases", "LayerNorm half", "four times"),
+            "karpathy/nanoGPT, transformer_sizing.ipynb, params",
+            (N_("Evaluated with block_size P; written for bias=False, in Linear and LayerNorm."), _LAST_NORM),
+        ),
+        Tool(
+            "EleutherAI tied",
+            ("H*V", *_COOKBOOK_TERMS),
+            ("token types", "layer biases", "LayerNorms twice", "four times"),
+            f"{_COOKBOOK}, --tied-embeddings",
+            _COOKBOOK_NOTES,
+        ),
+        Tool(
+            "EleutherAI",
+            ("2*H*V", *_COOKBOOK_TERMS),
+            ("token types", "layer biases", "LayerNorms twice", "four times"),
+            _COOKBOOK,
+            _COOKBOOK_NOTES,
+            output_matrix=True,
+        ),
+        Tool(
+            "llm-analysis",
+            ("L*(4*H**2 + 2*H*I + 2*H)", "H*V", "H"),
+            ("positions", "token types", "layer biases", "LayerNorm half"),
+            "cli99/llm-analysis, llm_analysis/analysis.py, get_num_params_total",
+            (N_("Evaluated with mlp_gated_linear_units False, its default."), _LAST_NORM),
+        ),
+        Tool(
+            "Megatron",
+            ("L*(4*H**2 + 2*H*I + 4*H)", "2*H", "H*W"),
+            ("positions", "token types", "layer biases", f"padded to {MEGATRON_PADDING}"),
+            "NVIDIA/Megatron-LM, megatron/training/theoretical_memory_usage.py and vocab_utils.py",
+            (
+                N_("Evaluated with LayerNorm. V' is the vocabulary rounded up to a multiple of 128, as by default."),
+                _LAST_NORM,
+            ),
+        ),
+        Tool(
+            "gpu_poor",
+            ("2*V*H", "4*L*H**2", "3*L*I*H"),
+            ("positions", "token types", "layer biases", "LayerNorm", "gated"),
+            "RahulSChand/gpu_poor, src/App.js, computeModelSize",
+            (N_("Written for models like LLaMA: a gated feed-forward, and a decoder that is not tied."),),
+            output_matrix=True,
+        ),
+        Tool(
+            "Narayanan",
+            ("12*L*H**2*(1 + 13/(12*H) + (V + P)/(12*L*H))",),
+            ("token types", "embedding LayerNorm", "four times"),
+            "Narayanan et al. 2021, arXiv:2104.04473, Eq. 2",
+            (N_("Evaluated at sequence length s = P."),),
+        ),
+        Tool(
+            "12LH2",
+            ("12*L*H**2",),
+            ("embeddings", "layer biases", "layer LayerNorms", "four times"),
+            "Kaplan et al. 2020, arXiv:2001.08361, Eq. 2.1",
+            (N_("It is meant to count the parameters without embeddings."),),
+        ),
+    )
+}

@@ -1,0 +1,1 @@
+"""The search for formulas of a transformers class: experiments, fits, conditions."""

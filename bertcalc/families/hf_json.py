@@ -1,0 +1,305 @@
+"""Reading and writing Hugging Face's config.json; what is read is untrusted text.
+
+>>> from bertcalc import BertConfig
+>>> read('{"model_type": "bert", "vocab_size": 21128, "architectures": ["BertForMaskedLM"]}').config.vocab_size
+21128
+>>> read(write(Subject(BertConfig(vocab_size=21128), "BertForMaskedLM"))).architecture
+'BertForMaskedLM'
+>>> read('{"hidden_size": 770}')
+Traceback (most recent call last):
+    ...
+bertcalc.text.problem.InputError: hidden_size 770 is not a multiple of num_attention_heads 12: 768 or 780 would be.
+"""
+
+import json
+import re
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from pathlib import Path
+from typing import Any, NamedTuple
+
+from bertcalc.config import Config, near_field, problems
+from bertcalc.config.fields import OWN_DIMENSIONS, is_int, known
+from bertcalc.families import CLASSES, FAMILIES, class_of, counterpart, family_of
+from bertcalc.families.uncounted_keys import OF_MEMORY, is_neutral
+from bertcalc.model.family import Family
+from bertcalc.model.subject import Subject
+from bertcalc.text import N_, shorten
+from bertcalc.text.arguments import checked
+from bertcalc.text.problem import InputError, Problem, wrong
+from bertcalc.text.strict_json import decode, read_json
+from bertcalc.transformers4.version import FIVE, version_of
+
+LARGEST = 1_000_000  # characters; real files have less than 2,000, with a thousand labels 60,000
+PASTED = LARGEST + 100_000  # characters that a field takes, so that a longer text is refused in a sentence
+# Keys that are known but are not fields of the configuration. label2id says nothing that id2label does not.
+_OTHERS = ("model_type", "architectures", "id2label", "label2id")
+# Sizes that every real file has.
+_SIZES = (
+    *("vocab_size", "hidden_size", "num_hidden_layers", "num_attention_heads", "intermediate_size"),
+    *("max_position_embeddings", "type_vocab_size"),
+)
+_CHUNK = "chunk_size_feed_forward"
+_NAMED = 8  # at most as many unused keys are named
+
+
+class Described(NamedTuple):
+    """The model that a config.json describes, and remarks on what was ignored, replaced or missing."""
+
+    config: Config
+    architecture: str | None
+    remarks: list[Problem]
+
+    @property
+    def doubts(self) -> list[Problem]:
+        """The remarks on what may change the model: not those on defaults, and on keys that change no count."""
+        return [remark for remark in self.remarks if remark.message not in (_DEFAULTS, _NEUTRAL)]
+
+
+_DEFAULTS = N_("Missing, so set to Hugging Face's defaults: {fields}.")
+_NEUTRAL = N_("Ignored, because they do not affect any count: {keys}.")
+
+
+@checked
+def write(subject: Subject) -> str:
+    """The text of a config.json that transformers loads as this model.
+
+    A configuration cannot say whether the body has a pooler.
+    """
+    config = subject.config
+    fields = version_of(config).fields(config)
+    given = {"architectures": [subject.architecture], "model_type": family_of(config).name, **fields}
+    return json.dumps(given, indent=2, sort_keys=True) + "\n"
+
+
+@checked
+def text_of(data: bytes, size: int = 0) -> str:
+    """The text of a config.json file; ``size`` is the size of the whole file if ``data`` is only its beginning.
+
+    Raises InputError if it is too long or not UTF-8.
+    """
+    size = max(size, len(data))
+    if size > LARGEST:
+        message = N_("This file has {length} bytes or more: a config.json has at most {most} here.")
+        raise wrong(message, length=size, most=LARGEST)
+    return decode(data)
+
+
+def text_of_file(path: Path) -> str:
+    """The text of a config.json on this machine. Raises InputError if it cannot be read, is too long or not UTF-8."""
+    try:
+        with path.open("rb") as file:
+            data = file.read(LARGEST + 1)
+    except (OSError, ValueError) as error:  # ValueError: a name with a null character
+        reason = getattr(error, "strerror", None) or str(error)
+        raise wrong("{path} cannot be read: {reason}.", path=shorten(str(path)), reason=reason) from None
+    return text_of(data)
+
+
+@checked
+def read_object(text: str) -> dict[str, Any]:
+    """The JSON object of a config.json, of any model. Raises InputError."""
+    if len(text) <= LARGEST and not text.lstrip("\ufeff \t\r\n").startswith("{"):
+        raise wrong(N_("A config.json is a JSON object: {braces} with fields inside."), braces="{ }")
+    given: dict[str, Any] = read_json(text, LARGEST)
+    return given
+
+
+def is_of_another_type(problems: Iterable[Problem]) -> bool:
+    """Whether a config.json is one of a model type or a class that has no family here."""
+    return any(problem.field in ("model_type", "architectures") for problem in problems)
+
+
+@checked
+def read(text: str) -> Described:
+    """The model in the text of a config.json; missing fields have Hugging Face's defaults.
+
+    Raises InputError.
+    """
+    given = read_object(text)
+    names = given.get("architectures")
+    classes = _listed(names)
+    if "model_type" in given:
+        family = _family(given["model_type"])
+    else:
+        known = [one for one in FAMILIES.values() if any(name.startswith(one.kind) for name in classes)]
+        if classes and not known:
+            message = N_("architectures {value}: a different kind of model; only {known} are counted here.")
+            raise InputError(_problem("architectures", names, message, known=_known()))
+        family = known[0] if known else next(iter(FAMILIES.values()))
+    kind = family.config
+    own = {**vars(kind.default())}
+    read_fields = {*own, *map(kind.shared_name, own), *FIVE.lacks}
+    if given and not given.keys() & {*read_fields, *_OTHERS}:
+        message = N_("This is not a model's config.json: it has {keys}, but neither model_type nor a size.")
+        raise wrong(message, keys=_named(given))
+    # Under either name, as transformers reads it; the shared one takes precedence.
+    own |= kind.unsaid(given)
+    values = {name: given.get(kind.shared_name(name), given.get(name, default)) for name, default in own.items()}
+    labels = given.get("id2label")
+    named = len(labels) if isinstance(labels, dict) else kind.default().num_labels
+    if "num_labels" not in given:  # if both are given, transformers uses num_labels
+        values["num_labels"] = named
+    kept = list(_without_count(kind, values))
+    found = [*(_not_counted(kind, problem) for problem in problems(kind, values)), *kind.refused(given)]
+    if labels is not None and not _is_labels(labels):
+        message = N_("id2label {value} is not possible: it must have a name for each number.")
+        found.append(_problem("id2label", labels, message))
+    if found:
+        raise InputError(*found)
+    config = kind(**values)
+    architecture, remarks = _architecture(names, family)
+    if architecture and (problem := class_of(architecture).unbuilt(config)):
+        raise InputError(problem)
+    remarks += kept
+    chunk: Any = given.get(_CHUNK)
+    if is_int(chunk) and chunk > 0 and kind.chunks:
+        message = N_("{field} {value}: the real forward pass fails for sequences whose length is no multiple of it.")
+        remarks.append(Problem.of(message, _CHUNK, chunk, field=_CHUNK, value=chunk))
+        given = {key: value for key, value in given.items() if key != _CHUNK}
+    wanted = {kind.own_name(field): field for field in (*_SIZES, *OWN_DIMENSIONS) if kind.has(field)}
+    wanted = {name: field for name, field in wanted.items() if name not in kind.undeclared}
+    if missing := [name for name, field in wanted.items() if not given.keys() & {name, field}]:
+        shown = ", ".join(f"{field} = {getattr(config, field):,}" for field in missing)
+        remarks.append(Problem.of(_DEFAULTS, missing[0], fields=shown))
+    remarks += _unread(kind, {key: value for key, value in given.items() if key not in (*read_fields, *_OTHERS)}, given)
+    if labels is not None and values["num_labels"] != named:
+        message = N_("num_labels {count} takes precedence, although id2label has {named}, as in transformers.")
+        count = values["num_labels"]
+        remarks.append(Problem.of(message, "num_labels", count, count=count, named=named))
+    return Described(config, architecture, remarks)
+
+
+def _unread(kind: type[Config], keys: Mapping[str, Any], given: Mapping[str, Any]) -> Iterator[Problem]:
+    """Remarks on the keys that are not read: known to change nothing, to change the memory, misspelled, unknown.
+
+    The remark on a key that is probably misspelled has the field that is meant as its remedy.
+    """
+    neutral = [key for key, value in keys.items() if is_neutral(key, value) or (key == _CHUNK and not kind.chunks)]
+    of_memory = [key for key in keys if key in OF_MEMORY and key not in neutral]
+    unknown = [key for key in keys if key not in (*neutral, *of_memory)]
+    meant = {key: near for key in unknown[:_NAMED] if (near := near_field(kind, key))}
+    meant = {key: near for key, near in meant.items() if not given.keys() & {near, kind.own_name(near)}}
+    for key, near in meant.items():
+        message = N_("{key} is unknown: did you mean {field}?")
+        yield Problem.of(message, key, keys[key], {near: keys[key]}, key=shorten(key), field=kind.own_name(near))
+    if unknown := [key for key in unknown if key not in meant]:
+        message = N_("Unknown, so not read: {keys}. If they change the model, its count differs.")
+        yield Problem.of(message, unknown[0], keys=_named(unknown))
+    if of_memory:
+        message = N_("Not read: {keys}. No parameter and no FLOPs depend on them, but the memory may.")
+        yield Problem.of(message, of_memory[0], keys=_named(of_memory))
+    if neutral:
+        yield Problem.of(_NEUTRAL, neutral[0], keys=_named(neutral))
+
+
+def _named(keys: Iterable[str]) -> str:
+    shown = [shorten(key) for key in keys]
+    return ", ".join(shown[:_NAMED]) + (" ..." if shown[_NAMED:] else "")
+
+
+# Values that transformers accepts but our configurations do not, for fields that affect no count.
+_LOADS: Mapping[str, Callable[[Any], bool]] = {
+    "bos_token_id": is_int,
+    "eos_token_id": lambda value: is_int(value) or (isinstance(value, list) and all(map(is_int, value))),
+    "initializer_range": lambda value: isinstance(value, float) and value >= 0,
+    "layer_norm_eps": lambda value: isinstance(value, float),
+    "pretraining_tp": is_int,
+    **{field: lambda value: value is None for field in FIVE.lacks},
+}
+
+
+def _without_count(kind: type[Config], values: dict[str, Any]) -> Iterator[Problem]:
+    """Replace such values (see _LOADS) by valid ones in ``values``, and yield a remark on each."""
+    message = N_("{field} {value} is not kept: no count depends on it, and {default} is used instead.")
+    for field, loads in _LOADS.items():
+        name = kind.own_name(field)
+        if name in values and not known(field).is_right(values[name]) and loads(values[name]):
+            given, values[name] = values[name], getattr(kind, name)
+            yield Problem.of(message, name, given, field=name, value=_shown(given), default=f"{values[name]}")
+    pad: Any = values.get("pad_token_id")
+    vocabulary = values[kind.own_name("vocab_size")]
+    counted_from_the_end = is_int(pad) and is_int(vocabulary) and -vocabulary <= pad < 0
+    if counted_from_the_end and kind.longest is Config.longest:  # in other families positions start after the padding
+        values["pad_token_id"] = vocabulary + pad
+        said = N_("pad_token_id {value} is counted from the end, as PyTorch does: it is token {token}.")
+        yield Problem.of(said, "pad_token_id", pad, value=f"{pad}", token=vocabulary + pad)
+
+
+# Sizes for which transformers also accepts 0. It also builds a model with 1 for position_buckets.
+_ZEROS = ("num_hidden_layers", "type_vocab_size", "max_position_embeddings", "intermediate_size", "num_labels")
+# Fields for which transformers accepts values that are not counted here.
+_OTHERWISE = (
+    *("num_hidden_groups", "inner_group_num", "summary_proj_to_labels"),
+    *("reorder_and_upcast_attn", *FIVE.lacks),
+)
+
+
+def _not_counted(kind: type[Config], problem: Problem) -> Problem:
+    """The problem, with another message if transformers builds a model with this value and only we do not count it."""
+    field, value = problem.field, problem.value
+    of_a_kind = field in _OTHERWISE and type(value) is type(getattr(kind, kind.own_name(field)))
+    if of_a_kind and (isinstance(value, bool | str) or (isinstance(value, int) and value > 1)):
+        message = N_(
+            "{field} {value}: bertcalc does not count this. transformers builds it; here it has to be {wanted}."
+        )
+        return problem._replace(message=message)
+    if not isinstance(value, int) or not is_int(value):
+        return problem
+    if not ((field in _ZEROS and value == 0) or (field == "position_buckets" and value < known(field).low)):
+        return problem
+    message = N_(
+        "{field} {value}: bertcalc does not count this. transformers builds it; here it has to be {low} or more."
+    )
+    shown = {"field": kind.own_name(field), "value": f"{value:,}", "low": f"{known(field).low:,}"}
+    return problem._replace(message=message, values=shown)
+
+
+def _is_labels(labels: Any) -> bool:
+    return isinstance(labels, dict) and all(re.fullmatch(r"-?[0-9]{1,9}", key) for key in labels)
+
+
+def _family(model_type: Any) -> Family:
+    if isinstance(model_type, str) and model_type in FAMILIES:
+        return FAMILIES[model_type]
+    for family in FAMILIES.values():
+        if model_type in family.remote:
+            message = N_(
+                "model_type {value} comes with a program in its own repository, which is not run here: transformers "
+                "has the same model as {name}; with model_type {name}, this file is read."
+            )
+            raise InputError(_problem("model_type", model_type, message, name=family.name))
+    message = N_("model_type {value} is a different kind of model: only {known} are counted here.")
+    raise InputError(_problem("model_type", model_type, message, known=_known()))
+
+
+def _known() -> str:
+    return ", ".join(FAMILIES)
+
+
+def _architecture(names: Any, family: Family) -> tuple[str | None, list[Problem]]:
+    if not names:
+        return None, []
+    listed = _listed(names)
+    if known := [name for name in listed if CLASSES.get(name) is family]:
+        return known[0], []
+    for name in (name.removeprefix("TF").removeprefix("Flax") for name in listed):
+        like = counterpart(name, family) if name in CLASSES else ""
+        if like and class_of(like).task == class_of(name).task:
+            message = N_("architectures {value}: read as {name}, which model_type {family} has for the same task.")
+            return like, [_problem("architectures", names, message, name=like, family=family.name)]
+    return None, [_problem("architectures", names, N_("architectures {value}: not one of the classes counted here."))]
+
+
+def _listed(names: Any) -> list[str]:
+    return [name for name in (names if isinstance(names, list) else [names]) if isinstance(name, str)]
+
+
+def _problem(field: str, value: object, message: str, **more: str) -> Problem:
+    return Problem.of(message, field, value, value=_shown(value), **more)
+
+
+def _shown(value: object) -> str:
+    try:
+        return shorten(repr(value))
+    except (ValueError, RecursionError):
+        return N_("too long to show")

@@ -1,0 +1,36 @@
+"""The presets, and parameter counts that others published for them (published.toml)."""
+
+import tomllib
+from pathlib import Path
+from typing import NamedTuple
+
+from bertcalc.families import PRESETS as PRESETS
+from bertcalc.families import build
+from bertcalc.families import preset_named as preset_named
+from bertcalc.model.family import Model
+
+DEFAULT_PRESET = next(iter(PRESETS))
+
+
+class PublishedCount(NamedTuple):
+    """A number of parameters that somebody else published, and the model it is for.
+
+    ``more`` is how many parameters Hugging Face's class has beyond the published number; ``convention`` says why.
+    """
+
+    preset: str
+    architecture: str
+    parameters: int
+    convention: str
+    source: str
+    add_pooling_layer: bool = True
+    more: int = 0
+
+    def model(self) -> Model:
+        return build(PRESETS[self.preset].config, self.architecture, add_pooling_layer=self.add_pooling_layer)
+
+
+PUBLISHED = tuple(
+    PublishedCount(**count)
+    for count in tomllib.loads(Path(__file__).with_name("published.toml").read_text(encoding="utf-8"))["counts"]
+)

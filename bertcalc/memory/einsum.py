@@ -1,0 +1,21 @@
+"""What autograd keeps of a product with distances, which transformers 4 writes as torch.einsum."""
+
+from bertcalc.model.trace import Step, Value, any_is_one
+
+EQUATIONS = {"query_distances": "bhld,lrd->bhlr", "key_distances": "bhrd,lrd->bhlr"}  # by the role of the step
+
+
+def laid_out(step: Step) -> Value:
+    """The first factor of a product as it is kept: einsum makes a contiguous copy.
+
+    It makes none if there is nothing to reorder: a single sequence, head or token. With a cache all queries have one
+    row of distances, so the order of the sequences does not matter, and keys are contiguous as they come from the
+    cache. Columns and symbols count as sizes above 1: a 1 has to be an integer.
+    """
+    (factor, other) = step.takes
+    role, axes = step.place.role, factor.shape[:3]
+    if role not in EQUATIONS:
+        return factor
+    if any_is_one(other.shape[0]):
+        axes = axes[1:] if role == "query_distances" else (1,)
+    return factor if any_is_one(*axes) else factor._replace(name=step.name)

@@ -1,0 +1,65 @@
+"""GPT-2's heads on tensors without data: the tokens that they choose, and the loss of two of them."""
+
+from math import prod
+
+from bertcalc.memory.simulator.forward_pass import Pass
+from bertcalc.memory.simulator.overrides import Own
+from bertcalc.memory.simulator.tape import BOOL, HALF, INT32, INT64, SimulatedTensor
+from bertcalc.model.steps import Step
+from bertcalc.text import N_
+from bertcalc.text.problem import InputError, Problem
+
+CHOICES = N_("{architecture} cannot be trained with summary_use_proj False: there is no score for each choice.")
+
+
+def _last_token(run: Pass, step: Step) -> SimulatedTensor:
+    """The scores of the last token of each sequence that is no padding."""
+    tape, ids, (scores,) = run.tape, run.batch["input_ids"], run.taken(step)
+    if run.model.config.pad_token_id is None:
+        return tape.index(tape.select(scores), [tape.new(ids.shape[:1], INT64)])
+    run.values["no_padding"] = tape.made(ids.shape, INT32, tape.new(ids.shape, BOOL))
+    run.values["numbers"] = tape.new(ids.shape[1:], INT32)
+    run.values["last"] = tape.made(ids.shape[:1], INT64, tape.new(ids.shape, INT32))
+    return tape.index(scores, [tape.new(ids.shape[:1], INT64), run.values["last"]])
+
+
+def _tokens(run: Pass, step: Step) -> SimulatedTensor:
+    """One choice of each sequence, or the mean of all."""
+    tape, (x,) = run.tape, run.taken(step)
+    return tape.squeeze(tape.mean(x, 1), 1) if step.operation == "mean" else tape.select(x)
+
+
+def _chosen_token(run: Pass, step: Step) -> SimulatedTensor:
+    """The last token of each choice."""
+    tape, (x,) = run.tape, run.taken(step)
+    run.hold(step.within, {"cls_index": tape.new((*x.shape[:2], 1, x.shape[3]), INT64)})
+    return tape.squeeze(tape.gather(x, run.values["cls_index"]), 2)
+
+
+def _losses(run: Pass, logits: list[SimulatedTensor]) -> list[SimulatedTensor]:
+    """A loss for the words, and one for the choices."""
+    tape, labels, (words, choices) = run.tape, run.batch["labels"], logits
+    if prod(choices.shape[:-1]) != run.batch_size:
+        shown = {"architecture": run.model.cls.name}
+        raise InputError(Problem("summary_use_proj", "False", CHOICES, shown, ({"summary_use_proj": True},)))
+    of_choices = run.classified(choices, run.batch["mc_labels"])
+    *first, length = labels.shape
+    shift_logits = tape.contiguous(tape.narrow(words, (*first, length - 1, words.shape[-1])))
+    shift_labels = tape.contiguous(tape.narrow(labels, (*first, length - 1)))
+    return [run.classified(shift_logits, shift_labels), of_choices]
+
+
+def _softmax(run: Pass, step: Step) -> SimulatedTensor:
+    """Softmax, cast to the type of the values: with autocast it is computed in float32."""
+    (x,) = run.taken(step)
+    item = HALF if run.tape.autocast else x.item
+    run.values[step.takes[0].name] = x = run.tape.softmax(x)  # the same variable
+    return run.tape.to(x, item)
+
+
+OWN = Own(
+    steps={"softmax": _softmax, "last_token": _last_token, "tokens": _tokens, "chosen_token": _chosen_token},
+    # The body looks before it flattens the choices.
+    asides={"padding": lambda run, _step: run.look_for_padding(run.batch["input_ids"].shape)},
+    losses={"double-heads": _losses},
+)

@@ -1,0 +1,46 @@
+"""MPNet's distances between tokens, which its encoder computes once for all layers, on tensors without data."""
+
+from bertcalc.memory.family_steps.roberta_step import positions_after_padding
+from bertcalc.memory.simulator.forward_pass import Pass
+from bertcalc.memory.simulator.overrides import Own
+from bertcalc.memory.simulator.tape import BOOL, INT64, SimulatedTensor, Tape
+from bertcalc.model.steps import Step
+
+
+def _buckets(run: Pass, step: Step) -> SimulatedTensor:
+    """The bucket of the distance between each pair of tokens."""
+    tape, square = run.tape, step.takes[0].shape
+    rows, columns = (tape.new(square[:1], INT64) for _axis in range(2))
+    distances = tape.new(square, INT64)
+    buckets = _bucket(tape, distances)
+    run.values |= {"rows": rows, "columns": columns, "distances": distances, "buckets": buckets}
+    return buckets
+
+
+def _bucket(tape: Tape, distances: SimulatedTensor) -> SimulatedTensor:
+    """T5's relative_position_bucket: logarithmic buckets for large distances, computed in float32."""
+    shape, like = distances.shape, tape.like
+    n = like(distances)
+    found = like(like(tape.made(shape, INT64, tape.new(shape, BOOL))))  # 0 + (n < 0) * num_buckets
+    n = like(n)
+    small = tape.new(shape, BOOL)
+    large = like(tape.made(shape, INT64, like(like(like(like(tape.new(shape)))))))
+    large = like(large, like(large))
+    like(n, small, large)  # torch.where, added to ``found`` in place
+    return found
+
+
+def _bias(run: Pass, step: Step) -> SimulatedTensor:
+    """The bias of the scores, from (length, length, heads), copied for each sequence; then the method returns."""
+    tape, (bias,) = run.tape, run.taken(step)
+    heads_first = tape.unsqueeze(tape.permute(bias, (2, 0, 1)), 0)
+    found = tape.contiguous(tape.expand(heads_first, step.gives.shape))
+    for name in ("rows", "columns", "distances", "buckets"):
+        del run.values[name]
+    return found
+
+
+OWN = Own(
+    steps={"position_bias": _bias},
+    ids={"position": positions_after_padding, "relative position": _buckets},
+)

@@ -1,0 +1,86 @@
+"""BERT's forward methods in transformers 4.57 on tensors without data: masks, ids, distances, attention weights.
+
+Each function has the operations and variables of the original, in the same order.
+"""
+
+from bertcalc.memory.einsum import EQUATIONS
+from bertcalc.memory.simulator.forward_pass import ENCODED, Pass, usual_positions
+from bertcalc.memory.simulator.overrides import Own
+from bertcalc.memory.simulator.tape import BOOL, FLOAT32, INT64, SimulatedTensor
+from bertcalc.model.modules import layer_number, split_layer
+from bertcalc.model.steps import Step
+
+
+def _positions(run: Pass, step: Step) -> SimulatedTensor:
+    """The embeddings look for padding, too."""
+    run.look_for_padding(step.takes[0].shape)
+    return usual_positions(run, step)
+
+
+def _types(run: Pass, step: Step) -> SimulatedTensor:
+    """Token type ids are in a buffer."""
+    return run.batch.get("token_type_ids") or run.buffers["token_type_ids"]
+
+
+def _make_masks(run: Pass, _step: Step) -> None:
+    """Make a mask with or without padding, and that for the cross-attention."""
+    if run.padded:
+        given = run.tape.view(run.batch["attention_mask"], run.sides)
+    else:
+        given = run.tape.new(run.sides, FLOAT32)
+        run.hold("", {"ones": given})
+    decoder = run.model.config.is_decoder
+    run.hold("", {"attention_mask": _inverted(run, _causal(run, given) if decoder else given)})
+    if decoder and ENCODED in run.batch:
+        ones = run.tape.new(run.batch[ENCODED].shape[:2], FLOAT32)
+        run.hold("", {"encoder_ones": ones, "encoder_attention_mask": _inverted(run, ones)})
+
+
+def _causal(run: Pass, given: SimulatedTensor) -> SimulatedTensor:
+    """The causal mask: get_extended_attention_mask in modeling_utils.py."""
+    tape, (batch, length) = run.tape, given.shape
+    square = (batch, length, length)
+    numbers = tape.new((length,), INT64)
+    allowed = tape.made(square, BOOL, tape.new(square, INT64))
+    causal = tape.made(square, given.item, allowed)
+    del allowed
+    return tape.made((batch, 1, length, length), given.item, numbers, causal)
+
+
+def _inverted(run: Pass, seen: SimulatedTensor) -> SimulatedTensor:
+    """The additive mask: (1 - seen) times the smallest number."""
+    seen = run.tape.to(seen, run.width)
+    if len(seen.shape) == 2:  # the same for every query
+        batch, length = seen.shape
+        strides = (length, length, length, 1)
+        seen = SimulatedTensor(seen.storage, (batch, 1, 1, length), strides, seen.item, is_view=True)
+    hidden = run.tape.like(seen)
+    return run.tape.like(hidden)
+
+
+def _distances(run: Pass, step: Step) -> SimulatedTensor:
+    """The indices of the distance embeddings."""
+    tape, (queries, keys) = run.tape, step.takes[0].shape
+    made = [tape.new(shape, INT64) for shape in ((queries,), (keys,), (queries, keys))]
+    run.hold(step.within, {f"{step.within}.{number}": tensor for number, tensor in enumerate(made)})
+    return tape.like(tape.like(made[2]))
+
+
+def _product(run: Pass, step: Step) -> SimulatedTensor:
+    return run.tape.einsum(EQUATIONS[step.place.role], *run.taken(step))
+
+
+def _context(run: Pass, step: Step) -> SimulatedTensor | None:
+    """BertLayer returns the attention weights, and BertEncoder holds its outputs until the next layer returns."""
+    layers = split_layer(step.name)[0].rpartition(".")[0]
+    after = f"{layers}.{layer_number(step.name) + 1}"
+    weights = run.values[step.takes[0].name]
+    run.hold(after if after in run.held.returns else layers.rpartition(".")[0], {f"{step.name} of": weights})
+    return run.usual(step)
+
+
+OWN = Own(
+    steps={**dict.fromkeys(EQUATIONS, _product), "context": _context},
+    ids={"position": _positions, "token type": _types, "distance": _distances},
+    asides={"masks": _make_masks},
+)

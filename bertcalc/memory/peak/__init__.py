@@ -1,0 +1,316 @@
+"""The peak memory of the tensors of a training step or a forward pass: a simulation, not a bound.
+
+The step is run on tensors without data: bertcalc/memory/simulator has the forward pass, the lifetime of its
+variables, the operations, the backward pass and the optimizers; bertcalc/memory/family_steps what some models do
+differently. The result equals that of the real model to the byte, with every storage followed, under every plan except
+with 8-bit Adam, which is not measured; in float32 it is within a few numbers of what PyTorch's CPU allocator hands out
+(tests/memory/test_peak.py). The workspace of a convolution's kernel is not counted, nor a copy that the CPU makes of
+the gradient of its weight.
+"""
+
+from collections.abc import Sequence
+from contextlib import nullcontext, suppress
+from typing import Literal, NamedTuple
+
+from bertcalc.forward.outputs import in_pairs, scores_of_answers, unpadded
+from bertcalc.memory.family_steps import overrides_of
+from bertcalc.memory.optimizers import PRECISIONS, Dtype, Optimizer, Precision
+from bertcalc.memory.plan import Attention, Inference, Plan
+from bertcalc.memory.saved import UNDER_AUTOCAST, check_recompute
+from bertcalc.memory.simulator.forward_pass import Pass
+from bertcalc.memory.simulator.optimizer_step import Optimizing
+from bertcalc.memory.simulator.tape import AREAS, Area, Change, Phase, SimulatedTensor
+from bertcalc.model.family import Model, not_taken
+from bertcalc.model.modules import ModuleList, layer_number, split_layer
+from bertcalc.model.subject import Subject
+from bertcalc.model.trace import Sizes
+from bertcalc.text import N_
+from bertcalc.text.arguments import Single, checked
+from bertcalc.text.problem import InputError, Problem, wrong
+from bertcalc.transformers4.version import version_of
+
+NOTHING_TO_TRAIN = N_("Everything in {architecture} is frozen: there is nothing to train.")
+ANSWERS = N_("{architecture} cannot run with num_labels {value}: its forward method splits the scores in two.")
+ORDER = N_("{architecture} cannot be trained with num_labels {value}: its loss takes the scores in pairs.")
+PADDING = N_("The memory of {architecture} depends on how many tokens are padding: its loss leaves them out.")
+SPARSE = N_("With {field}, the memory of {architecture} depends on how many tokens are masked.")
+DISTANCES = N_(
+    "With relative positions, the memory of {architecture} under AMP is not simulated yet: choose another precision."
+)
+UNKNOWN = N_("The memory of {architecture} is not simulated yet.")
+
+
+class NotSimulatedError(InputError, NotImplementedError):
+    """The exception for a model whose memory is not simulated."""
+
+
+class Moment(NamedTuple):
+    """The bytes that are alive at one moment of a step, in all and by area, in the order of AREAS."""
+
+    phase: Phase
+    where: str
+    live: int
+    areas: dict[Area, int]
+
+
+@checked
+def training_peak_bytes(
+    model: Model,
+    batch_size: Single,
+    sequence_length: Single,
+    *,
+    labels: bool = True,
+    optimizer: Optimizer = "adamw",
+    dtype: Dtype = "float32",
+    autocast: Literal["bfloat16", "float16"] | None = None,
+    attention: Attention = "eager",
+    keep_outputs: bool = True,
+    num_choices: Single = 1,
+    encoder_sequence_length: Single | None = None,
+    padded: bool = False,
+) -> int:
+    """The peak bytes of all tensors in a training step, weights included: see ``changes_in``.
+
+    ``autocast`` is the type of torch.autocast on CUDA; the weights are then float32.
+    """
+    if not labels:
+        raise wrong(N_("Without labels there is no loss: nothing can be trained."), "labels", labels)
+    if autocast and dtype != "float32":
+        message = N_("With autocast, the weights stay float32: leave dtype as it is, instead of {value}.")
+        raise wrong(message, "dtype", dtype, value=dtype)
+    precisions: dict[str | None, Precision] = {
+        "bfloat16": "amp-bf16",
+        "float16": "amp-fp16",
+        None: "fp32" if dtype == "float32" else "bf16",
+    }
+    plan = Plan(precisions[autocast], optimizer, attention, keep_outputs=keep_outputs)
+    sizes = Sizes(batch_size, sequence_length, encoder_sequence_length, num_choices)
+    return _peak_bytes(model, plan, sizes, padded)
+
+
+def _peak_bytes(model: Model, how: Plan | Inference, sizes: Sizes, padded: bool) -> int:
+    if problem := not_taken(model, sizes):
+        raise InputError(problem)
+    return peak(changes_in(model, how, sizes, padded=padded)).live
+
+
+@checked
+def inference_peak_bytes(
+    model: Model,
+    batch_size: Single,
+    sequence_length: Single,
+    *,
+    dtype: Dtype = "float32",
+    attention: Attention = "eager",
+    num_choices: Single = 1,
+    encoder_sequence_length: Single | None = None,
+    padded: bool = False,
+) -> int:
+    """The peak bytes of all tensors in a forward pass under ``torch.no_grad()``, weights included."""
+    sizes = Sizes(batch_size, sequence_length, encoder_sequence_length, num_choices)
+    return _peak_bytes(model, Inference(dtype, attention), sizes, padded)
+
+
+@checked
+def peak(changes: Sequence[Change]) -> Moment:
+    """The first moment at which most is alive."""
+    return max(curve(changes), key=lambda moment: moment.live)
+
+
+@checked
+def curve(changes: Sequence[Change]) -> list[Moment]:
+    """The memory that is alive after each change, from the first change of the forward pass on."""
+    areas: dict[Area, int] = dict.fromkeys(AREAS, 0)
+    live = 0
+    moments = []
+    for change in changes:
+        areas[change.area] += change.num_bytes
+        if change.moved_from:
+            areas[change.moved_from] -= change.num_bytes
+        else:
+            live += change.num_bytes
+        if change.phase != "before":
+            moments.append(Moment(change.phase, change.where, live, dict(areas)))
+    return moments
+
+
+@checked
+def changes_of(subject: Subject, how: Plan | Inference, batch_size: int, sequence_length: int) -> list[Change]:
+    """The allocations and releases of a step; a decoder's encoder_hidden_states are as long as its own sequence."""
+    sizes = Sizes(batch_size, sequence_length, subject.seen(sequence_length))
+    return changes_in(subject.model(), how, sizes)
+
+
+@checked
+def moments_of_step(subject: Subject, how: Plan | Inference, batch_size: int, sequence_length: int) -> list[Moment]:
+    """The curve of a whole step, thinned to at most 300 moments: of each run of moments the largest one stays."""
+    found = curve(changes_of(subject, how, batch_size, sequence_length))
+    step = -(-len(found) // 300)
+    return [max(found[at : at + step], key=lambda moment: moment.live) for at in range(0, len(found), step)]
+
+
+@checked
+def run_of(model: Model, where: str) -> tuple[str, int | None]:
+    """The name that a moment's step has in the model; in a layer that is run several times, also the run, from 1."""
+    name = model.bare(where)
+    layers = split_layer(name)[0].rpartition(".")[0]
+    shared = model.body().get_submodule(layers) if layers else model
+    runs = sum(copies for _start, copies in shared.groups.values()) if isinstance(shared, ModuleList) else 0
+    one = ".".join("0" if part.isdecimal() else part for part in name.split("."))
+    if not runs or runs == model.config.num_hidden_layers or "*" in name:
+        return where, None
+    module, _dot, last = one.rpartition(".")
+    with suppress(KeyError):
+        if last in model.body().get_submodule(module).parameters:  # a tensor that is learned, no step of a run
+            return where, None
+    return one, layer_number(name) + 1
+
+
+@checked
+def changes_in(model: Model, how: Plan | Inference, sizes: Sizes, *, padded: bool = False) -> list[Change]:
+    """The allocations and releases, in order, of a forward pass of ``model.eval()`` under ``torch.no_grad()``.
+
+    With a plan, those of one step of the usual training loop in steady state:
+
+        outputs = model(**batch, labels=labels)
+        outputs.loss.backward()
+        optimizer.step()
+        optimizer.zero_grad(set_to_none=True)
+
+    The loss of GPT2DoubleHeadsModel is ``outputs.loss + outputs.mc_loss``. A body such as BertModel takes no labels and
+    has no loss; here it is the sum of everything that it returns, without a cache:
+    ``loss = sum(output.sum() for output in outputs.to_tuple())``. All sequences have labels (DeBERTa's loss selects
+    those that have).
+
+    The batch consists of input_ids and labels. If it is ``padded``, it also has token_type_ids, if the family has
+    them, and an attention_mask that contains zeros, so that the model makes an additive mask. With an
+    ``encoder_sequence_length`` it also has encoder_hidden_states for the cross-attention.
+
+    The variable ``outputs`` is overwritten when the next forward pass has returned: until then the logits of the step
+    before are alive. Without ``plan.keep_outputs`` the loop is ``loss = model(...).loss`` and holds only the loss: the
+    logits are released before the backward pass. The other settings of a plan:
+
+    - ``precision``: "amp-bf16" and "amp-fp16" are torch.autocast("cuda") around the forward pass and the loss, as
+      PyTorch's dispatcher casts there: products in 16 bits, each trained weight cast once, softmax, norms and losses in
+      float32. The two scalars of a GradScaler, 8 bytes, are not counted. "bf16" is ``model.to(torch.bfloat16)``;
+      float16 takes the same bytes. The two mixed ones are such a model with float32 master weights, which the
+      optimizer updates tensor by tensor. "mixed-16" makes a float32 copy of each gradient when its tensor is updated;
+      "mixed-18" has float32 gradients all the time, and each 16-bit gradient is added to them and released as soon as
+      it is computed. Master weights are counted as "optimizer states". LayerNorm's means and deviations are float32, as
+      on CUDA: on the CPU a 16-bit model has them in 16 bits.
+    - ``optimizer``: those of torch.optim with ``foreach=False``. 8-bit Adam is that of bitsandbytes, whose kernels work
+      in place: its states by their rule and no temporary tensors, which is not measured.
+    - ``attention``: "fused" is the flash kernel of scaled_dot_product_attention, which keeps query, key, value, output
+      and a float32 for each row of scores. On the CPU PyTorch chooses it only if the attention has no dropout; on CUDA
+      it also has a seed of 16 bytes. With a mask, each layer makes and keeps an additive copy of it.
+    - ``fused_dropout``: dropout masks of one byte an element, as PyTorch keeps them on CUDA.
+    - ``recompute``: torch.utils.checkpoint with ``use_reentrant=False`` around each layer ("full", which is
+      transformers' gradient checkpointing) or each attention core ("selective"). The states of random number generators
+      that it keeps are not counted: some 5 kB each, on the CPU.
+    - ``freezing``: ``requires_grad_(False)``; transformers' gradient checkpointing also needs
+      ``disable_input_require_grads()``, or a gradient flows to frozen embeddings.
+    - ``accumulate``: the step is the last of several, and the gradients of those before are there all the time.
+
+    Raises InputError if nothing is trained or the class cannot run, NotSimulatedError for some families.
+    """
+    _check(model, sizes, training=isinstance(how, Plan), padded=padded)
+    if isinstance(how, Plan):
+        if problem := _unknown_under_autocast(model, how):
+            raise NotSimulatedError(problem)
+        check_recompute(model, how.recompute)
+    step = Pass(model, how, sizes, overrides_of(model), padded=padded)
+    step.begin()
+    if isinstance(how, Plan):
+        return _train(step, how)
+    outputs = step.forward()  # noqa: F841  # alive until the changes are copied
+    return list(step.memory.changes)
+
+
+def _train(step: Pass, plan: Plan) -> list[Change]:
+    optimizer = Optimizing(step)
+    outputs: list[SimulatedTensor] = []
+    loss: SimulatedTensor
+    for number in range(2):  # from the second step on there are optimizer states, and the outputs of the step before
+        step.memory.changes = [change._replace(phase="before") for change in alive(step.memory.changes)]
+        with step.tape.autocast or nullcontext():
+            returned = step.forward()
+            if plan.keep_outputs:
+                outputs = returned  # noqa: F841  # held until the next forward pass has returned
+            loss = step.loss(returned)
+            del returned
+        if not loss.node:
+            raise wrong(NOTHING_TO_TRAIN, "train", plan.freezing.train, architecture=step.model.cls.name)
+        step.memory.phase = "backward"
+        step.tape.backward(loss)
+        step.memory.phase = "optimizer"
+        optimizer.step()
+        if not plan.accumulate or number:
+            optimizer.zero_grad()
+    return list(step.memory.changes)  # without the releases at the end of this function
+
+
+def _check(model: Model, sizes: Sizes, *, training: bool, padded: bool) -> None:
+    cls, labels = model.cls, model.config.num_labels
+    shown = {"architecture": cls.name}
+    if problem := unknown_peaks(model):
+        raise NotSimulatedError(problem)
+    one_of_them = cls.task == "double-heads" and model.config.choice_token in ("first", "last")
+    if one_of_them and sizes.num_choices > 1:  # the chosen token is not contiguous: PyTorch uses another product
+        raise NotSimulatedError(Problem("architecture", cls.name, UNKNOWN, shown))
+    if training and padded and cls.task == "replaced-tokens":
+        raise NotSimulatedError(Problem("architecture", cls.name, PADDING, shown))
+    if training and cls.leaves_out_tokens(model.config):
+        field = cls.by_labels
+        raise NotSimulatedError(Problem(field, "True", SPARSE, {**shown, "field": field}, ({field: False},)))
+    if wrong_number := two_labels(model, training=training) if labels != 2 else "":
+        number = f"{labels:,}"
+        raise InputError(Problem("num_labels", number, wrong_number, {**shown, "value": number}, ({"num_labels": 2},)))
+    if problem := unpadded(cls, model.config, sizes.batch_size):
+        raise InputError(problem)
+
+
+@checked
+def unknown_peaks(model: Model) -> Problem | None:
+    """The problem of a model whose memory is not simulated, or that cannot run; None if there is none."""
+    name = model.cls.name
+    if model.family.peaks:
+        return in_pairs(model.config)
+    return Problem("architecture", name, UNKNOWN, {"architecture": name})
+
+
+def _unknown_under_autocast(model: Model, plan: Plan) -> Problem | None:
+    """The problem of a model whose memory under AMP is not simulated; None if it is, or without AMP."""
+    relative = getattr(model.config, "relative_attention", False) or version_of(model.config).distances
+    if not (PRECISIONS[plan.precision].autocast and relative):
+        return None
+    return Problem.of(DISTANCES, "precision", plan.precision, architecture=model.cls.name)
+
+
+@checked
+def unlisted(model: Model, plan: Plan) -> Problem | None:
+    """The problem of a plan whose saved activations are not listed tensor by tensor: AMP; None if they are."""
+    if not PRECISIONS[plan.precision].autocast:
+        return None
+    return _unknown_under_autocast(model, plan) or Problem.of(UNDER_AUTOCAST, "precision", plan.precision)
+
+
+@checked
+def two_labels(model: Model, *, training: bool) -> str:
+    """The message if the model needs ``num_labels`` to be 2; empty for most models."""
+    if model.cls.task == "question-answering":
+        return "" if scores_of_answers(model) == 2 != model.config.num_labels else ANSWERS  # GPT-2 always has 2 scores
+    return ORDER if training and "sentence_order_label" in model.cls.inputs else ""
+
+
+@checked
+def alive(changes: Sequence[Change]) -> list[Change]:
+    """The changes that allocated the storages that are still alive after all of them, with their last area."""
+    found: dict[int, Change] = {}
+    for change in changes:
+        if change.moved_from:
+            found[change.storage] = found[change.storage]._replace(area=change.area)
+        elif change.storage in found:
+            del found[change.storage]
+        else:
+            found[change.storage] = change
+    return list(found.values())

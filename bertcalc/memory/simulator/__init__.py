@@ -1,0 +1,1 @@
+"""A training step or forward pass, simulated allocation by allocation."""

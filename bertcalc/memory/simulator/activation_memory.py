@@ -1,0 +1,105 @@
+"""The activations of transformers 5.23 (transformers/activations.py) on tensors without data.
+
+Each has the operations of the original in their order, because the lifetime of temporary tensors depends on both.
+"""
+
+from collections.abc import Callable, Sequence
+
+from bertcalc.config.activations import INPUT, OUTPUT
+from bertcalc.memory.simulator.tape import BOOL, Gradients, SimulatedTensor, Tape
+from bertcalc.model.modules import Activation
+
+
+def simulate_activation(
+    tape: Tape, module: Activation, x: SimulatedTensor, learned: Sequence[SimulatedTensor]
+) -> SimulatedTensor:
+    """Run an activation, chosen by what it keeps and by the kind that ``print`` shows."""
+    if module.kept in (INPUT, OUTPUT) and not learned:  # a single kernel
+        return tape.kernel(x, "input" if module.kept == INPUT else "output")
+    if module.kind in _WRITTEN_OUT:
+        return _WRITTEN_OUT[module.kind](tape, x, *learned)
+    raise NotImplementedError(f"Nothing says what {module.kind} allocates.")
+
+
+def _gelu_new(t: Tape, x: SimulatedTensor) -> SimulatedTensor:
+    """Also gelu_accurate and gelu_python_tanh."""
+    return t.multiply(t.scale(x), t.shift(t.function("tanh", t.scale(t.add(x, t.scale(t.function("pow", x)))))))
+
+
+def _gelu_fast(t: Tape, x: SimulatedTensor) -> SimulatedTensor:
+    return t.multiply(
+        t.scale(x), t.shift(t.function("tanh", t.multiply(t.scale(x), t.shift(t.multiply(t.scale(x), x)))))
+    )
+
+
+def _laplace(t: Tape, x: SimulatedTensor) -> SimulatedTensor:
+    x = t.scale(t.shift(x))
+    return t.scale(t.shift(t.function("erf", x)))
+
+
+def _xielu(t: Tape, x: SimulatedTensor, alpha_p: SimulatedTensor, alpha_n: SimulatedTensor) -> SimulatedTensor:
+    beta = SimulatedTensor(alpha_p.storage, (), (), alpha_p.item)  # any storage of one element will do
+    alpha_p = t.function("softplus", alpha_p)
+    alpha_n = t.add(beta, t.function("softplus", alpha_n))
+    return _where(
+        t,
+        t.new(x.shape, BOOL),
+        t.add(t.multiply(t.multiply(alpha_p, x), x), t.multiply(beta, x)),
+        t.add(t.multiply(t.subtract(t.function("expm1", _minimum(t, x)), x), alpha_n), t.multiply(beta, x)),
+    )
+
+
+_WRITTEN_OUT: dict[str, Callable[..., SimulatedTensor]] = {
+    "AccurateGELUActivation": _gelu_new,
+    "ClippedGELUActivation": lambda t, x: _clamp(t, t.function("gelu", x)),
+    "FastGELUActivation": _gelu_fast,
+    "GELUActivation": lambda t, x: t.multiply(t.scale(x), t.shift(t.function("erf", t.scale(x)))),
+    "GELUTanh": _gelu_new,
+    "LaplaceActivation": _laplace,
+    "LinearActivation": lambda t, x: x,
+    "NewGELUActivation": _gelu_new,
+    "PReLU": lambda t, x, weight: _prelu(t, *t.lower(x, weight)),
+    "QuickGELUActivation": lambda t, x: t.multiply(x, t.function("sigmoid", t.scale(x))),
+    "ReLUSquaredActivation": lambda t, x: t.function("pow", t.function("relu", x)),
+    "SqrtSoftplusActivation": lambda t, x: t.function("sqrt", t.function("softplus", x)),
+    "XIELUActivation": _xielu,
+}
+
+
+# Operations whose backward pass makes temporary tensors. The named ones are alive until a C++ expression ends.
+
+
+def _prelu(t: Tape, x: SimulatedTensor, weight: SimulatedTensor) -> SimulatedTensor:
+    slope = t.view(weight, (1,) * len(x.shape))
+    return t.record((x, slope), t.like(x), (x, slope), lambda grad, *kept: (t.like(grad), t.like(grad)))
+
+
+def _clamp(t: Tape, x: SimulatedTensor) -> SimulatedTensor:
+    def rule(grad: SimulatedTensor, x: SimulatedTensor) -> Gradients:
+        zero = t.new((), grad.item)
+        above, below = t.new(x.shape, BOOL), t.new(x.shape, BOOL)
+        result = t.like(grad)
+        del zero, above, below
+        return (result,)
+
+    return t.record((x,), t.like(x), (x,), rule)
+
+
+def _minimum(t: Tape, x: SimulatedTensor) -> SimulatedTensor:
+    """The minimum of a tensor and a buffer with one element."""
+
+    def rule(grad: SimulatedTensor, x: SimulatedTensor) -> Gradients:
+        half, equal = t.like(grad), t.new(x.shape, BOOL)
+        chosen = t.like(half)
+        greater = t.new(x.shape, BOOL)
+        del half, equal, greater
+        return (chosen,)
+
+    return t.record((x,), t.like(x), (x,), rule)
+
+
+def _where(t: Tape, condition: SimulatedTensor, x: SimulatedTensor, y: SimulatedTensor) -> SimulatedTensor:
+    def masked(grad: SimulatedTensor) -> SimulatedTensor:
+        return t.like(grad, t.new((), grad.item))
+
+    return t.record((x, y), t.like(x), (condition,), lambda grad, condition: (masked(grad), masked(grad)))

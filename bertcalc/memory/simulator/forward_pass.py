@@ -1,0 +1,601 @@
+"""The forward pass and the loss on tensors without data, with the variables of transformers' forward methods."""
+
+from collections.abc import Callable, Mapping, Sequence
+from math import prod
+
+from bertcalc.memory.optimizers import ITEM_BYTES, PRECISIONS
+from bertcalc.memory.plan import Inference, Plan
+from bertcalc.memory.saved import fuse_attention, recomputed_in
+from bertcalc.memory.simulator import layer_memory as layers
+from bertcalc.memory.simulator.activation_memory import simulate_activation
+from bertcalc.memory.simulator.lifetimes import HEADS, held_until, sine_of, unfolded
+from bertcalc.memory.simulator.overrides import Own, Steps
+from bertcalc.memory.simulator.tape import BOOL, FLOAT32, HALF, INT64, Autocast, Memory, Region, SimulatedTensor, Tape
+from bertcalc.model.family import Model
+from bertcalc.model.modules import Activation, Conv1D, Convolution, Dropout, Linear, Norm, Shape, split_layer
+from bertcalc.model.steps import Step
+from bertcalc.model.trace import Sizes
+
+ENCODED = "encoder_hidden_states"
+# The variables that hold the ids for the tables; the word ids have the name of the input.
+_IDS = {"word": "", "token type": "types", "position": "positions"}
+
+
+class Pass:
+    """A model, its batch, and the variables of its forward methods.
+
+    ``padded``: the batch is as a tokenizer makes it of sequences of different lengths, with token_type_ids and an
+    attention_mask that contains zeros.
+    """
+
+    def __init__(self, model: Model, how: Plan | Inference, sizes: Sizes, own: Own, *, padded: bool) -> None:
+        self.model = model
+        self.training = training = isinstance(how, Plan)
+        self.plan = plan = how if isinstance(how, Plan) else Plan(attention=how.attention)
+        self.width = ITEM_BYTES[PRECISIONS[how.precision].dtype if isinstance(how, Plan) else how.dtype]
+        self.padded = padded
+        self.own = own
+        self.memory = Memory()
+        autocast = PRECISIONS[how.precision].autocast if isinstance(how, Plan) else None
+        self.tape = Tape(self.memory, grad=training, autocast=Autocast(autocast) if autocast else None)
+        steps = model.run(sizes._replace(cached=self._caches()))
+        if plan.attention == "fused":
+            steps = fuse_attention(steps)
+        self._fused = not any(step.place.role == "softmax" for step in steps)
+        self.steps = unfolded(steps)
+        self._cached_apart = any(step.place.role == "value_cached" for step in steps)
+        # The fused kernel is causal without a mask.
+        self._masks = padded or (model.config.is_decoder and not self._fused)
+        self.batch_size = sizes.batch_size
+        self.held = held_until(self.steps, pooler=model.cls.pooler)
+        self._regions = [recomputed_in(step, plan.recompute if training else "none") for step in self.steps]
+        self._windowed = _windowed(self.steps)
+        self._whole = _whole(self.steps, own)
+        self._window_mask = model.config.window is not None and (
+            padded or model.config.masks_window(sizes.sequence_length)
+        )
+        self.given_mask = padded or (
+            model.cls.task == "multiple-choice"
+            and any(step.operation == "mean" and step.takes[1].ids for step in self.steps)
+        )
+        asides = [aside for step in self.steps for aside in step.asides]
+        # Whether the body computes the position ids itself, instead of its embeddings module.
+        self._own_positions = any(aside.startswith("positions") for aside in asides)
+        # Arguments of each layer that a checkpoint holds, besides the values of steps.
+        positions = ["positions"] if "positions for layers" in asides else []
+        self._handed = {*own.handed, *positions} if plan.recompute == "full" else set()
+        self._has_types = any(step.place.role == "token type" for step in self.steps)
+        self.parameters: dict[str, SimulatedTensor] = {}
+        self.buffers: dict[str, SimulatedTensor] = {}
+        self.batch: dict[str, SimulatedTensor] = {}  # held by the caller
+        self.values: dict[str, SimulatedTensor] = {}  # the variables, by the names of our steps
+        self.cache: list[SimulatedTensor] = []
+        self._pieces: list[SimulatedTensor] = []  # of a value that is split, which are not yet in variables
+        self._losses = 0  # that the class returned
+
+    def begin(self) -> None:
+        """Allocate what is there before the first step: buffers, parameters and the batch."""
+        tape = self.tape
+        frozen = self.plan.freezing.owned(self.model)
+        for _path, module, _copies in self.model.modules(folded=False):
+            for name, (shape, whole) in module.buffers.items():
+                self.buffers[name] = tape.new(shape, INT64 if whole else self.width, "buffers and batch")
+        for name, shape, *_rest in self.model.tensors(folded=False):
+            xielu = name.endswith((".alpha_p", ".alpha_n"))  # bfloat16 whatever the type of the model
+            self.memory.where = name
+            self.parameters[name] = tape.leaf(name, shape, 2 if xielu else self.width, trained=name not in frozen)
+            if xielu:
+                self.buffers[name] = tape.new((), 2, "buffers and batch")  # xielu has one for each of the two
+        self.memory.where = "batch"
+        types = self.padded and self._has_types
+        given = {"input_ids": True, "attention_mask": self.given_mask, "token_type_ids": types}
+        for step in self.steps:
+            if step.name == "input_ids":
+                for name, there in given.items():
+                    if there:
+                        self.batch[name] = tape.new(step.gives.shape, INT64, "buffers and batch")
+            for value in step.takes:
+                if value.name == ENCODED and ENCODED not in self.batch:
+                    self.batch[ENCODED] = tape.new(value.shape, self.width, "buffers and batch")
+        if self.training:
+            for name in self.model.cls.targets:
+                self.batch[name] = self._label(name)
+
+    @property
+    def sides(self) -> tuple[int, int]:
+        """The number of sequences that go through the layers (each choice is one), and their length."""
+        *first, length = self.batch["input_ids"].shape
+        return prod(first), length
+
+    def _label(self, name: str) -> SimulatedTensor:
+        cls = self.model.cls
+        shape: tuple[int, ...] = (self.batch_size,)
+        if cls.per_token and name == "labels":
+            shape = self.batch["input_ids"].shape
+        regression = cls.task == "sequence-classification" and self.model.config.num_labels == 1
+        return self.tape.new(shape, FLOAT32 if regression else INT64, "buffers and batch")
+
+    def trained(self) -> dict[str, SimulatedTensor]:
+        return {name: tensor for name, tensor in self.parameters.items() if tensor.node and tensor.node.grad}
+
+    def forward(self) -> list[SimulatedTensor]:
+        """Run the forward pass and return what the model returns: the loss first, if the class has one."""
+        self.memory.phase = "forward"
+        in_encoder = any("masks" in step.asides for step in self.steps)  # the body makes the masks earlier
+        if ENCODED in self.batch:
+            self.values[ENCODED] = self.batch[ENCODED]
+        for at, step in enumerate(self.steps):
+            self.memory.where = step.name
+            asides = step.asides
+            if step.place.component == "encoder" and not in_encoder:
+                in_encoder = True
+                asides = (*asides, "masks")
+            for aside in asides:
+                (self.own.asides.get(aside) or _ASIDES[aside])(self, step)
+            region = self._regions[at]
+            if region and region != self._regions[at - 1]:
+                self.tape.region = self._region(at)
+            self._run(at)
+            if region not in self._regions[at + 1 : at + 2]:  # its last step
+                self.tape.region = None
+        self.memory.phase, self.memory.where = "loss", "loss"
+        returned = [self.values.pop(step.gives.name) for step in self.steps if step.output]
+        if self.training and self.model.cls.targets:
+            losses = self.own.losses.get(self.model.cls.task)
+            returned[:0] = found = losses(self, returned) if losses else [self._loss(returned)]
+            self._losses = len(found)
+        if self.model.cls.caches and "past_key_values" not in self.model.cls.withholds:
+            returned += self.cache
+        self.values.clear()
+        self.cache = []
+        return returned
+
+    def _run(self, at: int) -> None:
+        """Run one step, and delete the variables that are not held after it."""
+        step = self.steps[at]
+        self.memory.where = step.name
+        if step.within in self._whole:
+            run, steps = self._whole[step.within]
+            if step is [*steps.values()][-1]:
+                self.values[step.gives.name] = run(self, steps)
+        elif step.operation != "unused":
+            self._do(step)
+        layer = split_layer(step.name)[0]
+        if layer and not any(split_layer(later.name)[0] for later in self.steps[at + 1 : at + 2]):
+            self.memory.where = layer.rpartition(".")[0]  # what is released after the last layer belongs to no layer
+        for name in self.held.after[at]:
+            self.values.pop(name, None)
+
+    def hold(self, module: str, variables: Mapping[str, SimulatedTensor]) -> None:
+        """Assign to variables of a module's forward method (with "" of the body's), held until it returns."""
+        self.values |= variables
+        gone = self.held.after[self.held.returns[module]]
+        gone += [name for name in variables if name not in gone]
+
+    def _region(self, first: int) -> Region:
+        """The checkpoint that begins at a step, which holds the inputs of its steps."""
+        name = self._regions[first]
+        steps = [at for at in range(first, len(self.steps)) if self._regions[at] == name]
+        taken = {value.name for at in steps for value in self.steps[at].takes} | self._handed
+        taken.add(next(self._mask_of(self.steps[at]) for at in steps if self.steps[at].core))
+        taken |= {sine_of(name) for name in taken}
+        # In the order in which they were made: a set has another one in each process.
+        inputs = {name: value for name, value in self.values.items() if name in taken}
+        for tensor in inputs.values():
+            if tensor.storage.area == "temporaries":
+                tensor.storage.move("kept activations")
+
+        def again() -> None:
+            self.values = dict(inputs)
+            try:
+                for at in steps:
+                    self._run(at)
+            finally:
+                self.values = {}
+
+        return Region(again)
+
+    def loss(self, returned: list[SimulatedTensor]) -> SimulatedTensor:
+        """The tensor that is minimized: the class's loss, the sum of its two, or of all outputs if it has none."""
+        tape = self.tape
+        if self._losses:
+            total, *others = returned[: self._losses]
+            for other in others:
+                total = tape.add(total, other)
+            return total
+        first, *others = returned[: sum(step.output != "" for step in self.steps)]
+        total = tape.shift(tape.sum(first))  # Python begins with 0
+        for output in others:
+            total = tape.add(total, tape.sum(output))
+        return total
+
+    def _do(self, step: Step) -> None:
+        """Run a step, and assign its result to a variable."""
+        own = self.own.steps.get(step.place.role)
+        found = own(self, step) if own else self.usual(step)
+        if found is not None:
+            self.values[step.gives.name] = found
+        if step.place.role == "value_heads" and self._caches() and not self._cached_apart:
+            self._fill_cache(step)
+
+    def taken(self, step: Step) -> list[SimulatedTensor]:
+        """The inputs of a step, without a mask or ids that it does not find in a variable."""
+        return [self.values[value.name] for value in step.takes if value.name in self.values]
+
+    def usual(self, step: Step) -> SimulatedTensor | None:
+        """Run a step by its operation and role; None if these are the token types, and the caller has given none."""
+        tape, values, shape = self.tape, self.values, step.gives.shape
+        if step.operation == "mean":
+            return self._mean(step)
+        taken = self.taken(step)
+        match step.operation, step.place.role:
+            case "input", _:
+                return self.batch.get(step.name)
+            case "table", _:
+                return self._tensor(step, "weight")
+            case "lookup", role:
+                return tape.index(self._tensor(step, "weight"), [self._looked_up(step, role)])
+            case "linear" | "norm" | "dropout" | "activation", _:
+                return self.call(step, *taken)
+            case "softmax", _:
+                (x,) = taken
+                if not step.wide:
+                    return tape.softmax(x)
+                return tape.to(tape.wide_softmax(x), self._query_of(step).item)
+            case "multiply", _:
+                return tape.multiply(*taken)
+            case "angles", _:
+                frequencies = self.buffers[f"{step.name.rpartition('.')[2]}.inv_freq"]
+                found = layers.angles(tape, values["positions"], frequencies, shape[-1], self.width)
+                cosine, values[sine_of(step.gives.name)] = found
+                return cosine
+            case "rotate", role:
+                return self._rotated(step, role, *taken)
+            case "repeat", _:
+                return layers.repeated(tape, taken[0], shape[1])
+            case "scale", _:
+                return tape.scale(*taken)
+            case "matmul", _ if len(taken) == 3:
+                return self._attention(step, *taken)
+            case "matmul", "scores":
+                return tape.matmul(taken[0], tape.transpose(taken[1], 2, 3))
+            case "matmul", _:
+                return tape.matmul(*taken)
+            case "add", "mask":
+                mask = values.get(self._mask_of(step))
+                return tape.add(taken[0], mask) if mask else taken[0]
+            case "add", _:
+                total, *others = taken
+                for other in others:
+                    total = tape.add(total, other, in_place=step.in_place)
+                return total
+            case "view", _ if not taken:
+                return None
+            case _, "merge_heads":  # no copy after the fused kernel, which lays out its output for this
+                return tape.reshape(tape.contiguous(tape.transpose(taken[0], 1, 2)), shape)
+            case "view", "cut":
+                self._pieces = self._pieces or self._cut(step, *taken)
+                return self._pieces.pop(0)
+            case "view", "first_token":
+                return tape.select(*taken)
+            case "view", role if role in HEADS:
+                (x,) = taken
+                batch, heads, length, size = shape
+                return tape.transpose(tape.view(x, (batch, length, heads, size)) if len(x.shape) == 3 else x, 1, 2)
+            case "view", _:
+                return tape.view(taken[0], shape)
+            case "copy", "start_logits" | "end_logits":
+                self._pieces = self._pieces or tape.split(taken[0], 2)
+                return tape.contiguous(tape.squeeze(self._pieces.pop(0)))
+            case "copy", "key_cached" | "value_cached":
+                self.cache.append(tape.cat_with_nothing(*taken))
+                return self.cache[-1]
+        raise NotImplementedError(f"Nothing says what {step.name} ({step.operation}) allocates.")
+
+    def _query_of(self, step: Step) -> SimulatedTensor:
+        """The query of the attention core that a step is in."""
+        (name,) = (one.takes[0].name for one in self.steps if one.within == step.within and one.place.role == "scores")
+        return self.values[name]
+
+    def call(self, step: Step, x: SimulatedTensor) -> SimulatedTensor:
+        tape, module = self.tape, step.module
+        self.memory.where = step.name
+        match module:
+            case Norm(centers=False):
+                return layers.rms_norm(tape, x, self._tensor(step, "weight"))
+            case Norm(written_out=True):
+                return layers.layer_norm(tape, x, self._tensor(step, "weight"), self._tensor(step, "bias"))
+            case Norm():
+                return tape.layer_norm(x, self._tensor(step, "weight"), self._learned(step, "bias"))
+            case Dropout():
+                return tape.dropout(x, module.p if self.training else 0, fused=self.plan.fused_dropout)
+            case Activation():
+                learned = [self.parameters[tensor.name] for tensor in step.tensors]
+                return simulate_activation(tape, module, x, learned)
+        weight, bias = self._tensor(step, "weight"), self._learned(step, "bias")
+        if isinstance(module, Convolution):
+            assert bias
+            return tape.convolution(x, weight, bias)
+        if bias and isinstance(module, Linear) and not module.biased:  # the bias belongs to another module
+            return tape.add(tape.linear(x, weight, None), bias)
+        return tape.linear(x, weight, bias, transposed=not isinstance(module, Conv1D))
+
+    def _tensor(self, step: Step, last: str) -> SimulatedTensor:
+        found = self._learned(step, last)
+        assert found
+        return found
+
+    def _learned(self, step: Step, last: str) -> SimulatedTensor | None:
+        if step.module and (name := step.module.tied.get(last)):
+            return self.parameters[name]
+        return next((self.parameters[one.name] for one in step.tensors if one.name.rpartition(".")[2] == last), None)
+
+    def _looked_up(self, step: Step, role: str) -> SimulatedTensor:
+        """The ids for a table; all but those of words are made by the model, if the caller gives none."""
+        if role not in _IDS:
+            return self._other_ids(step)
+        if self._own_positions and role == "token type":
+            types = self.batch.get("token_type_ids") or self.tape.new(step.gives.shape[:2], INT64)
+            self.hold(step.within, {"types": types})
+        if "positions" not in self.values and not self._own_positions:
+            self._number_tokens(step)
+        return self.values[_IDS[role] or step.takes[0].name]
+
+    def _other_ids(self, step: Step) -> SimulatedTensor:
+        """The ids for a table that only some families have; those that the caller could give are zeros."""
+        name, shape, _ids = step.takes[0]
+        if own := self.own.ids.get(step.place.role):
+            return own(self, step)
+        if name not in self.model.cls.inputs:
+            raise NotImplementedError(f"Nothing says where the ids of {step.name} come from.")
+        self.hold(step.within, {name: self.tape.new(shape, INT64)})
+        return self.values[name]
+
+    def _number_tokens(self, step: Step) -> None:
+        """Make position ids and token type ids."""
+        ids = self.own.ids
+        self.hold(step.within, {"positions": ids.get("position", usual_positions)(self, step)})
+        if self._has_types:
+            types = ids.get("token type", _types)(self, step)
+            rows = SimulatedTensor(types.storage, step.takes[0].shape, types.strides, INT64, is_view=True)
+            self.hold(step.within, {"types": rows})
+
+    def _rotated(self, step: Step, role: str, x: SimulatedTensor, cosine: SimulatedTensor) -> SimulatedTensor:
+        """The rotated query or key; if they are computed in float32, both are cast back once the key is there."""
+        found = layers.rotated(self.tape, x, cosine, self.values[sine_of(step.takes[1].name)], wide=step.wide)
+        if role == "key_rotated" and step.wide:
+            query_name = step.gives.name.replace("key_rotated", "query_rotated")
+            query = self.values[query_name]  # alive until both are cast
+            self.values[query_name] = self.tape.to(query, x.item)
+            return self.tape.to(found, x.item)
+        return found
+
+    def _mean(self, step: Step) -> SimulatedTensor:
+        """The mean of the vectors of a sequence's tokens, without padding."""
+        tape = self.tape
+        x = self.values[step.takes[0].name]
+        given = self.batch.get("attention_mask")
+        if given and len(given.shape) > 2:  # (batch, choices, length)
+            given = tape.view(given, x.shape[:2])
+            counts = self.values["counts"] = tape.new((x.shape[0], 1), INT64)
+            return tape.divide(tape.sum_along(tape.masked(x, given), 1), counts)
+        if given is None and step.takes[1].ids:  # no mask: the mean of all tokens
+            return tape.squeeze(tape.mean(x, 1), 1)
+        if given is None:
+            given = self.values["all_tokens"] = tape.new(x.shape[:2], BOOL)
+        if not step.in_place:
+            return tape.divide(tape.sum_along(tape.masked(x, given), 1), tape.new((x.shape[0], 1), INT64))
+        sums = tape.sum_along(tape.masked(x, given), 1)
+        (made,) = (one for one in self.steps if one.gives == step.takes[0])
+        if made.variable == step.variable:
+            del self.values[step.takes[0].name], x
+        return tape.divide(sums, tape.new((sums.shape[0], 1), INT64), in_place=True)
+
+    def _attention(
+        self, step: Step, query: SimulatedTensor, key: SimulatedTensor, value: SimulatedTensor
+    ) -> SimulatedTensor:
+        """The fused attention core, which makes its own additive mask from the boolean one."""
+        tape = self.tape
+        mask = None
+        if step.place.block == "attention" and (allowed := self.values.get(self._mask_of(step))):
+            # With a mask, the kernel does not repeat shared keys and values itself.
+            if key.shape[1] != query.shape[1] and query.shape[2] != 1:
+                key = layers.repeated(tape, key, query.shape[1])
+                value = layers.repeated(tape, value, query.shape[1])
+            item = HALF if tape.autocast else self.width
+            mask = self._in_numbers((query.shape[0], *allowed.shape[1:]), item=item)
+        return tape.flash_attention(query, key, value, mask)
+
+    def _cut(self, step: Step, x: SimulatedTensor) -> list[SimulatedTensor]:
+        """The pieces of the last axis; with ``by_heads`` they are split into heads already."""
+        parts = x.shape[-1] // step.gives.shape[-1]
+        if not step.by_heads:
+            return self.tape.split(x, parts)
+        heads = self.model.config.num_attention_heads
+        wide = self.tape.view(x, (*x.shape[:-1], parts, heads, step.gives.shape[-1] // heads))
+        return self.tape.unbind(wide, len(wide.shape) - 3)
+
+    def _caches(self) -> bool:
+        """Whether a decoder fills its key/value cache.
+
+        Most causal language models do not if they get labels, and no model does with checkpointed layers.
+        """
+        config, cls = self.model.config, self.model.cls
+        if self.training and (cls.labels_stop_caching or self.plan.recompute == "full"):
+            return False
+        return bool(config.is_decoder and config.use_cache)
+
+    def _fill_cache(self, step: Step) -> None:
+        path = step.name.removesuffix("value_heads")
+        copies = [self.tape.cat_with_nothing(self.values[f"{path}{name}"]) for name in ("key_heads", "value_heads")]
+        self.values[f"{path}key_heads"], self.values[f"{path}value_heads"] = copies
+        self.cache += copies
+
+    def number_positions(self, _step: Step) -> None:
+        """Make the position ids in the body, from 0; a body with a cache adds its length."""
+        positions = self.tape.new(self.batch["input_ids"].shape[-1:], INT64)
+        if self.model.family.base.caches:
+            positions = self.tape.shift(positions)
+        self.hold("", {"positions": self.tape.unsqueeze(positions, 0)})
+
+    def look_for_padding(self, shape: Shape) -> None:
+        """Check for padding without a mask, as transformers does for a warning.
+
+        It looks at the first and the last along the second axis: of tokens, or of choices if the body flattens them.
+        """
+        if not self.padded and self.model.config.pad_token_id is not None:
+            ends = self.tape.made((shape[0], 2, *shape[2:]), INT64, self.tape.new((2,), INT64))
+            self.tape.made((), BOOL, ends, self.tape.new(ends.shape, BOOL))
+
+    def make_masks(self, _step: Step) -> None:
+        if self._own_positions and self.model.config.is_decoder and not self.padded and not self._caches():
+            self._look_for_starts()
+        if self._masks:
+            self.hold("", {"attention_mask": self._mask()})
+        elif self.given_mask:
+            self._find_no_padding()
+        if self._window_mask:
+            self.hold("", {"window_mask": self._mask(window=True)})
+        elif self.given_mask and self.model.config.window is not None:
+            self._find_no_padding()
+
+    def _look_for_starts(self) -> None:
+        """Look for packed sequences, as transformers does if a decoder's mask gets position ids."""
+        tape, (batch, length) = self.tape, self.sides
+        first = tape.new((batch, 1), INT64)
+        differences = tape.made((batch, length), INT64, tape.new((batch, length + 1), INT64))
+        counted = tape.made((batch, length), INT64, tape.new((batch, length), BOOL))
+        tape.made((), BOOL, first, differences, counted, tape.new((batch,), BOOL))
+
+    def _find_no_padding(self) -> None:
+        """Check a given mask, which is dropped because it has no zeros."""
+        self.tape.made((), BOOL, self.tape.new(self.sides, BOOL))
+
+    def _mask_of(self, step: Step) -> str:
+        """The name of the mask for the attention core that a step is in."""
+        if step.takes and step.takes[-1].name.endswith("mask") and step.takes[-1].name != "attention_mask":
+            return step.takes[-1].name
+        return "window_mask" if step.within in self._windowed else "attention_mask"
+
+    def _mask(self, *, window: bool = False) -> SimulatedTensor:
+        """The mask of transformers' masking_utils: additive, or boolean with fused attention."""
+        tape = self.tape
+        batch, length = self.sides
+        padding = tape.new((batch, length), BOOL) if self.given_mask else None
+        if self.given_mask and not self.model.config.is_decoder:
+            tape.new((), BOOL)  # whether there is no padding
+        elif self._fused and not window:
+            for _time in range(2):  # the same check, by counting
+                tape.made((), BOOL, tape.new((), INT64))
+        allowed = self._allowed(batch, length, window)
+        if self._fused:
+            return allowed
+        item = self._embedded_width()
+        return self._in_numbers((batch, 1, length, length), allowed, *((padding,) if padding else ()), item=item)
+
+    def _embedded_width(self) -> int:
+        """The bytes of an element of the embeddings' output, which with autocast a projection makes narrower."""
+        vectors = (value.item for value in reversed(self.values.values()) if len(value.shape) == 3)
+        return next(vectors, self.width)
+
+    def _in_numbers(self, shape: Shape, *of: SimulatedTensor, item: int) -> SimulatedTensor:
+        """An additive mask made from a boolean one: 0 or the smallest number."""
+        zero, least = self.tape.new((), item), self.tape.new((), item)
+        return self.tape.made(shape, item, zero, least, *of)
+
+    def _allowed(self, batch: int, length: int, window: bool) -> SimulatedTensor:
+        """The boolean mask: which tokens each token may see."""
+        tape, row = self.tape, (length,)
+        rows, heads = tape.new((batch,), INT64), tape.new((1,), INT64)
+        queries = tape.like(tape.new(row, INT64))
+        keys = tape.like(tape.new(row, INT64))
+        one = tape.new((), BOOL) if self.given_mask else None
+        if window:
+            allowed = _in_window(tape, (1, 1, length, length))
+        else:
+            allowed = tape.new((1, 1, length, length if self.model.config.is_decoder else 1), BOOL)
+        if self.given_mask:
+            allowed = tape.like(allowed)
+            del one
+            allowed = tape.made((batch, 1, length, length), BOOL, tape.new((batch, 1, 1, length), BOOL))
+        del rows, heads, queries, keys
+        return allowed
+
+    def _loss(self, logits: list[SimulatedTensor]) -> SimulatedTensor:
+        """The loss as the class computes it."""
+        tape, cls, batch = self.tape, self.model.cls, self.batch
+        if cls.widens_scores or cls.task == "causal-lm":
+            logits = [tape.to(scores, FLOAT32) for scores in logits]
+        match cls.task:
+            case "sequence-classification" if self.model.config.num_labels == 1:
+                scores, labels = tape.squeeze(logits[0]), batch["labels"]
+                return tape.mean_squared_error(tape.squeeze(scores, 0) if scores.shape == (1,) else scores, labels)
+            case "masked-lm" | "next-sentence" | "token-classification" | "sequence-classification" | "multiple-choice":
+                return self.classified(logits[0], batch["labels"])
+            case "causal-lm":
+                labels = batch["labels"]
+                padded = tape.new((labels.shape[0], labels.shape[1] + 1), INT64)
+                rows = SimulatedTensor(padded.storage, labels.shape, padded.strides, INT64, is_view=True)
+                return self.classified(logits[0], tape.contiguous(rows))
+            case "pretraining":
+                words = self.classified(logits[0], batch["labels"])
+                *_words, order = cls.targets
+                sentences = self.classified(logits[1], batch[order])
+                return tape.add(words, sentences)
+            case "replaced-tokens":
+                return tape.binary_cross_entropy(logits[0], tape.to(batch["labels"], FLOAT32))
+            case "question-answering":
+                start, end = tape.like(batch["start_positions"]), tape.like(batch["end_positions"])  # clamped
+                starts = tape.cross_entropy(logits[0], start)
+                ends = tape.cross_entropy(logits[1], end)
+                return tape.scale(tape.add(starts, ends))
+        raise NotImplementedError(f"Nothing says what the loss of {cls.name} allocates.")
+
+    def classified(self, logits: SimulatedTensor, labels: SimulatedTensor) -> SimulatedTensor:
+        rows = self.tape.view(logits, (prod(logits.shape[:-1]), logits.shape[-1]))
+        return self.tape.cross_entropy(rows, labels)
+
+
+def _whole(steps: Sequence[Step], own: Own) -> dict[str, tuple[Callable[[Pass, Steps], SimulatedTensor], Steps]]:
+    """The modules that their family runs as a whole: how, and their steps by role."""
+    runs = {step.within: own.modules[step.place.role] for step in steps if step.place.role in own.modules}
+    inside: dict[str, dict[str, Step]] = {module: {} for module in runs}
+    for step in steps:
+        if step.within in runs:
+            found, role = inside[step.within], step.place.role
+            found[f"{role} again" if role in found else role] = step
+    return {module: (run, inside[module]) for module, run in runs.items()}
+
+
+def usual_positions(run: Pass, step: Step) -> SimulatedTensor:
+    """Position ids from the buffer of the embeddings."""
+    ids = run.buffers["position_ids"]
+    return SimulatedTensor(ids.storage, (1, step.takes[0].shape[1]), ids.strides, INT64, is_view=True)
+
+
+def _types(run: Pass, _step: Step) -> SimulatedTensor:
+    return run.batch.get("token_type_ids") or run.tape.new(run.values["positions"].shape, INT64)
+
+
+def _windowed(steps: Sequence[Step]) -> set[str]:
+    """The attentions with a window: those that rotate query and key by other angles than the first one does."""
+    angles = [step.gives.name for step in steps if step.operation == "angles"]
+    return {step.within for step in steps if step.operation == "rotate" and step.takes[1].name not in angles[:1]}
+
+
+def _in_window(tape: Tape, square: tuple[int, ...]) -> SimulatedTensor:
+    """The boolean mask of a window: tokens that are near each other, and not before the first one."""
+    one = tape.new((), BOOL)
+    near = tape.made(square, BOOL, tape.like(tape.new(square, INT64)))
+    allowed = tape.like(near)
+    del one, near
+    return tape.like(allowed, tape.new((*square[:3], 1), BOOL))
+
+
+# What a body's forward method does without a step of the program, by the names of Trace.aside.
+_ASIDES: Mapping[str, Callable[[Pass, Step], None]] = {
+    "padding": lambda run, _step: run.look_for_padding(run.sides),
+    "positions": Pass.number_positions,
+    "positions for layers": Pass.number_positions,
+    "masks": Pass.make_masks,
+}

@@ -1,0 +1,943 @@
+"""A simulated PyTorch without data: tensors with a shape and a size in bytes, operations, autograd, a backward pass.
+
+It records which memory is alive when. A storage is released when the last simulated tensor that holds it is destroyed;
+CPython's reference counting does that at the same moment as with real tensors. So an expression written here as in
+transformers holds its intermediate values exactly as long.
+
+Every rule was read off PyTorch 2.13, and tests compare it with the real one, release by release.
+"""
+
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import nullcontext, suppress
+from heapq import heappop, heappush
+from math import prod
+from typing import Any, Literal, NamedTuple, get_args
+from weakref import ref
+
+from bertcalc.model.modules import Shape
+
+BOOL, INT32, INT64, FLOAT32, HALF = 1, 4, 8, 4, 2  # bytes of an element
+Area = Literal["weights", "buffers and batch", "gradients", "optimizer states", "kept activations", "temporaries"]
+AREAS: tuple[Area, ...] = get_args(Area)
+Phase = Literal["before", "forward", "loss", "backward", "optimizer"]
+
+
+class Change(NamedTuple):
+    """An allocation in an area, a release (negative bytes), or a move from another area."""
+
+    phase: Phase
+    where: str  # the step of the forward pass that it belongs to, the loss, or the name of a parameter
+    area: Area
+    num_bytes: int
+    storage: int  # the number that an allocation and its release have in common
+    moved_from: Area | None = None
+
+
+class Memory:
+    """The recorded changes of memory, and the phase and step that the next ones belong to."""
+
+    def __init__(self) -> None:
+        self.phase: Phase = "before"
+        self.where = ""
+        self.changes: list[Change] = []
+        self.storages = 0
+
+    def change(self, area: Area, num_bytes: int, storage: int, moved_from: Area | None = None) -> None:
+        self.changes.append(Change(self.phase, self.where, area, num_bytes, storage, moved_from))
+
+
+class Storage:
+    """Memory that one or more tensors are views of; ``holders`` counts them."""
+
+    __slots__ = ("area", "holders", "memory", "num_bytes", "number")
+
+    def __init__(self, memory: Memory, num_bytes: int, area: Area) -> None:
+        self.memory = memory
+        self.num_bytes = num_bytes
+        self.area = area
+        self.holders = 0
+        memory.storages += 1
+        self.number = memory.storages
+        memory.change(area, num_bytes, self.number)
+
+    def move(self, area: Area) -> None:
+        """Count the storage in another area from now on."""
+        if area != self.area:
+            self.memory.change(area, self.num_bytes, self.number, self.area)
+            self.area = area
+
+    def __del__(self) -> None:
+        self.memory.change(self.area, -self.num_bytes, self.number)
+
+
+class SimulatedTensor:
+    """A view of a storage.
+
+    ``node`` is its grad_fn, if it has one; ``output`` is the number of this tensor among the node's outputs.
+    ``is_view``: whether PyTorch treats it as a view, which holds a reference to its base.
+    """
+
+    __slots__ = ("is_view", "item", "node", "output", "shape", "storage", "strides")
+
+    def __init__(self, storage: Storage, shape: Shape, strides: Shape, item: int, *, is_view: bool = False) -> None:
+        self.storage = storage
+        self.shape = shape
+        self.strides = strides
+        self.item = item
+        self.is_view = is_view
+        self.node: Node | None = None
+        self.output = 0
+        storage.holders += 1
+
+    def __del__(self) -> None:
+        self.storage.holders -= 1
+
+    def detached(self) -> "SimulatedTensor":
+        """The tensor without its grad_fn, as autograd keeps it."""
+        return SimulatedTensor(self.storage, self.shape, self.strides, self.item, is_view=self.is_view)
+
+
+Gradients = Sequence[SimulatedTensor | None]
+Rule = Callable[..., Gradients]  # from the gradients of the outputs, and the kept tensors
+
+
+class Node:
+    """A node of the autograd graph: an operation, or a leaf, which accumulates its gradient."""
+
+    __slots__ = ("__weakref__", "edges", "grad", "kept", "number", "outputs", "region", "rule", "shapes", "where")
+
+    def __init__(self, number: int, where: str) -> None:
+        self.number = number
+        self.where = where
+        self.edges: list[tuple[Node, int] | None] = []
+        self.shapes: list[tuple[Shape, int]] = []  # shapes of the inputs, with the bytes of an element
+        self.kept: tuple[SimulatedTensor, ...] = ()
+        self.rule: Rule | None = None  # None for a leaf
+        self.outputs = 1
+        self.grad: SimulatedTensor | None = None  # of a leaf
+        self.region: Region | None = None  # the checkpoint that recomputes what is to be kept
+
+
+class Region:
+    """A checkpoint: operations that keep nothing, which the backward pass runs ``again`` as far as it needs to.
+
+    This is torch.utils.checkpoint with use_reentrant=False. The nodes that would have kept something hold the region,
+    and ``again`` holds its inputs.
+    """
+
+    def __init__(self, again: Callable[[], None]) -> None:
+        self.again = again
+        self.ran_again = False
+        self.nodes: list[ref[Node]] = []
+        self.filled = 0
+
+
+class _EnoughError(Exception):
+    """Stops a recomputation when the backward pass has everything that it needs."""
+
+
+Keep = Literal["nothing", "input", "output"]
+# Elementwise functions: what they keep, and how many tensors the backward pass makes, one from the other; all of them
+# are alive until the last one is made. With 0 the gradient is passed on unchanged.
+FUNCTIONS: dict[str, tuple[Keep, int]] = {
+    "add": ("nothing", 0),
+    "mul": ("nothing", 1),
+    "neg": ("nothing", 1),
+    "erf": ("input", 5),
+    "expm1": ("output", 2),
+    "gelu": ("input", 1),
+    "pow": ("input", 3),
+    "relu": ("output", 1),
+    "rsqrt": ("output", 3),
+    "sigmoid": ("output", 1),
+    "softmax": ("output", 1),
+    "softplus": ("input", 1),
+    "sqrt": ("output", 2),
+    "tanh": ("output", 1),
+}
+
+# Functions that autocast runs in float32 on CUDA (aten/src/ATen/autocast_mode.h), besides softmax, norms and losses.
+IN_FLOAT32 = frozenset(("expm1", "pow", "rsqrt", "softplus"))
+
+
+class Autocast:
+    """torch.autocast on CUDA, while it is ``on``, with the 16-bit ``copies`` of trained parameters, by their nodes.
+
+    Products and convolutions run in 16 bits, softmax, norms, losses and some functions in float32; all else runs in
+    the widest type of its arguments.
+    """
+
+    def __init__(self, dtype: str) -> None:
+        self.dtype = dtype
+        self.on = False
+        self.copies: dict[Node, SimulatedTensor] = {}
+
+    def __enter__(self) -> None:
+        self.on = True
+
+    def __exit__(self, *_raised: object) -> None:
+        self.on = False
+        self.copies.clear()
+
+
+_LEAF = 1 << 62  # of the nodes that are ready PyTorch runs the one that was made last, and leaves before all others
+
+
+class Tape:
+    """Operations under PyTorch's names. ``grad``: whether autograd is on; ``autocast``: see ``Autocast``."""
+
+    def __init__(self, memory: Memory, *, grad: bool, autocast: Autocast | None = None) -> None:
+        self.memory = memory
+        self.grad = grad
+        self.autocast = autocast
+        self.region: Region | None = None  # the one that runs for the first time
+        self._again: Region | None = None  # the one that is recomputed
+        self._made = 0
+
+    # Making tensors.
+
+    def new(self, shape: Shape, item: int = 4, area: Area = "temporaries") -> SimulatedTensor:
+        """A tensor with a storage of its own."""
+        return SimulatedTensor(Storage(self.memory, prod(shape) * item, area), shape, contiguous_strides(shape), item)
+
+    def made(self, shape: Shape, item: int, *_of: SimulatedTensor) -> SimulatedTensor:
+        """A new tensor without a gradient, made from others, which are alive until it exists."""
+        return self.new(shape, item)
+
+    def leaf(self, name: str, shape: Shape, item: int = 4, *, trained: bool = True) -> SimulatedTensor:
+        """A parameter, trained or frozen."""
+        tensor = self.new(shape, item, "weights")
+        if trained:
+            self._made += 1
+            tensor.node = Node(_LEAF + self._made, name)
+        return tensor
+
+    def like(self, tensor: SimulatedTensor, *_of: SimulatedTensor) -> SimulatedTensor:
+        """A new tensor of the same shape, made from that tensor and others."""
+        return self.new(tensor.shape, tensor.item)
+
+    def record(
+        self,
+        given: Sequence[SimulatedTensor],
+        made: SimulatedTensor,
+        kept: Sequence[SimulatedTensor] = (),
+        rule: Rule | None = None,
+    ) -> SimulatedTensor:
+        """Add an operation to the autograd graph: its inputs, its output, the tensors that it keeps, its backward rule.
+
+        Without a rule, the backward pass makes a new gradient for each input that needs one.
+        """
+        self.record_all(given, (made,), kept, rule)
+        return made
+
+    def record_all(
+        self,
+        given: Sequence[SimulatedTensor],
+        made: Sequence[SimulatedTensor],
+        kept: Sequence[SimulatedTensor] = (),
+        rule: Rule | None = None,
+    ) -> None:
+        """``record`` for an operation with several outputs."""
+        if not self.grad or all(tensor.node is None for tensor in given):
+            return
+        self._made += 1
+        node = Node(self._made, self.memory.where)
+        node.edges = [(tensor.node, tensor.output) if tensor.node else None for tensor in given]
+        node.shapes = [(tensor.shape, tensor.item) for tensor in given]
+        if kept and self.region:
+            node.region = self.region
+            self.region.nodes.append(ref(node))
+        else:
+            node.kept = self._kept(kept)
+        node.rule = rule or self._new_gradients(given)
+        node.outputs = len(made)
+        for output, tensor in enumerate(made):
+            tensor.node = node
+            tensor.output = output
+        if kept and self._again:
+            self._fill(self._again, kept)
+
+    def _new_gradients(self, given: Sequence[SimulatedTensor]) -> Rule:
+        needed = [(tensor.shape, tensor.item) if tensor.node else None for tensor in given]
+        return lambda *_grad_and_kept: [self.new(*size) if size else None for size in needed]
+
+    def _kept(self, tensors: Sequence[SimulatedTensor]) -> tuple[SimulatedTensor, ...]:
+        for tensor in tensors:
+            if tensor.storage.area == "temporaries":
+                tensor.storage.move("kept activations")
+        return tuple(tensor.detached() for tensor in tensors)
+
+    def _fill(self, region: Region, kept: Sequence[SimulatedTensor]) -> None:
+        """Give the next node of a region its kept tensors; after the last one, stop the recomputation."""
+        if node := region.nodes[region.filled]():
+            node.kept = self._kept(kept)
+        region.filled += 1
+        if region.filled == len(region.nodes):
+            raise _EnoughError
+
+    def _factors(self, x: SimulatedTensor, y: SimulatedTensor) -> tuple[bool, bool, list[SimulatedTensor]]:
+        """Whether each factor of a product needs a gradient, and what is kept for that, which is the other factor.
+
+        An operation asks this before it runs, because a recomputation may stop before it.
+        """
+        of_x, of_y = x.node is not None, y.node is not None
+        kept = [*((y,) if of_x else ()), *((x,) if of_y else ())]
+        if kept and self._again and self._again.filled + 1 == len(self._again.nodes):
+            self._fill(self._again, kept)
+        return of_x, of_y, kept
+
+    # Views.
+
+    def _view(
+        self, x: SimulatedTensor, shape: Shape, strides: Shape, rule: Rule | None = None, *, is_view: bool = True
+    ) -> SimulatedTensor:
+        return self.record((x,), SimulatedTensor(x.storage, shape, strides, x.item, is_view=is_view), (), rule)
+
+    def view(self, x: SimulatedTensor, shape: Shape, *, is_view: bool = True) -> SimulatedTensor:
+        strides = view_strides(x.shape, x.strides, shape)
+        assert strides is not None
+        before = x.shape
+        return self._view(x, shape, strides, lambda grad: (self.reshape(grad, before),), is_view=is_view)
+
+    def unsafe_view(self, x: SimulatedTensor, shape: Shape) -> SimulatedTensor:
+        """A view that PyTorch does not treat as one."""
+        return self.view(x, shape, is_view=x.is_view)
+
+    def transpose(self, x: SimulatedTensor, one: int, other: int) -> SimulatedTensor:
+        order = list(range(len(x.shape)))
+        order[one], order[other] = order[other], order[one]
+        return self.permute(x, order)
+
+    def permute(self, x: SimulatedTensor, order: Sequence[int]) -> SimulatedTensor:
+        shape, strides = (tuple(sides[axis] for axis in order) for sides in (x.shape, x.strides))
+        back = [order.index(axis) for axis in range(len(order))]
+        return self._view(x, shape, strides, lambda grad: (self.permute(grad, back),))
+
+    def unsqueeze(self, x: SimulatedTensor, axis: int) -> SimulatedTensor:
+        """A view with one more axis of size 1."""
+        shape, strides = ((*sides[:axis], 1, *sides[axis:]) for sides in (x.shape, x.strides))
+        return self._view(x, shape, strides, lambda grad: (self.squeeze(grad, axis),))
+
+    def squeeze(self, x: SimulatedTensor, axis: int = -1) -> SimulatedTensor:
+        """A view without an axis of size 1."""
+        axis %= len(x.shape)
+        shape = x.shape
+
+        def rule(grad: SimulatedTensor) -> Gradients:
+            at = (*grad.strides[:axis], 1, *grad.strides[axis:])
+            return (SimulatedTensor(grad.storage, shape, at, grad.item, is_view=True),)
+
+        return self._view(x, *_without(x, axis), rule)
+
+    def expand(self, x: SimulatedTensor, shape: Shape) -> SimulatedTensor:
+        """A view with axes of size 1 repeated; the gradient is summed over them."""
+        strides = tuple(0 if b != a else stride for a, b, stride in zip(x.shape, shape, x.strides, strict=True))
+        return self._view(x, shape, strides, _passed)
+
+    def same(self, x: SimulatedTensor) -> SimulatedTensor:
+        """A view that changes nothing."""
+        return self.expand(x, x.shape)
+
+    def narrow(self, x: SimulatedTensor, shape: Shape) -> SimulatedTensor:
+        """A part of a tensor; its gradient is padded with zeros to the whole shape."""
+        return self._view(x, shape, x.strides)
+
+    def select(self, x: SimulatedTensor) -> SimulatedTensor:
+        return self._view(x, *_without(x, 1))
+
+    def unbind(self, x: SimulatedTensor, axis: int) -> list[SimulatedTensor]:
+        """The slices along an axis, without that axis."""
+        return self._cut(x, x.shape[axis], *_without(x, axis))
+
+    def split(self, x: SimulatedTensor, parts: int) -> list[SimulatedTensor]:
+        """Equal parts of the last axis."""
+        return self._cut(x, parts, (*x.shape[:-1], x.shape[-1] // parts), x.strides)
+
+    def _cut(self, x: SimulatedTensor, parts: int, part: Shape, strides: Shape) -> list[SimulatedTensor]:
+        """Parts of a tensor; their gradients are joined, with zeros for parts without one."""
+        shape, item = x.shape, x.item
+
+        def rule(*grads: SimulatedTensor | None) -> Gradients:
+            zeros = [self.new(part, item) for grad in grads if grad is None]
+            whole = self.new(shape, item)
+            del zeros
+            return (whole,)
+
+        found = [SimulatedTensor(x.storage, part, strides, item, is_view=True) for _part in range(parts)]
+        self.record_all((x,), found, (), rule)
+        return found
+
+    def reshape(self, x: SimulatedTensor, shape: Shape) -> SimulatedTensor:
+        """A view if the strides allow one, else a copy."""
+        if view_strides(x.shape, x.strides, shape) is not None:
+            return self.view(x, shape)
+        return self.unsafe_view(self.clone(x), shape)
+
+    # Copies.
+
+    def clone(self, x: SimulatedTensor) -> SimulatedTensor:
+        """A contiguous copy."""
+        return self.record((x,), self.like(x), (), _passed)
+
+    def contiguous(self, x: SimulatedTensor) -> SimulatedTensor:
+        """The tensor itself if it is contiguous, else a copy."""
+        return x if is_contiguous(x) else self.clone(x)
+
+    def to(self, x: SimulatedTensor, item: int) -> SimulatedTensor:
+        """A cast to elements of ``item`` bytes; ``_run`` casts the gradient back."""
+        return x if x.item == item else self.record((x,), self._in_bytes(x, item), (), _passed)
+
+    def lower(self, *tensors: SimulatedTensor) -> Iterator[SimulatedTensor]:
+        """The arguments of a product, with autocast in its 16 bits; C++ casts the last argument first."""
+        return reversed([self._lowered(tensor) for tensor in reversed(tensors)])
+
+    @property
+    def _casting(self) -> Autocast | None:
+        """Autocast while it is on."""
+        return self.autocast if self.autocast and self.autocast.on else None
+
+    def _lowered(self, x: SimulatedTensor) -> SimulatedTensor:
+        casting = self._casting
+        if casting is None or x.item != FLOAT32:
+            return x
+        if x.node is None or x.node.rule is not None or x.is_view:
+            return self.to(x, HALF)
+        copies = casting.copies
+        if x.node not in copies:  # a trained parameter is cast once
+            copies[x.node] = self.to(x, HALF)
+        return copies[x.node]
+
+    def raised(self, x: SimulatedTensor) -> SimulatedTensor:
+        """The argument of an operation that autocast runs in float32."""
+        return self.to(x, FLOAT32) if self._casting else x
+
+    def cat_with_nothing(self, x: SimulatedTensor) -> SimulatedTensor:
+        """The copy that an empty key/value cache makes of its first tokens."""
+        return self.record((x,), self.like(x), (), lambda grad: (self.same(grad),))
+
+    def cat(self, x: SimulatedTensor, y: SimulatedTensor) -> SimulatedTensor:
+        """Concatenate along the last axis."""
+        shapes = x.shape, y.shape
+
+        def rule(grad: SimulatedTensor) -> Gradients:
+            return [SimulatedTensor(grad.storage, shape, grad.strides, grad.item, is_view=True) for shape in shapes]
+
+        return self.record((x, y), self.new((*x.shape[:-1], x.shape[-1] + y.shape[-1]), x.item), (), rule)
+
+    def repeat(self, x: SimulatedTensor, times: int) -> SimulatedTensor:
+        """``times`` copies along the first axis: a new tensor even if that is 1."""
+        shape = x.shape
+        once = isinstance(times, int) and times == 1
+        rule = (lambda grad: (self.reshape(grad, shape),)) if once else None
+        return self.record((x,), self.new((times * shape[0], *shape[1:]), x.item), (), rule)
+
+    def index(self, x: SimulatedTensor, at: Sequence[SimulatedTensor]) -> SimulatedTensor:
+        """The rows of a tensor at indices of its first axes."""
+        return self.record((x,), self.new((*at[0].shape, *x.shape[len(at) :]), x.item), at)
+
+    def gather(self, x: SimulatedTensor, at: SimulatedTensor) -> SimulatedTensor:
+        """The elements of each row at the given indices."""
+        return self.record((x,), self.new(at.shape, x.item), (x, at))
+
+    # Products.
+
+    def linear(
+        self, x: SimulatedTensor, weight: SimulatedTensor, bias: SimulatedTensor | None, *, transposed: bool = True
+    ) -> SimulatedTensor:
+        """x W^T + b; if not ``transposed``, x W + b in one function, whose arguments are bias, x and W."""
+        shape = x.shape
+        flat = (prod(shape[:-1]), shape[-1])
+        if transposed:
+            x, weight, *biases = self.lower(x, weight, *((bias,) if bias else ()))
+        elif len(shape) > 2:
+            x = self.reshape(x, flat)
+        if not transposed:
+            *biases, x, weight = self.lower(*((bias,) if bias else ()), x, weight)
+        bias = biases[0] if biases else None
+        if bias and len(x.shape) > 2:  # without a bias PyTorch makes the two views in the other order
+            x = self.reshape(x, flat)
+        factor = self.transpose(weight, 0, 1) if transposed else weight
+        if not bias and len(x.shape) > 2:
+            x = self.reshape(x, flat)
+        y = self._mm(x, factor, bias, transposed)
+        if len(shape) == 2:
+            return y
+        return (self.view if bias else self.unsafe_view)(y, (*shape[:-1], factor.shape[1]))
+
+    def _mm(
+        self, x: SimulatedTensor, weight: SimulatedTensor, bias: SimulatedTensor | None, transposed: bool
+    ) -> SimulatedTensor:
+        of_x, of_weight, kept = self._factors(x, weight)
+        biased = bias is not None  # the rule must not hold the bias: autocast's copy goes after the forward pass
+        y = self.new((x.shape[0], weight.shape[1]), x.item)
+
+        def rule(grad: SimulatedTensor, *kept: SimulatedTensor) -> Gradients:
+            grad_x = self.new((grad.shape[0], kept[0].shape[0]), grad.item) if of_x else None
+            grad_weight = None
+            if of_weight and transposed:  # its gradient is laid out as it is
+                product = self.new((grad.shape[1], kept[-1].shape[1]), grad.item)
+                grad_weight = self.transpose(product, 0, 1)
+            elif of_weight:
+                grad_weight = self.new((kept[-1].shape[1], grad.shape[1]), grad.item)
+            return *((grad,) if biased else ()), grad_x, grad_weight
+
+        return self.record((*((bias,) if bias else ()), x, weight), y, kept, rule)
+
+    def matmul(self, x: SimulatedTensor, y: SimulatedTensor) -> SimulatedTensor:
+        """The matrix products of two tensors of shape (batch, heads, rows, columns)."""
+        x, y = self.lower(x, y)
+        batch, heads, rows, columns = x.shape
+        left = self.reshape(self.same(x), (batch * heads, rows, columns))
+        right = self.reshape(
+            self.expand(y, (batch, heads, columns, y.shape[-1])), (batch * heads, columns, y.shape[-1])
+        )
+        return self.unsafe_view(self.bmm(left, right), (batch, heads, rows, y.shape[-1]))
+
+    def bmm(self, x: SimulatedTensor, y: SimulatedTensor) -> SimulatedTensor:
+        """The matrix products of two tensors of shape (batch, rows, columns)."""
+        x, y = self.lower(x, y)
+        _of_x, _of_y, kept = self._factors(x, y)
+        return self.record((x, y), self.new((*x.shape[:2], y.shape[2]), x.item), kept)
+
+    def einsum(self, equation: str, x: SimulatedTensor, y: SimulatedTensor) -> SimulatedTensor:
+        """torch.einsum of two tensors, summed over the one letter that is not in the output: PyTorch makes it a bmm."""
+        (of_x, of_y), out = equation.partition("->")[0].split(","), equation.partition("->")[2]
+        (summed,) = set(of_x) & set(of_y) - set(out)
+        letters = out + summed
+        x, y = self._with_axes(x, of_x, letters), self._with_axes(y, of_y, letters)
+        shape = broadcast(x.shape, y.shape)[:-1]
+        last = len(out)
+        if x.shape[last] == 1:
+            return self.view(self.multiply(x, y), shape)
+        both: list[int] = []
+        left: list[int] = []
+        right: list[int] = []
+        for axis in range(last):
+            one, other = x.shape[axis] != 1, y.shape[axis] != 1
+            (both if one and other else left if one else right).append(axis)
+        order = [*both, *left, last, *right]
+        sides = [prod(tensor.shape[axis] for axis in axes) for tensor, axes in ((x, both), (x, left), (y, right))]
+        sizes = [1 if axis == last else (y if axis in right else x).shape[axis] for axis in order]
+        rows = self.reshape(self.permute(x, order), (sides[0], sides[1], x.shape[last]))
+        columns = self.reshape(self.permute(y, [*both, last, *right, *left]), (sides[0], y.shape[last], sides[2]))
+        product = self.bmm(rows, columns)
+        del rows, columns
+        laid_out = self.view(product, tuple(sizes))
+        return self.view(self.permute(laid_out, [order.index(axis) for axis in range(last + 1)]), shape)
+
+    def _with_axes(self, x: SimulatedTensor, names: str, wanted: str) -> SimulatedTensor:
+        """A view with the axes in the wanted order, of size 1 where they are missing."""
+        for name in wanted:
+            if name not in names:
+                names += name
+                x = self.unsqueeze(x, len(x.shape))
+        return self.permute(x, [names.index(name) for name in wanted])
+
+    def flash_attention(
+        self, query: SimulatedTensor, key: SimulatedTensor, value: SimulatedTensor, mask: SimulatedTensor | None
+    ) -> SimulatedTensor:
+        """The attention core in one kernel, which never makes the scores; its output is laid out for merging the heads.
+
+        For the backward pass it keeps its inputs, its output and one float32 for each row of scores.
+        """
+
+        def laid_out(x: SimulatedTensor) -> SimulatedTensor:
+            batch, heads, rows, size = x.shape
+            one, row, head, number = contiguous_strides((batch, rows, heads, size))
+            return SimulatedTensor(self.like(x).storage, x.shape, (one, head, row, number), x.item)
+
+        query, key, value = self.lower(query, key, value)
+        output = laid_out(query)
+        sums = self.new(query.shape[:3])
+        kept = (query, key, value, output, sums, *((mask,) if mask else ()))
+        return self.record((query, key, value), output, kept, lambda grad, *kept: tuple(map(laid_out, kept[:3])))
+
+    def convolution(self, x: SimulatedTensor, weight: SimulatedTensor, bias: SimulatedTensor) -> SimulatedTensor:
+        """A convolution over the last axis, whose length stays the same."""
+        x, weight, bias = self.lower(x, weight, bias)
+        return self.record((x, weight, bias), self.like(x), (x, weight))
+
+    # Elementwise.
+
+    def function(self, name: str, x: SimulatedTensor) -> SimulatedTensor:
+        """An elementwise function of FUNCTIONS, by its name in PyTorch."""
+        cast = self.raised(x) if name in IN_FLOAT32 else x  # the caller holds x until the function returns
+        return self.kernel(cast, *FUNCTIONS[name])
+
+    def kernel(self, x: SimulatedTensor, keep: Keep, backward: int = 1) -> SimulatedTensor:
+        """An elementwise function, by what it keeps and how many tensors its backward pass makes: see FUNCTIONS."""
+        y = self.like(x)
+
+        def rule(grad: SimulatedTensor, *_kept: SimulatedTensor) -> Gradients:
+            made = [grad, *(self.like(grad) for _time in range(backward))]
+            return (made[-1],)
+
+        return self.record((x,), y, {"nothing": (), "input": (x,), "output": (y,)}[keep], rule)
+
+    def shift(self, x: SimulatedTensor) -> SimulatedTensor:
+        """Add or subtract a Python number."""
+        return self.function("add", x)
+
+    def scale(self, x: SimulatedTensor) -> SimulatedTensor:
+        """Multiply or divide by a Python number."""
+        return self.function("mul", x)
+
+    def softmax(self, x: SimulatedTensor) -> SimulatedTensor:
+        """Softmax along the last axis, which autocast runs in float32."""
+        return self.wide_softmax(x) if self._casting else self.log_softmax(x)
+
+    def wide_softmax(self, x: SimulatedTensor) -> SimulatedTensor:
+        """Softmax in float32: CUDA's kernel reads autocast's float16 as it is, and a cast copy of bfloat16."""
+        if not (self._casting and self._casting.dtype == "float16" and x.item == HALF):
+            return self.log_softmax(self.to(x, FLOAT32))
+        y, shape = self.new(x.shape, FLOAT32), x.shape
+        return self.record((x,), y, (y,), lambda _grad, _y: (self.new(shape, HALF),))
+
+    def log_softmax(self, x: SimulatedTensor) -> SimulatedTensor:
+        """Log-softmax in the type of the scores, also under autocast; softmax takes the same memory."""
+        return self.function("softmax", x)
+
+    def masked(self, x: SimulatedTensor, mask: SimulatedTensor, *, in_place: bool = False) -> SimulatedTensor:
+        """masked_fill; a product with a mask that has no gradient takes the same memory."""
+        return self.record((x,), x if in_place else self.like(x), (mask,))
+
+    def dropout(self, x: SimulatedTensor, p: float, *, fused: bool = False) -> SimulatedTensor:
+        """Dropout: a product with a mask, with a single 0 if p is 1; a fused kernel's mask has one byte an element."""
+        if p == 0:
+            return x
+        if not fused or p == 1:
+            return self.multiply(x, self.new((), x.item) if p == 1 else self.like(x))
+        return self.record((x,), self.like(x), (self.new(x.shape, BOOL),))
+
+    def _each(self, x: SimulatedTensor, y: SimulatedTensor) -> SimulatedTensor:
+        """The output of an elementwise operation of two tensors, with the strides that PyTorch gives it."""
+        shape = broadcast(x.shape, y.shape)
+        made = self.new(shape, common_item(x, y))
+        made.strides = iterated_strides(shape, [x, y])
+        return made
+
+    def add(self, x: SimulatedTensor, y: SimulatedTensor, *, in_place: bool = False) -> SimulatedTensor:
+        """A sum, which passes its gradient on to both terms."""
+        total = x if in_place else self._each(x, y)
+        return self.record((x, y), total, (), lambda grad: (grad, grad.detached()))
+
+    def subtract(self, x: SimulatedTensor, y: SimulatedTensor) -> SimulatedTensor:
+        needed = y.node is not None
+        return self.record((x, y), self._each(x, y), (), lambda grad: (grad, self.like(grad) if needed else None))
+
+    def multiply(self, x: SimulatedTensor, y: SimulatedTensor) -> SimulatedTensor:
+        """The elementwise product: the gradient of each factor needs the other one."""
+        of_x, of_y, kept = self._factors(x, y)
+
+        def rule(grad: SimulatedTensor, *kept: SimulatedTensor) -> Gradients:
+            grad_y = self._each(grad, kept[-1]) if of_y else None
+            return self._each(grad, kept[0]) if of_x else None, grad_y
+
+        return self.record((x, y), self._each(x, y), kept, rule)
+
+    def divide(self, x: SimulatedTensor, y: SimulatedTensor, *, in_place: bool = False) -> SimulatedTensor:
+        """Divide by a tensor without a gradient."""
+        quotient = x if in_place else self._in_bytes(x, x.item)
+        return self.record((x,), quotient, (y,), lambda grad, y: (self._in_bytes(grad, grad.item),))
+
+    def quotient(self, x: SimulatedTensor, y: SimulatedTensor) -> SimulatedTensor:
+        """Divide by a tensor to which a gradient can flow."""
+        of_x, of_y = x.node is not None, y.node is not None
+
+        def rule(grad: SimulatedTensor, *kept: SimulatedTensor) -> Gradients:
+            grad_y = self._of_divisor(grad, *kept) if of_y else None
+            return self._each(grad, kept[-1]) if of_x else None, grad_y
+
+        return self.record((x, y), self._each(x, y), (*((x,) if of_y else ()), y), rule)
+
+    def _of_divisor(self, grad: SimulatedTensor, x: SimulatedTensor, y: SimulatedTensor) -> SimulatedTensor:
+        once = self._each(x, y)
+        twice = self._each(once, y)
+        negative = self._in_bytes(grad, grad.item)
+        found = self._each(negative, twice)
+        del once, twice, negative  # in C++ they live until the end of the function
+        return found
+
+    def changed_in_view(self, base: SimulatedTensor, x: SimulatedTensor, by: SimulatedTensor) -> SimulatedTensor:
+        """Fill or divide ``x`` in place, a view of all elements of ``base``, by a tensor without a gradient.
+
+        The backward pass copies the gradient of the base and sets the part of the view, which is all of it.
+        """
+
+        def rule(grad: SimulatedTensor, _by: SimulatedTensor) -> Gradients:
+            whole = self.like(grad)
+            part = self.like(grad)
+            filled = self.like(part)
+            del part, filled
+            return (whole,)
+
+        self.record((base,), base, (by,), rule)
+        return self.record((base,), x)
+
+    # Rows.
+
+    def layer_norm(self, x: SimulatedTensor, weight: SimulatedTensor, bias: SimulatedTensor | None) -> SimulatedTensor:
+        """LayerNorm; the backward pass needs the mean and 1 / standard deviation of each row."""
+        x = self.raised(x)
+        y, mean, rstd = self.like(x), self.new(x.shape[:-1]), self.new(x.shape[:-1])
+        return self.record((x, weight, *((bias,) if bias else ())), y, (x, mean, rstd, weight))
+
+    def mean(self, x: SimulatedTensor, axis: int) -> SimulatedTensor:
+        """The mean along an axis, which stays with size 1."""
+        return self.record((x,), self.new((*x.shape[:axis], 1, *x.shape[axis + 1 :]), x.item))
+
+    def sum_along(self, x: SimulatedTensor, axis: int) -> SimulatedTensor:
+        """The sum along an axis, which is removed."""
+        made, shape = self.new(_without(x, axis)[0], x.item), x.shape
+        return self.record((x,), made, (), lambda grad: (self.expand(self.unsqueeze(grad, axis), shape),))
+
+    def sum(self, x: SimulatedTensor) -> SimulatedTensor:
+        shape, item = x.shape, FLOAT32 if self._casting else x.item
+
+        def rule(grad: SimulatedTensor) -> Gradients:
+            return (SimulatedTensor(grad.storage, shape, (0,) * len(shape), grad.item, is_view=True),)
+
+        return self.record((x,), self.new((), item), (), rule)
+
+    def cross_entropy(self, scores: SimulatedTensor, labels: SimulatedTensor) -> SimulatedTensor:
+        """The mean of -log softmax at the labels."""
+        logs = self.raised(self.log_softmax(scores))
+        loss, weight = self.new((), logs.item), self.new((), logs.item)
+        return self.record((logs,), loss, (logs, labels, weight))
+
+    def binary_cross_entropy(self, scores: SimulatedTensor, labels: SimulatedTensor) -> SimulatedTensor:
+        """The mean of -log sigmoid, for labels of 0 and 1."""
+        scores = self.raised(scores)
+
+        def rule(grad: SimulatedTensor, scores: SimulatedTensor, labels: SimulatedTensor) -> Gradients:
+            return (self.like(self._each(self.like(scores), labels)),)  # (sigmoid - label) * grad
+
+        return self.record((scores,), self.new((), common_item(scores, labels)), (scores, labels), rule)
+
+    def mean_squared_error(self, scores: SimulatedTensor, labels: SimulatedTensor) -> SimulatedTensor:
+        """The mean of (score - label)^2.
+
+        PyTorch allocates room for the squares of all sequences and makes it a tensor of one number with ``resize_``,
+        which keeps the storage. The CPU and CUDA share this code (TORCH_META_FUNC(mse_loss) in ATen/native/Loss.cpp);
+        only the meta device, which replaces it, has a storage of one number. A second tensor of squares is gone when
+        the kernel returns; like any workspace of a kernel, it is not counted.
+        """
+        scores = self.raised(scores)
+        item, shape = common_item(scores, labels), scores.shape
+        squares = self.new(shape, item)
+        loss = SimulatedTensor(squares.storage, (), (), item)
+        return self.record((scores,), loss, (scores, labels), lambda grad, *_kept: (self.new(shape, item),))
+
+    # Backward.
+
+    def backward(self, loss: SimulatedTensor) -> None:
+        """Compute the gradients of all leaves in the order of PyTorch's engine: the node made last runs first."""
+        assert loss.node
+        grad, self.grad = self.grad, False
+        waiting: dict[Node, int] = {}
+        seen, found = {loss.node}, [loss.node]
+        while found:
+            for edge in found.pop().edges:
+                if edge:
+                    waiting[edge[0]] = waiting.get(edge[0], 0) + 1
+                    if edge[0] not in seen:
+                        seen.add(edge[0])
+                        found.append(edge[0])
+        seen.clear()
+        root = self.like(loss)  # held by Tensor.backward until it returns
+        buffers: dict[Node, list[SimulatedTensor | None]] = {loss.node: [root]}
+        ready = [(-loss.node.number, loss.node)]
+        while ready:
+            node = heappop(ready)[1]
+            self.memory.where = node.where
+            gradients = self._run(node, buffers.pop(node))
+            for edge in node.edges:
+                gradient = gradients.pop(0)
+                if edge:
+                    after, output = edge
+                    if gradient is not None:
+                        buffer = buffers.setdefault(after, [None] * after.outputs)
+                        buffer[output] = self._accumulated(buffer[output], gradient)
+                        del buffer
+                    waiting[after] -= 1
+                    if not waiting[after] and after in buffers:
+                        heappush(ready, (-after.number, after))
+                del gradient  # PyTorch's engine has no such variable
+        self.grad = grad
+
+    def _run(self, node: Node, given: list[SimulatedTensor | None]) -> list[SimulatedTensor | None]:
+        """Return the gradients of an operation's inputs, and release what it kept."""
+        if node.rule is None:
+            (gradient,) = given
+            assert gradient
+            if node.grad is None:
+                gradient.storage.move("gradients")
+                node.grad = gradient
+            return []  # a gradient that was there is added to in place
+        if node.region and not node.region.ran_again:
+            self._run_again(node.region)
+            self.memory.where = node.where
+        gradients = list(node.rule(*given, *node.kept))
+        if node.region:  # recomputed tensors are released as soon as they were used
+            node.kept = ()
+        for at, (shape, item) in enumerate(node.shapes):
+            if not node.edges[at]:
+                gradients[at] = None
+            gradients[at] = self._summed(gradients[at], shape)
+            gradients[at] = self._cast(gradients[at], item)
+        node.kept, node.rule, node.region = (), _released, None
+        return gradients
+
+    def _run_again(self, region: Region) -> None:
+        region.ran_again = True
+        self.grad, self._again = True, region
+        with suppress(_EnoughError), self.autocast or nullcontext():
+            region.again()
+        self.grad, self._again = False, None
+
+    def _summed(self, gradient: SimulatedTensor | None, shape: Shape) -> SimulatedTensor | None:
+        """The gradient summed over the axes along which the operation broadcast its input."""
+        if gradient is None or gradient.shape == shape:
+            return gradient
+        total = self.new(shape, gradient.item)
+        total.is_view = len(shape) < len(gradient.shape)
+        return total
+
+    def _cast(self, gradient: SimulatedTensor | None, item: int) -> SimulatedTensor | None:
+        if gradient is None or gradient.item == item:
+            return gradient
+        return self._in_bytes(gradient, item)
+
+    def _in_bytes(self, x: SimulatedTensor, item: int) -> SimulatedTensor:
+        copy = self.new(x.shape, item)
+        copy.strides = iterated_strides(x.shape, [x])
+        return copy
+
+    def _accumulated(self, before: SimulatedTensor | None, gradient: SimulatedTensor) -> SimulatedTensor:
+        """The sum of two gradients, in the storage of the first if nothing else holds that."""
+        if before is None:
+            return gradient
+        if before.storage.holders == 1 and not before.is_view and is_contiguous(before):
+            return before
+        return self._each(before, gradient)
+
+
+def _passed(grad: SimulatedTensor) -> Gradients:
+    """Pass the gradient on unchanged."""
+    return (grad,)
+
+
+def _without(x: SimulatedTensor, axis: int) -> tuple[Shape, Shape]:
+    """The shape and strides without an axis."""
+    shape, strides = (sides[:axis] + sides[axis + 1 :] for sides in (x.shape, x.strides))
+    return shape, strides
+
+
+def _released(*_kept: object) -> Gradients:
+    raise RuntimeError("A second backward pass through the same operations")
+
+
+def contiguous_strides(shape: Shape) -> Shape:
+    """The strides of a contiguous tensor; PyTorch counts an axis of size 0 as 1."""
+    strides = [1]
+    for side in reversed(shape[1:]):
+        strides.append(strides[-1] * (side or 1))
+    return tuple(reversed(strides)) if shape else ()
+
+
+def is_contiguous(tensor: SimulatedTensor) -> bool:
+    """Whether a tensor is contiguous; the stride of an axis of size 1 does not matter."""
+    if 0 in tensor.shape:
+        return True
+    expected = 1
+    for side, stride in zip(reversed(tensor.shape), reversed(tensor.strides), strict=True):
+        if side != 1:
+            if stride != expected:
+                return False
+            expected *= side
+    return True
+
+
+def iterated_strides(shape: Shape, tensors: Sequence[SimulatedTensor]) -> Shape:
+    """The strides of the output of an elementwise operation (TensorIterator's reorder_dimensions).
+
+    The axes are ordered as in the memory of the first tensor, except for those along which it is broadcast.
+    """
+    aligned = []
+    for tensor in tensors:
+        missing = len(shape) - len(tensor.shape)
+        sides = zip(shape[missing:], tensor.shape, tensor.strides, strict=True)
+        aligned.append([0] * missing + [0 if side == 1 != whole else stride for whole, side, stride in sides])
+
+    def swaps(one: int, other: int) -> bool | None:
+        """Whether an inner axis is to be swapped with an outer one; None if no tensor decides that."""
+        for strides in aligned:
+            if strides[one] != 0 != strides[other]:
+                if strides[one] != strides[other]:
+                    return _is_more(strides[one], strides[other])
+                if _is_more(shape[one], shape[other]):
+                    return True
+        return None
+
+    order = list(reversed(range(len(shape))))
+    for place in range(1, len(order)):
+        for inside in reversed(range(place)):
+            swap = swaps(order[inside], order[place])
+            if swap:
+                order[inside], order[place] = order[place], order[inside]
+                place = inside
+            elif swap is False:
+                break
+    found = [0] * len(shape)
+    expected = 1
+    for axis in order:
+        found[axis] = expected
+        expected *= shape[axis]
+    return tuple(found)
+
+
+def _is_more(one: Any, other: Any) -> bool:
+    """``one > other`` for sizes or strides; symbols are above 1, and one symbolic stride is a multiple of the other."""
+    if isinstance(one, int) and isinstance(other, int):
+        return one > other
+    return bool((one / other).is_integer)
+
+
+def common_item(x: SimulatedTensor, y: SimulatedTensor) -> int:
+    """The bytes of an element that two tensors are promoted to; a scalar does not count beside a tensor with axes."""
+    if bool(x.shape) != bool(y.shape):
+        return x.item if x.shape else y.item
+    return max(x.item, y.item)
+
+
+def broadcast(one: Shape, other: Shape) -> Shape:
+    """The shape that two shapes are broadcast to."""
+    length = max(len(one), len(other))
+    one, other = (1,) * (length - len(one)) + one, (1,) * (length - len(other)) + other
+    return tuple(b if a == 1 else a for a, b in zip(one, other, strict=True))
+
+
+def view_strides(shape: Shape, strides: Shape, wanted: Shape) -> Shape | None:
+    """The strides of a view with another shape; None if there can be no view (PyTorch's computeStride)."""
+    if not shape:
+        return (1,) * len(wanted)
+    if 0 in shape:
+        return contiguous_strides(wanted)
+    found = [0] * len(wanted)
+    at = len(wanted) - 1
+    base = strides[-1]
+    elements = taken = 1
+    for axis in reversed(range(len(shape))):
+        elements *= shape[axis]
+        if axis and (shape[axis - 1] == 1 or strides[axis - 1] == elements * base):
+            continue
+        while at >= 0 and (taken != elements or wanted[at] == 1):
+            found[at] = taken * base
+            taken *= wanted[at]
+            at -= 1
+        if taken != elements:
+            return None
+        if axis:
+            base = strides[axis - 1]
+            elements = taken = 1
+    return tuple(found) if at == -1 else None

@@ -1,0 +1,282 @@
+"""The definition of a family: a configuration, a program for the body, classes with a program for each head."""
+
+from collections.abc import Callable, Mapping
+from contextlib import suppress
+from dataclasses import dataclass, field, replace
+from typing import Any, Literal, NamedTuple
+
+from bertcalc.config import Config, ConfigError, all_or_none
+from bertcalc.model.modules import Attention, Module
+from bertcalc.model.trace import Sizes, Step, Trace, Value
+from bertcalc.text import N_
+from bertcalc.text.arguments import checked
+from bertcalc.text.problem import Problem
+
+Task = Literal[
+    "base",
+    "pretraining",
+    "replaced-tokens",
+    "masked-lm",
+    "causal-lm",
+    "next-sentence",
+    "sequence-classification",
+    "token-classification",
+    "question-answering",
+    "multiple-choice",
+    "double-heads",
+]
+
+LANGUAGE_MODEL = "language model"  # the block of a head that scores every token of the vocabulary
+
+TARGETS = ("labels", "next_sentence_label", "sentence_order_label", "start_positions", "end_positions", "mc_labels")
+
+_PER_TOKEN = ("pretraining", "replaced-tokens", "masked-lm", "causal-lm", "token-classification", "double-heads")
+
+
+class Hidden(NamedTuple):
+    """The outputs of a body that heads take: one vector per token, and one per sequence if there is a pooler."""
+
+    states: Value
+    pooled: Value | None
+
+
+class Class(NamedTuple):
+    """A model class of transformers.
+
+    ``head`` runs the modules that the class adds to the body and declares its outputs. ``inputs`` are the parameters of
+    the forward method, in order; ``pooler`` says whether the body has its pooler. The inputs in ``laid_out`` have their
+    choices flattened into the batch axis. With ``caches_with_labels``, the cache is filled even if labels are given.
+    ``withholds`` are outputs of the body that the class does not return. With ``finds_last_token``, it looks for the
+    last token of each sequence that is not padding; with ``flattens_regression``, a single score per sequence loses its
+    axis if labels are given; with ``widens_scores``, the loss takes the scores in float32. ``builds_with`` are the only
+    values of fields with which transformers builds the class. With the field ``by_labels``, its head leaves out tokens
+    without a label, if it has labels.
+    """
+
+    name: str
+    task: Task
+    head: Callable[[Trace, Any, Hidden], None]
+    inputs: tuple[str, ...]
+    pooler: bool = False
+    laid_out: tuple[str, ...] = ()
+    caches_with_labels: bool = False
+    finds_last_token: bool = False
+    flattens_regression: bool = False
+    widens_scores: bool = False
+    withholds: tuple[str, ...] = ()
+    builds_with: tuple[tuple[str, Any], ...] = ()
+    by_labels: str = ""
+
+    def unbuilt(self, config: Config) -> Problem | None:
+        """The problem with a configuration with which transformers does not build the class; None for symbols.
+
+        Raises MixedError for columns of which some rows have one.
+        """
+        for name, needed in self.builds_with:
+            value = getattr(config, name)
+            if (isinstance(value, int) or hasattr(value, "all")) and all_or_none(value != needed):
+                message = N_("{architecture} cannot be built with {field} {value}: transformers takes {needed} only.")
+                first = value if isinstance(value, int) else int(value.flat[0])
+                shown = {"architecture": self.name, "field": name, "value": first, "needed": needed}
+                return Problem.of(message, name, first, {name: needed}, **shown)
+        return None
+
+    def leaves_out_tokens(self, config: Config) -> bool:
+        """Whether the head computes nothing for tokens without a label, so that costs depend on the labels."""
+        return bool(self.by_labels and getattr(config, self.by_labels))
+
+    @property
+    def targets(self) -> tuple[str, ...]:
+        """The inputs that hold labels."""
+        return tuple(name for name in self.inputs if name in TARGETS)
+
+    @property
+    def pooler_is_optional(self) -> bool:
+        return self.task == "base" and self.pooler
+
+    @property
+    def per_token(self) -> bool:
+        """Whether there is one label per token, not one per sequence."""
+        return self.task in _PER_TOKEN
+
+    @property
+    def takes_choices(self) -> bool:
+        """Whether each sequence comes with several choices, one of which is right."""
+        return self.task in ("multiple-choice", "double-heads")
+
+    @property
+    def sees_encoder(self) -> bool:
+        return "encoder_hidden_states" in self.inputs
+
+    @property
+    def caches(self) -> bool:
+        """Whether the class takes past_key_values; it also returns them unless it withholds them."""
+        return "past_key_values" in self.inputs
+
+    @property
+    def labels_stop_caching(self) -> bool:
+        """Whether the class switches the cache off if labels are given."""
+        return self.caches and bool(self.targets) and not self.caches_with_labels
+
+
+class Source(NamedTuple):
+    """The source of a published configuration: its description and its URL."""
+
+    said: str
+    url: str
+
+
+def model_card(name: str) -> Source:
+    """The source for a model on the Hugging Face Hub, by its repository name."""
+    return Source(N_("Its model card on the Hugging Face Hub"), f"https://huggingface.co/{name}")
+
+
+class Preset(NamedTuple):
+    """A published configuration and its source."""
+
+    config: Config
+    source: Source
+
+
+@dataclass(frozen=True)
+class Family:
+    """The models of one architecture.
+
+    ``prefix`` is the attribute under which a class with a head holds the body (bert). With ``head_first``, the head is
+    registered before the body, so that its tensors come first.
+
+    Three fields say what is supported; the rest is refused with a message. ``peaks``: peak memory, which depends on
+    what the real forward methods keep alive, and is given once measured runs agree (bertcalc/memory/peak,
+    tests/memory/test_peak.py). ``like_bert``: explanations by the formulas of other
+    tools, which assume BERT's layers (bertcalc/diagnosis/other_tools.py). ``recomputes``: kinds of gradient
+    checkpointing.
+
+    With ``cross_cache``, the cache of layers with cross attention has room for an encoder's keys and values even if no
+    encoder output is given. ``buffers`` are name suffixes of tensors in checkpoints that are not parameters. ``remote``
+    are the model types of repositories with the same models and code of their own. ``meanings`` describe inputs that
+    mean something else than in other families (bertcalc/forward/meanings.py). ``simulation`` names the steps in
+    which its forward methods allocate otherwise (bertcalc/memory/family_steps), if there are any.
+    """
+
+    name: str  # Hugging Face's model_type
+    prefix: str
+    config: type[Config]
+    body: Callable[[Trace, Any, bool], Hidden]
+    classes: tuple[Class, ...]
+    presets: Mapping[str, Preset]
+    head_first: bool = False
+    peaks: bool = False
+    like_bert: bool = False
+    recomputes: tuple[str, ...] = ("selective", "full")
+    cross_cache: bool = False
+    buffers: tuple[str, ...] = ()
+    remote: tuple[str, ...] = ()
+    meanings: Mapping[str, str] = field(default_factory=dict)
+    simulation: str = ""
+
+    @property
+    def base(self) -> Class:
+        """The class of the body without a head."""
+        return self.classes[0]
+
+    @property
+    def kind(self) -> str:
+        """The start of its class names: Bert."""
+        return self.base.name.removesuffix("Model")
+
+    def fullest(self, **more: Any) -> Config:
+        """The configuration with every optional part that the family allows, and with ``more`` if that is valid."""
+        found = self.config.default()
+        everything: tuple[dict[str, Any], ...] = (
+            {"is_decoder": True, "add_cross_attention": True},
+            {"tie_word_embeddings": False},
+            {"use_task_id": True},
+            dict(self.config.most),
+            more,
+        )
+        for change in everything:
+            lacking = {name: value for name, value in change.items() if not self.config.has(name)}
+            if all(getattr(self.config, name, None) == value for name, value in lacking.items()):
+                with suppress(ConfigError):
+                    found = replace(found, **change)
+        return found
+
+    @checked
+    def for_task(self, task: Task) -> str:
+        """The name of the class for a task, or of the body's class if there is none."""
+        return next((cls.name for cls in self.classes if cls.task == task), self.base.name)
+
+
+_ONE = Sizes()
+
+
+class Model(Module):
+    """The root of a module tree; it keeps the program that declared it, so that it can run it."""
+
+    def __init__(self, family: Family, cls: Class, config: Any, pooler: bool) -> None:
+        self.kind = cls.name
+        self.children = {}
+        self.family = family
+        self.cls = cls
+        self.config = config
+        self.pooler = pooler
+
+    @property
+    def prefix(self) -> str:
+        """The prefix of the body's tensor names: "bert.", or "" if the model is the body."""
+        return "" if self.cls.task == "base" else f"{self.family.prefix}."
+
+    def bare(self, name: str) -> str:
+        """The name of a module or tensor without the body's prefix."""
+        return name.removeprefix(self.prefix)
+
+    def body(self) -> Module:
+        """The body: the model itself, or the child under the prefix if the class has a head."""
+        return self.children.get(self.family.prefix, self) if self.cls.task != "base" else self
+
+    def heads(self) -> Module:
+        """The first attention module, the parent of query, key and value. Raises KeyError if there is none."""
+        for _path, module, _copies in self.modules():
+            if isinstance(module, Attention):
+                return module
+        raise KeyError("attention")
+
+    def declare(self) -> "Model":
+        self._run(self, _ONE, None)
+        return self
+
+    @checked
+    def run(self, sizes: Sizes) -> list[Step]:
+        """Every step from the token ids to the outputs, in order; those of a repeated layer once."""
+        steps: list[Step] = []
+        self._run(Model(self.family, self.cls, self.config, self.pooler), sizes, steps)
+        return steps
+
+    def _run(self, root: Module, sizes: Sizes, steps: list[Step] | None) -> None:
+        family, cls, config = self.family, self.cls, self.config
+        t = Trace(root, self.prefix, sizes, steps, choices=cls.takes_choices)
+        if cls.task == "base":
+            cls.head(t, config, family.body(t, config, self.pooler))
+            return
+        with t.module(family.prefix, family.base.name):
+            hidden = family.body(t, config, self.pooler)
+        cls.head(t, config, hidden)
+        if family.head_first:
+            root.children[family.prefix] = root.children.pop(family.prefix)
+
+
+def not_taken(model: Model, sizes: Sizes) -> Problem | None:
+    """The problem with a batch that has what the forward method of a model does not take; None if there is none."""
+    name, config = model.cls.name, model.config
+    shown: dict[str, Any] = {"architecture": name}
+    choices, length = sizes.num_choices, sizes.encoder_sequence_length
+    if not model.cls.takes_choices and (not isinstance(choices, int) or choices != 1):
+        message = N_("{architecture} takes no choices: leave num_choices out, or take a class for multiple choice.")
+        return Problem.of(message, "num_choices", choices, {"num_choices": 1}, **shown)
+    if length is not None and not (model.cls.sees_encoder and config.add_cross_attention):
+        message = N_(
+            "{architecture} reads no encoder_hidden_states with this configuration: leave encoder_sequence_length "
+            "out. Only a decoder with add_cross_attention True reads them."
+        )
+        return Problem.of(message, "encoder_sequence_length", length, {"encoder_sequence_length": None}, **shown)
+    return None

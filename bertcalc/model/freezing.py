@@ -1,0 +1,110 @@
+"""Freezing: which parameters are not trained.
+
+>>> from bertcalc import BertConfig, build
+>>> Freezing(embeddings=True, layers=11).split(build(BertConfig()))
+Split(trainable=7678464, frozen=101803776)
+"""
+
+from collections.abc import Iterable
+from dataclasses import dataclass
+from typing import Literal, NamedTuple
+
+from bertcalc.config import Config, Problem, check_whole_number
+from bertcalc.model.modules import AFTER_LAYERS, Component, Module, Tensor, layer_number
+from bertcalc.text.arguments import checked, record, single
+from bertcalc.text.problem import InputError
+
+Train = Literal["all", "head", "bias+LayerNorm"]
+TRAIN: tuple[Train, ...] = ("all", "head", "bias+LayerNorm")
+
+
+class Split(NamedTuple):
+    """Numbers of trainable and frozen parameters."""
+
+    trainable: int
+    frozen: int
+
+    @property
+    def total(self) -> int:
+        return self.trainable + self.frozen
+
+
+@record
+@dataclass(frozen=True)
+class Freezing:
+    """The frozen tensors: the embeddings, the first ``layers`` layers, and everything that ``train`` excludes.
+
+    A tied tensor is frozen with its owner.
+    """
+
+    embeddings: bool = False
+    layers: int = 0
+    train: Train = "all"
+
+    def is_frozen(self, tensor: Tensor, layer: int = 0) -> bool:
+        """Whether a tensor is frozen; for a tensor of every layer, whether that of the given layer is."""
+        component, block, role = tensor.place
+        return (
+            (self.embeddings and component == "embeddings")
+            or (component == "encoder" and block != AFTER_LAYERS and layer < self.layers)
+            or (self.train == "head" and component != "head")
+            or (self.train == "bias+LayerNorm" and not (tensor.name.endswith("bias") or role == "norm"))
+        )
+
+    @checked
+    def names(self, model: Module) -> frozenset[str]:
+        """The names of the frozen tensors as in the real model's named_parameters().
+
+        Raises InputError if more layers are frozen than the model has.
+        """
+        self._check(model)
+        ties = model.ties()
+        return frozenset(ties.get(name, name) for name in self.owned(model))
+
+    @checked
+    def owned(self, model: Module) -> frozenset[str]:
+        """The names of the frozen tensors under the modules that own them."""
+        tensors = model.tensors(folded=False)
+        return frozenset(tensor.name for tensor in tensors if self.is_frozen(tensor, layer_number(tensor.name)))
+
+    @checked
+    def split(self, model: Module) -> Split:
+        return _sum(self.by_component(model).values())
+
+    @checked
+    def by_component(self, model: Module) -> dict[Component, Split]:
+        """Trainable and frozen parameters of each component of the model.
+
+        Raises InputError if more layers are frozen than the model has.
+        """
+        self._check(model)
+        splits: dict[Component, list[Split]] = {}
+        for tensor in model.tensors():
+            trained = self.trained(tensor, model.first_layer(tensor.name)).num_parameters()
+            split = Split(trained, tensor.num_parameters() - trained)
+            splits.setdefault(tensor.place.component, []).append(split)
+        return {component: _sum(each) for component, each in splits.items()}
+
+    def trained(self, tensor: Tensor, start: int = 0) -> Tensor:
+        """A tensor of the folded tree, with ``copies`` reduced to those that are trained.
+
+        ``start`` is the number of the first layer that has a copy.
+        """
+        first = min(max(self.layers - start, 0), tensor.copies) if tensor.place.component == "encoder" else 0
+        groups = {start: first, max(self.layers, start): tensor.copies - first}
+        left = [n for number, n in groups.items() if not self.is_frozen(tensor, number)]
+        return tensor._replace(copies=sum(left))
+
+    def _check(self, model: Module) -> None:
+        single("layers", self.layers)
+        config = getattr(model, "config", None)  # a part of a model has none
+        if config and isinstance(config.num_hidden_layers, int) and (problem := self.problem(config)):
+            raise InputError(problem)
+
+    def problem(self, config: Config) -> Problem | None:
+        """The problem with the number of layers, if any; its remedy is the nearest possible number."""
+        return check_whole_number("freeze_layers", self.layers, 0, config.num_hidden_layers, like=0)
+
+
+def _sum(splits: Iterable[Split]) -> Split:
+    return Split(*map(sum, zip(*splits, strict=True)))

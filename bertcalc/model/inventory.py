@@ -1,0 +1,45 @@
+"""The modules of a model by kind: how many there are, their parameters, and their paths.
+
+>>> from bertcalc import BertConfig, build
+>>> {part.name: part.modules for part in inventory(build(BertConfig()))}
+{'Embedding': 3, 'LayerNorm': 25, 'Dropout': 37, 'Linear': 73, 'GELUActivation': 12, 'Tanh': 1}
+"""
+
+from collections.abc import Iterable
+from typing import NamedTuple
+
+from bertcalc.model.modules import Module
+from bertcalc.text.arguments import checked
+
+
+class ModuleGroup(NamedTuple):
+    """The modules of one kind or name: their number, own parameters, and paths in the folded tree."""
+
+    name: str
+    modules: int
+    parameters: int
+    paths: tuple[str, ...]
+
+
+@checked
+def inventory(model: Module) -> list[ModuleGroup]:
+    """The modules without children or with own tensors, by kind; their parameters sum to the model's."""
+    found = [at for at in model.modules() if at[1].parameters or not any(at[1].named_children(folded=True))]
+    kinds = dict.fromkeys(module.kind for _, module, _ in found)
+    return [_part(kind, (at for at in found if at[1].kind == kind)) for kind in kinds]
+
+
+@checked
+def named(model: Module, name: str) -> ModuleGroup:
+    """The modules with a name such as ``dense``, of any kind."""
+    return _part(name, (at for at in model.modules() if at[0].rpartition(".")[2] == name))
+
+
+def _part(name: str, found: Iterable[tuple[str, Module, int]]) -> ModuleGroup:
+    here = list(found)
+    return ModuleGroup(
+        name,
+        sum(copies for _, _, copies in here),
+        sum(copies * module.own_parameters() for _, module, copies in here),
+        tuple(path for path, _, _ in here),
+    )

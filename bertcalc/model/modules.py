@@ -1,0 +1,440 @@
+"""A module tree like torch.nn's, made of names, kinds and shapes, without weights and without torch.
+
+Sizes are integers, SymPy symbols (which give formulas) or NumPy arrays (which give columns); the code is the same, and
+the types below say ``int`` for all three.
+"""
+
+import re
+from collections.abc import Iterable, Iterator, Mapping
+from math import prod
+from types import MappingProxyType
+from typing import Any, Literal, NamedTuple
+
+from bertcalc.config.activations import Kept
+from bertcalc.text import N_
+from bertcalc.text.arguments import checked, flag, text, unknown
+
+Shape = tuple[int, ...]
+NO_TENSORS: Mapping[str, Shape] = MappingProxyType({})
+NOT_TIED: Mapping[str, str] = MappingProxyType({})
+NO_BUFFERS: Mapping[str, tuple[Shape, bool]] = MappingProxyType({})
+
+Component = Literal["embeddings", "encoder", "pooler", "head"]
+
+
+class Place(NamedTuple):
+    """The meaning of a module, tensor or step, given where it is declared, so that no code has to parse names.
+
+    ``block`` is a part of a layer or head with several modules, such as attention, cross-attention, feed-forward,
+    language model; ``role`` is the function within it, such as query or norm.
+    """
+
+    component: Component = "head"
+    block: str = ""
+    role: str = ""
+
+
+NOWHERE = Place()
+_NO_MODULE = (
+    N_("There is no module {name} in {parent}: did you mean {nearest}?"),
+    N_("There is no module {name} in {parent}. Inside of it: {options}."),
+)
+AFTER_LAYERS = "after the layers"  # the block of the encoder's modules that run after all layers
+
+
+class Tensor(NamedTuple):
+    """A learned tensor, or all copies of one in a repeated layer."""
+
+    name: str  # Hugging Face's; with * instead of the layer number if it stands for all copies
+    shape: Shape
+    copies: int
+    place: Place = NOWHERE
+
+    def num_parameters(self) -> int:
+        return self.copies * prod(self.shape)
+
+
+class PrintedLine(NamedTuple):
+    """A line of ``print(model)``, the module that it belongs to, and how many copies of the module it stands for.
+
+    A module with children has a first line, which opens it, and a last one, which closes it.
+    """
+
+    text: str
+    path: str
+    module: "Module"
+    copies: int
+    opens: bool = False
+    closes: bool = False
+
+
+class Module:
+    """A node of the tree: its kind (the class name that ``print`` shows), its own tensors, its children.
+
+    ``parameters`` maps the last part of a tensor's name to its shape; ``places`` has the tensors whose place differs
+    from the module's. ``tied`` maps the last part of the name of a tensor that the module uses but does not own to the
+    owner's full name: it is not counted again. ``buffers`` are tensors that are not learned: the shape of each, and
+    whether it holds integers.
+    """
+
+    # Defaults are class attributes for speed: a tree is built whenever a slider moves.
+    kind = "Module"
+    parameters: Mapping[str, Shape] = NO_TENSORS
+    places: Mapping[str, Place] = MappingProxyType({})
+    buffers = NO_BUFFERS
+    children: dict[str, "Module"] = {}  # noqa: RUF012  # empty and never changed: for modules without children
+    order: Iterable[str] = ()  # names of the children in registration order, if that is not the running order
+    place = NOWHERE
+    tied: Mapping[str, str] = NOT_TIED
+
+    def __init__(self, kind: str, /, **children: "Module") -> None:
+        self.kind = kind
+        self.children = children
+
+    def __getstate__(self) -> dict[str, Any]:
+        """Return what copy and pickle take; they cannot take a mapping that is read-only."""
+        state = vars(self).items()
+        return {name: dict(value) if isinstance(value, MappingProxyType) else value for name, value in state}
+
+    def num_parameters(self) -> int:
+        """The number of parameters in this module and below; tied tensors count once, with their owner."""
+        count = 0
+        if parameters := self.parameters:  # most modules lack tensors or children: the checks save time
+            for shape in parameters.values():
+                count = count + prod(shape)  # not +=, which cannot broadcast one column against another
+        if children := self.children:
+            for child in children.values():
+                count = count + child.num_parameters()
+        return count
+
+    def own_parameters(self) -> int:
+        """The number of parameters in the tensors that this module itself owns."""
+        return sum(map(prod, self.parameters.values()))
+
+    def tensors(self, *, folded: bool = True) -> Iterator[Tensor]:
+        """Every learned tensor in Hugging Face's order; folded, a repeated layer appears once, with ``*`` as number.
+
+        A tied tensor has its owner's name and the position of the first module that uses it.
+        """
+        flag("folded", folded)
+        early: set[str] = set()
+        seen: set[str] = set()
+        for path, module, copies in self.modules(folded=folded):
+            for owner in module.tied.values():
+                if owner not in seen and (found := self._owner(owner)):
+                    early.add(owner)
+                    last = owner.rpartition(".")[2]
+                    yield Tensor(owner, found.parameters[last], copies, found.places.get(last, found.place))
+            for last, shape in module.parameters.items():
+                name = _join(path, last)
+                seen.add(name)
+                if name not in early:
+                    yield Tensor(name, shape, copies, module.places.get(last, module.place))
+
+    @checked
+    def first_layer(self, name: str) -> int:
+        """The number of the first layer that a name of the folded tree stands for; 0 outside of layers."""
+        module = self
+        for part in name.split("."):
+            if isinstance(module, ModuleList):
+                return module.groups[part][0]
+            if part not in module.children:
+                break
+            module = module.children[part]
+        return 0
+
+    def _owner(self, name: str) -> "Module | None":
+        """The module in this tree that owns a tensor, if there is one."""
+        module: Module | None = self
+        for part in name.split(".")[:-1]:
+            module = module and module._child(part)
+        return module
+
+    def ties(self) -> dict[str, str]:
+        """The name under which PyTorch lists each tied tensor (the first in module order), by its other name."""
+        found: dict[str, str] = {}
+        seen: set[str] = set()
+        for path, module, _copies in self.modules():
+            for last, owner in module.tied.items():
+                name = _join(path, last)
+                found |= {name: owner} if owner in seen else {owner: name}
+            seen |= {_join(path, last) for last in module.parameters}
+        return found
+
+    def named_parameters(self) -> Iterator[tuple[str, Shape]]:
+        """The name and shape of every learned tensor, as the real model's ``named_parameters()`` lists them."""
+        ties = self.ties()
+        for tensor in self.tensors(folded=False):
+            yield ties.get(tensor.name, tensor.name), tensor.shape
+
+    def modules(self, path: str = "", copies: int = 1, *, folded: bool = True) -> Iterator[tuple[str, "Module", int]]:
+        """The path, module and number of copies of this module and all below, parents first, as in PyTorch.
+
+        Folded, a repeated layer appears once, under the name ``*``; unfolded, under each of its numbers.
+        """
+        text("path", path)
+        flag("folded", folded)
+        yield path, self, copies
+        for name, child, count in self.named_children(folded):
+            yield from child.modules(_join(path, name), copies * count, folded=folded)
+
+    def named_children(self, folded: bool) -> Iterator[tuple[str, "Module", int]]:
+        """The name, module and number of copies of each child."""
+        children = self.children
+        # ``order`` may have names of children that this model lacks.
+        ordered = dict.fromkeys((*self.order, *children)) if self.order else children
+        for name in ordered:
+            if name in children:
+                yield name, children[name], 1
+
+    @checked
+    def get_submodule(self, path: str) -> "Module":
+        """Return the module at a dotted path, with layers as numbers or ``*``.
+
+        Raises UnknownNameError, which is a KeyError as well, if there is none.
+        """
+        module, before = self, self.kind
+        for name in path.split(".") if path else ():
+            inside = module._child(name)
+            if inside is None:
+                raise unknown(_NO_MODULE, name, [*module._child_names()] or ["none"], parent=before)
+            module, before = inside, name if module is self else f"{before}.{name}"
+        return module
+
+    def _child(self, name: str) -> "Module | None":
+        return self.children.get(name)
+
+    def _child_names(self) -> Iterable[str]:
+        return self.children
+
+    def extra_repr(self) -> str:
+        """The arguments that ``print`` shows in the module's brackets."""
+        return ""
+
+    def __str__(self) -> str:
+        """The text of the real model's ``print(model)`` (the layout of torch.nn.Module.__repr__)."""
+        return "\n".join(line.text for line in self.lines())
+
+    def lines(self, path: str = "", copies: int = 1, label: str = "", indent: str = "") -> Iterator[PrintedLine]:
+        """The lines of ``print(model)``, each with its module."""
+        start = f"{indent}{label}{self.kind}("
+        children = list(self.named_children(folded=True))
+        if not children:
+            yield PrintedLine(f"{start}{self.extra_repr()})", path, self, copies)
+            return
+        yield PrintedLine(start, path, self, copies, opens=True)
+        for name, child, count in children:
+            yield from child.lines(_join(path, name), count, self._label(name), f"{indent}  ")
+        yield PrintedLine(f"{indent})", path, self, copies, closes=True)
+
+    def _label(self, name: str) -> str:
+        """The text that ``print`` puts in front of a child's kind."""
+        return f"({name}): "
+
+
+class ModuleList(Module):
+    """Copies of one layer, named ``*``; a first layer that differs from the others is named ``0``."""
+
+    def __init__(self, layer: Module | None = None, length: int = 1) -> None:
+        super().__init__("ModuleList")
+        self.groups: dict[str, tuple[int, int]] = {}  # by name: the number of the first layer, and how many there are
+        if layer:
+            self.add("*", layer, 0, length)
+
+    def add(self, name: str, layer: Module, start: int, copies: int) -> Module:
+        """Add copies of a layer from number ``start`` on, and return the layer."""
+        self.children[name] = layer
+        self.groups[name] = start, copies
+        return layer
+
+    def num_parameters(self) -> int:
+        return sum(self.groups[name][1] * layer.num_parameters() for name, layer in self.children.items())
+
+    def named_children(self, folded: bool) -> Iterator[tuple[str, Module, int]]:
+        for name, layer in self.children.items():
+            start, copies = self.groups[name]
+            if folded:
+                yield name, layer, copies
+            else:
+                for index in range(start, start + copies):
+                    yield str(index), layer, 1
+
+    def _child(self, name: str) -> Module | None:
+        if name in self.children:
+            return self.children[name]
+        if not (name.isascii() and name.isdecimal() and name == str(int(name[:9]))):
+            return None
+        for group, (start, copies) in reversed(self.groups.items()):
+            # Where the number of layers is a symbol, every number is one of its layers.
+            if int(name) >= start and (not isinstance(copies, int) or int(name) < start + copies):
+                return self.children[group]
+        return None
+
+    def _child_names(self) -> Iterable[str]:
+        start, copies = next(reversed(self.groups.values()))
+        return *self.children, "0", str(start + copies - 1)
+
+    def _label(self, name: str) -> str:
+        start, copies = self.groups[name]
+        return f"({start}): " if copies == 1 else f"({start}-{start + copies - 1}): {copies} x "
+
+
+class Linear(Module):
+    """y = x W^T + b: a weight of (out_features, in_features), and a bias of (out_features) unless ``bias`` is False."""
+
+    kind = "Linear"
+
+    def __init__(
+        self, in_features: int, out_features: int, tied: Mapping[str, str] = NOT_TIED, bias: bool = True
+    ) -> None:
+        shapes: dict[str, Shape] = {"weight": (out_features, in_features)}
+        if bias:
+            shapes["bias"] = (out_features,)
+        self.parameters = {name: shapes[name] for name in shapes if name not in tied} if tied else shapes
+        self.in_features = in_features
+        self.out_features = out_features
+        self.shapes = shapes  # of all that it uses, tied or its own
+        self.tied = tied
+
+    @property
+    def biased(self) -> bool:
+        """Whether it adds a bias, its own or a tied one."""
+        return "bias" in self.parameters or "bias" in self.tied
+
+    def extra_repr(self) -> str:
+        return f"in_features={self.in_features}, out_features={self.out_features}, bias={self.biased}"
+
+
+class Conv1D(Module):
+    """y = x W + b: a bias, and a weight of (in_features, out_features), the transpose of Linear's."""
+
+    kind = "Conv1D"
+
+    def __init__(self, in_features: int, out_features: int) -> None:
+        self.parameters = {"weight": (in_features, out_features), "bias": (out_features,)}
+        self.in_features = in_features
+        self.out_features = out_features
+
+    def extra_repr(self) -> str:
+        return f"nf={self.out_features}, nx={self.in_features}"
+
+
+class Convolution(Module):
+    """PyTorch's Conv1d over ``kernel_size`` neighboring tokens: a weight of (units, units, kernel_size) and a bias.
+
+    It is padded so that the number of tokens stays the same.
+    """
+
+    kind = "Conv1d"
+
+    def __init__(self, units: int, kernel_size: int) -> None:
+        self.parameters = {"weight": (units, units, kernel_size), "bias": (units,)}
+        self.units = units
+        self.kernel_size = kernel_size
+
+    def extra_repr(self) -> str:
+        padding = f", padding=({self.kernel_size // 2},)" if self.kernel_size > 1 else ""
+        return f"{self.units}, {self.units}, kernel_size=({self.kernel_size},), stride=(1,){padding}"
+
+
+class Embedding(Module):
+    """A lookup table with one row per id; the row at padding_idx exists, but is never trained."""
+
+    kind = "Embedding"
+
+    def __init__(self, num_embeddings: int, embedding_dim: int, padding_idx: int | None = None) -> None:
+        self.parameters = {"weight": (num_embeddings, embedding_dim)}
+        self.padding_idx = padding_idx
+
+    def extra_repr(self) -> str:
+        rows, width = self.parameters["weight"]
+        padding = "" if self.padding_idx is None else f", padding_idx={self.padding_idx}"
+        return f"{rows}, {width}{padding}"
+
+
+class Norm(Module):
+    """A normalization with one gamma (weight) and one beta (bias) per unit, shared by all positions.
+
+    An RMSNorm has no beta. ``kind`` is torch's LayerNorm, or a class of transformers that computes it step by step in
+    float32.
+    """
+
+    def __init__(self, kind: str, size: int, eps: float, bias: bool = True) -> None:
+        self.kind = kind
+        self.parameters = {"weight": (size,), "bias": (size,)} if bias else {"weight": (size,)}
+        self.size = size
+        self.eps = eps
+
+    @property
+    def centers(self) -> bool:
+        """Whether the mean is subtracted; an RMSNorm does not."""
+        return self.kind.endswith("LayerNorm")
+
+    @property
+    def written_out(self) -> bool:
+        """Whether it is computed step by step, not as a single operation."""
+        return self.kind != "LayerNorm"
+
+    def extra_repr(self) -> str:
+        if self.written_out and self.centers:
+            return ""
+        shown = f"({self.size},), eps={self.eps}"
+        return f"{shown}, elementwise_affine=True, bias={'bias' in self.parameters}" if self.centers else shown
+
+
+class Dropout(Module):
+    """Dropout: no parameters."""
+
+    kind = "Dropout"
+
+    def __init__(self, p: float) -> None:
+        self.p = p
+
+    def extra_repr(self) -> str:
+        return f"p={self.p}, inplace=False"
+
+
+class Attention(Module):
+    """The parent of query, key and value, whose hidden units the heads divide among themselves."""
+
+    def __init__(self, kind: str, heads: int, head_size: int) -> None:
+        super().__init__(kind)
+        self.num_attention_heads = heads
+        self.attention_head_size = head_size
+
+
+class Activation(Module):
+    """An activation function under the class name that ``print`` shows; nearly all have no parameters."""
+
+    def __init__(self, kind: str, kept: Kept, extra: str = "", parameters: Mapping[str, Shape] = NO_TENSORS) -> None:
+        self.kind = kind
+        self.parameters = parameters
+        self.kept = kept
+        self.extra = extra
+
+    def extra_repr(self) -> str:
+        return self.extra
+
+
+# The path of a layer in a name, and the rest; the layer is * for all, 3 for one, 1-21 or 3: for some.
+_LAYER = re.compile(r"(.*?\.(?:\*|[^.]*:[^.]*|[0-9]+(?:-[0-9]+)?))\.(.+)")
+
+
+def split_layer(name: str) -> tuple[str, str]:
+    """Split a name into the path of its layer and the rest; ("", name) outside of layers.
+
+    >>> split_layer("encoder.layer.*.attention.self.query")
+    ('encoder.layer.*', 'attention.self.query')
+    """
+    found = _LAYER.fullmatch(name)
+    return (found[1], found[2]) if found else ("", name)
+
+
+def layer_number(name: str) -> int:
+    """The layer number in a name; 0 outside of layers."""
+    number = split_layer(name)[0].rpartition(".")[2]
+    return int(number) if number.isdecimal() else 0
+
+
+def _join(path: str, name: str) -> str:
+    return f"{path}.{name}" if path else name

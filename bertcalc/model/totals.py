@@ -1,0 +1,166 @@
+"""The parameters of a model by component, part and module.
+
+Every number is a sum over the same tensors, so the parts of anything add up to its total.
+"""
+
+from collections.abc import Iterable
+from math import prod
+from typing import Any, NamedTuple, TypeVar
+
+from bertcalc.model.family import Model
+from bertcalc.model.modules import AFTER_LAYERS, Module, Place, Tensor, split_layer
+from bertcalc.model.modules import Component as Component
+from bertcalc.text import N_
+from bertcalc.text.arguments import checked
+
+Key = TypeVar("Key")
+COMPONENTS: tuple[Component, ...] = (N_("embeddings"), N_("encoder"), N_("pooler"), N_("head"))
+
+# Blocks of the encoder whose LayerNorm is outside the layers.
+OUTSIDE_OF_LAYERS = (AFTER_LAYERS, "relative positions", "convolution")
+
+# The name of the part that a role (in layers, a block) belongs to.
+PARTS: dict[str, str] = {
+    "word": N_("word"),
+    "position": N_("position"),
+    "token type": N_("token type"),
+    "task type": N_("task type"),
+    "norm": "LayerNorm",
+    "attention": N_("attention"),
+    "cross-attention": N_("cross-attention"),
+    "feed-forward": N_("feed-forward"),
+    "projection": N_("projection"),
+    "relative positions": N_("relative positions"),
+    "convolution": N_("convolution"),
+    AFTER_LAYERS: N_("final LayerNorm"),
+    "map": N_("projection"),
+    "dense": N_("dense"),
+    "transform": N_("transform"),
+    "activation": N_("transform"),
+    "classifier activation": N_("transform"),
+    "decoder": N_("decoder"),
+    "decoder bias": N_("decoder bias"),
+    "next sentence": N_("next sentence"),
+    "sentence order": N_("sentence order"),
+    "classifier": N_("classifier"),
+    "answer span": N_("answer span"),
+}
+
+
+class Bar(NamedTuple):
+    """A bar of a chart: its name, the path that opens it ("" for a single tensor), component and parameters."""
+
+    name: str
+    path: str
+    component: Component
+    parameters: int
+
+
+def place_of(tensor: Tensor) -> tuple[Component, str]:
+    """The component and the part that a tensor is in."""
+    return tensor.place.component, PARTS[part_of(tensor.place)]
+
+
+def part_of(place: Place) -> str:
+    """The key of PARTS for a place: in a layer the block, unless it is a LayerNorm; elsewhere the role."""
+    if place.component == "encoder" and (place.role != "norm" or place.block in OUTSIDE_OF_LAYERS):
+        return place.block
+    return place.role
+
+
+@checked
+def totals_by_component(model: Module) -> dict[Component, int]:
+    """The parameters of each component of the model, in running order."""
+    sums = summed((tensor.place.component, tensor.num_parameters()) for tensor in model.tensors())
+    return {component: sums[component] for component in COMPONENTS if component in sums}
+
+
+@checked
+def totals_by_part(model: Module) -> dict[tuple[Component, str], int]:
+    """The parameters of each (component, part), all layers together."""
+    sums = summed((place_of(tensor), tensor.num_parameters()) for tensor in model.tensors())
+    return dict(sorted(sums.items(), key=lambda item: COMPONENTS.index(item[0][0])))
+
+
+def summed(pairs: Iterable[tuple[Key, Any]]) -> dict[Key, Any]:
+    """The sum of the numbers of each key, in order of first appearance; numbers may be symbols."""
+    sums: dict[Key, Any] = {}
+    for key, figure in pairs:
+        sums[key] = sums.get(key, 0) + figure
+    return sums
+
+
+@checked
+def over_layers(model: Module) -> list[Tensor]:
+    """The tensors of the folded tree; a differing first layer's are merged with those of the other layers."""
+    found: dict[str, Tensor] = {}
+    for tensor in model.tensors():
+        in_layers = tensor.name.replace(".0.", ".*.", 1) if tensor.place.component == "encoder" else tensor.name
+        first = found.get(in_layers)
+        found[in_layers] = tensor._replace(copies=tensor.copies + first.copies) if first else tensor
+    return list(found.values())
+
+
+@checked
+def openable(model: Model) -> list[str]:
+    """The paths that ``breakdown`` can open: "" for the model, components, single layers, modules of several tensors.
+
+    Paths have no body prefix, so that a link stays valid if the class changes.
+    """
+    leaves = [(model.bare(path), module) for path, module, _ in model.modules() if module.parameters]
+    found = {"": None}
+    for top in dict.fromkeys(_top(path) for path, _ in leaves):
+        found[top] = None
+        found |= {path: None for path, leaf in leaves if _top(path) == top and len(leaf.parameters) > 1}
+    return list(found)
+
+
+@checked
+def breakdown(model: Model, path: str = "") -> list[Bar]:
+    """The bars of the module at ``path``: of the whole model its parts, of anything else down to single tensors.
+
+    A layer is counted once, not once per copy. Raises KeyError if there is no module at ``path``.
+    """
+    if not path:
+        # ``*`` last, so that a part of many layers opens one of the equal layers, not a first one that differs.
+        tensors = sorted(model.tensors(), key=lambda tensor: "*" in tensor.name)
+        tops = {place_of(tensor): _top(model.bare(tensor.name)) for tensor in tensors}
+        return [Bar(key[1], tops[key], key[0], count) for key, count in totals_by_part(model).items()]
+    opened = submodule(model, path)
+    component = component_at(model, path)
+    leaves = [(at, leaf) for at, leaf, _ in opened.modules() if leaf.parameters]
+    bars = []
+    for at, leaf in leaves:
+        if len(leaf.parameters) > 1 and len(leaves) > 1:
+            bars.append(Bar(at, f"{path}.{at}", component, leaf.own_parameters()))
+        else:
+            names = [(f"{at}.{name}" if at else name, shape) for name, shape in leaf.parameters.items()]
+            bars += [Bar(name, "", component, prod(shape)) for name, shape in names]
+    return bars
+
+
+@checked
+def submodule(model: Model, path: str) -> Module:
+    """The module at a path without body prefix, in any class. Raises KeyError if there is none."""
+    body = model.body()
+    return (body if path.split(".")[0] in body.children else model).get_submodule(path)
+
+
+@checked
+def component_at(model: Model, path: str) -> Component:
+    """The component of the module at a path without body prefix; "head" if there is none."""
+    top = top_level(model).get(path.split(".")[0])
+    return top.place.component if top else "head"
+
+
+@checked
+def top_level(model: Model) -> dict[str, Module]:
+    """The top-level modules of the body, then those of the head, by name without body prefix."""
+    body = model.body()
+    inside = (*body.named_children(folded=True), *model.named_children(folded=True))
+    return {name: child for name, child, _copies in inside if child is not body}
+
+
+def _top(path: str) -> str:
+    """The path that a bar of the whole model opens: one layer of the encoder, or a top-level module."""
+    return split_layer(path)[0] or path.split(".")[0]

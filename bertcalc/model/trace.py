@@ -1,0 +1,646 @@
+"""The trace: a family's program declares and runs its modules in one call, and the trace records them.
+
+    with t.module("output", "BertSelfOutput"):
+        y = t.dropout("dropout", t.linear("dense", y, c.hidden_size, role="output"), c.hidden_dropout_prob)
+        x = t.norm("LayerNorm", t.add("add", y, x), c.layer_norm_eps)
+
+The result is the module tree (for ``print(model)``), the tensors in Hugging Face's order, and the steps of the forward
+pass. Sizes can be integers, SymPy symbols or NumPy columns.
+"""
+
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from functools import lru_cache
+from math import prod
+from types import TracebackType
+from typing import Any, Literal, NamedTuple
+
+from bertcalc.config.activations import ACTIVATIONS
+from bertcalc.model.modules import (
+    NO_TENSORS,
+    NOT_TIED,
+    NOWHERE,
+    Activation,
+    Attention,
+    Component,
+    Conv1D,
+    Convolution,
+    Dropout,
+    Embedding,
+    Linear,
+    Module,
+    ModuleList,
+    Norm,
+    Place,
+    Shape,
+    Tensor,
+)
+from bertcalc.text.arguments import record
+
+Operation = Literal[
+    "input",
+    "lookup",
+    "unused",
+    "linear",
+    "convolution",
+    "matmul",
+    "norm",
+    "dropout",
+    "activation",
+    "add",
+    "multiply",
+    "angles",
+    "rotate",
+    "repeat",
+    "mean",
+    "scale",
+    "divide",
+    "fill",
+    "gather",
+    "table",
+    "softmax",
+    "view",
+    "copy",
+]
+
+
+class _Roles(dict[str, Place]):
+    """The places in a component and block, by role; each is created on first use."""
+
+    def __init__(self, component: Component = "head", block: str = "") -> None:
+        self.component: Component = component
+        self.block = block
+
+    def __missing__(self, role: str) -> Place:
+        self[role] = place = Place(self.component, self.block, role)
+        return place
+
+
+_roles = lru_cache(maxsize=1024)(_Roles)
+
+
+class Value(NamedTuple):
+    """A value between two steps, named after the step that gives it; ids are int64, everything else is float."""
+
+    name: str
+    shape: Shape
+    ids: bool = False
+
+
+class Step(NamedTuple):
+    """One operation, or all its runs if it is in a repeated layer.
+
+    ``name`` is the module's name without the body's prefix ("bert."). An operation that is not a module has the name of
+    the module whose forward method performs it, and a word that names it: ``encoder.layer.*.attention.self.scores``.
+
+    ``runs``: how often it runs. ``place``: its meaning. ``core``: whether it is part of the attention from query, key
+    and value to their context. ``output``: the name under which the model returns its result. ``variable``: the module
+    whose forward method holds the result in a variable, and the variable's name. ``in_place``: the result reuses the
+    memory of the first input. ``turns``: if the last input differs between layers, its values; layer n takes the one at
+    n modulo their number. ``wide``: computed in float32 whatever the model's dtype. ``again``: a further call of a
+    module, which adds no parameters. ``asides``: operations of the body's forward method in front of it that are not
+    steps (see ``Trace.aside``). ``by_heads``: the heads are split before the last axis is cut (see ``Trace.cut``).
+    """
+
+    name: str
+    operation: Operation
+    takes: tuple[Value, ...]
+    gives: Value
+    tensors: tuple[Tensor, ...]
+    runs: int
+    module: Module | None = None  # the called module, if it is one
+    place: Place = NOWHERE
+    core: bool = False
+    output: str = ""
+    variable: tuple[str, str] | None = None
+    in_place: bool = False
+    turns: tuple[Value, ...] = ()
+    wide: bool = False
+    again: bool = False
+    asides: tuple[str, ...] = ()
+    by_heads: bool = False
+
+    @property
+    def key(self) -> str:
+        """The meaning of the step as text: attention.query, whatever the names of the modules."""
+        component, block, role = self.place
+        return f"{block or component}.{role}"
+
+    @property
+    def within(self) -> str:
+        """The module whose forward method runs it; "" for the body's or the class's own."""
+        return self.name.rpartition(".")[0]
+
+    @property
+    def shared(self) -> bool:
+        """Whether all its runs share the same tensors, as in ALBERT's layers."""
+        return any(_differ(tensor.copies, self.runs) for tensor in self.tensors)
+
+    def num_parameters(self) -> int:
+        """The number of parameters in one copy of its tensors."""
+        return 0 if self.again else sum(tensor._replace(copies=1).num_parameters() for tensor in self.tensors)
+
+    def multiply_adds(self) -> int:
+        """The multiply-adds of its matrix product in one run; 0 if it is not a matrix product."""
+        if isinstance(self.module, Convolution):
+            products = self.module.units * self.module.kernel_size
+        elif self.operation in ("linear", "matmul"):
+            products = self.takes[0].shape[-1]
+        else:
+            return 0
+        return products * prod(self.gives.shape)
+
+
+def _differ(copies: int, runs: int) -> bool:
+    """Whether two counts differ. Equal columns or symbols are the same object here."""
+    return copies is not runs and not (isinstance(copies, int) and isinstance(runs, int) and copies == runs)
+
+
+def any_is_one(*sides: int) -> bool:
+    """Whether a size is the integer 1; columns and symbols count as larger."""
+    return any(isinstance(side, int) and side == 1 for side in sides)
+
+
+@record
+class Sizes(NamedTuple):
+    """The sizes of a batch.
+
+    ``encoder_sequence_length`` is that of ``encoder_hidden_states``; None if there are none, in which case a decoder
+    skips its cross attention. Only classes for multiple choice read ``num_choices``. ``cached`` says whether a decoder
+    that is configured to fill a cache does so; causal language models with labels do not.
+    """
+
+    batch_size: int = 1
+    sequence_length: int = 1
+    encoder_sequence_length: int | None = None
+    num_choices: int = 1
+    cached: bool = True
+
+
+class Trace:
+    """The API of the families' programs. ``steps`` is None if only the modules are needed, which is twice as fast."""
+
+    def __init__(self, root: Module, base: str, sizes: Sizes, steps: list[Step] | None, *, choices: bool) -> None:
+        """``base`` is the prefix of the body's names, such as "bert."; with ``choices``, each sequence has several."""
+        self._module = root
+        self._path = ""
+        self._base = base
+        self._roles = _roles()
+        self._copies = self._runs = 1
+        self._core = False
+        self._choices = choices
+        self._outer: list[tuple[Module, str, _Roles, int, int]] = []
+        self.sizes = sizes
+        self.steps = steps
+
+    # Modules with children: each is a context manager, within which its children are declared.
+
+    def module(
+        self, name: str, kind: str, *, component: Component | None = None, block: str = "", order: Iterable[str] = ()
+    ) -> "Trace":
+        """Declare a module with children; ``component`` and ``block`` apply to all of them.
+
+        ``order`` has the names of the children in Hugging Face's registration order, if that is not the running order.
+        """
+        self._module.children[name] = module = Module(kind)
+        if order:
+            module.order = order
+        if component or block:
+            return self._enter(name, module, _roles(component or self._roles.component, block))
+        return self._enter(name, module, self._roles)
+
+    def attention(
+        self, name: str, kind: str, heads: int, head_size: int, *, block: str = "", order: Iterable[str] = ()
+    ) -> "Trace":
+        """Declare the parent of query, key and value."""
+        self._module.children[name] = module = Attention(kind, heads, head_size)
+        module.order = order
+        return self._enter(name, module, _roles(self._roles.component, block) if block else self._roles)
+
+    def repeat(
+        self,
+        name: str,
+        copies: int,
+        kind: str,
+        *,
+        runs: int | None = None,
+        start: int | None = None,
+        alike: bool = False,
+    ) -> "Trace":
+        """Declare a ModuleList with ``copies`` of the layer declared within, run ``runs`` times in all.
+
+        By default there are as many runs as copies; ALBERT runs a single layer twelve times. If the first layer differs
+        from the others, declare it with ``start=0`` (its name is then 0) and the others with ``start=1`` (named *).
+        With ``alike``, the layers do not differ, but another module runs after the first: all are * in the tree.
+        """
+        layers = self._module.children.setdefault(name, ModuleList())
+        assert isinstance(layers, ModuleList)
+        layers.place = self._roles[""]
+        group = "0" if start == 0 else "*"
+        if alike:
+            del layers.children["0"]
+            layer = layers.add(group, Module(kind), 0, copies + 1)
+        else:
+            layer = layers.add(group, Module(kind), start or 0, copies)
+        return self._enter(f"{name}.{group}", layer, self._roles, copies, copies if runs is None else runs)
+
+    def block(self, block: str, *, component: Component | None = None) -> "Trace":
+        """Put what is declared within into a block or component, without a module of its own."""
+        return self._enter("", self._module, _roles(component or self._roles.component, block))
+
+    def ordered(self, *order: str) -> "Trace":
+        """Register these children of the current module first and in this order."""
+        self._module.order = order
+        return self._enter("", self._module, self._roles)
+
+    def _enter(self, name: str, module: Module, roles: _Roles, copies: int = 1, runs: int = 1) -> "Trace":
+        self._outer.append((self._module, self._path, self._roles, self._copies, self._runs))
+        self._module = module
+        self._roles = roles
+        if name:
+            module.place = roles[""]
+        if self.steps is not None:
+            if name:
+                self._path = f"{self._path}.{name}" if self._path else name
+            same = copies is runs and self._copies is self._runs
+            self._copies = self._copies * copies
+            self._runs = self._copies if same else self._runs * runs
+        return self
+
+    def __enter__(self) -> None:
+        """Do nothing: the method that returned the trace has already entered the module."""
+
+    def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, at: TracebackType | None) -> None:
+        self._module, self._path, self._roles, self._copies, self._runs = self._outer.pop()
+
+    @contextmanager
+    def core(self) -> Iterator[None]:
+        """Mark the steps within as part of the attention from query, key and value to their context."""
+        self._core = True
+        yield
+        self._core = False
+
+    @contextmanager
+    def not_run(self) -> Iterator[None]:
+        """Declare modules that are never called; those with parameters get a step "unused" each."""
+        steps, self.steps = self.steps, None
+        before = set(self._module.children)
+        yield
+        self.steps = steps
+        if steps is None:
+            return
+        for name, module in self._module.children.items():
+            path = f"{self._path}.{name}"
+            tensors = tuple(
+                tensor._replace(name=f"{path}.{tensor.name}", copies=self._copies) for tensor in module.tensors()
+            )
+            if tensors and name not in before:
+                gives = Value(path.removeprefix(self._base), ())
+                place = module.place._replace(role=module.place.role or "unused")
+                steps.append(Step(gives.name, "unused", (), gives, tensors, self._runs, place=place))
+
+    # Modules without children: declared and called.
+
+    def linear(
+        self,
+        name: str,
+        x: Value,
+        out_features: int,
+        *,
+        role: str,
+        bias: bool = True,
+        tied: Mapping[str, str] = NOT_TIED,
+        using: tuple[Tensor, ...] = (),
+    ) -> Value:
+        """y = x W^T + b. ``tied``: full names of tied tensors, by the last part; ``using``: further tensors it uses."""
+        shape = x.shape
+        module = Linear(shape[-1], out_features, tied, bias)
+        if out_features is not shape[-1]:
+            shape = (*shape[:-1], out_features)
+        return self._call(name, module, "linear", x, shape, role, using)
+
+    def conv1d(self, name: str, x: Value, out_features: int, *, role: str) -> Value:
+        """y = x W + b with a weight of (in, out), as in GPT-2 (transformers.pytorch_utils.Conv1D)."""
+        shape = x.shape
+        return self._call(name, Conv1D(shape[-1], out_features), "linear", x, (*shape[:-1], out_features), role)
+
+    def convolution(self, name: str, x: Value, kernel_size: int, *, role: str) -> Value:
+        """A convolution over the tokens (torch.nn.Conv1d), which are the last axis of input and output."""
+        module = Convolution(x.shape[1], kernel_size)
+        return self._call(name, module, "convolution", x, x.shape, role)
+
+    def embedding(
+        self, name: str, ids: Value, rows: int, width: int, *, role: str, padding_idx: int | None = None
+    ) -> Value:
+        """Look up the row of each id."""
+        return self._call(name, Embedding(rows, width, padding_idx), "lookup", ids, (*ids.shape, width), role)
+
+    def table(self, name: str, rows: int, width: int, *, role: str) -> Value:
+        """All rows of an embedding: the module is not called, its weight is read directly."""
+        self._module.children[name] = module = Embedding(rows, width)
+        module.place = place = self._roles[role]
+        weight = Tensor(f"{self._path}.{name}.weight", (rows, width), self._copies, place)
+        return self.step(name, "table", shape=weight.shape, role=role, tensors=(weight,))
+
+    def product(
+        self, name: str, x: Value, out_features: int, *, role: str, table: str, using: tuple[Tensor, ...] = ()
+    ) -> Value:
+        """A product with the tensor named ``table``, which another module owns, without a module of its own."""
+        shape = (*x.shape[:-1], out_features)
+        module = Linear(x.shape[-1], out_features, {"weight": table}, bias=False)
+        return self.step(name, "linear", x, shape=shape, role=role, module=module, tensors=using)
+
+    def norm(self, name: str, x: Value, eps: float, *, kind: str = "LayerNorm", bias: bool = True) -> Value:
+        """A normalization over the last axis; an RMSNorm has no bias."""
+        shape = x.shape
+        return self._call(name, Norm(kind, shape[-1], eps, bias), "norm", x, shape, "norm")
+
+    def dropout(self, name: str, x: Value, p: float, *, role: str = "dropout") -> Value:
+        """Dropout. The same module can be called several times."""
+        return self._call(name, Dropout(p), "dropout", x, x.shape, role)
+
+    def dropout_or_identity(self, name: str, x: Value, p: float) -> Value:
+        """Dropout, or an Identity if its probability is 0."""
+        if p > 0:
+            return self.dropout(name, x, p)
+        self.idle(name, "Identity")
+        return x
+
+    def activation(self, name: str, x: Value, kind: str, *, role: str = "activation") -> Value:
+        """The module of an activation, by its name in ACT2FN."""
+        facts = ACTIVATIONS[kind]
+        learned = dict(facts.parameters) if facts.parameters else NO_TENSORS
+        module = Activation(facts.kind, facts.kept, facts.extra, learned)
+        return self._call(name, module, "activation", x, x.shape, role)
+
+    def gelu(self, name: str, x: Value) -> Value:
+        """torch.nn.GELU, for activations that no field chooses."""
+        module = Activation("GELU", ACTIVATIONS["gelu"].kept, "approximate='none'")
+        return self._call(name, module, "activation", x, x.shape, "gelu")
+
+    def idle(self, name: str, kind: str) -> None:
+        """Declare a module that only appears in print and is not a step, such as Identity."""
+        children = self._module.children
+        children[name] = module = Module(kind)
+        module.place = self._roles[""]
+
+    def parameter(self, name: str, shape: Shape, *, role: str) -> tuple[Tensor, ...]:
+        """Declare a tensor that the current module itself owns."""
+        module, place = self._module, self._roles[role]
+        module.parameters = {**module.parameters, name: shape}
+        module.places = {**module.places, name: place}
+        return (Tensor(f"{self._path}.{name}", shape, self._copies, place),)
+
+    # Operations that are not modules.
+
+    def inputs(self, *names: str) -> tuple[Value, ...]:
+        """The id inputs of the model; the choices of a sequence are flattened into the batch axis."""
+        batch, length, _encoder, choices, _cached = self.sizes
+        if self.steps is None:
+            return (Value("ids", (batch, length), ids=True),) * len(names)
+        given = (batch, choices, length) if self._choices else (batch, length)
+        values = [Value(name, given, ids=True) for name in names]
+        # The inputs belong to no module, so their names have no path.
+        path, self._path = self._path, ""
+        self.steps += [Step(value.name, "input", (), value, (), 1, place=self._roles[value.name]) for value in values]
+        if self._choices:
+            flat = (batch * choices, length)
+            values = [
+                self.step(f"flatten_{value.name}", "view", value, shape=flat, ids=True, role="flatten")
+                for value in values
+            ]
+        self._path = path
+        return tuple(values)
+
+    def encoder_hidden_states(self, width: int) -> Value | None:
+        """The output of an encoder that cross attention attends to, if given."""
+        batch, _length, seen, choices, _cached = self.sizes
+        if seen is None:
+            return None
+        return Value("encoder_hidden_states", (batch * choices if self._choices else batch, seen, width))
+
+    def step(
+        self,
+        name: str,
+        operation: Operation,
+        *takes: Value,
+        shape: Shape,
+        ids: bool = False,
+        role: str = "",
+        tensors: tuple[Tensor, ...] = (),
+        **said: Any,
+    ) -> Value:
+        """Record an operation that is not a module; its role is its name unless ``role`` is given.
+
+        ``said`` are further fields of the step.
+        """
+        if self.steps is None:
+            return takes[0] if takes and shape is takes[0].shape else Value(name, shape, ids)
+        path = self._path.removeprefix(self._base)
+        gives = Value(f"{path}.{name}" if path and f"{path}." != self._base else name, shape, ids)
+        place = self._roles[role or name]
+        step = Step(gives.name, operation, takes, gives, tensors, self._runs, place=place, core=self._core, **said)
+        self.steps.append(step)
+        return gives
+
+    def add(
+        self, name: str, *takes: Value, role: str = "", in_place: bool = False, using: tuple[Tensor, ...] = ()
+    ) -> Value:
+        """A sum with the shape of its first term; ``in_place``: by Python's +=; ``using``: a bias that is added."""
+        if self.steps is None:
+            return takes[0]
+        return self.step(name, "add", *takes, shape=takes[0].shape, role=role, in_place=in_place, tensors=using)
+
+    def divide(self, name: str, x: Value, *, wide: bool = False) -> Value:
+        """A division by a tensor with one element, which is float32 with ``wide``, whatever the model's dtype."""
+        return self.step(name, "divide", x, shape=x.shape, wide=wide)
+
+    def multiply(self, name: str, *takes: Value) -> Value:
+        """An elementwise product, as in a gated feed-forward."""
+        return self.step(name, "multiply", *takes, shape=takes[0].shape)
+
+    def angles(self, name: str, kind: str, x: Value, head_size: int) -> Value:
+        """The module that computes cosines and sines for each position; a second call gives other angles."""
+        module = self._module.children.get(name)
+        called = f"{name}_again" if module else name
+        if not module:
+            self.idle(name, kind)
+            module = self._module.children[name]
+        # The frequencies, one for each pair, and a copy of them.
+        module.buffers = {**module.buffers, f"{called}.inv_freq": ((head_size,), False)}
+        if self.steps is None:
+            return x
+        _batch, length, _width = x.shape
+        return self.step(called, "angles", x, shape=(2, 1, length, head_size), role="angles", module=module)
+
+    def rotate(self, name: str, x: Value, angles: Sequence[Value] = (), *, wide: bool = False) -> Value:
+        """Rotary positions (Su et al. 2021, arXiv:2104.09864): pairs of numbers rotated by an angle; no parameters.
+
+        Several ``angles`` are taken by the layers in turn. ``wide``: in float32, whatever the model's dtype.
+        """
+        turns = tuple(angles) if len(angles) > 1 else ()
+        return self.step(name, "rotate", x, *angles[:1], shape=x.shape, turns=turns, wide=wide)
+
+    def mean(self, name: str, x: Value, mask: Value, *, in_place: bool = False) -> Value:
+        """The mean over the tokens of a sequence that are not masked; with ``in_place``, /= divides the sum."""
+        batch, _length, width = x.shape
+        return self.step(name, "mean", x, mask, shape=(batch, width), in_place=in_place)
+
+    def function(self, name: str, x: Value, kind: str, *, role: str = "activation") -> Value:
+        """An activation called as a function, which is not in the module tree."""
+        module = Activation(ACTIVATIONS[kind].kind, ACTIVATIONS[kind].kept)
+        return self.step(name, "activation", x, shape=x.shape, role=role, module=module)
+
+    def first_token(self, x: Value, name: str = "first_token", *, role: str = "") -> Value:
+        batch, _length, width = x.shape
+        return self.step(name, "view", x, shape=(batch, width), role=role)
+
+    def cut(self, x: Value, *names: str, by_heads: bool = False) -> tuple[Value, ...]:
+        """Split the last axis into equal pieces, such as a fused projection into query, key and value.
+
+        ``by_heads``: the heads are split off first.
+        """
+        shape = (*x.shape[:-1], x.shape[-1] // len(names))
+        return tuple(self.step(name, "view", x, shape=shape, role="cut", by_heads=by_heads) for name in names)
+
+    def attend(
+        self,
+        query: Value,
+        key: Value,
+        value: Value,
+        *,
+        dropout: float | None,
+        dropout_name: str = "dropout",
+        distances: Callable[[Value, Value, Value], Value] | None = None,
+        bias: Value | None = None,
+        angles: Sequence[Value] = (),
+        wide: bool = False,
+        wide_angles: bool = False,
+        cached: bool = False,
+        mask: str = "attention_mask",
+        written_out: bool = False,
+        shared_by: int | None = None,
+    ) -> Value:
+        """softmax(Q K^T / sqrt(d)) V in the heads of the current Attention module, with the heads merged again.
+
+        ``dropout``: its probability for the weights, None for no dropout; with ``dropout_name`` "" no module does it.
+        ``distances``: adds position-dependent scores, given scores, query and key. ``bias``: added after the division.
+        ``angles``: query and key are rotated. ``wide`` and ``wide_angles``: softmax and rotation are in float32,
+        whatever the model's dtype. ``cached``: keys and values are copied into the cache and read from it; BERT's
+        programs leave this out because their keys and values are kept once, with or without a cache. ``written_out``:
+        scores and weights are variables of the module's forward method itself. ``shared_by``: the number of key/value
+        heads, each for several query heads (Ainslie et al. 2023, arXiv:2305.13245); None for as many as query heads.
+        """
+        if self.steps is None:  # only declare modules
+            if distances:
+                distances(query, query, key)
+            if dropout is None or not dropout_name:
+                return query
+            return self.dropout(dropout_name, query, dropout, role="weights_dropout")
+        attention = self._module
+        assert isinstance(attention, Attention)
+        heads, size = attention.num_attention_heads, attention.attention_head_size
+        batch, length, width = query.shape
+        seen = key.shape[1]
+        square = (batch, heads, length, seen)
+        self._core = True
+        query = self.step("query_heads", "view", query, shape=(batch, heads, length, size))
+        groups = heads if shared_by is None else shared_by
+        key = self.step("key_heads", "view", key, shape=(batch, groups, seen, size))
+        value = self.step("value_heads", "view", value, shape=(batch, groups, seen, size))
+        if angles:
+            self._core = False
+            query = self.rotate("query_rotated", query, angles, wide=wide_angles)
+            key = self.rotate("key_rotated", key, angles, wide=wide_angles)
+            self._core = True
+        if cached:
+            key = self.step("key_cached", "copy", key, shape=key.shape)
+            value = self.step("value_cached", "copy", value, shape=value.shape)
+        if shared_by is not None:
+            key = self.step("key_repeated", "repeat", key, shape=(batch, heads, seen, size))
+            value = self.step("value_repeated", "repeat", value, shape=(batch, heads, seen, size))
+        scores = self.step("scores", "matmul", query, key, shape=square)
+        if distances:
+            scores = distances(scores, query, key)
+        scores = self.step("scale", "scale", scores, shape=square)
+        if bias:
+            scores = self.add("add_bias", scores, bias, in_place=True)
+        scores = self.add("mask", scores, Value(mask, (batch, 1, length, seen)))
+        weights = self.step("softmax", "softmax", scores, shape=square, wide=wide)
+        if dropout is not None and dropout_name:
+            weights = self.dropout(dropout_name, weights, dropout, role="weights_dropout")
+        elif dropout is not None:
+            weights = self.step("weights_dropout", "dropout", weights, shape=square, module=Dropout(dropout))
+        if written_out:
+            self.variable("attention_scores", scores)
+            self.variable("attention_probs", weights)
+        context = self.step("context", "matmul", weights, value, shape=(batch, heads, length, size))
+        merged = self.step("merge_heads", "copy", context, shape=(batch, length, width))
+        self._core = False
+        return merged
+
+    def output(self, name: str, value: Value | None) -> None:
+        """Declare a value as an output of the model; None, for one that this model lacks, is ignored."""
+        if value is not None:
+            self._say(value, output=name)
+
+    def variable(self, name: str, value: Value) -> Value:
+        """Record that a variable in the current module's forward method holds the value from now on.
+
+        It stays alive until the variable is reassigned or the method returns. A value without a variable is alive as
+        long as it is needed; variables that all families have in common are in memory/simulator/lifetimes.py.
+        """
+        self._say(value, variable=(f"{self._path}.".removeprefix(self._base).removesuffix("."), name))
+        return value
+
+    def aside(self, value: Value, *done: str) -> Value:
+        """Record what the body's forward method does before the step that gives the value, for memory/.
+
+        It checks for "padding" to warn about, creates position ids ("positions", or "positions for layers" if it hands
+        them to all layers) or the attention "masks", or does what only the family's own simulation knows. By default,
+        position ids are in a buffer of the embeddings, and masks are created in front of the encoder.
+        """
+        self._say(value, asides=done)
+        return value
+
+    def buffer(self, name: str, shape: Shape, *, ids: bool = False) -> None:
+        """Declare a buffer of the current module: of integers with ``ids``, otherwise of the model's dtype."""
+        self._module.buffers = {**self._module.buffers, name: (shape, ids)}
+
+    def _say(self, value: Value, **said: Any) -> None:
+        """Set fields of the step that gives a value."""
+        if self.steps is None:
+            return
+        for at in range(len(self.steps) - 1, -1, -1):
+            if self.steps[at].gives == value:
+                self.steps[at] = self.steps[at]._replace(**said)
+                return
+        raise ValueError(f"{said}: no step gives {value.name}")
+
+    def _call(
+        self,
+        name: str,
+        module: Module,
+        operation: Operation,
+        x: Value,
+        shape: Shape,
+        role: str,
+        using: tuple[Tensor, ...] = (),
+    ) -> Value:
+        """Declare a module without children, unless that was done before, and call it."""
+        module.place = place = self._roles[role]
+        children = self._module.children
+        again = name in children
+        if again and children[name].parameters != module.parameters:
+            raise ValueError(f"{name} is declared twice, with other tensors.")
+        children[name] = module
+        if self.steps is None:
+            return x if shape is x.shape else Value(name, shape)
+        path = f"{self._path}.{name}" if self._path else name
+        tensors = tuple(
+            Tensor(f"{path}.{last}", sides, self._copies, place) for last, sides in module.parameters.items()
+        )
+        gives = Value(path.removeprefix(self._base) + ("_again" if again else ""), shape)
+        found = Step(gives.name, operation, (x,), gives, tensors + using, self._runs, module, place, self._core)
+        self.steps.append(found._replace(again=True) if again else found)
+        return gives

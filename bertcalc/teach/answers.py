@@ -1,0 +1,155 @@
+"""Check typed answers, and explain wrong ones.
+
+>>> from bertcalc.teach.exercises import sheet
+>>> exercise = sheet(1, "easy")[0]
+>>> exercise.question.values["name"], exercise.right
+('encoder.layer.0.attention.self.value.weight', 100)
+>>> check(exercise, "10^2").state
+'right'
+>>> [said.message for [said] in check(exercise, "200").because]
+['all layers are counted, but one is asked for']
+"""
+
+import re
+from collections.abc import Collection, Iterator, Mapping, Sequence
+from fractions import Fraction
+from typing import Literal, NamedTuple
+
+from bertcalc.diagnosis.explain import explain_tensors
+from bertcalc.diagnosis.known_counts import Reading, readings
+from bertcalc.diagnosis.miscounts import MISCOUNTS, MiscountSizes, total
+from bertcalc.model.modules import Shape
+from bertcalc.teach.questions import Exercise, Sentence
+from bertcalc.text import N_, shorten
+from bertcalc.text.amounts import Typed, amount
+from bertcalc.text.arithmetic import LONGEST, evaluate
+from bertcalc.text.problem import InputError, wrong
+
+_MOST_MISCOUNTS = 2  # that are searched in one answer
+_MOST_TOLD = 3  # explanations that are shown
+# A rounded answer whose range is wider than this share of the right number is too imprecise.
+_ROUGH = Fraction(1, 10)
+State = Literal["right", "rounded", "wrong", "unreadable"]
+
+
+class Verdict(NamedTuple):
+    """The state of an answer, remarks on it, and the explanations of a wrong one, each a tuple of miscounts."""
+
+    state: State
+    said: tuple[Sentence, ...] = ()
+    because: tuple[tuple[Sentence, ...], ...] = ()
+
+    @property
+    def counts(self) -> bool:
+        return self.state in ("right", "rounded")
+
+
+def check(exercise: Exercise, answer: str | Collection[str], names: Mapping[str, int] | None = None) -> Verdict:
+    """Check a typed answer or chosen options; ``names`` are the values of letters that may stand for sizes."""
+    right = exercise.right
+    try:
+        if isinstance(right, frozenset):
+            return _fields(right, frozenset(answer))
+        text = str(answer)[: LONGEST + 1]  # one character too many is enough to be refused
+        if isinstance(right, tuple):
+            return _shape(right, list(_read_shapes(text, names or {})))
+        return _number(exercise, right, text, amount(text, exercise.unit, names))
+    except InputError as error:
+        return Verdict("unreadable", (Sentence(error.problem.message, error.problem.values),))
+
+
+def _number(exercise: Exercise, right: int, text: str, read: Typed) -> Verdict:
+    if read.low == read.high == right:
+        return Verdict("right")
+    if not read.means(right):
+        rounded = _with_zeros_unknown(read)
+        if read.low != read.high and rounded.means(right) and not _is_rough(rounded, right):
+            return _exactly(right)
+        because = tuple(_because(exercise, right, read))
+        return Verdict("wrong", () if because else (_TOO_SMALL if read.value < right else _TOO_LARGE,), because)
+    if _is_rough(read, right):
+        rough = N_('"{text}" could be many numbers: type at least two significant digits.')
+        return Verdict("unreadable", (Sentence(rough, {"text": shorten(text)}),))
+    return _exactly(right)
+
+
+def _exactly(right: int) -> Verdict:
+    return Verdict("rounded", (Sentence(N_("The exact value is {right}."), {"right": f"{right:,}"}),))
+
+
+def _is_rough(read: Typed | Reading, right: int) -> bool:
+    return read.high - read.low > _ROUGH * right
+
+
+def _with_zeros_unknown(read: Typed) -> Reading:
+    """The reading in which trailing zeros are not significant, so that 110M means as much as 1.1e8."""
+    return [reading for reading in readings(read) if reading.key == "parameters"][-1]
+
+
+_TOO_SMALL, _TOO_LARGE = Sentence(N_("It is too small.")), Sentence(N_("It is too large."))
+
+
+def _because(exercise: Exercise, right: int, read: Typed) -> list[tuple[Sentence, ...]]:
+    """Explanations of a wrong number: the exercise's own mistakes, then the fewest miscounts that lead to it."""
+    found: list[tuple[Sentence, ...]] = [(mistake.said,) for mistake in exercise.mistakes if read.means(mistake.amount)]
+    if tensors := exercise.explained():
+        sizes = MiscountSizes.of(exercise.config)
+        single = {total(miscount.make(tensors, sizes)) for miscount in MISCOUNTS.values()} - {right}
+        meant = sorted(filter(read.means, single))
+        if not found and not meant and read.low == read.high and read.value.denominator == 1:
+            meant = [int(read.value)]
+        for amount in meant:
+            explanations = [
+                causes
+                for causes in explain_tensors(tensors, sizes, amount, _MOST_MISCOUNTS, chance=False)
+                # A part of one layer looks like one that all layers share; and nothing is added to a part.
+                if not (exercise.path and any(cause.miscount.endswith(("not shared", "added")) for cause in causes))
+            ]
+            found += [tuple(_said(cause.miscount) for cause in causes) for causes in explanations]
+    return [one for number, one in enumerate(found) if one not in found[:number]][:_MOST_TOLD]
+
+
+def _said(miscount: str) -> Sentence:
+    return Sentence(MISCOUNTS[miscount].said, MISCOUNTS[miscount].values)
+
+
+def _read_shapes(text: str, names: Mapping[str, int]) -> Iterator[list[Fraction]]:
+    """Every way to read a shape: a comma may separate sides or thousands."""
+    inside = text.strip().removeprefix("torch.Size").strip("()[] ").rstrip(",")
+    found = False
+    for separator in ("[×x*;]", r",\s+", ",", r"\s+", "$"):
+        sides = [side for side in re.split(separator, inside) if side.strip()]
+        try:
+            yield [evaluate(side, names) for side in sides]
+        except InputError:
+            continue
+        found = found or bool(sides)
+    if not found:
+        message = N_('"{text}" is not a shape: write its dimensions like {example}.')
+        raise wrong(message, text=shorten(text), example="2 × 5 × 4")
+
+
+def _shape(right: Shape, readings: Sequence[Sequence[Fraction]]) -> Verdict:
+    if any(tuple(reading) == right for reading in readings):
+        return Verdict("right")
+    nearest = max(readings, key=lambda reading: (len(reading) == len(right), _agreeing(right, reading)))
+    if sorted(nearest) == sorted(right):
+        return Verdict("wrong", (Sentence(N_("The dimensions are right, but in the wrong order.")),))
+    if len(nearest) != len(right):
+        values = {"right": f"{len(right)}", "typed": f"{len(nearest)}"}
+        return Verdict("wrong", (Sentence(N_("It has {right} dimensions, not {typed}."), values),))
+    values = {"agreeing": f"{_agreeing(right, nearest)}", "sides": f"{len(right)}"}
+    return Verdict("wrong", (Sentence(N_("Correct dimensions: {agreeing} of {sides}."), values),))
+
+
+def _agreeing(right: Shape, reading: Sequence[Fraction]) -> int:
+    return sum(side == other for side, other in zip(right, reading, strict=False))
+
+
+def _fields(right: frozenset[str], chosen: frozenset[str]) -> Verdict:
+    said = []
+    if wrong := sorted(chosen - right):
+        said.append(Sentence(N_("No effect here: {fields}."), {"fields": ", ".join(wrong)}))
+    if missing := right - chosen:
+        said.append(Sentence(N_("Fields you missed: {number}."), {"number": f"{len(missing)}"}))
+    return Verdict("wrong" if said else "right", tuple(said))

@@ -1,0 +1,364 @@
+"""Draw exercises: a seed and a level give everybody the same sheet; every right answer is computed from the model.
+
+>>> [exercise.kind for exercise in sheet(7, "easy")][:4]
+['tensor', 'shape', 'layer', 'model']
+>>> sheet(7, "hard") == sheet(7, "hard")
+True
+"""
+
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from dataclasses import replace
+from functools import lru_cache
+from random import Random
+
+from bertcalc.compute.flops import PYTORCH, Convention, by_name, part_of
+from bertcalc.diagnosis.miscounts import MISCOUNTS, counted, total
+from bertcalc.explore.field_effects import effect
+from bertcalc.families import FAMILIES
+from bertcalc.memory.optimizers import PRECISIONS, Optimizer, Precision
+from bertcalc.model.family import Family, Task
+from bertcalc.model.modules import split_layer
+from bertcalc.model.steps import Step
+from bertcalc.model.subject import Subject
+from bertcalc.model.totals import submodule
+from bertcalc.model.trace import Sizes
+from bertcalc.teach import exercise_models
+from bertcalc.teach.exercise_models import Level
+from bertcalc.teach.questions import Exercise, Kind, Mistake, Sentence, TrainingMemory, asked, by_place, shown
+from bertcalc.text import N_
+from bertcalc.text.amounts import Unit
+from bertcalc.text.arguments import checked, unknown
+
+# Increase it with any change that gives old links another sheet; every sheet shows its version.
+VERSION = 1
+LARGEST_SEED = 999_999
+BERT = next(iter(FAMILIES))  # for links that name no family
+
+
+@checked
+def sheet(seed: int, level: Level, family: str = BERT) -> tuple[Exercise, ...]:
+    """One exercise of each kind about models of a family; each is drawn independently of the others."""
+    if family not in FAMILIES:
+        raise unknown(_NO_FAMILY, family, FAMILIES)
+    return tuple(exercise(seed, level, kind, family) for kind in KINDS)
+
+
+_NO_FAMILY = (
+    N_("There is no family {name}: did you mean {nearest}?"),
+    N_("There is no family {name}: it must be one of {options}."),
+)
+
+
+@lru_cache(maxsize=4096)
+def exercise(seed: int, level: Level, kind: Kind, family: str = BERT) -> Exercise:
+    """One exercise of a sheet."""
+    # A text as seed gives the same numbers on every machine and in every version of Python.
+    return _KINDS[kind](Random(f"{VERSION} {level} {seed} {kind}"), level, FAMILIES[family])
+
+
+_TASKS: Mapping[Level, tuple[Task, ...]] = {
+    "easy": ("sequence-classification", "token-classification", "next-sentence"),
+    "medium": ("sequence-classification", "token-classification", "masked-lm"),
+    "hard": ("masked-lm", "pretraining", "multiple-choice", "token-classification"),
+}
+# Modules and steps by their meaning; those that a family's models lack are skipped.
+_PARTS: Mapping[Level, tuple[str, ...]] = {
+    "easy": ("layer", "layer attention", "embeddings", "pooler"),
+    "medium": ("layer", "layer attention", "embeddings"),
+    "hard": ("layer",),
+}
+_STEPS: Mapping[str, str] = {
+    "embeddings.word": N_("the rows of the word embeddings that are looked up"),
+    "attention.query": N_("the queries, before they are cut into heads"),
+    "attention.query_heads": N_("the queries, cut into heads"),
+    "attention.scores": N_("the attention scores, queries times keys"),
+    "attention.context": N_("the context, scores times values, still in heads"),
+    "attention.merge_heads": N_("the context, with the heads side by side again"),
+    "feed-forward.up": N_("the output of the first dense layer of the feed-forward"),
+    "feed-forward.down": N_("the output of the second dense layer of the feed-forward"),
+    "pooler.dense": N_("the output of the pooler's dense layer"),
+}
+_PRODUCTS: Mapping[Level, Mapping[str, str]] = {
+    "easy": {
+        "attention.query": N_("the queries of one layer"),
+        "attention.scores": N_("the attention scores of one layer, queries times keys"),
+        "feed-forward.up": N_("the first dense layer of the feed-forward, in one layer"),
+    },
+    "medium": {
+        "layer attention": N_("the attention of one layer, with its four dense layers"),
+        "attention.context": N_("the context of one layer, scores times values"),
+        "feed-forward.down": N_("the second dense layer of the feed-forward, in one layer"),
+        "pooler.dense": N_("the dense layer of the pooler"),
+    },
+    "hard": {"layer": N_("one layer"), "": N_("the whole model")},
+}
+_OPTIMIZERS: Mapping[Optimizer, str] = {"sgd": "SGD", "momentum": N_("SGD with momentum"), "adamw": "AdamW"}
+# Fields that can change the number of parameters or FLOPs, and fields that people may think can.
+_FIELDS = (
+    "vocab_size",
+    "hidden_size",
+    "num_hidden_layers",
+    "num_attention_heads",
+    "intermediate_size",
+    "max_position_embeddings",
+    "type_vocab_size",
+    "num_labels",
+    "hidden_dropout_prob",
+    "layer_norm_eps",
+    "initializer_range",
+    "is_decoder",
+    "pad_token_id",
+)
+_OPTIONS = 5
+
+
+def _subject(random: Random, level: Level, family: Family, architecture: str = "") -> Subject:
+    return Subject(exercise_models.config(random, level, family), architecture or family.base.name)
+
+
+def _classes(level: Level, family: Family) -> tuple[str, ...]:
+    return tuple(cls.name for task in _TASKS[level] for cls in family.classes if cls.task == task)
+
+
+def _paths(subject: Subject, meanings: Iterable[str]) -> dict[str, str]:
+    """The paths of modules and steps by their meaning, for those that the model has; one layer stands for all."""
+    names = {step.key: step.name for step in subject.model().run(Sizes())}
+    layer, inside = split_layer(names["attention.scores"])
+    tops = {key.split(".")[0]: name.split(".")[0] for key, name in names.items() if "." in name}
+    known = {**tops, **names, "layer": layer, "layer attention": f"{layer}.{inside.split('.')[0]}", "": ""}
+    return {meaning: known[meaning] for meaning in meanings if meaning in known}
+
+
+def _tensor(random: Random, level: Level, family: Family) -> Exercise:
+    subject = _subject(random, level, family)
+    tensor = random.choice([tensor for tensor in subject.model().tensors() if len(tensor.shape) == 2])
+    question = Sentence(N_("How many numbers are in the tensor `{name}`?"), {"name": shown(tensor.name, subject)})
+    return _count("tensor", subject, question, tensor.name)
+
+
+def _shape(random: Random, level: Level, family: Family) -> Exercise:
+    subject = _subject(random, level, family)
+    matrices = [tensor for tensor in subject.model().tensors() if len(set(tensor.shape)) == 2]
+    tensor = random.choice(matrices)
+    question = Sentence(N_("What is the shape of the tensor `{name}`?"), {"name": shown(tensor.name, subject)})
+    return Exercise("shape", subject, question, tensor.shape, path=tensor.name)
+
+
+def _layer(random: Random, level: Level, family: Family) -> Exercise:
+    subject = _subject(random, level, family)
+    path = random.choice(tuple(_paths(subject, _PARTS[level]).values()))
+    question = Sentence(
+        N_("How many parameters are in `{name}`, with everything inside it?"), {"name": shown(path, subject)}
+    )
+    return _count("layer", subject, question, path)
+
+
+def _model(random: Random, level: Level, family: Family) -> Exercise:
+    question = Sentence(N_("How many parameters does {architecture} have?"), {"architecture": family.base.name})
+    return _count("model", _subject(random, level, family), question)
+
+
+def _architecture(random: Random, level: Level, family: Family) -> Exercise:
+    subject = _subject(random, level, family, random.choice(_classes(level, family)))
+    known = subject._replace(architecture=family.base.name).model().num_parameters()
+    question = Sentence(
+        N_("{base} has {parameters} parameters with these sizes. How many does {architecture} have?"),
+        {"base": family.base.name, "parameters": f"{known:,}", "architecture": subject.architecture},
+    )
+    return _count("architecture", subject, question)
+
+
+def _count(kind: Kind, subject: Subject, question: Sentence, path: str = "") -> Exercise:
+    """An exercise that asks for a number of elements: of the whole model, or of one copy of what is at a path."""
+    model = subject.model()
+    empty = Exercise(kind, subject, question, 0, "parameters", path=path)
+    tensors = tuple(asked(empty, counted(model)))
+    # A tensor is not a module of the tree.
+    right = total(tensors) if kind == "tensor" else submodule(model, path).num_parameters()
+    layers = subject.config.num_hidden_layers
+    mistakes = [Mistake(_EVERYWHERE, layers * right)] if "*" in path else []
+    if kind == "tensor":
+        mistakes.append(Mistake(_WITH_BIAS, submodule(model, path.rpartition(".")[0]).own_parameters()))
+    return empty._replace(right=right, tensors=tensors, mistakes=_others(right, mistakes))
+
+
+_EVERYWHERE = Sentence(N_("all layers are counted, but one is asked for"))
+_WITH_BIAS = Sentence(N_("the bias is counted as well, but it is a tensor of its own"))
+
+
+def _others(right: int, mistakes: Iterable[Mistake]) -> tuple[Mistake, ...]:
+    """The mistakes that change the number: not all layers where there is one, not a bias that an embedding lacks."""
+    return tuple(mistake for mistake in mistakes if mistake.amount not in (0, right))
+
+
+def _step(random: Random, level: Level, family: Family) -> Exercise:
+    subject = _subject(random, level, family)
+    call = exercise_models.call(random, level, subject.config)
+    steps = {step.name: step for step in subject.model().run(Sizes(*call))}
+    meaning, path = random.choice(tuple(_paths(subject, _STEPS).items()))
+    question = Sentence(
+        N_("What is the shape of {what} (`{name}`)?"), {"what": _STEPS[meaning], "name": shown(path, subject)}
+    )
+    return Exercise("step", subject, question, steps[path].gives.shape, call=call, path=path)
+
+
+def _flops(random: Random, level: Level, family: Family) -> Exercise:
+    subject = _subject(random, level, family)
+    call = exercise_models.call(random, level, subject.config)
+    meaning, path = random.choice(tuple(_paths(subject, _PRODUCTS[level]).items()))
+    question = Sentence(
+        N_("How many FLOPs does a forward pass take for {what}? Only matrix products count, 2 for each multiply-add."),
+        {"what": _PRODUCTS[level][meaning]},
+    )
+    right = _cost(subject.model().run(Sizes(*call)), path)
+    mistakes = _others(right, _flops_mistakes(subject, call, path))
+    return Exercise("flops", subject, question, right, "FLOPs", call, path, mistakes=mistakes)
+
+
+def _flops_mistakes(subject: Subject, call: tuple[int, int], path: str) -> Iterator[Mistake]:
+    steps = subject.model().run(Sizes(*call))
+    layers = subject.config.num_hidden_layers
+    no_square = [step for step in steps if part_of(step) != "scores and context"]
+    single = subject._replace(config=replace(subject.config, num_hidden_layers=1))
+    yield Mistake(
+        Sentence(N_("each multiply-add is counted once, but it is two operations: a product and a sum")),
+        _cost(steps, path, Convention("MACs")),
+    )
+    yield Mistake(
+        Sentence(N_("one sequence is counted, and there are {batch_size}"), {"batch_size": f"{call[0]:,}"}),
+        _cost(subject.model().run(Sizes(1, call[1])), path),
+    )
+    yield Mistake(Sentence(N_("one token is counted")), _cost(subject.model().run(Sizes(1, 1)), path))
+    yield Mistake(Sentence(N_("scores and context are left out")), _cost(no_square, path))
+    if "*" in path:
+        yield Mistake(_EVERYWHERE, layers * _cost(steps, path))
+    elif not path:
+        yield Mistake(Sentence(N_("a single layer is counted")), _cost(single.model().run(Sizes(*call)), path))
+
+
+def _cost(steps: Iterable[Step], path: str, convention: Convention = PYTORCH) -> int:
+    """The cost of one copy of a module or step; 0 if it has none of these steps."""
+    return next((row.cost for row in by_name(steps, convention) if row.name == path), 0)
+
+
+def _memory(random: Random, level: Level, family: Family) -> Exercise:
+    subject = _subject(random, level, family)
+    count = subject.model().num_parameters()
+    values = {"base": family.base.name, "parameters": f"{count:,}"}
+    if random.choice((True, False)):
+        precision = random.choice(_WEIGHT_PRECISIONS)
+        memory = TrainingMemory(count, precision, "sgd", ("weights",))
+        question = Sentence(
+            N_("{base} has {parameters} parameters with these sizes. How many bytes do its weights take in {dtype}?"),
+            values | {"dtype": PRECISIONS[precision].dtype},
+        )
+    else:
+        optimizer = random.choice(tuple(_OPTIMIZERS))
+        memory = TrainingMemory(count, "fp32", optimizer, ("weights", "gradients", "optimizer states"))
+        question = Sentence(
+            N_(
+                "{base} has {parameters} parameters with these sizes. How many bytes do its weights, its gradients "
+                "and the states of {optimizer} take in float32?"
+            ),
+            values | {"optimizer": _OPTIMIZERS[optimizer]},
+        )
+    right = sum(memory.num_bytes().values())
+    mistakes = _others(right, _memory_mistakes(memory))
+    return Exercise("memory", subject, question, right, "bytes", mistakes=mistakes, memory=memory)
+
+
+_WEIGHT_PRECISIONS: tuple[Precision, ...] = ("fp32", "mixed-18")  # they compute in float32 and in bfloat16
+
+
+def _memory_mistakes(memory: TrainingMemory) -> Iterator[Mistake]:
+    sizes = memory.num_bytes()
+    right = sum(sizes.values())
+    yield Mistake(Sentence(N_("the parameters are counted, not the bytes of each")), memory.parameters)
+    yield Mistake(Sentence(N_("bits are counted, not bytes")), 8 * right)
+    if len(sizes) > 1:
+        yield Mistake(Sentence(N_("only the weights are counted")), sizes["weights"])
+        for part, size in sizes.items():
+            yield Mistake(Sentence(N_("the {part} are left out"), {"part": part}), right - size)
+        for optimizer, name in _OPTIMIZERS.items():
+            others = memory._replace(optimizer=optimizer).num_bytes()
+            yield Mistake(
+                Sentence(N_("the optimizer is assumed to be {optimizer}"), {"optimizer": name}), sum(others.values())
+            )
+    else:
+        for precision in _WEIGHT_PRECISIONS:
+            other = memory._replace(precision=precision).num_bytes()
+            dtype = PRECISIONS[precision].dtype
+            yield Mistake(
+                Sentence(N_("the numbers are assumed to be in {dtype}"), {"dtype": dtype}), sum(other.values())
+            )
+
+
+def _field(random: Random, level: Level, family: Family) -> Exercise:
+    architecture = random.choice((family.base.name, *_classes(level, family)))
+    subject = _subject(random, level, family, architecture)
+    call = exercise_models.call(random, level, subject.config)
+    of = random.choice(tuple(_ASKED))
+    fields = [subject.config.own_name(field) for field in _FIELDS if subject.config.has(field)]
+    changing = {field for field in fields if change(of, field, subject, call)}
+    number = random.randrange(1, min(_OPTIONS, len(changing) + 1))
+    some = random.sample(sorted(changing), number)
+    others = random.sample(sorted(set(fields) - changing), _OPTIONS - number)
+    options = tuple(field for field in fields if field in {*some, *others})
+    question = Sentence(_ASKED[of], {"architecture": architecture})
+    return Exercise("field", subject, question, frozenset(some), of, call, options=options)
+
+
+_ASKED: Mapping[Unit, str] = {
+    "parameters": N_("Which of these fields change the number of parameters of {architecture}?"),
+    "FLOPs": N_("Which of these fields change the FLOPs of a forward pass of {architecture}?"),
+}
+
+
+def change(of: Unit, field: str, subject: Subject, call: tuple[int, int]) -> int:
+    """The change of the number of parameters, or of the FLOPs of a forward pass, by a small change of a field."""
+    found = effect(field, subject, *call)
+    return found.parameters if of == "parameters" else found.flops
+
+
+def _error(random: Random, level: Level, family: Family) -> Exercise:
+    subject = _subject(random, level, family)
+    question = Sentence(
+        N_("One line in this count of {architecture} is wrong. What should that number be?"),
+        {"architecture": family.base.name},
+    )
+    flawless = Exercise("error", subject, question, 0, "parameters", tensors=counted(subject.model()))
+    drawn = [name for name, miscount in MISCOUNTS.items() if miscount.drawn]
+    places = {name: _wrong_places(flawless._replace(miscount=name)) for name in drawn}
+    miscount = random.choice([name for name in drawn if len(places[name]) == 1])
+    [place] = places[miscount]
+    flawed = flawless._replace(miscount=miscount, place=place)
+    right = by_place(flawed.tensors, subject)
+    mistakes = [
+        Mistake(Sentence(N_("the line is left unchanged")), by_place(flawed.miscounted(), subject)[place]),
+        *(Mistake(Sentence(N_("a different line is taken, which is right")), amount) for amount in right.values()),
+    ]
+    return flawed._replace(right=right[place], mistakes=_others(right[place], mistakes))
+
+
+def _wrong_places(exercise: Exercise) -> list[tuple[str, str]]:
+    """The wrong lines of a worked count; none if the miscount removes a line or adds tensors."""
+    right = by_place(exercise.tensors, exercise.subject)
+    wrong = by_place(exercise.miscounted(), exercise.subject)
+    if set(wrong) != set(right) or len(exercise.miscounted()) > len(exercise.tensors):
+        return []
+    return [place for place in right if wrong[place] != right[place]]
+
+
+_KINDS: Mapping[Kind, Callable[[Random, Level, Family], Exercise]] = {
+    "tensor": _tensor,
+    "shape": _shape,
+    "layer": _layer,
+    "model": _model,
+    "architecture": _architecture,
+    "step": _step,
+    "flops": _flops,
+    "memory": _memory,
+    "field": _field,
+    "error": _error,
+}
+KINDS = tuple(_KINDS)

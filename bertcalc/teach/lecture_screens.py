@@ -1,0 +1,190 @@
+"""Reading lectures, screens that a lecturer writes in a TOML file, with complete validation.
+
+>>> words = Vocabulary(parts={"total": {}}, sliders=["vocab_size"], placeholders=["parameters"])
+>>> lecture = read(b'''
+... title = "Why so many?"
+... [[screen]]
+... name = "sum"
+... title = "The sum"
+... text = "There are {parameters} of them."
+... show = [{part = "total"}]
+... ''', words)
+>>> lecture.screens[0].show
+(Show(part='total', arguments={}),)
+"""
+
+import re
+import tomllib
+from collections.abc import Collection, Iterator, Mapping
+from string import Formatter
+from typing import Any, NamedTuple
+
+from bertcalc.text import N_, shorten
+from bertcalc.text.problem import wrong
+from bertcalc.text.suggestions import nearest
+
+
+class Vocabulary(NamedTuple):
+    """The names that a lecture can use: parts with the options of their arguments (None: any text), sliders,
+    placeholders for braces in its texts, and presets that a screen can begin with.
+    """
+
+    parts: Mapping[str, Mapping[str, Collection[str] | None]]
+    sliders: Collection[str]
+    placeholders: Collection[str]
+    presets: Collection[str] = ()
+
+
+class Show(NamedTuple):
+    """A live part on a screen, with its arguments."""
+
+    part: str
+    arguments: Mapping[str, str]
+
+
+class Screen(NamedTuple):
+    """A screen: its name in the link, its texts (with placeholders), parts, sliders, and the speaker's notes.
+
+    A screen with a preset begins with that model; one without keeps the present model.
+    """
+
+    name: str
+    title: str
+    text: str
+    show: tuple[Show, ...]
+    sliders: tuple[str, ...] = ()
+    notes: str = ""
+    preset: str = ""
+
+
+class Lecture(NamedTuple):
+    """A title, and one or more screens with distinct names."""
+
+    title: str
+    screens: tuple[Screen, ...]
+
+
+def read(data: bytes, vocabulary: Vocabulary) -> Lecture:
+    """The lecture in a TOML file. Raises InputError."""
+    try:
+        content = tomllib.loads(data.decode("utf-8-sig"))
+    except (ValueError, RecursionError) as error:
+        raise wrong(N_("This is not a TOML file in UTF-8: {reason}."), reason=f"{error}") from error
+    file = _TomlTable(N_("the file"), content)
+    file.only(("title", "screen"))
+    screens = tuple(
+        _screen(table, number, vocabulary) for number, table in enumerate(file.tables("screen", least=1), 1)
+    )
+    names = [screen.name for screen in screens]
+    for twice in (name for name in names if names.count(name) > 1):
+        raise wrong(N_("Two screens have the name {name}: a link could not tell them apart."), name=twice)
+    return Lecture(file.template("title", vocabulary.placeholders), screens)
+
+
+def _screen(content: dict[str, Any], number: int, vocabulary: Vocabulary) -> Screen:
+    name = content.get("name")
+    screen = _TomlTable(f"[[screen]] {shorten(name) if isinstance(name, str) else number}", content)
+    screen.only(Screen._fields)
+    name = screen.text("name")
+    if not re.fullmatch(r"[\w-]{1,60}", name):
+        message = N_(
+            "{where}: name can have only letters, digits and hyphens, at most 60, because it appears in the link."
+        )
+        raise wrong(message, where=screen.where)
+    if preset := screen.text("preset", default=""):
+        screen.check("preset", preset, vocabulary.presets)
+    sliders = screen.texts("sliders")
+    for slider in sliders:
+        screen.check("sliders", slider, vocabulary.sliders)
+    return Screen(
+        name,
+        screen.template("title", vocabulary.placeholders),
+        screen.template("text", vocabulary.placeholders),
+        tuple(_show(screen.where, table, vocabulary) for table in screen.tables("show")),
+        sliders,
+        screen.template("notes", vocabulary.placeholders, default=""),
+        preset,
+    )
+
+
+def _show(where: str, content: dict[str, Any], vocabulary: Vocabulary) -> Show:
+    table = _TomlTable(f"{where}, show", content)
+    part = table.text("part")
+    table.check("part", part, vocabulary.parts)
+    known = vocabulary.parts[part]
+    table.only(("part", *known))
+    arguments = {name: table.text(name) for name in known}
+    for name, options in known.items():
+        if options is not None:
+            table.check(name, arguments[name], options)
+    return Show(part, arguments)
+
+
+class _TomlTable:
+    """A table of the file, with its place for messages. The methods raise InputError."""
+
+    def __init__(self, where: str, content: Mapping[str, Any]) -> None:
+        self.where = where
+        self._content = content
+
+    def only(self, known: Collection[str]) -> None:
+        """Check that the table has no other keys."""
+        for unknown in self._content.keys() - set(known):
+            message = N_("{where}: there is no key {key}: did you mean {nearest}?")
+            near = nearest(unknown, known, similarity=0.0)
+            raise wrong(message, where=self.where, key=shorten(unknown), nearest=near)
+
+    def check(self, key: str, value: str, options: Collection[str]) -> None:
+        """Check that a text is one of the options."""
+        if value not in options:
+            message = N_("{where}: {key} {value} is not possible: did you mean {nearest}?")
+            near = nearest(value, options, similarity=0.0)
+            raise wrong(message, where=self.where, key=key, value=shorten(value), nearest=near)
+
+    def text(self, key: str, default: str | None = None) -> str:
+        value = self._value(key, default)
+        if not isinstance(value, str):
+            raise wrong(N_("{where}: {key} must be a string."), where=self.where, key=key)
+        return value
+
+    def template(self, key: str, placeholders: Collection[str], default: str | None = None) -> str:
+        """The text of a key; its placeholders must be known."""
+        value = self.text(key, default)
+        try:
+            found = list(_placeholders(value))
+        except ValueError:
+            message = N_("{where}: {key} has a single brace: to write a brace, double it.")
+            raise wrong(message, where=self.where, key=key) from None
+        for placeholder in found:
+            if placeholder not in placeholders:
+                message = N_("{where}: {key} has the unknown placeholder {placeholder}: did you mean {nearest}?")
+                shown = f"{{{shorten(placeholder)}}}"
+                near = nearest(placeholder, placeholders, similarity=0.0)
+                raise wrong(message, where=self.where, key=key, placeholder=shown, nearest=near)
+        return value
+
+    def texts(self, key: str) -> tuple[str, ...]:
+        """The strings of a list; empty if the key is missing."""
+        value = self._content.get(key, [])
+        if not isinstance(value, list) or not all(isinstance(one, str) for one in value):
+            raise wrong(N_("{where}: {key} must be a list of strings."), where=self.where, key=key)
+        return tuple(value)
+
+    def tables(self, key: str, least: int = 0) -> list[dict[str, Any]]:
+        value = self._value(key)
+        if not isinstance(value, list) or not all(isinstance(one, dict) for one in value) or len(value) < least:
+            raise wrong(N_("{where}: {key} must be a list of tables."), where=self.where, key=key)
+        return value
+
+    def _value(self, key: str, default: object = None) -> object:
+        value = self._content.get(key, default)
+        if value is None:
+            raise wrong(N_("{where}: {key} is missing."), where=self.where, key=key)
+        return value
+
+
+def _placeholders(text: str) -> Iterator[str]:
+    """The contents of all braces in a text. Raises ValueError for an unmatched brace."""
+    for _text, name, form, conversion in Formatter().parse(text):
+        if name is not None:
+            yield name + (f"!{conversion}" if conversion else "") + (f":{form}" if form else "")

@@ -1,0 +1,106 @@
+"""The texts at each stop of the walk: a short label, an explanation, and questions that learners ask there.
+
+The texts are in lessons.toml, in English with placeholders in braces; the caller translates them.
+"""
+
+import tomllib
+from collections.abc import Callable, Iterator, Mapping
+from pathlib import Path
+from typing import Any, NamedTuple
+
+from bertcalc.config import Config
+from bertcalc.forward.walk import Stop
+from bertcalc.model.modules import Norm
+from bertcalc.transformers4.version import version_of
+
+_Condition = Callable[[Stop, Config], bool]
+
+
+class Lesson(NamedTuple):
+    """The label of a box in the picture, and the explanation of what happens there."""
+
+    label: str
+    text: str
+
+
+class Question(NamedTuple):
+    """A question for the stops whose keys end with one of ``keys``, under conditions on them."""
+
+    keys: tuple[str, ...]
+    question: str
+    answer: str
+    when: tuple[_Condition, ...]
+    unless: tuple[_Condition, ...]
+
+
+def lesson(stop: Stop) -> Lesson:
+    return _LESSONS[_special(stop) or _known(stop.key)]
+
+
+def _special(stop: Stop) -> str:
+    """The key of the texts of a stop whose own key does not decide them; "" for other stops."""
+    module = stop.steps[0].module
+    if stop.steps[0].operation == "unused" and stop.key == "embeddings.position":
+        return "embeddings.unused position"
+    if stop.layers and stop.shares:
+        return f"{stop.key}, shared"
+    if not stop.alike:
+        return f"{stop.key}, other"
+    if stop.between:
+        return "layers.before, convolution"
+    if stop.layers or not isinstance(module, Norm):
+        return ""
+    if not module.centers:
+        return "everywhere.RMSNorm"
+    return "" if "bias" in module.parameters else "everywhere.norm without beta"
+
+
+def has_lesson(key: str) -> bool:
+    """Whether there are texts for a stop with this key."""
+    return _known(key) in _LESSONS
+
+
+def _known(key: str) -> str:
+    """The key of the texts for a stop: its own, that of attention for cross-attention, or "everywhere" and its role."""
+    in_attention = key.replace("cross-attention", "attention")
+    return next((one for one in (key, in_attention) if one in _LESSONS), f"everywhere.{key.rpartition('.')[2]}")
+
+
+def questions(stop: Stop, config: Config) -> Iterator[Question]:
+    for question in _QUESTIONS:
+        if not stop.key.endswith(question.keys):
+            continue
+        if all(holds(stop, config) for holds in question.when) and not any(
+            holds(stop, config) for holds in question.unless
+        ):
+            yield question
+
+
+def _has_bias(stop: Stop, _config: Config) -> bool:
+    """Whether a bias is learned at the stop, such as beta."""
+    return any(tensor.name.rpartition(".")[2] == "bias" for tensor in stop.tensors)
+
+
+# The conditions of questions, on a stop and the configuration.
+_CONDITIONS: Mapping[str, _Condition] = {
+    "padding": lambda _stop, config: config.pad_token_id is not None,
+    "absolute positions": lambda _stop, config: not version_of(config).distances,
+    "bias": _has_bias,
+    "local attention": lambda _stop, config: config.has("local_attention"),
+    "several heads": lambda _stop, config: config.num_attention_heads > 1,
+    "tied": lambda _stop, config: config.tie_word_embeddings,
+}
+_TEXTS = tomllib.loads(Path(__file__).with_suffix(".toml").read_text(encoding="utf-8"))
+
+
+def _question(said: Mapping[str, Any]) -> Question:
+    when, unless = (tuple(_CONDITIONS[name] for name in said.get(key, ())) for key in ("when", "unless"))
+    return Question(tuple(said["at"]), said["question"], said["answer"], when, unless)
+
+
+_QUESTIONS = tuple(map(_question, _TEXTS.pop("question")))
+_LESSONS = {
+    f"{block}.{role}": Lesson(said.get("term") or said["label"], said["text"])
+    for block, roles in _TEXTS.items()
+    for role, said in roles.items()
+}

@@ -1,0 +1,135 @@
+"""An exercise: a question about a model, its right answer, and common mistakes."""
+
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import replace
+from functools import lru_cache
+from typing import Literal, NamedTuple
+
+from bertcalc.config import Config, sizes_of
+from bertcalc.diagnosis.miscounts import MISCOUNTS, MiscountSizes
+from bertcalc.families.presets import PRESETS
+from bertcalc.memory.optimizers import Optimizer, Part, Precision, StateSizes, parts
+from bertcalc.model.modules import Shape, Tensor
+from bertcalc.model.steps import BATCH
+from bertcalc.model.subject import Subject
+from bertcalc.model.totals import place_of, summed
+from bertcalc.text import N_
+from bertcalc.text.amounts import Unit
+
+Kind = Literal["tensor", "shape", "layer", "model", "architecture", "step", "flops", "memory", "field", "error"]
+TITLES: Mapping[Kind, str] = {
+    "tensor": N_("A tensor"),
+    "shape": N_("The shape of a tensor"),
+    "layer": N_("A part of the model"),
+    "model": N_("The whole model"),
+    "architecture": N_("An architecture"),
+    "step": N_("An intermediate shape"),
+    "flops": N_("Compute"),
+    "memory": N_("Memory"),
+    "field": N_("Which field changes what"),
+    "error": N_("Find the error"),
+}
+
+
+class Sentence(NamedTuple):
+    """An English sentence with placeholders, and their values: names, numbers, or English to be translated."""
+
+    message: str
+    values: Mapping[str, str] = {}
+
+
+class Mistake(NamedTuple):
+    """A wrong number that somebody may arrive at, and the reason, without a full stop."""
+
+    said: Sentence
+    amount: int
+
+
+class TrainingMemory(NamedTuple):
+    """The memory for some parts of what training a number of parameters needs."""
+
+    parameters: int
+    precision: Precision
+    optimizer: Optimizer
+    parts: tuple[Part, ...]
+
+    def num_bytes(self) -> dict[Part, int]:
+        found = parts(self.parameters, StateSizes(elements=self.parameters), self.precision, self.optimizer)
+        return {part: found[part] for part in self.parts}
+
+
+class Exercise(NamedTuple):
+    """A question about a model, and its right answer."""
+
+    kind: Kind
+    subject: Subject
+    question: Sentence
+    right: int | Shape | frozenset[str]  # a number, a shape, or the fields of ``options`` that change something
+    unit: Unit | None = None  # of a number
+    call: tuple[int, int] | None = None  # batch_size and sequence_length, for an exercise about a forward pass
+    path: str = ""  # of the module or step in question, as in the tree
+    tensors: tuple[Tensor, ...] = ()  # the counted ones
+    mistakes: tuple[Mistake, ...] = ()  # in addition to MISCOUNTS
+    options: tuple[str, ...] = ()  # fields to choose from
+    miscount: str = ""  # in the worked count
+    place: tuple[str, str] | None = None  # the component and the part with the miscount
+    memory: TrainingMemory | None = None
+
+    @property
+    def config(self) -> Config:
+        return self.subject.config
+
+    def sizes(self) -> dict[str, int]:
+        """The given sizes of the model and of the batch, by the names of fields."""
+        labels = self.kind in ("architecture", "field")
+        fields = [field for field in sizes_of(type(self.config)) if field != "num_labels" or labels]
+        given = {field: getattr(self.config, field) for field in fields}
+        return given | (dict(zip(BATCH, self.call, strict=True)) if self.call else {})
+
+    def published(self) -> str | None:
+        """The name of the preset that has these sizes, or None."""
+        labels = self.config.num_labels
+        return next(
+            (name for name, one in PRESETS.items() if replace(one.config, num_labels=labels) == self.config), None
+        )
+
+    def explained(self) -> tuple[Tensor, ...]:
+        """The tensors that the right number counts."""
+        if self.place is None:
+            return self.tensors
+        places = _places(self.subject)
+        return tuple(tensor for tensor in self.tensors if places.get(tensor.name) == self.place)
+
+    def miscounted(self) -> tuple[Tensor, ...]:
+        """The tensors of the worked count, with its miscount."""
+        return MISCOUNTS[self.miscount].make(self.tensors, MiscountSizes.of(self.config))
+
+
+def by_place(tensors: Iterable[Tensor], subject: Subject) -> dict[tuple[str, str], int]:
+    """The terms of a count: the number of elements in each (component, part) of a model.
+
+    With symbolic tensors the terms are symbolic.
+    """
+    places = _places(subject)
+    return summed((places[tensor.name], tensor.num_parameters()) for tensor in tensors if tensor.name in places)
+
+
+@lru_cache(maxsize=256)
+def _places(subject: Subject) -> Mapping[str, tuple[str, str]]:
+    model = subject.model()
+    return {model.bare(tensor.name): place_of(tensor) for tensor in model.tensors()}
+
+
+def asked(exercise: Exercise, tensors: Iterable[Tensor]) -> Iterator[Tensor]:
+    """The tensors that an exercise counts: all of the model's, or one copy of those at its path."""
+    for tensor in tensors:
+        if not exercise.path:
+            yield tensor
+        elif tensor.name == exercise.path or tensor.name.startswith(f"{exercise.path}."):
+            yield tensor._replace(copies=1)
+
+
+def shown(path: str, subject: Subject) -> str:
+    """A path for readers, with the number of the first layer in place of ``*``."""
+    model = subject.model()
+    return path.replace("*", f"{model.body().first_layer(path) or model.first_layer(path)}")

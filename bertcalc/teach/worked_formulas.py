@@ -1,0 +1,145 @@
+"""Solutions of exercises line by line, from the same tensors and steps with symbolic sizes.
+
+>>> from bertcalc.teach.exercises import sheet
+>>> [line] = worked(sheet(1, "easy")[0])
+>>> line.latex()
+'H^{2} = 10^{2} = 100'
+"""
+
+from collections.abc import Iterable, Iterator
+from functools import lru_cache
+from typing import Any, NamedTuple
+
+import sympy
+
+from bertcalc.compute.flop_formulas import letters, name_formulas
+from bertcalc.compute.flops import PYTORCH
+from bertcalc.diagnosis.cause_formulas import SYMBOLIC_SIZES
+from bertcalc.diagnosis.miscounts import MISCOUNTS, MiscountSizes, counted
+from bertcalc.memory.optimizers import StateSizes, parts
+from bertcalc.model.formula import (
+    Formula,
+    component_formulas,
+    exact,
+    formula,
+    shape_letters,
+    symbolic_model,
+    symbolic_steps,
+    write,
+)
+from bertcalc.model.modules import Shape, Tensor
+from bertcalc.model.steps import BATCH
+from bertcalc.teach.exercises import change
+from bertcalc.teach.questions import Exercise, TrainingMemory, asked, by_place
+from bertcalc.text import N_
+from bertcalc.text.digits import latex_number
+
+_PARAMETERS = sympy.Symbol("N")
+
+
+class WorkedLine(NamedTuple):
+    """A line of a solution: its label (English, or a name in backquotes), and letters, numbers and result as LaTeX."""
+
+    label: tuple[str, ...]
+    letters: str
+    numbers: str
+    result: str
+
+    def latex(self) -> str:
+        """The line as one equation, without sides that repeat another."""
+        return " = ".join(dict.fromkeys(part for part in (self.letters, self.numbers, self.result) if part))
+
+
+def worked(exercise: Exercise) -> tuple[WorkedLine, ...]:
+    """The solution: the terms of a count and their sum, one equation, or the effect of each field."""
+    match exercise.kind:
+        case "shape" | "step":
+            return (_shape(exercise),)
+        case "flops":
+            return (_flops(exercise),)
+        case "field":
+            return tuple(_changes(exercise))
+    if exercise.memory is not None:
+        return tuple(_memory(exercise.memory))
+    lines = tuple(_terms(exercise, exercise.tensors, _symbolic(exercise)))
+    return lines if len(lines) == 1 else (*lines, _total(exercise))
+
+
+def worked_wrong(exercise: Exercise) -> tuple[WorkedLine, ...]:
+    """The worked count with one wrong line, without the letters that would reveal it."""
+    wrong = MISCOUNTS[exercise.miscount].make(_symbolic(exercise), SYMBOLIC_SIZES)
+    return tuple(line._replace(letters="") for line in _terms(exercise, exercise.miscounted(), wrong))
+
+
+def _symbolic(exercise: Exercise) -> tuple[Tensor, ...]:
+    model = symbolic_model(exercise.subject)
+    return tuple(asked(exercise, counted(model)))
+
+
+def _terms(exercise: Exercise, tensors: Iterable[Tensor], symbolic: Iterable[Tensor]) -> Iterator[WorkedLine]:
+    padded = MiscountSizes.of(exercise.config).padded_by(exercise.miscount)
+    values = by_place(tensors, exercise.subject)
+    for place, count in by_place(symbolic, exercise.subject).items():
+        term = _written(exact(count))
+        yield _line(place, term, exercise, values[place], padded_vocab_size=padded)
+
+
+def _total(exercise: Exercise) -> WorkedLine:
+    """The sum of the terms: the formula of the module, or those of the model's components."""
+    result = sum(tensor.num_parameters() for tensor in exercise.tensors)
+    if exercise.path:
+        return _line(_TOGETHER, formula(exercise.subject, path=exercise.path), exercise, result)
+    components = component_formulas(exercise.subject)
+    return WorkedLine(_TOGETHER, " + ".join(term.latex() for _, term in components), "", latex_number(result))
+
+
+_TOGETHER = (N_("together"),)
+
+
+def _line(label: tuple[str, ...], term: Formula, exercise: Exercise, result: int, **sizes: int) -> WorkedLine:
+    return WorkedLine(label, term.latex(), term.latex(exercise.config, **sizes), latex_number(result))
+
+
+@lru_cache(maxsize=1024)
+def _written(count: Any) -> Formula:
+    return write(sympy.factor(count))
+
+
+def _flops(exercise: Exercise) -> WorkedLine:
+    assert isinstance(exercise.right, int)
+    assert exercise.call is not None
+    steps = letters(exercise.subject)
+    cost = name_formulas(steps, PYTORCH)[exercise.path]
+    return _line(("FLOPs",), cost, exercise, exercise.right, **dict(zip(BATCH, exercise.call, strict=True)))
+
+
+def _shape(exercise: Exercise) -> WorkedLine:
+    model = symbolic_model(exercise.subject)
+    shapes: dict[str, Shape] = {model.bare(one.name): one.shape for one in model.tensors()}
+    shapes |= {one.step.name: one.step.gives.shape for one in symbolic_steps(exercise.subject)}
+    assert isinstance(exercise.right, tuple)
+    sides = r" \times ".join(map(latex_number, exercise.right))
+    return WorkedLine((N_("shape"),), shape_letters(shapes[exercise.path]).replace("×", r"\times"), "", sides)
+
+
+def _memory(memory: TrainingMemory) -> Iterator[WorkedLine]:
+    rules = parts(_PARAMETERS, StateSizes(elements=_PARAMETERS), memory.precision, memory.optimizer)
+    found = memory.num_bytes()
+    for part, count in found.items():
+        yield _bytes((part,), rules[part], memory, count)
+    if len(found) > 1:
+        yield _bytes(_TOGETHER, sum(rules[part] for part in found), memory, sum(found.values()))
+
+
+def _bytes(label: tuple[str, ...], rule: Any, memory: TrainingMemory, count: int) -> WorkedLine:
+    numbers = sympy.latex(rule, symbol_names={_PARAMETERS: latex_number(memory.parameters)}, mul_symbol="dot")
+    return WorkedLine(label, sympy.latex(rule), numbers, latex_number(count))
+
+
+def _changes(exercise: Exercise) -> Iterator[WorkedLine]:
+    assert exercise.call is not None
+    assert exercise.unit is not None
+    for field in exercise.options:
+        difference = change(exercise.unit, field, exercise.subject, exercise.call)
+        sign = "+" if difference > 0 else ""
+        yield WorkedLine((f"`{field}`",), "", "", f"{sign}{latex_number(difference)}")

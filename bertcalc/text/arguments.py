@@ -1,0 +1,558 @@
+"""Checks of arguments: a wrong one is refused in a sentence that names it and says what would be right.
+
+``checked`` reads what a function takes from its annotations, so that the checks of all public functions are these:
+
+>>> @checked
+... def tokens(batch_size: int, sequence_length: int, dtype: Literal["float32", "bfloat16"] = "float32") -> str:
+...     return f"{batch_size * sequence_length} {dtype}"
+>>> tokens(2, 128, "torch.bfloat16")
+'256 bfloat16'
+>>> tokens(-1, 128)
+Traceback (most recent call last):
+    ...
+bertcalc.text.arguments.ArgumentError: batch_size -1 is not possible: it must be a whole number from 1.
+>>> tokens(1, 128, "float64")
+Traceback (most recent call last):
+    ...
+bertcalc.text.arguments.ArgumentError: dtype 'float64' is not possible: it must be float32 or bfloat16.
+
+Names that PyTorch and transformers have for the same thing are taken as well: see ``SYNONYMS``. NumPy's integers are
+whole numbers. A size can also be a column or a symbol, as everything is counted with these, too.
+"""
+
+import types
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
+from dataclasses import fields as members
+from dataclasses import is_dataclass
+from fractions import Fraction
+from functools import cache, wraps
+from inspect import Parameter, signature
+from numbers import Integral, Real
+from operator import is_not
+from typing import (
+    Annotated,
+    Any,
+    Literal,
+    NamedTuple,
+    ParamSpec,
+    TypeVar,
+    Union,
+    cast,
+    get_args,
+    get_origin,
+    get_type_hints,
+)
+
+from bertcalc.text import N_, shorten
+from bertcalc.text.problem import InputError, Problem
+from bertcalc.text.suggestions import nearest
+
+P = ParamSpec("P")
+R = TypeVar("R")
+Kind = TypeVar("Kind")
+Single = Annotated[int, "no column and no symbol"]  # an int for functions that count a single model
+Check = Callable[[str, Any], Any]  # takes the name and the value of an argument, and returns what is meant
+
+
+class ArgumentError(InputError, TypeError):
+    """A wrong argument of a function."""
+
+
+class UnknownNameError(InputError, KeyError):
+    """A name that is not among the options."""
+
+
+_DTYPES: dict[str, tuple[str, ...]] = {
+    "float32": ("torch.float32", "torch.float", "float", "fp32"),
+    "bfloat16": ("torch.bfloat16", "bf16"),
+    "float16": ("torch.float16", "torch.half", "half", "fp16"),
+}
+# The names, in lower case, that PyTorch and transformers have for the same thing, by the argument and our name for it.
+# A torch.dtype is compared by its text, an optimizer's class by its name, so that PyTorch need not be imported.
+SYNONYMS: dict[str, dict[str, tuple[str, ...]]] = {
+    "dtype": _DTYPES,
+    "autocast": _DTYPES,
+    "precision": {
+        "fp32": ("float32", "torch.float32", "torch.float", "float"),
+        "bf16": ("bfloat16", "torch.bfloat16", "float16", "torch.float16", "torch.half", "half", "fp16"),
+    },
+    "attention": {"fused": ("sdpa",)},
+    "optimizer": {
+        "adamw": ("adam", "adamw_torch", "torch.optim.adam", "torch.optim.adamw"),
+        "adamw-8bit": ("adamw_8bit", "adamw_bnb_8bit", "adamw8bit", "adam8bit"),
+        "sgd": ("torch.optim.sgd",),
+        "adafactor": ("torch.optim.adafactor",),
+    },
+}
+# What else may be meant, and why it is not taken for one of ours.
+_FLASH = N_("Flash Attention makes no masks, so its memory differs")
+_STEPS = N_("this optimizer updates all tensors at once, so its temporary tensors differ")
+OTHERS: dict[str, dict[str, str]] = {
+    "attention": dict.fromkeys(("flash_attention_2", "flash_attention_3", "flash_attention_4"), _FLASH),
+    "optimizer": dict.fromkeys(("adamw_torch_fused", "adamw_apex_fused"), _STEPS),
+}
+_LOWEST = {
+    **dict.fromkeys(
+        ("batch_size", "sequence_length", "encoder_sequence_length", "num_choices", "count", "steps", "most"), 1
+    ),
+    **dict.fromkeys(("layers", "layer", "positions", "parameters", "bits"), 0),
+}
+_WITH_LENGTH = {"sequence_length", "sizes", "call"}
+_NOT_EMPTY = ("steps", "stops", "changes", "growths")
+_WANTED: dict[str, str] = {
+    "Model": N_("a model, such as build(BertConfig()) makes"),
+    "Module": N_("a module, such as build(BertConfig()) makes"),
+    "Config": N_("a configuration, such as BertConfig()"),
+    "Subject": N_("a model with its class, such as Subject(BertConfig())"),
+    "Case": N_("a model with its batch, such as Case(Subject(BertConfig()))"),
+    "Sizes": N_("sizes of a batch, such as Sizes(1, 128)"),
+    "Step": N_("a step of model.run(...)"),
+    "Tensor": N_("a tensor of model.tensors()"),
+    "Typed": N_("a number as typed(...) reads it"),
+}
+_NUMBER, _FLAG, _TEXT = N_("a number"), N_("True or False"), N_("a text")
+_WHOLE = N_("a single whole number")
+_SEQUENCE, _MAPPING, _FUNCTION = N_("a list"), N_("a dictionary"), N_("a function")
+
+
+def checked(function: Callable[P, R]) -> Callable[P, R]:
+    """Decorate a function so that it checks its arguments by its annotations before it runs.
+
+    Raises ArgumentError for a wrong argument, for one that is missing, and for one that the function does not have.
+    Together with a model, ``sequence_length`` is at most the model's positions, and ``config`` that of the model.
+    """
+
+    @wraps(function)
+    def call(*args: P.args, **kwargs: P.kwargs) -> R:
+        wanted = _wanted_by(function)
+        values = [check(name, value) for (name, check), value in zip(wanted.positional, args, strict=False)]
+        if len(args) > len(values):
+            values += [_each(wanted, value) for value in args[len(values) :]]
+        named = {name: _check_named(wanted, name, value) for name, value in kwargs.items()}
+        required = wanted.required[len(args) :] + wanted.required_by_name
+        if missing := [name for name in required if name not in named]:
+            message = N_("{function} needs {argument}.")
+            raise _error(message, missing[0], None, function=wanted.name, argument=", ".join(missing))
+        if wanted.relates:
+            places = zip(wanted.positional, values, strict=False)
+            _check_together({name: value for (name, _check), value in places} | named)
+        return function(*values, **named)
+
+    CHECKED.append(call)
+    return call
+
+
+def record(kind: type[Kind]) -> type[Kind]:
+    """Decorate a NamedTuple or dataclass that people fill: where it is an argument, its fields are checked as well."""
+    RECORDS.add(kind)
+    return kind
+
+
+_MOST_LISTED = 12
+RECORDS: set[type] = set()  # the NamedTuples whose fields are arguments
+CHECKED: list[Callable[..., Any]] = []  # every function that is decorated, for the tests
+
+
+class _Signature(NamedTuple):
+    """What a function takes: a check for each argument, and which of them it needs."""
+
+    name: str
+    positional: tuple[tuple[str, Check], ...]
+    named: Mapping[str, Check]
+    required: tuple[str, ...]  # of the positional ones, which come first
+    required_by_name: tuple[str, ...]
+    more: Check | None  # for further positional arguments
+    others: Check | None  # for further named ones
+    relates: bool
+
+
+@cache
+def _wanted_by(function: Callable[..., Any]) -> _Signature:
+    hints = get_type_hints(function, include_extras=True)
+    positional: list[tuple[str, Check]] = []
+    named: dict[str, Check] = {}
+    required: list[str] = []
+    required_by_name: list[str] = []
+    more = others = None
+    for name, parameter in signature(function).parameters.items():
+        check = _self if name == "self" else check_of(hints.get(name, Any))
+        if parameter.kind is Parameter.VAR_POSITIONAL:
+            more = check
+            continue
+        if parameter.kind is Parameter.VAR_KEYWORD:
+            others = check
+            continue
+        if parameter.kind is not Parameter.KEYWORD_ONLY:
+            positional.append((name, check))
+        if parameter.kind is not Parameter.POSITIONAL_ONLY:
+            named[name] = check
+        if parameter.default is Parameter.empty:
+            (required_by_name if parameter.kind is Parameter.KEYWORD_ONLY else required).append(name)
+    has_length = not _WITH_LENGTH.isdisjoint(named)
+    relates = has_length or ("config" in named and ("model" in named or others is not None))
+    name = f"{function.__name__}()"
+    return _Signature(name, tuple(positional), named, tuple(required), tuple(required_by_name), more, others, relates)
+
+
+def _self(name: str, value: Any) -> Any:
+    """The check of a method's own object: of its fields, if people fill these."""
+    kind: Any = type(value)
+    return _record(kind)(name, value) if kind in RECORDS else value
+
+
+def _each(wanted: _Signature, value: Any) -> Any:
+    if wanted.more is None:
+        names = ", ".join(name for name, _check in wanted.positional)
+        raise _error(N_("{function} takes fewer arguments: {names}."), "", value, function=wanted.name, names=names)
+    return wanted.more("", value)
+
+
+def _check_named(wanted: _Signature, name: str, value: Any) -> Any:
+    check = wanted.named.get(name) or wanted.others
+    if check is None:
+        message = N_("{function} has no argument {argument}: did you mean {nearest}?")
+        near = nearest(name, wanted.named, similarity=0.0)
+        raise _error(message, name, value, function=wanted.name, argument=shorten(name), nearest=near)
+    return check(name, value)
+
+
+@cache
+def check_of(hint: Any) -> Check:
+    """The check of values that an annotation describes. It raises ArgumentError, or returns the value that is meant."""
+    origin, inside = get_origin(hint), get_args(hint)
+    if origin is Annotated:
+        return single
+    if origin is Literal:
+        return lambda name, value: choice(name, value, inside)
+    if origin in (Union, types.UnionType):
+        return _either(inside)
+    if hint is bool:
+        return flag
+    if hint is int:
+        return whole
+    if hint in (float, Fraction):
+        return _number
+    if hint is str:
+        return text
+    if origin is type:
+        return _class
+    if hint is bytes:
+        return _instance(bytes)
+    if isinstance(hint, TypeVar) and hint.__bound__:
+        return check_of(hint.__bound__)
+    kind: Any = origin or hint
+    if kind is Callable or kind is getattr(Callable, "__origin__", None):
+        return _callable
+    if not isinstance(kind, type) or kind in (object, Any):
+        return lambda _name, value: value
+    if issubclass(kind, Mapping):
+        return _mapping_of(inside[0] if inside else Any)
+    if kind in RECORDS:
+        return _record(cast(Any, kind))
+    if issubclass(kind, tuple) and hasattr(kind, "_fields"):
+        return _instance(kind)
+    if kind is tuple and inside and inside[-1] is not Ellipsis:
+        return _tuple(inside)
+    if issubclass(kind, Iterable) and not hasattr(kind, "num_parameters"):
+        return _items(kind, check_of(inside[0]) if inside else None)
+    return _instance(kind)
+
+
+def whole(name: str, value: Any, low: int | None = None) -> Any:
+    """Return a whole number that is at least ``low``, by default the lowest that an argument of this name can be."""
+    low = _LOWEST.get(name) if low is None else low
+    if type(value) is int and (low is None or value >= low):
+        return value
+    if isinstance(value, Integral) and not isinstance(value, bool):
+        value = int(value)
+        if low is None or value >= low:
+            return value
+    elif _is_symbol(value) or (
+        _is_column(value) and value.dtype.kind in "iu" and (low is None or (value >= low).all())
+    ):
+        return value
+    if low is None:
+        raise _error(N_("{argument} {value} is not possible: it must be a whole number."), name, value)
+    raise _error(N_("{argument} {value} is not possible: it must be a whole number from {low}."), name, value, low=low)
+
+
+def single(name: str, value: Any) -> int:
+    """Return a whole number that is neither a column nor a symbol."""
+    if _is_symbol(value) or _is_column(value):
+        raise wrong_kind(name, value, _WHOLE)
+    number: int = whole(name, value)
+    return number
+
+
+def flag(name: str, value: Any) -> bool:
+    if not isinstance(value, bool):
+        raise wrong_kind(name, value, _FLAG)
+    return value
+
+
+def text(name: str, value: Any) -> str:
+    if not isinstance(value, str):
+        raise wrong_kind(name, value, _TEXT)
+    return value
+
+
+def choice(name: str, value: Any, choices: Sequence[Any]) -> Any:
+    """Return the choice that is meant: see SYNONYMS."""
+    try:
+        if value in choices:
+            return value
+    except (TypeError, ValueError, RuntimeError):  # a column, or a tensor, cannot be compared with a text
+        pass
+    written = value.__name__ if isinstance(value, type) else str(value) if _is_short(value) else ""
+    plain = written.casefold()
+    for option in choices:
+        if plain == str(option).casefold() or plain in SYNONYMS.get(name, {}).get(option, ()):
+            return option
+    if reason := OTHERS.get(name, {}).get(plain):
+        message = N_("{argument} {value} is not counted here: {reason}. It must be {wanted}.")
+        raise _error(message, name, value, reason=reason, wanted=_listed(choices))
+    near = nearest(written, map(str, choices)) if written else None
+    if near is not None and len(choices) > 2:
+        message = N_("{argument} {value} is not possible: did you mean {nearest}? It must be {wanted}.")
+        raise _error(message, name, value, nearest=near, wanted=_listed(choices))
+    raise _error(N_("{argument} {value} is not possible: it must be {wanted}."), name, value, wanted=_listed(choices))
+
+
+def unknown(messages: tuple[str, str], name: Any, options: Collection[str], **values: object) -> UnknownNameError:
+    """Return the error for a name that is not among the options.
+
+    The first message has {name} and {nearest}, the second one, for a name that is like none of them, {options}.
+    """
+    near = nearest(name, options) if isinstance(name, str) else None
+    listed = ", ".join(list(options)[:_MOST_LISTED]) + (" ..." if len(options) > _MOST_LISTED else "")
+    shown = {"name": described(name), "nearest": near or "", "options": listed}
+    return UnknownNameError(Problem.of(messages[near is None], "", name, **shown, **values))
+
+
+def _number(name: str, value: Any) -> Any:
+    if isinstance(value, Real) and not isinstance(value, bool) and value == value:
+        return value
+    if _is_symbol(value):
+        return value
+    raise wrong_kind(name, value, _NUMBER)
+
+
+def _class(name: str, value: Any) -> Any:
+    if not isinstance(value, type):
+        raise wrong_kind(name, value, N_("a class"))
+    return value
+
+
+def _callable(name: str, value: Any) -> Any:
+    if not callable(value):
+        raise wrong_kind(name, value, _FUNCTION)
+    return value
+
+
+def _mapping_of(key: Any) -> Check:
+    def check(name: str, value: Any) -> Any:
+        if not isinstance(value, Mapping) or (key is str and not all(isinstance(each, str) for each in value)):
+            raise wrong_kind(name, value, _MAPPING)
+        return value
+
+    return check
+
+
+def _instance(kind: type) -> Check:
+    wanted = _WANTED.get(kind.__name__, kind.__name__)
+
+    def check(name: str, value: Any) -> Any:
+        if not isinstance(value, kind):
+            raise wrong_kind(name, value, wanted)
+        return value
+
+    return check
+
+
+@cache
+def _record(kind: Any) -> Check:
+    """The check of a NamedTuple, or of a dataclass, and of all its fields."""
+    if is_dataclass(kind):
+        return _dataclass(kind)
+    defaults = kind._field_defaults
+    hints = get_type_hints(kind, include_extras=True)
+    fields = [(name, check_of(hint), defaults.get(name, _NO_DEFAULT)) for name, hint in hints.items()]
+    wanted = _WANTED.get(kind.__name__, kind.__name__)
+
+    def check(name: str, value: Any) -> Any:
+        if not isinstance(value, kind):
+            raise wrong_kind(name, value, wanted)
+        changed = None
+        for (field, check_field, default), part in zip(fields, value, strict=True):
+            if part is not default:  # which needs no check, and takes the most time
+                meant = check_field(field, part)
+                if meant is not part and not _same(meant, part):
+                    changed = {**(changed or {}), field: meant}
+        return value._replace(**changed) if changed else value
+
+    return check
+
+
+_NO_DEFAULT = object()
+
+
+def _dataclass(kind: Any) -> Check:
+    hints, check_kind = get_type_hints(kind), _instance(kind)
+    fields = [(field.name, check_of(hints[field.name])) for field in members(kind)]
+
+    def check(name: str, value: Any) -> Any:
+        check_kind(name, value)
+        for field, check_field in fields:
+            check_field(field, getattr(value, field))
+        return value
+
+    return check
+
+
+def _items(kind: type, check_item: Check | None) -> Check:
+    """The check of a list, tuple, set or iterator, and of all that is in it."""
+
+    def check(name: str, value: Any) -> Any:
+        if type(value) not in (list, tuple) and not _is_items(value):
+            raise wrong_kind(name, value, _SEQUENCE)
+        if name in _NOT_EMPTY and isinstance(value, Collection) and not len(value) and issubclass(kind, Sequence):
+            raise _error(N_("{argument} must not be empty."), name, value)
+        if not isinstance(value, Collection):
+            if issubclass(kind, Collection):
+                value = tuple(value)
+            else:
+                return _as_they_come(name, value, check_item)
+        if issubclass(kind, Sequence) and not isinstance(value, Sequence):
+            value = tuple(value.tolist() if hasattr(value, "tolist") else value)
+        if check_item:
+            items = list(value)
+            meant = [check_item(name, item) for item in items]
+            value = type(value)(meant) if any(map(is_not, meant, items)) else value
+        return tuple(value) if kind is tuple and not isinstance(value, tuple) else value
+
+    return check
+
+
+def _tuple(hints: Sequence[Any]) -> Check:
+    """The check of a tuple with something else at each place."""
+    checks = [check_of(hint) for hint in hints]
+
+    def check(name: str, value: Any) -> Any:
+        if not isinstance(value, tuple | list) or len(value) != len(checks):
+            raise wrong_kind(name, value, _SEQUENCE)
+        return tuple(check_item(name, item) for check_item, item in zip(checks, value, strict=True))
+
+    return check
+
+
+def _as_they_come(name: str, values: Iterable[Any], check: Check | None) -> Iterator[Any]:
+    for value in values:
+        yield check(name, value) if check else value
+
+
+def _either(hints: Sequence[Any]) -> Check:
+    checks = [check_of(hint) for hint in hints if hint is not type(None)]
+    optional = len(checks) < len(hints)
+
+    def check(name: str, value: Any) -> Any:
+        if value is None and optional:
+            return None
+        kinds = []
+        for check_kind in checks:
+            try:
+                return check_kind(name, value)
+            except ArgumentError as error:
+                if error.problem.message != _NOT:  # of the right kind, but wrong
+                    raise
+                kinds.append(error.problem.values["wanted"])
+        raise _error(_NOT, name, value, wanted=_listed(kinds))
+
+    return check
+
+
+def _check_together(values: Mapping[str, Any]) -> None:
+    """Raise ArgumentError if a sequence is longer than a model's positions, or a configuration is not the model's."""
+    config = next((kind for value in values.values() if (kind := _config_of(value)) is not None), None)
+    if config is None:
+        return
+    stated = values.get("config")
+    if stated is not None and stated is not config and "model" in values and not _same(stated, config):
+        message = N_("config has to be the configuration of the model, model.config: this is another one.")
+        raise _error(message, "config", stated)
+    longest = config.longest
+    for name in values.keys() & _WITH_LENGTH:
+        length = getattr(values[name], "sequence_length", values[name])
+        most = int(length.max()) if type(length) is not int and _is_column(length) else length
+        if isinstance(most, int) and isinstance(longest, int) and most > longest:
+            message = N_(
+                "sequence_length {value} is not possible: this model has positions for {high} tokens (config.longest)."
+            )
+            raise _error(message, "sequence_length", most, high=longest)
+
+
+def _config_of(value: Any) -> Any:
+    """The configuration of a model, of a model with its class, or of a case."""
+    config = getattr(getattr(value, "subject", value), "config", value)
+    return config if hasattr(config, "longest") else None
+
+
+def _same(one: Any, other: Any) -> bool:
+    if one is other:
+        return True
+    try:
+        return type(one) is type(other) and bool(one == other)
+    except (ValueError, RuntimeError):  # columns, or tensors
+        return False
+
+
+def _is_symbol(value: Any) -> bool:
+    return hasattr(value, "free_symbols") and hasattr(value, "is_integer")
+
+
+def _is_column(value: Any) -> bool:
+    return hasattr(getattr(value, "dtype", None), "kind") and bool(getattr(value, "shape", ()))
+
+
+def _is_items(value: Any) -> bool:
+    """Whether a value has items; a value of NumPy or PyTorch without a dimension can be iterated over, but has none."""
+    if isinstance(value, str | bytes | Mapping | type) or not isinstance(value, Iterable):
+        return False
+    return not hasattr(value, "dtype") or bool(getattr(value, "shape", ()))
+
+
+def _is_short(value: Any) -> bool:
+    """Whether the text of a value can be a name: that of a dtype, but not of a model."""
+    return not isinstance(value, Collection) or isinstance(value, str)
+
+
+def _listed(choices: Sequence[Any]) -> str:
+    *others, last = map(str, choices)
+    return f"{', '.join(others)} or {last}" if others else last
+
+
+_NOT = N_("{argument} has to be {wanted}, not {value}.")
+
+
+def wrong_kind(name: str, value: Any, wanted: str) -> ArgumentError:
+    """Return the error for a value of another kind than an argument has."""
+    return _error(_NOT, name, value, wanted=wanted)
+
+
+def _error(message: str, name: str, value: Any, **values: object) -> ArgumentError:
+    return ArgumentError(Problem.of(message, name, value, **{"argument": name, "value": described(value), **values}))
+
+
+def described(value: Any) -> str:
+    """A value as a sentence shows it: numbers and texts as Python writes them, anything else by its type."""
+    if isinstance(value, type):
+        return f"the class {value.__name__}"
+    if isinstance(value, str | int | float | complex | bytes | list | dict | set | type(None)) and not hasattr(
+        value, "_fields"
+    ):
+        try:
+            return shorten(repr(value))
+        except (ValueError, RecursionError):  # thousands of digits: Python refuses to print them
+            return N_("too long to show")
+    kind = type(value)
+    module = kind.__module__.partition(".")[0]
+    return f"a {kind.__name__}" if module in ("bertcalc", "builtins") else f"a {module} {kind.__name__}"

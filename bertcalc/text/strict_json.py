@@ -1,0 +1,91 @@
+"""Strict reading of untrusted JSON: UTF-8, no duplicate keys, no NaN, no longer than a limit.
+
+>>> read_json('{"a": [1, 2.5, null]}', most=100)
+{'a': [1, 2.5, None]}
+>>> read_json('{"a": 1, "a": 2}', most=100)
+Traceback (most recent call last):
+    ...
+bertcalc.text.problem.InputError: a appears twice: it must appear once.
+"""
+
+import json
+from typing import Any, NoReturn
+
+from bertcalc.text import N_, shorten
+from bertcalc.text.problem import InputError, wrong
+
+
+def read_json(text: str | bytes, most: int) -> Any:
+    """The value of a JSON text of at most ``most`` characters (bytes, if it is bytes). Raises InputError."""
+    if len(text) > most:
+        message = N_("This text has {length} characters: at most {most} are read here.")
+        raise wrong(message, length=len(text), most=most)
+    if isinstance(text, bytes):
+        text = decode(text)
+    try:
+        # A byte order mark is not part of the JSON.
+        return json.loads(text.lstrip("\ufeff"), object_pairs_hook=_each_once, parse_constant=_not_a_number)
+    except InputError:
+        raise
+    except json.JSONDecodeError as error:
+        message = N_("This is not JSON: line {line}, column {column}: {why}.")
+        raise wrong(message, line=error.lineno, column=error.colno, why=_why(error)) from None
+    except RecursionError:
+        raise wrong(N_("This is nested too deeply.")) from None
+    except ValueError:  # Python refuses integers of more than 4,300 digits
+        raise wrong(N_("A number in this text has too many digits.")) from None
+
+
+def _why(error: json.JSONDecodeError) -> str:
+    """The mistake, if it is one of those that people make in JSON by hand; otherwise the parser's message."""
+    rest, before = error.doc[error.pos :].lstrip(), error.doc[: error.pos].rstrip()
+    for starts, why in HABITS.items():
+        if rest.startswith(starts) and (starts != ("}", "]") or before.endswith(",")):
+            return why
+    return error.msg
+
+
+HABITS = {
+    ("//", "/*", "#"): N_("JSON has no comments"),
+    ("'", "“", "”", "‘"): N_("names and strings must be in straight double quotes"),
+    ("True", "False", "None"): N_("it is written true, false or null"),
+    ("}", "]"): N_("no comma may stand before a closing bracket"),
+}
+
+
+def decode(data: bytes) -> str:
+    """Decode UTF-8. Raises InputError."""
+    try:
+        return data.decode("utf-8")
+    except UnicodeDecodeError as error:
+        message = N_("This is not UTF-8: byte {at} is {byte}.")
+        raise wrong(message, at=error.start + 1, byte=f"0x{data[error.start]:02x}") from None
+
+
+# The messages of CPython 3.11 to 3.14 (json/decoder.py and scanner.py) that ``read_json`` passes on.
+PARSER_SAYS = (
+    N_("Expecting value"),
+    N_("Expecting property name enclosed in double quotes"),
+    N_("Expecting ':' delimiter"),
+    N_("Expecting ',' delimiter"),
+    N_("Illegal trailing comma before end of object"),
+    N_("Illegal trailing comma before end of array"),
+    N_("Unterminated string starting at"),
+    N_("Invalid control character at"),
+    N_("Invalid \\escape"),
+    N_("Invalid \\uXXXX escape"),
+    N_("Extra data"),
+)
+
+
+def _each_once(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
+    found: dict[str, Any] = {}
+    for key, value in pairs:
+        if key in found:
+            raise wrong(N_("{key} appears twice: it must appear once."), key, value, key=shorten(key))
+        found[key] = value
+    return found
+
+
+def _not_a_number(text: str) -> NoReturn:
+    raise wrong(N_("{value} is not a number in JSON: write null, or a number."), "", text, value=text)

@@ -1,0 +1,5 @@
+"""The server around Streamlit: the run queue, limits, refusals, security headers, and Streamlit's own files."""
+
+from pages.server.requirements import check
+
+check()  # before the other modules are imported, which need what it checks

@@ -1,0 +1,81 @@
+"""Refuse or delay requests and messages before Streamlit gets them."""
+
+import re
+from urllib.parse import urlsplit
+
+from starlette.datastructures import Headers, MutableHeaders
+from starlette.responses import Response
+from starlette.types import ASGIApp, Receive, Scope, Send
+from starlette.websockets import WebSocketClose
+from streamlit import config
+
+from pages.server.messages import Connection
+
+_ALWAYS = ("localhost", "127.0.0.1", "0.0.0.0")
+
+
+class Gate:
+    """Middleware that refuses requests and limits WebSocket messages."""
+
+    def __init__(self, app: ASGIApp) -> None:
+        self._app = app
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        """Refuse a request, or pass it on."""
+        refusal = _refusal(scope)
+        if refusal:
+            await refusal(scope, receive, send)
+        elif scope["type"] == "websocket":
+            # The origin has been checked, and for some of the allowed ones Streamlit would ask another host.
+            headers = [(name, value) for name, value in scope["headers"] if name != b"origin"]
+            connection = Connection(receive, send)
+            try:
+                await self._app({**scope, "headers": headers}, connection.receive, connection.send)
+            except RuntimeError:
+                # Streamlit 1.67 takes a client that has left for one that sends text, and raises.
+                if not connection.closed:
+                    raise
+        elif scope["type"] == "http":
+            await self._app(_plain_encodings(scope), receive, send)
+        else:
+            await self._app(scope, receive, send)
+
+
+def _refusal(scope: Scope) -> ASGIApp | None:
+    if scope["type"] == "websocket":
+        headers = Headers(scope=scope)
+        if not allowed(headers.get("origin"), headers.get("host")):
+            return WebSocketClose()  # becomes a 403
+    elif scope["type"] == "http":
+        if "/_stcore/metrics" in scope["path"]:  # the numbers of sessions are not public
+            return Response("Not Found", 404)
+        if "/_stcore/upload_file/" in scope["path"]:
+            return Response("Nothing is uploaded here.", 403)
+    return None
+
+
+def allowed(origin: str | None, host: str | None) -> bool:
+    """Whether a page of this origin may open a WebSocket.
+
+    Like ``_is_origin_allowed`` of Streamlit 1.67, but without the server's external IP address: Streamlit would ask
+    another host for it at every handshake from elsewhere, and everybody would wait for the answer.
+    """
+    if origin is None or not config.get_option("server.enableCORS"):
+        return True
+    try:
+        there = urlsplit(origin)
+        name = there.hostname
+    except ValueError:
+        return False
+    listed = [urlsplit(one.strip()).hostname for one in config.get_option("server.corsAllowedOrigins")]
+    return there.netloc == host or (name is not None and name in (*_ALWAYS, *listed))
+
+
+def _plain_encodings(scope: Scope) -> Scope:
+    """The request with accept-encoding gzip or none: Streamlit and assets.py mistake "gzip;q=0" for gzip."""
+    headers = MutableHeaders(raw=[*scope["headers"]])
+    asked = headers.get("accept-encoding", "")
+    del headers["accept-encoding"]
+    if re.search(r"(^|,)\s*gzip\s*(;\s*q=(1|0\.0*[1-9])[0-9.]*\s*)?(,|$)", asked, re.IGNORECASE):
+        headers["accept-encoding"] = "gzip"
+    return {**scope, "headers": headers.raw}

@@ -1,0 +1,63 @@
+"""Values of a session that the link does not hold: the browser keeps them in the memory of its window.
+
+If the server is restarted, or has dropped the session, the browser sends them with its first message, so that they are
+not lost. A value is restored by its owner, where the session does not have it yet; it comes
+from the browser, so the owner checks it. A reload of the page forgets it.
+"""
+
+import json
+from typing import Any
+
+import streamlit as st
+
+from bertcalc.text.problem import InputError
+from bertcalc.text.strict_json import read_json
+from pages.server.restarts import sent_by
+from pages.ui.session.component import component
+
+LONGEST = 60_000  # characters of JSON for all values, which go with each answer of the server
+_KEY = "kept by the browser"
+_KEPT_BY = "keeper"  # the key of the component
+_KEPT = component("bertcalc_kept", "session/kept/kept.js")
+
+
+def begin() -> None:
+    """At the start of a run, before anything is restored: read what the browser has kept, in a new session."""
+    if _KEY not in st.session_state:
+        st.session_state[_KEY] = _read(sent_by(_KEPT_BY))
+
+
+def _read(text: str) -> dict[str, Any]:
+    try:
+        match read_json(text or "{}", 2 * LONGEST):
+            case {"kept": dict(values)}:
+                json.dumps(values, ensure_ascii=False).encode()  # half a character (\ud800) can be written nowhere
+                return values
+    except (InputError, UnicodeEncodeError):
+        pass
+    return {}
+
+
+def get(name: str) -> Any:
+    """A value that the browser keeps, which may be anything; None if there is none."""
+    return st.session_state.get(_KEY, {}).get(name)
+
+
+def put(name: str, value: Any) -> None:
+    """Have the browser keep a value of JSON, or nothing if it is too long or empty."""
+    values: dict[str, Any] = st.session_state.setdefault(_KEY, {})
+    values.pop(name, None)
+    if value and len(json.dumps(values | {name: value}, ensure_ascii=False)) <= LONGEST:
+        values[name] = value
+
+
+def hold_text(key: str) -> None:
+    """Before a text field is drawn: restore its text in a new session, and have the browser keep it."""
+    if key not in st.session_state and isinstance(text := get(key), str):
+        st.session_state[key] = text
+    put(key, st.session_state.get(key))
+
+
+def show() -> None:
+    """At the end of a run: send the values to the browser."""
+    _KEPT(key=_KEPT_BY, data=st.session_state[_KEY], on_kept_change=lambda: None)

@@ -1,0 +1,121 @@
+"""The sizes of the page's model in the sidebar: sliders for those with the largest effect, fields for the others."""
+
+from functools import partial
+from typing import Any
+
+import streamlit as st
+
+from bertcalc.discover.results.expressions import letters, names
+from bertcalc.discover.results.size_steps import Steps, moved, nearest, refused, stops
+from bertcalc.discover.search.config_input import MOST
+from pages.ui.shell import panel
+from pages.ui.shell.any_model import chosen, give, steps
+from pages.ui.shell.controls import sentence
+from pages.ui.shell.i18n import _, listed
+
+_MOST = 5
+
+
+def show(page: str) -> None:
+    """Draw the sliders and fields; without a formula nothing can be moved."""
+    now = chosen()
+    sizes = steps(now)
+    with st.container(key="own-sliders"):
+        if sizes is None:
+            panel.draw(page, [], panel.actions(True, True, True, ""), lambda event: None)
+            return
+        sliders = [field for field in sizes.found.fields if field in sizes.ranked[:_MOST]]
+        plain = not (sizes.kept or sizes.attempt)
+        actions = panel.actions(not (sizes.past or sizes.attempt), not sizes.future, plain, sizes.found.cls)
+        panel.draw(page, [_field(sizes, field) for field in sliders], actions, partial(_take, sizes))
+    others = [field for field in sizes.found.fields if field not in sliders]
+    values = sizes.values() | {field: value for field, value in sizes.attempt.items() if field in others}
+    differ = [field for field in others if field in sizes.kept]
+    derived = sizes.found.derived
+    if not (others or derived):
+        return
+    label = _("More fields ({count} changed)").format(count=len(differ)) if differ else _("More fields")
+    with st.expander(
+        label, bool(differ) or bool(st.session_state.get("more sizes")), key="more sizes", on_change="rerun"
+    ):
+        for field in others:
+            key = f"size {field}"
+            st.session_state[key] = values[field]
+            st.number_input(field, step=1, key=key, on_change=_typed, args=(field,))
+            if field in sizes.attempt:
+                st.error(_why(sizes, field))
+        for field, leaders in derived.items():
+            key = f"derived {now.model_type} {now.cls} {field}"
+            st.number_input(
+                field,
+                1,
+                MOST,
+                None,
+                key=key,
+                placeholder=_("follows {fields}").format(fields=listed(leaders)) if leaders else _("follows others"),
+                on_change=_given,
+                args=(key, field),
+                help=_("By default, other fields determine it. If you give it a value, it becomes a size like them."),
+            )
+
+
+def _typed(field: str) -> None:
+    if held := steps(chosen()):
+        held.move(field, int(st.session_state[f"size {field}"]))
+
+
+def _given(key: str, field: str) -> None:
+    if (value := st.session_state[key]) is not None:
+        give(field, value)
+
+
+def _why(sizes: Steps, field: str) -> str:
+    typed = sizes.attempt[field]
+    if not isinstance(typed, int):
+        return _("{size} has to be a whole number from 1.").format(size=field)
+    found = refused(sizes.found, moved(sizes.found, field, typed, sizes.kept))
+    return sentence(found, str) if found else ""
+
+
+def _field(sizes: Steps, field: str) -> dict[str, Any]:
+    typed = sizes.attempt.get(field)
+    letter = letters(sizes.found)[field]
+    repairs = [f"{field} = {one:,}" for one in _repairs(sizes, field)]
+    return {
+        "name": field,
+        "label": names(sizes.found)[field],
+        "letter": letter,
+        "slider": f"{field} {letter}",
+        "help": field,
+        "exact": _("{field}, exact value").format(field=field),
+        "value": sizes.values()[field],
+        "stops": stops(sizes.found, field, sizes.kept),
+        "typed": f"{typed:,}" if isinstance(typed, int) else typed,
+        "lock": None,
+        "note": None,
+        "problem": None if typed is None else {"text": _why(sizes, field), "repairs": repairs},
+    }
+
+
+def _repairs(sizes: Steps, field: str) -> list[int]:
+    typed = sizes.attempt.get(field)
+    return nearest(sizes.found, field, typed, sizes.kept) if isinstance(typed, int) else []
+
+
+def _take(sizes: Steps, event: dict[str, Any]) -> None:
+    """Handle an event of the browser, which may send anything."""
+    match event:
+        case {"do": "move", "field": str(field), "value": int(value), "final": bool(final)}:
+            sizes.move(field, value, final=final)
+        case {"do": "type", "field": str(field), "text": str(text)}:
+            sizes.move(field, panel.whole_number(text))
+        case {"do": "repair", "field": str(field), "repair": int(number)}:
+            repairs = _repairs(sizes, field)
+            if 0 <= number < len(repairs):
+                sizes.move(field, repairs[number])
+        case {"do": "undo"}:
+            sizes.undo()
+        case {"do": "redo"}:
+            sizes.redo()
+        case {"do": "reset"}:
+            sizes.reset()

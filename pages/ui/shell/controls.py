@@ -1,0 +1,393 @@
+"""A page's controls, each declared once: its name in the link, its possible values, and how it is drawn.
+
+    LAYER = Number("layer", N_("Layer"), 0)
+    ...
+    layer = LAYER.show()
+
+Declaring a control makes it known to the link: link.py checks its value there.
+"""
+
+import math
+import re
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
+from contextlib import suppress
+from functools import partial
+from types import MappingProxyType
+from typing import Any, Generic, ParamSpec, TypeVar
+
+import streamlit as st
+from streamlit.delta_generator import DeltaGenerator
+from streamlit.errors import StreamlitAPIException
+
+from bertcalc.config import Problem, check_whole_number
+from bertcalc.config.fields import FIELDS, OWN_FIELDS
+from bertcalc.controls.history import NAMES
+from bertcalc.text import N_, literal, written
+from bertcalc.text.digits import MINUS
+from bertcalc.text.suggestions import nearest
+from pages.ui.session import address, kept, model
+from pages.ui.shell.i18n import _, filled, with_colon
+
+P = ParamSpec("P")
+Value = TypeVar("Value")
+Whole = TypeVar("Whole", bound=int | None)
+Option = TypeVar("Option", bound=str)
+# Why a text in the link is wrong: an English sentence with the placeholders {name}, {text} and those of the dict.
+Reason = tuple[str, dict[str, str]]
+CONTROLS: dict[str, "Control[Any]"] = {}  # every control that a link can set, by its name there
+
+
+class Control(Generic[Value]):
+    """A control with a name in the link, a label (English, marked for translation) and a default.
+
+    ``look`` are further arguments of Streamlit's control: width, help ...
+    """
+
+    def __init__(self, name: str, label: str, default: Value, **look: Any) -> None:
+        self.name, self.label, self.default, self.look = name, label, default, look
+        CONTROLS[name] = self
+
+    @property
+    def title(self) -> str:
+        """The label, in the language of the session."""
+        return _(self.label)
+
+    @property
+    def is_changed(self) -> bool:
+        """Whether its value differs from the default, also before it is drawn."""
+        held = None if address.went_back() else st.session_state.get(self.name)
+        return self.name in st.query_params if held is None else held != self.default
+
+    def wrong(self, text: str) -> Reason | None:
+        """The reason why a text in the link is wrong, or None."""
+        raise NotImplementedError
+
+    def wrong_in(self, link: Mapping[str, str]) -> Reason | None:
+        """The reason why its text in a link is wrong, or None; for some controls the rest of the link matters."""
+        return self.wrong(link[self.name])
+
+    def takes(self, value: object) -> bool:
+        """Whether a value, which may be anything, has the type of this control's, and could be in a link."""
+        kind = int if self.default is None else type(self.default)
+        return type(value) is kind and self.wrong(_in_link(value)) is None
+
+    def _bound(self, look: Mapping[str, Any]) -> dict[str, Any]:
+        """The arguments that bind a control of Streamlit's to the link.
+
+        To Streamlit each page's control is a new one, which starts with its default. So the value of the control of
+        the same name on the last page is put into the link, where this page's control reads it.
+        """
+        value = st.session_state.get(self.name, self.default)
+        if value != self.default and self.name not in st.query_params:
+            with suppress(StreamlitAPIException):  # it is this page's control already, and writes the link itself
+                address.write((), {self.name: _in_link(value)})
+                st.session_state[self.name] = value
+        return {"label": self.title, "key": self.name, "bind": "query-params", **self.look, **look}
+
+
+class Number(Control[Whole]):
+    """A field for a whole number; its letter in the formulas, if it has one, stands behind the label.
+
+    The number has no thousands separators: Streamlit 1.67 writes it with sprintf.js, which has none.
+    """
+
+    def __init__(self, name: str, label: str, default: Whole, *, letter: str = "", **look: Any) -> None:
+        super().__init__(name, label, default, step=1, **look)
+        self._letter = letter
+
+    def wrong(self, text: str) -> Reason | None:
+        """Reject all but whole numbers, as Streamlit reads them, of 15 digits: a browser is exact up to 2**53."""
+        with suppress(ValueError):
+            if float(text).is_integer() and abs(float(text)) < 10**15:
+                return None
+            if float(text).is_integer() or re.fullmatch(r"\s*[+-]?\d+\s*", text):
+                return N_("{name}={text} in the link is not possible: a whole number here has at most 15 digits."), {}
+        return N_("{name}={text} in the link is not possible: it must be a whole number."), {}
+
+    def show(self, **look: Any) -> Whole:
+        """Draw it and return its number, which need not be possible."""
+        label = f"{self.title} ${self._letter}$" if self._letter else self.title
+        try:
+            value: Any = st.number_input(**self._bound({"label": label, "value": self.default, **look}))
+        except OverflowError:
+            # After Back to a link with inf, which Streamlit 1.67 lets through and cannot convert. The value can be set
+            # only before the control is drawn: in the next run.
+            st.session_state["repair"] = {self.name: self.default}
+            st.rerun()
+        number: Whole = value
+        return number
+
+    def problem(self, value: int, low: int, high: int) -> Problem | None:
+        """The problem of a number outside of these limits, with the nearest as remedy; None for a possible number."""
+        return check_whole_number(self.name, value, low, high, low if self.default is None else self.default)
+
+    def show_within(self, low: int, high: int, say: Callable[[Problem], None] | None = None, **look: Any) -> int:
+        """Draw it, say what is wrong with a number outside of these limits, and return the nearest possible one."""
+        value = self.show(**look)
+        assert value is not None
+        if found := self.problem(value, low, high):
+            (say or show_problem)(found)
+            value = found.remedies[0][self.name]
+        return value
+
+
+class Decimal(Control[float]):
+    """A field for a number with two decimals."""
+
+    def wrong(self, text: str) -> Reason | None:
+        with suppress(ValueError):
+            if math.isfinite(float(text)):
+                return None
+        return N_("{name}={text} in the link is not possible: it must be a number."), {}
+
+    def show(self, **look: Any) -> float:
+        value: float = st.number_input(value=self.default, format="%.2f", **self._bound(look))
+        return value
+
+
+class Switch(Control[bool]):
+    """A switch, or with ``draw=st.checkbox`` a checkbox."""
+
+    def __init__(
+        self, name: str, label: str, default: bool = False, *, draw: Callable[..., bool] = st.toggle, **look: Any
+    ) -> None:
+        super().__init__(name, label, default, **look)
+        self._draw = draw
+
+    def wrong(self, text: str) -> Reason | None:
+        if text.lower() in ("true", "false"):
+            return None
+        return N_("{name}={text} in the link is not possible: it must be true or false."), {}
+
+    def show(self, **look: Any) -> bool:
+        return self._draw(value=self.default, **self._bound(look))
+
+
+class Fold(Switch):
+    """A part of a page that is folded until somebody opens it."""
+
+    def unfolded(self) -> DeltaGenerator | None:
+        """Draw it; return the container for its content if it is open, else None."""
+        folder = st.expander(**self._bound({}))
+        return folder if folder.open else None
+
+    def around(self, show: Callable[P, object], *arguments: P.args, **named: P.kwargs) -> None:
+        """Draw it; if it is open, call ``show`` inside."""
+        if folder := self.unfolded():
+            with folder:
+                show(*arguments, **named)
+
+
+class Text(Control[str]):
+    """A field for a text of limited length; ``check`` says what else can be wrong with it in a link."""
+
+    def __init__(
+        self,
+        name: str,
+        label: str,
+        default: str,
+        longest: int,
+        *,
+        check: Callable[[str], Reason | None] = lambda text: None,
+        draw: Callable[..., str] = st.text_input,
+        **look: Any,
+    ) -> None:
+        super().__init__(name, label, default, **look)
+        self.longest, self._check, self._draw = longest, check, draw
+
+    def wrong(self, text: str) -> Reason | None:
+        """Reject more characters than fit into the field, and whatever ``check`` rejects."""
+        if (reason := self._check(text)) or len(text) <= self.longest:
+            return reason
+        return N_("{name} in the link is too long: at most {most} characters."), {"most": f"{self.longest:,}"}
+
+    def show(self, **look: Any) -> str:
+        return self._draw(value=self.default, max_chars=self.longest, **self._bound(look))
+
+
+class Select(Control[Option]):
+    """A choice of one option, with ``words`` for options that are shown otherwise than in the link.
+
+    Streamlit 1.67 writes an option into the link in the words in which it is shown, which depend on the language. So
+    a choice is not bound to the link: the session holds it, and ``write_link`` writes it.
+    """
+
+    def __init__(
+        self,
+        name: str,
+        label: str,
+        options: Iterable[Option] | None = None,
+        words: Mapping[str, str] = MappingProxyType({}),
+        *,
+        default: Option | None = None,
+        row: bool = False,
+        here: Callable[[Mapping[str, str]], Collection[str]] | None = None,
+        **look: Any,
+    ) -> None:
+        """``options`` defaults to the keys of ``words``, ``default`` to the first option; ``row`` shows all in a row.
+
+        ``here`` returns the options that the model of a link has, if not every model has all.
+        """
+        self._words = words
+        self.options: tuple[Option, ...] = tuple(options or words)  # type: ignore[arg-type]  # words: of a Select[str]
+        super().__init__(name, label, self.options[0] if default is None else default, **look)
+        self._row, self._here = row, here
+
+    def wrong(self, text: str) -> Reason | None:
+        return None if text in self.options else (_NO_OPTION, {"nearest": _nearest(text, self.options)})
+
+    def wrong_in(self, link: Mapping[str, str]) -> Reason | None:
+        """Reject also an option that the model of the link does not have."""
+        text = link[self.name]
+        if self._here is None:
+            return self.wrong(text)
+        if text in (here := self._here(link)):
+            return None
+        unlike = N_("{name}={text} in the link is not possible for this model: {nearest} would be.")
+        return unlike if text in self.options else _NO_OPTION, {"nearest": _nearest(text, here)}
+
+    def word(self, option: Option) -> str:
+        """The label of an option, in the language of the session."""
+        return _(self._words[option]) if option in self._words else model.own_name(option)
+
+    def meanings(self, said: Mapping[Option, str]) -> str:
+        """What each option means, a line for each, for the help."""
+        return "  \n".join(with_colon(f"**{self.word(option)}**", _(text)) for option, text in said.items())
+
+    def show(self, options: Sequence[Option] | None = None, **look: Any) -> Option:
+        """Draw it, with all options or with these alone; return the chosen one."""
+        offered = self.options if options is None else options
+        value = self.value(offered)
+        st.session_state[self.name] = value  # in every run: else the browser keeps a label of another language
+        words: dict[str, str] = {option: self.word(option) for option in offered}
+        draw: Callable[..., object] = partial(st.segmented_control, required=True) if self._row else st.selectbox
+        said: dict[str, object] = {
+            "options": offered,
+            "key": self.name,
+            "persist_state": "session",  # kept on other pages and views, as what is bound to the link is
+            "format_func": lambda option: words.get(option, option),
+        }
+        draw(**{"label": self.title, **said, **self.look, **look})
+        st.session_state["drawn choices"][self.name] = None if value == self.default else value
+        return value
+
+    def value(self, options: Sequence[Option] | None = None) -> Option:
+        """The chosen one of these options, from the session; from the link after Back, and on a page that opens.
+
+        A browser that is faster than the page can choose an option that is gone, which Streamlit holds as its text.
+        """
+        offered = self.options if options is None else options
+        linked: Any = st.query_params.get(self.name)
+        held = st.session_state.get(self.name)
+        if address.went_back() or held is None or (linked is not None and address.is_opened()):
+            held = linked or self.default
+        return next((one for one in (held, linked, self.default) if one in offered), offered[0])
+
+
+_NO_OPTION = N_("{name}={text} in the link is not possible: it must be one of the options, such as {nearest}.")
+
+
+def _nearest(text: str, options: Collection[str]) -> str:
+    """The option that is probably meant; a model may be written with its owner on the Hub."""
+    return nearest(text.rpartition("/")[2], options, similarity=0.0) or next(iter(options))
+
+
+def view(name: str, words: Mapping[str, str]) -> Select[str]:
+    """A switch between the views of a page; ``name`` is its name in the link."""
+    return Select(name, N_("View"), words=words, row=True, label_visibility="collapsed")
+
+
+def begin() -> None:
+    """Begin a run, in which no choice is drawn yet."""
+    if "drawn choices" not in st.session_state:
+        _restore()
+    st.session_state["drawn choices"] = {}
+    set_values(st.session_state.pop("repair", {}))
+
+
+def write_link() -> None:
+    """Write the drawn choices into the link, and remove those that the last run drew but this one did not."""
+    drawn: dict[str, str | None] = st.session_state["drawn choices"]
+    wanted = dict.fromkeys(st.session_state.get("choices in the link", ())) | drawn
+    if any(st.query_params.get(name) != value for name, value in wanted.items()):
+        said = {name: value for name, value in wanted.items() if value is not None}
+        address.write(wanted.keys(), said)
+    st.session_state["choices in the link"] = list(drawn)
+    _keep()
+
+
+def _restore() -> None:
+    """In a new session, take over the values that controls had in the last one, unless the link says others.
+
+    The browser may send a parameter of another page, which Streamlit removes when that page is opened.
+    """
+    values = kept.get("controls")
+    for name, value in values.items() if isinstance(values, dict) else ():
+        control = CONTROLS.get(name)
+        if control and control.takes(value) and st.query_params.get(name, _in_link(value)) == _in_link(value):
+            st.session_state[name] = value
+
+
+def _keep() -> None:
+    """Have the browser keep the values that differ from the defaults."""
+    values = {name: st.session_state[name] for name in CONTROLS if name in st.session_state}
+    kept.put("controls", {name: value for name, value in values.items() if value != CONTROLS[name].default})
+
+
+def _in_link(value: object) -> str:
+    return f"{value}".lower() if isinstance(value, bool) else f"{value}"
+
+
+def label_of(name: str) -> str:
+    """The label of a control, in the language of the session; fields of the configuration have the family's name."""
+    if name in FIELDS or name in OWN_FIELDS:
+        return model.own_name(name)
+    return CONTROLS[name].title if name in CONTROLS else name
+
+
+def sentence(problem: Problem, write: Callable[[str], str] = literal) -> str:
+    """A problem as a sentence in the language of the session: Markdown, or with ``str`` plain text."""
+    inner = {name: sentence(value, str) for name, value in problem.values.items() if isinstance(value, Problem)}
+    texts = {name: value for name, value in problem.values.items() if name not in inner}
+    named = {name: label_of(value) if name in _NAMING else _(value) for name, value in texts.items()} | inner
+    if re.fullmatch(r"-[0-9.,]+", value := named.get("value", "")):
+        named["value"] = value.replace("-", MINUS)
+    return filled(_(problem.message), **{name: write(value) for name, value in named.items()})
+
+
+_NAMING = ("field", "low_name", "high_name")  # values of a problem that name a control
+
+
+def show_problem(problem: Problem) -> None:
+    """Show what is wrong, and a button for each remedy."""
+    st.error(sentence(problem))
+    for remedy in problem.remedies:
+        label, names = assignments(remedy), ", ".join(f"{name} = {value}" for name, value in remedy.items())
+        st.button(label, key=f"remedy {names}", on_click=change, args=(remedy,), width="stretch")
+
+
+def assignments(values: Mapping[str, object]) -> str:
+    """Fields with their values."""
+    return ", ".join(assignment(field, value) for field, value in values.items())
+
+
+def assignment(field: str, value: object) -> str:
+    """A field with its value: vocab_size = 30,522, Batch size = 8."""
+    control = CONTROLS.get(field)
+    said = control.word(value) if isinstance(control, Select) and isinstance(value, str) else written(value)
+    return f"{label_of(field)} = {said}"
+
+
+def change(values: Mapping[str, Any]) -> None:
+    """In a callback: change fields of the model in one step, and put other values into controls and the link."""
+    model.change({name: value for name, value in values.items() if name in NAMES})
+    others = {name: value for name, value in values.items() if name not in NAMES}
+    for field, value in others.items():
+        if field not in st.session_state:  # a control that is drawn for the first time leaves the link as it is
+            st.query_params[field] = _in_link(value)
+    set_values(others)
+
+
+def set_values(values: Mapping[str, Any]) -> None:
+    """Put values into controls, in a callback or before they are drawn."""
+    st.session_state.update(values)

@@ -1,0 +1,58 @@
+"""The heading of every page, the line under it, and the title of the browser's tab."""
+
+from html import escape
+
+import streamlit as st
+
+from bertcalc.config import LETTERS
+from bertcalc.controls.stops import SLIDERS
+from bertcalc.explore.models import item_of
+from pages.ui.shell import any_model as any_model
+from pages.ui.shell.controls import assignment
+from pages.ui.shell.i18n import _
+from pages.ui.shell.navigation import PAGES
+from pages.ui.shell.present import presenting
+from pages.ui.shell.sidebar import Choice
+
+_SAID = 3  # changed fields in the title of a tab
+
+
+def show_heading(path: str, choice: Choice) -> None:
+    """Draw the heading of the page at an address, and set the tab's title; the projector has no room for the line."""
+    page = PAGES[path]
+    state = any_model.state() if path == any_model.PAGE else state_of(choice)
+    st.set_page_config(page_title=f"{_(page.title)} · {state} · bertcalc")
+    with st.container(key="heading", gap=None):
+        st.title(_(page.heading), anchor=False)
+        if page.line and not presenting():
+            st.markdown(_(page.line))
+        # Shown only on paper, where navigation and sidebar are left out (see style.css).
+        model = [escape(state)] if path == any_model.PAGE else _model(choice)
+        st.html(f'<div class="on-paper">{"<br>".join([f"<b>bertcalc · {escape(_(page.title))}</b>", *model])}</div>')
+
+
+def _model(choice: Choice) -> list[str]:
+    """The model, its sizes and its changed fields as lines of HTML."""
+    item = item_of(choice.subject, choice.preset)
+    sizes = " · ".join(
+        f"{choice.config.own_name(field)} <i>{LETTERS[field]}</i> = {getattr(choice.config, field):,}"
+        for field in SLIDERS
+    )
+    changed = " · ".join(escape(assignment(field, value)) for field, value in item.changes if field != "architecture")
+    return [
+        f"{choice.architecture} · {choice.preset}",
+        sizes,
+        *([_("Changed: {fields}").format(fields=f"<b>{changed}</b>")] if changed else []),
+    ]
+
+
+def state_of(choice: Choice) -> str:
+    """The model in short: its preset, its class unless that is the base model, and the first changed fields."""
+    item = item_of(choice.subject, choice.preset)
+    changes = sorted(item.changes, key=lambda change: change[0] != "architecture")
+    own = choice.config.own_name
+    said = [
+        value if field == "architecture" else assignment(LETTERS.get(field, own(field)), value)
+        for field, value in changes
+    ]
+    return ", ".join([item.base, *said[:_SAID], *("…" for _more in said[_SAID : _SAID + 1])])

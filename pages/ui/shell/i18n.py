@@ -1,0 +1,127 @@
+"""English in the source, other languages in gettext catalogues; the language belongs to the session."""
+
+import gettext
+import re
+from collections.abc import Iterable
+from functools import lru_cache
+from io import BytesIO
+from pathlib import Path
+
+import streamlit as st
+from streamlit.runtime import get_instance
+
+from bertcalc.text import Translate
+from pages.ui.session import address
+
+_NAMES = {"en": "English", "zh": "中文"}  # of the languages, each in itself
+LANGUAGES = tuple(_NAMES)
+LOCALE = Path(__file__).parents[1] / "locale"
+
+
+def choose_language() -> None:
+    """Draw the language switch. The link holds codes (lang=zh); people see the languages' own names.
+
+    A link without a language has that of the browser. The link says a language once a link or the reader has chosen
+    it, so that a link that names one opens in it everywhere, and a link that names none is not changed.
+    """
+    linked = st.query_params.get("lang")
+    if "lang is chosen" not in st.session_state or address.went_back():
+        # In a new session, what the browser has kept of the last one is there already.
+        restored = None if address.went_back() else st.session_state.get("lang")
+        language = linked if linked in LANGUAGES else restored or _browser_language()
+        st.session_state["lang"] = language
+        st.session_state["lang is chosen"] = linked in LANGUAGES or language != _browser_language()
+    st.session_state["lang"] = st.session_state["lang"]  # else Streamlit drops it with the control of the last page
+    st.segmented_control(
+        "Language / 语言",
+        LANGUAGES,
+        key="lang",
+        format_func=_NAMES.__getitem__,
+        required=True,
+        on_change=_choose,
+        label_visibility="collapsed",
+        width="content",
+    )
+    chosen = st.session_state["lang is chosen"]
+    st.session_state["drawn choices"]["lang"] = st.session_state["lang"] if chosen else None
+
+
+def _choose() -> None:
+    """Callback: from now on, the link says the language."""
+    st.session_state["lang is chosen"] = True
+
+
+def _browser_language() -> str:
+    """The language of the browser, or English if there is no catalogue for it: zh-CN is zh."""
+    code = (st.context.locale or "").partition("-")[0].lower()
+    return code if code in LANGUAGES else LANGUAGES[0]
+
+
+def _(message: str) -> str:
+    """Translate a message into the language of this session."""
+    return translator()(message)
+
+
+def translator() -> Translate:
+    """A function that translates into the language of this session, also in a thread, which has no session."""
+    translate = catalogue(st.session_state.get("lang", "en")).gettext
+    return lambda text: text and translate(text)  # gettext's answer to "" is the head of the catalogue
+
+
+def translator_of(session_id: str) -> Translate:
+    """A function that translates into the language of a session, from outside of its runs."""
+    session = get_instance().get_app_session(session_id)
+    language = LANGUAGES[0]
+    if session is not None and "lang" in session.session_state:
+        language = session.session_state["lang"]
+    return catalogue(language).gettext
+
+
+def in_context(context: str, message: str) -> str:
+    """Translate a message that depends on its context, such as "Next" (screen, exercise)."""
+    return catalogue(st.session_state.get("lang", "en")).pgettext(context, message)
+
+
+_CHINESE = "[\u3001-\u9fff\uff00-\uffef]"
+
+
+def filled(message: str, **values: str) -> str:
+    """A translated message with its values. Beside a Chinese value there is no space in Chinese, beside others one."""
+    for name, value in values.items():
+        if re.match(_CHINESE, value):
+            message = re.sub(rf"(?<={_CHINESE}) (\{{{name}\}})", r"\1", message)
+        if re.search(f"{_CHINESE}$", value):
+            message = re.sub(rf"(\{{{name}\}}) (?={_CHINESE})", r"\1", message)
+    return message.format(**values)
+
+
+def listed(items: Iterable[str]) -> str:
+    """Join items with the language's own comma."""
+    return _(", ").join(items)
+
+
+def with_colon(name: str, what: str) -> str:
+    """A name and a text, separated by the language's own colon."""
+    return _("{name}: {what}").format(name=name, what=what)
+
+
+def in_a_row(sentences: Iterable[str]) -> str:
+    """Join sentences; between Chinese ones there is no space."""
+    space = _("{said} {more}").format(said="", more="")
+    return space.join(filter(None, sentences))
+
+
+@lru_cache
+def catalogue(language: str) -> gettext.NullTranslations:
+    """The messages of one language, compiled from its .po file: there is no binary that could be out of date."""
+    if language not in LANGUAGES[1:]:
+        return gettext.NullTranslations()
+    from babel.messages.mofile import write_mo  # only a session that is not English needs it
+    from babel.messages.pofile import read_po
+
+    with (LOCALE / f"{language}.po").open("rb") as file:
+        messages = read_po(file, locale=language)
+    compiled = BytesIO()
+    write_mo(compiled, messages)
+    compiled.seek(0)
+    return gettext.GNUTranslations(compiled)

@@ -1,0 +1,99 @@
+"""Check the link that starts a session: invalid parameters are named and dropped, the rest is used."""
+
+from collections.abc import Callable, Mapping
+from difflib import get_close_matches
+from importlib import import_module
+from itertools import islice
+from pathlib import Path
+from typing import Any
+
+import streamlit as st
+
+from bertcalc.text import N_, shorten
+from pages.ui.session import kept, model
+from pages.ui.shell.controls import CONTROLS, Reason, Select, assignments, sentence
+from pages.ui.shell.i18n import LANGUAGES, _, filled
+
+# A control is known once the module that declares it is imported, so all modules are.
+_HERE = Path(__file__).parents[1]
+for _file in sorted(_HERE.rglob("*.py")):
+    import_module(".".join(("pages.ui", *_file.relative_to(_HERE).with_suffix("").parts)).removesuffix(".__init__"))
+Select("lang", "Language", LANGUAGES)
+KNOWN = sorted(CONTROLS)
+_MOST_UNKNOWN = 20
+_LONGEST = 100  # characters of an unknown name that are compared with the known ones
+
+
+def check(before_rerun: Callable[[], object]) -> None:
+    """Check the link that started the session; remove what no control could show, and run again.
+
+    ``before_rerun`` has to call st.navigation: a run that ends before that would start again on the first page.
+
+    This has to happen before any control reads the link: Streamlit raises an error for inf as a whole number, and reads
+    1e3 as 1000. Valid values that make no possible model are left to ``model.begin``, which takes the nearest.
+    """
+    if "rejected" in st.session_state:
+        return
+    given = st.query_params.to_dict()
+    # The link of a run that was interrupted below, that of a lost session, or this run's.
+    noted = st.session_state.get("link with notes") or model.noted_link() or given
+    st.session_state["link with notes"] = noted
+    if rejected := rejections(given):
+        before_rerun()
+        names = {name for name, *_why in rejected}
+        st.query_params.from_dict({name: given[name] for name in given if name not in names})
+    # Set last: this run may be interrupted at any command, and the next one repeats all of this until it is set.
+    st.session_state["rejected"] = rejections(noted)
+    if rejected:
+        st.rerun()
+
+
+def rejections(given: Mapping[str, str]) -> list[tuple[str, str, str, dict[str, str]]]:
+    """The invalid parameters of a link: name, text, and what is wrong, in English with placeholders and their values.
+
+    Only the first few unknown names are compared with the known ones: a link can have any number.
+    """
+    unknown = islice((name for name in given if name not in CONTROLS), _MOST_UNKNOWN)
+    names = [*(name for name in given if name in CONTROLS), *unknown]
+    return [(name, given[name], *reason) for name in names if (reason := _reason(name, given))]
+
+
+def show_rejected() -> None:
+    """Show what was wrong with the link, until somebody presses a button."""
+    rejected, stood_in = st.session_state["rejected"], model.stood_in()
+    if not (rejected or stood_in):
+        kept.put(model.NOTED, None)
+        return
+    kept.put(model.NOTED, st.session_state["link with notes"])
+    with st.container(border=True, key="rejected"):
+        # st.text, because a link is somebody else's text: none of it is Markdown.
+        for name, text, message, values in rejected:
+            st.text(_(message).format(name=shorten(name), text=shorten(text), **values))
+        for problem in stood_in:
+            shown = assignments(problem.remedies[0])
+            message = _("The link asks for a model that is not possible: {problem} Showing {shown} instead.")
+            st.text(filled(message, problem=sentence(problem, str), shown=shown))
+        with st.container(horizontal=True):
+            for remedy in (remedy for problem in stood_in for remedy in problem.remedies[1:]):
+                label = assignments(remedy)
+                st.button(label, key=f"instead {label}", on_click=_take_instead, args=(remedy,))
+            st.button(_("Got it"), on_click=_got_it)
+
+
+def _take_instead(remedy: Mapping[str, Any]) -> None:
+    model.change(remedy)
+    model.stood_in().clear()
+
+
+def _got_it() -> None:
+    st.session_state["rejected"].clear()
+    model.stood_in().clear()
+
+
+def _reason(name: str, given: Mapping[str, str]) -> Reason | None:
+    if name in CONTROLS:
+        return CONTROLS[name].wrong_in(given)
+    whole = [known for known in KNOWN if known == f"model_{name}"]  # class, type: of the model
+    if meant := [*whole, *get_close_matches(name[:_LONGEST], KNOWN, n=1, cutoff=0.8)]:
+        return N_("{name} in the link is unknown: did you mean {nearest}?"), {"nearest": meant[0]}
+    return None  # somebody else's parameter, such as utm_source

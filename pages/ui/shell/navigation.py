@@ -1,0 +1,164 @@
+"""The pages: their sections, names and headings, as data. A new page is listed here."""
+
+from copy import copy
+from functools import lru_cache
+from typing import NamedTuple
+
+import streamlit as st
+
+from bertcalc.text import N_
+from pages.ui.shell.i18n import LANGUAGES, _, catalogue
+
+
+class PageEntry(NamedTuple):
+    """A page: its name in the navigation, its heading, one line that says what it is for, and its icon.
+
+    ``follows_sliders`` is whether the page shows the model of the sidebar.
+    """
+
+    title: str
+    heading: str
+    line: str
+    icon: str | None = None
+    follows_sliders: bool = True
+
+
+# By the section of the navigation, then by the page's address, which is also its file's name; the first page has none.
+SECTIONS: dict[str, dict[str, PageEntry]] = {
+    "": {
+        "": PageEntry(N_("Parameters"), N_("Why does BERT have 110 million parameters?"), ""),  # it has a live sentence
+        "layers": PageEntry(
+            N_("Step by step"),
+            N_("The model, step by step"),
+            N_("Walk from the token ids to the output: what each step takes, what it gives, and what it learns."),
+        ),
+        "structure": PageEntry(
+            N_("Modules"),
+            N_("What the model is made of"),
+            N_("The modules as PyTorch prints them, every tensor by name, and what is trained when parts are frozen."),
+        ),
+        "outputs": PageEntry(
+            N_("In and out"),
+            N_("What goes in, and what comes out"),
+            N_("The arguments of a forward pass, and the tensors that it returns: their names, shapes and bytes."),
+        ),
+        "configuration": PageEntry(
+            N_("Configuration"),
+            N_("What each field of the configuration does"),
+            N_("What it means, which values it can have, and how the model changes with it."),
+        ),
+        "compute": PageEntry(
+            N_("Compute"),
+            N_("How many operations does the model take?"),
+            N_("The FLOPs of a forward pass, step by step; how others count them; and how long training takes."),
+        ),
+        "memory": PageEntry(
+            N_("Memory"),
+            N_("How much memory does the model need?"),
+            N_("The bytes of weights, gradients, optimizer and activations, and what fits into a device."),
+        ),
+    },
+    N_("Import"): {
+        "bring": PageEntry(
+            N_("Your model"),
+            N_("Count a model of your own"),
+            N_("From a config.json, a name on the Hugging Face Hub, or a file of weights."),
+            ":material/upload_file:",
+            follows_sliders=False,
+        ),
+        "any_model": PageEntry(
+            N_("Any model"),
+            N_("What is the formula of any other model?"),
+            N_("Choose a model type, or bring a config.json: the formula is read off the real class, and proven."),
+            ":material/travel_explore:",
+        ),
+    },
+    N_("Explore"): {
+        "compare": PageEntry(
+            N_("Compare"),
+            N_("Where does the difference come from?"),
+            N_("Models side by side, and the difference between any two as a sum over the fields that differ."),
+            ":material/compare_arrows:",
+        ),
+        "sweep": PageEntry(
+            N_("Sweep"),
+            N_("What happens when a size grows?"),
+            N_("Sweep one or two sizes through a range, and see how parameters, compute or memory grow."),
+            ":material/show_chart:",
+        ),
+        "design": PageEntry(
+            N_("Design"),
+            N_("Which models fit a budget?"),
+            N_("Set a budget of parameters, FLOPs or bytes, and find the models that come closest."),
+            ":material/straighten:",
+        ),
+    },
+    N_("Check"): {
+        "verify": PageEntry(
+            N_("Verify"),
+            N_("Does the real model agree?"),
+            N_("The Hugging Face model of the same configuration is built here, and compared tensor by tensor."),
+            ":material/verified:",
+        ),
+        "explain": PageEntry(
+            N_("Why is my number different?"),
+            N_("Why is my number different?"),
+            N_("Type your number, or your terms one by one, and read which count it is or which mistake leads to it."),
+            ":material/troubleshoot:",
+        ),
+        "tools": PageEntry(
+            N_("Other tools"),
+            N_("What do other tools count?"),
+            N_("The formulas of other tools, worked out for the same model, and why each gives another number."),
+            ":material/calculate:",
+        ),
+    },
+    N_("Teach"): {
+        "lecture": PageEntry(
+            N_("Lecture"),
+            N_("Lecture"),
+            N_("Screens for the projector, with the numbers of a model that you change as you speak."),
+            ":material/co_present:",
+        ),
+        "exercises": PageEntry(
+            N_("Exercises"),
+            N_("Count for yourself"),
+            N_("A worksheet with a model for each question; a right answer shows the worked solution."),
+            ":material/edit_note:",
+            follows_sliders=False,
+        ),
+    },
+}
+PAGES = {path: entry for entries in SECTIONS.values() for path, entry in entries.items()}
+
+# README.md begins with the heading of the first page and this sentence.
+DESCRIPTION = N_(
+    "Every count as a formula, worked out with your numbers, and checked tensor by tensor against the Hugging Face "
+    "model."
+)
+
+
+def about(path: str, language: str) -> tuple[str, str, str] | None:
+    """For previews of links: the language, the heading of the page, and what it is for; None if there is no page."""
+    language = language if language in LANGUAGES else LANGUAGES[0]
+    entry, translate = PAGES.get(path), catalogue(language).gettext
+    return entry and (language, translate(entry.heading), translate(entry.line or DESCRIPTION))
+
+
+def navigation() -> st.Page:
+    """Draw the navigation in the language of the session; return the requested page."""
+    return st.navigation(
+        {
+            # Copies for this run alone: st.navigation changes the page that may run (Streamlit 1.67).
+            _(section): [copy(_page(path, _(entry.title), entry.icon)) for path, entry in entries.items()]
+            for section, entries in SECTIONS.items()
+        },
+        position="top",
+        expanded=True,  # on a phone, where the list lies in the sidebar
+    )
+
+
+# Cached: st.Page looks up its file on the disk, and every run needs all pages.
+@lru_cache(maxsize=256)
+def _page(path: str, title: str, icon: str | None) -> st.Page:
+    return st.Page(f"{path or 'parameters'}.py", title=title, icon=icon, default=not path)

@@ -1,0 +1,199 @@
+"""The panel: the model's sliders, their locks, messages about typed values, undo, redo and reset, in one component.
+
+Streamlit's own slider sends its value when it is released. This one sends while it is dragged (panel.js), as fast as
+answers come: a second component, drawn at the end of the page, tells it that the page has arrived.
+"""
+
+from collections.abc import Callable, Collection
+from functools import partial
+from typing import Any
+
+import streamlit as st
+
+from bertcalc.config import LETTERS, Problem
+from bertcalc.config.fields import EVERY_LETTER, MEANINGS
+from bertcalc.controls.history import NAMES, Track
+from bertcalc.controls.stops import SLIDERS, Locks, stops
+from bertcalc.families.presets import PRESETS
+from bertcalc.text import N_
+from bertcalc.text.amounts import whole
+from bertcalc.text.digits import brief
+from bertcalc.transformers4.version import version_of
+from pages.ui.session import address, model
+from pages.ui.session.component import component
+from pages.ui.shell import stepping
+from pages.ui.shell.controls import sentence
+from pages.ui.shell.i18n import _, listed, with_colon
+
+_PANEL = component(
+    "bertcalc_panel",
+    *("shell/panel/panel.css", "session/dom.js", "shell/panel/panel.js", "shell/panel/menu.js"),
+    isolate_styles=False,  # in a shadow root, letters typed into it would be taken for shortcuts of the page
+)
+_DRAWN = st.components.v2.component(
+    "bertcalc_drawn",
+    # In braces, to return nothing: Streamlit calls what a component returns when it is removed.
+    js="export default ({ data }) => { dispatchEvent(new CustomEvent('bertcalc-drawn', { detail: data })); };",
+)
+WORDS: dict[str, str] = {
+    "vocab_size": N_("Vocabulary"),
+    "hidden_size": N_("Hidden size"),
+    "num_hidden_layers": N_("Layer count"),
+    "num_attention_heads": N_("Head count"),
+    "intermediate_size": N_("Feed-forward size"),
+}
+# The texts that Streamlit 1.67's front end writes itself; tests/browser/test_text.py fails if it writes others.
+_STREAMLIT_TEXTS = (
+    *(N_("Press Enter to apply"), N_("Press Enter to submit form"), N_("No results"), N_("Choose an option")),
+    *(N_("System"), N_("Light"), N_("Dark"), N_("Theme"), N_("Print"), N_("Main menu"), N_("Close")),
+    *(N_("Fullscreen"), N_("Close fullscreen"), N_("Download as CSV"), N_("Search"), N_("Show/hide columns")),
+    *(N_("Copy to clipboard"), N_("Copied"), N_("Increment"), N_("Decrement"), N_("Connecting"), N_("Running...")),
+    *(N_("Sort ascending"), N_("Sort descending"), N_("Pin column"), N_("Unpin column"), N_("Hide column")),
+    *(N_("Autosize"), N_("Format"), N_("Copy column name"), N_("Show data"), N_("Show chart")),
+)
+_LONGEST = 40  # characters of a typed number
+_MOST = 20  # events in one message
+
+
+def show(page: str, fields: Collection[str] = tuple(SLIDERS), *, lecture: bool = False) -> None:
+    """Draw undo, redo and reset, and the sliders of these fields and of fields with a problem."""
+    steps = model.track()
+    found = {problem.field: problem for problem in steps.problems()}
+    shown = [field for field in SLIDERS if field in fields or field in found]
+    plain = steps.kept == steps.kept.reset() and not steps.attempt
+    acts = actions(not (steps.at or steps.attempt), steps.at == steps.last, plain, steps.kept.preset)
+    draw(page, [_field(steps, field, found.get(field)) for field in shown], acts, _take, lecture=lecture)
+
+
+def draw(
+    page: str,
+    fields: list[dict[str, Any]],
+    actions: list[dict[str, Any]],
+    take: Callable[[dict[str, Any]], None],
+    *,
+    lecture: bool = False,
+) -> None:
+    """Draw sliders from data like ``_field``'s; ``take`` handles an event of the browser, which cannot be trusted."""
+    # The page is there so that the browser checks the address again on another one.
+    data: dict[str, Any] = {"names": NAMES, "page": page, "menu": _menu(), "link": model.link()}
+    data |= {"fields": fields, "actions": actions, "lecture": lecture}
+    _PANEL(key="panel", data=data, on_events_change=partial(_take_events, take))
+
+
+def say_drawn(page: str) -> None:
+    """Tell the panel, at the end of a run, which of its events the page has answered, and what the link has to say.
+
+    On a page that was just opened that is the whole link, else the model's parameters alone.
+    """
+    whole = address.is_opened()
+    link = {**(st.query_params.to_dict() if whole else {}), **model.link()}
+    answered = st.session_state.get("last event", 0)
+    _DRAWN(key="drawn", data={"event": answered, "page": page, "link": link, "whole": whole})
+
+
+def _menu() -> dict[str, Any]:
+    """The language, the labels of Streamlit's buttons around the list of pages, and its other texts with ours."""
+    around = {"menu": _("Menu"), "close": _("Close"), "more": _("More"), "skip": _("Skip to main content")}
+    return {"lang": st.session_state["lang"], **around, "texts": {text: _(text) for text in _STREAMLIT_TEXTS}}
+
+
+def actions(undone: bool, redone: bool, plain: bool, preset: str) -> list[dict[str, Any]]:
+    """The buttons undo, redo and reset, disabled by ``undone``, ``redone`` and ``plain``; reset leads to ``preset``."""
+    named = (
+        (_("Undo"), _("One step back (Ctrl+Z)"), "undo", ["ctrl+z"], undone),
+        (_("Redo"), _("One step forward again (Ctrl+Y)"), "redo", ["ctrl+y", "ctrl+shift+z"], redone),
+        (_("Reset"), _("Back to {preset} (0)").format(preset=preset), "reset", ["0"], plain),
+    )
+    return [
+        {"label": label, "title": title, "event": {"do": what}, "keys": keys, "disabled": off}
+        for label, title, what, keys, off in named
+    ]
+
+
+def _field(steps: Track, field: str, problem: Problem | None) -> dict[str, Any]:
+    present = steps.present
+    not_counted = field == "num_attention_heads" and not version_of(steps.kept.config).distances
+    typed = steps.attempt.get(field)
+    label, name = _(WORDS[field]), present.config.own_name(field)
+    start: int = getattr(PRESETS[present.preset].config, field)
+    return {
+        "name": field,
+        "label": label,
+        "letter": LETTERS[field],
+        "slider": listed((f"{label} {LETTERS[field]}", name)),
+        "help": with_colon(name, _(MEANINGS[field])),
+        "exact": _("{field}, exact value").format(field=listed((label, name))),
+        "value": getattr(present.config, field),
+        "stops": stops(steps.kept.config, field, steps.kept.locks, also=start),
+        "typed": typed if typed is None or isinstance(typed, str) else f"{typed:,}",
+        "lock": _lock(steps, field),
+        "note": _("The number of heads does not change the count.") if not_counted else None,
+        "problem": problem and {"text": sentence(problem, str), "repairs": [*map(_repair, problem.remedies)]},
+    }
+
+
+def _repair(remedy: dict[str, Any]) -> str:
+    """A remedy in letters: H = 768, A = 12."""
+    return ", ".join(f"{EVERY_LETTER.get(field, field)} = {value:,}" for field, value in remedy.items())
+
+
+def _lock(steps: Track, field: str) -> dict[str, Any] | None:
+    """The lock under a slider: a button that says what follows this field."""
+    config, locks = steps.present.config, steps.present.locks
+    if field == "hidden_size":
+        name, closed = "heads", locks.heads
+        label = _("A follows H: {size:,} per head") if closed else _("A stays: H is a multiple of {heads:,}")
+        keep = _("Keep the number of heads when the hidden size changes")
+        follow = _("Let the heads follow the hidden size")
+    elif field == "intermediate_size":
+        name, closed = "intermediate", locks.intermediate
+        label = _("I follows H: {multiple} H") if closed else _("I stays: now {multiple} H")
+        keep = _("Keep the feed-forward size when the hidden size changes")
+        follow = _("Let the feed-forward size follow the hidden size")
+    else:
+        return None
+    sizes = {"size": config.attention_head_size, "heads": config.num_attention_heads}
+    values = {**sizes, "multiple": brief(config.intermediate_size / config.hidden_size, 3)}
+    return {"name": name, "closed": closed, "label": label.format(**values), "title": keep if closed else follow}
+
+
+def _take_events(take: Callable[[dict[str, Any]], None]) -> None:
+    """Handle the browser's events, each once: it repeats those that have no answer yet.
+
+    They are not trusted: anybody can send anything.
+    """
+    # Streamlit forgets the component if a run is interrupted before it is drawn; the events come again.
+    events = st.session_state.get("panel", {}).get("events")
+    for event in events[-_MOST:] if isinstance(events, list) else []:
+        match event:
+            case {"number": int(number)} if number > st.session_state.get("last event", 0):
+                st.session_state["last event"] = number
+                take(event)
+
+
+def _take(event: dict[str, Any]) -> None:
+    steps = model.track()
+    match event:
+        case {"do": "move", "field": str(field), "value": int(value), "final": bool(final)} if field in SLIDERS:
+            steps.move(field, value, final=final)
+        case {"do": "type", "field": str(field), "text": str(text)} if field in SLIDERS:
+            steps.move(field, whole_number(text))
+        case {"do": "repair", "field": str(field), "repair": int(number)}:
+            for problem in steps.problems():
+                if problem.field == field and 0 <= number < len(problem.remedies):
+                    steps.change(problem.remedies[number])
+                    break
+        case {"do": "lock", "name": str(name), "closed": bool(closed)} if name in Locks._fields:
+            steps.change({f"lock_{name}": closed})
+        case {"do": "undo"}:
+            steps.undo()
+        case {"do": "redo"}:
+            steps.redo()
+        case {"do": "reset"}:
+            model.reset()
+        case {"do": "go", "by": int(by)}:
+            stepping.go(by)
+
+
+def whole_number(text: str) -> int | str:
+    return whole(text[:_LONGEST])

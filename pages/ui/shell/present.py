@@ -1,0 +1,50 @@
+"""The view for the projector: large type, no prose, and the sidebar's controls below the page."""
+
+from pathlib import Path
+from typing import Any
+
+import streamlit as st
+from streamlit.delta_generator import DeltaGenerator
+
+from pages.ui.shell.controls import Number, set_values
+from pages.ui.shell.i18n import _
+
+PRESENT = Number("present", "present", 0, min_value=0, max_value=1, label_visibility="collapsed")
+KEY = "p"
+SCREENS = ("lecture",)  # the paths of pages that are made for the projector
+
+
+def choose(page: str) -> None:
+    """Draw the switch, and note whether this run is for the projector.
+
+    The link says present=1. A hidden field for a number holds it, because a control that is bound to the link survives
+    page switches, Back and reload; people see a button with a shortcut key.
+    """
+    present = PRESENT.show()
+    st.session_state["presenting"] = bool(present) or page in SCREENS
+    if page not in SCREENS:
+        st.button(
+            _("Leave") if present else _("Present"),
+            icon=":material/close_fullscreen:" if present else ":material/present_to_all:",
+            key="present-switch",
+            shortcut=KEY,
+            on_click=set_values,
+            args=({"present": 1 - present},),
+            width="stretch",
+        )
+    st.html(Path(__file__).parent / ("present.css" if presenting() else "window.css"))
+
+
+def presenting() -> bool:
+    """Whether this run is for the projector, where prose and long tables are left out."""
+    return bool(st.session_state.get("presenting"))
+
+
+def lower(spec: dict[str, Any], height: int) -> dict[str, Any]:
+    """The chart, with this height if it is for the projector, where its type is larger."""
+    return spec | {"height": height} if presenting() else spec
+
+
+def row() -> DeltaGenerator:
+    """A container of controls, which stand below each other on the page and beside each other on the projector."""
+    return st.container(horizontal=presenting(), vertical_alignment="bottom")

@@ -1,0 +1,167 @@
+"""The sidebar: the controls that all pages share, and the model that they give."""
+
+from collections.abc import Callable, Collection, Iterable
+from typing import Any, NamedTuple
+
+import streamlit as st
+
+from bertcalc import Config
+from bertcalc.config.fields import EVERY_LETTER
+from bertcalc.controls.history import DECIMALS, NUMBERS, OPTIONS, SWITCHES, ChosenModel
+from bertcalc.controls.stops import SLIDERS
+from bertcalc.families import CLASSES, FAMILIES
+from bertcalc.families.presets import DEFAULT_PRESET, PRESETS, preset_named
+from bertcalc.model.family import Model as Tree
+from bertcalc.model.subject import Subject
+from pages.ui.session import model
+from pages.ui.shell import any_model as any_model
+from pages.ui.shell import any_model_sliders, panel
+from pages.ui.shell.controls import Decimal, Number, Reason, Select, Switch, show_problem
+from pages.ui.shell.i18n import _
+from pages.ui.shell.navigation import PAGES
+from pages.ui.shell.present import SCREENS
+
+_CHANGED = "changed"
+_STEPS = {"hidden_dropout_prob": 0.05, "attention_probs_dropout_prob": 0.05, "layer_norm_eps": 1e-12}
+# The fields with a control under More fields.
+_FOLDED = ("add_pooling_layer", *NUMBERS, *SWITCHES, *OPTIONS, *DECIMALS)
+
+
+class _PresetSelect(Select[str]):
+    """The preset, which a link can also name by its repository: microsoft/deberta-v3-base."""
+
+    def wrong(self, text: str) -> Reason | None:
+        return super().wrong(preset_named(text) or text)
+
+
+def _declare() -> None:
+    """Declare every parameter of the link that describes the model, under each name that a family has for it."""
+    options: dict[str, Iterable[str]] = {"preset": PRESETS, "architecture": CLASSES, **OPTIONS}
+    said = ChosenModel().values()
+    for family in FAMILIES.values():
+        like = ChosenModel().reset(next(iter(family.presets)))
+        for name, default in like.values().items():
+            own = like.config.own_name(name)
+            said.setdefault(own, default)
+            options.setdefault(own, options.get(name, ()))
+    kinds: dict[type, Callable[[str, str, Any], object]] = {bool: Switch, int: Number, float: Decimal}
+    for name, default in said.items():
+        if kind := kinds.get(type(default)):
+            kind(name, name, default)
+        else:
+            (_PresetSelect if name == "preset" else Select)(name, name, options[name], default=default)
+
+
+_declare()
+
+
+class Choice(NamedTuple):
+    """The model that every page shows, and the preset that it started from."""
+
+    subject: Subject
+    preset: str
+
+    @property
+    def config(self) -> Config:
+        return self.subject.config
+
+    @property
+    def architecture(self) -> str:
+        return self.subject.architecture
+
+    def model(self) -> Tree:
+        return self.subject.model()
+
+
+def choice() -> Choice:
+    """The model of this session, as it is in this run."""
+    present = model.track().present
+    return Choice(present.subject(), present.preset)
+
+
+def choose(page: str) -> None:
+    """Draw the controls of a page; a screen of a lecture draws its own sliders, and the page of any model has others.
+
+    A page that does not show this model has the choice of it, undo, redo and reset, but no sliders.
+
+    A value that equals the preset's is not in the link: preset=bert-large-uncased&vocab_size=21128 is the preset with
+    one field changed.
+    """
+    if page == any_model.PAGE:
+        any_model_sliders.show(page)
+        return
+    steps = model.track()
+    present = steps.present
+    values = present.values() | steps.attempt
+    # A changed model is an option of its own, so that choosing its preset is a change, too, and resets it.
+    changed = present != present.reset() or bool(steps.attempt)
+    st.session_state["preset"] = _CHANGED if changed else present.preset
+    source = PRESETS[present.preset].source
+    names = {_CHANGED: _("{preset} (changed)").format(preset=present.preset)}
+    st.selectbox(
+        _("Start from"),
+        [_CHANGED, *PRESETS] if changed else list(PRESETS),
+        key="preset",
+        format_func=lambda preset: names.get(preset, preset),
+        on_change=_take_preset,
+        help=_("Source: {source}").format(source=f"[{_(source.said)}]({source.url})"),
+    )
+    st.session_state["architecture"] = present.architecture
+    st.selectbox(_("Architecture"), list(CLASSES), key="architecture", on_change=_say, args=("architecture",))
+    st.session_state["place of the sliders"] = place = st.container(key="sliders")
+    follows = PAGES[page].follows_sliders
+    if page not in SCREENS:
+        with place:
+            panel.show(page, SLIDERS if follows else ())
+    if not follows:
+        return
+    start = present.reset().values()
+    differ = [field for field in _FOLDED if field in start and values.get(field) != start[field]]
+    label = _("More fields ({count} changed)").format(count=len(differ)) if differ else _("More fields")
+    # Without its state a new label would close it.
+    more = st.expander(label, bool(st.session_state.get("more")), key="more", on_change="rerun")
+    # Eleven controls cost more than the rest of the sidebar: closed, they are drawn only if one holds a value.
+    if more.open or differ:
+        with more:
+            _more_fields(values)
+
+
+def show_only(fields: Collection[str]) -> None:
+    """Draw the sliders of these fields alone, for a screen of a lecture."""
+    with st.session_state["place of the sliders"]:
+        panel.show("lecture", fields, lecture=True)
+
+
+def _more_fields(values: dict[str, Any]) -> None:
+    problems = {problem.field: problem for problem in model.track().problems() if problem.field not in SLIDERS}
+    config = model.track().present.config
+    optional = CLASSES[model.track().present.architecture].base.pooler
+    for field in [field for field in _FOLDED if field in values and (optional or field != "add_pooling_layer")]:
+        st.session_state[field] = values[field]
+        call: dict[str, Any] = {"key": field, "on_change": _say, "args": (field,)}
+        name = config.own_name(field)
+        if field in NUMBERS:
+            st.number_input(f"{name} ${EVERY_LETTER[field]}$", step=1, **call)
+        elif field in OPTIONS:
+            st.selectbox(name, OPTIONS[field], **call)
+        elif field in DECIMALS:
+            st.number_input(name, step=_STEPS[field], format="%g", **call)
+        else:
+            st.checkbox(name, **call)
+        if field in problems:
+            show_problem(problems.pop(field))
+    for problem in problems.values():
+        show_problem(problem)
+
+
+def _say(field: str) -> None:
+    model.change({field: st.session_state[field]})
+
+
+def _take_preset() -> None:
+    preset = st.session_state["preset"]
+    if preset in PRESETS:  # the browser may be faster than the page, and still have the option of the changed model
+        model.take_preset(preset)
+
+
+assert next(iter(PRESETS)) == DEFAULT_PRESET == ChosenModel().preset  # what a link without a preset means

@@ -1,0 +1,226 @@
+"""The controls of the Sweep page."""
+
+from collections.abc import Mapping, Sequence
+from functools import partial
+from typing import Any, NamedTuple
+
+import numpy as np
+import streamlit as st
+
+from bertcalc.config import Problem, check_whole_number
+from bertcalc.controls.stops import SLIDERS
+from bertcalc.explore.quantities import QUANTITIES, Case, Quantity
+from bertcalc.explore.sweep import SWEPT, Sweep, Ties, sweepable
+from bertcalc.model.formula import LETTER_OF
+from bertcalc.model.steps import BATCH
+from bertcalc.text import N_
+from bertcalc.text.digits import latex_number, size
+from pages.ui.session.model import linked
+from pages.ui.shell.controls import Number, Select, Switch, set_values, show_problem, view
+from pages.ui.shell.i18n import _
+from pages.ui.shell.sidebar import Choice
+from pages.ui.widgets.batch import BATCH_SIZE, SEQUENCE_LENGTH, choose_batch
+from pages.ui.widgets.numbers import counted
+from pages.ui.widgets.quantity_words import QUANTITY_NAMES
+
+X, Y = "hidden_size", "num_hidden_layers"  # the default dimensions
+# The default range of each dimension: the sizes of models that people build.
+RANGES: dict[str, tuple[int, int]] = {
+    **{field: (low, high) for field, (low, high, _step) in SLIDERS.items()},
+    "max_position_embeddings": (128, 2_048),
+    "type_vocab_size": (1, 16),
+    "relative_attention_num_buckets": (32, 256),
+    "task_type_vocab_size": (1, 16),
+    "position_buckets": (32, 512),
+    "embedding_size": (32, 1_024),
+    "num_labels": (2, 1_000),
+    "batch_size": (1, 256),
+    "sequence_length": (8, 512),
+}
+VIEW = view("sweep", {"one": N_("One size"), "map": N_("Map of two")})
+MEASURE = Select("measure", N_("Quantity"), QUANTITIES, QUANTITY_NAMES, label_visibility="collapsed", width=172)
+_SIZES = {control.name: control.label for control in (BATCH_SIZE, SEQUENCE_LENGTH)}
+
+
+def _swept_of(link: Mapping[str, str]) -> list[str]:
+    return sweepable(linked(link).subject())
+
+
+AXES = {
+    "x": Select("x", N_("x axis"), SWEPT, _SIZES, default=X, here=_swept_of, width=178),
+    "y": Select("y", N_("y axis"), SWEPT, _SIZES, default=Y, here=_swept_of, width=178),
+}
+ENDS = {
+    "x": (Number("x_from", N_("x from"), None, width=86), Number("x_to", N_("x to"), None, width=86)),
+    "y": (Number("y_from", N_("y from"), None, width=86), Number("y_to", N_("y to"), None, width=86)),
+}
+LOG = Switch("log", N_("log axes"))
+TIES = {
+    "num_attention_heads": Switch("tie_heads", "tie_heads", True, draw=st.checkbox),
+    "intermediate_size": Switch("tie_intermediate", "tie_intermediate", True, draw=st.checkbox),
+}
+array = partial(np.array, dtype=np.int64)
+
+
+class Swept(NamedTuple):
+    """The values of the controls: the sweep, the range of each dimension, and the quantity."""
+
+    sweep: Sweep
+    ranges: dict[str, tuple[int, int]]
+    measure: str
+    shown: list[str]  # the quantities on the chart
+    logs: bool
+
+    @property
+    def quantity(self) -> Quantity:
+        return QUANTITIES[self.measure]
+
+    def includes(self, place: Sequence[int]) -> bool:
+        """Whether a value of each dimension is within its range."""
+        return all(low <= value <= high for value, (low, high) in zip(place, self.ranges.values(), strict=True))
+
+    def number(self, figure: int) -> str:
+        """A figure, to the last digit unless it is bytes, with its unit."""
+        unit = self.quantity.unit
+        return size(figure) if unit == "bytes" else counted(figure, unit)
+
+
+def choose(choice: Choice) -> Swept:
+    """Draw the controls and return their values, or the nearest possible ones."""
+    what, where = (st.container(horizontal=True, vertical_alignment="bottom", gap="xsmall") for _row in range(2))
+    with what:
+        shown = VIEW.show()
+        measure = MEASURE.show()
+        # Parameters do not depend on the batch, so it is not drawn for them unless it is swept; (1, 1) suits every
+        # model. The axes are drawn later, hence ``value``.
+        axes_now = {control.value(sweepable(choice.subject)) for control in AXES.values()}
+        idle = QUANTITIES[measure].unit == "parameters" and not axes_now & set(BATCH)
+        sizes = (1, 1) if idle else choose_batch(choice.config)
+        case = Case(choice.subject, *sizes)
+    found: list[Problem] = []
+    with where:
+        axes = {axis: _draw_axis(axis, case) for axis in (("x", "y") if shown == "map" else ("x",))}
+        logs = LOG.show()
+    dimensions = [field for field, _ends in axes.values()]
+    if len(set(dimensions)) < len(dimensions):
+        found.append(_same(dimensions[0]))
+        other = found[-1].remedies[0]["y"]
+        dimensions[1], axes["y"] = other, (other, _usual(other, Sweep(case, (other,)).present(other)))
+    with what:
+        sweep = Sweep(case, tuple(dimensions), _choose_ties(Sweep(case, tuple(dimensions))))
+    ranges = {
+        field: _range(sweep, axis, field, ends, found)
+        for field, (axis, (_field, ends)) in zip(dimensions, axes.items(), strict=True)
+    }
+    swept = _countable(Swept(sweep, ranges, measure, _shown(sweep, measure), logs), found)
+    for problem in found:
+        show_problem(problem)
+    return swept
+
+
+def _shown(sweep: Sweep, measure: str) -> list[str]:
+    """The quantities on the chart: one on a map, all of the same unit along one dimension."""
+    if len(sweep.dimensions) > 1:
+        return [measure]
+    unit = QUANTITIES[measure].unit
+    return [name for name, one in QUANTITIES.items() if name == measure or (one.unit == unit and one.known(sweep.case))]
+
+
+def _choose_ties(sweep: Sweep) -> Ties:
+    """Draw a checkbox for each size that can follow hidden_size, and return their values."""
+    helps = {
+        "num_attention_heads": _("The size of a head stays: as hidden_size grows, there are more heads."),
+        "intermediate_size": _("intermediate_size keeps its ratio to hidden_size, as in all published models."),
+    }
+    said = {
+        field: control.show(label=f"${LETTER_OF[field]} = {followed(sweep, field)}$", help=helps[field])
+        for field, control in TIES.items()
+        if field in sweep.following
+    }
+    return Ties(said.get("num_attention_heads", True), said.get("intermediate_size", True))
+
+
+def followed(sweep: Sweep, field: str) -> str:
+    """LaTeX for a size that follows H: H/64, 4H."""
+    if field == "num_attention_heads":
+        return f"H/{latex_number(sweep.config.attention_head_size)}"
+    numerator, denominator = sweep.ratio.as_integer_ratio()
+    below = f"/{latex_number(denominator)}" if denominator > 1 else ""
+    return f"{'' if numerator == 1 else latex_number(numerator)}H{below}"
+
+
+def _draw_axis(axis: str, case: Case) -> tuple[str, tuple[int, int]]:
+    """Draw the controls of a dimension and its range; an empty end is the default."""
+    names = [control.name for control in ENDS[axis]]
+    # Another dimension starts with its own default range.
+    field = AXES[axis].show(sweepable(case.subject), on_change=set_values, args=(dict.fromkeys(names),))
+    usual = _usual(field, Sweep(case, (field,)).present(field))
+    said = [control.show(placeholder=f"{end:,}") for control, end in zip(ENDS[axis], usual, strict=True)]
+    low, high = (end if one is None else one for one, end in zip(said, usual, strict=True))
+    return field, (low, high)
+
+
+def _usual(field: str, present: int) -> tuple[int, int]:
+    """The default range of a size, widened to include the present model."""
+    low, high = RANGES[field]
+    while high < present:
+        high *= 2
+    return min(low, present), min(high, SWEPT[field][1])
+
+
+def _same(field: str) -> Problem:
+    message = N_("x and y are both {field}: a map needs two different sizes, such as {field} and {other}.")
+    other = Y if field != Y else X
+    return Problem("y", field, message, {"field": field, "other": other}, ({"y": other},))
+
+
+def _range(sweep: Sweep, axis: str, field: str, ends: tuple[int, int], found: list[Problem]) -> tuple[int, int]:
+    """The range of a dimension, or the nearest possible one."""
+    least, most = sweep.limits(field)
+    if least == most:
+        ties = ({"tie_heads": False, "tie_intermediate": False},) if sweep.following else ()
+        message = N_("{field} can only be {value} here: there is nothing to sweep.")
+        found.append(Problem(field, least, message, {"field": field, "value": f"{least:,}"}, ties))
+        return least, most
+    start, end = (min(max(one, least), most) for one in _usual(field, sweep.present(field)))
+    names = (f"{axis}_from", f"{axis}_to")
+    for name, default in zip(names, (start, end), strict=True):
+        said = st.session_state[name]
+        if said is not None and (problem := check_whole_number(name, said, least, most, default)):
+            found.append(problem)
+    low, high = (min(max(one, least), most) for one in ends)
+    if low < high and sweep.values(field, low, high)[0] >= low:
+        return low, high
+    values = {"field": field, "low_name": names[0], "low": f"{low:,}", "high_name": names[1], "high": f"{high:,}"}
+    if low > high:
+        message = N_("{low_name} {low} is not below {high_name} {high}: there is nothing between them.")
+        found.append(Problem(names[0], low, message, values, ({names[0]: high, names[1]: low},)))
+        return high, low
+    if found and found[-1].field in names:  # caused by a corrected end, which has a problem already
+        return start, end
+    message = N_("There is no valid {field} between {low_name} {low} and {high_name} {high}: widen the range.")
+    found.append(Problem(names[0], low, message, values, ({names[0]: start, names[1]: end},)))
+    return start, end
+
+
+def _countable(swept: Swept, found: list[Problem]) -> Swept:
+    """The sweep with its ranges limited to what int64 can count, with a problem if that shortens them."""
+    sweep = swept.sweep
+    ranges = sweep.fitting(swept.shown, swept.ranges)
+    if ranges == swept.ranges:
+        return swept
+    message = N_(
+        "{measure} reaches 2^63 before {field} is {value}, which is too much to be counted here: {nearest} is possible."
+    )
+    if ranges is None:
+        shorter = min(BATCH["sequence_length"], sweep.case.sequence_length)
+        sizes: dict[str, Any] = {"batch_size": 1, "sequence_length": shorter}
+        values = {"measure": swept.quantity.meaning, "field": "batch_size", "value": f"{sweep.case.batch_size:,}"}
+        found.append(Problem("batch_size", sweep.case.batch_size, message, {**values, "nearest": "1"}, (sizes,)))
+        return _countable(swept._replace(sweep=sweep._replace(case=sweep.case._replace(**sizes))), found)
+    for axis, (field, (_low, high)) in zip(("x", "y"), ranges.items(), strict=False):
+        said = swept.ranges[field][1]
+        if high < said:
+            values = {"measure": swept.quantity.meaning, "field": field, "value": f"{said:,}", "nearest": f"{high:,}"}
+            found.append(Problem(f"{axis}_to", said, message, values, ({f"{axis}_to": high},)))
+    return swept._replace(ranges=ranges)

@@ -1,0 +1,78 @@
+"""The counts of other tools in a table, the formula of one, and what leads from its count to the right one."""
+
+from collections.abc import Sequence
+from fractions import Fraction
+from itertools import accumulate
+
+from bertcalc.charts.colors import INK
+from bertcalc.diagnosis.cause_formulas import tool_formulas
+from bertcalc.diagnosis.miscounts import MiscountSizes
+from bertcalc.diagnosis.other_tools import TOOLS, Correction, Tool, corrections, padded_vocab_size, tool_counts
+from bertcalc.model.subject import Subject
+from bertcalc.text import N_
+from bertcalc.text.digits import latex_number, signed_count
+from pages.ui.diagnosis.cause_words import miscount_in_words
+from pages.ui.shell.controls import Select
+from pages.ui.shell.i18n import _
+from pages.ui.shell.theme import appearance
+from pages.ui.widgets.formulas import colored_equation
+from pages.ui.widgets.numbers import signed_percent, unbroken
+from pages.ui.widgets.tables import show_rows, show_table
+
+TOOL = Select("tool", N_("Tool"), TOOLS, row=True, label_visibility="collapsed")
+
+
+def show_counts(subject: Subject) -> None:
+    """Show the count of each tool, its difference, and the main reason for it, where the model's layers are BERT's."""
+    model, sizes = subject.model(), MiscountSizes.of(subject.config)
+    total, counts = model.num_parameters(), dict(tool_counts(subject.config))
+    columns = {
+        _("Tool"): [f"**{escaped(name)}**" for name in counts],
+        _("Parameters"): [f"{count:,}" for count in counts.values()],
+        _("Difference"): [signed_count(count - total) for count in counts.values()],
+        "%": [unbroken(signed_percent(Fraction(count - total, total))) for count in counts.values()],
+    }
+    if model.family.like_bert:
+        reasons = (_main_reason(corrections(TOOLS[name], model, sizes), total - counts[name]) for name in counts)
+        columns[_("Mostly because")] = [f":small[{why}]" for why in reasons]
+    show_table(columns, _("What the formulas of other tools give"))
+
+
+def _main_reason(found: Sequence[Correction], missing: int) -> str:
+    """The reason for most of the difference, and the number of other reasons."""
+    most = max(found, key=lambda one: one.amount * missing)
+    said = miscount_in_words(most.miscount)
+    more = unbroken(_("{count} more").format(count=len(found) - 1))
+    return said if len(found) == 1 else _("{said}; {more}").format(said=said, more=more)
+
+
+def tool_latex(subject: Subject, tool: Tool) -> str:
+    """LaTeX for the count of a tool: letters, numbers, result."""
+    config, ink = subject.config, INK[appearance()]
+    padded = padded_vocab_size(config)
+    formulas = tool_formulas(subject, tool.name).terms
+    terms = [(term.latex(), term.latex(config, padded_vocab_size=padded), ink) for term in formulas]
+    return colored_equation("N &= ", terms, latex_number(tool.count(config)))
+
+
+def show_corrections(subject: Subject, tool: Tool) -> None:
+    """Show the way from the count of a tool to the model's, with reasons that add nothing here, such as I = 4 H."""
+    config, model, bold = subject.config, subject.model(), "**{}**".format
+    found = {one.miscount: one.amount for one in corrections(tool, model, MiscountSizes.of(config))}
+    added = tool_formulas(subject, tool.name).corrections
+    amounts = [found.get(miscount, 0) for miscount in added]
+    first, *so_far = accumulate(amounts, initial=tool.count(config))
+    rows = [(bold(_("{tool} gives").format(tool=escaped(tool.name))), "", "", "", f"{first:,}")]
+    for (miscount, formula), amount, sum_now in zip(added.items(), amounts, so_far, strict=True):
+        in_numbers = f"${formula.latex(config, padded_vocab_size=padded_vocab_size(config))}$"
+        figures = (signed_count(amount), f"{sum_now:,}")
+        rows.append((miscount_in_words(miscount), f"${formula.latex()}$", in_numbers, *figures))
+    total = bold(f"{model.num_parameters():,}")
+    rows.append((bold(_("{architecture} has").format(architecture=subject.architecture)), "", "", "", total))
+    titles = (_("Where it differs"), _("To be added"), _("In numbers"), _("Parameters"), _("So far"))
+    show_rows(titles, rows, _("From the count of the tool to that of the model"))
+
+
+def escaped(text: str) -> str:
+    """A name with its underscores escaped for Markdown."""
+    return text.replace("_", r"\_")

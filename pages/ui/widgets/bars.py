@@ -1,0 +1,270 @@
+"""Bar charts of a model's parts: a bar for each, compared with the preset; and one bar divided into the parts."""
+
+from collections.abc import Callable, Hashable, Mapping, Sequence
+from functools import partial
+from itertools import accumulate
+from typing import Any, NamedTuple
+
+import streamlit as st
+
+from bertcalc import build
+from bertcalc.charts.bar_charts import PieceBar, piece_bars, pieces_frame, proportional_bar, ranked_bars
+from bertcalc.charts.columns import Columns
+from bertcalc.charts.labels import ems
+from bertcalc.explore.factor_formulas import piece_factors
+from bertcalc.families import CLASSES
+from bertcalc.families.presets import PRESETS
+from bertcalc.model.family import Model
+from bertcalc.model.formula import piece_formulas
+from bertcalc.model.names import PART_NAMES, norm_kind
+from bertcalc.model.subject import Subject
+from bertcalc.model.totals import breakdown, openable
+from bertcalc.text import N_, Translate
+from bertcalc.text.digits import figure, signed
+from pages.ui.session.model import linked
+from pages.ui.session.scale import axis_end
+from pages.ui.shell.controls import Select, set_values
+from pages.ui.shell.i18n import _
+from pages.ui.shell.present import presenting
+from pages.ui.shell.sidebar import Choice
+from pages.ui.shell.theme import appearance, colors
+from pages.ui.widgets.export.shown import draw_chart
+from pages.ui.widgets.growth import grown_by, show_way_to_sweep
+from pages.ui.widgets.numbers import percent, short
+
+# Numbers whose digits do not fit are abbreviated. In ems: a line on a phone; on a laptop the room beside the longest
+# bar, and that bar.
+_LINE, _BESIDE, _LONGEST = 24, 16.8, 28
+
+_UNITS = {"parameters": N_("Parameters"), "FLOPs": "FLOPs", "MACs": "MACs", "bytes": N_("Bytes")}
+
+
+WHOLE = "model"  # what the link says for the whole model: its path in the tree is empty
+
+
+def openable_in(model: Model) -> list[str]:
+    """The paths of all that the chart can open in a model."""
+    return [WHOLE, *openable(model)[1:]]
+
+
+# The paths of all architectures; the chart shows the whole model if the present one has no such part.
+OPEN = Select(
+    "open",
+    N_("Open"),
+    dict.fromkeys(
+        path or WHOLE for name, family in CLASSES.items() for path in openable(build(family.fullest(), name))
+    ),
+    {WHOLE: N_("the whole model")},
+    here=lambda link: openable_in(linked(link).subject().model()),
+    label_visibility="collapsed",
+    width=240,
+)
+
+
+class Bars(NamedTuple):
+    """The data of a bar chart: a figure for each part, with its name, colour, formula and path.
+
+    ``before`` are the figures of ``preset``, which can have other parts; empty if there is nothing to compare with.
+    A click opens the path of a bar; a bar without a path cannot be opened.
+    """
+
+    figures: Mapping[Any, int]
+    before: Mapping[Any, int]
+    names: Sequence[str]
+    colors: Sequence[str]
+    formulas: Sequence[str]
+    paths: Sequence[str] | None = None
+    unit: str = "parameters"
+    preset: str = ""
+    factors: Sequence[str] = ()  # by what factor each figure has grown, and why
+
+    @property
+    def changed(self) -> bool:
+        """Whether any figure differs from the preset's."""
+        return bool(self.before) and dict(self.figures) != dict(self.before)
+
+
+def preset_of(choice: Choice) -> Choice:
+    """The unchanged preset, in the same architecture."""
+    return choice._replace(subject=Subject(PRESETS[choice.preset].config, choice.architecture))
+
+
+def parameter_bars(choice: Choice, path: str = "") -> Bars:
+    """The parameters of each part of the module at a path, beside the preset's."""
+    pieces = breakdown(choice.model(), path)
+    try:
+        before = breakdown(preset_of(choice).model(), path)
+    except KeyError:  # the preset has no such part
+        before = []
+    inks, norm = colors(), norm_kind(choice.subject.model())
+    return Bars(
+        {(piece.component, piece.name): piece.parameters for piece in pieces},
+        {(piece.component, piece.name): piece.parameters for piece in before},
+        [
+            piece.name if path else _(PART_NAMES[piece.component, piece.name]).replace("LayerNorm", norm)
+            for piece in pieces
+        ],
+        [inks[piece.component] for piece in pieces],
+        piece_formulas(choice.subject, path=path),
+        [piece.path for piece in pieces],
+        preset=choice.preset,
+        factors=[grown_by(factor) for factor in piece_factors(preset_of(choice).subject, choice.subject, path=path)],
+    )
+
+
+def draw_bars(bars: Bars, place: str, *looked_at: Hashable, alt: str, **options: Any) -> None:
+    """Draw a bar for each part, and a legend if the preset differs; ``place`` names the scale, which is kept.
+
+    ``looked_at`` says, together with the preset, what the figures describe: another subject starts a new scale.
+    """
+    present, before = (max(figures.values(), default=0) for figures in (bars.figures, bars.before))
+    limit = axis_end(place, (bars.preset, *looked_at), with_room(before), present)
+    numbers = {"name": _("Part"), "figure": _(_UNITS[bars.unit]), "share": _("Share"), "formula": _("Formula")}
+    if bars.changed:
+        numbers["preset"] = bars.preset
+    draw_chart(
+        bars_frame(bars, limit),
+        ranked_bars(appearance(), len(bars.figures), bars.unit, words(bars.unit, _), low=presenting()),
+        numbers=numbers,
+        alt=alt,
+        **options,
+    )
+    if bars.changed:
+        show_legend(bars.preset)
+        if any(bars.factors) and not presenting():
+            show_way_to_sweep()
+
+
+def with_room(before: int) -> int:
+    """A third more than the preset's figure: the scale outlasts small changes, and most of the axis is used."""
+    return before * 4 // 3
+
+
+def show_legend(preset: str) -> None:
+    """Explain how the bars show differences from the preset."""
+    said = _("Solid up to the mark: {preset}. Lighter beyond it: added. Dashed: removed.").format(preset=preset)
+    if presenting():  # where captions are left out
+        st.markdown(f":small[{said}]")
+    else:
+        st.caption(said)
+
+
+def open_clicked(control: Select[str], key: str) -> None:
+    """Open the bar that was clicked in the chart ``key``; a single tensor has nothing to open."""
+    for bar in st.session_state[key]["selection"]["bar"]:
+        if bar["path"]:
+            set_values({control.name: bar["path"]})
+
+
+def draw_proportions(bars: Bars) -> None:
+    """Draw the whole model as one bar, divided into its parts."""
+    draw_chart(
+        proportions_frame(bars),
+        proportional_bar(appearance(), words("parameters", _)),
+        numbers={"name": _("Part"), "figure": _("Parameters"), "share": _("Share"), "formula": _("Formula")},
+        alt=_("Share of each part in the whole model"),
+    )
+
+
+def words(unit: str, _: Translate) -> tuple[str, ...]:
+    """The titles in a tooltip: figure, share, formula, the preset's figure."""
+    return _(_UNITS[unit]), _("Share"), _("Formula"), _("Preset")
+
+
+def bars_frame(bars: Bars, limit: int) -> Columns:
+    """The data of the bars, one row for each part; ``limit`` is the end of the axis."""
+    said, count = _said(bars), len(bars.figures)
+    pairs = [(now, bars.before.get(key, 0) if bars.changed else now) for key, now in bars.figures.items()]
+    digits, compact = partial(figure, unit=bars.unit), partial(short, unit=bars.unit)
+    # All digits of FLOPs and bytes would be wider than their bars.
+    exactly = "{:,}".format if bars.unit == "parameters" else compact
+    wide = ((digits, exactly), (digits, compact), (compact, compact))
+    narrow = ((exactly, exactly), (compact, compact))
+    lines, brief_lines = [], []
+    rows = zip(bars.names, pairs, said["share"], bars.factors or [""] * count, strict=True)
+    for name, (now, was), share, factor in rows:
+        room = _BESIDE + (1 - max(now, was) / limit) * _LONGEST if limit else _BESIDE
+        lines.append(_line((), (now, was), share, factor, wide, room))
+        brief_lines.append(_line((name,), (now, was), share, factor, narrow, _LINE))
+    label, more = [text for text, _more in lines], [text for _label, text in lines]
+    brief, more_brief = [text for text, _more in brief_lines], [text for _label, text in brief_lines]
+    return {
+        **said,
+        "path": bars.paths or [""] * count,
+        "preset": [bars.before.get(key, 0) for key in bars.figures],
+        # Positions are floats, as a browser's numbers are.
+        "end": [float(now) for now, _was in pairs],
+        "solid": [float(min(pair)) for pair in pairs],
+        "far": [float(max(pair)) for pair in pairs],
+        "mark": [float(was) if bars.changed else None for _now, was in pairs],
+        "limit": [float(limit)] * count,
+        "label": label,
+        "brief": brief,
+        "more": more,
+        "more_brief": more_brief,
+        "label_width": [ems(text) for text in label],
+        "brief_width": [ems(text) for text in brief],
+        "more_width": [ems(text) for text in more],
+    }
+
+
+_Writer = Callable[[int], str]
+
+
+def _line(
+    start: tuple[str, ...],
+    pair: tuple[int, int],
+    share: str,
+    factor: str,
+    ways: Sequence[tuple[_Writer, _Writer]],
+    room: float,
+) -> tuple[str, str]:
+    """The labels of a bar and of its difference, with the first of the formats ``ways`` with which both fit.
+
+    A bar with a difference shows no share.
+    """
+    now, was = pair
+    for written, changed in ways:
+        line = " · ".join((*start, written(now), *([share] if now == was else [])))
+        more = " · ".join(filter(None, (signed(now - was, changed), factor)))
+        if ems(line + more) <= room:
+            break
+    return line, more
+
+
+def proportions_frame(bars: Bars) -> Columns:
+    ends = [0, *accumulate(bars.figures.values())]
+    return {
+        **_said(bars),
+        "start": ends[:-1],
+        "end": ends[1:],
+        "width": list(map(ems, bars.names)),
+    }
+
+
+def _said(bars: Bars) -> dict[str, Sequence[Any]]:
+    """The columns that both charts have."""
+    figures = bars.figures.values()
+    return {
+        "name": bars.names,
+        "order": range(len(figures)),
+        "color": bars.colors,
+        "figure": list(figures),
+        "exact": [f"{figure:,}" for figure in figures],
+        "was": [f"{bars.before.get(key, 0):,}" if bars.before else "–" for key in bars.figures],
+        "share": [percent(figure, sum(figures)) for figure in figures],
+        "formula": bars.formulas,
+    }
+
+
+def draw_pieces(
+    bars: Sequence[PieceBar],
+    step: int,
+    *,
+    numbers: Mapping[str, str],
+    alt: str,
+    legend: Mapping[str, str] | None = None,
+) -> None:
+    """Draw the bars, each ``step`` pixels high, with a legend of these kinds of pieces."""
+    named = tuple((legend or {}).items())
+    draw_chart(pieces_frame(bars, step), piece_bars(appearance(), step, len(bars), named), numbers=numbers, alt=alt)

@@ -1,0 +1,87 @@
+"""The arguments of a forward pass, shared by the pages that show its outputs."""
+
+from typing import Any
+
+import streamlit as st
+
+from bertcalc.forward.outputs import Call, possible, problems, remarks
+from bertcalc.model.formula import CALL_LETTERS
+from bertcalc.model.steps import BATCH, batch_problems
+from bertcalc.model.subject import Subject
+from bertcalc.text import N_
+from pages.ui.session import model
+from pages.ui.shell.controls import Number, Select, Switch, assignment, change, show_problem
+from pages.ui.shell.i18n import _
+from pages.ui.widgets.batch import choose_batch
+
+_DEFAULT = Call()
+ENCODER_SEQUENCE_LENGTH = Number[int | None](
+    "encoder_sequence_length",
+    N_("Encoder sequence length"),
+    None,
+    letter=CALL_LETTERS["encoder_sequence_length"],
+    width=205,
+)
+NUM_CHOICES = Number("num_choices", N_("Choices"), _DEFAULT.num_choices, letter=CALL_LETTERS["num_choices"], width=130)
+LABEL = Number("label", N_("Label"), _DEFAULT.label, width=130)
+FLAGS = [
+    Switch(flag, flag, getattr(_DEFAULT, flag), draw=st.checkbox)
+    for flag in ("output_hidden_states", "output_attentions", "return_dict", "labels")
+]
+# The options of the link and their values; "none" leaves it to the configuration.
+_USE_CACHE: dict[str, bool | None] = {"none": None, "true": True, "false": False}
+USE_CACHE = Select("use_cache", "use_cache", _USE_CACHE, {"none": N_("As configured")}, width=140)
+
+
+def choose_call(subject: Subject) -> Call:
+    """Draw the arguments that this class takes; return their values, or the nearest with which it runs."""
+    cls = subject.cls
+    with st.container(horizontal=True, vertical_alignment="bottom"):
+        said: dict[str, Any] = choose_batch(subject.config)._asdict()
+        if cls.sees_encoder:
+            said["encoder_sequence_length"] = ENCODER_SEQUENCE_LENGTH.show()
+        if cls.caches:
+            said["use_cache"] = _USE_CACHE[USE_CACHE.show()]
+        if cls.takes_choices:
+            said["num_choices"] = NUM_CHOICES.show()
+        said |= {flag.name: flag.show() for flag in FLAGS if cls.targets or flag.name != "labels"}
+        if said.get("labels"):
+            said["label"] = LABEL.show()
+        for field in ("is_decoder", "add_cross_attention"):
+            if subject.config.has(field):
+                _switch(field)
+    call = Call(**said)
+    if found := list(problems(subject, call)):
+        with st.container(horizontal=True):
+            for problem in found:
+                show_problem(problem)
+    st.session_state["call"] = call = possible(subject, call)
+    for remark in remarks(subject, call):
+        st.caption(_(remark.message).format(**remark.values))
+    return call
+
+
+def last_call(subject: Subject) -> Call:
+    """The last chosen call, or the nearest that this model can run."""
+    call: Call = st.session_state.get("call", _DEFAULT)
+    for problem in batch_problems(subject.config, call._asdict()):
+        call = call._replace(**problem.remedies[0])
+    return possible(subject, call)
+
+
+def written(call: Call) -> str:
+    """The sizes and the arguments that differ from their defaults, as in a link."""
+    changed = {field: value for field, value in call._asdict().items() if value != getattr(_DEFAULT, field)}
+    sizes = {field: getattr(call, field) for field in BATCH}
+    return ", ".join(assignment(field, value) for field, value in (sizes | changed).items())
+
+
+def _switch(field: str) -> None:
+    """Draw a second control for a field of the sidebar, under a key of its own."""
+    key = f"{field} of the call"
+    st.session_state[key] = (model.track().kept.values() | model.track().attempt)[field]
+    st.checkbox(field, key=key, on_change=_set_field, args=(field, key))
+
+
+def _set_field(field: str, key: str) -> None:
+    change({field: st.session_state[key]})

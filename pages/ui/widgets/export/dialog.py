@@ -1,0 +1,111 @@
+"""The export dialog, and its button on every page."""
+
+from collections.abc import Callable, Sequence
+from functools import partial
+from urllib.parse import urlencode, urlsplit
+
+import streamlit as st
+
+from bertcalc.export.cells import Shown
+from bertcalc.export.formats import cell_text
+from bertcalc.export.formula_tables import component_table, tensor_table
+from bertcalc.export.table import Table
+from bertcalc.text import distinct
+from pages.ui.session import kept
+from pages.ui.shell.controls import set_values
+from pages.ui.shell.i18n import _, translator
+from pages.ui.shell.sidebar import Choice
+from pages.ui.widgets.batch import present_batch
+from pages.ui.widgets.export.files import Origin, chart_files, model_files, model_name, stem_of, table_files
+from pages.ui.widgets.export.shown import File, own, shown, shown_models, shown_settings
+
+KEY = "t"
+
+
+def offer() -> None:
+    """Draw the button that opens the dialog; ``show_if_asked`` draws the dialog after the page."""
+    st.button(
+        _("Export"),
+        icon=":material/download:",
+        key="take",
+        shortcut=KEY,
+        on_click=set_values,
+        args=({"taking": True},),
+        width="stretch",
+    )
+
+
+def show_if_asked(choice: Choice) -> None:
+    """Draw the dialog, in every run until it is closed: a run without it would close it."""
+    is_open = st.session_state.setdefault("taking", kept.get("taking") is True)
+    kept.put("taking", is_open)
+    if is_open:
+        closed = partial(set_values, {"taking": False})
+        st.dialog(_("Export and share"), width="medium", icon=":material/download:", on_dismiss=closed)(_show)(choice)
+
+
+def things(choice: Choice) -> dict[str, tuple[Callable[[], Table], Shown | None]]:
+    """The tables to export by title, those of the page in order, then the model's; data of a chart with the chart."""
+    found: dict[str, tuple[Callable[[], Table], Shown | None]] = {}
+    for one, title in zip(shown(), distinct([one.title for one in shown()]), strict=True):
+        kind = _("Chart: {title}") if one.spec else _("Table: {title}")
+        found[kind.format(title=title)] = one.table, one if one.spec else None
+    if own():
+        return found
+    tables: dict[str, Callable[[], Table]] = {
+        _("Parameters of each component, with formulas"): partial(component_table, choice.subject, translator()),
+        _("Every tensor, with formulas"): partial(tensor_table, choice.subject, translator()),
+    }
+    return found | {_("Model: {title}").format(title=title): (make, None) for title, make in tables.items()}
+
+
+def _show(choice: Choice) -> None:
+    url = _link()
+    st.markdown(_("**The link** opens this page exactly as it is now."))
+    st.code(url, language=None, wrap_lines=True)
+    st.markdown(_("**The model**"))
+    other = own()
+    if other:
+        _buttons(other.files)
+    else:
+        place = Origin(url, st.session_state.get("lang", "en"))
+        _buttons(model_files(choice, present_batch(choice.config), place, translator(), shown_settings()))
+        if not choice.subject.add_pooling_layer:
+            st.caption(_("A config.json cannot say that the pooler is left out; the program does."))
+    with st.container(key="making"):  # style.css shows it while a file is made
+        st.caption(_("The file is being made. A report builds the real model first, which can take some seconds."))
+    st.markdown(_("**The numbers**, and the charts of this page"))
+    offered = things(choice)
+    if not offered:
+        return
+    title = st.selectbox(_("What"), list(offered), key="taken", label_visibility="collapsed")
+    make, chart = offered[title]
+    stem, name = (other.stem, other.stem) if other else (stem_of(choice), model_name(choice))
+    if list(offered).index(title) < len(shown()):  # a table of the page, not of the model
+        name = shown_models() or name
+    files = table_files(stem, title, _chosen_rows(make), name)
+    if chart:
+        files += chart_files(stem, chart, title)
+    _buttons(files)
+
+
+def _chosen_rows(make: Callable[[], Table]) -> Callable[[], Table]:
+    """Draw the choice of some rows of a table; the table with these rows, or with all if none is chosen."""
+    table = make()
+    labels = [f"{at}. {cell_text(row[0])}" for at, row in enumerate(table.rows, 1)]
+    chosen = st.multiselect(_("Rows (all, unless some are chosen)"), labels, select_all=False)
+    rows = tuple(row for label, row in zip(labels, table.rows, strict=True) if label in chosen)
+    return lambda: table._replace(rows=rows) if rows else table
+
+
+def _buttons(files: Sequence[File]) -> None:
+    with st.container(horizontal=True):
+        for file in files:
+            key = f"take {file.label}"
+            st.download_button(file.label, file.make, file.name, file.mime, key, on_click="ignore")
+
+
+def _link() -> str:
+    query = urlencode(st.query_params.to_dict())
+    page = f"{st.context.url}"
+    return f"{page}{'' if urlsplit(page).path else '/'}{'?' if query else ''}{query}"

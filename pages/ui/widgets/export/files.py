@@ -1,0 +1,142 @@
+"""The files that can be exported. Each is made only when it is downloaded."""
+
+import re
+from collections.abc import Callable
+from functools import partial
+from typing import NamedTuple
+
+from bertcalc.charts.blocks import png, svg
+from bertcalc.explore.quantities import Case
+from bertcalc.export.cells import Shown
+from bertcalc.export.formats import csv_text, latex_text, markdown_text
+from bertcalc.export.formula_tables import component_table, flops_formula
+from bertcalc.export.report import Report, ReportFormulas, Settings, Verification, html, markdown, report
+from bertcalc.export.snippet import snippet
+from bertcalc.export.table import Table
+from bertcalc.families import hf_json
+from bertcalc.model.subject import Subject
+from bertcalc.processes.worker import SlowError, StoppedError
+from bertcalc.proof import real_model, tensor_proof
+from bertcalc.text import Translate
+from pages.ui.shell.sidebar import Choice
+from pages.ui.widgets.bars import preset_of
+from pages.ui.widgets.batch import Batch
+from pages.ui.widgets.export.shown import File
+from pages.ui.widgets.real_answers import answer
+from pages.ui.widgets.verdict import in_words
+
+
+class Origin(NamedTuple):
+    """The address and the language in which the model is shown."""
+
+    url: str
+    language: str
+
+
+def model_files(
+    choice: Choice, batch: Batch, place: Origin, _: Translate, settings: Settings | None = None
+) -> list[File]:
+    """The files of the model itself: its configuration, the program that rebuilds it, and the report.
+
+    They are made when they are downloaded, outside of a script run: hence the parameter ``_``, a translator.
+    """
+    subject, stem = choice.subject, stem_of(choice)
+    told = partial(_report, choice, batch, place, _, settings)
+    return [
+        File("config.json", "config.json", "application/json", lambda: hf_json.write(subject).encode()),
+        File(_("Python program"), f"{stem}.py", "text/x-python", lambda: snippet(subject).encode()),
+        File(_("Report, Markdown"), f"{stem}.md", "text/markdown", lambda: markdown(told()).encode()),
+        File(_("Report, HTML to print"), f"{stem}.html", "text/html", lambda: html(told()).encode()),
+    ]
+
+
+def table_files(stem: str, title: str, make: Callable[[], Table], model: str = "") -> list[File]:
+    """The files of a table in each format; ``stem`` begins their names, and LaTeX's caption says which model it is."""
+
+    def captioned() -> Table:
+        table = make()
+        return table._replace(title=f"{table.title}: {model}") if model else table
+
+    stem = f"{stem}-{_slug(title)}"
+    return [
+        # The byte order mark makes spreadsheets read UTF-8.
+        File("CSV", f"{stem}.csv", "text/csv", lambda: csv_text(make()).encode("utf-8-sig")),
+        File("Markdown", f"{stem}.md", "text/markdown", lambda: markdown_text(make()).encode()),
+        File("LaTeX", f"{stem}.tex", "text/x-tex", lambda: latex_text(captioned()).encode()),
+    ]
+
+
+def chart_files(stem: str, chart: Shown, title: str) -> list[File]:
+    """The files of a chart, in the colors of a light page."""
+    stem, spec = f"{stem}-{_slug(title)}", chart.spec or {}
+    return [
+        File("SVG", f"{stem}.svg", "image/svg+xml", lambda: svg(spec, chart.data).encode()),
+        File("PNG", f"{stem}.png", "image/png", lambda: png(spec, chart.data)),
+    ]
+
+
+def model_name(choice: Choice) -> str:
+    """The class, and the preset that it is or started from."""
+    return f"{choice.architecture}, {stem_of(choice)}"
+
+
+def _report(choice: Choice, batch: Batch, place: Origin, _: Translate, settings: Settings | None) -> Report:
+    subject = choice.subject
+    formulas = ReportFormulas(component_table(subject, _), flops_formula(subject, *batch))
+    changed = choice != preset_of(choice)
+    words = _("{architecture} from {preset}, with fields changed") if changed else _("{architecture} of {preset}")
+    name = words.format(architecture=choice.architecture, preset=choice.preset)
+    return report(
+        Case(subject, *batch),
+        formulas,
+        _verification(subject, _),
+        settings=settings,
+        name=name,
+        url=place.url,
+        language=place.language,
+        _=_,
+    )
+
+
+def _verification(subject: Subject, _: Translate) -> Verification:
+    """The verdict of the comparison with the real model, which is built for the report."""
+    if not real_model.installed():
+        return Verification(_("Not compared with the real model, as torch and transformers are not installed here."))
+    compared = real_model.buildable(subject)
+    try:
+        result = answer(tensor_proof.prove, compared)
+    except (SlowError, StoppedError, MemoryError):
+        return Verification(_("Not compared with the real model, as PyTorch gave no answer."))
+    versions = _(", ").join(f"{name} {version}" for name, version in result.versions.items())
+    verdict = f"{in_words(subject, result, _)} ({versions})"
+    if compared != subject:
+        said = _(
+            "The comparison used the same model with absolute positions, because transformers 5 "
+            "builds no others; the {added} parameters of {kind} were not compared."
+        )
+        added, kind = f"{real_model.not_checked(subject):,}", subject.config.position_embedding_type
+        verdict += " " + said.format(added=added, kind=kind)
+    # Checks of single kinds of modules would fill a page: they are left out if they agree.
+    kinds = {module.kind for _path, module, _copies in subject.model().modules()}
+    rows = tuple(
+        (_(check.name), check.ours, check.theirs, _("✓ agrees") if check.agrees else _("✗ differs"))
+        for check in result.checks
+        if check.name not in kinds or not check.agrees
+    )
+    columns = (_("Compared"), "bertcalc", "transformers", _("Verdict"))
+    return Verification(verdict, Table(_("What was compared, and the verdicts"), columns, rows))
+
+
+def stem_of(choice: Choice) -> str:
+    """The beginning of the names of a model's files."""
+    return f"{choice.preset}{'-changed' if choice != preset_of(choice) else ''}"
+
+
+_LONGEST = 24
+
+
+def _slug(title: str) -> str:
+    """A title as part of a file name, without its kind ("Table: "), cut after a whole word."""
+    said = re.split("[:：]", title, maxsplit=1)[-1]
+    words = re.sub(r"\W+", "-", said).strip("-").lower()
+    return words if len(words) <= _LONGEST else words[: _LONGEST + 1].rpartition("-")[0] or words[:_LONGEST]

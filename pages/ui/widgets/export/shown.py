@@ -1,0 +1,125 @@
+"""The tables and charts of the page, recorded for export while they are drawn."""
+
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any, NamedTuple
+
+import streamlit as st
+
+from bertcalc.charts.columns import Columns, sent
+from bertcalc.export.cells import Shown
+from bertcalc.export.report import Settings
+from bertcalc.export.table import Table
+from bertcalc.text import code
+from bertcalc.text.digits import brief
+from pages.ui.shell.present import presenting
+
+_MOST_ROWS = 400  # of a table on the projector: bert-large has 391 tensors
+
+
+class File(NamedTuple):
+    """A file: the label of its button, its name, its MIME type, and the function that makes it."""
+
+    label: str
+    name: str
+    mime: str
+    make: Callable[[], bytes]
+
+
+class OwnExport(NamedTuple):
+    """The export of a page with its own model instead of the session's: the beginning of file names, and files."""
+
+    stem: str
+    files: tuple[File, ...]
+
+
+def begin() -> None:
+    """Forget the previous page, before a page is drawn."""
+    st.session_state["shown"] = []
+    st.session_state["own files"] = None
+    st.session_state["shown settings"] = None
+    st.session_state["shown models"] = ""
+
+
+def note_settings(settings: Settings) -> None:
+    """Set how the page trains or runs the model, for the report."""
+    st.session_state["shown settings"] = settings
+
+
+def note_results(table: Table) -> None:
+    """Set a table of what the page answers, for the report."""
+    if settings := shown_settings():
+        note_settings(settings._replace(results=table))
+
+
+def note_models(names: Sequence[str]) -> None:
+    """Set the names of the models that the page's tables are about, if these are others than the session's."""
+    st.session_state["shown models"] = ", ".join(names)
+
+
+def shown_models() -> str:
+    """The models that the page's tables are about; "" for the session's."""
+    return str(st.session_state.get("shown models", ""))
+
+
+def shown_settings() -> Settings | None:
+    """How the page trains or runs the model, if it says so."""
+    found: Settings | None = st.session_state.get("shown settings")
+    return found
+
+
+def offer(own: OwnExport) -> None:
+    """Set the export of a page with its own model."""
+    st.session_state["own files"] = own
+
+
+def own() -> OwnExport | None:
+    """The export of the page's own model, if it has one."""
+    found: OwnExport | None = st.session_state.get("own files")
+    return found
+
+
+def shown() -> list[Shown]:
+    """The tables and charts of the page, in its order."""
+    found: list[Shown] = st.session_state.setdefault("shown", [])
+    return found
+
+
+def note(one: Shown) -> None:
+    shown().append(one)
+
+
+def draw_chart(columns: Columns, spec: dict[str, Any], *, numbers: Mapping[str, str], alt: str, **options: Any) -> None:
+    """Draw a Vega-Lite chart.
+
+    ``numbers`` are the columns to export, with their titles; other columns, and rows without all of these, only
+    describe how the chart is drawn.
+    """
+    note(Shown(alt, columns, spec=spec, numbers=numbers))
+    st.vega_lite_chart(sent(columns), spec, alt=alt, **options)
+
+
+def draw_frame(columns: Columns, *, alt: str, column_config: Mapping[str, Any], **options: Any) -> None:
+    """Draw a scrollable table of plain text and numbers; with fewer than 40 rows it is shown in full.
+
+    On the projector it is an ordinary table that scrolls: Streamlit's grid keeps the size of type that the page had
+    when the grid was loaded, which is mostly before the projector's style is applied (Streamlit 1.67).
+    """
+    labels = {name: column["label"] or name for name, column in column_config.items()}
+    titled = {labels.get(name, name): cells for name, cells in columns.items()}
+    note(Shown(alt, titled))
+    if presenting():
+        with st.container(key=f"scrolling {len(shown())}"):
+            texts = {title: [_as_text(cell) for cell in cells[:_MOST_ROWS]] for title, cells in titled.items()}
+            st.table(sent(texts), border="horizontal", hide_index=True, alt=alt)
+        return
+    few = all(len(cells) < 40 for cells in columns.values())
+    look = {"hide_index": True, "height": "content" if few else 640, **options}
+    st.dataframe(sent(columns), alt=alt, column_config=column_config, **look)
+
+
+def _as_text(cell: object) -> str:
+    if isinstance(cell, str):
+        return code(cell)
+    if isinstance(cell, float):
+        return brief(cell, 3)
+    return "" if cell is None else f"{cell:,}"

@@ -1,0 +1,112 @@
+"""Formulas as the pages show them: with letters, with numbers, and the result."""
+
+import re
+from collections.abc import Sequence
+
+from bertcalc import Config
+from bertcalc.forward.walk import Stop
+from bertcalc.model.formula import Bracket, Formula, component_terms, filled, formula
+from bertcalc.model.modules import split_layer
+from bertcalc.model.subject import Subject
+from bertcalc.text.digits import latex_number
+from pages.ui.shell.i18n import _
+
+
+def node_formula(subject: Subject, path: str, count: int, color: str = "") -> str:
+    """LaTeX for the module at a path of the tree: its formula with letters and with numbers, its count, its copies.
+
+    The letters have the colour, if one is given.
+    """
+    config = subject.config
+    component = dict(component_terms(subject)).get(path)
+    if component:
+        text = " + ".join(bracket.text for bracket in component)
+        letters, numbers = _component_latex(component), _text_latex(filled(text, config))
+    else:
+        node = formula(subject, path=path)
+        letters, numbers = node.latex(), node.latex(config)
+    if color:
+        letters = rf"\textcolor{{{color}}}{{{letters}}}"
+    layers, said = latex_number(config.num_hidden_layers), _("in each layer, ")
+    copies = rf" \quad \text{{{said}}} \; L = {layers}" if "*" in path else ""
+    return aligned([f"&{letters}{copies}", f"&= {numbers} = {latex_number(count)}"])
+
+
+def _component_latex(brackets: Sequence[Bracket]) -> str:
+    """A component's formula with letters; terms of a LayerNorm have gamma and beta under them."""
+    return " + ".join(
+        rf"\underbrace{{{_text_latex(bracket.text)}}}_{{\gamma, \, \beta}}"
+        if all(term.norm for term in bracket.terms)
+        else _text_latex(bracket.text)
+        for bracket in brackets
+    )
+
+
+def _text_latex(text: str) -> str:
+    """LaTeX for a formula in plain text, such as 4H² + 4H."""
+    for sign, latex in {"²": "^{2}", "·": r"\cdot", ",": "{,}", "−": "-", "(": r"\left(", ")": r"\right)"}.items():
+        text = text.replace(sign, latex)
+    return text
+
+
+def count_formula(formula: Formula, config: Config, count: int) -> str:
+    """LaTeX for a number of modules: letters = numbers = result, without repeating equal ones."""
+    return " = ".join(dict.fromkeys([formula.latex(), formula.latex(config), latex_number(count)]))
+
+
+def stop_formula(subject: Subject, stop: Stop, formulas: Sequence[Formula]) -> str:
+    """LaTeX for the parameters of a stop of the walk; ``formulas`` are those of its steps."""
+    start, end = "", ""
+    if stop.layers:
+        formulas = [formula(subject, path=split_layer(stop.steps[0].name)[0])]
+        start, end = rf"{stop.layers} \cdot (", ")"
+    letters = " + ".join(term.latex() for term in formulas)
+    numbers = " + ".join(term.latex(subject.config) for term in formulas)
+    lines = [f"{start}{letters}{end}", f"{start}{numbers}{end}", latex_number(stop.parameters)]
+    return (
+        " = ".join(lines)
+        if _width("".join(lines)) < _HALF_LINE
+        else aligned([f"&{lines[0]}", *(f"&= {line}" for line in lines[1:])])
+    )
+
+
+# Widths in tenths of an em. KaTeX sets operators with space around them; 400 fit beside the sidebar at 1280 pixels.
+_LINE = 400
+_HALF_LINE = 200
+_PLUS = 12
+_WIDTHS = {"+": _PLUS, "-": _PLUS, "·": 7, ",": 3}
+_DIGIT, _LETTER = 5, 8
+
+
+def colored_sum(start: str, terms: list[tuple[str, str]]) -> list[str]:
+    """The LaTeX lines of a sum of coloured terms."""
+    lines: list[str] = []
+    width = _LINE
+    for term, color in terms:
+        sign, latex = ("-", term[1:]) if term.startswith("-") else ("+", term)
+        width += _PLUS + _width(latex)
+        if width > _LINE:
+            lines.append(f"&{sign} " if lines else start.removesuffix(" ") + (" -" if sign == "-" else " "))
+            width = _width(latex)
+        else:
+            lines[-1] += f" {sign} "
+        lines[-1] += rf"\textcolor{{{color}}}{{{latex}}}"
+    return lines
+
+
+def colored_equation(start: str, terms: Sequence[tuple[str, str, str]], result: str) -> str:
+    """LaTeX for a sum of terms, each in its colour: with letters, with numbers, and the result."""
+    letters = [(latex, color) for latex, _numbers, color in terms]
+    numbers = [(latex, color) for _letters, latex, color in terms]
+    return aligned([*colored_sum(start, letters), *colored_sum("&= ", numbers), f"&= {result}"])
+
+
+def _width(latex: str) -> int:
+    """The approximate width of a formula."""
+    text = re.sub(r"\\[a-z]+|[{}^ ]", "", latex.replace(r"\cdot", "·"))
+    return sum(_LETTER if sign.isalpha() else _WIDTHS.get(sign, _DIGIT) for sign in text)
+
+
+def aligned(lines: list[str]) -> str:
+    """Lines of LaTeX under one another, each with an & where they are aligned."""
+    return "\\begin{aligned}\n" + " \\\\\n".join(lines) + "\n\\end{aligned}"

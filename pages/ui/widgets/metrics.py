@@ -1,0 +1,38 @@
+"""Large numbers, each with a small text below it."""
+
+from collections.abc import Mapping
+from typing import Any
+
+import streamlit as st
+
+from bertcalc.text.digits import signed_count
+from pages.ui.shell.i18n import _
+from pages.ui.widgets.numbers import metric_width, text_width
+
+
+def show_metric(label: str, value: str, below: str, *, least: int, **look: Any) -> None:
+    """Show a number, at least ``least`` pixels wide; the text below has no arrow or colour unless ``look`` says so."""
+    width = metric_width(least, value, below)
+    st.metric(label, value, below, **{"delta_color": "off", "delta_arrow": "off", "width": width, **look})
+
+
+def show_total(architecture: str, total: int, difference: int, against: str, grown: str = "", room: int = 0) -> None:
+    """Show the parameters of a class, and below them the difference from another model's, named by ``against``.
+
+    ``grown`` is the factor that belongs to the difference. From the start there is room for a difference as large as
+    the total, with a factor of ``room`` characters, so that a first step moves nothing.
+    """
+    label = _("Parameters in {architecture}").format(architecture=architecture)
+    said = " · ".join(filter(None, (signed_count(difference), grown)))
+    arrow = "up" if difference > 0 else "down" if difference else "off"
+    below = max(text_width(said), len(signed_count(total)) + room) + text_width(f" {against}")
+    width = metric_width(max(290, 7 * text_width(label), 7 * below + 30), f"{total:,}", "")
+    show_metric(label, f"{total:,}", said, least=0, delta_arrow=arrow, delta_description=against, width=width)
+
+
+def show_metrics(figures: Mapping[str, tuple[str, str]]) -> None:
+    """Show several numbers side by side: for each label the number, and the text below it."""
+    with st.container(horizontal=True):
+        for label, (value, below) in figures.items():
+            width = metric_width(10 * text_width(label), "0" * text_width(value), "0" * text_width(below))
+            show_metric(label, value, below, least=0, width=width)

@@ -1,0 +1,74 @@
+"""The text of ``print(model)`` as HTML that folds: a line for each module, in the colour of its component."""
+
+from collections.abc import Mapping, Sequence
+from html import escape
+from types import MappingProxyType
+
+from bertcalc.charts.colors import BACKGROUND
+from bertcalc.families import CLASSES
+from bertcalc.model.difference import ModuleChange
+from bertcalc.model.family import Model
+from bertcalc.model.modules import PrintedLine, split_layer
+from bertcalc.model.totals import component_at
+from bertcalc.text import N_
+from pages.ui.shell.controls import Select, Switch, view
+from pages.ui.shell.i18n import _, listed
+from pages.ui.shell.theme import appearance, colors
+
+VIEW = view(
+    "view", {"tree": N_("Tree"), "parts": N_("Module types"), "notebook": N_("Tensors"), "freezing": N_("Freezing")}
+)
+COUNTS = Switch("counts", N_("Counts"))
+BESIDE = Select(
+    "beside",
+    N_("Compared with"),
+    ("none", *CLASSES),
+    {"none": N_("Nothing")},
+    label_visibility="collapsed",
+    width=270,
+)
+# The sign before a module, by its path without the body's prefix; + is also the sign of all modules inside it.
+Signs = Mapping[str, str]
+
+
+def signs_of(found: Sequence[ModuleChange]) -> tuple[Signs, Signs]:
+    """The signs in two trees side by side: + for modules that only this tree has, ≠ for modules that differ."""
+    here = {each.path: "≠" if each.there else "+" for each in found if each.here}
+    there = {each.path: "≠" if each.here else "+" for each in found if each.there}
+    return here, there
+
+
+def tree_html(model: Model, signs: Signs = MappingProxyType({}), *, counts: bool, folded: bool = False) -> str:
+    """All lines, unfolded, or with the layers ``folded``; with ``counts`` each line ends with the module's parameters.
+
+    The browser folds <details> by mouse and keyboard, without help from the server.
+    """
+    html = [f'<div class="tree" style="--paper: {BACKGROUND[appearance()]}">']
+    for line in model.lines():
+        content = _line(model, line, signs, counts=counts)
+        if line.opens:
+            start = "<details>" if folded and split_layer(line.path)[0] else "<details open>"
+            html.append(f"{start}<summary {content}</summary>")
+        else:
+            html.append(f"<div {content}</div>{'</details>' if line.closes else ''}")
+    return "".join([*html, "</div>"])
+
+
+def count_text(line: PrintedLine) -> str:
+    """The parameters of all copies of a module, and of one; tied tensors are named."""
+    one = line.module.num_parameters()
+    text = f"{one:,}" if line.copies == 1 else f"{line.copies * one:,} = {line.copies:,} × {one:,}"
+    tied = _("(tied: {names})").format(names=listed(line.module.tied))
+    return f"{text} {tied}" if line.module.tied else text
+
+
+def _line(model: Model, line: PrintedLine, signs: Signs, *, counts: bool) -> str:
+    path = model.bare(line.path)
+    inside = any(sign == "+" and path.startswith(f"{start}.") for start, sign in signs.items())
+    sign = "+" if inside else signs.get(path, "")
+    whole = line.module in (model, model.body())
+    color = "" if whole else f' style="color: {colors()[component_at(model, path)]}"'
+    before = f"<b>{sign}</b>" if sign else ""
+    after = f"<span>{escape(count_text(line))}</span>" if counts and not line.closes else ""
+    kind = "line" + (" marked" if sign else "") + (" end" if line.closes else "")
+    return f'class="{kind}"{color}>{before}<code>{escape(line.text)}</code>{after}'

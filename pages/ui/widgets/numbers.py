@@ -1,0 +1,50 @@
+"""Numbers on a page: what depends on the language, and on the room; bertcalc/text/digits.py writes the rest."""
+
+from fractions import Fraction
+from unicodedata import east_asian_width
+
+from bertcalc.charts.labels import SUFFIXES
+from bertcalc.text.digits import MINUS, scaled, share, significant
+from pages.ui.shell.i18n import _
+
+
+def percent(part: int, whole: int, decimals: int = 1) -> str:
+    """A share; never 0 % for a part above 0, never 100 % for less than the whole."""
+    return percentage(share(part, whole, decimals))
+
+
+def signed_percent(part: Fraction) -> str:
+    """A relative difference to three digits: +12.3 %, -0.0406 %, +7,540 %; ±0 % only if there is none."""
+    sign = MINUS if part < 0 else "+" if part else "±"
+    return percentage(f"{sign}{significant(100 * float(abs(part)))}")
+
+
+def percentage(figure: str) -> str:
+    """A figure with a percent sign, with a space before it in English and without one in Chinese."""
+    return _("{figure} %").format(figure=figure)
+
+
+def metric_width(least: int, value: str, delta: str) -> int:
+    """Pixels for a number in large type and one in small type under it, so that neither is cut off."""
+    return max(least, 19 * len(value), 8 * len(delta) + 30)
+
+
+def text_width(text: str) -> int:
+    """The width of a text in Latin letters: a Chinese character is as wide as two."""
+    return sum(2 if east_asian_width(sign) in "WF" else 1 for sign in text)
+
+
+def unbroken(text: str) -> str:
+    return text.replace(" ", "\N{NO-BREAK SPACE}")
+
+
+def counted(count: int, unit: str) -> str:
+    """A count to the last digit, with its unit."""
+    units = {"parameters": _("{count} parameters"), "bytes": _("{count} bytes")}
+    return units.get(unit, f"{{count}} {unit}").format(count=f"{count:,}")
+
+
+def short(count: float, unit: str) -> str:
+    """A number in short, for a chart: 109.5M (parameters), 22.35 GFLOPs, 437.9 MB."""
+    text = scaled(count, SUFFIXES[unit])
+    return text.replace(" ", "").replace("G", "B") if unit == "parameters" else text

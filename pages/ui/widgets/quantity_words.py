@@ -1,0 +1,37 @@
+"""Names and titles of the quantities, for all pages that compare models."""
+
+from bertcalc.discover.comparable import FoundCase, figure
+from bertcalc.explore.quantities import Case, Quantity
+from bertcalc.text import N_
+from bertcalc.text.problem import InputError
+from pages.ui.shell.controls import sentence
+from pages.ui.shell.i18n import _
+
+# The names of the quantities in the controls that choose one.
+QUANTITY_NAMES: dict[str, str] = {
+    "parameters": N_("Parameters"),
+    "embeddings": N_("Embeddings"),
+    "encoder": N_("Encoder"),
+    "pooler": N_("Pooler"),
+    "head": N_("Head"),
+    "forward": N_("Forward FLOPs"),
+    "training": N_("Training FLOPs"),
+    "weights": N_("Weights"),
+    "activations": N_("Activations"),
+    "training_memory": N_("Training memory"),
+    "inference_memory": N_("Inference memory"),
+}
+
+
+def reason(measure: str, case: Case | FoundCase) -> str:
+    """Why a quantity of a model is not known; empty if it is known."""
+    try:
+        figure(measure, case)
+    except InputError as error:
+        return sentence(error.problem)
+    return ""
+
+
+def title_of(quantity: Quantity) -> str:
+    """The meaning of a quantity, with its unit if the words lack it."""
+    return _(quantity.meaning) + (" (B)" if quantity.unit == "bytes" else "")

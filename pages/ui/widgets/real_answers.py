@@ -1,0 +1,103 @@
+"""Questions to the real model, for all pages: whether it can run, and its cached answers."""
+
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from typing import Any, ParamSpec, TypeVar
+
+import streamlit as st
+
+from bertcalc.forward.outputs import Call, problems
+from bertcalc.model.subject import Subject
+from bertcalc.processes.worker import WORKER, SlowError, StoppedError
+from bertcalc.proof import real_model
+from bertcalc.proof.output_proof import countable
+from bertcalc.text.digits import fixed
+from bertcalc.text.problem import InputError
+from pages.server.restarts import tell_browser
+from pages.server.run_queue import RUN_QUEUE
+from pages.ui.shell.controls import show_problem
+from pages.ui.shell.i18n import _
+
+P = ParamSpec("P")
+R = TypeVar("R")
+
+
+def wanted() -> object:
+    """End this run if its reader has moved on.
+
+    Streamlit 1.67 does so wherever a script reads the session's state (tests/pages/test_streamlit.py).
+    """
+    return "track" in st.session_state
+
+
+WORKER.wanted = wanted
+
+
+@contextmanager
+def sorry() -> Iterator[None]:
+    """Show a sentence instead of the rest of the block if PyTorch or bertcalc cannot give an answer."""
+    try:
+        yield
+    except InputError as error:
+        show_problem(error.problem)
+    except SlowError:
+        said = _("PyTorch gave no answer within {seconds} s. Try again in a moment.")
+        st.error(said.format(seconds=fixed(WORKER.limit, 0)))
+    except StoppedError:
+        st.error(_("The process that runs PyTorch was stopped, perhaps for lack of memory. Try again."))
+    except NotImplementedError as missing:
+        said = _("The installed transformers has no {architecture}: there is nothing to compare with.")
+        st.error(said.format(architecture=missing))
+    except MemoryError:
+        st.error(_("That does not fit. Choose a smaller model, or run the app on a larger machine."))
+
+
+def ask(architecture: str, function: Callable[P, R], *arguments: P.args, **named: P.kwargs) -> R:
+    """Like ``answer``, with a spinner on the page."""
+    tell_browser()
+    with st.spinner(_("Asking the real {architecture} ...").format(architecture=architecture)):
+        return answer(function, *arguments, **named)
+
+
+def answer(function: Callable[P, R], *arguments: P.args, **named: P.kwargs) -> R:
+    """Run a function that needs PyTorch in the worker, once: the result is cached for all sessions."""
+    # Outside of the cached function: a second reader who asks the same waits for the cache, not for the worker.
+    with RUN_QUEUE.pause():
+        kept: R = _kept(f"{function.__module__}.{function.__qualname__}", arguments, named, function)
+    return kept
+
+
+def run(function: Callable[P, R], *arguments: P.args, **named: P.kwargs) -> R:
+    """Run a function that needs PyTorch in the worker; the result is not cached."""
+    with RUN_QUEUE.pause():
+        return WORKER.run(function, *arguments, **named)
+
+
+@st.cache_data(max_entries=200, show_spinner=False)
+def _kept(name: str, arguments: tuple[Any, ...], named: dict[str, Any], _function: Callable[..., Any]) -> Any:
+    """The function's result, cached by its name: Streamlit leaves out arguments that begin with an underscore."""
+    return WORKER.run(_function, *arguments, **named)
+
+
+def show_agreement(agrees: bool, said: str) -> None:
+    """Show the verdict of a comparison with the real model."""
+    if agrees:
+        st.success(said, icon=":material/verified:")
+    else:
+        st.error(said, icon=":material/error:")
+
+
+def runs(subject: Subject, call: Call) -> bool:
+    """Whether the real model can be run with these arguments; show why not."""
+    if not real_model.installed():
+        st.info(_("This needs torch and transformers, which are not installed here."))
+    elif real_model.buildable(subject) != subject:
+        said = _("transformers 5 no longer builds position_embedding_type {kind}: there is nothing to count.")
+        st.info(said.format(kind=subject.config.position_embedding_type))
+    elif problem := next(problems(subject, call), None):
+        show_problem(problem)
+    elif not countable(subject, call):
+        st.error(_("These tensors are too large for PyTorch to count. Choose a smaller batch or a shorter sequence."))
+    else:
+        return True
+    return False

@@ -1,0 +1,284 @@
+"""The tables of the pages."""
+
+import re
+from collections import Counter
+from collections.abc import Callable, Mapping, Sequence
+from functools import cache
+from math import prod
+
+import streamlit as st
+
+from bertcalc import Config, Module
+from bertcalc.charts.columns import Columns, sent
+from bertcalc.config import allowed
+from bertcalc.config.fields import EVERY_LETTER, known
+from bertcalc.explore.field_effects import Effect
+from bertcalc.export.cells import Shown
+from bertcalc.families.presets import PublishedCount
+from bertcalc.forward.outputs import Entry
+from bertcalc.model.difference import ModuleChange
+from bertcalc.model.formula import count_formulas, shape_letters, tensor_formulas
+from bertcalc.model.inventory import inventory, named
+from bertcalc.model.modules import Shape
+from bertcalc.model.subject import Subject
+from bertcalc.model.totals import Component
+from bertcalc.proof.output_proof import ComparedOutput, Returned
+from bertcalc.proof.real_model import RealRun
+from bertcalc.proof.tensor_proof import Check, Difference
+from bertcalc.text import N_, written
+from bertcalc.text.digits import fixed, signed_count, size
+from pages.ui.shell.controls import Fold, Switch
+from pages.ui.shell.i18n import _, in_a_row, with_colon
+from pages.ui.shell.present import presenting
+from pages.ui.widgets.export.shown import draw_frame, note, shown
+from pages.ui.widgets.formulas import count_formula
+from pages.ui.widgets.numbers import percent, text_width, unbroken
+
+TENSORS = Fold("tensors", N_("Tensors: name, shape, formula, count, share"))
+UNFOLD = Switch("unfold", N_("Unfold the layers"))
+
+
+def show_tensors(subject: Subject) -> None:
+    """Show every tensor with shape, formula, count and share; a repeated layer once, or with ``UNFOLD`` in full."""
+    columns = _tensor_columns(subject, unfolded=UNFOLD.show())
+    rows, total = len(columns["name"]), sum(columns["parameters"])
+    st.caption(_("{rows:,} rows, {total:,} parameters").format(rows=rows, total=total))
+    draw_frame(
+        columns,
+        column_config={
+            "name": st.column_config.TextColumn(_("Name"), width="large"),
+            "copies": st.column_config.NumberColumn(_("Copies"), format="%d ×"),
+            "shape": st.column_config.TextColumn(_("Shape")),
+            "formula": st.column_config.TextColumn(_("Formula")),
+            "parameters": st.column_config.NumberColumn(_("Parameters"), format="%,d"),
+            "share": st.column_config.NumberColumn(_("Share"), format="%.3g %%"),
+        },
+        alt=_("The tensors of the model"),
+    )
+
+
+def _tensor_columns(subject: Subject, *, unfolded: bool) -> Columns:
+    """The table of the tensors by column; the parameters sum to the model's."""
+    model, formulas = subject.model(), tensor_formulas(subject, copies=not unfolded)
+    of_name = {tensor.name: formula for tensor, formula in zip(model.tensors(), formulas, strict=True)}
+    tensors = list(model.tensors(folded=not unfolded))
+    parameters = [tensor.num_parameters() for tensor in tensors]
+    total = sum(parameters)
+    return {
+        "name": [tensor.name for tensor in tensors],
+        "copies": [tensor.copies for tensor in tensors],
+        "shape": [shape_text(tensor.shape) for tensor in tensors],
+        "formula": [of_name.get(tensor.name) or of_name[_LAYER.sub(".*.", tensor.name)] for tensor in tensors],
+        "parameters": parameters,
+        "share": [100 * count / total for count in parameters],
+    }
+
+
+_LAYER = re.compile(r"\.[0-9]+\.")
+
+
+def show_checks(checks: Sequence[Check]) -> None:
+    """Show a row for each check: our value, the real model's, and the verdict."""
+    titles = (_("Compared"), "bertcalc", "transformers", _("Verdict"))
+    rows = [(_(check.name), check.ours, check.theirs, _verdict(check.agrees)) for check in checks]
+    show_rows(titles, rows, _("What was compared, and the verdicts"))
+
+
+def show_differences(differences: Sequence[Difference]) -> None:
+    """Show the tensors that differ, ours and the real model's."""
+    rows = [(_tensor(difference.ours), _tensor(difference.theirs)) for difference in differences]
+    show_rows(("bertcalc", "transformers"), rows, _("The tensors that differ"))
+
+
+def show_run(run: RealRun) -> None:
+    said = _("It ran in {seconds} s: {parameters:,} parameters in {weights}.")
+    st.success(said.format(seconds=fixed(run.seconds), parameters=run.parameters, weights=size(run.weight_bytes)))
+    rows = [(name, shape_text(shape)) for name, shape in run.outputs]
+    show_rows((_("Output"), _("Shape")), rows, _("The outputs of the forward pass"))
+
+
+def show_published(counts: Sequence[PublishedCount]) -> None:
+    """Show counts that others have published, beside ours."""
+    counted = (_("Published"), _("Verdict"), "bertcalc")  # the verdict is on the screen of a phone
+    titles = (_("Model"), *counted, _("Which count it is"), _("Source (names as published)"))
+    rows = []
+    for count in counts:
+        ours, theirs = _ours(count), count.parameters
+        more = count.more and theirs + count.more == ours
+        verdict = signed_count(count.more) if more else _verdict(theirs == ours)
+        figures = (f"{theirs:,}", verdict, f"{ours:,}")
+        rows.append((count.preset, *figures, f"`{count.architecture}` · {_(count.convention)}", count.source))
+    show_rows(titles, rows, _("Published counts, ours, and the verdicts"))
+
+
+@cache
+def _ours(count: PublishedCount) -> int:
+    return count.model().num_parameters()
+
+
+def show_inventory(subject: Subject) -> None:
+    """Show the number of modules of each kind, and of those named ``dense``, as formulas; and below, their paths."""
+    model, formulas = subject.model(), count_formulas(subject)
+    parts = {part.name: part for part in inventory(model)}
+    parts[_("named dense")] = named(model, "dense")
+    counts = {
+        name: (f"${count_formula(formulas[part.name], subject.config, part.modules)}$", f"{part.parameters:,}")
+        for name, part in parts.items()
+    }
+    titles = (_("Modules"), _("How many"), _("Parameters"))
+    show_rows(titles, [(name, *cells) for name, cells in counts.items()], _("The modules of the model by kind"))
+    if presenting():
+        return
+    rows = [(name, "  \n".join(f"`{path}`" for path in part.paths)) for name, part in parts.items()]
+    show_rows((_("Modules"), _("Where")), rows, _("Where the modules of each kind are"))
+
+
+def show_module_differences(changes: Sequence[ModuleChange], here: str, there: str) -> None:
+    """Show the modules that differ between two architectures, or that only one has."""
+    difference = sum(change.parameters for change in changes)
+    said = _("From {here} to {there}: {difference} parameters")
+    st.markdown(said.format(here=here, there=there, difference=signed_count(difference)))
+    if changes:
+        rows = [
+            (_sign(one), f"`{one.path}`", _kind(one.here), _kind(one.there), signed_count(one.parameters, "0"))
+            for one in changes
+        ]
+        show_rows(("", _("Module"), here, there, _("Parameters")), rows, _("The modules that differ"))
+
+
+def _sign(change: ModuleChange) -> str:
+    sign = _("≠ differs") if change.here and change.there else _("− missing") if change.here else _("+ added")
+    return unbroken(sign)  # a plus and a space would begin a list
+
+
+def _kind(module: Module | None) -> str:
+    return f"`{next(module.lines()).text.removesuffix('(')}`" if module else ""
+
+
+def show_sums(totals: Mapping[Component, int]) -> None:
+    """Show the parameters of each component and of all, and the shares."""
+    bold = "**{}**".format
+    whole = sum(totals.values())
+    total = bold(f"{whole:,}")
+    rows = [(_(at), f"{count:,}", percent(count, whole)) for at, count in totals.items()]
+    ends = [(bold(_("Total")), total, ""), (bold(_("Trainable (nothing is frozen)")), total, "")]
+    show_rows((_("Component"), _("Parameters"), _("Share")), [*rows, *ends], _("Parameters of each component"))
+
+
+def show_named_parameters(model: Module) -> None:
+    """Show name, shape and number of elements of every tensor, as ``named_parameters()`` yields them."""
+    tensors = list(model.named_parameters())
+    draw_frame(
+        {
+            "name": [name for name, _shape in tensors],
+            "shape": [str(shape) for _name, shape in tensors],
+            "numel": [prod(shape) for _name, shape in tensors],
+        },
+        height=260 if presenting() else 430,
+        column_config={
+            "name": st.column_config.TextColumn(width="large"),
+            "numel": st.column_config.NumberColumn(format="%,d"),
+        },
+        alt=_("The tensors of the model"),
+    )
+
+
+def show_entries(entries: Sequence[Entry], letters: Sequence[Entry], given: bool, alt: str) -> None:
+    """Show inputs or outputs, with shapes in letters and in numbers: those that are ``given``, or all others."""
+    pairs = [pair for pair in zip(entries, letters, strict=True) if pair[0].given == given]
+    numbers = [entry for entry, _letters in pairs]
+    columns = {
+        _("Place"): [f"[{entry.position}]" for entry in numbers if entry.position is not None],
+        _("Name"): [entry.name for entry in numbers],
+        _("Type"): [f"{entry.container} {entry.dtype}".lstrip() for entry in numbers],
+        _("Shape"): [_shapes(symbols, shape_letters) for _numbers, symbols in pairs],
+        _("In numbers"): [_shapes(entry, shape_text) for entry in numbers],
+        _("Elements"): [f"{entry.num_elements():,}" if entry.tensors else "" for entry in numbers],
+        _("Bytes"): [_size(entry) for entry in numbers],
+    }
+    show_table({name: cells for name, cells in columns.items() if cells}, alt)
+    # Below the table: as one more column, a sentence would have a word in each line.
+    st.caption("  \n".join(f"`{entry.name}` {_(entry.meaning)}" for entry in numbers))
+
+
+def _size(entry: Entry) -> str:
+    """Bytes in both units, with a line break allowed between them."""
+    return unbroken(size(entry.num_bytes())).replace("\N{NO-BREAK SPACE}(", " (") if entry.tensors else ""
+
+
+def _shapes(entry: Entry, text: Callable[[Shape], str]) -> str:
+    """The shape of a tensor; for several, each shape with its number."""
+    if not entry.container:
+        return " ".join(unbroken(text(shape) or "()") for _copies, shape in entry.tensors)
+    groups = [f"{unbroken(text((copies,)))} × [{unbroken(text(shape))}]" for copies, shape in entry.tensors]
+    return " + ".join(groups) or "()"
+
+
+def show_comparisons(comparisons: Sequence[ComparedOutput]) -> None:
+    """Show each output of a forward pass, ours and the real model's, and the verdict."""
+    rows = [(_returned(one.ours), _returned(one.theirs), _verdict(one.agrees)) for one in comparisons]
+    alt = _("The outputs, ours and the real model's, and the verdicts")
+    show_rows(("bertcalc", "transformers", _("Verdict")), rows, alt)
+
+
+def _returned(output: Returned | None) -> str:
+    """An output's name, type, and number of tensors of each shape and dtype."""
+    if output is None:
+        return ""
+    groups = Counter(f"[{shape_text(shape)}] {dtype}" for shape, dtype in output.tensors)
+    shapes = " + ".join(unbroken(f"{count:,} × {group}") for group, count in groups.items())
+    return f"{output.name}: {output.kind}, {shapes or '()'}"
+
+
+def show_rows(titles: Sequence[str], rows: Sequence[Sequence[str]], alt: str) -> None:
+    """Show a table of texts, given by row."""
+    show_table({title: [row[at] for row in rows] for at, title in enumerate(titles)}, alt)
+
+
+def show_table(columns: dict[str, list[str]], alt: str) -> None:
+    """Show a table of texts, given by column."""
+    note(Shown(alt, columns, marked=True))
+    # A cell is Markdown, in which ">99.9 %" would be a quotation of 99.9 %.
+    cells = {name: [re.sub("^>", r"\\>", text) for text in texts] for name, texts in columns.items()}
+    *_others, last = columns.values()
+    short = all(text_width(text) <= _SHORT for text in last)
+    # On a phone a short last column, which has the amounts or verdicts, stays in view: see window.css.
+    with st.container(key=f"{'amounts' if short else 'texts'}-{len(shown())}"):
+        # st.table wraps long texts, where st.dataframe cuts them off.
+        st.table(sent(cells), border="horizontal", hide_index=True, alt=alt)
+
+
+_SHORT = 22  # digits and letters that take half of a phone
+
+
+def _verdict(agrees: bool) -> str:
+    return unbroken(_("✓ agrees") if agrees else _("✗ differs"))
+
+
+def _tensor(tensor: tuple[str, Shape] | None) -> str:
+    return "" if tensor is None else f"{tensor[0]}  [{shape_text(tensor[1])}]"
+
+
+def shape_text(shape: Shape) -> str:
+    """A shape as people write it: 30,522 × 768."""
+    return " × ".join(f"{side:,}" for side in shape)
+
+
+def show_fields(config: Config, effects: Mapping[str, Effect]) -> None:
+    """Show every field with its meaning, its values, and what a change of it does."""
+    changes = (_("Parameters"), _("Compute, FLOPs"), _("Memory, bytes"))
+    rows = []
+    for field, effect in effects.items():
+        letter = f" ${EVERY_LETTER[field]}$" if field in EVERY_LETTER else ""
+        name = f"**{config.own_name(field)}**{letter}"
+        what = with_colon(name, _(known(field).meaning))
+        message, limits = allowed(field)
+        values = (written(getattr(type(config), field)), written(getattr(config, field)))
+        changed = f"{written(effect.before)} → {written(effect.after)}"
+        differences = [signed_count(one, "–") for one in (effect.parameters, effect.flops, effect.memory)]
+        rows.append((in_a_row([what, f"*{_(message).format(**limits)}*"]), *values, changed, *differences))
+    show_rows(
+        (_("Field, meaning, *what is allowed*"), _("Default"), _("Now"), _("Changed"), *changes),
+        rows,
+        _("Every field of the configuration, and what changes with it"),
+    )

@@ -1,0 +1,21 @@
+"""The total's formula on a page: each term and letter has a tip on hover, tap and keyboard focus."""
+
+from typing import Any
+
+from bertcalc.model.subject import Subject
+from pages.ui.session.component import component
+from pages.ui.shell.theme import colors
+from pages.ui.widgets.total_formula.formula_parts import total_formula
+
+_component = component(
+    "total_formula", "session/dom.js", "widgets/total_formula/formula.css", "widgets/total_formula/formula.js"
+)
+
+
+def show_total_formula(subject: Subject) -> None:
+    draw_formula(total_formula(subject, colors()))
+
+
+def draw_formula(data: dict[str, Any]) -> None:
+    """Draw a formula from its parts (see formula_parts.py)."""
+    _component(data=data, key="total-formula")

@@ -1,0 +1,78 @@
+"""Words for the terms and letters of the total's formula: the tensors by name, kind and shape."""
+
+from collections.abc import Iterable, Mapping
+
+from bertcalc.model.formula import Term
+from bertcalc.model.modules import Shape, Tensor
+from bertcalc.model.names import tensor_name
+from bertcalc.text import N_
+from pages.ui.shell.i18n import _, listed
+from pages.ui.widgets.numbers import unbroken
+from pages.ui.widgets.tables import shape_text
+
+# The meaning of each letter, with its value.
+COUNTED: dict[str, str] = {
+    "vocab_size": N_("{value} word pieces"),
+    "hidden_size": N_("{value} hidden size"),
+    "num_hidden_layers": N_("{value} layers"),
+    "num_attention_heads": N_("{value} heads"),
+    "num_key_value_heads": N_("{value} heads of keys and values"),
+    "intermediate_size": N_("{value} feed-forward"),
+    "max_position_embeddings": N_("{value} positions"),
+    "type_vocab_size": N_("{value} token types"),
+    "num_labels": N_("{value} labels"),
+    "relative_attention_num_buckets": N_("{value} distances"),
+    "task_type_vocab_size": N_("{value} task types"),
+    "position_buckets": N_("{value} distances each way"),
+    "embedding_size": N_("{value} embedding size"),
+}
+
+# The meaning of a size that no field sets, by role; other sizes have the tensor's name.
+_FIXED: dict[str, str] = {
+    "next sentence": N_("classes"),
+    "activation": N_("activation"),
+    "classifier": N_("score"),
+}
+_KINDS: dict[str, str] = {
+    "norm": N_("γ and β"),
+    "activation": N_("Learned numbers"),
+    **dict.fromkeys(("word", "position", "token type", "distance"), N_("Table")),
+}
+
+
+def brace_of(term: Term) -> str:
+    """The text under a term of a LayerNorm or of a fixed size; empty for others."""
+    if term.norm:
+        return greek(term.tensors)
+    place = term.tensors[0].place
+    return _(_FIXED.get(place.role) or tensor_name(place)) if term.fixed else ""
+
+
+def greek(norms: Iterable[Tensor]) -> str:
+    """The letters for tensors of LayerNorms, which need not have a bias."""
+    return ", ".join(dict.fromkeys("β" if norm.name.endswith("bias") else "γ" for norm in norms))
+
+
+def _name_of(tensor: Tensor) -> str:
+    cross = tensor.place.block == "cross-attention"
+    name = _(tensor_name(tensor.place))
+    return _("{name} (cross-attention)").format(name=name) if cross else name
+
+
+def lines_of(tensors: Iterable[Tensor], here: Mapping[str, Tensor]) -> list[str]:
+    """A line for the tensors of one kind and shape: Biases: query, key, value, 3 × [768]. ``here`` has the shapes."""
+    alike: dict[tuple[str, Shape], list[str]] = {}
+    for tensor in tensors:
+        alike.setdefault((_kind_of(tensor), here[tensor.name].shape), []).append(_name_of(tensor))
+    return [
+        _("{kind}: {names}, {shapes}").format(
+            kind=_(kind),
+            names=listed(dict.fromkeys(names)),
+            shapes=unbroken((f"{len(names)} × " if len(names) > 1 else "") + f"[{shape_text(shape)}]"),
+        )
+        for (kind, shape), names in alike.items()
+    ]
+
+
+def _kind_of(tensor: Tensor) -> str:
+    return _KINDS.get(tensor.place.role) or (N_("Biases") if tensor.name.endswith("bias") else N_("Weights"))

@@ -1,0 +1,96 @@
+"""Your model: a config.json, a name on the Hub, or a file of weights, compared with bertcalc's count."""
+
+import streamlit as st
+
+from bertcalc.explore.models import item_of
+from bertcalc.families.hf_json import PASTED
+from bertcalc.hub import reader
+from bertcalc.model.subject import Subject
+from pages.ui.checkpoints import inputs, matching
+from pages.ui.checkpoints.chooser import choose_files
+from pages.ui.session import kept
+from pages.ui.shell.controls import sentence
+from pages.ui.shell.i18n import _
+
+view = inputs.VIEW.show()
+
+if view == "config":
+    st.markdown(_("Paste or upload the config.json of your model; you can then use it on every page."))
+    field, file = st.columns([3, 2])
+    kept.hold_text("config_text")
+    text: str = field.text_area(
+        "config.json",
+        key="config_text",
+        height=190,
+        max_chars=PASTED,
+        on_change=inputs.forget,
+        args=(view,),
+        persist_state="session",
+    )
+    with file:
+        st.caption(_("or a file"))
+        choose_files("config_file", inputs.CONFIG, inputs.take_file_of_config)
+    last = inputs.read_config(text)
+    inputs.show_problems(view, text)
+    if last:
+        inputs.show_remarks(text, last)
+        subject = Subject(last.config, last.architecture) if last.architecture else inputs.like_sidebar(last.config)
+        if last.architecture is None:
+            said = _("It names no class, so {architecture} is taken from the sidebar.")
+            st.caption(said.format(architecture=subject.architecture))
+        item = item_of(subject)
+        with st.container(horizontal=True, vertical_alignment="center"):
+            label = _("Parameters of {architecture}").format(architecture=subject.architecture)
+            matching.show_figure(label, subject.model().num_parameters())
+            matching.offer(subject, item)
+        if item.changes:
+            matching.show_changes(subject.config, item)
+        else:
+            st.success(_("This is {preset}.").format(preset=item.base), icon=":material/check_circle:")
+elif view == "hub":
+    said = _(
+        "Name a public model on the Hugging Face Hub: only its config.json and the headers of its"
+        " safetensors files are read."
+    )
+    st.markdown(said)
+    if reader.installed():
+        # A form, so that Enter in the field asks the Hub.
+        with st.form("hub", border=False), st.container(horizontal=True, vertical_alignment="bottom"):
+            repo_id = inputs.REPO_ID.show()
+            asked = st.form_submit_button(_("Read it from the Hub"), icon=":material/download:")
+        if asked:
+            inputs.read_from_hub(repo_id.strip())
+        inputs.show_problems(view, st.session_state.get("other config of hub", ""))
+    else:
+        st.info(_("This needs huggingface_hub, which is not installed here: pip install -r requirements.txt."))
+else:
+    said = _(
+        "Choose a .safetensors file of any size, or all files of a model with its index: your browser reads the "
+        "headers, the names and shapes of the tensors, and sends nothing else. The weights never leave your "
+        "computer."
+    )
+    st.markdown(said)
+    choose_files("weights_files", inputs.WEIGHTS, inputs.take_files_of_weights)
+    inputs.show_problems(view)
+
+brought: matching.Brought | None = None if view == "config" else inputs.last_read(view)
+inputs.show_lost(view, brought)
+if brought:
+    found = brought.comparison
+    verdict, offer = st.columns([9, 4], vertical_alignment="center")
+    with verdict:
+        for cut_off in brought.cut_off:
+            matching.show_cut_off(cut_off)
+        matching.show_verdict(brought)
+    with offer:
+        matching.offer(found.subject, item_of(found.subject))
+    with st.container(horizontal=True):
+        matching.show_figure(_("Tensors"), found.tensors)
+        matching.show_figure(_("Parameters in the file"), found.parameters)
+        label = _("Parameters of {architecture}").format(architecture=found.subject.architecture)
+        matching.show_figure(label, found.ours)
+        matching.show_figure(_("Elements of buffers"), found.buffers)
+    matching.show_groups(found)
+    matching.show_details(brought)
+    for remark in brought.remarks:
+        st.caption(sentence(remark))

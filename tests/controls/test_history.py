@@ -1,0 +1,293 @@
+"""Steps, attempts and links of a model under change."""
+
+import json
+from typing import Any
+
+import pytest
+from hypothesis import example, given
+from hypothesis import strategies as st
+
+from bertcalc import BertConfig
+from bertcalc.config import ConfigError
+from bertcalc.controls.history import NAMES, ChosenModel, Track, read
+from bertcalc.controls.stops import SLIDERS, Locks
+from bertcalc.families import CLASSES
+from bertcalc.families.presets import PRESETS
+from tests.strategies import chosen_models
+
+CHANGES = st.sampled_from(
+    [
+        {"num_hidden_layers": 24},
+        {"hidden_size": 1024, "num_attention_heads": 16},
+        {"is_decoder": True},
+        {"add_cross_attention": True},
+        {"lock_heads": False},
+        {"architecture": "BertForMaskedLM"},
+        {"vocab_size": 0},
+        {"hidden_size": 785},
+    ]
+)
+
+
+@given(chosen_models())
+def test_a_link_says_the_whole_model(model: ChosenModel) -> None:
+    said = model.link()
+    assert said.keys() <= set(NAMES)
+    assert read(said) == (model, [])
+
+
+def test_a_short_link_is_the_preset_and_what_differs() -> None:
+    track = Track(ChosenModel())
+    assert track.present.link() == {}
+    track.change({"preset": "bert-large-uncased"})
+    track.take(track.kept.reset("bert-large-uncased").changed({"vocab_size": 21_128}))
+    assert track.present.link() == {"preset": "bert-large-uncased", "vocab_size": "21128"}
+
+
+TEXTS = st.text(max_size=12) | st.integers(-5, 10**15).map(str) | st.sampled_from([*PRESETS, *CLASSES, "1"])
+
+
+@given(st.dictionaries(st.sampled_from(NAMES), TEXTS, max_size=6))
+@example({"preset": "roberta-base", "vocab_size": "1", "max_position_embeddings": "1"})  # less than its padding needs
+def test_any_link_is_a_model_and_what_was_changed_is_said(link: dict[str, str]) -> None:
+    model, found = read(link)
+    assert model.architecture in CLASSES
+    for name, text in link.items():
+        if name in SLIDERS and text.isascii() and text.removeprefix("-").isdigit():
+            taken = getattr(model.config, name) == int(text)
+            assert taken or found, (name, text)
+    assert read(model.link()) == (model, [])
+
+
+@pytest.mark.parametrize(
+    ("link", "sizes", "said"),
+    [
+        ({"hidden_size": "1024"}, (1024, 16), ["hidden_size"]),  # the heads follow
+        ({"hidden_size": "1536"}, (1536, 12), []),  # and stay where they can, as in links from before
+        ({"hidden_size": "770"}, (768, 12), ["hidden_size"]),
+        ({"num_attention_heads": "13"}, (768, 12), ["num_attention_heads"]),
+    ],
+)
+def test_a_link_to_sizes_that_do_not_fit(link: dict[str, str], sizes: tuple[int, int], said: list[str]) -> None:
+    model, found = read(link)
+    assert (model.config.hidden_size, model.config.num_attention_heads) == sizes
+    assert [problem.field for problem in found] == said
+
+
+@given(st.lists(st.tuples(st.sampled_from(list(SLIDERS)), st.integers(0, 3000), st.booleans())), st.data())
+def test_undo_goes_back_through_every_step(moves: list[tuple[str, int, bool]], data: st.DataObject) -> None:
+    track = Track(ChosenModel())
+    seen = [track.kept]
+    for field, value, final in moves:
+        track.move(field, value, final=final)
+        if track.kept != seen[-1]:
+            assert final
+            seen.append(track.kept)
+    track.change({name: track.kept.values()[name] for name in track.attempt})  # mended
+    for model in reversed(seen):
+        assert track.kept == model
+        track.undo()
+    assert track.kept == seen[0]
+    for model in seen:
+        assert track.kept == model
+        track.redo()
+
+
+def test_a_drag_is_one_step() -> None:
+    track = Track(ChosenModel())
+    for value in (832, 896, 960):
+        track.move("hidden_size", value, final=False)
+        assert (track.present.config.hidden_size, track.kept.config.hidden_size) == (value, 768)
+    track.move("hidden_size", 960)
+    assert len(track.steps) == 2
+    track.undo()
+    assert track.present == ChosenModel()
+
+
+def test_a_step_after_undo_forgets_what_was_undone() -> None:
+    track = Track(ChosenModel())
+    track.move("num_hidden_layers", 13)
+    track.undo()
+    track.move("num_hidden_layers", 11)
+    track.redo()
+    assert track.kept.config.num_hidden_layers == 11
+
+
+@given(st.lists(CHANGES, max_size=8))
+def test_what_makes_no_model_leaves_the_last_one_and_is_explained(changes: list[dict[str, Any]]) -> None:
+    track = Track(ChosenModel())
+    for change in changes:
+        before = track.kept
+        track.change(change)
+        if track.attempt:
+            assert track.problems()
+        else:
+            assert not track.problems()
+        if not any(name in track.attempt for name in change):
+            assert {name: track.kept.values()[name] for name in change} == change
+        elif change.keys() <= track.attempt.keys():
+            assert track.kept == before
+    for _mending in range(5):
+        if problems := track.problems():
+            track.change(problems[0].remedies[0])
+    assert not track.attempt
+
+
+def test_an_attempt_becomes_a_model_with_what_it_needs() -> None:
+    track = Track(ChosenModel())
+    track.change({"add_cross_attention": True})
+    assert track.attempt == {"add_cross_attention": True}
+    track.move("num_hidden_layers", 6)
+    assert track.attempt == {"add_cross_attention": True}
+    assert track.kept.config.num_hidden_layers == 6
+    track.change({"is_decoder": True})
+    assert track.kept.config == BertConfig(num_hidden_layers=6, is_decoder=True, add_cross_attention=True)
+    assert not track.attempt
+
+
+def test_undo_takes_an_attempt_back_before_it_takes_a_step_back() -> None:
+    track = Track(ChosenModel())
+    track.move("num_hidden_layers", 6)
+    track.change({"add_cross_attention": True})
+    track.undo()
+    assert (track.attempt, track.kept.config.num_hidden_layers) == ({}, 6)
+    track.undo()
+    assert track.kept == ChosenModel()
+
+
+def test_what_was_typed_stays_until_it_is_mended() -> None:
+    track = Track(ChosenModel())
+    track.move("hidden_size", 785)
+    track.move("vocab_size", "many")
+    assert [problem.field for problem in track.problems()] == ["vocab_size", "hidden_size"]
+    track.move("vocab_size", 21_128)
+    assert track.attempt == {"hidden_size": 785}
+    track.change(track.problems()[0].remedies[1])
+    assert (track.kept.config.hidden_size, track.kept.config.num_attention_heads) == (832, 13)
+
+
+def test_what_is_offered_can_be_taken() -> None:
+    """No control has a pad_token_id, which is 1 in RoBERTa."""
+    track = Track(ChosenModel().reset("roberta-base"))
+    track.move("vocab_size", 1)
+    (problem,) = track.problems()
+    assert problem.remedies == ({"vocab_size": 2},)
+    track.change(problem.remedies[0])
+    assert track.kept.config.vocab_size == 2
+
+
+def test_back_and_forward_are_steps_where_they_lead_to_one() -> None:
+    track = Track(ChosenModel())
+    track.move("num_hidden_layers", 13)
+    track.move("num_hidden_layers", 14)
+    back = track.steps[1]
+    track.go_to(back)
+    assert (track.at, len(track.steps)) == (1, 3)
+    track.go_to(ChosenModel().reset("bert-large-uncased"))
+    assert (track.at, len(track.steps)) == (2, 3)
+
+
+def test_back_twice_at_once_is_two_steps() -> None:
+    track = Track(ChosenModel())
+    for layers in (13, 12, 14):
+        track.move("num_hidden_layers", layers)
+    track.go_to(track.steps[1])
+    assert (track.at, len(track.steps)) == (1, 4)
+    track.go_to(track.steps[3])
+    track.go_to(track.steps[0])
+    assert (track.at, len(track.steps)) == (2, 4)  # the nearer one of two that are alike
+
+
+def test_reset_leads_to_the_preset_and_keeps_the_class() -> None:
+    model = ChosenModel().changed({"architecture": "BertForMaskedLM", "num_hidden_layers": 3, "lock_heads": False})
+    assert model.reset() == ChosenModel(architecture="BertForMaskedLM", locks=Locks(heads=False))
+    assert ChosenModel(add_pooling_layer=False).reset() == ChosenModel()
+
+
+def test_steps_are_not_kept_without_limit() -> None:
+    track = Track(ChosenModel())
+    for number in range(3 * Track.LONGEST):
+        track.move("num_hidden_layers", 1 + number % 40)
+    assert len(track.steps) == Track.LONGEST
+    assert track.at == track.last
+
+
+def test_a_change_of_nothing_that_can_be_is_refused() -> None:
+    with pytest.raises(ConfigError):
+        ChosenModel().changed({"hidden_size": 1})
+
+
+@pytest.mark.parametrize(
+    ("link", "shown"),
+    [
+        ({"preset": "EuroBERT-610m", "num_attention_heads": "1"}, {"num_attention_heads": 18}),
+        ({"preset": "nomic-embed-text-v1.5", "num_attention_heads": "65536"}, {"num_attention_heads": 384}),
+        (
+            {"preset": "nomic-embed-text-v1.5", "num_attention_heads": "65536", "hidden_size": "65535"},
+            {"num_attention_heads": 1, "hidden_size": 65_534},
+        ),
+    ],
+)
+def test_a_link_to_heads_that_fit_nothing_shows_another_model(link: dict[str, str], shown: dict[str, int]) -> None:
+    """What would help is nothing that a link has, or there is no hidden size for so many heads: a traceback, before."""
+    model, [*found] = read(link)
+    assert found[-1].remedies[0] == shown
+    assert {name: getattr(model.config, name) for name in shown} == shown
+    assert read(model.link()) == (model, [])
+
+
+def test_a_link_offers_no_way_twice() -> None:
+    _model, [problem] = read({"hidden_size": "1024"})
+    assert problem.remedies == ({"num_attention_heads": 16}, {"hidden_size": 1020}, {"hidden_size": 1032})
+
+
+JSON = st.recursive(
+    st.none() | st.booleans() | st.integers() | st.floats() | st.text(max_size=9),
+    lambda inner: st.lists(inner, max_size=3) | st.dictionaries(st.text(max_size=6), inner, max_size=3),
+    max_leaves=6,
+)
+WRITTEN = st.fixed_dictionaries(
+    {
+        "steps": st.lists(st.sampled_from(["", "num_hidden_layers=3", "hidden_size=7&preset=x", "%&="]) | JSON),
+        "at": st.integers(-2, 3) | JSON,
+        "attempt": st.dictionaries(st.sampled_from(["hidden_size", "vocab_size", "is_decoder", "steps"]), JSON) | JSON,
+    }
+)
+
+
+@given(st.lists(CHANGES, max_size=9), st.integers(0, 4))
+def test_a_written_history_is_restored(changes: list[dict[str, Any]], undone: int) -> None:
+    track = Track(ChosenModel())
+    for change in changes:
+        track.change(change)
+    for _step in range(undone):
+        track.undo()
+    restored = Track.restored(track.kept, json.loads(json.dumps(track.written())))
+    assert (restored.steps, restored.at, restored.attempt) == (track.steps, track.at, track.attempt)
+
+
+def test_a_written_history_has_the_nearest_steps() -> None:
+    track = Track(ChosenModel())
+    for layers in range(1, 120):
+        track.change({"num_hidden_layers": layers})
+    for _step in range(50):
+        track.undo()
+    restored = Track.restored(track.kept, track.written())
+    assert restored.kept == track.kept
+    assert (restored.at, restored.last) == (Track.WRITTEN, 2 * Track.WRITTEN)
+
+
+def test_a_history_of_another_model_is_not_restored() -> None:
+    track = Track(ChosenModel())
+    track.change({"num_hidden_layers": 24})
+    other = ChosenModel().changed({"num_hidden_layers": 6})
+    assert Track.restored(other, track.written()).steps == [other]
+
+
+@given(WRITTEN | JSON)
+def test_whatever_is_written_the_link_decides_on_the_model(written: object) -> None:
+    track = Track.restored(ChosenModel(), written)
+    assert track.present == ChosenModel()
+    track.problems()
+    track.undo()
+    track.redo()

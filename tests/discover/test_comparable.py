@@ -1,0 +1,124 @@
+"""Discovered models in a comparison: counts of the real classes, and a sum for every difference."""
+
+from base64 import urlsafe_b64encode
+from itertools import pairwise
+from typing import Any
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from bertcalc.discover.comparable import (
+    FoundCase,
+    FoundModel,
+    WrittenFound,
+    components_of,
+    explain,
+    figure,
+    known,
+    read,
+    text_of,
+)
+from bertcalc.discover.results.shipped import shipped, shipped_classes
+from bertcalc.explore.models import subject_of_preset, write
+from bertcalc.explore.quantities import QUANTITIES, Case
+from bertcalc.text.problem import InputError
+from tests.discover.real import real
+from tests.examples import examples
+
+KNOWN = ["parameters", "embeddings", "encoder", "pooler", "head", "forward", "weights"]
+
+
+def model(model_type: str, cls: str, **sizes: int) -> FoundModel:
+    found = shipped(model_type, cls)
+    assert found is not None
+    return FoundModel(found, tuple(sizes.items()))
+
+
+LLAMA = model("llama", "LlamaForCausalLM")
+
+
+def test_figures_are_those_of_the_real_class() -> None:
+    sizes = {"hidden_size": 1024, "num_hidden_layers": 3}
+    case = FoundCase(model("llama", "LlamaForCausalLM", **sizes), 2, 16)
+    there = real("llama", "LlamaForCausalLM", **sizes)
+    assert figure("parameters", case) == sum(components_of(case).values()) == there
+    assert figure("weights", case) == 4 * there
+    assert [name for name in QUANTITIES if known(name, case) is not None] == [
+        name for name in QUANTITIES if name in KNOWN
+    ]
+    with pytest.raises(InputError, match="not known for LlamaForCausalLM"):
+        figure("training_memory", case)
+
+
+@pytest.mark.parametrize("key", [("jamba", "JambaForCausalLM"), ("lfm2", "Lfm2ForCausalLM")])
+def test_what_has_no_formula_is_counted_at_the_sizes_that_were_given(key: tuple[str, str]) -> None:
+    case = FoundCase(model(*key))
+    assert case.subject.problem() is None
+    assert figure("parameters", case) == case.subject.found.parameters
+    assert model(*key, num_hidden_layers=3).problem() is not None
+
+
+@examples(8)
+@given(
+    st.fixed_dictionaries({}, optional={"vocab_size": st.integers(1, 10**5), "num_hidden_layers": st.integers(1, 99)}),
+    st.sampled_from([{}, {"hidden_size": 48, "num_attention_heads": 12}, {"hidden_size": 64}]),
+)
+def test_the_difference_between_sizes_is_a_sum_over_fields(some: dict[str, int], others: dict[str, int]) -> None:
+    sizes = {**others, **some}
+    here, there = FoundCase(LLAMA), FoundCase(model("llama", "LlamaForCausalLM", **sizes))
+    for measure in ("parameters", "forward"):
+        found = explain(here, there, measure)
+        assert (found.before, found.after) == (figure(measure, here), figure(measure, there))
+        totals = [found.before, *(part.total for part in found.parts)]
+        assert totals[-1] == found.after
+        assert [later - earlier for earlier, later in pairwise(totals)] == [part.difference for part in found.parts]
+        assert not found.by_part
+        changed = {change.field for part in found.parts for change in part.changes}
+        assert changed == {field for field, value in sizes.items() if value != LLAMA.found.fields[field]}
+
+
+@pytest.mark.parametrize("measure", KNOWN)
+def test_the_difference_between_kinds_is_a_sum_over_parts(measure: str) -> None:
+    ours, theirs = Case(subject_of_preset("bert-base-uncased")), FoundCase(LLAMA)
+    for here, there in ((ours, theirs), (theirs, ours), (theirs, FoundCase(model("qwen3", "Qwen3ForCausalLM")))):
+        found = explain(here, there, measure)
+        assert found.difference == sum(part.difference for part in found.parts)
+        assert (found.before, found.after) == (figure(measure, here), figure(measure, there))
+        assert found.by_part
+
+
+def test_sizes_of_other_names_stand_beside_ours() -> None:
+    assert model("t5", "T5Model").values()["hidden_size"] == 512
+    assert "d_kv" in model("t5", "T5Model").values()
+    for key in shipped_classes():
+        one = model(*key)
+        assert sorted(one.values().values(), key=str) == sorted([key[1], *one.sizes().values()], key=str)
+
+
+@given(
+    st.sampled_from(list(shipped_classes())),
+    st.dictionaries(st.sampled_from(["hidden_size", "text_config.d_model", "sizes[0]"]), st.integers(0, 10**9)),
+    st.sampled_from([{}, {"tie_word_embeddings": False}, {"text_config": {"layer_types": ["a b~c", "ü"]}}]),
+)
+def test_reading_is_the_inverse_of_writing(key: tuple[str, str], sizes: dict[str, int], given: dict[str, Any]) -> None:
+    one = WrittenFound(*key, tuple(sizes.items()), text_of(given))
+    assert read(f"bert-base-uncased {write([one])}") == ([*read("bert-base-uncased")[0], one], [])
+    assert one.fields() == given
+
+
+@pytest.mark.parametrize(
+    ("text", "why"),
+    [
+        ("llama.LlamaForMaskedLM", "did you mean Llama"),
+        ("lama.LlamaForCausalLM", "there is no preset lama.LlamaForCausalLM"),
+        ("llama.LlamaForCausalLM~hidden_size", "hidden_size is no size"),
+        ("llama.LlamaForCausalLM~config-e", "its config.json cannot be read"),
+        ("llama.LlamaForCausalLM~config-_w", "its config.json cannot be read"),
+        (f"llama.LlamaForCausalLM~config-{urlsafe_b64encode(b'[]').decode()}", "JSON"),
+    ],
+)
+def test_what_is_wrong_is_named_and_the_rest_counts(text: str, why: str) -> None:
+    items, [wrong] = read(f"{text} bert-base-uncased")
+    assert [str(item) for item in items] == ["bert-base-uncased"]
+    assert why in str(wrong.problem)

@@ -1,0 +1,444 @@
+"""A pasted config.json is read as transformers reads it, and what is wrong with it is said in sentences."""
+
+import inspect
+import json
+from typing import Any
+
+import pytest
+import torch
+import transformers
+from hypothesis import given
+from hypothesis import strategies as st
+
+from bertcalc import ARCHITECTURES, BertConfig, DebertaConfig, DebertaV2Config, build
+from bertcalc.families import FAMILIES
+from bertcalc.families.hf_json import LARGEST, read, text_of
+from bertcalc.model.subject import Subject
+from bertcalc.text.problem import InputError
+from tests.oracle import Case, real_config
+from tests.strategies import cases
+
+# As the hub has it for a fine-tuned bert-base-chinese, legacy keys and all.
+CHINESE = """{
+  "architectures": ["BertForTokenClassification"],
+  "attention_probs_dropout_prob": 0.1,
+  "directionality": "bidi",
+  "gradient_checkpointing": false,
+  "hidden_act": "gelu",
+  "hidden_dropout_prob": 0.1,
+  "hidden_size": 768,
+  "id2label": {"0": "O", "1": "B-PER", "2": "I-PER"},
+  "initializer_range": 0.02,
+  "intermediate_size": 3072,
+  "label2id": {"B-PER": 1, "I-PER": 2, "O": 0},
+  "layer_norm_eps": 1e-12,
+  "max_position_embeddings": 512,
+  "model_type": "bert",
+  "num_attention_heads": 12,
+  "num_hidden_layers": 12,
+  "pad_token_id": 0,
+  "pooler_fc_size": 768,
+  "type_vocab_size": 2,
+  "vocab_size": 21128
+}"""
+
+
+# As the hub has it for gte-multilingual-base, but for where its program is.
+REMOTE = """{
+  "architectures": ["NewModel", "NewForTokenClassification"],
+  "attention_probs_dropout_prob": 0.0,
+  "classifier_dropout": 0.0,
+  "hidden_act": "gelu",
+  "hidden_dropout_prob": 0.1,
+  "hidden_size": 768,
+  "id2label": {"0": "LABEL_0"},
+  "initializer_range": 0.02,
+  "intermediate_size": 3072,
+  "label2id": {"LABEL_0": 0},
+  "layer_norm_eps": 1e-12,
+  "layer_norm_type": "layer_norm",
+  "logn_attention_clip1": false,
+  "logn_attention_scale": false,
+  "max_position_embeddings": 8192,
+  "model_type": "new",
+  "num_attention_heads": 12,
+  "num_hidden_layers": 12,
+  "pack_qkv": true,
+  "pad_token_id": 1,
+  "position_embedding_type": "rope",
+  "rope_scaling": {"factor": 8.0, "type": "ntk"},
+  "rope_theta": 20000,
+  "torch_dtype": "float16",
+  "type_vocab_size": 1,
+  "unpad_inputs": false,
+  "use_memory_efficient_attention": false,
+  "vocab_size": 250048
+}"""
+
+
+SMALL = {
+    "vocab_size": 50,
+    "hidden_size": 32,
+    "num_hidden_layers": 1,
+    "num_attention_heads": 2,
+    "intermediate_size": 64,
+    "max_position_embeddings": 16,
+}
+
+
+def sentences(text: str) -> list[str]:
+    with pytest.raises(InputError) as caught:
+        read(text)
+    return [str(problem) for problem in caught.value.problems]
+
+
+def test_a_config_of_the_hub() -> None:
+    reading = read(CHINESE)
+    assert reading.config == BertConfig(vocab_size=21128, num_labels=3)
+    assert reading.architecture == "BertForTokenClassification"
+    [remark] = map(str, reading.remarks)
+    assert "directionality, gradient_checkpointing, pooler_fc_size" in remark
+    assert "id2label" not in remark
+
+
+@given(cases())
+def test_what_transformers_writes_is_read_as_the_same(case: Case) -> None:
+    real = real_config(case.config)
+    real.architectures = [case.architecture]
+    reading = read(real.to_json_string(use_diff=False))
+    assert reading.config == case.config
+    assert reading.architecture == case.architecture
+
+
+@pytest.mark.parametrize(
+    "given_fields",
+    [
+        {},
+        {"num_labels": 5},
+        {"id2label": {"0": "a", "1": "b", "2": "c"}},
+        {"id2label": {"0": "a", "1": "b", "2": "c"}, "num_labels": 5},
+        {"pad_token_id": None, "classifier_dropout": None, "hidden_dropout_prob": 0},
+    ],
+)
+def test_missing_fields_and_labels_are_those_of_transformers(given_fields: dict[str, Any]) -> None:
+    real = transformers.BertConfig.from_dict(given_fields)
+    config = read(json.dumps(given_fields)).config
+    assert config.num_labels == real.num_labels
+    for field, value in vars(config).items():
+        if hasattr(real, field):
+            assert getattr(real, field) == value, field
+
+
+def test_where_both_are_said_the_other_is_remarked() -> None:
+    remark = read('{"id2label": {"0": "a"}, "num_labels": 5}').remarks[-1]
+    assert str(remark) == "num_labels 5 takes precedence, although id2label has 1, as in transformers."
+
+
+@pytest.mark.parametrize(
+    ("text", "why"),
+    [
+        ("", "is a JSON object"),
+        ("BertConfig {}", "is a JSON object"),
+        ("{", "not JSON: line 1, column 2"),
+        ('{"a": 1,\n "b"}', "line 2, column 5"),
+        ("[]", "is a JSON object"),
+        ("null", "is a JSON object"),
+        ("768", "is a JSON object"),
+        ('{"hidden_size": 768, "hidden_size": 1024}', "hidden_size appears twice"),
+        ('{"task": {"x": 1, "x": 1}}', "x appears twice"),
+        ('{"hidden_dropout_prob": NaN}', "NaN is not a number in JSON: write null"),
+        ('{"hidden_dropout_prob": -Infinity}', "-Infinity is not a number"),
+        ('{"hidden_dropout_prob": 1e999}', "hidden_dropout_prob inf is not possible"),
+        ('{"hidden_size": ' + "9" * 5000 + "}", "too many digits"),
+        ('{"a":' * 50_000, "nested too deeply"),
+        (" " * (LARGEST + 1), "at most 1,000,000"),
+        ('{"model_type": "t5"}', "'t5' is a different kind of model"),
+        ('{"model_type": ' + json.dumps("x" * 10_000) + "}", "a different kind of model"),
+        ('{"model_type": ["bert"]}', "a different kind of model"),
+        (REMOTE, "a program in its own repository, which is not run here: transformers has the same model as gte"),
+        ('{"hidden_size": "768"}', "hidden_size '768' is not possible"),
+        ('{"hidden_size": 768.0}', "hidden_size 768.0 is not possible"),
+        ('{"hidden_size": true}', "hidden_size True is not possible"),
+        ('{"hidden_size": 770}', "768 or 780 would be"),
+        ('{"vocab_size": 99999999}', "the nearest is 10,000,000"),
+        ('{"layer_norm_eps": 1}', "layer_norm_eps 1 is not possible"),
+        ('{"hidden_act": "glu"}', "the name of an activation"),
+        ('{"hidden_act": ["gelu"]}', "the name of an activation"),
+        ('{"id2label": ["a"]}', "id2label"),
+        ('{"id2label": {"a": "b"}}', "id2label"),
+        ('{"id2label": {}}', "num_labels 0: bertcalc does not count this"),
+        ('{"num_labels": null}', "num_labels None is not possible"),
+        ('{"num_labels": null, "id2label": {"0": "a"}}', "num_labels None is not possible"),
+        ('{"initializer_range": -0.5}', "initializer_range -0.5 is not possible"),
+        ('{"model_type": "deberta", "talking_head": true}', "talking_head True is not counted here"),
+        ('{"model_type": "deberta", "embedding_size": 9}', "embedding_size 9 is not counted here"),
+        ('{"model_type": "deberta", "type_vocab_size": 2}', "type_vocab_size 2 is not counted here"),
+        (
+            '{"model_type": "deberta", "relative_attention": true, "pos_att_type": "p2c|c2p", '
+            '"max_relative_positions": 9}',
+            "max_relative_positions 9 is not counted here: only models that have -1 are",
+        ),
+        ('{"model_type": "deberta-v2", "conv_kernel_size": 3, "conv_groups": 2}', "conv_groups 2 is not counted here"),
+        ('{"model_type": "deberta-v2", "attention_head_size": 32}', "attention_head_size 32 is not counted here"),
+        ('{"model_type": "modernbert", "head_dim": 32}', "head_dim 32 is not counted here"),
+        ('{"model_type": "deberta-v2", "type_vocab_size": 2}', "type_vocab_size 2 is not counted here"),
+        ('{"model_type": "deberta-v2", "embedding_size": 9}', "embedding_size 9 is not counted here"),
+        ('{"model_type": "deberta-v2", "pos_att_type": ["c2p"]}', "it must be p2c|c2p or None"),
+        (
+            '{"model_type": "deberta-v2", "relative_attention": true}',
+            "relative_attention True needs a pos_att_type",
+        ),
+        ('{"model_type": "gpt2", "reorder_and_upcast_attn": true}', "what True computes is not counted here"),
+    ],
+)
+def test_what_is_wrong_is_said_in_a_sentence(text: str, why: str) -> None:
+    said = sentences(text)
+    assert any(why in sentence for sentence in said)
+    assert all(len(sentence) < 300 for sentence in said)
+
+
+def test_a_file_with_a_program_of_its_own_is_read_as_the_type_that_transformers_has() -> None:
+    assert len(sentences(REMOTE)) == 1
+    reading = read(REMOTE.replace('"new"', '"gte"'))
+    assert build(reading.config).num_parameters() == 305_368_320
+    assert "NewModel" in str(reading.remarks[0])
+
+
+@pytest.mark.parametrize(
+    "given_fields",
+    [
+        {"eos_token_id": [1, 2]},
+        {"bos_token_id": -1},
+        {"bos_token_id": 10**8, "eos_token_id": -5},
+        {"initializer_range": 0.0},
+        {"layer_norm_eps": 0.0},
+        {"pad_token_id": -1},
+        {"chunk_size_feed_forward": 3},
+    ],
+)
+def test_what_transformers_builds_is_not_refused_for_what_nothing_is_counted_by(given_fields: dict[str, Any]) -> None:
+    real = transformers.BertConfig.from_dict({**SMALL, **given_fields})
+    with torch.device("meta"):
+        count = sum(tensor.numel() for tensor in transformers.BertModel(real).parameters())
+    reading = read(json.dumps({**SMALL, **given_fields}))
+    assert Subject(reading.config).model().num_parameters() == count
+    said = " ".join(map(str, reading.remarks))
+    assert all(field in said for field in given_fields)
+    assert "Ignored" not in said
+
+
+@pytest.mark.filterwarnings("ignore:Initializing zero-element tensors")
+@pytest.mark.parametrize(
+    "field", ["num_hidden_layers", "type_vocab_size", "max_position_embeddings", "intermediate_size", "num_labels"]
+)
+def test_zeros_that_transformers_builds_are_not_called_impossible(field: str) -> None:
+    with torch.device("meta"):
+        assert transformers.BertModel(transformers.BertConfig.from_dict({**SMALL, field: 0}))
+    [said] = sentences(json.dumps({**SMALL, field: 0}))
+    assert f"{field} 0: bertcalc does not count this" in said
+
+
+@pytest.mark.parametrize("more", [{}, {"max_relative_positions": 9}, {"max_relative_positions": 0}])
+@pytest.mark.parametrize("buckets", [None, -1, 0, 1])
+def test_without_buckets_each_distance_has_its_own_vector(buckets: int | None, more: dict[str, int]) -> None:
+    deberta = {"relative_attention": True, "pos_att_type": ["c2p", "p2c"], **SMALL, **more}
+    deberta |= {"model_type": "deberta-v2", "type_vocab_size": 0}
+    if buckets is not None:
+        deberta["position_buckets"] = buckets
+    with torch.device("meta"):
+        real = transformers.DebertaV2Model(transformers.DebertaV2Config.from_dict(deberta))
+    if buckets == 1:  # it is built, but it cannot run
+        [said] = sentences(json.dumps(deberta))
+        assert f"position_buckets {buckets}: bertcalc does not count this" in said
+        return
+    ours = build(read(json.dumps(deberta)).config)
+    assert ours.num_parameters() == sum(tensor.numel() for tensor in real.parameters())
+
+
+def test_labels_that_are_null_are_refused_as_transformers_does() -> None:
+    with pytest.raises(TypeError):
+        transformers.BertConfig.from_dict({"num_labels": None})
+    assert sentences('{"num_labels": null}')
+
+
+def test_chunks_say_when_the_real_forward_pass_fails() -> None:
+    real = transformers.BertModel(transformers.BertConfig.from_dict({**SMALL, "chunk_size_feed_forward": 3}))
+    real(torch.zeros(1, 6, dtype=torch.long))
+    with pytest.raises(ValueError, match="multiple of the chunk size"):
+        real(torch.zeros(1, 4, dtype=torch.long))
+    remark, *_others = map(str, read(json.dumps({**SMALL, "chunk_size_feed_forward": 3})).remarks)
+    assert "fails for sequences whose length is no multiple of it" in remark
+
+
+def test_the_families_that_have_chunks_are_those_whose_source_uses_them() -> None:
+    for family in FAMILIES.values():
+        module = inspect.getmodule(getattr(transformers, family.base.name))
+        assert module
+        assert ("apply_chunking_to_forward" in inspect.getsource(module)) == family.config.chunks
+        [said] = (
+            remark.message
+            for remark in read(json.dumps({"model_type": family.name, "chunk_size_feed_forward": 3})).remarks
+            if "chunk_size_feed_forward" in str(remark)
+        )
+        assert ("fails for sequences" in said) == family.config.chunks
+
+
+def test_what_a_file_does_not_say_is_as_in_transformers() -> None:
+    assert read('{"model_type": "gpt2", "n_embd": 1024, "n_head": 16}').config.intermediate_size == 4096
+    config = read('{"model_type": "deberta-v2", "pos_att_type": ["c2p", "p2c"], "position_buckets": 9}').config
+    assert config == DebertaV2Config(pos_att_type="c2p|p2c", position_buckets=9)
+    same = read('{"model_type": "deberta", "max_relative_positions": 512}').config
+    assert same == DebertaConfig(max_relative_positions=-1)
+
+
+def test_every_wrong_field_is_named() -> None:
+    said = sentences('{"hidden_size": 0, "num_hidden_layers": -1, "hidden_act": "x", "use_cache": 1}')
+    assert [sentence.split()[0] for sentence in said] == ["hidden_size", "num_hidden_layers", "hidden_act", "use_cache"]
+
+
+@pytest.mark.parametrize("names", [["BertForMaskedLM"], ["RobertaModel", "BertForMaskedLM"], "BertForMaskedLM"])
+def test_the_architecture_is_taken_over(names: object) -> None:
+    assert read(json.dumps({"architectures": names})).architecture == "BertForMaskedLM"
+
+
+@pytest.mark.parametrize("names", [["RobertaLM"], ["BertGenerationEncoder"], [["BertModel"]], {"a": 1}, 5, "NewBert"])
+def test_an_architecture_that_is_not_here_is_remarked(names: object) -> None:
+    reading = read(json.dumps({"model_type": "bert", "architectures": names}))
+    assert reading.architecture is None
+    assert "not one of the classes" in str(reading.remarks[0])
+
+
+@pytest.mark.parametrize(
+    ("model_type", "names", "read_as"),
+    [
+        ("camembert", ["RobertaForMaskedLM"], "CamembertForMaskedLM"),
+        ("ernie", ["BertModel"], "ErnieModel"),
+        ("bert", ["TFBertForSequenceClassification"], "BertForSequenceClassification"),
+        ("roberta", "FlaxRobertaForMaskedLM", "RobertaForMaskedLM"),
+        ("roberta", ["BertForNextSentencePrediction"], None),
+    ],
+)
+def test_a_class_of_another_program_is_read_as_the_same_task(model_type: str, names: object, read_as: str) -> None:
+    """As transformers' Auto classes do, which go by the model type."""
+    reading = read(json.dumps({"model_type": model_type, "architectures": names}))
+    assert reading.architecture == read_as
+    assert (f"read as {read_as}, which model_type {model_type} has" in str(reading.remarks[0])) == bool(read_as)
+
+
+@pytest.mark.parametrize(
+    ("model_type", "given_fields"),
+    [
+        ("bert", {"position_embedding_type": "alibi"}),
+        ("albert", {"num_hidden_groups": 2}),
+        ("albert", {"inner_group_num": 2}),
+        ("gpt2", {"reorder_and_upcast_attn": True}),
+        ("gpt2", {"summary_proj_to_labels": False}),
+    ],
+)
+def test_what_transformers_builds_and_is_not_counted_is_not_called_impossible(
+    model_type: str, given_fields: dict[str, Any]
+) -> None:
+    given = {"model_type": model_type, **given_fields}
+    config = transformers.CONFIG_MAPPING[model_type].from_dict(given)
+    with torch.device("meta"):
+        assert transformers.AutoModel.from_config(config)
+    [said] = sentences(json.dumps(given))
+    assert "bertcalc does not count this. transformers builds it; here it has to be" in said
+    assert "possible" not in said
+
+
+@pytest.mark.parametrize(
+    ("model_type", "given_fields"),
+    [
+        ("eurobert", {"pretraining_tp": 2}),
+        ("bert", {"position_embedding_type": None}),
+        ("bert", {"torch_dtype": "float16", "dtype": "bfloat16", "auto_map": {"AutoModel": "modeling.MyBert"}}),
+        ("bert", {"quantization_config": {"load_in_8bit": True, "quant_method": "bitsandbytes"}, "id2label": None}),
+        ("bert", {"text_config": {"hidden_size": 64}, "pruned_heads": {"0": [1]}, "_num_labels": 5}),
+        ("distilbert", {"hidden_size": 512, "num_attention_heads": 8, "tie_weights_": True}),
+        ("gpt2", {"n_ctx": 512, "n_inner": None, "summary_activation": None, "n_special": 0}),
+        ("modernbert", {"layer_types": ["full_attention"] * 22, "reference_compile": None}),
+        ("nomic_bert", {"n_layer": 6, "n_embd": 512, "rotary_scaling_factor": None}),
+        ("deberta-v2", {"pos_att_type": ["p2c", "c2p"], "relative_attention": True, "position_buckets": 256}),
+        ("xlm-roberta", {"max_position_embeddings": 8194, "output_past": True}),
+    ],
+)
+def test_a_file_of_the_hub_counts_as_the_real_class_does(model_type: str, given_fields: dict[str, Any]) -> None:
+    given = {"model_type": model_type, **given_fields}
+    with torch.device("meta"):
+        real = transformers.AutoModel.from_config(transformers.CONFIG_MAPPING[model_type].from_dict(given))
+    reading = read(json.dumps(given))
+    assert build(reading.config).num_parameters() == sum(tensor.numel() for tensor in real.parameters())
+
+
+@pytest.mark.parametrize(
+    "other",
+    [
+        {"do_lower_case": True, "model_max_length": 512, "tokenizer_class": "BertTokenizer"},
+        {"peft_type": "LORA", "r": 8, "base_model_name_or_path": "bert-base-uncased"},
+        {"max_seq_length": 256, "do_lower_case": False},
+    ],
+)
+def test_another_file_of_a_model_is_not_counted_as_the_defaults(other: dict[str, Any]) -> None:
+    [said] = sentences(json.dumps(other))
+    assert said.startswith(f"This is not a model's config.json: it has {next(iter(other))}, ")
+
+
+@pytest.mark.parametrize("names", [["T5Model"], "T5ForConditionalGeneration"])
+def test_another_kind_of_model_is_refused_by_its_class_where_it_does_not_name_its_type(names: object) -> None:
+    [said] = sentences(json.dumps({"architectures": names, "hidden_size": 1024, "num_attention_heads": 16}))
+    assert "a different kind of model" in said
+
+
+def test_sizes_that_are_not_there_are_named_with_what_is_taken() -> None:
+    remarks = [
+        str(remark)
+        for remark in read('{"d_model": 512, "vocab_size": 1000, "hidden_size": 512, "num_attention_heads": 8}').remarks
+    ]
+    assert "intermediate_size = 3,072, max_position_embeddings = 512, type_vocab_size = 2." in remarks[0]
+    assert "d_model" in remarks[1]
+    assert not read(CHINESE).remarks or "defaults" not in str(read(CHINESE).remarks)
+
+
+def test_a_mark_at_the_start_and_halves_of_characters_do_no_harm() -> None:
+    assert read("\ufeff{}").config == BertConfig()
+    assert all(str(remark).encode("utf-8") for remark in read('{"hidden_size": 768, "\\ud800": 1}').remarks)
+
+
+@given(
+    st.text(max_size=200)
+    | st.recursive(
+        st.none() | st.booleans() | st.floats() | st.integers() | st.text(max_size=8),
+        lambda inner: (
+            st.lists(inner, max_size=3)
+            | st.dictionaries(
+                st.sampled_from([*vars(BertConfig()), "id2label", "architectures", "x"]), inner, max_size=5
+            )
+        ),
+    ).map(json.dumps)
+)
+def test_any_text_is_read_or_explained(text: str) -> None:
+    try:
+        reading = read(text)
+    except InputError:
+        assert all(sentence.encode("utf-8") for sentence in sentences(text))
+    else:
+        assert reading.architecture is None or reading.architecture in ARCHITECTURES
+
+
+def test_a_file_of_utf_8_is_read() -> None:
+    assert text_of('{"名": 1}'.encode()) == '{"名": 1}'
+    assert read(text_of(CHINESE.encode("utf-8-sig"))) == read(CHINESE)
+
+
+@pytest.mark.parametrize(
+    ("data", "said"),
+    [
+        (CHINESE.encode("utf-16"), "not UTF-8: byte 1 is 0xff"),
+        ('{"名": 1}'.encode("gbk"), "not UTF-8: byte 3 is 0xc3"),
+        (bytes(LARGEST + 1), "has 1,000,001 bytes or more: a config.json has at most 1,000,000"),
+    ],
+)
+def test_what_is_wrong_with_a_file_is_said(data: bytes, said: str) -> None:
+    with pytest.raises(InputError, match=said):
+        text_of(data)
