@@ -31,6 +31,7 @@ from bertcalc.model import family
 from bertcalc.model.family import Class, Family
 from bertcalc.model.subject import Subject
 from bertcalc.text.arguments import Single, checked, unknown, wrong_kind
+from bertcalc.text.problem import InputError, wrong
 
 if TYPE_CHECKING:
     from bertcalc.api.model_comparison import ModelComparison
@@ -45,6 +46,7 @@ _NO_DISCOVERY = (
     "No formula for {model} comes with bertcalc, and inferring one needs PyTorch and transformers: "
     "pip install torch transformers."
 )
+_OTHERS = "bertcalc.infer finds the formula of any class of transformers."
 _SOURCE = "a preset, the path of a config.json, a dictionary or a configuration"
 _LIVE = f"{_SOURCE} (bertcalc.of reads a PyTorch model)"
 _NO_MODEL = (
@@ -146,7 +148,12 @@ def load(source: Any, architecture: str | None = None, *, add_pooling_layer: boo
         return build(source, architecture, add_pooling_layer=add_pooling_layer)
     if isinstance(source, str) and families.preset_named(source):
         return build(source, architecture, add_pooling_layer=add_pooling_layer)
-    described = _described(source)
+    try:
+        described = _described(source)
+    except InputError as error:
+        if hf_json.is_of_another_type(error.problems):
+            raise wrong("{error} {more}", error=str(error), more=_OTHERS) from None
+        raise
     for doubt in described.doubts:
         warnings.warn(str(doubt), UserWarning, stacklevel=3)
     return build(described.config, architecture or described.architecture, add_pooling_layer=add_pooling_layer)

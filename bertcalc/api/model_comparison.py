@@ -2,7 +2,7 @@
 
 >>> from bertcalc import BertConfig
 >>> print(compared(Subject(BertConfig()), Subject(BertConfig(num_hidden_layers=24)), "parameters", 1, 128))
-                 parameters  difference
+                 parameters   difference
 BertModel       109,482,240
 12 more layers  194,536,704  +85,054,464
 BertModel       194,536,704  +85,054,464

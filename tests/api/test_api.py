@@ -215,7 +215,7 @@ REFUSED: list[tuple[Any, str]] = [
     (transformers.BertConfig, "source has to be a preset"),
     (torch.nn.Linear(1, 1), "(bertcalc.of reads a PyTorch model)"),
     ({"model_type": "t5"}, "model_type 't5' is a different kind of model"),
-    (transformers.T5Config(), "model_type 't5' is a different kind of model"),
+    (transformers.T5Config(), "bertcalc.infer finds the formula of any class of transformers."),
     ({"hidden_size": 770}, "hidden_size 770 is not a multiple of num_attention_heads 12: 768 or 780 would be."),
     ({"a": None}, "This is not a model's config.json"),
     ({"hidden_size": 10**5000}, "source has to be a dictionary that can be written as JSON"),
