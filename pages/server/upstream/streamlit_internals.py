@@ -314,7 +314,8 @@ def session_notes() -> dict[str, Any]:
     if context is None:
         return {}
     with context.session_state.query_params() as parameters:
-        return vars(parameters)
+        notes: dict[str, Any] = vars(parameters)
+        return notes
 
 
 def stop_sending() -> Callable[[], object]:
