@@ -101,7 +101,7 @@ def test_no_import_runs_upward() -> None:
 
 def test_no_import_runs_in_a_circle() -> None:
     # The package of the families imports its own files, which import each other by its name.
-    assert circle({name: source for name, source in SOURCES.items() if name != "bertcalc.families"}) == []
+    assert circle({**SOURCES, "bertcalc.families": ""}) == []
 
 
 def test_no_module_of_ours_is_imported_by_a_text() -> None:
