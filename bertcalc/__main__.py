@@ -21,6 +21,7 @@ from textwrap import fill
 from typing import Any
 
 from bertcalc import __version__
+from bertcalc.api import NO_FORMULAS
 from bertcalc.config import check_whole_number, letters
 from bertcalc.controls.stops import moved
 from bertcalc.explore.models import PRESENT, WrittenModel, model_of_preset, read
@@ -39,7 +40,6 @@ MOST = 1_000_000  # sequences
 _OTHERS = (
     "For other models, use the page Any model of the dashboard, or python -m bertcalc.discover for their defaults."
 )
-_NO_FORMULAS = "Formulas need SymPy, which is not installed: pip install sympy."
 # Remarks on the figures, after their units.
 _MORE = {"training_memory": ", in a loop that holds the outputs until the next forward pass has returned"}
 _CONSTANTS = {"True": "true", "False": "false", "None": "none"}
@@ -123,15 +123,9 @@ def _with_heads(item: WrittenModel, start: Model) -> WrittenModel:
 
 def _described(path: Path) -> Model:
     """The model of a config.json; the family's base class if the file names none. Prints remarks on the file."""
+    text = hf_json.text_of_file(path)
     try:
-        with path.open("rb") as file:
-            data = file.read(hf_json.LARGEST + 1)
-    except OSError as error:
-        raise wrong(
-            "{path} cannot be read: {reason}.", path=shorten(str(path)), reason=error.strerror or str(error)
-        ) from None
-    try:
-        described = hf_json.read(hf_json.text_of(data))
+        described = hf_json.read(text)
     except InputError as error:
         if "model_type" in (problem.field for problem in error.problems):
             raise wrong("{error} {more}", error=str(error), more=_OTHERS) from None
@@ -195,7 +189,7 @@ def _data(case: Case) -> dict[str, Any]:
     reasons = {key: str(figure) for key, figure in figures.items() if isinstance(figure, InputError)}
     formulas = _formulas(model)
     if not formulas:
-        reasons["formulas"] = _NO_FORMULAS
+        reasons["formulas"] = NO_FORMULAS
     return {
         "architecture": model.architecture,
         "config": json.loads(hf_json.write(model)),

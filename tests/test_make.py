@@ -56,7 +56,7 @@ def test_what_is_installed_with_apt_is_said_before(target: str, package: str, tm
         (programs / name).symlink_to(shutil.which(name) or "")
     for name in ("bin/python", "dev", *(["font"] if target == "browser" else [])):
         (environment / name).touch()
-    make = [programs / "make", f"VENV={environment}", f"{environment}/{target}"]
+    make: list[str | Path] = [programs / "make", f"VENV={environment}", f"{environment}/{target}"]
     done = subprocess.run(make, cwd=ROOT, check=True, capture_output=True, text=True, env={"PATH": f"{programs}"})
     lines = [line.partition(":")[0] for line in done.stdout.splitlines() if line.startswith(("Installing", "apt-get"))]
     options = "-y --no-install-recommends"

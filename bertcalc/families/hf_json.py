@@ -14,6 +14,7 @@ bertcalc.text.problem.InputError: hidden_size 770 is not a multiple of num_atten
 import json
 import re
 from collections.abc import Callable, Iterable, Iterator, Mapping
+from pathlib import Path
 from typing import Any, NamedTuple
 
 from bertcalc.config import Config, near_field, problems
@@ -48,6 +49,15 @@ class Described(NamedTuple):
     architecture: str | None
     remarks: list[Problem]
 
+    @property
+    def doubts(self) -> list[Problem]:
+        """The remarks on what may change the model: not those on defaults, and on keys that change no count."""
+        return [remark for remark in self.remarks if remark.message not in (_DEFAULTS, _NEUTRAL)]
+
+
+_DEFAULTS = N_("Missing, so set to Hugging Face's defaults: {fields}.")
+_NEUTRAL = N_("Ignored keys, which do not affect any count: {keys}.")
+
 
 @checked
 def write(model: Model) -> str:
@@ -72,6 +82,17 @@ def text_of(data: bytes, size: int = 0) -> str:
         message = N_("This file has at least {length} bytes: a config.json can have at most {most}.")
         raise wrong(message, length=size, most=LARGEST)
     return decode(data)
+
+
+def text_of_file(path: Path) -> str:
+    """The text of a config.json on this machine. Raises InputError if it cannot be read, is too long or not UTF-8."""
+    try:
+        with path.open("rb") as file:
+            data = file.read(LARGEST + 1)
+    except (OSError, ValueError) as error:  # ValueError: a name with a null character
+        reason = getattr(error, "strerror", None) or str(error)
+        raise wrong("{path} cannot be read: {reason}.", path=shorten(str(path)), reason=reason) from None
+    return text_of(data)
 
 
 @checked
@@ -142,12 +163,10 @@ def read(text: str) -> Described:
     wanted = {kind.own_name(field): field for field in (*_SIZES, *OWN_DIMENSIONS) if kind.has(field)}
     wanted = {name: field for name, field in wanted.items() if name not in kind.undeclared}
     if missing := [name for name, field in wanted.items() if not content.keys() & {name, field}]:
-        message = N_("Missing, so set to Hugging Face's defaults: {fields}.")
         assumed = ", ".join(f"{field} = {getattr(config, field):,}" for field in missing)
-        remarks.append(Problem.of(message, missing[0], fields=assumed))
-    remarks += _unread(
-        kind, {key: value for key, value in content.items() if key not in (*read_fields, *_OTHERS)}, content
-    )
+        remarks.append(Problem.of(_DEFAULTS, missing[0], fields=assumed))
+    unread = {key: value for key, value in content.items() if key not in (*read_fields, *_OTHERS)}
+    remarks += _unread(kind, unread, content)
     if labels is not None and values["num_labels"] != named:
         message = N_("num_labels {count} takes precedence over id2label, which has {named}, as in transformers.")
         count = values["num_labels"]
@@ -175,8 +194,7 @@ def _unread(kind: type[Config], keys: Mapping[str, Any], content: Mapping[str, A
         message = N_("Ignored keys: {keys}. They do not affect parameters or FLOPs, but may affect memory.")
         yield Problem.of(message, of_memory[0], keys=_named(of_memory))
     if neutral:
-        message = N_("Ignored keys, which do not affect any count: {keys}.")
-        yield Problem.of(message, neutral[0], keys=_named(neutral))
+        yield Problem.of(_NEUTRAL, neutral[0], keys=_named(neutral))
 
 
 def _named(keys: Iterable[str]) -> str:

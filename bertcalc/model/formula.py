@@ -66,6 +66,16 @@ class Formula(NamedTuple):
     letters: str  # LaTeX with placeholders, products by juxtaposition
     numbers: str  # LaTeX with placeholders, products with dots
 
+    def __str__(self) -> str:
+        return _text(self.expression)
+
+    def __repr__(self) -> str:
+        return str(self)
+
+    def _repr_latex_(self) -> str:
+        """What a notebook shows."""
+        return f"${self.latex()}$"
+
     @checked
     def latex(self, config: Config | None = None, **sizes: int) -> str:
         """LaTeX with letters, or with the numbers of a configuration and the ``sizes`` of a call."""

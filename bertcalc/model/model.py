@@ -2,7 +2,7 @@
 
 from dataclasses import replace
 from functools import cache
-from typing import Any
+from typing import Any, Self
 
 from bertcalc.config import Config, ConfigError
 from bertcalc.model.family import Class, Family
@@ -48,6 +48,23 @@ class Model(Module):
             raise unknown(_NOT_OF_FAMILY, architecture, names, config=type(config).__name__)
         kind = class_of(architecture) if architecture is not None else family.base
         self._declare(family, kind, config, add_pooling_layer)
+
+    @classmethod
+    def build(cls, config: Config | str, architecture: str | None = None, *, add_pooling_layer: bool = True) -> Self:
+        """The model of a configuration or preset: see ``build``."""
+        if isinstance(config, str):
+            preset = preset_named(config)
+            if preset is None:
+                raise unknown(NO_PRESET, config, PRESETS)
+            config = PRESETS[preset].config
+        model = cls(config, architecture, add_pooling_layer)
+        if not add_pooling_layer and not model.cls.pooler_is_optional:
+            message = N_("{architecture} does not have the option add_pooling_layer: only {base} does.")
+            if not model.family.base.pooler:
+                message = N_("{architecture} has no option add_pooling_layer.")
+            values = {"architecture": model.architecture, "base": model.family.base.name}
+            raise ArgumentError(Problem("add_pooling_layer", add_pooling_layer, message, values))
+        return model
 
     @classmethod
     def of_family(cls, family: Family, kind: Class, config: Any, *, add_pooling_layer: bool = True) -> "Model":
@@ -118,18 +135,7 @@ class Model(Module):
 
     def as_class(self, architecture: str) -> "Model":
         """The same sizes in another class, or the nearest ones that are possible there."""
-        cls = class_of(architecture)
-        kind = CLASSES[cls.name].config
-        config = self.config
-        if type(config) is not kind:
-            values = {name: value for name, value in config.shared().items() if kind.has(name)}
-            while type(config) is not kind:
-                try:
-                    config = kind(**values)
-                except ConfigError as error:
-                    values = values | error.problem.remedies[0]
-        problem = cls.unbuilt(config)
-        return Model(replace(config, **problem.remedies[0]) if problem else config, architecture)
+        return Model(config_of_class(self.config, architecture), architecture)
 
     def bare(self, name: str) -> str:
         """The name of a module or tensor without the body's prefix."""
@@ -164,6 +170,20 @@ class Model(Module):
         cls.head(t, config, hidden)
         if family.head_first:
             root.children[family.prefix] = root.children.pop(family.prefix)
+
+
+def config_of_class(config: Config, architecture: str) -> Config:
+    """The configuration with the same sizes for a class of any family, or with the nearest sizes possible there."""
+    cls = class_of(architecture)
+    kind = CLASSES[cls.name].config
+    values = {name: value for name, value in config.shared().items() if kind.has(name)}
+    while type(config) is not kind:
+        try:
+            config = kind(**values)
+        except ConfigError as error:
+            values = values | error.problem.remedies[0]
+    problem = cls.unbuilt(config)
+    return replace(config, **problem.remedies[0]) if problem else config
 
 
 def not_taken(model: Model, sizes: Sizes) -> Problem | None:
@@ -205,16 +225,4 @@ def build(config: Config | str, architecture: str | None = None, *, add_pooling_
     >>> build("bert-base-uncased", "BertForMaskedLM").num_parameters()
     109514298
     """
-    if isinstance(config, str):
-        preset = preset_named(config)
-        if preset is None:
-            raise unknown(NO_PRESET, config, PRESETS)
-        config = PRESETS[preset].config
-    model = Model(config, architecture, add_pooling_layer)
-    if not add_pooling_layer and not model.cls.pooler_is_optional:
-        message = N_("{architecture} does not have the option add_pooling_layer: only {base} does.")
-        if not model.family.base.pooler:
-            message = N_("{architecture} has no option add_pooling_layer.")
-        values = {"architecture": model.architecture, "base": model.family.base.name}
-        raise ArgumentError(Problem("add_pooling_layer", add_pooling_layer, message, values))
-    return model
+    return Model.build(config, architecture, add_pooling_layer=add_pooling_layer)

@@ -77,7 +77,7 @@ def test_a_rounded_answer_counts() -> None:
 
 def test_a_wrong_answer_gets_a_diagnosis_and_no_solution() -> None:
     app = answer(open_app(PAGE, exercise="4"), "2,480")  # without the pooler's 110
-    assert said(app).startswith("**Not yet.** You get it if the pooler is left out")
+    assert said(app).startswith("**Not yet.** This is the result if the pooler is left out")
     assert "$" not in words(app).split("## ")[1]
     assert "**0 of 10** right" in words(app)
     assert "✗ 4" in words(app)

@@ -181,12 +181,12 @@ def test_another_published_model_is_named_and_can_be_taken() -> None:
 
 def test_what_nothing_explains_is_said_honestly() -> None:
     app = open_app("explain.py", number="123,456,789")
-    assert app.warning[0].value.startswith("Nothing simple gives")
+    assert app.warning[0].value.startswith("123,456,789 has no simple explanation")
 
 
 def test_equals_are_shown_with_what_tells_them_apart() -> None:
     app = open_app("explain.py", number="109,454,592")
-    assert app.info[0].value.startswith("2 explanations lead to exactly this number, the likeliest first.")
+    assert app.info[0].value.startswith("2 explanations lead to exactly this number; the likeliest comes first.")
     rows = cells(app)
     assert [row[0] for row in rows if row[-1] == "−27,648"] == [
         "**1.** the biases of query, key and value are left out",
@@ -217,7 +217,7 @@ def test_a_weak_explanation_is_said_to_be_a_hint_and_several_mistakes_are_folded
 def test_a_rounded_number_with_a_miscount_is_said_before_another_models_count() -> None:
     app = open_app("explain.py", number="470.3M", preset="xlm-roberta-base", architecture="XLMRobertaForMaskedLM")
     said, elsewhere = [info.value for info in app.info]
-    assert said.startswith("Counted like this it rounds to your number. Among nearby numbers, one in")
+    assert said.startswith("This way of counting rounds to your number. Among nearby numbers, one in")
     assert "LaBSE" in elsewhere
     assert [row[-1] for row in cells(app)][-2:] == ["470,296,722", "**470,300,000**"]
 
@@ -231,7 +231,7 @@ def test_a_slip_is_said_first() -> None:
 @pytest.mark.parametrize(
     ("number", "said"),
     [
-        ("85M", "Read as anything from 84,500,000 to 85,500,000."),
+        ("85M", "Read as a range: 84,500,000 to 85,500,000."),
         ("85,054,464", "Read as 85,054,464, exactly."),
         ("12*7087872", "Read as 85,054,464, exactly."),
         ("437.9 MB", "Read as 437,850,000 to 437,950,000 bytes."),

@@ -27,7 +27,7 @@ def test_next_leads_to_the_end_and_the_real_total(architecture: str) -> None:
     for number in range(1, len(stops) + 1):
         assert headline(app).startswith(f"## {number} / {len(stops)} · ")
         assert app.selectbox(key="step").value == stops[number - 1].name
-        assert any(f" of {total}, learned here " in one.proto.text for one in app.get("progress"))
+        assert any(f" of {total} parameters, " in one.proto.text for one in app.get("progress"))
         if number < len(stops):
             app.button(key="forward step").click().run()
             assert not app.exception
@@ -97,7 +97,7 @@ def test_the_write_up_in_the_keras_manner() -> None:
     table = app.table[-1].value
     assert len(table) == 17
     assert list(table["So far"])[-1] == "324,472,832"
-    assert list(table["Learned here"])[8] == "4,198,400"
+    assert list(table["Parameters"])[8] == "4,198,400"
     assert PRESETS["bert-large-chinese"].config.num_hidden_layers == 24
 
 

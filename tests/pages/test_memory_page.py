@@ -62,7 +62,7 @@ def test_the_72_megabytes_of_a_write_up_are_shown_for_what_they_are() -> None:
 )
 def test_adams_bytes_a_parameter(training_dtype: str, bytes_a_parameter: str) -> None:
     app = memory("training", training_dtype=training_dtype)
-    assert app.metric[1].value == f"{bytes_a_parameter} bytes a parameter"
+    assert app.metric[1].value == f"{bytes_a_parameter} bytes per parameter"
 
 
 PRESETS_WITH_PEAKS = [

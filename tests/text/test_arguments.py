@@ -118,6 +118,9 @@ BY_NAME: dict[str, Any] = {
     "line": count_lines.read("V*H", SMALL)[0],
 }
 SPECIAL: dict[tuple[str, str], Any] = {
+    ("bertcalc.api.load", "source"): SMALL,
+    ("bertcalc.api.compare", "quantity"): "parameters",
+    ("bertcalc.api.live_model.of", "real_model"): torch.nn.Linear(2, 2),
     ("bertcalc.explore.sweep.around", "values"): [1, 2],
     ("bertcalc.checkpoints.checkpoint.plain_name", "family"): FAMILIES["bert"],
     ("bertcalc.discover.discover", "model"): "bert",
@@ -237,6 +240,43 @@ def test_a_wrong_argument_is_refused_in_a_sentence(name: str) -> None:
         function(**right, nope="nope")
 
 
+LOADED = bertcalc.load(SMALL, "BertForMaskedLM")
+METHODS: dict[str, dict[str, Any]] = {  # right arguments for each method of a model
+    "formula": {"path": "encoder"},
+    "explain": {"number": 3},
+    "compare": {"other": LOADED, "quantity": "forward", "batch_size": 2, "sequence_length": 3},
+    "replace": {"architecture": "BertModel", "add_pooling_layer": False, "vocab_size": 60, "hidden_act": "relu"},
+}
+
+
+@pytest.mark.parametrize("method", METHODS)
+def test_a_wrong_argument_of_a_method_is_refused_in_a_sentence(method: str) -> None:
+    right = METHODS[method]
+    getattr(LOADED, method)(**right)
+    for argument in right:
+        for value in WRONG:
+            try:
+                getattr(LOADED, method)(**{**right, argument: value})
+            except InputError as error:
+                sentence = str(error)
+                assert sentence[-1] in ".?", sentence
+                assert "object at 0x" not in sentence, sentence
+    with pytest.raises(InputError, match=r"nope"):
+        getattr(LOADED, method)(**right, nope="nope")
+
+
+def test_every_method_of_a_model_checks_its_arguments() -> None:
+    """It is one of those above, or a function that is public, too."""
+    methods = {name: value for name, value in vars(bertcalc.Model).items() if inspect.isfunction(value)}
+    public = {name for name in methods if not name.startswith("_")}
+    functions = {name for name in public if methods[name] in FUNCTIONS.values()}
+    assert functions | METHODS.keys() == public
+    assert {getattr(bertcalc, name) for name in functions - {"flops"}} == {
+        methods[name] for name in functions - {"flops"}
+    }
+    assert methods["flops"] is bertcalc.forward_flops
+
+
 LLAMA = "llama-7b"
 TORCH = torch.nn.Linear(2, 2)
 BLOOM = shipped("bloom", "BloomForCausalLM")
@@ -286,6 +326,20 @@ CALLS: list[tuple[Callable[[], object], str]] = [
     (lambda: changes_in(MODEL, Inference("float64"), Sizes(1, 2)), "dtype 'float64'"),
     (lambda: changes_in(MODEL, Plan(), Sizes(0, 2)), "batch_size 0"),
     (lambda: changes_in(MODEL, Plan(), Sizes(1, 513)), "positions for 512 tokens"),
+    (lambda: LOADED.flops(1), "forward_flops() needs sequence_length"),
+    (lambda: LOADED.flops(batchsize=1, sequence_length=2), "did you mean batch_size?"),
+    (lambda: LOADED.training_peak_bytes(1, 8, optimizer="lion"), "must be sgd, momentum"),
+    (lambda: LOADED.explain("110M"), "number '110M' is not possible: it must be a whole number"),
+    (lambda: LOADED.formula("encoder.layer.2"), "There is no module '2' in encoder.layer"),
+    (lambda: LOADED.replace(hiden_size=8), "did you mean hidden_size?"),
+    (lambda: LOADED.replace(hidden_size=9), "hidden_size 9 is not a multiple of num_attention_heads 2"),
+    (lambda: LOADED.replace(architecture="BertForMasked"), "did you mean BertForMaskedLM?"),
+    (lambda: LOADED.replace(add_pooling_layer=False), "only BertModel has"),
+    (lambda: LOADED.compare(SMALL), "other has to be a model"),
+    (lambda: bertcalc.load("bert-base"), "did you mean bert-base-uncased?"),
+    (lambda: bertcalc.load("bert-base-uncased", "GPT2Model"), "For BertConfig it must be one of BertModel"),
+    (lambda: bertcalc.load(SMALL, 3), "architecture has to be a text"),
+    (lambda: bertcalc.infer("bloom", 3), "cls has to be a text"),
     (lambda: build(MODEL), "config has to be a configuration"),
     (lambda: build(LLAMA), "There is no preset 'llama-7b'"),
     (lambda: build("bert-base"), "did you mean bert-base-uncased?"),

@@ -1,4 +1,4 @@
-"""The steps in which the forward methods of a family, or of transformers 4, differ from the simulator's defaults.
+"""The steps in which the forward methods of a family, or of a version of transformers, differ from the defaults.
 
 To add overrides for a family, add a module here and an entry in ``OVERRIDES``, and name the entry in
 ``Family.simulation``.
@@ -13,7 +13,7 @@ from bertcalc.memory.family_steps import (
     relative_step,
     roberta_step,
 )
-from bertcalc.memory.simulator.overrides import Overrides
+from bertcalc.memory.simulator.forward_pass import Overrides
 from bertcalc.model.model import Model
 from bertcalc.text.arguments import checked
 from bertcalc.transformers4.version import version_of

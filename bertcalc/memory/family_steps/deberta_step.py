@@ -5,9 +5,8 @@ the lifetime of tensors depends on them.
 """
 
 from bertcalc.memory.family_steps.deberta_v2_step import distances, for_each, for_step, overrides, scaled_size_sqrt
-from bertcalc.memory.simulator.forward_pass import Pass
+from bertcalc.memory.simulator.forward_pass import Pass, Steps
 from bertcalc.memory.simulator.layer_memory import quotient
-from bertcalc.memory.simulator.overrides import Steps
 from bertcalc.memory.simulator.tape import BOOL, INT64, SimulatedTensor, Tape
 from bertcalc.model.steps import Step
 

@@ -7,8 +7,7 @@ because the lifetime of tensors depends on them.
 from collections.abc import Callable
 from typing import Any
 
-from bertcalc.memory.simulator.forward_pass import Pass
-from bertcalc.memory.simulator.overrides import Overrides, Steps
+from bertcalc.memory.simulator.forward_pass import Overrides, Pass, Steps
 from bertcalc.memory.simulator.tape import BOOL, FLOAT32, INT64, SimulatedTensor, Tape, is_contiguous
 from bertcalc.model.steps import Step
 

@@ -2,8 +2,7 @@
 
 from math import prod
 
-from bertcalc.memory.simulator.forward_pass import Pass
-from bertcalc.memory.simulator.overrides import Overrides
+from bertcalc.memory.simulator.forward_pass import Overrides, Pass
 from bertcalc.memory.simulator.tape import BOOL, HALF, INT32, INT64, SimulatedTensor
 from bertcalc.model.steps import Step
 from bertcalc.text import N_

@@ -1,7 +1,6 @@
 """ModernBERT's selection of a token on simulated tensors: the first of each sequence that is not padding."""
 
-from bertcalc.memory.simulator.forward_pass import Pass
-from bertcalc.memory.simulator.overrides import Overrides
+from bertcalc.memory.simulator.forward_pass import Overrides, Pass
 from bertcalc.memory.simulator.tape import INT64, SimulatedTensor
 from bertcalc.model.steps import Step
 

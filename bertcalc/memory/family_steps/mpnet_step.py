@@ -1,8 +1,7 @@
 """MPNet's distances between tokens, which its encoder computes once for all layers, on simulated tensors."""
 
 from bertcalc.memory.family_steps.roberta_step import positions_after_padding
-from bertcalc.memory.simulator.forward_pass import Pass
-from bertcalc.memory.simulator.overrides import Overrides
+from bertcalc.memory.simulator.forward_pass import Overrides, Pass
 from bertcalc.memory.simulator.tape import BOOL, INT64, SimulatedTensor, Tape
 from bertcalc.model.steps import Step
 

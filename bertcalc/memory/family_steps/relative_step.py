@@ -4,8 +4,7 @@ Each function has the operations and variables of the original, in the same orde
 """
 
 from bertcalc.memory.einsum import EQUATIONS
-from bertcalc.memory.simulator.forward_pass import ENCODED, Pass, usual_positions
-from bertcalc.memory.simulator.overrides import Overrides
+from bertcalc.memory.simulator.forward_pass import ENCODED, Overrides, Pass, usual_positions
 from bertcalc.memory.simulator.tape import BOOL, FLOAT32, INT64, SimulatedTensor
 from bertcalc.model.modules import layer_number, split_layer
 from bertcalc.model.steps import Step

@@ -1,7 +1,6 @@
 """RoBERTa's positions, which are counted from the padding id, on simulated tensors."""
 
-from bertcalc.memory.simulator.forward_pass import Pass
-from bertcalc.memory.simulator.overrides import Overrides
+from bertcalc.memory.simulator.forward_pass import Overrides, Pass
 from bertcalc.memory.simulator.tape import BOOL, INT32, INT64, SimulatedTensor
 from bertcalc.model.steps import Step
 

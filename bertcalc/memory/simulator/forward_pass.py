@@ -2,6 +2,7 @@
 
 from collections.abc import Callable, Mapping, Sequence
 from math import prod
+from typing import Any, NamedTuple
 
 from bertcalc.memory.optimizers import ITEM_BYTES, PRECISIONS
 from bertcalc.memory.plan import Inference, Plan
@@ -9,8 +10,8 @@ from bertcalc.memory.saved import fuse_attention, recomputed_in
 from bertcalc.memory.simulator import layer_memory as layers
 from bertcalc.memory.simulator.activation_memory import simulate_activation
 from bertcalc.memory.simulator.lifetimes import HEADS, held_until, sine_of, unfolded
-from bertcalc.memory.simulator.overrides import Overrides, Steps
 from bertcalc.memory.simulator.tape import BOOL, FLOAT32, HALF, INT64, Autocast, Memory, Region, SimulatedTensor, Tape
+from bertcalc.model.family import Task
 from bertcalc.model.model import Model
 from bertcalc.model.modules import Activation, Conv1D, Convolution, Dropout, Linear, Norm, Shape, split_layer
 from bertcalc.model.steps import Step
@@ -19,6 +20,26 @@ from bertcalc.model.trace import Sizes
 ENCODED = "encoder_hidden_states"
 # The variables that hold the ids for the tables; the word ids have the name of the input.
 _IDS = {"word": "", "token type": "types", "position": "positions"}
+
+Steps = Mapping[str, Step]  # of a module, by their roles
+_NONE: Mapping[Any, Any] = {}
+
+
+class Overrides(NamedTuple):
+    """Functions on simulated tensors that replace the defaults of ``Pass``.
+
+    ``steps`` run a step, by its role. ``modules`` run a whole module whose steps share variables, by the role of one of
+    these steps. ``ids`` return the ids that a table looks up, by its role. ``asides`` run operations that are not steps
+    (see ``Trace.aside``), by name. ``losses`` compute the losses that a class returns, by its task. ``handed`` names
+    the variables that every layer gets as an argument, so that a checkpoint holds them.
+    """
+
+    steps: Mapping[str, Callable[["Pass", Step], SimulatedTensor | None]] = _NONE
+    modules: Mapping[str, Callable[["Pass", Steps], SimulatedTensor]] = _NONE
+    ids: Mapping[str, Callable[["Pass", Step], SimulatedTensor]] = _NONE
+    asides: Mapping[str, Callable[["Pass", Step], None]] = _NONE
+    losses: Mapping[Task, Callable[["Pass", list[SimulatedTensor]], list[SimulatedTensor]]] = _NONE
+    handed: tuple[str, ...] = ()
 
 
 class Pass:
