@@ -222,7 +222,8 @@ def test_a_path_is_what_it_stands_for() -> None:
     nested = {**SHALLOW_CLIP, "text_config": {"hidden_size": 256, "num_attention_heads": 4, "num_hidden_layers": 2}}
     paths = {f"{part}.{field}": size for part, fields in nested.items() for field, size in fields.items()}
     there = real("clip", "CLIPModel", **nested)
-    merges = [merge_changes(transformers.CLIPConfig, transformers.CLIPModel, {}, form, inf) for form in (nested, paths)]
+    forms: tuple[dict[str, Any], ...] = nested, paths
+    merges = [merge_changes(transformers.CLIPConfig, transformers.CLIPModel, {}, form, inf) for form in forms]
     assert merges[0] == merges[1]
     assert discover("clip", "CLIPModel", paths).parameters == there
     listed = discover("funnel", "FunnelBaseModel", {"block_sizes[0]": 1, "block_sizes[1]": 2, "block_sizes[2]": 1})
