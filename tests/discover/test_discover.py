@@ -23,7 +23,7 @@ from bertcalc.discover.results.result import of_json
 from bertcalc.discover.results.shipped import shipped
 from bertcalc.discover.search import build
 from bertcalc.discover.search.build import Ended, Refused
-from bertcalc.discover.search.changes import merged
+from bertcalc.discover.search.changes import merge_changes
 from bertcalc.discover.search.config_integers import Recipe, recipe_of
 from bertcalc.discover.search.experiments import Lab
 from bertcalc.discover.search.fitted_columns import Tables
@@ -315,7 +315,7 @@ def test_what_is_written_is_read(case: tuple[str, str]) -> None:
 def test_of_a_file_what_a_class_derives_is_left_out() -> None:
     config = transformers.LlamaConfig
     file = config(hidden_size=512).to_dict()
-    given = merged(config, transformers.LlamaModel, file, {}, inf)
+    given = merge_changes(config, transformers.LlamaModel, file, {}, inf)
     assert given == {"hidden_size": 512}
     recipe = Recipe(config, given)
     assert {"head_dim", "num_key_value_heads"} <= recipe.follows
