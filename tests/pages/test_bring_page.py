@@ -384,7 +384,7 @@ def test_what_the_hub_has_not_is_said_and_the_last_stays(hub: Server) -> None:
     before = metrics(app)
     for name, said in {
         "some/nothing": "some/nothing is not on the Hub, or it is not public.",
-        "some/gated": "some/gated is gated: only people whom its owner has approved can read it, and nobody is",
+        "some/gated": "some/gated is gated: only users approved by its owner can read it, and this server is",
         "../../etc": "../../etc is not a name on the Hub",
     }.items():
         app.text_input(key="repo_id").set_value(name)
