@@ -1,13 +1,13 @@
 """Time of a search for models within a budget: ``python -m benchmarks.design``.
 
-Each figure stands beside a floor measured in the same run: the sixteen counts that a search starts from.
+Each figure is shown beside a floor from the same run: the sixteen counts that a search begins with.
 """
 
 from benchmarks.core import microseconds
 from bertcalc import BertConfig
 from bertcalc.explore.design import RATIOS, Budget, Constraints, search
 from bertcalc.explore.quantities import QUANTITIES, Case
-from bertcalc.model.subject import Subject
+from bertcalc.model.model import Model
 
 BUDGETS = (
     Budget("parameters", 30_000_000),
@@ -23,15 +23,15 @@ SPACES = {
 
 def main() -> None:
     """Print the table."""
-    case = Case(Subject(BertConfig()))
+    case = Case(Model(BertConfig()))
     for budget in BUDGETS:
         count = QUANTITIES[budget.quantity].of
         floor = 16 * microseconds(lambda count=count: count(case), 20)  # type: ignore[misc]  # a default binds
         for name, constraints in SPACES.items():
             candidates = search(case, budget, constraints).candidates
             time = microseconds(lambda b=budget, c=constraints: search(case, b, c, 60), 1)  # type: ignore[misc]
-            said = f"{budget.quantity}, {name}, {candidates:,} candidates"
-            print(f"{said:<70} {time / 1000:8.1f} ms {time / floor:7.1f} x sixteen counts")
+            label = f"{budget.quantity}, {name}, {candidates:,} candidates"
+            print(f"{label:<70} {time / 1000:8.1f} ms {time / floor:7.1f} x sixteen counts")
 
 
 if __name__ == "__main__":

@@ -1,8 +1,8 @@
 """Time of a map of 100,000 models, for each quantity: ``python -m benchmarks.explore``.
 
-Each figure stands beside a floor measured in the same run: the same quantity of the same models as one expression in
-NumPy, written out by hand, with no tree, no steps and no names. The models differ in all that a map changes: hidden
-size, heads, intermediate size and layers are whole columns, so that nothing can be counted once for many models.
+Each figure is shown beside a floor from the same run: the same quantity of the same models as one expression in NumPy,
+written by hand, without tree, steps and names. The models differ in everything that a map changes:
+hidden size, heads, intermediate size and layers are columns, so that nothing can be counted once for many models.
 """
 
 from collections.abc import Callable
@@ -14,7 +14,7 @@ import numpy as np
 from benchmarks.core import ROWS, by_hand, microseconds
 from bertcalc import BertConfig, columns
 from bertcalc.explore.quantities import PEAKS, QUANTITIES, Case
-from bertcalc.model.subject import Subject
+from bertcalc.model.model import Model
 
 _BATCH, _LENGTH = 8, 128
 
@@ -37,7 +37,7 @@ def activations(h: Any, heads: Any, layers: Any) -> Any:
 
 
 def training_memory(h: Any, heads: Any, layers: Any) -> Any:
-    """An approximation of the bytes of a training step with AdamW, while ours is the peak over its moments."""
+    """The approximate bytes of a training step with AdamW; ours is the peak over the step."""
     return 16 * parameters(h, heads, layers) + activations(h, heads, layers)
 
 
@@ -62,7 +62,7 @@ def main() -> None:
         num_hidden_layers=layers,
         intermediate_size=4 * hidden,
     )
-    case = Case(Subject(many), _BATCH, _LENGTH)
+    case = Case(Model(many), _BATCH, _LENGTH)
     for name, floor in FLOORS.items():
         count = QUANTITIES[name].of
         assert name in PEAKS or (count(case) == floor(hidden, heads, layers)).all()

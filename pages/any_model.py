@@ -1,4 +1,4 @@
-"""Any model: the formula of a class of transformers that has no family here, read off the real class."""
+"""Any model: the formula of any transformers class, inferred from the real class."""
 
 import streamlit as st
 
@@ -8,7 +8,7 @@ from bertcalc.explore.factor_formulas import WHOLE, factors, whole
 from pages.ui.any_model import discovering, flops_view, own_config, tensors
 from pages.ui.any_model.discovered_formula import formula
 from pages.ui.any_model.export import offer
-from pages.ui.any_model.link_to import show_way_to_compare
+from pages.ui.any_model.link_to import show_compare_link
 from pages.ui.shell import any_model
 from pages.ui.shell.i18n import _
 from pages.ui.shell.present import presenting
@@ -22,36 +22,36 @@ with st.container(horizontal=True):
     kind = any_model.MODEL_TYPE.show()
     any_model.MODEL_CLASS.show(any_model.classes_of(kind))
 
-now = any_model.chosen()
-sizes = any_model.steps(now)
-found = now.found
+selection = any_model.selected()
+sizes = any_model.size_steps(selection)
+discovery = selection.discovery
 any_model.show_wrong_in_link()
 
-if found is None or now.asked is None:
-    discovering.discover(now)
+if discovery is None or selection.answer is None:
+    discovering.discover(selection)
 else:
-    values = sizes.values() if sizes else found.fields
-    offer(found)
-    total = count(found.tensors, values) if sizes else found.parameters
-    sides = whole(found.parameters, found.total, found.fields), whole(total, found.total, values)
-    grown = grown_by(factors(*sides)[WHOLE], letters(found))
-    against = _("against the sizes that were given") if now.given else _("against the default sizes")
+    values = sizes.values() if sizes else discovery.fields
+    offer(discovery)
+    total = count(discovery.tensors, values) if sizes else discovery.parameters
+    sides = whole(discovery.parameters, discovery.total, discovery.fields), whole(total, discovery.total, values)
+    grown = grown_by(factors(*sides)[WHOLE], letters(discovery))
+    against = _("against the given sizes") if selection.fields else _("against the default sizes")
     with st.container(horizontal=True):
-        show_total(found.cls, total, total - found.parameters, against, grown, room=32)
-        for component, parts in components(found).items():
+        show_total(discovery.cls, total, total - discovery.parameters, against, grown, room=32)
+        for component, parts in components(discovery).items():
             part = count(parts, values)
             show_metric(_(NAMES[component]), percent(part, total), f"{part:,}", least=112)
-    draw_formula(formula(found, values, colors()))
-    discovering.show_verdict(found)
+    draw_formula(formula(discovery, values, colors()))
+    discovering.show_verdict(discovery)
     if not (sizes and sizes.present):
-        discovering.show_no_run(found)
-    tensors.show_parts(found, values)
-    flops_view.show_flops(now, sizes.present if sizes else {})
+        discovering.show_no_run(discovery)
+    tensors.show_parts(discovery, values)
+    flops_view.show_flops(selection, sizes.present if sizes else {})
     if not presenting():
-        tensors.show_tensors(found, values)
-        discovering.show_proof(found)
-        discovering.show_tree(now.asked.tree)
-        show_way_to_compare(any_model.written(now, sizes))
+        tensors.show_tensors(discovery, values)
+        discovering.show_proof(discovery)
+        discovering.show_tree(selection.answer.tree)
+        show_compare_link(any_model.ref_of(selection, sizes))
 if not presenting():
-    own_config.show_bring(now)
-any_model.write_link(now, sizes)
+    own_config.show_bring(selection)
+any_model.write_link(selection, sizes)

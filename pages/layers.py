@@ -20,33 +20,33 @@ from pages.ui.widgets.formulas import stop_formula
 from pages.ui.widgets.growth import show_growth
 
 choice = current_choice()
-subject = choice.subject
+model = choice.model
 
 words, aside = st.columns([0.6, 0.4], gap="medium")
 with aside:
     picture = st.container()
     with st.container(horizontal=True, vertical_alignment="bottom", key="walk-call"):
-        batch = choose_batch(subject.config)
-        layer = walk_steps.LAYER.show_within(0, subject.config.num_hidden_layers - 1)
-for problem in problems(subject, walk_steps.call_of(subject, batch)):
+        batch = choose_batch(model.config)
+        layer = walk_steps.LAYER.show_within(0, model.config.num_hidden_layers - 1)
+for problem in problems(model, walk_steps.call_of(model, batch)):
     show_problem(problem)
-stops = walk_steps.stops_of(subject, batch, layer)
+stops = walk_steps.stops_of(model, batch, layer)
 rows = keras_rows(stops)
 with words:
-    at = walk_steps.choose_stop(stops)
-    stop = stops[at]
-    values = walk_steps.values_of(subject.config, stop, batch)
-    st.markdown(walk_steps.heading(stops, at, rows) + _(lesson(stop).text).format(**values))
-    letters, formulas = walk_steps.in_letters(subject, stop, batch)
-    walk_steps.show_shapes(stop, letters, layer, subject.model())
+    position = walk_steps.choose_stop(stops)
+    stop = stops[position]
+    values = walk_steps.values_of(model.config, stop, batch)
+    st.markdown(walk_steps.heading(stops, position, rows) + _(lesson(stop).text).format(**values))
+    letters, formulas = walk_steps.in_letters(model, stop, batch)
+    walk_steps.show_shapes(stop, letters, layer, model)
     if stop.parameters:
-        st.latex(stop_formula(subject, stop, formulas))
-    walk_steps.show_progress(subject.config, stops, at, layer)
-    show_growth(total_factor(preset_of(choice).subject, subject), _("Parameters"), choice.preset)
-    for question in islice(questions(stop, subject.config), 1 if presenting() else None):
+        st.latex(stop_formula(model, stop, formulas))
+    walk_steps.show_progress(model.config, stops, position, layer)
+    show_growth(total_factor(preset_of(choice).model, model), _("Parameters"), choice.preset)
+    for question in islice(questions(stop, model.config), 1 if presenting() else None):
         walk_steps.show_question(question, values)
 with picture:
-    show_picture(stops, at, subject.config, layer)
+    show_picture(stops, position, model.config, layer)
 
-walk_steps.HEADS.around(walk_steps.show_heads, subject)
+walk_steps.HEADS.around(walk_steps.show_heads, model)
 walk_steps.ROWS.around(walk_steps.show_keras_rows, rows)

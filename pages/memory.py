@@ -12,14 +12,14 @@ choice = current_choice()
 top = row()
 with top:
     view = run.VIEW.show()
-if view == "fit" and not unknown_peaks(choice.model()):
+if view == "fit" and not unknown_peaks(choice.model):
     # Above the controls, which a phone stacks; below them on the projector, where they take few lines.
     answer = None if presenting() else st.container(key="fit-answer").empty()
     with top if presenting() else st.container():
         task, device = run.choose_task()
 
-if view not in ("weights", "activations") and (problem := unknown_peaks(choice.model())):
-    show_problem(problem)  # alone: no control would change that
+if view not in ("weights", "activations") and (problem := unknown_peaks(choice.model)):
+    show_problem(problem)  # without controls: none would help
 elif view == "weights":
     weights.show_weights(choice)
 elif view == "training":

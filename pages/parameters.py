@@ -19,7 +19,7 @@ from pages.ui.widgets.numbers import percent
 from pages.ui.widgets.total_formula.show import show_total_formula
 
 choice = current_choice()
-model = choice.model()
+model = choice.model
 total = model.num_parameters()
 components = totals_by_component(model)
 
@@ -28,15 +28,15 @@ if not presenting():
         st.markdown(answer.sentence(choice))
         st.page_link("lecture.py", label=_("Take the tour →"))
 
-difference = total - preset_of(choice).model().num_parameters()
+difference = total - preset_of(choice).model.num_parameters()
 against = _("against {preset}").format(preset=choice.preset)
-grown = times(total_factor(preset_of(choice).subject, choice.subject))
+grown = times(total_factor(preset_of(choice).model, choice.model))
 with st.container(horizontal=True):
     show_total(choice.architecture, total, difference, against, grown)
     for component, count in components.items():
         show_metric(_(component), percent(count, total), f"{count:,}", least=112)
 
-show_total_formula(choice.subject)
+show_total_formula(choice.model)
 
 bars = parameter_bars(choice)
 
@@ -46,7 +46,7 @@ with st.container(horizontal=True, vertical_alignment="center"):
         st.caption(_("Click a bar, or choose here, to open a part of the model"))
     else:
         bars = parameter_bars(choice, opened)
-        st.latex(node_formula(choice.subject, opened, sum(bars.figures.values())))
+        st.latex(node_formula(choice.model, opened, sum(bars.figures.values())))
 draw_bars(
     bars,
     "parameters",
@@ -57,4 +57,4 @@ draw_bars(
     alt=filled(_("Parameters of each part of {opened}"), opened=OPEN.word(opened)),
 )
 
-tables.TENSORS.around(tables.show_tensors, choice.subject)
+tables.TENSORS.around(tables.show_tensors, choice.model)

@@ -23,7 +23,7 @@ from pages.ui.widgets.module_tree import BESIDE, COUNTS, VIEW, signs_of, tree_ht
 from pages.ui.widgets.numbers import percent
 
 choice = current_choice()
-model = choice.model()
+model = choice.model
 
 with st.container(horizontal=True, vertical_alignment="center"):
     view = VIEW.show()
@@ -33,7 +33,7 @@ with st.container(horizontal=True, vertical_alignment="center"):
             st.caption(_("Compared with"), width="content")
             beside = BESIDE.show()
 
-show_growth(total_factor(preset_of(choice).subject, choice.subject), _("Parameters"), choice.preset)
+show_growth(total_factor(preset_of(choice).model, choice.model), _("Parameters"), choice.preset)
 if view == "tree":
     text = st.expander(_("The text of print(model), to copy"), key="text", on_change="rerun")
     if text.open:
@@ -41,21 +41,21 @@ if view == "tree":
     if beside == "none":
         st.html(tree_html(model, counts=counts, folded=presenting()))
     else:
-        other = track().present.subject(beside).model()
-        found = differences(model, other)
-        tables.show_module_differences(found, choice.architecture, beside)
-        for column, tree, signs in zip(st.columns(2), (model, other), signs_of(found), strict=True):
+        other = track().present.model(beside)
+        changes = differences(model, other)
+        tables.show_module_differences(changes, choice.architecture, beside)
+        for column, tree, signs in zip(st.columns(2), (model, other), signs_of(changes), strict=True):
             column.html(tree_html(tree, signs, counts=counts))
 elif view == "parts":
-    tables.show_inventory(choice.subject)
+    tables.show_inventory(choice.model)
 elif view == "notebook":
     tables.show_sums(totals_by_component(model))
     tables.show_named_parameters(model)
 else:
     freezing = choose_freezing(choice.config)
     if changed := assignments(frozen(freezing)):
-        said = _("in float32, trained with AdamW")
-        note_settings(Settings(f"{said}, {changed}", Plan(freezing=freezing)))
+        training = _("in float32, trained with AdamW")
+        note_settings(Settings(f"{training}, {changed}", Plan(freezing=freezing)))
     split, components = freezing.split(model), freezing.by_component(model)
     if freezing.train == "head" and "head" not in components:
         st.info(_("{architecture} has no head: nothing is trained.").format(architecture=choice.architecture))

@@ -1,4 +1,4 @@
-"""Other tools: what their formulas give for the same model, and why that is not the right count, line by line."""
+"""Other tools: the counts of their formulas for this model, with each error explained."""
 
 import streamlit as st
 
@@ -8,22 +8,21 @@ from pages.ui.shell.present import presenting
 from pages.ui.shell.sidebar import choice as current_choice
 from pages.ui.tools import tool_counts
 
-subject = current_choice().subject
-model = subject.model()
+model = current_choice().model
 
 heading = _("{architecture} has {count:,} parameters. Formulas of other tools give:")
-st.markdown(f"## {heading.format(architecture=subject.architecture, count=model.num_parameters())}")
-tool_counts.show_counts(subject)
+st.markdown(f"## {heading.format(architecture=model.architecture, count=model.num_parameters())}")
+tool_counts.show_counts(model)
 
 tool = TOOLS[tool_counts.TOOL.show()]
-st.latex(tool_counts.tool_latex(subject, tool))
+st.latex(tool_counts.tool_latex(model, tool))
 source = _("Source: {source}").format(source=tool_counts.escaped(tool.source))
 st.caption("  \n".join([*map(_, tool.notes), source]))
 
 if not model.family.like_bert:
-    said = _(
+    message = _(
         "These formulas are for layers like BERT's: for {architecture}, the difference is not explained line by line."
     )
-    st.info(said.format(architecture=subject.architecture))
+    st.info(message.format(architecture=model.architecture))
 elif not presenting():
-    tool_counts.show_corrections(subject, tool)
+    tool_counts.show_corrections(model, tool)

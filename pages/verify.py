@@ -1,4 +1,4 @@
-"""Verify: the real Hugging Face model, built and compared with ours; and what others have published."""
+"""Verify: the real Hugging Face model, built and compared with ours; and published counts."""
 
 import streamlit as st
 
@@ -10,9 +10,9 @@ from pages.ui.shell.sidebar import choice as current_choice
 from pages.ui.widgets import tables
 from pages.ui.widgets.verdict import RETURNED, TOTALS, show_returned, show_verdict, show_weights
 
-_TALL = 560  # pixels of a long table, which scrolls
+_TALL = 560  # height of a long table in pixels; it scrolls
 
-subject = current_choice().subject
+model = current_choice().model
 
 if not real_model.installed():
     st.info(
@@ -22,12 +22,12 @@ if not real_model.installed():
         )
     )
 else:
-    checks = show_verdict(subject).checks
+    checks = show_verdict(model).checks
     tables.show_checks(checks[:TOTALS] if presenting() else checks)
     if not presenting():
         st.header(_("With random weights"))
-        show_weights(subject)
-        RETURNED.around(show_returned, subject)
+        show_weights(model)
+        RETURNED.around(show_returned, model)
 
 if not presenting():
     st.header(_("Published counts"))

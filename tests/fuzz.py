@@ -30,17 +30,17 @@ from urllib.parse import parse_qsl, urlencode, urlsplit
 
 from bertcalc import BertConfig, Config
 from bertcalc.__main__ import main as command
-from bertcalc.checkpoints.checkpoint import compare, subject_of_shapes
+from bertcalc.checkpoints.checkpoint import compare, model_of_shapes
 from bertcalc.config import DIMENSIONS, LETTERS, ConfigError, Problem
 from bertcalc.controls import history
 from bertcalc.diagnosis import count_lines, hand_count
 from bertcalc.diagnosis.diagnose import diagnose
-from bertcalc.diagnosis.known_counts import Known
+from bertcalc.diagnosis.known_counts import KnownCount
 from bertcalc.discover import discovery_worker
 from bertcalc.discover.results import size_steps
 from bertcalc.discover.results.shipped import shipped
 from bertcalc.discover.results.types import types
-from bertcalc.discover.search.config_input import read as read_pasted
+from bertcalc.discover.search.config_input import read_config as read_pasted
 from bertcalc.explore import models
 from bertcalc.export.cells import plain
 from bertcalc.export.table import Code, Math
@@ -51,7 +51,7 @@ from bertcalc.families.hf_json import write as write_config
 from bertcalc.families.presets import PRESETS
 from bertcalc.hub import reader
 from bertcalc.model.family import Family
-from bertcalc.model.subject import Subject
+from bertcalc.model.model import Model
 from bertcalc.teach import answers
 from bertcalc.teach.exercises import sheet
 from bertcalc.text import code, literal, visible
@@ -70,9 +70,9 @@ from tests.pages.places import PLACES, check, opened
 from tests.payloads import PAYLOADS
 
 _CONFIG = BertConfig()
-_SUBJECT = Subject(_CONFIG)
-_MODEL = _SUBJECT.model()
-_KNOWN = Known(_SUBJECT, _MODEL.num_parameters())
+_SUBJECT = Model(_CONFIG)
+_MODEL = _SUBJECT
+_KNOWN = KnownCount(_SUBJECT, _MODEL.num_parameters())
 _SIZES = {letter: getattr(_CONFIG, field) for field, letter in LETTERS.items()}
 _UNITS: tuple[Unit | None, ...] = (None, "parameters", "FLOPs", "bytes")
 PAGES = Path(__file__).parents[1] / "pages"
@@ -161,7 +161,7 @@ def read_answer(text: str) -> bool:
     """An answer to every exercise of a sheet."""
     verdicts = [answers.check(exercise, text, _SIZES) for exercise in sheet(1, "medium") if not exercise.options]
     for verdict in verdicts:
-        for said in verdict.said:
+        for said in verdict.remarks:
             show(Problem("", text, said.message, dict(said.values)))
     return any(verdict.state != "unreadable" for verdict in verdicts)
 
@@ -245,7 +245,7 @@ def read_model(text: str) -> bool:
     for problem in problems:
         show(problem)
     assert history.read(model.link()) == (model, [])
-    assert model.subject().model().num_parameters() > 0
+    assert model.model().num_parameters() > 0
     return not problems
 
 
@@ -279,11 +279,11 @@ def read_safetensors(text: str) -> bool:
     file = header if raw else len(header).to_bytes(8, "little") + header
     try:
         tensors = read_file(file, 0 if raw else _data_bytes(text)).tensors
-        subject, _guessed = subject_of_shapes(tensors)
+        model, _guessed = model_of_shapes(tensors)
     except InputError as error:
         show(error.problem)
         return False
-    compare(tensors, subject)
+    compare(tensors, model)
     return True
 
 
@@ -320,7 +320,7 @@ def read_models(text: str) -> bool:
     assert models.read(models.write(items)) == (items, [])
     for item in items:
         try:
-            item.subject(_SUBJECT).model().num_parameters()
+            item.model(_SUBJECT).num_parameters()
         except ConfigError as error:
             show(error.problem)
     return bool(items)
@@ -413,7 +413,7 @@ def _lines() -> list[str]:
         fields = [f"--{name.replace('_', '-')} {value}" for name, value in vars(start.config).items()]
         found += [f"{preset} {' '.join(fields)}", *(f"{preset} {field} --json" for field in fields)]
         found += [f"--architecture {cls.name} --json" for cls in family.classes]
-        found.append(f"--json --vocab-size 8192\n{write_config(Subject(start.config, family.base.name))}")
+        found.append(f"--json --vocab-size 8192\n{write_config(Model(start.config, family.base.name))}")
     return found
 
 
@@ -431,7 +431,7 @@ def _large_lines() -> Iterator[str]:
 
 
 _FILES = [
-    write_config(Subject(next(iter(family.presets.values())).config, family.base.name)) for family in FAMILIES.values()
+    write_config(Model(next(iter(family.presets.values())).config, family.base.name)) for family in FAMILIES.values()
 ]
 _DISCOVERED = (
     '{"model_type": "gpt2", "n_embd": 64, "n_head": 4, "n_layer": 2, "vocab_size": 100}',
@@ -506,7 +506,7 @@ def _names_of_link() -> list[str]:
 def _header(config: Config) -> str:
     """The header of a file with a model's tensors in it."""
     end, said = 0, {}
-    for name, shape in Subject(config).model().named_parameters():
+    for name, shape in Model(config).named_parameters():
         begin, end = end, end + 4 * prod(shape)
         said[name] = {"dtype": "F32", "shape": list(shape), "data_offsets": [begin, end]}
     return json.dumps(said)

@@ -20,8 +20,8 @@ from bertcalc import Config
 from bertcalc.families import CLASSES, FAMILIES, class_of
 from bertcalc.forward.outputs import Call, Entry, needs_mask
 from bertcalc.memory.plan import Recompute
-from bertcalc.model.family import TARGETS, Model
-from bertcalc.model.subject import Subject
+from bertcalc.model.family import TARGETS
+from bertcalc.model.model import Model
 from bertcalc.proof.real_model import with_values
 
 torch.fx.experimental._config.meta_nonzero_assume_all_nonzero = True  # DeBERTa's loss looks which sequences have labels
@@ -38,17 +38,21 @@ class Case(NamedTuple):
     architecture: str = "BertModel"
     add_pooling_layer: bool = True
 
+    @classmethod
+    def of(cls, model: Model) -> "Case":
+        return cls(model.config, model.architecture, model.add_pooling_layer)
+
     @property
     def options(self) -> dict[str, bool]:
         """Keyword arguments beside the configuration: only BertModel has any."""
         return {} if self.add_pooling_layer else {"add_pooling_layer": False}
 
     @property
-    def subject(self) -> Subject:
-        return Subject(*self)
+    def model(self) -> Model:
+        return Model(*self)
 
     def ours(self) -> Model:
-        return self.subject.model()
+        return self.model
 
     def real(self, device: str = "meta") -> Any:
         """Built as ``from_pretrained`` builds it: what would fill the weights, half of the time, is left out."""
@@ -125,7 +129,7 @@ def arguments(case: Case, call: Call, *, masked: bool = True) -> dict[str, Any]:
     accepted = inspect.signature(getattr(transformers, case.architecture).forward).parameters
     ids = (batch, call.num_choices, length) if class_of(case.architecture).takes_choices else (batch, length)
     given: dict[str, Any] = {"input_ids": meta(ids)}
-    if (masked and case.config.reads_numbers) or needs_mask(case.subject):
+    if (masked and case.config.reads_numbers) or needs_mask(case.model):
         given["attention_mask"] = meta(ids)
     flags = ("output_hidden_states", "output_attentions", "return_dict")
     given |= {flag: getattr(call, flag) for flag in flags}

@@ -27,9 +27,7 @@ from bertcalc.config import Config
 from bertcalc.families import hf_json
 from bertcalc.memory.peak import inference_peak_bytes, training_peak_bytes
 from bertcalc.memory.saved import saved_activation_bytes
-from bertcalc.model import family
-from bertcalc.model.family import Class, Family
-from bertcalc.model.subject import Subject
+from bertcalc.model import model as core
 from bertcalc.text.arguments import Single, checked, unknown, wrong_kind
 from bertcalc.text.problem import InputError, wrong
 
@@ -55,7 +53,7 @@ _NO_MODEL = (
 )
 
 
-class Model(family.Model):
+class Model(core.Model):
     """A model: a configuration, its class, and the tree of its modules.
 
     ``load`` and ``build`` make it. A batch is given as ``batch_size`` and ``sequence_length``, results are numbers of
@@ -68,15 +66,6 @@ class Model(family.Model):
     inference_peak_bytes = inference_peak_bytes
     saved_activation_bytes = saved_activation_bytes
 
-    def __init__(self, family: Family, cls: Class, config: Any, pooler: bool) -> None:
-        super().__init__(family, cls, config, pooler)
-        self.config: Config = config
-
-    @property
-    def architecture(self) -> str:
-        """The name of the class in transformers, such as BertForMaskedLM."""
-        return self.cls.name
-
     @checked
     def formula(self, path: str = "") -> Formula:
         """The number of parameters as a formula, of the whole model or of the module at ``path``.
@@ -88,7 +77,7 @@ class Model(family.Model):
             raise ImportError(NO_FORMULAS)
         from bertcalc.model.formula import formula
 
-        return formula(subject_of_model(self), path=path)
+        return formula(self, path=path)
 
     @checked
     def explain(self, number: Single) -> list[Explanation]:
@@ -99,7 +88,7 @@ class Model(family.Model):
 
     @checked
     def compare(
-        self, other: family.Model, quantity: str = "parameters", *, batch_size: int = 1, sequence_length: int = 128
+        self, other: core.Model, quantity: str = "parameters", *, batch_size: int = 1, sequence_length: int = 128
     ) -> ModelComparison:
         """The difference from this model to another, as a sum over the fields that differ: see ``compare``."""
         return compare(self, other, quantity, batch_size=batch_size, sequence_length=sequence_length)
@@ -192,21 +181,13 @@ def build(config: Config | str, architecture: str | None = None, *, add_pooling_
     there is no such preset, or if the configuration's family has no class of this name, and ConfigError if transformers
     does not build the class with this configuration.
     """
-    tree = families.build(config, architecture, add_pooling_layer=add_pooling_layer)
-    model = Model(tree.family, tree.cls, tree.config, tree.pooler)
-    model.children = tree.children
-    return model
-
-
-def subject_of_model(model: family.Model) -> Subject:
-    """The configuration, class and pooler of a model as one value."""
-    return Subject(model.config, model.cls.name, model.pooler or not model.cls.pooler_is_optional)
+    return Model.build(config, architecture, add_pooling_layer=add_pooling_layer)
 
 
 @checked
 def compare(
-    here: family.Model,
-    there: family.Model,
+    here: core.Model,
+    there: core.Model,
     quantity: str = "parameters",
     *,
     batch_size: int = 1,
@@ -220,7 +201,7 @@ def compare(
     """
     from bertcalc.api.model_comparison import compared
 
-    return compared(subject_of_model(here), subject_of_model(there), quantity, batch_size, sequence_length)
+    return compared(here, there, quantity, batch_size, sequence_length)
 
 
 @checked

@@ -71,7 +71,7 @@ def _known(real: Any, tensors: Mapping[str, Shape]) -> Model:
     """The model of the real one's class and configuration. Raises InputError if bertcalc has none."""
     kind = type(real).__name__
     architecture = next((base.__name__ for base in type(real).__mro__ if base.__name__ in CLASSES), None)
-    config = getattr(real, "config", None)
+    config: Any = getattr(real, "config", None)
     if architecture is None or not callable(getattr(config, "to_dict", None)):
         model_type = getattr(config, "model_type", None)
         more = f' bertcalc.infer("{shorten(model_type)}", "{kind}") looks for its formula.' if model_type else ""

@@ -1,7 +1,7 @@
 """The difference between two models as a table: one row for the fields that change together.
 
 >>> from bertcalc import BertConfig
->>> print(compared(Subject(BertConfig()), Subject(BertConfig(num_hidden_layers=24)), "parameters", 1, 128))
+>>> print(compared(Model(BertConfig()), Model(BertConfig(num_hidden_layers=24)), "parameters", 1, 128))
                  parameters   difference
 BertModel       109,482,240
 12 more layers  194,536,704  +85,054,464
@@ -14,7 +14,7 @@ from typing import NamedTuple
 
 from bertcalc.explore.compare import Changes, Explanation, explain
 from bertcalc.explore.quantities import Case, Quantity, quantity_named
-from bertcalc.model.subject import Subject
+from bertcalc.model.model import Model
 from bertcalc.text.digits import signed_count
 
 
@@ -29,8 +29,8 @@ class ComparisonRow(NamedTuple):
 class ModelComparison(NamedTuple):
     """A quantity of two models, and the parts of its difference: ``explanation`` has them with all fields."""
 
-    here: Subject
-    there: Subject
+    here: Model
+    there: Model
     quantity: Quantity
     explanation: Explanation
 
@@ -54,7 +54,8 @@ class ModelComparison(NamedTuple):
             f"{name:{widths[0]}}  {figure:>{widths[1]}}  {more:>{widths[2]}}".rstrip() for name, figure, more in lines
         )
 
-    __repr__ = __str__
+    def __repr__(self) -> str:
+        return str(self)
 
     def _repr_html_(self) -> str:
         head, *body = self._cells(escape)
@@ -90,7 +91,7 @@ def _words(changes: Changes) -> str:
     return ", ".join(message.format(**values) for message, values in sentences)
 
 
-def compared(here: Subject, there: Subject, quantity: str, batch_size: int, sequence_length: int) -> ModelComparison:
+def compared(here: Model, there: Model, quantity: str, batch_size: int, sequence_length: int) -> ModelComparison:
     """Compare a quantity of two models, by its name in QUANTITIES."""
     kind = quantity_named(quantity)
     first, second = (Case(subject, batch_size, sequence_length) for subject in (here, there))

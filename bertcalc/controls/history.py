@@ -1,4 +1,4 @@
-"""The model of a session: its history (undo, redo), invalid values that were typed, and its link.
+"""The model of a session: its history (undo, redo), invalid typed values, and its link.
 
 >>> track = Track(ChosenModel())
 >>> track.change({"num_hidden_layers": 24})
@@ -22,7 +22,7 @@ from bertcalc.config.fields import OWN_LETTERS
 from bertcalc.controls.stops import LOCKS, SLIDERS, Locks, moved
 from bertcalc.families import CLASSES, SHARED, class_of, counterpart, family_of
 from bertcalc.families.presets import DEFAULT_PRESET, PRESETS, preset_named
-from bertcalc.model.subject import Subject
+from bertcalc.model.model import Model, config_of_class
 from bertcalc.text.amounts import whole
 
 # The fields that can be changed without a slider, by the type of their values.
@@ -42,7 +42,7 @@ NAMES = ("preset", "architecture", "add_pooling_layer", *_LOCKS, *FIELDS, *SHARE
 
 
 class ChosenModel(NamedTuple):
-    """A configuration with the preset it started from, its class, and the locks of its sliders."""
+    """A configuration with its original preset, its class, and the locks of its sliders."""
 
     preset: str = DEFAULT_PRESET
     config: Config = PRESETS[DEFAULT_PRESET].config
@@ -50,13 +50,13 @@ class ChosenModel(NamedTuple):
     add_pooling_layer: bool = True
     locks: Locks = LOCKS
 
-    def subject(self, architecture: str = "") -> Subject:
-        """The model, or the same sizes in another class; add_pooling_layer applies only to classes that have it."""
-        other = Subject(self.config, self.architecture).as_class(architecture or self.architecture)
-        return other._replace(add_pooling_layer=self.add_pooling_layer or not other.cls.pooler_is_optional)
+    def model(self, architecture: str = "") -> Model:
+        """The model, in its class or another."""
+        architecture = architecture or self.architecture
+        return Model(config_of_class(self.config, architecture), architecture, self.add_pooling_layer)
 
     def values(self) -> dict[str, Any]:
-        """All values that can be changed, by their names in the link."""
+        """All values that can be changed, by name in the link."""
         config = {field: getattr(self.config, field) for field in FIELDS if self.config.has(field)}
         locks = {name: getattr(self.locks, lock) for name, lock in _LOCKS.items()}
         return {
@@ -68,9 +68,9 @@ class ChosenModel(NamedTuple):
         }
 
     def changed(self, values: Mapping[str, Any]) -> "ChosenModel":
-        """The model with some of ``values`` changed. Raises ConfigError if they are not valid together."""
+        """Change some values. Raises ConfigError if they are not valid together."""
         family = CLASSES.get(values.get("architecture", ""), family_of(self.config))
-        if family is not family_of(self.config):  # start from a preset of the new family
+        if family is not family_of(self.config):  # start from the new family's first preset
             return self.reset(next(iter(family.presets))).changed(values)
         config = {field: value for field, value in values.items() if field in FIELDS}
         locks = {lock: values[name] for name, lock in _LOCKS.items() if name in values}
@@ -81,74 +81,76 @@ class ChosenModel(NamedTuple):
         return changed
 
     def reset(self, preset: str | None = None) -> "ChosenModel":
-        """A preset (by default the present one) in the present class, or in its counterpart in another family."""
+        """Start from a preset (by default the present one), in the present class or its counterpart."""
         name = preset or self.preset
         config = PRESETS[name].config
         like = counterpart(self.architecture, family_of(config))
         return self._replace(preset=name, config=config, architecture=like, add_pooling_layer=True)
 
     def link(self, meant: str = DEFAULT_PRESET) -> dict[str, str]:
-        """The parameters of the link, with the family's names: the preset and the values that differ from it.
+        """The parameters of the link: the preset and the values that differ from it, under the family's names.
 
         ``meant`` is the preset of a link that names none.
         """
-        start = ChosenModel().reset(self.preset)
-        given = {name: value for name, value in self.values().items() if value != start.values()[name]}
+        start = ChosenModel().reset(self.preset).values()
+        differing = {name: value for name, value in self.values().items() if value != start[name]}
         if self.preset != meant:
-            given = {"preset": self.preset, **given}
-        own = self.config.own_name
+            differing = {"preset": self.preset, **differing}
+        own_name = self.config.own_name
         return {
-            own(name): str(value).lower() if isinstance(value, bool) else str(value) for name, value in given.items()
+            own_name(name): str(value).lower() if isinstance(value, bool) else str(value)
+            for name, value in differing.items()
         }
 
 
 def read(link: Mapping[str, str], meant: str = DEFAULT_PRESET) -> tuple[ChosenModel, list[Problem]]:
-    """The model of a link, or the nearest valid one, and the problems of the link.
+    """Read the model of a link, or the nearest valid model, and the problems with the link.
 
-    Values of the wrong type are ignored. A link without a preset means ``meant``, or the first of its class's family.
+    Values of the wrong type are ignored. A link without a preset means ``meant``, or the first preset of the family of
+    its class.
     """
     link = {SHARED.get(name, name): text for name, text in link.items()}
-    said = link.get("architecture", "")
+    architecture = link.get("architecture", "")
     start = meant
-    if said in CLASSES and CLASSES[said] is not family_of(PRESETS[meant].config):
-        start = next(iter(CLASSES[said].presets))
+    if architecture in CLASSES and CLASSES[architecture] is not family_of(PRESETS[meant].config):
+        start = next(iter(CLASSES[architecture].presets))
     model = ChosenModel().reset(preset_named(link.get("preset", start)) or start)
     values = {name: value for name, value in _read(link, model.values()) if name != "preset"}
-    if said in CLASSES and CLASSES[said] is not family_of(model.config):
-        values["architecture"] = counterpart(said, family_of(model.config))
-    elif said not in CLASSES:
+    if architecture in CLASSES and CLASSES[architecture] is not family_of(model.config):
+        values["architecture"] = counterpart(architecture, family_of(model.config))
+    elif architecture not in CLASSES:
         values.pop("architecture", None)
-    found: list[Problem] = []
+    refused: list[Problem] = []
     while True:
         try:
-            return model.changed(values), found
+            return model.changed(values), refused
         except ConfigError as error:
             problem = _in_reach(_as_moved(model.config, values, error.problem))
-            found.append(problem if problem.remedies else problem._replace(remedies=(_back(model, values),)))
-            values |= found[-1].remedies[0]
+            refused.append(problem if problem.remedies else problem._replace(remedies=(_back(model, values),)))
+            values |= refused[-1].remedies[0]
 
 
 def _back(model: ChosenModel, values: Mapping[str, Any]) -> dict[str, Any]:
-    """The remedy if there is no other: the preset's hidden_size and heads, or all its values if these are unchanged."""
+    """The last resort: reset hidden_size and heads to the preset's values or, if they are unchanged, all values."""
     start = model.values()
     differ = {name: start[name] for name, value in values.items() if name in FIELDS and value != start[name]}
     return {name: differ[name] for name in ("hidden_size", "num_attention_heads") if name in differ} or differ
 
 
 def _in_reach(problem: Problem) -> Problem:
-    """The problem with only the remedies that a link can express: it has no pad_token_id."""
+    """The problem with only the remedies that a link can express; a link has no pad_token_id."""
     return problem._replace(remedies=tuple(remedy for remedy in problem.remedies if remedy.keys() <= set(NAMES)))
 
 
 def _as_moved(start: Config, values: Mapping[str, Any], problem: Problem) -> Problem:
-    """The problem of a link with either hidden_size or num_attention_heads, with the remedies of typing that value."""
-    said = [field for field in ("hidden_size", "num_attention_heads") if field in values]
-    if problem.field != "hidden_size" or len(said) != 1:
+    """The problem of a link with only hidden_size or num_attention_heads, with the remedies for typing that value."""
+    linked = [field for field in ("hidden_size", "num_attention_heads") if field in values]
+    if problem.field != "hidden_size" or len(linked) != 1:
         return problem
     try:
-        followed = moved(start, said[0], values[said[0]])
+        followed = moved(start, linked[0], values[linked[0]])
     except ConfigError as error:
-        return problem if said == ["hidden_size"] else error.problem
+        return problem if linked == ["hidden_size"] else error.problem
     follows = {"num_attention_heads": followed.num_attention_heads}
     return problem._replace(remedies=(follows, *(remedy for remedy in problem.remedies if remedy != follows)))
 
@@ -172,23 +174,23 @@ def _can_be_typed(field: str, value: object) -> bool:
 
 
 class Track:
-    """The history of one session, with its present step, and invalid values typed on top of that (``attempt``).
+    """The history of a session, with the present step and the invalid values typed since (``attempt``).
 
     ``draft`` is the model while a slider is being dragged; it becomes a step when the slider is released.
     """
 
     LONGEST = 200  # steps in the history
-    WRITTEN = 30  # steps before the present one, and after it, that ``written`` has
+    WRITTEN = 30  # steps before the present one, and after it, in ``written``
 
     def __init__(self, model: ChosenModel) -> None:
         self.steps = [model]
         self.at = 0
         self.draft: ChosenModel | None = None
         self.attempt: dict[str, Any] = {}
-        self.unsaid: list[ChosenModel] = []  # steps that are not in the browser's history yet
+        self.unsaid: list[ChosenModel] = []  # steps that are not yet in the browser's history
 
     def written(self) -> dict[str, Any]:
-        """The nearest steps as links, and the attempt, as values of JSON.
+        """The nearest steps, as links, and the attempt, for JSON.
 
         >>> track = Track(ChosenModel())
         >>> track.change({"num_hidden_layers": 24})
@@ -201,7 +203,7 @@ class Track:
 
     @classmethod
     def restored(cls, model: ChosenModel, written: object, *, is_linked: bool = True) -> "Track":
-        """The history that ``written`` has, which may be anything; only this model if the link says another one."""
+        """Restore a history from ``written``, which is untrusted; only ``model`` if its present step is another."""
         track = cls(model)
         match written:
             case {"steps": [*links], "at": int(at), "attempt": dict(attempt)} if 0 <= at < len(links) <= cls.LONGEST:
@@ -225,7 +227,7 @@ class Track:
         return len(self.steps) - 1
 
     def take(self, model: ChosenModel) -> None:
-        """Add a step after the present one, dropping the steps that were undone."""
+        """Add a step after the present one; the undone steps are dropped."""
         self.draft, self.attempt = None, {}
         if model != self.kept:
             self.steps = [*self.steps[: self.at + 1], model][-self.LONGEST :]
@@ -233,7 +235,7 @@ class Track:
             self.unsaid.append(model)
 
     def change(self, values: Mapping[str, Any]) -> None:
-        """Change some values in one step; if they are not valid, keep them as an attempt until another change."""
+        """Change some values in one step; invalid values become the attempt until the next change."""
         left = {name: value for name, value in self.attempt.items() if name not in values}
         for attempt in (left, {}):
             with suppress(ConfigError):
@@ -243,7 +245,7 @@ class Track:
         self.draft, self.attempt = None, {**left, **values}
 
     def move(self, field: str, value: Any, *, final: bool = True) -> None:
-        """Change one size and those that follow it; an impossible value is kept as an attempt."""
+        """Change one size and those that follow it; an invalid value becomes the attempt."""
         left = {name: attempt for name, attempt in self.attempt.items() if name != field}
         try:
             config = moved(self.kept.config, field, value, self.kept.locks)
@@ -265,30 +267,30 @@ class Track:
         """Go one step forward again, if there is one."""
         self._go(min(self.at + 1, self.last))
 
-    def _go(self, at: int) -> None:
-        self.draft, self.attempt, self.at, self.unsaid = None, {}, at, []
+    def _go(self, index: int) -> None:
+        self.draft, self.attempt, self.at, self.unsaid = None, {}, index, []
 
     def go_to(self, model: ChosenModel) -> None:
         """Follow the browser's Back or Forward: go to the nearest step with this model, or add a new one.
 
-        Nearest rather than next: of several quick presses, the server may see only the last.
+        The nearest rather than the next, as the server may see only the last of several quick presses.
         """
-        found = [at for at, step in enumerate(self.steps) if step == model]
-        if found:
-            self._go(min(found, key=lambda at: abs(at - self.at)))
+        indices = [index for index, step in enumerate(self.steps) if step == model]
+        if indices:
+            self._go(min(indices, key=lambda index: abs(index - self.at)))
         else:
             self.take(model)
 
     def problems(self) -> list[Problem]:
-        found = []
+        wrong_values = []
         for field in SLIDERS:
             if field in self.attempt:
                 try:
                     moved(self.kept.config, field, self.attempt[field], self.kept.locks)
                 except ConfigError as error:
-                    found.append(error.problem)
+                    wrong_values.append(error.problem)
         rest = {name: value for name, value in self.attempt.items() if name in FIELDS and name not in SLIDERS}
         kind = type(self.kept.config)
-        own = {kind.own_name(name): value for name, value in rest.items() if kind.has(name)}
-        found += problems(kind, {**vars(self.kept.config), **own})
-        return [*map(_in_reach, found)]
+        values = {kind.own_name(name): value for name, value in rest.items() if kind.has(name)}
+        wrong_values += problems(kind, {**vars(self.kept.config), **values})
+        return [*map(_in_reach, wrong_values)]

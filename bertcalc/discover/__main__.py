@@ -1,11 +1,11 @@
-"""Go over model types of the installed transformers, print what was found, and write it down.
+"""Infer formulas for model types of the installed transformers, print the outcomes, and save the formulas.
 
     python -m bertcalc.discover bert roberta.RobertaModel
     python -m bertcalc.discover --all --write bertcalc/discover/results/formulas.json
 
-Without --classes it is one class of each type, the first that is offered: its sequence-to-sequence, masked or causal
-language model, else its base model, else the first that transformers lists. With --missing, what the files have is
-taken from there: so a run that was interrupted goes on.
+Without --classes, one class of each type is used: its sequence-to-sequence, masked or causal language model, else its
+base model, else the first that transformers lists. With --missing, classes that are already in the files are skipped,
+so that an interrupted run can be continued.
 """
 
 import argparse
@@ -21,7 +21,7 @@ from statistics import median
 from time import thread_time
 from typing import Any, Literal, NamedTuple, NoReturn
 
-from bertcalc.discover import discover, examined, with_flops, with_flops_of
+from bertcalc.discover import discover, reexamine, with_flops, with_flops_of
 from bertcalc.discover.discovery_worker import limit_memory, too_large
 from bertcalc.discover.results.result import NOT_ASKED, Discovered, of_json
 from bertcalc.discover.results.shipped import by_class
@@ -33,27 +33,26 @@ from bertcalc.text.problem import InputError, wrong
 from bertcalc.text.suggestions import nearest
 
 _SECONDS = 60
-_PATIENCE = 10  # times the limit, in wall time: other processes use the core, too
-_MORE = 5  # seconds after which a process that does not stop by itself is killed
+_PATIENCE = 10  # times the limit, in wall time, because other processes share the core
+_MORE = 5  # seconds of grace before a process that ignores the limit is killed
 HEAD = "| type | class | outcome | where it holds, or what is missing | FLOPs | seconds |\n|---|---|---|---|---|---|"
 
 REPORT = """
 Made on {date} with transformers {version} by `python -m bertcalc.discover{groups} --missing --write
 bertcalc/discover/results/formulas.json --report benchmarks/discovery.md`: one class of each model type at its default
-configuration. Found: the formula was right at every size that was tried and that meets the conditions, over a wide
-range of each field, alone and together; a field that has to follow another one is a condition, too; regime: some
-fields have to keep their value; partly: not all tensors have a formula; not built: transformers refuses its own
-default, or needs a library that is not installed, or the limit of time or memory was met first. "with": the default
-leaves open what the class needs, and sizes of ours are given. Seconds are those of a core, for the parameters; those of
-types in neither of the first two groups were taken on a busy machine, which makes them longer. A formula for FLOPs
-equals PyTorch's FlopCounterMode at sizes, batches and lengths that were not used to find it; else the table says why
-there is none, if FLOPs were asked for. Of what the files had before, the table repeats the results; what they had not
-was given {seconds} s.
+configuration. Outcomes: "found": the formula was right at every size that was tried and that meets the conditions, over
+a wide range of each field, alone and together (conditions include fields that must follow another field); "regime":
+some fields must keep their value; "partly": some tensors have no formula; "not built": transformers refuses its own
+default or needs a library that is not installed, or the time or memory limit was reached. "with" lists sizes that we
+chose because the default configuration lacks them. Seconds are CPU time for the parameters; those of types in neither
+of the first two groups were measured on a busy machine and are longer. A formula for FLOPs equals PyTorch's
+FlopCounterMode at sizes, batches and lengths that were not used to find it; otherwise, if FLOPs were requested, the
+table gives the reason. Results that were already in the files are repeated; the others had a limit of {seconds} s each.
 """
 
 
 class ClassOutcome(NamedTuple):
-    """The outcome for a class: found, regime (found, but some fields have to keep their value), partly or not built."""
+    """The outcome for a class: found, regime (found, but some fields must keep their value), partly or not built."""
 
     model_type: str
     cls: str
@@ -61,17 +60,17 @@ class ClassOutcome(NamedTuple):
     remark: str
     seconds: float
     data: dict[str, Any] | None
-    flops: str = ""  # yes, or why not
+    flops: str = ""  # yes, or the reason why not
 
 
 class ClassSearch(NamedTuple):
-    """What is searched for a class: formulas for its parameters, or, if there is data, only what is asked for."""
+    """A search for the formulas of a class: of everything, or, if there is data, only of what ``again`` names."""
 
     model_type: str
     cls: str
-    seconds: int  # the most, for parameters and for FLOPs
+    seconds: int  # limit for the parameters, and again for FLOPs
     flops: bool = False
-    data: dict[str, Any] | None = None  # what the file has
+    data: dict[str, Any] | None = None  # the file's entry
     again: Literal["discover", "examine"] | None = None
 
     def not_built(self, why: str, seconds: int = 0) -> ClassOutcome:
@@ -85,84 +84,86 @@ def main(arguments: Sequence[str] | None = None) -> int:
     """Print a table and return an exit code."""
     parser = argparse.ArgumentParser(prog="python -m bertcalc.discover", description=__doc__)
     parser.add_argument("types", nargs="*", help="model types, such as bert, or with a class: bert.BertModel")
-    parser.add_argument("--all", action="store_true", help="every type that transformers lists a class for")
+    parser.add_argument("--all", action="store_true", help="every type for which transformers lists a class")
     parser.add_argument("--language", action="store_true", help="every type with a masked or causal language model")
-    parser.add_argument("--text", action="store_true", help="every type that reads text alone, or is encoder-decoder")
+    parser.add_argument("--text", action="store_true", help="every type that reads only text, or is encoder-decoder")
     parser.add_argument("--classes", action="store_true", help="the base model and each language model of a type")
-    parser.add_argument("--seconds", type=int, default=_SECONDS, help="the most for one class, of a core")
-    parser.add_argument("--flops", action="store_true", help="FLOPs, too, for which there is as much time once more")
-    parser.add_argument("--write", type=Path, help="a JSON file for what was found; what it has of other classes stays")
+    parser.add_argument("--seconds", type=int, default=_SECONDS, help="limit of CPU time for one class")
+    parser.add_argument("--flops", action="store_true", help="also infer FLOPs, with the same time limit again")
+    parser.add_argument("--write", type=Path, help="JSON file for the formulas; its other classes are kept")
     parser.add_argument(
-        "--missing", action="store_true", help="only what the files do not have; of a type that is named, FLOPs again"
+        "--missing", action="store_true", help="only classes that the files lack; for named types, also missing FLOPs"
     )
     parser.add_argument(
         "--again",
         choices=("discover", "examine"),
-        help="parameters anew, or where the file's formulas hold; FLOPs that the file has stay if they still agree",
+        help="infer the parameters again, or only where the formulas hold; FLOPs in the file are kept if still right",
     )
-    parser.add_argument("--report", type=Path, help="a file for the table")
-    asked = parser.parse_args(arguments)
-    groups = [name for name in ("all", "text", "language") if getattr(asked, name)]
+    parser.add_argument("--report", type=Path, help="file for the table")
+    options = parser.parse_args(arguments)
+    groups = [name for name in ("all", "text", "language") if getattr(options, name)]
     try:
-        found, refused = read(asked.write), read_refused(asked.report)
-        wanted = chosen(asked.types, groups, classes=asked.classes)
+        entries, refused = read(options.write), read_refused(options.report)
+        wanted = chosen(options.types, groups, classes=options.classes)
     except InputError as error:
         print(error, file=sys.stderr)
         return 2
-    importlib.import_module("transformers.modeling_utils")  # once, and not in each process
-    named = {text.partition(".")[0] for text in asked.types}
-    rows = {key: refused[key] for key in wanted if asked.missing and key in refused}
+    importlib.import_module("transformers.modeling_utils")  # once, before processes are forked
+    named = {text.partition(".")[0] for text in options.types}
+    rows = {key: refused[key] for key in wanted if options.missing and key in refused}
     print(HEAD)
     for key in wanted:
-        here = found.get(key) if asked.missing or asked.again else None
-        if here and not asked.again and not (asked.flops and (key[0] in named or not is_tried(here))):
-            rows[key] = row_for(of_json(here))
+        entry = entries.get(key) if options.missing or options.again else None
+        if entry and not options.again and not (options.flops and (key[0] in named or not is_tried(entry))):
+            rows[key] = row_for(of_json(entry))
         elif key not in rows:
-            rows[key] = in_a_process(ClassSearch(*key, asked.seconds, asked.flops, here, asked.again))
+            rows[key] = in_a_process(ClassSearch(*key, options.seconds, options.flops, entry, options.again))
             print(line(rows[key]), flush=True)
-            if asked.write and (data := rows[key].data):
-                found[key] = data
-                write(found, asked.write)
-        if asked.report and (rows[key].data is None or key == wanted[-1]):
-            table = report([rows[key] for key in wanted if key in rows], asked.seconds, groups)
-            asked.report.write_text(table, encoding="utf-8")
+            if options.write and (data := rows[key].data):
+                entries[key] = data
+                write(entries, options.write)
+        if options.report and (rows[key].data is None or key == wanted[-1]):
+            table = report([rows[key] for key in wanted if key in rows], options.seconds, groups)
+            options.report.write_text(table, encoding="utf-8")
     print(f"\n{summary([rows[key] for key in wanted])}")
     return 0
 
 
 def is_tried(data: dict[str, Any]) -> bool:
-    """Whether FLOPs were looked for."""
+    """Whether an entry has FLOPs, or a reason why not."""
     return bool(data.get("compute") or (data.get("no_flops") or [NOT_ASKED.message])[0] != NOT_ASKED.message)
 
 
 def chosen(types: Collection[str], groups: Collection[str] = (), *, classes: bool = False) -> list[tuple[str, str]]:
     """Return the classes of these types and groups: one for each type, or its base model and all language models.
 
-    A type can be named with a class, as bert.BertModel. Raises InputError for what transformers does not have.
+    A type can be named with a class: bert.BertModel. Raises InputError for types and classes that do not exist.
     """
-    known, named = installed(), set[tuple[str, str]]()
+    available, named = installed(), set[tuple[str, str]]()
     if not (types or groups):
         raise wrong("Name model types, such as bert, or a group of them, such as --all.")
     for text in types:
         kind, _dot, cls = text.partition(".")
-        if kind not in known:
-            _unknown("The installed transformers has no model type {name}", kind, known)
-        if cls and cls not in known[kind]:
-            _unknown(f"{kind} has no class {{name}}", cls, known[kind])
+        if kind not in available:
+            _unknown("The installed transformers has no model type {name}", kind, available)
+        if cls and cls not in available[kind]:
+            _unknown(f"{kind} has no class {{name}}", cls, available[kind])
         named.add((kind, cls))
-    named |= {(kind, "") for kind in known if any(is_in(kind, group) for group in groups)}
+    named |= {(kind, "") for kind in available if any(is_in(kind, group) for group in groups)}
     every = {kind: listed(kind, *SEQ2SEQ, *LANGUAGE, BASE) if classes else [] for kind, _cls in named}
-    return [(kind, each) for kind, cls in sorted(named) for each in ([cls] if cls else every[kind] or known[kind][:1])]
+    return [
+        (kind, name) for kind, cls in sorted(named) for name in ([cls] if cls else every[kind] or available[kind][:1])
+    ]
 
 
-def _unknown(message: str, name: str, known: Collection[str]) -> NoReturn:
-    near = nearest(name, known)
-    more = f": did you mean {near}?" if near else "."
-    raise wrong(message + "{more}", name=shorten(name) or '""', more=more)
+def _unknown(message: str, name: str, options: Collection[str]) -> NoReturn:
+    near = nearest(name, options)
+    hint = f": did you mean {near}?" if near else "."
+    raise wrong(message + "{more}", name=shorten(name) or '""', more=hint)
 
 
 def is_in(kind: str, group: str) -> bool:
-    """Whether a type is in a group: all, text (language, encoder-decoder, or a base that reads text), or language."""
+    """Whether a type is in a group: all, language, or text (language, encoder-decoder, or a base that reads text)."""
     import transformers
 
     if group == "all" or listed(kind, *LANGUAGE):
@@ -173,23 +174,23 @@ def is_in(kind: str, group: str) -> bool:
         base: Any = getattr(transformers, next(iter(listed(kind, BASE)), ""))
         modalities = base.input_modalities
         return base.main_input_name == "input_ids" and modalities in ("text", ("text",), ["text"])
-    except (AttributeError, ImportError):  # there is none, or its libraries are not installed
+    except (AttributeError, ImportError):  # no base model, or its libraries are not installed
         return False
 
 
 def in_a_process(search: ClassSearch) -> ClassOutcome:
-    """ClassSearch in a process of its own, which is killed if it does not stop by itself."""
+    """Search in a separate process, which is killed if it exceeds the limits."""
     import multiprocessing
 
     context = multiprocessing.get_context("fork")
-    here, there = context.Pipe(duplex=False)
-    process = context.Process(target=_work, args=(there, search), daemon=True)
+    receiver, sender = context.Pipe(duplex=False)
+    process = context.Process(target=_work, args=(sender, search), daemon=True)
     process.start()
-    there.close()
+    sender.close()
     row = search.late()
     try:
-        if here.poll(_PATIENCE * search.seconds + 10):
-            row = here.recv()
+        if receiver.poll(_PATIENCE * search.seconds + 10):
+            row = receiver.recv()
     except EOFError:
         process.join()
         late = process.exitcode == -signal.SIGXCPU
@@ -210,44 +211,46 @@ def _work(pipe: Any, search: ClassSearch) -> None:
 
 
 def row_of(search: ClassSearch) -> ClassOutcome:
-    """ClassSearch and return the row of the class."""
+    """Search, and return the row for the class."""
     start, seconds = thread_time(), search.seconds
     try:
-        before = of_json(search.data) if search.data else None
-        if before and search.again == "examine" and not before.unexplained:
-            found = examined(before, seconds=seconds)
-        elif before and not search.again:
-            found = before
+        earlier = of_json(search.data) if search.data else None
+        if earlier and search.again == "examine" and not earlier.unexplained:
+            discovery = reexamine(earlier, seconds=seconds)
+        elif earlier and not search.again:
+            discovery = earlier
         else:
-            found = discover(search.model_type, search.cls, seconds=seconds)
-        if before and search.again:
-            found = with_flops_of(found, before, seconds=seconds / 4)
-        if search.flops and not found.compute:
-            found = with_flops(found, seconds=seconds)
+            discovery = discover(search.model_type, search.cls, seconds=seconds)
+        if earlier and search.again:
+            discovery = with_flops_of(discovery, earlier, seconds=seconds / 4)
+        if search.flops and not discovery.compute:
+            discovery = with_flops(discovery, seconds=seconds)
     except Refused as error:
         return search.not_built(_cell(str(error)))
     except MemoryError:
         return search.not_built(str(too_large()))
     except Ended:
         return search.late()
-    return row_for(found, thread_time() - start)
+    return row_for(discovery, thread_time() - start)
 
 
-def row_for(found: Discovered, seconds: float = 0) -> ClassOutcome:
-    """Return the row of a class that was discovered."""
-    if found.unexplained:
-        first, reason = next(iter(found.unexplained.items()))
+def row_for(discovery: Discovered, seconds: float = 0) -> ClassOutcome:
+    """Return the row for a class that was discovered."""
+    if discovery.unexplained:
+        first, reason = next(iter(discovery.unexplained.items()))
         outcome = "partly"
-        explained = share(found.explained, found.parameters or 1)
-        remark = f"{explained} %; {len(found.unexplained)} without, such as {first}: {reason}"
+        explained = share(discovery.explained, discovery.parameters or 1)
+        remark = f"{explained} %; {len(discovery.unexplained)} without, such as {first}: {reason}"
     else:
-        outcome = "regime" if any(each.kind == "is" for each in found.regime) else "found"
-        remark = "; ".join(map(str, found.regime))
-    if found.given:  # sizes for fields that the default leaves open
-        remark = f"with {', '.join(f'{name} = {value}' for name, value in found.given.items())}; {remark}".strip("; ")
-    flops = "yes" if found.compute else "" if found.no_flops == NOT_ASKED else str(found.no_flops)
-    kind, cls = found.model_type, found.cls
-    return ClassOutcome(kind, cls, outcome, _cell(remark), seconds or found.seconds, found.json(), _cell(flops))
+        outcome = "regime" if any(condition.kind == "is" for condition in discovery.regime) else "found"
+        remark = "; ".join(map(str, discovery.regime))
+    if discovery.given:  # sizes for fields that the default leaves open
+        remark = f"with {', '.join(f'{name} = {value}' for name, value in discovery.given.items())}; {remark}".strip(
+            "; "
+        )
+    flops = "yes" if discovery.compute else "" if discovery.no_flops == NOT_ASKED else str(discovery.no_flops)
+    kind, cls = discovery.model_type, discovery.cls
+    return ClassOutcome(kind, cls, outcome, _cell(remark), seconds or discovery.seconds, discovery.json(), _cell(flops))
 
 
 def _cell(text: str) -> str:
@@ -273,21 +276,21 @@ def summary(rows: list[ClassOutcome]) -> str:
 
 
 def report(rows: list[ClassOutcome], seconds: int, groups: Sequence[str] = ()) -> str:
-    """Return the table, below its summary."""
+    """Return the report: an explanation, a summary, and the table."""
     import transformers
 
     def within(group: str) -> str:
         return summary([row for row in rows if is_in(row.model_type, group)])
 
-    said = "".join(f" --{group}" for group in groups)
-    every = f"- All types that it lists a class for, such as those of images, video and sound: {summary(rows)}\n"
+    options = "".join(f" --{group}" for group in groups)
+    every = f"- All types for which transformers lists a class, including images, video and sound: {summary(rows)}\n"
     return f"""# Any model: what discovery finds
 
-{" ".join(REPORT.split()).format(date=date.today(), version=transformers.__version__, seconds=seconds, groups=said)}
+{" ".join(REPORT.split()).format(date=date.today(), version=transformers.__version__, seconds=seconds, groups=options)}
 
 - Types with a causal or masked language model: {within("language")}
-- With them, all types that transformers lists as sequence-to-sequence models (of text or speech), and
-  those whose base model reads text alone (`main_input_name`, `input_modalities`): {within("text")}
+- These, and all types that transformers lists as sequence-to-sequence models (of text or speech), and
+  those whose base model reads only text (`main_input_name`, `input_modalities`): {within("text")}
 {every if "all" in groups else ""}
 {HEAD}
 {chr(10).join(map(line, rows))}
@@ -295,12 +298,12 @@ def report(rows: list[ClassOutcome], seconds: int, groups: Sequence[str] = ()) -
 
 
 def read(path: Path | None) -> dict[tuple[str, str], dict[str, Any]]:
-    """Return what the file has. Raises InputError if this command has not written it, or cannot write it."""
+    """Return the entries of the file. Raises InputError if it was not written by this command or is not writable."""
     _check(path)
     try:
         return by_class((path.read_text(encoding="utf-8") if path else "") or "[]")
     except (ValueError, TypeError, KeyError):
-        raise wrong("{path} is no file that this command has written.", path=shorten(str(path))) from None
+        raise wrong("{path} was not written by this command.", path=shorten(str(path))) from None
 
 
 def read_refused(path: Path | None) -> dict[tuple[str, str], ClassOutcome]:
@@ -315,7 +318,7 @@ def read_refused(path: Path | None) -> dict[tuple[str, str], ClassOutcome]:
 
 
 def _check(path: Path | None) -> None:
-    """Raise InputError if a file cannot be written, before an hour of work and not after it."""
+    """Raise InputError if a file cannot be written; checked before hours of work, not after."""
     try:
         if path:
             path.open("a").close()
@@ -323,9 +326,9 @@ def _check(path: Path | None) -> None:
         raise wrong("{path} cannot be written: {why}.", path=shorten(str(path)), why=error.strerror or "") from None
 
 
-def write(found: dict[tuple[str, str], dict[str, Any]], path: Path) -> None:
-    """Write one line for each class, sorted by name, so that a diff is readable."""
-    lines = [json.dumps(found[key], separators=(",", ":"), ensure_ascii=False) for key in sorted(found)]
+def write(entries: dict[tuple[str, str], dict[str, Any]], path: Path) -> None:
+    """Write one line per class, sorted by name, so that diffs are readable."""
+    lines = [json.dumps(entries[key], separators=(",", ":"), ensure_ascii=False) for key in sorted(entries)]
     path.write_text("[\n" + ",\n".join(lines) + "\n]\n", encoding="utf-8")
 
 

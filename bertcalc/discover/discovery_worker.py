@@ -1,7 +1,7 @@
-"""Discovery in a process beside the server, within limits of time and memory; results and refusals are cached.
+"""Discovery in a subprocess, with limits on time and memory; results and refusals are cached.
 
-The process is stopped when its reader leaves or asks for something else. The other pages that ask PyTorch have another
-process, so that nobody there waits for a discovery.
+The process is stopped when its reader leaves or asks for something else. Other pages that need PyTorch use a different
+process, so that they do not wait for a discovery.
 """
 
 import atexit
@@ -19,110 +19,110 @@ from typing import Any, NamedTuple
 from bertcalc.discover.results.result import NOT_ASKED, Discovered, of_json
 from bertcalc.discover.results.size_steps import more_than_shown
 from bertcalc.discover.search.build import Ended, Refused
-from bertcalc.discover.search.config_input import structure
+from bertcalc.discover.search.config_input import structural_fields
 from bertcalc.processes.worker import LOOK, SlowError, StoppedError, Worker, tell
 from bertcalc.text import N_
 from bertcalc.text.digits import fixed
 from bertcalc.text.problem import InputError, Problem, wrong
 
-SECONDS = 60.0  # for one model
-STARTING = 20.0  # in addition, for the import of PyTorch
-PATIENCE = 90.0  # to wait for the models of other readers
-BYTES = 3 * 2**29  # of memory for data, including PyTorch's own 0.3 GB
-AGAIN = 600.0  # seconds until a refused model is tried again
+SECONDS = 60.0  # limit for one model
+STARTING = 20.0  # additional seconds to import PyTorch
+PATIENCE = 90.0  # seconds to wait for other readers' models
+BYTES = 3 * 2**29  # limit of memory for data, including 0.3 GB for PyTorch itself
+RETRY_SECONDS = 600.0  # until a refused model may be tried again
 _KEPT = 60
-_TIMES = 3  # that a search for FLOPs is begun, if it gives way to other readers
+_ATTEMPTS = 3  # at finding FLOPs, as other readers can interrupt the search
 _LONGEST = 60_000  # characters of a printed tree
 
 WORKER = Worker(SECONDS + STARTING, nice=10)
 atexit.register(WORKER.kill)
-_FOUND: OrderedDict[tuple[str, str, str], "Asked | Refusal"] = OrderedDict()
+_FOUND: OrderedDict[tuple[str, str, str], "Answer | Refusal"] = OrderedDict()
 _LOCK = threading.Lock()
 _TURN = threading.Lock()  # held for the reader whose model is discovered
-_WAITING: set[int] = set()  # threads that wait to ask for parameters
+_WAITING: set[int] = set()  # threads that wait to discover parameters
 
-# Takes the present activity, the steps done and the number of steps; the activity is "" while others are served.
+# Takes the current activity, the steps done and the number of steps; the activity is "" while others are served.
 Hear = Callable[[str, int, int], object]
 
 
-class Asked(NamedTuple):
-    """A class that was discovered, and the model as PyTorch prints it."""
+class Answer(NamedTuple):
+    """A discovered class, with the model as PyTorch prints it."""
 
-    found: Discovered
+    discovery: Discovered
     tree: str
 
 
 class Refusal(NamedTuple):
-    """Why there is no result, and until when that answer is repeated."""
+    """Why there is no result, and the time until which this answer is repeated."""
 
     problems: tuple[Problem, ...]
     until: float
 
 
-class AgainError(InputError):
-    """There is no result this time; the next request tries again."""
+class RetryError(InputError):
+    """A temporary failure; the next request tries again."""
 
 
 class _GaveWay(Exception):  # noqa: N818
-    """Another reader waits for parameters while FLOPs are looked for."""
+    """The search for FLOPs was interrupted because another reader waits for parameters."""
 
 
-def known(model_type: str, cls: str, given: Mapping[str, Any]) -> Asked | None:
-    """Return the cached result for a class; None if there is none, or a refusal."""
+def cached(model_type: str, cls: str, fields: Mapping[str, Any]) -> Answer | None:
+    """Return the cached result for a class; None if there is none or the class was refused."""
     with suppress(InputError):
-        return _held(_key(model_type, cls, given))
+        return _cached(_key(model_type, cls, fields))
     return None
 
 
-def refusal(model_type: str, cls: str, given: Mapping[str, Any]) -> Problem | None:
-    """Return why a class was refused, as long as that answer is repeated."""
+def refusal(model_type: str, cls: str, fields: Mapping[str, Any]) -> Problem | None:
+    """Return the reason why a class was recently refused, or None."""
     try:
-        _held(_key(model_type, cls, given))
+        _cached(_key(model_type, cls, fields))
     except InputError as error:
         return error.problem
     return None
 
 
-def _held(key: tuple[str, str, str]) -> Asked | None:
-    """Return the cached result, or None. Raises InputError if it was refused recently."""
+def _cached(key: tuple[str, str, str]) -> Answer | None:
+    """Return the cached result, or None. Raises InputError if the class was recently refused."""
     with _LOCK:
-        found = _FOUND.get(key)
-    if isinstance(found, Asked):
-        return found
-    if found and time.monotonic() < found.until:
-        raise InputError(*found.problems)
+        answer = _FOUND.get(key)
+    if isinstance(answer, Answer):
+        return answer
+    if answer and time.monotonic() < answer.until:
+        raise InputError(*answer.problems)
     return None
 
 
-def ask(model_type: str, cls: str, given: Mapping[str, Any], hear: Hear, wanted: Callable[[], object]) -> Asked:
-    """Discover a class. ``wanted`` is called repeatedly meanwhile, and raises if the reader wants something else.
+def ask(model_type: str, cls: str, fields: Mapping[str, Any], hear: Hear, wanted: Callable[[], object]) -> Answer:
+    """Discover a class. ``wanted`` is called regularly meanwhile, and raises if the reader wants something else.
 
-    Readers are served one after the other; those who wait for the same model share the result. Raises InputError, for
-    AGAIN seconds without another try, or AgainError.
+    Readers are served one at a time; those who wait for the same model share the result. Raises RetryError for a
+    temporary failure, or InputError, which is repeated for RETRY_SECONDS without another attempt.
     """
-    key = _key(model_type, cls, given)
-    if held := _held(key):
-        return held
+    key = _key(model_type, cls, fields)
+    if answer := _cached(key):
+        return answer
     with _turn(hear, wanted):
-        if held := _held(key):
-            return held
+        if answer := _cached(key):
+            return answer
         try:
-            asked = _discover(model_type, cls, given, hear, wanted)
-        except AgainError:
+            answer = _discover(model_type, cls, fields, hear, wanted)
+        except RetryError:
             raise
         except InputError as error:
-            _keep(key, Refusal(error.problems, time.monotonic() + AGAIN))
+            _store(key, Refusal(error.problems, time.monotonic() + RETRY_SECONDS))
             raise
-        _keep(key, asked)
-        return asked
+        _store(key, answer)
+        return answer
 
 
 def ask_flops(
-    model_type: str, cls: str, given: Mapping[str, Any], asked: Asked, hear: Hear, wanted: Callable[[], object]
-) -> Asked:
-    """Add FLOPs to a class that was discovered. Raises InputError.
+    model_type: str, cls: str, fields: Mapping[str, Any], answer: Answer, hear: Hear, wanted: Callable[[], object]
+) -> Answer:
+    """Add FLOPs to a discovered class. Raises InputError.
 
-    That takes long: readers who ask for parameters meanwhile go first, and the search begins anew after them.
+    As this is slow, readers who ask for parameters meanwhile are served first, after which the search restarts.
     """
 
     def still() -> None:
@@ -130,72 +130,74 @@ def ask_flops(
         if _WAITING:
             raise _GaveWay
 
-    for _time in range(_TIMES):
+    for _time in range(_ATTEMPTS):
         with suppress(_GaveWay), _turn(hear, wanted, last=True):
-            held = known(model_type, cls, given) or asked
-            if held.found.no_flops != NOT_ASKED:
-                return held
+            latest = cached(model_type, cls, fields) or answer
+            if latest.discovery.no_flops != NOT_ASKED:
+                return latest
             WORKER.wanted = still
             with _refusals():
-                json_of = WORKER.listen(lambda said: hear(*said), computed, json.dumps(held.found.json()))
-            asked = held._replace(found=of_json(json_of))
-            _keep(_key(model_type, cls, given), asked)
-            return asked
-    raise _others()
+                json_of = WORKER.listen(lambda event: hear(*event), computed, json.dumps(latest.discovery.json()))
+            answer = latest._replace(discovery=of_json(json_of))
+            _store(_key(model_type, cls, fields), answer)
+            return answer
+    raise _busy_error()
 
 
 @contextmanager
 def _turn(hear: Hear, wanted: Callable[[], object], *, last: bool = False) -> Iterator[None]:
-    """Wait until nobody else has the process; with ``last``, also until nobody else waits for it."""
+    """Wait until the process is free; with ``last``, also until no other reader waits for it."""
     until, waits = time.monotonic() + PATIENCE, False
-    me = threading.get_ident()
+    thread = threading.get_ident()
     try:
         if not last:
-            _WAITING.add(me)
+            _WAITING.add(thread)
         while (last and _WAITING) or not _TURN.acquire(timeout=LOOK):
             if time.monotonic() > until:
-                raise _others()
+                raise _busy_error()
             if not waits:
                 hear("", 0, 0)
                 waits = True
             wanted()
             time.sleep(LOOK if last else 0)
     finally:
-        _WAITING.discard(me)
+        _WAITING.discard(thread)
     try:
         yield
     finally:
         _TURN.release()
 
 
-def _others() -> AgainError:
-    return AgainError(Problem.of(N_("Other readers' models are being examined: try again in a moment.")))
+def _busy_error() -> RetryError:
+    return RetryError(Problem.of(N_("The server is busy with other readers' models: try again in a moment.")))
 
 
-def _discover(model_type: str, cls: str, given: Mapping[str, Any], hear: Hear, wanted: Callable[[], object]) -> Asked:
+def _discover(model_type: str, cls: str, fields: Mapping[str, Any], hear: Hear, wanted: Callable[[], object]) -> Answer:
     WORKER.wanted = wanted
-    fields = json.dumps(structure(given))
+    text = json.dumps(structural_fields(fields))
     with _refusals():
-        json_of, tree = WORKER.listen(lambda said: hear(*said), discovered, model_type, cls, fields)
-    found = of_json(json_of)
-    if too_many := more_than_shown(found.parameters):
+        json_of, tree = WORKER.listen(lambda event: hear(*event), discovered, model_type, cls, text)
+    discovery = of_json(json_of)
+    if too_many := more_than_shown(discovery.parameters):
         raise InputError(too_many)
-    return Asked(found, tree)
+    return Answer(discovery, tree)
 
 
 @contextmanager
 def _refusals() -> Iterator[None]:
-    """Turn what the process raises into InputError; stop the process if the reader leaves."""
+    """Turn the process's exceptions into InputError; stop the process if the reader leaves."""
     try:
         yield
     except (SlowError, Ended):
-        message = N_("Building this model often enough takes longer than {seconds} seconds: no formula was found.")
+        message = N_("Building this model repeatedly takes longer than {seconds} seconds: no formula was found.")
         raise wrong(message, seconds=fixed(SECONDS, 0)) from None
     except StoppedError as stopped:
         if stopped.from_outside:
             message = N_("The process that builds this model was stopped before it had finished. Try again.")
-            raise AgainError(Problem.of(message)) from None
-        message = N_("The process that builds this model crashed, probably for lack of memory: no formula was found.")
+            raise RetryError(Problem.of(message)) from None
+        message = N_(
+            "The process that builds this model crashed, probably because it ran out of memory: no formula was found."
+        )
         raise wrong(message) from None
     except MemoryError:
         raise too_large() from None
@@ -208,7 +210,7 @@ def _refusals() -> Iterator[None]:
         raise
 
 
-def _keep(key: tuple[str, str, str], answer: "Asked | Refusal") -> None:
+def _store(key: tuple[str, str, str], answer: "Answer | Refusal") -> None:
     with _LOCK:
         _FOUND[key] = answer
         while len(_FOUND) > _KEPT:
@@ -221,57 +223,57 @@ def too_large() -> InputError:
     return wrong(message, size=fixed(BYTES / 1e9))
 
 
-def _key(model_type: str, cls: str, given: Mapping[str, Any]) -> tuple[str, str, str]:
-    return model_type, cls, json.dumps(dict(given), sort_keys=True)
+def _key(model_type: str, cls: str, fields: Mapping[str, Any]) -> tuple[str, str, str]:
+    return model_type, cls, json.dumps(dict(fields), sort_keys=True)
 
 
-def discovered(model_type: str, cls: str, given: str) -> tuple[dict[str, Any], str]:
-    """Discover a class, in the process: the result as JSON data, and the printed model."""
+def discovered(model_type: str, cls: str, fields: str) -> tuple[dict[str, Any], str]:
+    """Discover a class, inside the process. Return the result as JSON data, and the printed model."""
     _begin()
     from bertcalc.discover import discover
-    from bertcalc.discover.search.build import config_class, readable
+    from bertcalc.discover.search.build import config_class, refusing_unexpected
 
-    with readable(cls):  # also for what comes before and after the search: an exception would end the process
-        config_class(model_type)  # refused before its configuration is read
-        found = discover(
-            {**json.loads(given), "model_type": model_type}, cls, seconds=SECONDS, progress=lambda *said: tell(said)
+    with refusing_unexpected(cls):  # also around the search, as an exception would end the process
+        config_class(model_type)  # refuses unknown types before the configuration is read
+        discovery = discover(
+            {**json.loads(fields), "model_type": model_type}, cls, seconds=SECONDS, progress=lambda *event: tell(event)
         )
-        return found.json(), _printed(model_type, cls, found.given)
+        return discovery.json(), _printed(model_type, cls, discovery.given)
 
 
 def computed(json_of: str) -> dict[str, Any]:
-    """Add FLOPs, or why there are none, to a result in JSON, in the process."""
+    """Add FLOPs, or the reason why there are none, to a result as JSON, inside the process."""
     _begin()
     from bertcalc.discover import with_flops
 
-    found = of_json(json.loads(json_of))
-    return with_flops(found, seconds=SECONDS, progress=lambda *said: tell(said)).json()
+    discovery = of_json(json.loads(json_of))
+    return with_flops(discovery, seconds=SECONDS, progress=lambda *event: tell(event)).json()
 
 
 def _begin() -> None:
-    """Set the limits of the process and import PyTorch, which is not part of a model's time."""
+    """Set the process's limits and import PyTorch, which does not count towards a model's time."""
     limit_memory()
     tell(("imports", 0, 0))
     import_module("transformers.models.auto.modeling_auto")
 
 
 def limit_memory() -> None:
-    """Limit the memory of this process, and have it load nothing from the Hub."""
+    """Limit the memory of this process and forbid access to the Hub."""
     os.environ["HF_HUB_OFFLINE"] = "1"
-    with suppress(ImportError, ValueError, OSError):  # Windows has no limits
+    with suppress(ImportError, ValueError, OSError):  # not supported on Windows
         import resource
 
         _soft, hard = resource.getrlimit(resource.RLIMIT_DATA)
         resource.setrlimit(resource.RLIMIT_DATA, (BYTES, hard))
 
 
-def _printed(model_type: str, cls: str, given: Mapping[str, Any]) -> str:
+def _printed(model_type: str, cls: str, fields: Mapping[str, Any]) -> str:
     """Return the text of print(model); "" if it is too long or the model cannot be built."""
-    from bertcalc.discover.search.build import config_class, made, model_class, quiet
-    from bertcalc.discover.search.config_integers import configured
+    from bertcalc.discover.search.build import build_model, config_class, model_class, quiet
+    from bertcalc.discover.search.config_integers import build_config
 
     with suppress(Exception), quiet():  # transformers raises exceptions of all types
         real = model_class(cls)
-        text = str(made(real, configured(config_class(model_type), real, given), inf))
+        text = str(build_model(real, build_config(config_class(model_type), real, fields), inf))
         return text if len(text) <= _LONGEST else ""
     return ""

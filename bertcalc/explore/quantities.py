@@ -1,10 +1,10 @@
 """The quantities that models are compared by: parameters, FLOPs and bytes of a model for a batch.
 
-Each quantity works for models built from integers, columns or symbols. Only the memory peaks have no symbolic value, as
-each is the maximum over several moments.
+Each quantity works for models built from integers, columns or symbols, except for peak memory, which has no symbolic
+value because it is a maximum over several points in time.
 
 >>> from bertcalc import BertConfig
->>> QUANTITIES["parameters"].of(Case(Subject(BertConfig())))
+>>> QUANTITIES["parameters"].of(Case(Model(BertConfig())))
 109482240
 """
 
@@ -18,8 +18,8 @@ from bertcalc.memory.footprint import kept
 from bertcalc.memory.optimizers import ITEM_BYTES, PRECISIONS
 from bertcalc.memory.plan import Inference, Plan
 from bertcalc.memory.saved import total_bytes
+from bertcalc.model.model import Model
 from bertcalc.model.modules import Component
-from bertcalc.model.subject import Subject
 from bertcalc.model.totals import totals_by_component
 from bertcalc.text import N_
 from bertcalc.text.arguments import checked, record, unknown
@@ -32,19 +32,19 @@ Unit = Literal["parameters", "FLOPs", "bytes"]
 class Case(NamedTuple):
     """A model, its batch, and how it is trained (AdamW, on all parameters unless the plan freezes some).
 
-    Columns are int64, so a quantity that reaches 2**63 wraps around. Because no quantity shrinks when a field grows,
-    except with more heads and relative positions (each distance has a vector of the head size), counting the corners of
-    a range with Python integers shows whether that can happen.
+    Columns are int64, so a quantity of 2**63 or more overflows. No quantity shrinks when a field grows, except with
+    more heads and relative positions (each distance has a vector of the head size). So counting the corners of a range
+    with Python integers shows whether any model in it overflows.
     """
 
-    subject: Subject
+    model: Model
     batch_size: int = 1
     sequence_length: int = 128
     plan: Plan = Plan()
 
     def replace(self, **fields: Any) -> "Case":
-        """The case with other, unchecked fields of the configuration: numbers, columns or symbols."""
-        return self._replace(subject=self.subject._replace(config=unchecked(self.subject.config, **fields)))
+        """Replace fields of the configuration by numbers, columns or symbols, without checks."""
+        return self._replace(model=self.model.changed(config=unchecked(self.model.config, **fields)))
 
 
 class Quantity(NamedTuple):
@@ -55,7 +55,7 @@ class Quantity(NamedTuple):
     of: Callable[[Case], int]  # raises InputError if the memory is not simulated or the class cannot run
 
     def known(self, case: Case) -> int | None:
-        """The figure; None if there is none."""
+        """The value for a case; None if it cannot be computed."""
         try:
             return self.of(case)
         except InputError:
@@ -64,49 +64,49 @@ class Quantity(NamedTuple):
 
 @checked
 def parameters(case: Case) -> int:
-    return case.subject.model().num_parameters()
+    return case.model.num_parameters()
 
 
 @checked
 def component_parameters(component: Component, case: Case) -> int:
-    """The parameters of a component; 0 if the architecture lacks it."""
+    """The number of parameters of a component; 0 if the architecture lacks it."""
     try:
-        totals = components(case.subject)
+        totals = components(case.model)
     except TypeError:  # columns are not hashable
-        totals = totals_by_component(case.subject.model())
+        totals = totals_by_component(case.model)
     return totals.get(component, 0)
 
 
 @checked
 @lru_cache(maxsize=256)
-def components(subject: Subject) -> Mapping[Component, int]:
-    """The parameters of each component of a model; cached, because components are asked for one after another."""
-    return totals_by_component(subject.model())
+def components(model: Model) -> Mapping[Component, int]:
+    """The number of parameters of each component; cached, as components are counted one after another."""
+    return totals_by_component(model)
 
 
 @checked
 def flops(count: Callable[..., int], case: Case) -> int:
     """FLOPs of matrix products, as PyTorch counts them."""
-    seen = case.subject.seen(case.sequence_length)
-    return count(case.subject.model(), case.batch_size, case.sequence_length, encoder_sequence_length=seen)
+    seen = case.model.seen(case.sequence_length)
+    return count(case.model, case.batch_size, case.sequence_length, encoder_sequence_length=seen)
 
 
 @checked
 def training(case: Case) -> int:
-    """FLOPs of a training step, without those that frozen tensors save, with those of what is computed again."""
+    """FLOPs of a training step, including recomputation, without those that frozen tensors save."""
     return flops(partial(training_flops, freezing=case.plan.freezing, recompute=case.plan.recompute), case)
 
 
 @checked
 def weights(case: Case) -> int:
-    """Bytes of the weights in the dtype that the model computes in."""
+    """Bytes of the weights in the dtype of computation."""
     return ITEM_BYTES[PRECISIONS[case.plan.precision].dtype] * parameters(case)
 
 
 @checked
 def activations(case: Case) -> int:
-    """Bytes that autograd keeps for the backward pass."""
-    return total_bytes(kept(case.subject, case.plan, case.batch_size, case.sequence_length))
+    """Bytes of the tensors that autograd saves for backward."""
+    return total_bytes(kept(case.model, case.plan, case.batch_size, case.sequence_length))
 
 
 PEAKS: Mapping[str, Callable[[Plan], Plan | Inference]] = {
@@ -117,10 +117,10 @@ PEAKS: Mapping[str, Callable[[Plan], Plan | Inference]] = {
 
 @checked
 def peak(name: Literal["training_memory", "inference_memory"], case: Case) -> int:
-    """The peak bytes of a step."""
+    """Peak memory of a step, in bytes."""
     from bertcalc.memory.peak.peak_formulas import peak_bytes  # imports SymPy, which is slow
 
-    return peak_bytes(case.subject, PEAKS[name](case.plan), case.batch_size, case.sequence_length)
+    return peak_bytes(case.model, PEAKS[name](case.plan), case.batch_size, case.sequence_length)
 
 
 QUANTITIES: Mapping[str, Quantity] = {

@@ -1,4 +1,4 @@
-"""Tables with formulas as LaTeX and MathML, both written by SymPy from the same expression."""
+"""Tables with formulas in LaTeX and MathML, which SymPy writes from the same expression."""
 
 import re
 
@@ -8,7 +8,7 @@ from bertcalc.compute.flop_formulas import letters, name_formulas
 from bertcalc.compute.flops import PYTORCH
 from bertcalc.export.table import Cell, Math, Table
 from bertcalc.model.formula import CALL_LETTERS, FIELDS, Formula, component_formulas, tensor_formulas
-from bertcalc.model.subject import Subject
+from bertcalc.model.model import Model
 from bertcalc.model.totals import totals_by_component
 from bertcalc.text import Translate
 from bertcalc.text.digits import rounded
@@ -17,23 +17,22 @@ _FIELDS = {**FIELDS, **{letter: field for field, letter in CALL_LETTERS.items()}
 _IDENTIFIER = re.compile(r"<mi>([A-Z])</mi>")
 
 
-def component_table(subject: Subject, _: Translate) -> Table:
-    """The parameters of each component: formula with letters and with numbers, count, share."""
-    totals = totals_by_component(subject.model())
-    formulas = component_formulas(subject)
+def component_table(model: Model, _: Translate) -> Table:
+    """The parameters of each component: the formula with letters and with numbers, the count, and the share."""
+    totals = totals_by_component(model)
+    formulas = component_formulas(model)
     whole = sum(totals.values())
     rows: list[tuple[Cell, ...]] = [
-        (_(component), *both(formula, subject), totals[component], _percent(totals[component], whole))
+        (_(component), *letters_and_numbers(formula, model), totals[component], _percent(totals[component], whole))
         for component, formula in formulas
     ]
     columns = (_("Component"), _("Formula"), _("In numbers"), _("Parameters"), _("Share, %"))
     return Table(_("Parameters of each component"), columns, tuple(rows))
 
 
-def tensor_table(subject: Subject, _: Translate) -> Table:
-    """Every tensor with the formula of its size, a repeated layer once; the parameters sum to the model's."""
-    model = subject.model()
-    texts = tensor_formulas(subject)
+def tensor_table(model: Model, _: Translate) -> Table:
+    """All tensors with the formulas of their sizes; repeated layers are listed once, with their number of copies."""
+    texts = tensor_formulas(model)
     whole = model.num_parameters()
     rows: list[tuple[Cell, ...]] = [
         (
@@ -50,29 +49,29 @@ def tensor_table(subject: Subject, _: Translate) -> Table:
     return Table(_("The tensors of the model"), columns, tuple(rows))
 
 
-def flops_formula(subject: Subject, batch_size: int, sequence_length: int) -> tuple[Math, Math]:
-    """The formula of a forward pass's FLOPs, as PyTorch counts them, with letters and with numbers."""
-    cross = subject.seen(sequence_length) is not None
-    steps = letters(subject, cross=cross)
+def flops_formula(model: Model, batch_size: int, sequence_length: int) -> tuple[Math, Math]:
+    """The formula of a forward pass's FLOPs, as counted by PyTorch, with letters and with numbers."""
+    cross = model.seen(sequence_length) is not None
+    steps = letters(model, cross=cross)
     sizes = {"batch_size": batch_size, "sequence_length": sequence_length}
     if cross:
         sizes["encoder_sequence_length"] = sequence_length
-    return both(name_formulas(steps, PYTORCH)[""], subject, num_choices=1, **sizes)
+    return letters_and_numbers(name_formulas(steps, PYTORCH)[""], model, num_choices=1, **sizes)
 
 
-def both(formula: Formula, subject: Subject, **sizes: int) -> tuple[Math, Math]:
-    """A formula with letters, and with the sizes of a model and of its inputs."""
-    values = {**subject.config.shared(), **sizes}
+def letters_and_numbers(formula: Formula, model: Model, **sizes: int) -> tuple[Math, Math]:
+    """A formula with letters, and with the numbers of a model and its inputs."""
+    values = {**model.config.shared(), **sizes}
     written = mathml(formula.expression, printer="presentation")
     dotted = mathml(formula.expression, printer="presentation", mul_symbol="dot")
-    numbers = _IDENTIFIER.sub(lambda found: f"<mn>{values[_FIELDS[found[1]]]:,}</mn>", dotted)
+    numbers = _IDENTIFIER.sub(lambda match: f"<mn>{values[_FIELDS[match[1]]]:,}</mn>", dotted)
     return (
         Math(formula.latex(), f"<math>{written}</math>"),
-        Math(formula.latex(subject.config, **sizes), f"<math>{numbers}</math>"),
+        Math(formula.latex(model.config, **sizes), f"<math>{numbers}</math>"),
     )
 
 
 def _percent(part: int, whole: int) -> float:
-    """A share in percent, to three digits: 21.8, 0.0014; 100 only for the whole."""
+    """A share in percent, to three digits: 21.8, 0.0014; never 100 for less than the whole."""
     share = rounded(100 * part / whole)
     return min(share, 99.9) if part < whole else share

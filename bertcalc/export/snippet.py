@@ -1,6 +1,6 @@
 """A Python program that rebuilds a model with transformers and checks our count."""
 
-from bertcalc.model.subject import Subject
+from bertcalc.model.model import Model
 from bertcalc.text.arguments import checked
 from bertcalc.transformers4.version import version_of
 
@@ -19,7 +19,7 @@ config = {config}(
 with torch.device("{device}"):  # {remark}
     model = {architecture}(config{options})
 
-tensors = dict(model.named_parameters())  # one that is shared is there once
+tensors = dict(model.named_parameters())  # shared tensors are listed once
 parameters = sum(tensor.numel() for tensor in tensors.values())
 print(f"{architecture}: {{parameters:,}} parameters in {{len(tensors):,}} tensors")
 assert parameters == {total:_}
@@ -28,22 +28,22 @@ assert len(tensors) == {tensors:_}
 
 
 @checked
-def snippet(subject: Subject) -> str:
-    """The source of the program, which fails if the real model has another number of parameters or tensors.
+def snippet(model: Model) -> str:
+    """Write the program, which fails if the real model has a different number of parameters or tensors.
 
-    It sets all sizes, and the other fields that differ from the defaults.
+    It sets all sizes, and other fields that differ from the defaults.
     """
-    config, model = subject.config, subject.model()
+    config, model = model.config, model
     version = version_of(config)
     on_cpu = config.hidden_act in version.need_weights
     return _PROGRAM.format(
-        architecture=subject.architecture,
+        architecture=model.architecture,
         config=type(config).__name__,
         total=model.num_parameters(),
         tensors=sum(1 for _ in model.named_parameters()),
         requirement=version.requirement,
         arguments="\n".join(f"    {name}={value!r}," for name, value in config.telling().items()),
-        options=f", add_pooling_layer={subject.add_pooling_layer}" if subject.cls.pooler_is_optional else "",
+        options=f", add_pooling_layer={model.add_pooling_layer}" if model.cls.pooler_is_optional else "",
         device="cpu" if on_cpu else "meta",
         remark=f"with weights: hidden_act {config.hidden_act} needs them"
         if on_cpu

@@ -6,8 +6,7 @@ from dataclasses import dataclass, field, replace
 from typing import Any, Literal, NamedTuple
 
 from bertcalc.config import Config, ConfigError, all_or_none
-from bertcalc.model.modules import Attention, Module
-from bertcalc.model.trace import Sizes, Step, Trace, Value
+from bertcalc.model.trace import Trace, Value
 from bertcalc.text import N_
 from bertcalc.text.arguments import checked
 from bertcalc.text.problem import Problem
@@ -68,17 +67,17 @@ class Class(NamedTuple):
     by_labels: str = ""
 
     def unbuilt(self, config: Config) -> Problem | None:
-        """The problem with a configuration with which transformers does not build the class; None for symbols.
+        """The problem if transformers does not build the class with a configuration; None for symbols.
 
-        Raises MixedError for columns of which some rows have one.
+        Raises MixedError for columns in which only some rows have a problem.
         """
         for name, needed in self.builds_with:
             value = getattr(config, name)
             if (isinstance(value, int) or hasattr(value, "all")) and all_or_none(value != needed):
                 message = N_("{architecture} cannot be built with {field} {value}: transformers takes {needed} only.")
                 first = value if isinstance(value, int) else int(value.flat[0])
-                shown = {"architecture": self.name, "field": name, "value": first, "needed": needed}
-                return Problem.of(message, name, first, {name: needed}, **shown)
+                values = {"architecture": self.name, "field": name, "value": first, "needed": needed}
+                return Problem.of(message, name, first, {name: needed}, **values)
         return None
 
     def leaves_out_tokens(self, config: Config) -> bool:
@@ -122,7 +121,7 @@ class Class(NamedTuple):
 class Source(NamedTuple):
     """The source of a published configuration: its description and its URL."""
 
-    said: str
+    description: str
     url: str
 
 
@@ -145,17 +144,16 @@ class Family:
     ``prefix`` is the attribute under which a class with a head holds the body (bert). With ``head_first``, the head is
     registered before the body, so that its tensors come first.
 
-    Three fields say what is supported; the rest is refused with a message. ``peaks``: peak memory, which depends on
-    what the real forward methods keep alive, and is given once measured runs agree (bertcalc/memory/peak,
-    tests/memory/test_peak.py). ``like_bert``: explanations by the formulas of other
-    tools, which assume BERT's layers (bertcalc/diagnosis/other_tools.py). ``recomputes``: kinds of gradient
-    checkpointing.
+    Three fields say what is supported; everything else is refused with a message. ``peaks``: peak memory, set to True
+    once the simulation has been validated against PyTorch (bertcalc/memory/peak, tests/memory/test_peak.py).
+    ``like_bert``: explanations by the formulas of other tools, which assume BERT's layers
+    (bertcalc/diagnosis/other_tools.py). ``recomputes``: kinds of gradient checkpointing.
 
     With ``cross_cache``, the cache of layers with cross attention has room for an encoder's keys and values even if no
     encoder output is given. ``buffers`` are name suffixes of tensors in checkpoints that are not parameters. ``remote``
-    are the model types of repositories with the same models and code of their own. ``meanings`` describe inputs that
-    mean something else than in other families (bertcalc/forward/meanings.py). ``simulation`` names the steps in
-    which its forward methods allocate otherwise (bertcalc/memory/family_steps), if there are any.
+    are the model types of repositories that hold the same models with their own code. ``meanings`` describe inputs that
+    differ in meaning from other families (bertcalc/forward/meanings.py). ``simulation`` names the overrides of the
+    memory simulation (bertcalc/memory/family_steps), if there are any.
     """
 
     name: str  # Hugging Face's model_type
@@ -184,99 +182,24 @@ class Family:
         """The start of its class names: Bert."""
         return self.base.name.removesuffix("Model")
 
-    def fullest(self, **more: Any) -> Config:
-        """The configuration with every optional part that the family allows, and with ``more`` if that is valid."""
-        found = self.config.default()
+    def fullest(self, **fields: Any) -> Config:
+        """The configuration with every optional part that the family allows, and with ``fields`` if they are valid."""
+        config = self.config.default()
         everything: tuple[dict[str, Any], ...] = (
             {"is_decoder": True, "add_cross_attention": True},
             {"tie_word_embeddings": False},
             {"use_task_id": True},
             dict(self.config.most),
-            more,
+            fields,
         )
         for change in everything:
             lacking = {name: value for name, value in change.items() if not self.config.has(name)}
             if all(getattr(self.config, name, None) == value for name, value in lacking.items()):
                 with suppress(ConfigError):
-                    found = replace(found, **change)
-        return found
+                    config = replace(config, **change)
+        return config
 
     @checked
     def for_task(self, task: Task) -> str:
         """The name of the class for a task, or of the body's class if there is none."""
         return next((cls.name for cls in self.classes if cls.task == task), self.base.name)
-
-
-_ONE = Sizes()
-
-
-class Model(Module):
-    """The root of a module tree; it keeps the program that declared it, so that it can run it."""
-
-    def __init__(self, family: Family, cls: Class, config: Any, pooler: bool) -> None:
-        self.kind = cls.name
-        self.children = {}
-        self.family = family
-        self.cls = cls
-        self.config = config
-        self.pooler = pooler
-
-    @property
-    def prefix(self) -> str:
-        """The prefix of the body's tensor names: "bert.", or "" if the model is the body."""
-        return "" if self.cls.task == "base" else f"{self.family.prefix}."
-
-    def bare(self, name: str) -> str:
-        """The name of a module or tensor without the body's prefix."""
-        return name.removeprefix(self.prefix)
-
-    def body(self) -> Module:
-        """The body: the model itself, or the child under the prefix if the class has a head."""
-        return self.children.get(self.family.prefix, self) if self.cls.task != "base" else self
-
-    def heads(self) -> Module:
-        """The first attention module, the parent of query, key and value. Raises KeyError if there is none."""
-        for _path, module, _copies in self.modules():
-            if isinstance(module, Attention):
-                return module
-        raise KeyError("attention")
-
-    def declare(self) -> "Model":
-        self._run(self, _ONE, None)
-        return self
-
-    @checked
-    def run(self, sizes: Sizes) -> list[Step]:
-        """Every step from the token ids to the outputs, in order; those of a repeated layer once."""
-        steps: list[Step] = []
-        self._run(Model(self.family, self.cls, self.config, self.pooler), sizes, steps)
-        return steps
-
-    def _run(self, root: Module, sizes: Sizes, steps: list[Step] | None) -> None:
-        family, cls, config = self.family, self.cls, self.config
-        t = Trace(root, self.prefix, sizes, steps, choices=cls.takes_choices)
-        if cls.task == "base":
-            cls.head(t, config, family.body(t, config, self.pooler))
-            return
-        with t.module(family.prefix, family.base.name):
-            hidden = family.body(t, config, self.pooler)
-        cls.head(t, config, hidden)
-        if family.head_first:
-            root.children[family.prefix] = root.children.pop(family.prefix)
-
-
-def not_taken(model: Model, sizes: Sizes) -> Problem | None:
-    """The problem with a batch that has what the forward method of a model does not take; None if there is none."""
-    name, config = model.cls.name, model.config
-    shown: dict[str, Any] = {"architecture": name}
-    choices, length = sizes.num_choices, sizes.encoder_sequence_length
-    if not model.cls.takes_choices and (not isinstance(choices, int) or choices != 1):
-        message = N_("{architecture} takes no choices: leave num_choices out, or take a class for multiple choice.")
-        return Problem.of(message, "num_choices", choices, {"num_choices": 1}, **shown)
-    if length is not None and not (model.cls.sees_encoder and config.add_cross_attention):
-        message = N_(
-            "{architecture} reads no encoder_hidden_states with this configuration: leave encoder_sequence_length "
-            "out. Only a decoder with add_cross_attention True reads them."
-        )
-        return Problem.of(message, "encoder_sequence_length", length, {"encoder_sequence_length": None}, **shown)
-    return None

@@ -1,7 +1,7 @@
-"""Formulas: the same definition run with SymPy symbols as sizes, written as LaTeX.
+"""Formulas: the definition of a model, run with SymPy symbols as sizes and written as LaTeX.
 
 >>> from bertcalc import BertConfig
->>> formula(Subject(BertConfig()), path="encoder.layer.*").latex()
+>>> formula(Model(BertConfig()), path="encoder.layer.*").latex()
 '4 H^{2} + 2 H I + 9 H + I'
 """
 
@@ -15,11 +15,10 @@ import sympy
 
 from bertcalc.config import Config, sizes_of, unchecked
 from bertcalc.config.fields import EVERY_LETTER
-from bertcalc.model.family import Model
 from bertcalc.model.inventory import inventory, named
+from bertcalc.model.model import Model
 from bertcalc.model.modules import Component, Module, ModuleList, Shape, Tensor
 from bertcalc.model.steps import Step
-from bertcalc.model.subject import Subject
 from bertcalc.model.totals import COMPONENTS, breakdown, over_layers, submodule, summed, top_level
 from bertcalc.model.trace import Sizes
 from bertcalc.text import N_
@@ -70,7 +69,8 @@ class Formula(NamedTuple):
     def __str__(self) -> str:
         return _text(self.expression)
 
-    __repr__ = __str__
+    def __repr__(self) -> str:
+        return str(self)
 
     def _repr_latex_(self) -> str:
         """What a notebook shows."""
@@ -85,7 +85,7 @@ class Formula(NamedTuple):
         return _PLACEHOLDER.sub(lambda match: latex_number(values[match[1]]), self.numbers)
 
     def numbers_of(self, config: Config, sizes: Mapping[str, int]) -> dict[str, Any]:
-        """The numbers for all letters of the formula. Raises ArgumentError for one that neither argument has."""
+        """The numbers for all letters of the formula. Raises ArgumentError for a letter that neither argument has."""
         values = {**config.shared(), **sizes}
         for field in dict.fromkeys(_PLACEHOLDER.findall(self.numbers)):
             if field not in values:
@@ -107,7 +107,7 @@ class Term(NamedTuple):
     In layers, tensors whose sizes differ only by a number are one term: 4H² is four matrices, or GPT-2's H² and 3H².
     """
 
-    text: str  # as people write it: 4H²
+    text: str  # as on paper: 4H²
     expression: Any  # a sympy.Expr, for one layer if the tensors are in every layer
     tensors: tuple[Tensor, ...]  # with symbols as sizes
     fixed: bool  # its coefficient is a size that no field sets, not a number of tensors: the 2 classes of 2H
@@ -127,7 +127,7 @@ class Bracket(NamedTuple):
 
     @property
     def text(self) -> str:
-        """The bracket as people write it."""
+        """The bracket as on paper."""
         written = " + ".join(self.inside)
         return f"{self.factor} ({written})" if self.braced else f"{self.factor} {written}".lstrip()
 
@@ -141,17 +141,17 @@ _OfSubject = TypeVar("_OfSubject", bound=Callable[..., Any])
 
 
 def once(maxsize: int) -> Callable[[_OfSubject], _OfSubject]:
-    """Cache a function of a Subject by the model's structure: it gets symbols for the sizes that sliders change."""
+    """Cache a function of a Model by the model's structure: it gets symbols for the sizes that sliders change."""
 
     def decorate(function: _OfSubject) -> _OfSubject:
         cached = lru_cache(maxsize)(function)
 
         @wraps(function)
-        def found(subject: Subject, *rest: Any, **named: Any) -> Any:
-            return cached(subject._replace(config=_structure(subject.config)), *rest, **named)
+        def from_structure(model: Model, *rest: Any, **named: Any) -> Any:
+            return cached(model.changed(config=_structure(model.config)), *rest, **named)
 
-        found.cache_clear = cached.cache_clear  # type: ignore[attr-defined]
-        return cast(_OfSubject, found)
+        from_structure.cache_clear = cached.cache_clear  # type: ignore[attr-defined]
+        return cast(_OfSubject, from_structure)
 
     return decorate
 
@@ -173,7 +173,7 @@ def _structure(config: Config) -> Config:
     """A configuration with symbols as sizes and only the other values that determine the structure: a cache key."""
     kind: Any = type(config)
     letters = config.letters_of_sizes()
-    # Sizes without a letter: their present value gives the model a structure of its own.
+    # Sizes without a letter: each value gives the model another structure.
     numbers = [field for field in sizes_of(kind) if field not in letters]
     shaping = {field: getattr(config, field) for field in (*config.shaping, *numbers) if field not in letters}
     return _in_letters(kind, tuple(letters.items()), **shaping)
@@ -187,70 +187,70 @@ def _in_letters(kind: type[Config], sizes: tuple[tuple[str, str], ...], **shapin
 # Large enough: classes x positions x ties x cross attention x activations (hidden_act is checked before).
 @checked
 @once(1024)
-def symbolic_model(subject: Subject) -> Model:
+def symbolic_model(model: Model) -> Model:
     """The module tree with symbols as sizes."""
-    return subject.model()
+    return model
 
 
 @checked
-def formula(subject: Subject, *, path: str = "") -> Formula:
+def formula(model: Model, *, path: str = "") -> Formula:
     """The number of parameters of the module at ``path`` as a formula: "" is the model, encoder.layer.* one layer.
 
     Paths have no body prefix ("bert."). Raises UnknownNameError if there is no module at ``path``.
     """
-    if _NUMBER.search(path):  # whether there is such a layer, only the numbers say
-        submodule(subject.model(), path)
-    return _formula(subject, path=path)
+    if _NUMBER.search(path):  # only the integer model knows whether there is such a layer
+        submodule(model, path)
+    return _formula(model, path=path)
 
 
 _NUMBER = re.compile("[0-9]")
 
 
 @once(4096)
-def _formula(subject: Subject, *, path: str) -> Formula:
-    return write(_expression(submodule(symbolic_model(subject), path)))
+def _formula(model: Model, *, path: str) -> Formula:
+    return write(_expression(submodule(symbolic_model(model), path)))
 
 
 @checked
 @once(1024)
-def component_formulas(subject: Subject) -> tuple[tuple[Component, Formula], ...]:
+def component_formulas(model: Model) -> tuple[tuple[Component, Formula], ...]:
     """The formula of each component, in running order; their sum is the number of parameters."""
-    modules = top_level(symbolic_model(subject)).values()
+    modules = top_level(symbolic_model(model)).values()
     counts = summed((module.place.component, count) for module in modules if (count := _expression(module)))
     return tuple((component, write(counts[component])) for component in COMPONENTS if component in counts)
 
 
 @checked
 @once(1024)
-def component_terms(subject: Subject) -> tuple[tuple[Component, tuple[Bracket, ...]], ...]:
+def component_terms(model: Model) -> tuple[tuple[Component, tuple[Bracket, ...]], ...]:
     """The terms of each component's formula: every tensor of the folded tree is in one of them.
 
-    If the first layer differs from the others, the tensors that it has in common with them are counted together:
+    If the first layer differs from the others, the tensors that all layers have are counted together:
     ModernBERT's L (4H² + 3HI + H) + (L − 1) H + H.
 
     >>> from bertcalc import BertConfig
-    >>> for component, brackets in component_terms(Subject(BertConfig())):
+    >>> for component, brackets in component_terms(Model(BertConfig())):
     ...     print(component, " + ".join(bracket.text for bracket in brackets))
     embeddings H (V + P + T) + 2H
     encoder L (4H² + 2HI + 9H + I)
     pooler H² + H
     """
     alike: dict[Component, dict[Any, list[Tensor]]] = {}
-    for tensor in over_layers(symbolic_model(subject)):
-        one = exact(prod(tensor.shape))
-        if tensor.copies != 1 and not one.is_number:
-            one = one.as_coeff_Mul()[1]
-        alike.setdefault(tensor.place.component, {}).setdefault((tensor.copies, one), []).append(tensor)
-    found: list[tuple[Component, tuple[Bracket, ...]]] = []
+    for tensor in over_layers(symbolic_model(model)):
+        elements = exact(prod(tensor.shape))
+        if tensor.copies != 1 and not elements.is_number:
+            elements = elements.as_coeff_Mul()[1]
+        alike.setdefault(tensor.place.component, {}).setdefault((tensor.copies, elements), []).append(tensor)
+    components: list[tuple[Component, tuple[Bracket, ...]]] = []
     for component in [component for component in COMPONENTS if component in alike]:
         sizes = alike[component]
         terms: dict[Any, list[Term]] = {}
-        for (copies, _one), tensors in sorted(sizes.items(), key=lambda size: _in_order(size[1][0])):
+        for (copies, _elements), tensors in sorted(sizes.items(), key=lambda size: _in_order(size[1][0])):
             terms.setdefault(copies, []).append(_term(tensors))
         layers_first = sorted(terms.items(), key=lambda item: item[0] == 1)
-        brackets = [bracket for copies, here in layers_first for bracket in _brackets(copies, here)]
-        found.append((component, tuple(brackets)))
-    return tuple(found)
+        brackets = [bracket for copies, group in layers_first for bracket in _brackets(copies, group)]
+        components.append((component, tuple(brackets)))
+    return tuple(components)
 
 
 @checked
@@ -267,36 +267,36 @@ def filled(text: str, config: Config) -> str:
 
 @checked
 @once(1024)
-def count_formulas(subject: Subject) -> dict[str, Formula]:
+def count_formulas(model: Model) -> dict[str, Formula]:
     """The number of modules of each kind in the inventory, and of those named ``dense``, as formulas."""
-    model = symbolic_model(subject)
+    model = symbolic_model(model)
     parts = [*inventory(model), named(model, "dense")]
     return {part.name: write(sympy.sympify(part.modules)) for part in parts}
 
 
 @checked
 @once(1024)
-def tensor_formulas(subject: Subject, *, copies: bool = True) -> tuple[str, ...]:
+def tensor_formulas(model: Model, *, copies: bool = True) -> tuple[str, ...]:
     """The shape of each tensor of the folded tree in letters, such as ``I · H``.
 
     With ``copies``, a tensor that is in every layer has the number of layers in front: ``L · I · H``.
     """
     return tuple(
         " · ".join(map(_side, ((tensor.copies,) if copies and tensor.copies != 1 else ()) + tensor.shape))
-        for tensor in symbolic_model(subject).tensors()
+        for tensor in symbolic_model(model).tensors()
     )
 
 
 @checked
 @once(4096)
-def piece_formulas(subject: Subject, *, path: str = "") -> tuple[str, ...]:
+def piece_formulas(model: Model, *, path: str = "") -> tuple[str, ...]:
     """The formula of each bar of ``breakdown`` as plain text: ``L·(4 H² + 4 H)``."""
-    return tuple(plain(piece.parameters) for piece in breakdown(symbolic_model(subject), path))
+    return tuple(plain(piece.parameters) for piece in breakdown(symbolic_model(model), path))
 
 
 @checked
 @once(512)
-def symbolic_steps(subject: Subject, *, cross: bool = False) -> tuple[SymbolicStep, ...]:
+def symbolic_steps(model: Model, *, cross: bool = False) -> tuple[SymbolicStep, ...]:
     """The steps of the forward pass in letters: inputs, outputs and parameters.
 
     With ``cross``, encoder_hidden_states are given.
@@ -306,24 +306,24 @@ def symbolic_steps(subject: Subject, *, cross: bool = False) -> tuple[SymbolicSt
         SymbolicStep(
             step, write(_rows_times_units(exact(step.num_parameters()))) if step.tensors and not step.again else None
         )
-        for step in symbolic_model(subject).run(Sizes(**sizes))
+        for step in symbolic_model(model).run(Sizes(**sizes))
     )
 
 
 def shape_letters(shape: Shape) -> str:
-    """A shape of SymPy expressions as people write it: B × A × S × H/A."""
+    """A shape of SymPy expressions as on paper: B × A × S × H/A."""
     return " × ".join(map(_side, shape))
 
 
 def _in_order(tensor: Tensor) -> tuple[int, bool]:
-    """The sort key: matrices before vectors, attention before feed-forward, as usual: 4H² + 2HI + 9H + I."""
+    """The sort key: matrices before vectors, attention before feed-forward: 4H² + 2HI + 9H + I."""
     return -len(tensor.shape), tensor.place.block == "feed-forward"
 
 
 def _term(tensors: list[Tensor]) -> Term:
     sizes = [exact(prod(tensor.shape)) for tensor in tensors]
-    expression, one = sum(sizes), sizes[0]
-    fixed = one.is_number or (tensors[0].copies == 1 and one.as_coeff_Mul()[0] != 1)
+    expression, first = sum(sizes), sizes[0]
+    fixed = first.is_number or (tensors[0].copies == 1 and first.as_coeff_Mul()[0] != 1)
     return Term(_text(expression), expression, tuple(tensors), fixed)
 
 
@@ -365,7 +365,7 @@ def _expression(module: Module) -> Any:
 def exact(expression: Any) -> Any:
     """An expression without floors: in H // A, the heads divide the hidden size in every valid configuration.
 
-    Those of the number of layers stay: of L layers, ⌊L / 3⌋ begin anew a pattern of three.
+    Floors of the number of layers stay: of L layers, ⌊L / 3⌋ start a pattern of three.
     """
     layers = SYMBOLS["num_hidden_layers"]
     return sympy.sympify(expression).replace(
@@ -383,7 +383,7 @@ def _rows_times_units(expression: Any) -> Any:
 
 
 def write(expression: Any) -> Formula:
-    """The formula of an expression in the symbols above."""
+    """Write an expression in the symbols above as a formula."""
     letters = sympy.latex(expression, symbol_names=_PLACEHOLDERS)
     numbers = sympy.latex(expression, symbol_names=_PLACEHOLDERS, mul_symbol="dot")
     return Formula(expression, letters, numbers)

@@ -1,12 +1,12 @@
-"""Prove the outputs: compare those we predict for forward with those it returns on the meta device."""
+"""Prove the outputs: compare our prediction with the outputs of the real forward method on the meta device."""
 
 from itertools import zip_longest
 from math import prod
 from typing import Any, NamedTuple
 
 from bertcalc.forward.outputs import Call, Entry, inputs, outputs, run, taking_all
+from bertcalc.model.model import Model
 from bertcalc.model.modules import Shape
-from bertcalc.model.subject import Subject
 from bertcalc.proof.real_model import empty_model
 
 Contents = list[tuple[Shape, str]]
@@ -21,7 +21,7 @@ class Returned(NamedTuple):
 
 
 class ComparedOutput(NamedTuple):
-    """One output, ours and the real model's; None if one of them has no output at this position."""
+    """One output of ours and of the real model's; None if there is no output at this position."""
 
     ours: Returned | None
     theirs: Returned | None
@@ -32,38 +32,38 @@ class ComparedOutput(NamedTuple):
         return self.ours == self.theirs
 
 
-def prove(subject: Subject, call: Call) -> list[ComparedOutput]:
+def prove(model: Model, call: Call) -> list[ComparedOutput]:
     """Run the real forward method with the arguments of a call, and compare each output with ours.
 
-    The configuration must be one that transformers 5 can build, and the call one that runs.
+    transformers 5 must be able to build the configuration and to run the call.
     """
     import torch
 
     with torch.device("meta"):
-        real = empty_model(subject)
+        real = empty_model(model)
         real.set_attn_implementation("eager")  # the only one that returns attentions
-        entries = inputs(subject, call, run(taking_all(subject), call))
+        entries = inputs(model, call, run(taking_all(model), call))
         flags = ["output_hidden_states", "output_attentions", "return_dict"]
         flags += [entry.name for entry in entries if entry.given and not entry.tensors]
-        returned = real(**{flag: getattr(call, flag) for flag in flags}, **given_tensors(subject, entries))
-    ours = outputs(subject, call, run(subject, call))
+        returned = real(**{flag: getattr(call, flag) for flag in flags}, **given_tensors(model, entries))
+    ours = outputs(model, call, run(model, call))
     return compare(ours, returned)
 
 
-def countable(subject: Subject, call: Call) -> bool:
+def countable(model: Model, call: Call) -> bool:
     """Whether the bytes of every tensor fit into the signed 64-bit integers in which PyTorch counts them."""
-    return all(4 * prod(step.gives.shape) < 2**63 for step in run(subject, call))
+    return all(4 * prod(step.gives.shape) < 2**63 for step in run(model, call))
 
 
-def given_tensors(subject: Subject, entries: list[Entry], dtype: Any = None) -> dict[str, Any]:
+def given_tensors(model: Model, entries: list[Entry], dtype: Any = None) -> dict[str, Any]:
     """The inputs of a call as tensors on PyTorch's default device, with ``dtype`` in place of float32.
 
-    Some models get an attention_mask in any case: without one transformers reads the values of tokens or positions,
-    which the meta device does not have.
+    Some models always get an attention_mask, because without it transformers reads the values of tokens or positions,
+    which do not exist on the meta device.
     """
     import torch
 
-    masked = subject.config.reads_numbers
+    masked = model.config.reads_numbers
     return {
         entry.name: torch.empty(
             entry.tensors[0].shape, dtype=dtype if dtype and entry.dtype == "float32" else getattr(torch, entry.dtype)
@@ -74,8 +74,10 @@ def given_tensors(subject: Subject, entries: list[Entry], dtype: Any = None) -> 
 
 
 def compare(entries: list[Entry], returned: Any) -> list[ComparedOutput]:
-    """Compare our outputs with those of a real forward method, which are a tuple or a dictionary by name."""
-    pairs = [(f"[{at}]", value) for at, value in enumerate(returned)] if type(returned) is tuple else returned.items()
+    """Compare our outputs with those of a real forward method: a tuple, or a dictionary by name."""
+    pairs = (
+        [(f"[{index}]", value) for index, value in enumerate(returned)] if type(returned) is tuple else returned.items()
+    )
     theirs = [Returned(name, type(value).__name__, _contents(value)) for name, value in pairs]
     return [ComparedOutput(*pair) for pair in zip_longest(map(_ours, entries), theirs)]
 
@@ -96,4 +98,4 @@ def _contents(value: Any) -> Contents:
         value = (value.self_attention_cache, value.cross_attention_cache)
     elif hasattr(value, "layers"):
         value = [tensor for layer in value.layers for tensor in (layer.keys, layer.values)]
-    return [found for inside in value for found in _contents(inside)]
+    return [content for inside in value for content in _contents(inside)]

@@ -1,4 +1,4 @@
-"""Draw exercises: a seed and a level give everybody the same sheet; every right answer is computed from the model.
+"""Generate exercises: a seed and a level determine the sheet; right answers are computed from the model.
 
 >>> [exercise.kind for exercise in sheet(7, "easy")][:4]
 ['tensor', 'shape', 'layer', 'model']
@@ -17,9 +17,9 @@ from bertcalc.explore.field_effects import effect
 from bertcalc.families import FAMILIES
 from bertcalc.memory.optimizers import PRECISIONS, Optimizer, Precision
 from bertcalc.model.family import Family, Task
+from bertcalc.model.model import Model
 from bertcalc.model.modules import split_layer
 from bertcalc.model.steps import Step
-from bertcalc.model.subject import Subject
 from bertcalc.model.totals import submodule
 from bertcalc.model.trace import Sizes
 from bertcalc.teach import exercise_models
@@ -29,15 +29,15 @@ from bertcalc.text import N_
 from bertcalc.text.amounts import Unit
 from bertcalc.text.arguments import checked, unknown
 
-# Increase it with any change that gives old links another sheet; every sheet shows its version.
+# Increase this with any change that alters the sheets of existing links; every sheet shows its version.
 VERSION = 1
 LARGEST_SEED = 999_999
-BERT = next(iter(FAMILIES))  # for links that name no family
+BERT = next(iter(FAMILIES))  # for links without a family
 
 
 @checked
 def sheet(seed: int, level: Level, family: str = BERT) -> tuple[Exercise, ...]:
-    """One exercise of each kind about models of a family; each is drawn independently of the others."""
+    """Draw one exercise of each kind about models of a family, independently of each other."""
     if family not in FAMILIES:
         raise unknown(_NO_FAMILY, family, FAMILIES)
     return tuple(exercise(seed, level, kind, family) for kind in KINDS)
@@ -51,8 +51,8 @@ _NO_FAMILY = (
 
 @lru_cache(maxsize=4096)
 def exercise(seed: int, level: Level, kind: Kind, family: str = BERT) -> Exercise:
-    """One exercise of a sheet."""
-    # A text as seed gives the same numbers on every machine and in every version of Python.
+    """Draw one exercise of a sheet."""
+    # With a text as seed, every machine and every version of Python draws the same numbers.
     return _KINDS[kind](Random(f"{VERSION} {level} {seed} {kind}"), level, FAMILIES[family])
 
 
@@ -61,7 +61,7 @@ _TASKS: Mapping[Level, tuple[Task, ...]] = {
     "medium": ("sequence-classification", "token-classification", "masked-lm"),
     "hard": ("masked-lm", "pretraining", "multiple-choice", "token-classification"),
 }
-# Modules and steps by their meaning; those that a family's models lack are skipped.
+# Modules and steps by meaning; those that a family lacks are skipped.
 _PARTS: Mapping[Level, tuple[str, ...]] = {
     "easy": ("layer", "layer attention", "embeddings", "pooler"),
     "medium": ("layer", "layer attention", "embeddings"),
@@ -93,7 +93,7 @@ _PRODUCTS: Mapping[Level, Mapping[str, str]] = {
     "hard": {"layer": N_("one layer"), "": N_("the whole model")},
 }
 _OPTIMIZERS: Mapping[Optimizer, str] = {"sgd": "SGD", "momentum": N_("SGD with momentum"), "adamw": "AdamW"}
-# Fields that can change the number of parameters or FLOPs, and fields that people may think can.
+# Fields that can change the number of parameters or FLOPs, and fields that students may think can.
 _FIELDS = (
     "vocab_size",
     "hidden_size",
@@ -112,70 +112,69 @@ _FIELDS = (
 _OPTIONS = 5
 
 
-def _subject(random: Random, level: Level, family: Family, architecture: str = "") -> Subject:
-    return Subject(exercise_models.config(random, level, family), architecture or family.base.name)
+def _drawn_model(random: Random, level: Level, family: Family, architecture: str = "") -> Model:
+    return Model(exercise_models.config(random, level, family), architecture or family.base.name)
 
 
 def _classes(level: Level, family: Family) -> tuple[str, ...]:
     return tuple(cls.name for task in _TASKS[level] for cls in family.classes if cls.task == task)
 
 
-def _paths(subject: Subject, meanings: Iterable[str]) -> dict[str, str]:
-    """The paths of modules and steps by their meaning, for those that the model has; one layer stands for all."""
-    names = {step.key: step.name for step in subject.model().run(Sizes())}
+def _paths(model: Model, meanings: Iterable[str]) -> dict[str, str]:
+    """The paths of the model's modules and steps, by meaning; one layer stands for all."""
+    names = {step.key: step.name for step in model.run(Sizes())}
     layer, inside = split_layer(names["attention.scores"])
     tops = {key.split(".")[0]: name.split(".")[0] for key, name in names.items() if "." in name}
-    known = {**tops, **names, "layer": layer, "layer attention": f"{layer}.{inside.split('.')[0]}", "": ""}
-    return {meaning: known[meaning] for meaning in meanings if meaning in known}
+    paths = {**tops, **names, "layer": layer, "layer attention": f"{layer}.{inside.split('.')[0]}", "": ""}
+    return {meaning: paths[meaning] for meaning in meanings if meaning in paths}
 
 
 def _tensor(random: Random, level: Level, family: Family) -> Exercise:
-    subject = _subject(random, level, family)
-    tensor = random.choice([tensor for tensor in subject.model().tensors() if len(tensor.shape) == 2])
-    question = Sentence(N_("How many numbers are in the tensor `{name}`?"), {"name": shown(tensor.name, subject)})
-    return _count("tensor", subject, question, tensor.name)
+    model = _drawn_model(random, level, family)
+    tensor = random.choice([tensor for tensor in model.tensors() if len(tensor.shape) == 2])
+    question = Sentence(N_("How many elements does the tensor `{name}` have?"), {"name": shown(tensor.name, model)})
+    return _count("tensor", model, question, tensor.name)
 
 
 def _shape(random: Random, level: Level, family: Family) -> Exercise:
-    subject = _subject(random, level, family)
-    matrices = [tensor for tensor in subject.model().tensors() if len(set(tensor.shape)) == 2]
+    model = _drawn_model(random, level, family)
+    matrices = [tensor for tensor in model.tensors() if len(set(tensor.shape)) == 2]
     tensor = random.choice(matrices)
-    question = Sentence(N_("What is the shape of the tensor `{name}`?"), {"name": shown(tensor.name, subject)})
-    return Exercise("shape", subject, question, tensor.shape, path=tensor.name)
+    question = Sentence(N_("What is the shape of the tensor `{name}`?"), {"name": shown(tensor.name, model)})
+    return Exercise("shape", model, question, tensor.shape, path=tensor.name)
 
 
 def _layer(random: Random, level: Level, family: Family) -> Exercise:
-    subject = _subject(random, level, family)
-    path = random.choice(tuple(_paths(subject, _PARTS[level]).values()))
+    model = _drawn_model(random, level, family)
+    path = random.choice(tuple(_paths(model, _PARTS[level]).values()))
     question = Sentence(
-        N_("How many parameters are in `{name}`, with everything inside it?"), {"name": shown(path, subject)}
+        N_("How many parameters does `{name}` have, including everything inside it?"), {"name": shown(path, model)}
     )
-    return _count("layer", subject, question, path)
+    return _count("layer", model, question, path)
 
 
 def _model(random: Random, level: Level, family: Family) -> Exercise:
     question = Sentence(N_("How many parameters does {architecture} have?"), {"architecture": family.base.name})
-    return _count("model", _subject(random, level, family), question)
+    return _count("model", _drawn_model(random, level, family), question)
 
 
 def _architecture(random: Random, level: Level, family: Family) -> Exercise:
-    subject = _subject(random, level, family, random.choice(_classes(level, family)))
-    known = subject._replace(architecture=family.base.name).model().num_parameters()
+    model = _drawn_model(random, level, family, random.choice(_classes(level, family)))
+    base_count = model.changed(architecture=family.base.name).num_parameters()
     question = Sentence(
         N_("{base} has {parameters} parameters with these sizes. How many does {architecture} have?"),
-        {"base": family.base.name, "parameters": f"{known:,}", "architecture": subject.architecture},
+        {"base": family.base.name, "parameters": f"{base_count:,}", "architecture": model.architecture},
     )
-    return _count("architecture", subject, question)
+    return _count("architecture", model, question)
 
 
-def _count(kind: Kind, subject: Subject, question: Sentence, path: str = "") -> Exercise:
-    """An exercise that asks for a number of elements: of the whole model, or of one copy of what is at a path."""
-    model = subject.model()
-    empty = Exercise(kind, subject, question, 0, "parameters", path=path)
+def _count(kind: Kind, model: Model, question: Sentence, path: str = "") -> Exercise:
+    """An exercise that asks for the number of elements of the model, or of one copy of a module or tensor."""
+    empty = Exercise(kind, model, question, 0, "parameters", path=path)
     tensors = tuple(asked(empty, counted(model)))
-    # A tensor is not a module of the tree.
+    # A tensor is not a module.
     right = total(tensors) if kind == "tensor" else submodule(model, path).num_parameters()
-    layers = subject.config.num_hidden_layers
+    layers = model.config.num_hidden_layers
     mistakes = [Mistake(_EVERYWHERE, layers * right)] if "*" in path else []
     if kind == "tensor":
         mistakes.append(Mistake(_WITH_BIAS, submodule(model, path.rpartition(".")[0]).own_parameters()))
@@ -183,67 +182,67 @@ def _count(kind: Kind, subject: Subject, question: Sentence, path: str = "") -> 
 
 
 _EVERYWHERE = Sentence(N_("all layers are counted, but one is asked for"))
-_WITH_BIAS = Sentence(N_("the bias is counted as well, but it is a tensor of its own"))
+_WITH_BIAS = Sentence(N_("the bias is counted as well, but it is a separate tensor"))
 
 
 def _others(right: int, mistakes: Iterable[Mistake]) -> tuple[Mistake, ...]:
-    """The mistakes that change the number: not all layers where there is one, not a bias that an embedding lacks."""
+    """The mistakes that change the number: no extra layers if there is one, no bias that an embedding lacks."""
     return tuple(mistake for mistake in mistakes if mistake.amount not in (0, right))
 
 
 def _step(random: Random, level: Level, family: Family) -> Exercise:
-    subject = _subject(random, level, family)
-    call = exercise_models.call(random, level, subject.config)
-    steps = {step.name: step for step in subject.model().run(Sizes(*call))}
-    meaning, path = random.choice(tuple(_paths(subject, _STEPS).items()))
+    model = _drawn_model(random, level, family)
+    call = exercise_models.call(random, level, model.config)
+    steps = {step.name: step for step in model.run(Sizes(*call))}
+    meaning, path = random.choice(tuple(_paths(model, _STEPS).items()))
     question = Sentence(
-        N_("What is the shape of {what} (`{name}`)?"), {"what": _STEPS[meaning], "name": shown(path, subject)}
+        N_("What is the shape of {what} (`{name}`)?"), {"what": _STEPS[meaning], "name": shown(path, model)}
     )
-    return Exercise("step", subject, question, steps[path].gives.shape, call=call, path=path)
+    return Exercise("step", model, question, steps[path].gives.shape, call=call, path=path)
 
 
 def _flops(random: Random, level: Level, family: Family) -> Exercise:
-    subject = _subject(random, level, family)
-    call = exercise_models.call(random, level, subject.config)
-    meaning, path = random.choice(tuple(_paths(subject, _PRODUCTS[level]).items()))
+    model = _drawn_model(random, level, family)
+    call = exercise_models.call(random, level, model.config)
+    meaning, path = random.choice(tuple(_paths(model, _PRODUCTS[level]).items()))
     question = Sentence(
         N_("How many FLOPs does a forward pass take for {what}? Only matrix products count, 2 for each multiply-add."),
         {"what": _PRODUCTS[level][meaning]},
     )
-    right = _cost(subject.model().run(Sizes(*call)), path)
-    mistakes = _others(right, _flops_mistakes(subject, call, path))
-    return Exercise("flops", subject, question, right, "FLOPs", call, path, mistakes=mistakes)
+    right = _cost(model.run(Sizes(*call)), path)
+    mistakes = _others(right, _flops_mistakes(model, call, path))
+    return Exercise("flops", model, question, right, "FLOPs", call, path, mistakes=mistakes)
 
 
-def _flops_mistakes(subject: Subject, call: tuple[int, int], path: str) -> Iterator[Mistake]:
-    steps = subject.model().run(Sizes(*call))
-    layers = subject.config.num_hidden_layers
+def _flops_mistakes(model: Model, call: tuple[int, int], path: str) -> Iterator[Mistake]:
+    steps = model.run(Sizes(*call))
+    layers = model.config.num_hidden_layers
     no_square = [step for step in steps if part_of(step) != "scores and context"]
-    single = subject._replace(config=replace(subject.config, num_hidden_layers=1))
+    single = model.changed(config=replace(model.config, num_hidden_layers=1))
     yield Mistake(
         Sentence(N_("each multiply-add is counted once, but it is two operations: a product and a sum")),
         _cost(steps, path, Convention("MACs")),
     )
     yield Mistake(
-        Sentence(N_("one sequence is counted, and there are {batch_size}"), {"batch_size": f"{call[0]:,}"}),
-        _cost(subject.model().run(Sizes(1, call[1])), path),
+        Sentence(N_("one sequence is counted, but there are {batch_size}"), {"batch_size": f"{call[0]:,}"}),
+        _cost(model.run(Sizes(1, call[1])), path),
     )
-    yield Mistake(Sentence(N_("one token is counted")), _cost(subject.model().run(Sizes(1, 1)), path))
+    yield Mistake(Sentence(N_("one token is counted")), _cost(model.run(Sizes(1, 1)), path))
     yield Mistake(Sentence(N_("scores and context are left out")), _cost(no_square, path))
     if "*" in path:
         yield Mistake(_EVERYWHERE, layers * _cost(steps, path))
     elif not path:
-        yield Mistake(Sentence(N_("a single layer is counted")), _cost(single.model().run(Sizes(*call)), path))
+        yield Mistake(Sentence(N_("a single layer is counted")), _cost(single.run(Sizes(*call)), path))
 
 
 def _cost(steps: Iterable[Step], path: str, convention: Convention = PYTORCH) -> int:
-    """The cost of one copy of a module or step; 0 if it has none of these steps."""
+    """The cost of one copy of a module or step; 0 if none of the steps belongs to it."""
     return next((row.cost for row in by_name(steps, convention) if row.name == path), 0)
 
 
 def _memory(random: Random, level: Level, family: Family) -> Exercise:
-    subject = _subject(random, level, family)
-    count = subject.model().num_parameters()
+    model = _drawn_model(random, level, family)
+    count = model.num_parameters()
     values = {"base": family.base.name, "parameters": f"{count:,}"}
     if random.choice((True, False)):
         precision = random.choice(_WEIGHT_PRECISIONS)
@@ -264,7 +263,7 @@ def _memory(random: Random, level: Level, family: Family) -> Exercise:
         )
     right = sum(memory.num_bytes().values())
     mistakes = _others(right, _memory_mistakes(memory))
-    return Exercise("memory", subject, question, right, "bytes", mistakes=mistakes, memory=memory)
+    return Exercise("memory", model, question, right, "bytes", mistakes=mistakes, memory=memory)
 
 
 _WEIGHT_PRECISIONS: tuple[Precision, ...] = ("fp32", "mixed-18")  # they compute in float32 and in bfloat16
@@ -289,23 +288,23 @@ def _memory_mistakes(memory: TrainingMemory) -> Iterator[Mistake]:
             other = memory._replace(precision=precision).num_bytes()
             dtype = PRECISIONS[precision].dtype
             yield Mistake(
-                Sentence(N_("the numbers are assumed to be in {dtype}"), {"dtype": dtype}), sum(other.values())
+                Sentence(N_("the parameters are assumed to be in {dtype}"), {"dtype": dtype}), sum(other.values())
             )
 
 
 def _field(random: Random, level: Level, family: Family) -> Exercise:
     architecture = random.choice((family.base.name, *_classes(level, family)))
-    subject = _subject(random, level, family, architecture)
-    call = exercise_models.call(random, level, subject.config)
+    model = _drawn_model(random, level, family, architecture)
+    call = exercise_models.call(random, level, model.config)
     of = random.choice(tuple(_ASKED))
-    fields = [subject.config.own_name(field) for field in _FIELDS if subject.config.has(field)]
-    changing = {field for field in fields if change(of, field, subject, call)}
+    fields = [model.config.own_name(field) for field in _FIELDS if model.config.has(field)]
+    changing = {field for field in fields if change(of, field, model, call)}
     number = random.randrange(1, min(_OPTIONS, len(changing) + 1))
-    some = random.sample(sorted(changing), number)
+    chosen = random.sample(sorted(changing), number)
     others = random.sample(sorted(set(fields) - changing), _OPTIONS - number)
-    options = tuple(field for field in fields if field in {*some, *others})
+    options = tuple(field for field in fields if field in {*chosen, *others})
     question = Sentence(_ASKED[of], {"architecture": architecture})
-    return Exercise("field", subject, question, frozenset(some), of, call, options=options)
+    return Exercise("field", model, question, frozenset(chosen), of, call, options=options)
 
 
 _ASKED: Mapping[Unit, str] = {
@@ -314,36 +313,36 @@ _ASKED: Mapping[Unit, str] = {
 }
 
 
-def change(of: Unit, field: str, subject: Subject, call: tuple[int, int]) -> int:
-    """The change of the number of parameters, or of the FLOPs of a forward pass, by a small change of a field."""
-    found = effect(field, subject, *call)
-    return found.parameters if of == "parameters" else found.flops
+def change(of: Unit, field: str, model: Model, call: tuple[int, int]) -> int:
+    """The effect of a small change of a field on the number of parameters, or on the FLOPs of a forward pass."""
+    field_effect = effect(field, model, *call)
+    return field_effect.parameters if of == "parameters" else field_effect.flops
 
 
 def _error(random: Random, level: Level, family: Family) -> Exercise:
-    subject = _subject(random, level, family)
+    model = _drawn_model(random, level, family)
     question = Sentence(
         N_("One line in this count of {architecture} is wrong. What should that number be?"),
         {"architecture": family.base.name},
     )
-    flawless = Exercise("error", subject, question, 0, "parameters", tensors=counted(subject.model()))
+    flawless = Exercise("error", model, question, 0, "parameters", tensors=counted(model))
     drawn = [name for name, miscount in MISCOUNTS.items() if miscount.drawn]
     places = {name: _wrong_places(flawless._replace(miscount=name)) for name in drawn}
     miscount = random.choice([name for name in drawn if len(places[name]) == 1])
     [place] = places[miscount]
     flawed = flawless._replace(miscount=miscount, place=place)
-    right = by_place(flawed.tensors, subject)
+    right = by_place(flawed.tensors, model)
     mistakes = [
-        Mistake(Sentence(N_("the line is left unchanged")), by_place(flawed.miscounted(), subject)[place]),
-        *(Mistake(Sentence(N_("a different line is taken, which is right")), amount) for amount in right.values()),
+        Mistake(Sentence(N_("the line is left unchanged")), by_place(flawed.miscounted(), model)[place]),
+        *(Mistake(Sentence(N_("a different line is chosen, which is correct")), amount) for amount in right.values()),
     ]
     return flawed._replace(right=right[place], mistakes=_others(right[place], mistakes))
 
 
 def _wrong_places(exercise: Exercise) -> list[tuple[str, str]]:
-    """The wrong lines of a worked count; none if the miscount removes a line or adds tensors."""
-    right = by_place(exercise.tensors, exercise.subject)
-    wrong = by_place(exercise.miscounted(), exercise.subject)
+    """The wrong lines of a worked count; empty if the miscount removes a line or adds tensors."""
+    right = by_place(exercise.tensors, exercise.model)
+    wrong = by_place(exercise.miscounted(), exercise.model)
     if set(wrong) != set(right) or len(exercise.miscounted()) > len(exercise.tensors):
         return []
     return [place for place in right if wrong[place] != right[place]]

@@ -9,9 +9,9 @@ from bertcalc.config import Config, sizes_of
 from bertcalc.diagnosis.miscounts import MISCOUNTS, MiscountSizes
 from bertcalc.families.presets import PRESETS
 from bertcalc.memory.optimizers import Optimizer, Part, Precision, StateSizes, parts
+from bertcalc.model.model import Model
 from bertcalc.model.modules import Shape, Tensor
 from bertcalc.model.steps import BATCH
-from bertcalc.model.subject import Subject
 from bertcalc.model.totals import place_of, summed
 from bertcalc.text import N_
 from bertcalc.text.amounts import Unit
@@ -39,14 +39,14 @@ class Sentence(NamedTuple):
 
 
 class Mistake(NamedTuple):
-    """A wrong number that somebody may arrive at, and the reason, without a full stop."""
+    """A wrong number that a student may arrive at, and the reason, without a full stop."""
 
-    said: Sentence
+    reason: Sentence
     amount: int
 
 
 class TrainingMemory(NamedTuple):
-    """The memory for some parts of what training a number of parameters needs."""
+    """Memory for selected parts of training (weights, gradients, ...) at a given parameter count."""
 
     parameters: int
     precision: Precision
@@ -54,50 +54,50 @@ class TrainingMemory(NamedTuple):
     parts: tuple[Part, ...]
 
     def num_bytes(self) -> dict[Part, int]:
-        found = parts(self.parameters, StateSizes(elements=self.parameters), self.precision, self.optimizer)
-        return {part: found[part] for part in self.parts}
+        sizes = parts(self.parameters, StateSizes(elements=self.parameters), self.precision, self.optimizer)
+        return {part: sizes[part] for part in self.parts}
 
 
 class Exercise(NamedTuple):
     """A question about a model, and its right answer."""
 
     kind: Kind
-    subject: Subject
+    model: Model
     question: Sentence
     right: int | Shape | frozenset[str]  # a number, a shape, or the fields of ``options`` that change something
     unit: Unit | None = None  # of a number
     call: tuple[int, int] | None = None  # batch_size and sequence_length, for an exercise about a forward pass
     path: str = ""  # of the module or step in question, as in the tree
-    tensors: tuple[Tensor, ...] = ()  # the counted ones
+    tensors: tuple[Tensor, ...] = ()  # the counted tensors
     mistakes: tuple[Mistake, ...] = ()  # in addition to MISCOUNTS
     options: tuple[str, ...] = ()  # fields to choose from
-    miscount: str = ""  # in the worked count
+    miscount: str = ""  # the one in the worked count
     place: tuple[str, str] | None = None  # the component and the part with the miscount
     memory: TrainingMemory | None = None
 
     @property
     def config(self) -> Config:
-        return self.subject.config
+        return self.model.config
 
     def sizes(self) -> dict[str, int]:
-        """The given sizes of the model and of the batch, by the names of fields."""
+        """The sizes of the model and of the batch that the question states, by field."""
         labels = self.kind in ("architecture", "field")
         fields = [field for field in sizes_of(type(self.config)) if field != "num_labels" or labels]
-        given = {field: getattr(self.config, field) for field in fields}
-        return given | (dict(zip(BATCH, self.call, strict=True)) if self.call else {})
+        values = {field: getattr(self.config, field) for field in fields}
+        return values | (dict(zip(BATCH, self.call, strict=True)) if self.call else {})
 
     def published(self) -> str | None:
-        """The name of the preset that has these sizes, or None."""
+        """The name of the preset with these sizes, or None."""
         labels = self.config.num_labels
         return next(
-            (name for name, one in PRESETS.items() if replace(one.config, num_labels=labels) == self.config), None
+            (name for name, preset in PRESETS.items() if replace(preset.config, num_labels=labels) == self.config), None
         )
 
     def explained(self) -> tuple[Tensor, ...]:
-        """The tensors that the right number counts."""
+        """Tensors included in the correct count."""
         if self.place is None:
             return self.tensors
-        places = _places(self.subject)
+        places = _places(self.model)
         return tuple(tensor for tensor in self.tensors if places.get(tensor.name) == self.place)
 
     def miscounted(self) -> tuple[Tensor, ...]:
@@ -105,23 +105,19 @@ class Exercise(NamedTuple):
         return MISCOUNTS[self.miscount].make(self.tensors, MiscountSizes.of(self.config))
 
 
-def by_place(tensors: Iterable[Tensor], subject: Subject) -> dict[tuple[str, str], int]:
-    """The terms of a count: the number of elements in each (component, part) of a model.
-
-    With symbolic tensors the terms are symbolic.
-    """
-    places = _places(subject)
+def by_place(tensors: Iterable[Tensor], model: Model) -> dict[tuple[str, str], int]:
+    """The terms of a count: the number of elements in each (component, part) of a model, numeric or symbolic."""
+    places = _places(model)
     return summed((places[tensor.name], tensor.num_parameters()) for tensor in tensors if tensor.name in places)
 
 
 @lru_cache(maxsize=256)
-def _places(subject: Subject) -> Mapping[str, tuple[str, str]]:
-    model = subject.model()
+def _places(model: Model) -> Mapping[str, tuple[str, str]]:
     return {model.bare(tensor.name): place_of(tensor) for tensor in model.tensors()}
 
 
 def asked(exercise: Exercise, tensors: Iterable[Tensor]) -> Iterator[Tensor]:
-    """The tensors that an exercise counts: all of the model's, or one copy of those at its path."""
+    """The tensors that an exercise asks about: all of the model's, or one copy of those at its path."""
     for tensor in tensors:
         if not exercise.path:
             yield tensor
@@ -129,7 +125,6 @@ def asked(exercise: Exercise, tensors: Iterable[Tensor]) -> Iterator[Tensor]:
             yield tensor._replace(copies=1)
 
 
-def shown(path: str, subject: Subject) -> str:
+def shown(path: str, model: Model) -> str:
     """A path for readers, with the number of the first layer in place of ``*``."""
-    model = subject.model()
     return path.replace("*", f"{model.body().first_layer(path) or model.first_layer(path)}")

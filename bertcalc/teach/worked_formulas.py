@@ -1,4 +1,4 @@
-"""Solutions of exercises line by line, from the same tensors and steps with symbolic sizes.
+"""Work out exercises line by line, from the same tensors and steps with symbolic sizes.
 
 >>> from bertcalc.teach.exercises import sheet
 >>> [line] = worked(sheet(1, "easy")[0])
@@ -38,7 +38,7 @@ _PARAMETERS = sympy.Symbol("N")
 
 
 class WorkedLine(NamedTuple):
-    """A line of a solution: its label (English, or a name in backquotes), and letters, numbers and result as LaTeX."""
+    """A line of a solution: its label (English, or a name in backticks), and letters, numbers and result in LaTeX."""
 
     label: tuple[str, ...]
     letters: str
@@ -46,7 +46,7 @@ class WorkedLine(NamedTuple):
     result: str
 
     def latex(self) -> str:
-        """The line as one equation, without sides that repeat another."""
+        """The line as one equation, without repeated sides."""
         return " = ".join(dict.fromkeys(part for part in (self.letters, self.numbers, self.result) if part))
 
 
@@ -66,20 +66,20 @@ def worked(exercise: Exercise) -> tuple[WorkedLine, ...]:
 
 
 def worked_wrong(exercise: Exercise) -> tuple[WorkedLine, ...]:
-    """The worked count with one wrong line, without the letters that would reveal it."""
+    """The worked count with one wrong line, without letters, which would reveal it."""
     wrong = MISCOUNTS[exercise.miscount].make(_symbolic(exercise), SYMBOLIC_SIZES)
     return tuple(line._replace(letters="") for line in _terms(exercise, exercise.miscounted(), wrong))
 
 
 def _symbolic(exercise: Exercise) -> tuple[Tensor, ...]:
-    model = symbolic_model(exercise.subject)
+    model = symbolic_model(exercise.model)
     return tuple(asked(exercise, counted(model)))
 
 
 def _terms(exercise: Exercise, tensors: Iterable[Tensor], symbolic: Iterable[Tensor]) -> Iterator[WorkedLine]:
     padded = MiscountSizes.of(exercise.config).padded_by(exercise.miscount)
-    values = by_place(tensors, exercise.subject)
-    for place, count in by_place(symbolic, exercise.subject).items():
+    values = by_place(tensors, exercise.model)
+    for place, count in by_place(symbolic, exercise.model).items():
         term = _written(exact(count))
         yield _line(place, term, exercise, values[place], padded_vocab_size=padded)
 
@@ -88,8 +88,8 @@ def _total(exercise: Exercise) -> WorkedLine:
     """The sum of the terms: the formula of the module, or those of the model's components."""
     result = sum(tensor.num_parameters() for tensor in exercise.tensors)
     if exercise.path:
-        return _line(_TOGETHER, formula(exercise.subject, path=exercise.path), exercise, result)
-    components = component_formulas(exercise.subject)
+        return _line(_TOGETHER, formula(exercise.model, path=exercise.path), exercise, result)
+    components = component_formulas(exercise.model)
     return WorkedLine(_TOGETHER, " + ".join(term.latex() for _, term in components), "", latex_number(result))
 
 
@@ -108,15 +108,15 @@ def _written(count: Any) -> Formula:
 def _flops(exercise: Exercise) -> WorkedLine:
     assert isinstance(exercise.right, int)
     assert exercise.call is not None
-    steps = letters(exercise.subject)
+    steps = letters(exercise.model)
     cost = name_formulas(steps, PYTORCH)[exercise.path]
     return _line(("FLOPs",), cost, exercise, exercise.right, **dict(zip(BATCH, exercise.call, strict=True)))
 
 
 def _shape(exercise: Exercise) -> WorkedLine:
-    model = symbolic_model(exercise.subject)
-    shapes: dict[str, Shape] = {model.bare(one.name): one.shape for one in model.tensors()}
-    shapes |= {one.step.name: one.step.gives.shape for one in symbolic_steps(exercise.subject)}
+    model = symbolic_model(exercise.model)
+    shapes: dict[str, Shape] = {model.bare(tensor.name): tensor.shape for tensor in model.tensors()}
+    shapes |= {symbolic.step.name: symbolic.step.gives.shape for symbolic in symbolic_steps(exercise.model)}
     assert isinstance(exercise.right, tuple)
     sides = r" \times ".join(map(latex_number, exercise.right))
     return WorkedLine((N_("shape"),), shape_letters(shapes[exercise.path]).replace("×", r"\times"), "", sides)
@@ -124,11 +124,11 @@ def _shape(exercise: Exercise) -> WorkedLine:
 
 def _memory(memory: TrainingMemory) -> Iterator[WorkedLine]:
     rules = parts(_PARAMETERS, StateSizes(elements=_PARAMETERS), memory.precision, memory.optimizer)
-    found = memory.num_bytes()
-    for part, count in found.items():
+    sizes = memory.num_bytes()
+    for part, count in sizes.items():
         yield _bytes((part,), rules[part], memory, count)
-    if len(found) > 1:
-        yield _bytes(_TOGETHER, sum(rules[part] for part in found), memory, sum(found.values()))
+    if len(sizes) > 1:
+        yield _bytes(_TOGETHER, sum(rules[part] for part in sizes), memory, sum(sizes.values()))
 
 
 def _bytes(label: tuple[str, ...], rule: Any, memory: TrainingMemory, count: int) -> WorkedLine:
@@ -140,6 +140,6 @@ def _changes(exercise: Exercise) -> Iterator[WorkedLine]:
     assert exercise.call is not None
     assert exercise.unit is not None
     for field in exercise.options:
-        difference = change(exercise.unit, field, exercise.subject, exercise.call)
+        difference = change(exercise.unit, field, exercise.model, exercise.call)
         sign = "+" if difference > 0 else ""
         yield WorkedLine((f"`{field}`",), "", "", f"{sign}{latex_number(difference)}")

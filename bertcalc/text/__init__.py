@@ -1,4 +1,4 @@
-"""Marking text for translation, and quoting untrusted text."""
+"""Mark text for translation, and quote untrusted text."""
 
 import re
 import tomllib
@@ -17,16 +17,16 @@ def N_(message: Message) -> Message:
 def extract(
     file: BinaryIO, keywords: Collection[str], comment_tags: Collection[str], options: Mapping[str, str]
 ) -> Iterator[tuple[int, None, str, list[str]]]:
-    """Extract the texts of a TOML file for the catalogue (a Babel extraction method); babel.cfg lists their keys."""
+    """Extract the texts of a TOML file for the catalogue (a Babel extraction method); babel.cfg lists the keys."""
 
     def texts(value: Any, key: str) -> Iterator[str]:
         match value:
             case dict():
-                for inside, more in value.items():
-                    yield from texts(more, inside)
+                for name, part in value.items():
+                    yield from texts(part, name)
             case list():
-                for more in value:
-                    yield from texts(more, key)
+                for part in value:
+                    yield from texts(part, key)
             case str() if key in options["keys"].split():
                 yield value
 
@@ -39,7 +39,7 @@ _LONGEST = 40
 
 
 def visible(text: str) -> str:
-    r"""The text with escapes for invisible characters and for those that change the direction of text.
+    r"""Escape invisible characters and those that change the direction of text.
 
     >>> visible("a\n\u202eb")
     'a\\n\\u202eb'
@@ -51,38 +51,38 @@ def visible(text: str) -> str:
 
 
 def written(value: object) -> str:
-    """The value of a field as text: an integer with thousands separators, anything else as Python prints it."""
+    """Format the value of a field: integers with thousands separators, anything else as Python prints it."""
     return f"{value:,}" if isinstance(value, int) and not isinstance(value, bool) else f"{value}"
 
 
 def shorten(text: str) -> str:
-    """The text with invisible characters escaped, cut to 40 characters."""
-    shown = visible(text[: _LONGEST + 1])
-    return shown if len(shown) <= _LONGEST else f"{shown[: _LONGEST - 4]} ..."
+    """Escape invisible characters and shorten the text to 40 characters."""
+    escaped = visible(text[: _LONGEST + 1])
+    return escaped if len(escaped) <= _LONGEST else f"{escaped[: _LONGEST - 4]} ..."
 
 
 def distinct(names: Sequence[str]) -> list[str]:
-    """The names, with a number after each that came before: BERT, GPT, BERT (2)."""
-    times = (names[: at + 1].count(name) for at, name in enumerate(names))
+    """Number repeated names: BERT, GPT, BERT (2)."""
+    times = (names[: index + 1].count(name) for index, name in enumerate(names))
     return [f"{name} ({time})" if time > 1 else name for name, time in zip(names, times, strict=True)]
 
 
 def code(text: str) -> str:
-    """The text as a code span, the only place in Markdown where markup in it has no effect.
+    """Quote a text as a code span, the only place in Markdown where markup has no effect.
 
-    Escaping is not enough: Streamlit looks for addresses and emoji after it has removed the escapes. It does not work
-    inside a directive, :small[...], which ends at the first bracket, even in code.
+    Escaping is not enough: Streamlit looks for addresses and emoji after it has removed the escapes. Code spans do not
+    work inside a directive, :small[...], which ends at the first bracket, even in code.
 
     >>> code("[x](//y)"), code("`a``b"), code("")
     ('`[x](//y)`', '``` `a``b ```', '`""`')
     """
-    shown = visible(text)
-    if not shown.strip():
-        shown = f'"{shown}"'
-    fence = "`" * (1 + max(map(len, re.findall("`+", shown)), default=0))
+    escaped = visible(text)
+    if not escaped.strip():
+        escaped = f'"{escaped}"'
+    fence = "`" * (1 + max(map(len, re.findall("`+", escaped)), default=0))
     # Markdown removes one space at either end, see https://spec.commonmark.org/0.31.2/#code-spans.
-    space = " " if shown.startswith(("`", " ")) or shown.endswith(("`", " ")) else ""
-    return f"{fence}{space}{shown}{space}{fence}"
+    space = " " if escaped.startswith(("`", " ")) or escaped.endswith(("`", " ")) else ""
+    return f"{fence}{space}{escaped}{space}{fence}"
 
 
 _WORD = "[A-Za-z0-9\u0080-\U0010ffff]+"
@@ -91,7 +91,7 @@ _WORDS = re.compile(rf"(?!.*www\.){_WORD}(?:{_BETWEEN}{_WORD})*", re.IGNORECASE)
 
 
 def literal(text: str) -> str:
-    """The text for a sentence in Markdown: plain if it is only numbers and words, otherwise as code.
+    """Quote a text for a Markdown sentence: plain if it has only numbers and words, otherwise as code.
 
     >>> literal("hidden_size, 1.1e8"), literal("www.x.org"), literal("*x*")
     ('hidden_size, 1.1e8', '`www.x.org`', '`*x*`')

@@ -1,5 +1,6 @@
-"""Check Python and Streamlit at the start: without this the server would report that it is healthy, and no page would
-work.
+"""Check Python and Streamlit at the start.
+
+Otherwise the server would report that it is healthy, but no page would work.
 """
 
 import logging
@@ -9,8 +10,8 @@ import sys
 
 import streamlit
 
-# The first Streamlit with which every page works. Newer versions start with a warning, as they may have changed the
-# methods that the modules of this folder replace.
+# The first Streamlit with which every page works. With a newer one the app starts and logs a warning; ``upstream`` logs
+# what the app does without.
 STREAMLIT = (1, 67)
 
 
@@ -30,7 +31,7 @@ def check() -> None:
 
 
 def problem_of(version: str, optimize: int) -> str | None:
-    """The reason why no page works with this version of Streamlit and level of Python's optimization, or None."""
+    """Return why no page works with this version of Streamlit and this level of optimization in Python, or None."""
     if optimize > 1:
         return "bertcalc needs docstrings: start Python without -OO, and without PYTHONOPTIMIZE=2."
     if _release(version) < STREAMLIT:

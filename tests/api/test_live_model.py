@@ -149,7 +149,7 @@ def test_a_name_is_shown_as_text() -> None:
     real = torch.nn.Module()
     real.register_parameter("<b>x", torch.nn.Parameter(torch.zeros(2)))
     real.add_module("<script>", torch.nn.Linear(1, 1))
-    html = bertcalc.of(real)._repr_mimebundle_()["text/html"]  # type: ignore[union-attr]
+    html = bertcalc.of(real)._repr_mimebundle_()["text/html"]
     assert "<script>" not in html
     assert "&lt;script&gt;" in html
 

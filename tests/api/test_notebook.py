@@ -26,7 +26,8 @@ CELLS = (
 @pytest.fixture(scope="module")
 def shown() -> list[dict[str, str]]:
     """The outputs of the cells of a notebook that a kernel of its own has executed, by media type."""
-    notebook = nbformat.v4.new_notebook(cells=[nbformat.v4.new_code_cell(cell) for cell in CELLS])
+    v4: Any = nbformat.v4  # without types
+    notebook = v4.new_notebook(cells=[v4.new_code_cell(cell) for cell in CELLS])
     resources = {"metadata": {"path": str(Path(__file__).parents[1])}}
     NotebookClient(notebook, timeout=120, kernel_name="python3", resources=resources).execute()
     nbformat.validate(notebook)

@@ -118,7 +118,7 @@ def test_flops_are_found_at_a_press_and_who_leaves_ends_it(visit: Open) -> None:
     expect(total_formula(page)).to_have_count(3, timeout=90_000)
     button = page.get_by_role("button", name="Find the FLOPs")
     button.click()
-    expect(page.get_by_text("Looking for the FLOPs").or_(page.get_by_role("progressbar")).first).to_be_visible()
+    expect(page.get_by_text("Searching for the FLOPs").or_(page.get_by_role("progressbar")).first).to_be_visible()
     page.get_by_role("link", name="Parameters").click()
     expect(total(page)).to_have_text("109,482,240")
     page.go_back()

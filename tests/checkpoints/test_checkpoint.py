@@ -19,14 +19,14 @@ from bertcalc.checkpoints.checkpoint import (
     Group,
     classes_of,
     compare,
-    subject_of_shapes,
+    model_of_shapes,
 )
 from bertcalc.checkpoints.safetensors import StoredTensor
 from bertcalc.config import sizes_of
 from bertcalc.families import FAMILIES
 from bertcalc.families.electra import ElectraConfig
 from bertcalc.families.presets import PRESETS, PUBLISHED
-from bertcalc.model.subject import Subject
+from bertcalc.model.model import Model
 from bertcalc.text.problem import InputError
 from tests.checkpoints.checkpoints import SMALL, as_google_published, entries, save
 from tests.oracle import Case, bare
@@ -34,9 +34,7 @@ from tests.strategies import cases
 
 
 def like(config: Config, architecture: str = "BertModel", dtype: str = "F32") -> list[StoredTensor]:
-    return [
-        StoredTensor(name, dtype, shape) for name, shape in Subject(config, architecture).model().named_parameters()
-    ]
+    return [StoredTensor(name, dtype, shape) for name, shape in Model(config, architecture).named_parameters()]
 
 
 SIZES: dict[str, Any] = {
@@ -57,16 +55,16 @@ ALIKE = {"BertLMHeadModel": "BertForMaskedLM", "BertForMultipleChoice": "BertFor
 @pytest.mark.parametrize("architecture", ARCHITECTURES)
 def test_what_transformers_saves_is_recognized_by_its_shapes(architecture: str, tmp_path: Path) -> None:
     tensors = entries(save(tmp_path, architecture))
-    subject, unknown = subject_of_shapes(tensors)
-    assert subject.architecture == ALIKE.get(architecture, architecture)
+    model, unknown = model_of_shapes(tensors)
+    assert model.architecture == ALIKE.get(architecture, architecture)
     assert unknown == ("num_attention_heads", "hidden_act")
-    found = compare(tensors, Subject(SMALL, architecture))
+    found = compare(tensors, Model(SMALL, architecture))
     assert found.agrees
     assert found.groups.keys() == {"same"}
     real = load_file(tmp_path / "model.safetensors")
     assert found.tensors == len(real)
     assert found.ours == found.parameters == found.numbers == sum(tensor.numel() for tensor in real.values())
-    assert subject.config == replace(SMALL, num_labels=LABELS.get(architecture, 2))
+    assert model.config == replace(SMALL, num_labels=LABELS.get(architecture, 2))
 
 
 @pytest.mark.parametrize("biases", [True, False])
@@ -75,15 +73,15 @@ def test_a_first_layer_that_differs_and_biases_are_read_off_the_names(biases: bo
     for architecture in ("ModernBertModel", "ModernBertForMaskedLM"):
         real = Case(config, architecture).real()
         tensors = [StoredTensor(name, "F32", tuple(tensor.shape)) for name, tensor in real.named_parameters()]
-        subject, _unknown = subject_of_shapes(tensors)
-        assert subject == Subject(config, architecture)
-        assert compare(tensors, subject).agrees
+        model, _unknown = model_of_shapes(tensors)
+        assert model == Model(config, architecture)
+        assert compare(tensors, model).agrees
 
 
 def test_a_file_of_the_first_releases(tmp_path: Path) -> None:
     """Its LayerNorms have TensorFlow's names, it has a buffer, and heads that the class in config.json has not."""
     tensors = entries(as_google_published(save(tmp_path)))
-    found = compare(tensors, Subject(SMALL, "BertForMaskedLM"))
+    found = compare(tensors, Model(SMALL, "BertForMaskedLM"))
     counts = {group: some.tensors for group, some in found.groups.items()}
     # Five LayerNorms in the body, one in the head; a weight and a bias each; the pooler, and next sentence.
     assert counts == {"same": len(tensors) - 12 - 4 - 1, "renamed": 12, "head": 4, "buffer": 1}
@@ -98,14 +96,14 @@ def test_a_file_of_the_first_releases(tmp_path: Path) -> None:
     assert found.complete
     assert not found.agrees
     assert classes_of(found.groups["head"].first, SMALL) == ["BertForPreTraining", "BertForNextSentencePrediction"]
-    assert compare(tensors, Subject(SMALL, "BertForPreTraining")).agrees
-    assert subject_of_shapes(tensors)[0].architecture == "BertForPreTraining"
+    assert compare(tensors, Model(SMALL, "BertForPreTraining")).agrees
+    assert model_of_shapes(tensors)[0].architecture == "BertForPreTraining"
 
 
 def test_the_published_total_of_bert_base_is_that_of_its_class() -> None:
     """110,106,428 in F32, as the Hub says, though its config.json names BertForMaskedLM."""
     [published] = [count for count in PUBLISHED if count.architecture == "BertForPreTraining"]
-    found = compare(like(BertConfig(), "BertForPreTraining"), Subject(BertConfig(), "BertForMaskedLM"))
+    found = compare(like(BertConfig(), "BertForPreTraining"), Model(BertConfig(), "BertForMaskedLM"))
     assert found.dtypes == {"F32": published.parameters}
     assert found.ours + found.differences["head"] == published.parameters
 
@@ -113,14 +111,14 @@ def test_the_published_total_of_bert_base_is_that_of_its_class() -> None:
 @pytest.mark.parametrize("preset", [*FAMILIES["bert"].presets])
 def test_every_preset_is_found_by_its_shapes(preset: str) -> None:
     config = PRESETS[preset].config
-    assert subject_of_shapes(like(config))[0] == Subject(config)
+    assert model_of_shapes(like(config))[0] == Model(config)
 
 
 @pytest.mark.parametrize("preset", ["roberta-base", "roberta-large"])
 def test_another_family_is_known_by_its_prefix_and_its_heads(preset: str) -> None:
-    subject = Subject(PRESETS[preset].config, "RobertaForMaskedLM")
-    tensors = [StoredTensor(name, "F32", shape) for name, shape in subject.model().named_parameters()]
-    found, guessed = subject_of_shapes(tensors)
+    model = Model(PRESETS[preset].config, "RobertaForMaskedLM")
+    tensors = [StoredTensor(name, "F32", shape) for name, shape in model.named_parameters()]
+    found, guessed = model_of_shapes(tensors)
     assert (found.config.vocab_size, found.architecture) == (50265, "RobertaForMaskedLM")
     assert compare(tensors, found).agrees
     assert guessed == ("num_attention_heads", "hidden_act")
@@ -130,7 +128,7 @@ def test_another_family_is_known_by_its_prefix_and_its_heads(preset: str) -> Non
 def test_the_sizes_of_another_family_are_found_by_its_shapes(family: str) -> None:
     for preset in FAMILIES[family].presets.values():
         config, architecture = preset.config, FAMILIES[family].for_task("masked-lm")
-        found, guessed = subject_of_shapes(like(config, architecture))
+        found, guessed = model_of_shapes(like(config, architecture))
         assert found.architecture == architecture
         for field in sizes_of(type(config)):
             if field not in guessed:
@@ -139,10 +137,10 @@ def test_the_sizes_of_another_family_are_found_by_its_shapes(family: str) -> Non
 
 def test_without_a_pooler() -> None:
     tensors = [entry for entry in like(BertConfig()) if "pooler" not in entry.name]
-    subject = subject_of_shapes(tensors)[0]
-    assert subject == Subject(BertConfig(), "BertModel", add_pooling_layer=False)
-    assert compare(tensors, subject).agrees
-    assert [one.name for one in compare(tensors, Subject(BertConfig())).groups["missing"].first] == [
+    model = model_of_shapes(tensors)[0]
+    assert model == Model(BertConfig(), "BertModel", add_pooling_layer=False)
+    assert compare(tensors, model).agrees
+    assert [one.name for one in compare(tensors, Model(BertConfig())).groups["missing"].first] == [
         "pooler.dense.weight",
         "pooler.dense.bias",
     ]
@@ -151,8 +149,8 @@ def test_without_a_pooler() -> None:
 def test_an_untied_decoder_is_told_from_a_copy(tmp_path: Path) -> None:
     untied = replace(SMALL, tie_word_embeddings=False)
     tensors = entries(save(tmp_path, "BertForMaskedLM", untied))
-    assert compare(tensors, Subject(untied, "BertForMaskedLM")).agrees
-    tied = compare(tensors, Subject(SMALL, "BertForMaskedLM"))
+    assert compare(tensors, Model(untied, "BertForMaskedLM")).agrees
+    tied = compare(tensors, Model(SMALL, "BertForMaskedLM"))
     assert {one.name for one in tied.groups["tied"].first} == {
         "cls.predictions.decoder.weight",
         "cls.predictions.decoder.bias",
@@ -174,13 +172,13 @@ def test_an_untied_decoder_is_recognised_without_a_configuration(
 ) -> None:
     """save_pretrained leaves out what is tied: what is there is not."""
     tensors = entries(save(tmp_path, architecture, config))
-    subject, guessed = subject_of_shapes(tensors)
-    assert (subject.architecture, subject.config.tie_word_embeddings) == (architecture, False)
+    model, guessed = model_of_shapes(tensors)
+    assert (model.architecture, model.config.tie_word_embeddings) == (architecture, False)
     assert "tie_word_embeddings" in guessed
-    assert compare(tensors, subject).agrees
+    assert compare(tensors, model).agrees
     tied = entries(save(tmp_path, architecture, replace(config, tie_word_embeddings=True)))
-    assert subject_of_shapes(tied)[0].config.tie_word_embeddings
-    assert "tie_word_embeddings" not in subject_of_shapes(tied)[1]
+    assert model_of_shapes(tied)[0].config.tie_word_embeddings
+    assert "tie_word_embeddings" not in model_of_shapes(tied)[1]
 
 
 @pytest.mark.parametrize("activation", ["prelu", "xielu"])
@@ -188,10 +186,10 @@ def test_an_untied_decoder_is_recognised_without_a_configuration(
 def test_an_activation_that_learns_is_recognised(activation: str, architecture: str, tmp_path: Path) -> None:
     config = SMALL if architecture.startswith("Bert") else RobertaConfig(**SIZES)
     tensors = entries(save(tmp_path, architecture, replace(config, hidden_act=activation)))
-    subject, guessed = subject_of_shapes(tensors)
-    assert subject.config.hidden_act == activation
+    model, guessed = model_of_shapes(tensors)
+    assert model.config.hidden_act == activation
     assert "hidden_act" not in guessed
-    assert compare(tensors, subject).agrees
+    assert compare(tensors, model).agrees
 
 
 @pytest.mark.parametrize("wrapper", ["model.", "0.auto_model.", "module.", "bert.", "net.bert.", "encoder."])
@@ -202,40 +200,40 @@ def test_what_another_program_puts_before_the_names_is_left_out(
     config = SMALL if architecture.startswith("Bert") else RobertaConfig(**SIZES)
     plain = entries(save(tmp_path, architecture, config))
     wrapped = [entry._replace(name=f"{wrapper}{entry.name}") for entry in plain]
-    subject, _guessed = subject_of_shapes(wrapped)
-    assert subject == subject_of_shapes(plain)[0]
-    found = compare(wrapped, subject)
+    model, _guessed = model_of_shapes(wrapped)
+    assert model == model_of_shapes(plain)[0]
+    found = compare(wrapped, model)
     assert found.agrees
     own = wrapper.endswith("bert.") and architecture == "BertModel"  # the prefix that the body has in other classes
     assert found.wrapper == (wrapper.removesuffix("bert.") if own else wrapper)
-    assert compare(plain, subject).wrapper == ""
+    assert compare(plain, model).wrapper == ""
 
 
 def test_the_class_that_fits_has_no_wrong_shape(tmp_path: Path) -> None:
     """A multiple choice has one row, a classifier of sequences as many as there are labels."""
     for architecture, labels in (("RobertaForMultipleChoice", 2), ("RobertaForTokenClassification", 5)):
         tensors = entries(save(tmp_path, architecture, RobertaConfig(**SIZES, num_labels=labels)))
-        subject, _guessed = subject_of_shapes(tensors)
-        assert subject.architecture == architecture
-        assert compare(tensors, subject).agrees
+        model, _guessed = model_of_shapes(tensors)
+        assert model.architecture == architecture
+        assert compare(tensors, model).agrees
     two = [*like(replace(SMALL, num_labels=7), "BertForTokenClassification")]
     two += [one for one in like(SMALL, "BertForQuestionAnswering") if "qa_outputs" in one.name]
-    subject, _guessed = subject_of_shapes(two)
-    assert "shape" not in compare(two, subject).groups
+    model, _guessed = model_of_shapes(two)
+    assert "shape" not in compare(two, model).groups
 
 
 def test_relative_positions_tell_the_heads_and_cross_attention_the_decoder() -> None:
     config = replace(
         SMALL, num_attention_heads=8, position_embedding_type="relative_key", is_decoder=True, add_cross_attention=True
     )
-    subject, unknown = subject_of_shapes(like(config))
-    assert subject.config == replace(config, num_labels=2)
+    model, unknown = model_of_shapes(like(config))
+    assert model.config == replace(config, num_labels=2)
     assert unknown == ("position_embedding_type", "hidden_act")
 
 
 def test_another_size_and_other_tensors() -> None:
     tensors = like(replace(SMALL, vocab_size=60, num_hidden_layers=3), "BertForTokenClassification")
-    found = compare([*tensors, StoredTensor("adapter.up", "F16", (4, 4))], Subject(SMALL, "BertForTokenClassification"))
+    found = compare([*tensors, StoredTensor("adapter.up", "F16", (4, 4))], Model(SMALL, "BertForTokenClassification"))
     assert [one.name for one in found.groups["shape"].first] == ["embeddings.word_embeddings.weight"]
     assert found.differences["shape"] == 10 * 128
     layer = {one.name for one in found.groups["other"].first} - {"adapter.up"}
@@ -246,14 +244,12 @@ def test_another_size_and_other_tensors() -> None:
 
 def test_the_same_tensor_twice_counts_once_as_the_models() -> None:
     tensors = [*like(SMALL), StoredTensor("bert.pooler.dense.bias", "F32", (128,))]
-    found = compare(tensors, Subject(SMALL))
+    found = compare(tensors, Model(SMALL))
     assert found.groups["other"].tensors == 1
     assert found.differences == {"other": 128}
 
 
-NAMES = [
-    name for architecture in ARCHITECTURES for name, _shape in Subject(SMALL, architecture).model().named_parameters()
-]
+NAMES = [name for architecture in ARCHITECTURES for name, _shape in Model(SMALL, architecture).named_parameters()]
 ENTRIES = st.builds(
     StoredTensor,
     st.sampled_from([*NAMES, "embeddings.position_ids", "x", "bert.embeddings.LayerNorm.gamma"]) | st.text(),
@@ -266,18 +262,14 @@ ENTRIES = st.builds(
 def test_every_tensor_is_in_one_group_and_the_sums_are_exact(
     tensors: list[StoredTensor], case: Case, whole: bool
 ) -> None:
-    subject = case.subject
+    model = case.model
     names = {entry.name for entry in tensors}
     if whole:
         tensors = [
             *tensors,
-            *(
-                StoredTensor(name, "F16", shape)
-                for name, shape in subject.model().named_parameters()
-                if name not in names
-            ),
+            *(StoredTensor(name, "F16", shape) for name, shape in model.named_parameters() if name not in names),
         ]
-    found = compare(tensors, subject)
+    found = compare(tensors, model)
     assert found.groups.keys() <= set(GROUPS)
     matched = [one.entry for group, some in found.groups.items() if group != "missing" for one in some.first]
     assert len(set(matched)) == len(matched)
@@ -292,7 +284,7 @@ def test_every_tensor_is_in_one_group_and_the_sums_are_exact(
 
 def test_of_many_tensors_a_few_are_kept_and_all_are_counted() -> None:
     others = [StoredTensor(f"x.{number}", "F32", (number,)) for number in range(1_000)]
-    found = compare([*like(SMALL), *others], Subject(SMALL))
+    found = compare([*like(SMALL), *others], Model(SMALL))
     assert found.groups["other"].tensors == 1_000
     assert found.differences == {"other": sum(range(1_000))}
     assert [one.entry for one in found.groups["other"].first] == others[:20]
@@ -300,14 +292,14 @@ def test_of_many_tensors_a_few_are_kept_and_all_are_counted() -> None:
 
 def test_no_heads_have_more_tensors_than_are_kept() -> None:
     everything = {bare(entry.name, name): entry for name in ARCHITECTURES for entry in like(SMALL, name)}
-    heads = compare(everything.values(), Subject(SMALL)).groups["head"]
+    heads = compare(everything.values(), Model(SMALL)).groups["head"]
     assert heads.tensors == len(heads.first)
 
 
 @given(st.lists(ENTRIES, max_size=12))
 def test_tensors_that_are_no_bert_raise_nothing_else(tensors: list[StoredTensor]) -> None:
     with suppress(InputError):
-        subject_of_shapes(tensors)
+        model_of_shapes(tensors)
 
 
 def test_distances_that_are_no_positions_are_named_with_their_number() -> None:
@@ -318,26 +310,26 @@ def test_distances_that_are_no_positions_are_named_with_their_number() -> None:
         real = transformers.DebertaModel(config)
     tensors = [StoredTensor(name, "F32", tuple(tensor.shape)) for name, tensor in real.named_parameters()]
     with pytest.raises(InputError, match=r"^max_relative_positions 9 is not counted here"):
-        subject_of_shapes(tensors)
+        model_of_shapes(tensors)
 
 
 def test_what_is_no_bert_is_said() -> None:
     with pytest.raises(InputError, match=r"^This file has no tensors\.$"):
-        subject_of_shapes([])
+        model_of_shapes([])
     gpt = [StoredTensor("transformer.wte.weight", "F32", (50257, 768))]
     with pytest.raises(InputError, match=r"Its first tensor is transformer\.wte\.weight\."):
-        subject_of_shapes(gpt)
+        model_of_shapes(gpt)
     with pytest.raises(InputError, match=r"no two-dimensional tensor encoder\.layer\.0\.intermediate\.dense\.weight"):
-        subject_of_shapes([entry for entry in like(SMALL) if ".layer." not in entry.name])
+        model_of_shapes([entry for entry in like(SMALL) if ".layer." not in entry.name])
     pack = [entry._replace(shape=(10**7, 1)) if len(entry.shape) == 2 else entry for entry in like(SMALL)]
     with pytest.raises(InputError, match=r"^The weights are quantized"):
-        subject_of_shapes([*pack, StoredTensor(f"{pack[5].name}.quant_state.bitsandbytes__nf4", "U8", (64,))])
+        model_of_shapes([*pack, StoredTensor(f"{pack[5].name}.quant_state.bitsandbytes__nf4", "U8", (64,))])
     packed = [entry._replace(name=entry.name.replace("dense.weight", "dense.qweight")) for entry in like(SMALL)]
     with pytest.raises(InputError, match=r"^The weights are quantized"):
-        subject_of_shapes(packed)
+        model_of_shapes(packed)
     lora = StoredTensor("base_model.model.bert.encoder.layer.0.attention.self.query.lora_A.weight", "F32", (8, 768))
-    with pytest.raises(InputError, match="belongs to an adapter, which is not the model"):
-        subject_of_shapes([lora])
+    with pytest.raises(InputError, match="belongs to an adapter, not to the model"):
+        model_of_shapes([lora])
     far = StoredTensor("encoder.layer.999999998.output.dense.weight", "F32", (1, 1))
     with pytest.raises(InputError, match="num_hidden_layers 999,999,999 is not possible"):
-        subject_of_shapes([*like(SMALL), far])
+        model_of_shapes([*like(SMALL), far])

@@ -155,7 +155,7 @@ WRONG: dict[str, tuple[bytes, str]] = {
     "too short": (b"1234567", "it has 7 bytes"),
     "a pickle in a zip": (
         b"PK\x03\x04" + bytes(100),
-        "This is a PyTorch file, and not a safetensors file: such a pickle is not opened here.",
+        "This is a PyTorch file, not a safetensors file. Pickles are not opened here.",
     ),
     "GGUF": (b"GGUF\x03" + bytes(40), "This is a GGUF file"),
     "a pointer": (b"version https://git-lfs.github.com/spec/v1\noid sha256:0\nsize 4", "a pointer of Git LFS"),
@@ -194,20 +194,20 @@ WRONG: dict[str, tuple[bytes, str]] = {
     "a side beyond 64 bits": (file_of({"a": tensor(shape=[0, 2**63])}), "The shape of a must be a list"),
     "too many axes": (file_of({"a": tensor(shape=[1] * (MOST_AXES + 1))}), "a list of at most 64 whole numbers"),
     "one offset": (file_of({"a": tensor(data_offsets=[0])}), "The data_offsets of a must be two"),
-    "back to front": (file_of({"a": tensor(24, 0)}, bytes(24)), "the second not below the first"),
+    "back to front": (file_of({"a": tensor(24, 0)}, bytes(24)), "the second at least as large as the first"),
     "too few bytes": (
         file_of({"a": tensor(0, 20)}, bytes(20)),
         "a has 20 bytes of data, which its shape [2, 3] of F32",
     ),
-    "half a byte": (file_of({"a": tensor(0, 1, dtype="F4", shape=[3])}, bytes(1)), "does not fill exactly"),
+    "half a byte": (file_of({"a": tensor(0, 1, dtype="F4", shape=[3])}, bytes(1)), "do not match its shape"),
     "a hole": (
         file_of({"a": tensor(), "b": tensor(25, 49)}, bytes(49)),
-        "b begin at byte 25, those of the tensor before end at byte 24",
+        "b begins at byte 25, but the previous tensor ends at byte 24",
     ),
     "an overlap": (file_of({"a": tensor(), "b": tensor(23, 47)}, bytes(47)), "b begin at byte 23"),
     "the same data twice": (file_of({"a": tensor(), "b": tensor()}, bytes(24)), "b begin at byte 0"),
-    "beyond the file": (file_of({"a": tensor()}, bytes(23)), "end at byte 24 of the data, which has 23"),
-    "more data": (file_of({"a": tensor()}, bytes(25)), "end at byte 24 of the data, which has 25"),
+    "beyond the file": (file_of({"a": tensor()}, bytes(23)), "end at byte 24, but there are 23 bytes of data"),
+    "more data": (file_of({"a": tensor()}, bytes(25)), "end at byte 24, but there are 25 bytes of data"),
     "half a character": (file_of(b'{"\\ud800": 3}'), r"The tensor \ud800 must have"),
 }
 

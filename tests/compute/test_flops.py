@@ -43,8 +43,8 @@ from bertcalc.memory.peak import changes_in
 from bertcalc.memory.plan import Plan, Recompute
 from bertcalc.memory.saved import saved_activations
 from bertcalc.model.freezing import TRAIN, Freezing, Train
+from bertcalc.model.model import Model
 from bertcalc.model.steps import Step
-from bertcalc.model.subject import Subject
 from bertcalc.model.trace import Sizes
 from bertcalc.text.problem import InputError
 from tests.examples import examples
@@ -74,7 +74,7 @@ def sizes(call: Call) -> dict[str, Any]:
 
 
 def steps_of(case: Case, call: Call) -> list[Step]:
-    return run(case.subject, call)
+    return run(case.model, call)
 
 
 def real_flops(
@@ -262,7 +262,7 @@ def test_published_figures() -> None:
     assert round(forward_flops(base, 1, 128) / 1e9, 2) == 22.35
     assert training_flops(base, 1, 128) == 3 * forward_flops(base, 1, 128)
     config = PRESETS["bert-large-uncased"].config
-    steps = run(Subject(config, add_pooling_layer=False), Call(80, 128))
+    steps = run(Model(config, add_pooling_layer=False), Call(80, 128))
     assert round(total(steps, Convention(unit="MACs")) / 1e9, 2) == 3156.80
     assert total(steps, PYTORCH, "training") == 3 * total(steps)
 

@@ -30,7 +30,7 @@ def test_the_formula_of_a_miscount_gives_its_number(case: Case, names: tuple[str
         names = tuple(name for name in names if not name.startswith(LAYERS_LESS))
     sizes = MiscountSizes.of(config)
     numbers: dict[str, Any] = config.shared() | {"padded_vocab_size": _padded(names, sizes)}
-    formulas = cause_formulas(case.subject, names)
+    formulas = cause_formulas(case.model, names)
     values = {symbol: numbers[field] for field, symbol in ALL_SYMBOLS.items() if numbers.get(field) is not None}
     assert [formula.expression.subs(values) for formula in formulas] == [
         cause.amount for cause in causes(counted(case.ours()), sizes, names)
@@ -45,7 +45,7 @@ def _padded(names: tuple[str, ...], sizes: MiscountSizes) -> int:
 def test_a_formula_of_some_tensors_alone() -> None:
     case = Case(BertConfig(), "BertModel", True)
     tensors = tuple(tensor for tensor in counted(case.ours()) if "attention.self" in tensor.name)
-    [biases] = cause_formulas(case.subject, ("attention biases",), Counted("encoder.layer.*.attention.self", tensors))
+    [biases] = cause_formulas(case.model, ("attention biases",), Counted("encoder.layer.*.attention.self", tensors))
     assert biases.latex() == "- 3 H L"
     assert biases.latex(case.config) == r"- 3 \cdot 768 \cdot 12"
 
@@ -60,6 +60,6 @@ def test_the_formula_of_a_miscount_in_one_part_gives_its_number(case: Case, name
     sizes = MiscountSizes.of(case.config)
     numbers: dict[str, Any] = case.config.shared() | {"padded_vocab_size": _padded(names, sizes)}
     values = {symbol: numbers[field] for field, symbol in ALL_SYMBOLS.items() if numbers.get(field) is not None}
-    formulas = cause_formulas(case.subject, names, part)
+    formulas = cause_formulas(case.model, names, part)
     amounts = [cause.amount for cause in causes(part.tensors, sizes, names)]
     assert [formula.expression.subs(values) for formula in formulas] == amounts

@@ -8,11 +8,11 @@ from hypothesis import strategies as st
 
 from bertcalc import BertConfig, Config
 from bertcalc.diagnosis.diagnose import Diagnosis, Elsewhere, Match, OwnPart, diagnose, told_apart
-from bertcalc.diagnosis.known_counts import Known
+from bertcalc.diagnosis.known_counts import KnownCount
 from bertcalc.diagnosis.typos import is_slip, slips_to
 from bertcalc.families import family_of
 from bertcalc.families.presets import PRESETS
-from bertcalc.model.subject import Subject
+from bertcalc.model.model import Model
 from bertcalc.text.amounts import typed
 from tests.examples import sampled
 from tests.oracle import Case
@@ -21,13 +21,13 @@ CHINESE = PRESETS["bert-base-chinese"].config
 
 
 def of(text: str, config: Config = BertConfig(), architecture: str = "BertModel") -> Diagnosis:  # noqa: B008 # frozen
-    subject = Subject(config, architecture)
-    return diagnose(Known(subject, subject.model().num_parameters()), typed(text))
+    model = Model(config, architecture)
+    return diagnose(KnownCount(model, model.num_parameters()), typed(text))
 
 
 def test_a_known_count_needs_no_miscounts() -> None:
     found = of("109,514,298")
-    assert [(match.total, {model.subject.architecture for model in match.models}) for match in found.matches] == [
+    assert [(match.total, {model.model.architecture for model in match.models}) for match in found.matches] == [
         (109_514_298, {"BertForMaskedLM", "BertLMHeadModel"})
     ]
     assert not found.miscounted
@@ -35,7 +35,7 @@ def test_a_known_count_needs_no_miscounts() -> None:
 
 def test_a_checkpoint_file_with_its_buffer() -> None:
     [match] = of("110,106,940").matches
-    assert [(model.subject.architecture, model.buffers) for model in match.models] == [("BertForPreTraining", 512)]
+    assert [(model.model.architecture, model.buffers) for model in match.models] == [("BertForPreTraining", 512)]
 
 
 def test_bytes_of_a_known_count() -> None:
@@ -52,7 +52,7 @@ def test_bytes_of_a_count_with_a_miscount() -> None:
 
 def test_a_miscount_in_another_architecture_is_found() -> None:
     found = of("132,955,194").miscounted
-    assert {one.model.subject.architecture for one in found} == {"BertForMaskedLM", "BertLMHeadModel"}
+    assert {one.model.model.architecture for one in found} == {"BertForMaskedLM", "BertLMHeadModel"}
     assert {cause.miscount for one in found for cause in one.explanation} == {"decoder again"}
 
 
@@ -92,13 +92,13 @@ def test_write_up_004_is_said_to_be_what_it_is_whatever_is_shown(config: Config)
 )
 def test_a_part_of_the_model_is_no_miscount(text: str, part: str, layers: str) -> None:
     found = of(text)
-    assert (part, layers) in [(own.counted.part, own.counted.layers) for own in found.own]
-    assert {own.reading.key for own in found.own} == {"parameters"}
+    assert (part, layers) in [(own.counted.part, own.counted.layers) for own in found.parts]
+    assert {own.reading.key for own in found.parts} == {"parameters"}
     assert not found.miscounted
 
 
 def test_bytes_of_a_part() -> None:
-    [own] = of(str(4 * 7_087_872)).own
+    [own] = of(str(4 * 7_087_872)).parts
     assert (own.reading.key, own.counted.part, own.counted.layers) == ("float32", "layers", "one")
 
 
@@ -120,7 +120,7 @@ def test_bytes_of_a_part() -> None:
 def test_few_random_numbers_get_a_confident_explanation(preset: str, architecture: str) -> None:
     """Of the multiples of the hidden size within 200 of them of the right count."""
     config = PRESETS[preset].config
-    right = Subject(config, architecture).model().num_parameters()
+    right = Model(config, architecture).num_parameters()
     chosen = random.Random(23).sample([step for step in range(-200, 201) if step], 100)
     confident = [step for step in chosen if of(f"{right + step * config.hidden_size}", config, architecture).confident]
     assert len(confident) <= 3
@@ -150,11 +150,11 @@ def test_equals_are_told_apart_by_their_terms() -> None:
 def test_a_slip_of_the_keyboard_is_recognised(text: str) -> None:
     found = of(text.replace(",", ""))
     assert 109_482_240 in [slip.meant for slip in found.slips]
-    assert not found.confident or found.miscounted[0].model.subject.architecture == "BertModel"
+    assert not found.confident or found.miscounted[0].model.model.architecture == "BertModel"
 
 
 def test_a_neighbour_comes_before_a_wrong_digit() -> None:
-    found = slips_to(Known(Subject(BertConfig()), 109_482_240), 135_063_810)
+    found = slips_to(KnownCount(Model(BertConfig()), 109_482_240), 135_063_810)
     assert [slip.meant for slip in found] == [135_063_809, 435_063_810]
 
 
@@ -293,12 +293,12 @@ def test_counts_by_other_conventions_are_known(text: str, said: str) -> None:
 )
 def test_counts_of_other_models_by_other_conventions_are_known(text: str, preset: str) -> None:
     [found] = of(text).elsewhere
-    assert (found.preset, found.known and found.known.convention) == (preset, "pooler")
+    assert (found.preset, found.known_count and found.known_count.convention) == (preset, "pooler")
 
 
 def test_what_rounds_to_a_part_of_another_model_is_not_read_as_bytes_first() -> None:
     found = of("85M", PRESETS["bert_uncased_L-4_H-512_A-8"].config)
-    assert not found.own
+    assert not found.parts
     assert "parameters" not in {match.reading.key for match in found.matches}
     assert "bert-base-uncased" in {one.preset for one in found.elsewhere}
 
@@ -378,7 +378,7 @@ def test_a_rounded_number_by_a_usual_habit_is_a_hint() -> None:
 )
 def test_few_random_rounded_numbers_are_explained(preset: str, architecture: str, digits: int) -> None:
     config = PRESETS[preset].config
-    right = Subject(config, architecture).model().num_parameters()
+    right = Model(config, architecture).num_parameters()
     drawn = random.Random(23)
     numbers = [f"{right * drawn.uniform(0.9, 1.1) / 10**6:.{digits}f}M" for _number in range(150)]
     found = [of(number, config, architecture) for number in numbers]
@@ -426,7 +426,7 @@ def test_nothing_is_made_up() -> None:
 def test_a_simple_miscount_is_said_beside_the_known_count_that_it_leads_to() -> None:
     gpt2, distilbert = PRESETS["gpt2"].config, PRESETS["distilbert-base-uncased"].config
     found = of("163,037,184", gpt2, "GPT2Model")  # what GPT-2 has if its head is not tied
-    assert {model.subject.architecture for match in found.matches for model in match.models} == {"GPT2LMHeadModel"}
+    assert {model.model.architecture for match in found.matches for model in match.models} == {"GPT2LMHeadModel"}
     assert [[cause.miscount for cause in one.explanation] for one in found.miscounted] == [["decoder again"]]
     found = of("66,955,008", distilbert, "DistilBertModel")
     assert found.elsewhere[0].preset == "bert_uncased_L-6_H-768_A-12"
@@ -441,16 +441,16 @@ def test_the_hubs_number_for_gpt_2_has_its_masks() -> None:
 
 def test_a_rarer_cause_in_another_class_is_no_equal() -> None:
     found = of("124,401,408", PRESETS["gpt2"].config, "GPT2Model").miscounted
-    assert {one.model.subject.architecture for one in found} == {"GPT2Model"}
+    assert {one.model.model.architecture for one in found} == {"GPT2Model"}
 
 
 @pytest.mark.parametrize("preset", ["distilbert-base-uncased", "gpt2", "ModernBERT-base", "deberta-v3-base"])
 def test_no_cause_is_named_that_changes_nothing(preset: str) -> None:
     config = PRESETS[preset].config
-    subject = Subject(config, family_of(config).base.name)
-    right = subject.model().num_parameters()
+    model = Model(config, family_of(config).base.name)
+    right = model.num_parameters()
     for step in (-12, -2, 1, 2, 24, -config.vocab_size):
-        found = of(f"{right + step * config.hidden_size}", config, subject.architecture)
+        found = of(f"{right + step * config.hidden_size}", config, model.architecture)
         for one in (*found.miscounted, *found.behind, *found.possible):
             assert all(cause.amount for cause in one.explanation)
 
@@ -531,14 +531,14 @@ def test_a_published_number_of_the_model_itself_is_nothing_else(text: str, prese
 )
 def test_a_model_with_adapters_is_known(text: str, architecture: str, convention: str, rank: int) -> None:
     [match] = of(text, architecture=architecture).matches
-    assert {(one.subject.architecture, one.convention, one.rank) for one in match.models} == {
+    assert {(one.model.architecture, one.convention, one.rank) for one in match.models} == {
         (architecture, convention, rank)
     }
 
 
 def test_adapters_of_another_class_are_known_where_nothing_explains_a_number() -> None:
     [match] = of("109,777,152", architecture="BertForSequenceClassification").matches
-    assert {one.subject.architecture for one in match.models} == {"BertModel"}
+    assert {one.model.architecture for one in match.models} == {"BertModel"}
     found = of("109,483,010", architecture="BertForSequenceClassification")  # with them, of a token classifier
     assert not found.matches
     assert [cause.miscount for cause in found.miscounted[0].explanation] == ["pooler bias"]
@@ -575,7 +575,7 @@ def test_the_rule_of_thumb_with_a_decoder() -> None:
 def test_a_size_with_the_wrong_digit_doubled() -> None:
     [found] = of("109,505,280").miscounted  # V = 30,552
     assert found.model.mix
-    assert found.model.subject.config.vocab_size == 30_552
+    assert found.model.model.config.vocab_size == 30_552
 
 
 def test_half_of_the_model_with_twice_the_layers() -> None:
@@ -605,10 +605,10 @@ def test_a_slip_to_another_models_neighbour_is_none_where_a_miscount_is_plain() 
 )
 def test_a_sum_of_two_parts_is_known(text: str, parts: tuple[str, str]) -> None:
     found = of(text)
-    assert found.own
-    assert {one.right for one in found.own} == {int(text.replace(",", ""))}
+    assert found.parts
+    assert {one.right for one in found.parts} == {int(text.replace(",", ""))}
     assert any(
-        one.added and one.counted.part.endswith(parts[0]) and one.added.part.endswith(parts[1]) for one in found.own
+        one.added and one.counted.part.endswith(parts[0]) and one.added.part.endswith(parts[1]) for one in found.parts
     )
 
 
@@ -622,7 +622,7 @@ def test_bytes_and_bits_never_stand_before_a_sum_of_tensors(preset: str) -> None
     for _number in range(12):
         number = sum(drawn.sample(layer, 2))
         found = of_preset(f"{number}", preset)
-        some: tuple[Match | OwnPart | Elsewhere, ...] = (*found.matches, *found.own, *found.elsewhere)
+        some: tuple[Match | OwnPart | Elsewhere, ...] = (*found.matches, *found.parts, *found.elsewhere)
         meanings = {one.reading.key for one in some}
         assert meanings == {"parameters"}, number
 
@@ -635,7 +635,7 @@ def test_three_digits_stand_before_one() -> None:
     assert found.matches[0].total == backbone
     assert not any(match.reading.rounded for match in found.matches)
     [elsewhere] = of("100M").elsewhere
-    assert (elsewhere.preset, elsewhere.known and elsewhere.known.total) == ("deberta-base", backbone)
+    assert (elsewhere.preset, elsewhere.known_count and elsewhere.known_count.total) == ("deberta-base", backbone)
 
 
 def real_size(preset: str, architecture: str, unless: str = "nothing") -> int:
@@ -681,5 +681,5 @@ def test_nobody_asks_for_the_bytes_of_vectors(preset: str) -> None:
         tensor.numel() for name, tensor in parameters if name.endswith(("query.bias", "key.bias", "value.bias"))
     )
     architecture = family_of(PRESETS[preset].config).base.name
-    assert {part.right for part in of(f"{biases}", PRESETS[preset].config, architecture).own} == {biases}
-    assert not of(f"{4 * biases}", PRESETS[preset].config, architecture).own
+    assert {part.right for part in of(f"{biases}", PRESETS[preset].config, architecture).parts} == {biases}
+    assert not of(f"{4 * biases}", PRESETS[preset].config, architecture).parts

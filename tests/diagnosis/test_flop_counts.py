@@ -8,10 +8,10 @@ from torch.utils.flop_counter import FlopCounterMode
 
 from bertcalc.diagnosis.diagnose import diagnose
 from bertcalc.diagnosis.flop_counts import flop_counts, flops_of
-from bertcalc.diagnosis.known_counts import Known
+from bertcalc.diagnosis.known_counts import KnownCount
 from bertcalc.families import family_of
 from bertcalc.families.presets import PRESETS
-from bertcalc.model.subject import Subject
+from bertcalc.model.model import Model
 from bertcalc.text.amounts import typed
 from tests.oracle import Case
 
@@ -42,18 +42,18 @@ def test_a_measured_number_is_recognised_exactly_and_rounded(
 ) -> None:
     flops = measured(preset, batch_size, sequence_length)
     config = PRESETS[preset].config
-    subject = Subject(config, family_of(config).base.name)
+    model = Model(config, family_of(config).base.name)
     for number, unit in ((flops, "FLOPs"), (flops // 2, "MACs")):
         for text in (f"{number}", f"{number / 10**9:.2f}G", f"{number / 10**9:.2f} G{unit}"):
-            costs = {(cost.unit, cost.batch_size, cost.sequence_length) for cost in flops_of(subject, typed(text))}
+            costs = {(cost.unit, cost.batch_size, cost.sequence_length) for cost in flops_of(model, typed(text))}
             assert (unit, batch_size, sequence_length) in costs, text
 
 
 @pytest.mark.parametrize("text", ["22.35G", "11.2G", "22.35 GFLOPs", "11.2 GMACs", "22.363G"])
 def test_a_number_of_operations_has_no_other_meaning(text: str) -> None:
     """22.363G is what calflops prints, with what it counts for LayerNorm and softmax."""
-    subject = Subject(PRESETS["bert-base-chinese"].config)
-    diagnosis = diagnose(Known(subject, subject.model().num_parameters()), typed(text))
+    model = Model(PRESETS["bert-base-chinese"].config)
+    diagnosis = diagnose(KnownCount(model, model.num_parameters()), typed(text))
     assert diagnosis._replace(flops=()) == type(diagnosis)()
     assert {(cost.batch_size, cost.sequence_length) for cost in diagnosis.flops} == {(1, 128)}
     assert ("calflops" in {cost.rule for cost in diagnosis.flops}) or text != "22.363G"
@@ -61,18 +61,18 @@ def test_a_number_of_operations_has_no_other_meaning(text: str) -> None:
 
 def test_deepspeeds_number_for_a_batch_is_recognised() -> None:
     """DeepSpeed 0.17 prints 178.79 GMACs for bert-base-cased, 16 x 128 tokens."""
-    subject = Subject(PRESETS["bert-base-cased"].config)
-    [cost] = flops_of(subject, typed("178.79 GMACs"))
+    model = Model(PRESETS["bert-base-cased"].config)
+    [cost] = flops_of(model, typed("178.79 GMACs"))
     assert (cost.batch_size, cost.sequence_length, cost.rule) == (16, 128, "")
 
 
 @pytest.mark.parametrize("text", ["110M", "109,482,240", "22G", "22.35 GB", "85,054,464 parameters"])
 def test_what_is_no_number_of_operations_is_none(text: str) -> None:
-    assert not flops_of(Subject(PRESETS["bert-base-uncased"].config), typed(text))
+    assert not flops_of(Model(PRESETS["bert-base-uncased"].config), typed(text))
 
 
 def test_every_cost_is_proportional_to_its_batch() -> None:
-    costs = flop_counts(Subject(PRESETS["bert-base-uncased"].config))
+    costs = flop_counts(Model(PRESETS["bert-base-uncased"].config))
     single = {cost._replace(operations=Fraction(0)): cost.operations for cost in costs if cost.batch_size == 1}
     assert single
     for cost in costs:

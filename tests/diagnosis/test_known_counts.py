@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 from bertcalc import BertConfig, Config
 from bertcalc.diagnosis.known_counts import (
     PUBLISHED_CONFIGS,
-    Known,
+    KnownCount,
     adapted_counts,
     known_counts,
     mixes,
@@ -24,7 +24,7 @@ from bertcalc.diagnosis.known_counts import (
 )
 from bertcalc.families import family_of
 from bertcalc.families.presets import PRESETS, PUBLISHED, PublishedCount
-from bertcalc.model.subject import Subject
+from bertcalc.model.model import Model
 from bertcalc.text.amounts import typed
 from tests.examples import examples
 from tests.oracle import Case
@@ -35,7 +35,7 @@ from tests.strategies import configs
 @given(configs())
 def test_a_known_count_is_the_real_models(config: Config) -> None:
     for known in known_counts(config):
-        real = Case(*known.subject).real()
+        real = Case.of(known.model).real()
         positions = [buffer.numel() for name, buffer in real.named_buffers() if name.endswith("position_ids")]
         assert known.parameters == sum(tensor.numel() for tensor in real.parameters())
         assert known.buffers in (0, sum(positions))
@@ -45,7 +45,7 @@ def test_a_known_count_is_the_real_models(config: Config) -> None:
 @given(configs())
 def test_counts_by_other_conventions_are_the_real_models(config: Config) -> None:
     for known in more_counts(config):
-        real = Case(*known.subject).real()
+        real = Case.of(known.model).real()
         parameters = sum(tensor.numel() for tensor in real.parameters())
         if known.convention == "no embeddings":
             assert known.total == real.num_parameters(exclude_embeddings=True)
@@ -62,9 +62,9 @@ def test_counts_by_other_conventions_are_the_real_models(config: Config) -> None
 @pytest.mark.parametrize("preset", ["deberta-base", "deberta-v3-base", "mpnet-base", "gpt2", "ernie-3.0-base-zh"])
 def test_a_count_without_embeddings_leaves_out_every_table(preset: str) -> None:
     config = PRESETS[preset].config
-    subject = Subject(config, family_of(config).base.name)
-    real = Case(*subject).real().num_parameters(exclude_embeddings=True)
-    found = [known for known in more_counts(config) if known.subject == subject and known.convention == "no embeddings"]
+    model = Model(config, family_of(config).base.name)
+    real = Case.of(model).real().num_parameters(exclude_embeddings=True)
+    found = [known for known in more_counts(config) if known.model == model and known.convention == "no embeddings"]
     assert [known.total for known in found] == [real]
 
 
@@ -85,7 +85,7 @@ def test_a_count_without_embeddings_leaves_out_every_table(preset: str) -> None:
 def test_lora_adapters(preset: str, architecture: str, convention: str, trained: int, all_of_it: int) -> None:
     """As peft 0.21 prints them for rank 8: "trainable params" and "all params"."""
     config = PRESETS[preset].config
-    found = {(one.total, one.subject.architecture, one.convention) for one in adapted_counts(config) if one.rank == 8}
+    found = {(one.total, one.model.architecture, one.convention) for one in adapted_counts(config) if one.rank == 8}
     own = architecture if (trained, architecture, f"{convention} alone") in found else family_of(config).base.name
     assert (trained, own, f"{convention} alone") in found  # without a head it is the same in every class
     assert (all_of_it, architecture, convention) in found
@@ -94,9 +94,7 @@ def test_lora_adapters(preset: str, architecture: str, convention: str, trained:
 def test_another_number_of_labels_is_known() -> None:
     config = replace(BertConfig(), num_labels=7)
     real = sum(tensor.numel() for tensor in Case(config, "BertForTokenClassification").real().parameters())
-    found = {
-        (known.subject.architecture, known.subject.config.num_labels) for known in other_labels(BertConfig(), real)
-    }
+    found = {(known.model.architecture, known.model.config.num_labels) for known in other_labels(BertConfig(), real)}
     assert ("BertForTokenClassification", 7) in found
     assert not list(other_labels(BertConfig(), real + 1))
 
@@ -104,9 +102,9 @@ def test_another_number_of_labels_is_known() -> None:
 @pytest.mark.parametrize("preset", ["bert-large-uncased", "albert-base-v2", "roberta-large", "EuroBERT-610m", "gpt2"])
 def test_a_model_with_some_sizes_of_another_is_the_real_one(preset: str) -> None:
     config = PRESETS[preset].config
-    subject = Subject(config, family_of(config).base.name)
-    found = mixes(subject)
-    assert len({known.subject.config for known in found}) == len(found) > 3
+    model = Model(config, family_of(config).base.name)
+    found = mixes(model)
+    assert len({known.model.config for known in found}) == len(found) > 3
     for known in found[:: len(found) // 3]:
         assert known.mix
         other = PUBLISHED_CONFIGS.get(known.mix.preset, config)
@@ -115,9 +113,9 @@ def test_a_model_with_some_sizes_of_another_is_the_real_one(preset: str) -> None
             changes = {"embedding_size": config.hidden_size}
         if "hidden_size" in changes:
             changes["num_attention_heads"] = other.num_attention_heads
-        real = Case(replace(config, **changes), subject.architecture).real()
+        real = Case(replace(config, **changes), model.architecture).real()
         assert known.parameters == real.num_parameters()
-        assert known.mix.right == subject.model().num_parameters()
+        assert known.mix.right == model.num_parameters()
 
 
 def test_models_that_are_no_presets_are_known() -> None:
@@ -137,8 +135,10 @@ def test_all_that_the_presets_have_is_known() -> None:
 @pytest.mark.parametrize("published", PUBLISHED)
 def test_a_published_count_is_known(published: PublishedCount) -> None:
     known = known_counts(PRESETS[published.preset].config)
-    found = [one.subject for one in known if one.total == published.parameters + published.more]
-    assert (published.architecture, published.add_pooling_layer) in [subject[1:] for subject in found]
+    found = [one.model for one in known if one.total == published.parameters + published.surplus]
+    assert (published.architecture, published.add_pooling_layer) in [
+        (model.architecture, model.add_pooling_layer) for model in found
+    ]
 
 
 def counts(text: str) -> set[int]:
@@ -162,13 +162,13 @@ def test_which_counts_round_to_110_million() -> None:
 
 def test_the_published_checkpoint_with_its_buffer() -> None:
     [found] = [known for known in known_counts(BertConfig()) if known.total == 110_106_940]
-    assert (found.subject.architecture, found.buffers) == ("BertForPreTraining", 512)
+    assert (found.model.architecture, found.buffers) == ("BertForPreTraining", 512)
 
 
 def test_an_untied_decoder() -> None:
     untied = replace(BertConfig(), tie_word_embeddings=False)
     real = sum(tensor.numel() for tensor in Case(untied, "BertForMaskedLM").real().parameters())
-    assert [known.subject.architecture for known in known_counts(BertConfig()) if known.total == real] == [
+    assert [known.model.architecture for known in known_counts(BertConfig()) if known.total == real] == [
         "BertForMaskedLM",
         "BertLMHeadModel",
     ]
@@ -212,5 +212,5 @@ def test_the_published_models_are_found_by_their_counts() -> None:
 
 
 def test_a_known_count_builds_its_own_model() -> None:
-    known = Known(Subject(BertConfig(), add_pooling_layer=False), 108_891_648, 512)
-    assert known.subject.model().num_parameters() == known.total - 512
+    known = KnownCount(Model(BertConfig(), add_pooling_layer=False), 108_891_648, 512)
+    assert known.model.num_parameters() == known.total - 512

@@ -8,7 +8,7 @@ import pytest
 import sympy
 
 from bertcalc.discover import __main__ as command
-from bertcalc.discover import discover, examined, with_flops_of
+from bertcalc.discover import discover, reexamine, with_flops_of
 from bertcalc.discover.__main__ import (
     ClassOutcome,
     ClassSearch,
@@ -91,7 +91,7 @@ def test_a_process_that_never_looks_at_the_time_is_ended(monkeypatch: pytest.Mon
             "/nowhere/found.json cannot be written: No such file or directory.",
         ),
         (["bert", "--report", "/"], "/ cannot be written: Is a directory."),
-        (["bert", "--write", str(HERE.with_name("types.json"))], "is no file that this command has written."),
+        (["bert", "--write", str(HERE.with_name("types.json"))], "was not written by this command."),
     ],
     ids=str,
 )
@@ -219,7 +219,7 @@ def test_where_old_formulas_hold_is_looked_for_again() -> None:
     """Forget the conditions of a formula: those come back without which it is wrong, or there is no model."""
     found = shipped("electra", "ElectraForMaskedLM")
     assert found is not None
-    again = examined(replace(found, regime=()))
+    again = reexamine(replace(found, regime=()))
     assert not again.unexplained
     with pytest.raises(InputError):
         again.count(embedding_size=256)  # without a projection

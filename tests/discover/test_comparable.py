@@ -15,12 +15,12 @@ from bertcalc.discover.comparable import (
     components_of,
     explain,
     figure,
-    known,
+    figure_or_none,
     read,
     text_of,
 )
 from bertcalc.discover.results.shipped import shipped, shipped_classes
-from bertcalc.explore.models import subject_of_preset, write
+from bertcalc.explore.models import model_of_preset, write
 from bertcalc.explore.quantities import QUANTITIES, Case
 from bertcalc.text.problem import InputError
 from tests.discover.real import real
@@ -44,7 +44,7 @@ def test_figures_are_those_of_the_real_class() -> None:
     there = real("llama", "LlamaForCausalLM", **sizes)
     assert figure("parameters", case) == sum(components_of(case).values()) == there
     assert figure("weights", case) == 4 * there
-    assert [name for name in QUANTITIES if known(name, case) is not None] == [
+    assert [name for name in QUANTITIES if figure_or_none(name, case) is not None] == [
         name for name in QUANTITIES if name in KNOWN
     ]
     with pytest.raises(InputError, match="not known for LlamaForCausalLM"):
@@ -54,8 +54,8 @@ def test_figures_are_those_of_the_real_class() -> None:
 @pytest.mark.parametrize("key", [("jamba", "JambaForCausalLM"), ("lfm2", "Lfm2ForCausalLM")])
 def test_what_has_no_formula_is_counted_at_the_sizes_that_were_given(key: tuple[str, str]) -> None:
     case = FoundCase(model(*key))
-    assert case.subject.problem() is None
-    assert figure("parameters", case) == case.subject.found.parameters
+    assert case.model.problem() is None
+    assert figure("parameters", case) == case.model.discovery.parameters
     assert model(*key, num_hidden_layers=3).problem() is not None
 
 
@@ -75,12 +75,12 @@ def test_the_difference_between_sizes_is_a_sum_over_fields(some: dict[str, int],
         assert [later - earlier for earlier, later in pairwise(totals)] == [part.difference for part in found.parts]
         assert not found.by_part
         changed = {change.field for part in found.parts for change in part.changes}
-        assert changed == {field for field, value in sizes.items() if value != LLAMA.found.fields[field]}
+        assert changed == {field for field, value in sizes.items() if value != LLAMA.discovery.fields[field]}
 
 
 @pytest.mark.parametrize("measure", KNOWN)
 def test_the_difference_between_kinds_is_a_sum_over_parts(measure: str) -> None:
-    ours, theirs = Case(subject_of_preset("bert-base-uncased")), FoundCase(LLAMA)
+    ours, theirs = Case(model_of_preset("bert-base-uncased")), FoundCase(LLAMA)
     for here, there in ((ours, theirs), (theirs, ours), (theirs, FoundCase(model("qwen3", "Qwen3ForCausalLM")))):
         found = explain(here, there, measure)
         assert found.difference == sum(part.difference for part in found.parts)
@@ -112,7 +112,7 @@ def test_reading_is_the_inverse_of_writing(key: tuple[str, str], sizes: dict[str
     [
         ("llama.LlamaForMaskedLM", "did you mean Llama"),
         ("lama.LlamaForCausalLM", "there is no preset lama.LlamaForCausalLM"),
-        ("llama.LlamaForCausalLM~hidden_size", "hidden_size is no size"),
+        ("llama.LlamaForCausalLM~hidden_size", "hidden_size is not a size"),
         ("llama.LlamaForCausalLM~config-e", "its config.json cannot be read"),
         ("llama.LlamaForCausalLM~config-_w", "its config.json cannot be read"),
         (f"llama.LlamaForCausalLM~config-{urlsafe_b64encode(b'[]').decode()}", "JSON"),

@@ -48,7 +48,7 @@ def test_parts_components_and_the_program_sum_to_the_total(key: tuple[str, str])
     here = found.fields
     assert sum(count(tensors, here) for tensors in components(found).values()) == found.parameters
     by_group = [group for tensors in components(found).values() for group in groups(tensors, here)]
-    assert sum(exact(group.copies, here) * exact(group.one, here) for group in by_group) == found.parameters
+    assert sum(exact(group.copies, here) * exact(group.elements, here) for group in by_group) == found.parameters
     for path in ("", *openable(found)):
         shown = parts(found, path)
         inside = [one for one in found.tensors if not path or one.name.startswith(f"{path}.")]
@@ -108,9 +108,9 @@ def test_the_formula_of_a_layer_is_the_one_that_everybody_knows() -> None:
     found = found_for("gpt2", "GPT2LMHeadModel")
     [layers] = groups(components(found)["encoder"], found.fields)
     said = letters(found)
-    assert (text(layers.copies, said), text(layers.one, said)) == ("L", "12H² + 13H")
-    assert latex(layers.one, said) == "12 H^{2} + 13 H"
-    assert latex(layers.one, {"n_embd": "n_embd"}) == r"12 \mathtt{n\_embd}^{2} + 13 \mathtt{n\_embd}"
+    assert (text(layers.copies, said), text(layers.elements, said)) == ("L", "12H² + 13H")
+    assert latex(layers.elements, said) == "12 H^{2} + 13 H"
+    assert latex(layers.elements, {"n_embd": "n_embd"}) == r"12 \mathtt{n\_embd}^{2} + 13 \mathtt{n\_embd}"
 
 
 _SYMBOLS = [symbol(name) for name in "abc"]
@@ -206,10 +206,10 @@ def test_what_is_refused_leaves_what_was_there() -> None:
     for wrong in (770, 0, -1, "many", 10**15):
         steps.move("n_embd", wrong)
         assert (steps.present, steps.attempt) == ({"n_layer": 48}, {"n_embd": wrong})
-    outside = refused(steps.found, {"n_layer": 48, "n_embd": 770})
+    outside = refused(steps.discovery, {"n_layer": 48, "n_embd": 770})
     assert outside is not None
-    assert str(outside).startswith("The formula holds where n_embd is a multiple of n_head; here, n_embd = 770")
-    assert nearest(steps.found, "n_embd", 770, {}) == [768, 780]
+    assert str(outside).startswith("The formula holds only where n_embd is a multiple of n_head, but n_embd = 770")
+    assert nearest(steps.discovery, "n_embd", 770, {}) == [768, 780]
     steps.move("nothing", 3)
     assert steps.present == {"n_layer": 48}
     steps.undo()  # what was refused goes first

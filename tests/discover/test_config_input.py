@@ -20,9 +20,9 @@ from bertcalc.discover.search.config_input import (
     MOST_COPIES,
     MOST_LABELS,
     MOST_LISTED,
-    read,
+    read_config,
     read_fields,
-    structure,
+    structural_fields,
 )
 from bertcalc.families.hf_json import LARGEST
 from bertcalc.text.problem import InputError
@@ -37,7 +37,7 @@ JSON = st.recursive(
 
 def test_what_transformers_writes_is_read() -> None:
     config = transformers.LlamaConfig(hidden_size=512, num_attention_heads=8, architectures=["LlamaForCausalLM"])
-    given = read(json.dumps(config.to_dict()))
+    given = read_config(json.dumps(config.to_dict()))
     assert (given.model_type, given.cls, given.remarks) == ("llama", "LlamaForCausalLM", ())
     assert given.fields["hidden_size"] == 512
     assert "architectures" not in given.fields
@@ -51,11 +51,11 @@ def test_the_default_of_no_type_is_beyond_the_limits() -> None:
             config = transformers.CONFIG_MAPPING[kind]()
         except Exception:  # transformers raises whatever it likes
             continue
-        structure(config.to_dict())
+        structural_fields(config.to_dict())
 
 
 def test_a_class_names_its_type_where_nothing_else_does() -> None:
-    assert read('{"architectures": ["GPT2Model"], "n_layer": 3}')[:3] == ("gpt2", "GPT2Model", {"n_layer": 3})
+    assert read_config('{"architectures": ["GPT2Model"], "n_layer": 3}')[:3] == ("gpt2", "GPT2Model", {"n_layer": 3})
 
 
 def test_what_loads_code_or_files_is_left_out_at_every_depth() -> None:
@@ -71,20 +71,22 @@ def test_what_loads_code_or_files_is_left_out_at_every_depth() -> None:
     }
     text = {"model_type": "llama", "hidden_size": 64}
     given = {"model_type": "llava", "text_config": {**text, **code}, "vision_feature_layer": [-2, {**code}], **code}
-    assert structure(given) == {"text_config": text, "vision_feature_layer": [-2, {}]}
-    assert read(json.dumps(given)).fields == structure(given)
+    assert structural_fields(given) == {"text_config": text, "vision_feature_layer": [-2, {}]}
+    assert read_config(json.dumps(given)).fields == structural_fields(given)
 
 
 def test_labels_are_their_number() -> None:
-    assert structure({"id2label": {"0": "no", "1": "yes", "2": "?"}, "label2id": {"no": 0}}) == {"num_labels": 3}
-    assert structure({"id2label": {"0": "no"}, "num_labels": 3}) == {"num_labels": 3}
+    assert structural_fields({"id2label": {"0": "no", "1": "yes", "2": "?"}, "label2id": {"no": 0}}) == {
+        "num_labels": 3
+    }
+    assert structural_fields({"id2label": {"0": "no"}, "num_labels": 3}) == {"num_labels": 3}
     assert discover("bert", "BertForSequenceClassification", {"id2label": dict.fromkeys(range(5), "x")}).count() == (
         109_482_240 + 5 * 769
     )
 
 
 def test_names_that_are_none_are_left_out_and_said() -> None:
-    given = read(json.dumps({"model_type": "gpt2", "n_layer": 3, "a b": 1, "<b>": {"[x](y)": 1}}))
+    given = read_config(json.dumps({"model_type": "gpt2", "n_layer": 3, "a b": 1, "<b>": {"[x](y)": 1}}))
     assert given.fields == {"n_layer": 3}
     assert "a b, <b>" in str(given.remarks[0])
 
@@ -161,7 +163,7 @@ def test_what_is_no_configuration_is_refused(given: dict[str, Any]) -> None:
 )
 def test_a_text_that_is_no_model_or_far_too_large_is_refused(text: str) -> None:
     with pytest.raises(InputError) as refused:
-        read(text)
+        read_config(text)
     assert len(str(refused.value)) < 300
 
 
@@ -170,7 +172,7 @@ def test_a_text_that_is_no_model_or_far_too_large_is_refused(text: str) -> None:
 )
 def test_anything_is_read_or_refused(fields: dict[str, Any], other: Any) -> None:
     for text in (json.dumps({"model_type": "gpt2", **fields}), json.dumps(other), str(other)):
-        for reader in (read, read_fields):
+        for reader in (read_config, read_fields):
             try:
                 reader(text)
             except InputError as error:

@@ -10,7 +10,7 @@ import transformers
 from bertcalc.discover.results.shipped import shipped
 from bertcalc.discover.search import build
 from bertcalc.discover.search.config_integers import put, recipe_of
-from bertcalc.discover.search.derived import derived
+from bertcalc.discover.search.derived import derived_fields
 from bertcalc.discover.search.experiments import Lab
 from tests.discover.real import real
 
@@ -26,7 +26,7 @@ def test_what_is_shipped_is_what_the_class_does(key: str) -> None:
         real = build.model_class(cls)
         recipe = recipe_of(build.config_class(model_type), real, one.given, inf)
         lab = Lab(recipe, partial(build.tensors, real), until=inf, progress=lambda *_said: None)
-        assert derived(lab) == one.derived != {}
+        assert derived_fields(lab) == one.derived != {}
     assert not {*one.derived} & {*one.fields} - {*one.follows}
 
 

@@ -23,7 +23,7 @@ from bertcalc.discover.results.result import of_json
 from bertcalc.discover.results.shipped import shipped
 from bertcalc.discover.search import build
 from bertcalc.discover.search.build import Ended, Refused
-from bertcalc.discover.search.changes import merged
+from bertcalc.discover.search.changes import merge_changes
 from bertcalc.discover.search.config_integers import Recipe, recipe_of
 from bertcalc.discover.search.experiments import Lab
 from bertcalc.discover.search.fitted_columns import Tables
@@ -38,6 +38,11 @@ transformers.logging.set_verbosity(transformers.logging.CRITICAL)
 @cache
 def found_for(model_type: str, cls: str) -> Discovered:
     return discover(model_type, cls)
+
+
+# A class with few layers is built sooner, and the same is found.
+SHALLOW = {"num_hidden_layers": 4}
+SHALLOW_CLIP = {"text_config": {"num_hidden_layers": 2}, "vision_config": {"num_hidden_layers": 2}}
 
 
 # Classes with a projection that comes and goes, layers of two kinds, experts, sizes that divide, groups, and a list.
@@ -82,10 +87,10 @@ def test_a_formula_that_was_tried_at_too_few_other_sizes_is_none(sizes: str, num
     with build.quiet(), patch(f"bertcalc.discover.search.formula_search.{sizes}", number):
         recipe = recipe_of(build.config_class("bert"), cls, {}, inf)
         lab = Lab(recipe, partial(build.tensors, cls), until=inf, progress=lambda *_said: None)
-        lab.look()
+        lab.sort_fields()
         findings = find(lab)
     assert not findings.kinds
-    assert findings.unexplained.keys() == lab.base.tensors.keys()
+    assert findings.unexplained.keys() == lab.base_sample.tensors.keys()
     assert {f"{why}" for why in findings.unexplained.values()} == {
         "too few configurations with every field changed could be built"
     }
@@ -112,7 +117,7 @@ def test_everything_is_explained_and_right_here(case: tuple[str, str]) -> None:
 def test_outside_of_the_regime_a_count_is_refused_with_the_reason() -> None:
     found = found_for("electra", "ElectraForMaskedLM")
     with pytest.raises(
-        InputError, match=r"The formula holds where .* (differs from|is a multiple of 2 times) embedding_size"
+        InputError, match=r"The formula holds only where .* (differs from|is a multiple of 2 times) embedding_size"
     ) as refused:
         found.count(embedding_size=256)
     assert "here, embedding_size = 256, hidden_size = 256" in str(refused.value)
@@ -134,30 +139,30 @@ def test_what_is_no_size_is_refused(wrong: dict[str, Any]) -> None:
 
 
 def test_what_a_configuration_derives_follows_and_what_is_given_is_a_field_of_its_own() -> None:
-    plain = discover("llama", "LlamaModel")
+    plain = discover("llama", "LlamaModel", SHALLOW)
     assert not {"head_dim", "num_key_value_heads"} & plain.fields.keys()
-    given_heads = discover("llama", "LlamaModel", {"num_key_value_heads": 8})
+    given_heads = discover("llama", "LlamaModel", {**SHALLOW, "num_key_value_heads": 8})
     assert given_heads.fields["num_key_value_heads"] == 8
-    assert given_heads.count(num_key_value_heads=4) == real("llama", "LlamaModel", num_key_value_heads=4)
+    assert given_heads.count(num_key_value_heads=4) == real("llama", "LlamaModel", **SHALLOW, num_key_value_heads=4)
 
 
 def test_fields_that_have_to_be_alike_are_given_together() -> None:
-    found = found_for("gpt_neo", "GPTNeoModel")
+    found = discover("gpt_neo", "GPTNeoModel", {"num_layers": 8, "attention_types": [[["global", "local"], 4]]})
     [(follower, (leader, share))] = found.follows.items()
     assert {follower, leader} == {"num_layers", "attention_types[0][1]"}
     sizes = {"num_layers": 4, "attention_types[0][1]": 2}
     assert sizes[follower] == share * sizes[leader]
-    with pytest.raises(InputError, match=rf"{re.escape(follower)} would have to be {sizes[follower]}, too"):
+    with pytest.raises(InputError, match=rf"{re.escape(follower)} would have to change to {sizes[follower]}"):
         found.count(**{leader: sizes[leader]})
     both = found.whole(**{leader: sizes[leader]})
     there = real("gpt_neo", "GPTNeoModel", num_layers=4, attention_types=[[["global", "local"], 2]])
     assert found.count(**both) == there == discover("gpt_neo", "GPTNeoModel", both).parameters
-    with pytest.raises(InputError, match=rf"{re.escape(follower)} would have to be {found.fields[follower]}, too"):
+    with pytest.raises(InputError, match=rf"{re.escape(follower)} would have to change to {found.fields[follower]}"):
         found.count(**{follower: 5})
 
 
 def test_what_is_given_stays_even_if_it_is_what_the_class_would_derive() -> None:
-    heads = {"hidden_size": 1024, "num_attention_heads": 16, "head_dim": 64}
+    heads = {**SHALLOW, "hidden_size": 1024, "num_attention_heads": 16, "head_dim": 64}
     found = discover("llama", "LlamaModel", heads)
     assert found.count(hidden_size=2048) == real("llama", "LlamaModel", **heads | {"hidden_size": 2048})
 
@@ -188,28 +193,33 @@ def test_a_change_of_a_field_that_there_is_not_is_refused(
 
 
 @pytest.mark.parametrize(
-    ("model_type", "cls", "config", "changes"),
+    ("model_type", "cls", "config", "changes", "shallow"),
     [
-        ("emu3", "Emu3ForCausalLM", transformers.Emu3TextConfig, {"hidden_size": 2048}),
-        ("musicgen", "MusicgenForCausalLM", transformers.MusicgenDecoderConfig, {"num_hidden_layers": 3}),
-        ("mllama", "MllamaForCausalLM", transformers.MllamaTextConfig, {"hidden_size": 1024, "vocab_size": 130_000}),
+        ("emu3", "Emu3ForCausalLM", transformers.Emu3TextConfig, {"hidden_size": 2048}, SHALLOW),
+        ("musicgen", "MusicgenForCausalLM", transformers.MusicgenDecoderConfig, {"num_hidden_layers": 3}, {}),
+        (
+            *("mllama", "MllamaForCausalLM", transformers.MllamaTextConfig),
+            *({"hidden_size": 1024, "vocab_size": 130_000}, {**SHALLOW, "cross_attention_layers": [1, 3]}),
+        ),
     ],
 )
 def test_a_class_of_a_nested_configuration_takes_its_fields(
-    model_type: str, cls: str, config: Any, changes: dict[str, int]
+    model_type: str, cls: str, config: Any, changes: dict[str, int], shallow: dict[str, Any]
 ) -> None:
-    with torch.device("meta"), no_init_weights():
-        model = getattr(transformers, cls)(config(**changes))
-    there = sum(tensor.numel() for tensor in model.parameters())
+    def there(fields: dict[str, Any]) -> int:
+        with torch.device("meta"), no_init_weights():
+            model = getattr(transformers, cls)(config(**fields))
+        return sum(tensor.numel() for tensor in model.parameters())
+
     usual = shipped(model_type, cls)
     assert usual is not None
-    assert usual.count(**changes) == there
-    assert discover(model_type, cls, changes).parameters == there
+    assert usual.count(**changes) == there(changes)
+    assert discover(model_type, cls, {**changes, **shallow}).parameters == there({**changes, **shallow})
 
 
 def test_a_path_is_what_it_stands_for() -> None:
-    nested = {"text_config": {"hidden_size": 256, "num_attention_heads": 4}}
-    paths = {"text_config.hidden_size": 256, "text_config.num_attention_heads": 4}
+    nested = {**SHALLOW_CLIP, "text_config": {"hidden_size": 256, "num_attention_heads": 4, "num_hidden_layers": 2}}
+    paths = {f"{part}.{field}": size for part, fields in nested.items() for field, size in fields.items()}
     there = real("clip", "CLIPModel", **nested)
     assert discover("clip", "CLIPModel", nested).parameters == there
     assert discover("clip", "CLIPModel", paths).parameters == there
@@ -218,12 +228,13 @@ def test_a_path_is_what_it_stands_for() -> None:
 
 
 def test_a_file_that_says_everything_is_read_as_what_it_changes() -> None:
-    config = transformers.LlamaConfig(hidden_size=512, num_attention_heads=8, intermediate_size=999)
+    changes = {**SHALLOW, "hidden_size": 512, "num_attention_heads": 8, "intermediate_size": 999}
+    config = transformers.LlamaConfig(**changes)
     written = {**config.to_dict(), "auto_map": {"AutoModel": "somewhere--else.Model"}, "architectures": ["Other"]}
     found = discover(written)
     assert found.cls == "LlamaModel"
     assert "head_dim" not in found.fields
-    assert found.count() == real("llama", "LlamaModel", hidden_size=512, num_attention_heads=8, intermediate_size=999)
+    assert found.count() == real("llama", "LlamaModel", **changes)
 
 
 def test_other_names_of_fields_are_understood() -> None:
@@ -232,9 +243,10 @@ def test_other_names_of_fields_are_understood() -> None:
 
 
 def test_fields_of_nested_configurations_have_paths() -> None:
-    found = discover("clip", "CLIPModel")
+    found = discover("clip", "CLIPModel", SHALLOW_CLIP)
     sizes = {"text_config.hidden_size": 256, "vision_config.num_hidden_layers": 3}
-    there = real("clip", "CLIPModel", text_config={"hidden_size": 256}, vision_config={"num_hidden_layers": 3})
+    text = {"hidden_size": 256, "num_hidden_layers": 2}
+    there = real("clip", "CLIPModel", text_config=text, vision_config={"num_hidden_layers": 3})
     assert found.count(**sizes) == there
     assert sympy.Symbol("text_config.hidden_size", integer=True, positive=True) in found.total.free_symbols
 
@@ -315,7 +327,7 @@ def test_what_is_written_is_read(case: tuple[str, str]) -> None:
 def test_of_a_file_what_a_class_derives_is_left_out() -> None:
     config = transformers.LlamaConfig
     file = config(hidden_size=512).to_dict()
-    given = merged(config, transformers.LlamaModel, file, {}, inf)
+    given = merge_changes(config, transformers.LlamaModel, file, {}, inf)
     assert given == {"hidden_size": 512}
     recipe = Recipe(config, given)
     assert {"head_dim", "num_key_value_heads"} <= recipe.follows

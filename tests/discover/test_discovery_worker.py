@@ -21,7 +21,7 @@ def nobody() -> None:
     """A reader who stays."""
 
 
-def ask(model_type: str, cls: str, **given: Any) -> discovery_worker.Asked:
+def ask(model_type: str, cls: str, **given: Any) -> discovery_worker.Answer:
     return discovery_worker.ask(model_type, cls, given, lambda *_said: None, nobody)
 
 
@@ -30,13 +30,13 @@ def test_it_says_what_it_does_and_finds_what_is_shipped() -> None:
     asked = discovery_worker.ask("gpt2", "GPT2LMHeadModel", {}, lambda *said: heard.append(said), nobody)
     there = shipped("gpt2", "GPT2LMHeadModel")
     assert there is not None
-    assert (asked.found.total, asked.found.parameters) == (there.total, there.parameters)
+    assert (asked.discovery.total, asked.discovery.parameters) == (there.total, there.parameters)
     assert asked.tree.startswith("GPT2LMHeadModel(")
     assert heard[0] == ("imports", 0, 0)
     assert {"n_embd", "formulas", "fresh configurations", "conditions"} <= {what for what, _done, _of in heard}
     assert all(0 <= done <= of for _what, done, of in heard)
-    assert discovery_worker.known("gpt2", "GPT2LMHeadModel", {}) is asked
-    assert discovery_worker.known("gpt2", "GPT2LMHeadModel", {"n_layer": 3}) is None
+    assert discovery_worker.cached("gpt2", "GPT2LMHeadModel", {}) is asked
+    assert discovery_worker.cached("gpt2", "GPT2LMHeadModel", {"n_layer": 3}) is None
 
 
 @pytest.mark.parametrize(
@@ -46,7 +46,7 @@ def test_it_says_what_it_does_and_finds_what_is_shipped() -> None:
         ("gpt2", "GPT2LMHeadModel", {"n_embd": 13}, "transformers does not build this model"),
         ("xlnet", "XLNetModel", {"n_layer": 2_000}, "GB of memory"),
         ("vit", "ViTModel", {"image_size": 10**9}, "image_size 1,000,000,000 is too large"),
-        ("bert", "BertModel", {"hidden_size": 99_999_996, "num_hidden_layers": 99}, "are not shown here"),
+        ("bert", "BertModel", {"hidden_size": 99_999_996, "num_hidden_layers": 99}, "can be shown here"),
         ("gpt2", "os", {}, "no model class"),
         ("gpt2", "GPT2Config", {}, "no model class"),
     ],
@@ -57,21 +57,21 @@ def test_what_is_too_much_is_refused_and_the_next_reader_is_served(
     with pytest.raises(InputError) as refused:
         ask(model_type, cls, **given)
     assert said in str(refused.value)
-    assert ask("gpt2", "GPT2Model", n_layer=2).found.share == 1
+    assert ask("gpt2", "GPT2Model", n_layer=2).discovery.share == 1
 
 
 def test_flops_are_found_for_what_is_known_and_kept() -> None:
     given = {"n_layer": 2, "n_embd": 24, "n_head": 2}
     asked = ask("gpt2", "GPT2Model", **given)
-    assert asked.found.compute is None
+    assert asked.discovery.compute is None
 
-    def look() -> discovery_worker.Asked:
+    def look() -> discovery_worker.Answer:
         return discovery_worker.ask_flops("gpt2", "GPT2Model", given, asked, lambda *_said: None, nobody)
 
     there = look()
-    assert there.found.compute is not None
-    assert (there.tree, there.found.total) == (asked.tree, asked.found.total)
-    assert discovery_worker.known("gpt2", "GPT2Model", given) is there is look()
+    assert there.discovery.compute is not None
+    assert (there.tree, there.discovery.total) == (asked.tree, asked.discovery.total)
+    assert discovery_worker.cached("gpt2", "GPT2Model", given) is there is look()
 
 
 def test_who_waits_for_the_same_has_it_with_the_first_and_may_leave(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -81,7 +81,7 @@ def test_who_waits_for_the_same_has_it_with_the_first_and_may_leave(monkeypatch:
     began, discovered = threading.Event(), discovery_worker._discover
     calls: list[str] = []
 
-    def discover(model_type: str, *rest: Any) -> discovery_worker.Asked:
+    def discover(model_type: str, *rest: Any) -> discovery_worker.Answer:
         calls.append(model_type)
         began.set()
         time.sleep(0.5)
@@ -133,7 +133,7 @@ def test_what_was_refused_is_refused_again_at_once(monkeypatch: pytest.MonkeyPat
         first, second = (refusal(*case) for _time in range(2))
         assert first == second
         assert calls == [discovery_worker.discovered]
-        assert discovery_worker.known(*case) is None
+        assert discovery_worker.cached(*case) is None
 
 
 def test_a_process_that_is_killed_is_no_refusal_and_the_next_request_succeeds() -> None:
@@ -147,7 +147,7 @@ def test_a_process_that_is_killed_is_no_refusal_and_the_next_request_succeeds() 
         discovery_worker.ask(*case, kill, nobody)
     assert "memory" not in str(refused.value)
     assert discovery_worker.refusal(*case) is None
-    assert discovery_worker.ask(*case, lambda *_said: None, nobody).found.share == 1
+    assert discovery_worker.ask(*case, lambda *_said: None, nobody).discovery.share == 1
 
 
 def test_a_process_that_crashes_is_a_refusal(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -160,7 +160,7 @@ def test_a_process_that_crashes_is_a_refusal(monkeypatch: pytest.MonkeyPatch) ->
 
 
 def test_after_a_while_it_is_tried_again(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(discovery_worker, "AGAIN", 0.0)
+    monkeypatch.setattr(discovery_worker, "RETRY_SECONDS", 0.0)
     calls = counted(monkeypatch, SlowError())
     for _time in range(2):
         refusal("gpt2", "GPT2Model", {"n_layer": 3, "n_inner": 98})
@@ -180,7 +180,7 @@ def test_that_others_are_served_is_no_refusal(monkeypatch: pytest.MonkeyPatch) -
 def test_flops_give_way_to_who_asks_for_parameters(monkeypatch: pytest.MonkeyPatch) -> None:
     found = shipped("gpt2", "GPT2LMHeadModel")
     assert found is not None
-    began, asked = threading.Event(), discovery_worker.Asked(replace(found, compute=None, no_flops=NOT_ASKED), "")
+    began, asked = threading.Event(), discovery_worker.Answer(replace(found, compute=None, no_flops=NOT_ASKED), "")
     stopped: list[bool] = []
 
     def answer(function: Any) -> Any:
@@ -199,8 +199,8 @@ def test_flops_give_way_to_who_asks_for_parameters(monkeypatch: pytest.MonkeyPat
     with ThreadPoolExecutor() as pool:
         flops = pool.submit(discovery_worker.ask_flops, *case, asked, lambda *_said: None, nobody)
         assert began.wait(9)
-        assert ask("gpt2", "GPT2LMHeadModel", n_inner=4).found == found
-        assert flops.result().found.compute == found.compute
+        assert ask("gpt2", "GPT2LMHeadModel", n_inner=4).discovery == found
+        assert flops.result().discovery.compute == found.compute
     assert calls == [discovery_worker.computed, discovery_worker.discovered, discovery_worker.computed]
     assert (stopped, discovery_worker._WAITING) == ([True], set())
 
@@ -218,7 +218,7 @@ def test_flops_that_gave_way_too_often_say_so(monkeypatch: pytest.MonkeyPatch) -
 
     monkeypatch.setattr(discovery_worker.WORKER, "stop", lambda: None)
     calls = counted(monkeypatch, interrupted)
-    asked = discovery_worker.Asked(replace(found, compute=None, no_flops=NOT_ASKED), "")
+    asked = discovery_worker.Answer(replace(found, compute=None, no_flops=NOT_ASKED), "")
     with pytest.raises(InputError, match="Other readers'"):
         discovery_worker.ask_flops("gpt2", "GPT2LMHeadModel", {"n_inner": 5}, asked, lambda *_said: None, nobody)
     assert len(calls) == 3

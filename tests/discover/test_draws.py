@@ -6,8 +6,8 @@ from random import Random
 from hypothesis import given
 from hypothesis import strategies as st
 
-from bertcalc.discover.results.conditions import Condition, bounds, excluded
-from bertcalc.discover.search.draws import beyond, is_depth, met, wide
+from bertcalc.discover.results.conditions import Condition, bounds, count_excluded
+from bertcalc.discover.search.draws import adjusted, is_depth, values_beyond, wide_values
 
 FIELDS = ("hidden_size", "heads", "layers")
 SIZES = st.fixed_dictionaries({field: st.integers(1, 4096) for field in FIELDS})
@@ -28,7 +28,7 @@ def test_changes_are_made_to_meet_conditions_that_the_first_sizes_meet(
     at: dict[str, int], changes: dict[str, int], conditions: list[Condition]
 ) -> None:
     conditions = [condition for condition in conditions if condition.holds(at)]
-    after = met(changes, at, conditions)
+    after = adjusted(changes, at, conditions)
     assert all(condition.holds({**at, **after}) for condition in conditions)
     assert all(at[field] != value for field, value in after.items())
     if not conditions:
@@ -37,15 +37,15 @@ def test_changes_are_made_to_meet_conditions_that_the_first_sizes_meet(
 
 @given(SIZES, st.integers())
 def test_values_are_other_sizes_near_and_far(at: dict[str, int], seed: int) -> None:
-    values = wide("hidden_size", at, Random(seed))
+    values = wide_values("hidden_size", at, Random(seed))
     assert all(0 < value != at["hidden_size"] for value in values)
     assert {at["hidden_size"] + 1, 2 * at["hidden_size"], 3 * at["hidden_size"]} <= {*values}
     assert {other for other in at.values() if other < at["hidden_size"]} <= {*values}
-    assert max(wide("layers", at, Random(seed))) <= max(48, at["layers"] + 1)
+    assert max(wide_values("layers", at, Random(seed))) <= max(48, at["layers"] + 1)
 
 
 def test_a_list_of_layers_ends_within_what_is_tried() -> None:
-    assert 44 in beyond("num_hidden_layers", 40, 5)  # mllama's next layer with cross-attention would be 43
+    assert 44 in values_beyond("num_hidden_layers", 40, 5)  # mllama's next layer with cross-attention would be 43
     assert is_depth("text_config.num_hidden_layers")
     assert not is_depth("hidden_size_per_layer_input")
 
@@ -60,4 +60,4 @@ def test_bounds_exclude_a_size_and_as_few_good_ones_as_they_can() -> None:
     good = [{"size": size} for size in (8, 4, 12, 16)]
     offered = bounds({"size": 14}, good, ["size"])
     assert offered == [Condition("at most", "size", 12), Condition("at least", "size", 16), Condition("is", "size", 8)]
-    assert [excluded(condition, good) for condition in offered] == [1, 3, 3]
+    assert [count_excluded(condition, good) for condition in offered] == [1, 3, 3]

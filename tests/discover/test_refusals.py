@@ -8,16 +8,17 @@ import pytest
 
 from bertcalc.discover import discover
 from bertcalc.discover.search.build import Refused
+from tests.discover.real import real
 
 CASES: list[tuple[str, str, dict[str, Any], str]] = [
-    ("gpt2", "GPT2LMHeadModel", {"n_embd": 13, "n_layer": 2}, "n_embd = 13 is no multiple of 12; 12 would be."),
-    ("bert", "BertModel", {"hidden_size": 770, "num_attention_heads": 12}, "hidden_size = 770 is no multiple of"),
-    ("opt", "OPTModel", {"num_attention_heads": 7}, "with num_attention_heads = 7; with 12, the default, it would."),
-    ("llama", "LlamaModel", {"hidden_size": "768"}, 'hidden_size is "768", and has to be a whole number.'),
-    ("llama", "LlamaModel", {"hidden_act": "foo", "hidden_size": 64}, 'hidden_act = "foo"; with "silu", the default'),
-    ("bert", "BertModel", {"hidden_size": -64}, "hidden_size = -64; with 768, the default, it would."),
+    ("gpt2", "GPT2LMHeadModel", {"n_embd": 13, "n_layer": 2}, "n_embd = 13 is not a multiple of 12 (try 12)."),
+    ("bert", "BertModel", {"hidden_size": 770, "num_attention_heads": 12}, "hidden_size = 770 is not a multiple of"),
+    ("opt", "OPTModel", {"num_attention_heads": 7}, "with num_attention_heads = 7; with the default, 12, it would."),
+    ("llama", "LlamaModel", {"hidden_size": "768"}, 'hidden_size is "768" but must be a whole number.'),
+    ("llama", "LlamaModel", {"hidden_act": "foo", "hidden_size": 64}, 'hidden_act = "foo"; with the default, "silu"'),
+    ("bert", "BertModel", {"hidden_size": -64}, "hidden_size = -64; with the default, 768, it would."),
     ("qwen3", "Qwen3Model", {"layer_types": ["a"]}, 'layer_types = ["a"], but would without it.'),
-    ("llama", "LlamaModel", {"hidden_size": 100, "num_attention_heads": 0}, "no field is at fault alone."),
+    ("llama", "LlamaModel", {"hidden_size": 100, "num_attention_heads": 0}, "no single field is the cause."),
 ]
 
 
@@ -29,14 +30,14 @@ def test_a_refusal_says_what_is_wrong_and_what_would_be_right(
         discover(model_type, cls, given)
     text = str(refused.value)
     assert said in text
-    sentence, raw = text.split(" In its words: ")
+    sentence, raw = text.split(" It says: ")
     assert raw == refused.value.problem.values["reason"]
     assert "Error" not in sentence
-    right = re.search(r"; (?:with )?(\S+?),? (?:the default|would be)", sentence)
+    right = re.search(r"(?:with the default, |\(try )(\S+?)(?:, it would|\))", sentence)
     if right:
         [size] = [name for name in given if f"{name} = " in sentence.split(";")[0]][:1]
         changes = {**given, size: json.loads(right[1].replace(",", ""))}
-        assert discover(model_type, cls, changes).parameters
+        assert real(model_type, cls, **changes)
 
 
 def test_what_is_no_refusal_of_transformers_is_said_as_before() -> None:

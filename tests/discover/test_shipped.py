@@ -145,7 +145,7 @@ def test_what_was_counted_wrong_is_right_or_refused(model_type: str, cls: str, f
 
 def test_a_field_that_has_to_follow_is_named_with_its_size() -> None:
     found = found_for(("convbert", "ConvBertForMaskedLM"))
-    with pytest.raises(InputError, match=r"embedding_size would have to be 1,536, too"):
+    with pytest.raises(InputError, match=r"embedding_size would have to change to 1,536"):
         found.count(hidden_size=1536)
     both = found.whole(hidden_size=1536)
     assert both == {"hidden_size": 1536, "embedding_size": 1536}

@@ -10,26 +10,26 @@ from hypothesis import strategies as st
 
 from bertcalc import ARCHITECTURES, AlbertConfig, BertConfig
 from bertcalc.explore.compare import PAIRS, WELL_KNOWN, FieldChange, differing, explain, path, shapes
-from bertcalc.explore.models import FIELDS, read, subject_of_preset, values_of
+from bertcalc.explore.models import FIELDS, model_of_preset, read, values_of
 from bertcalc.explore.quantities import QUANTITIES, Case, components
 from bertcalc.families.presets import PRESETS
-from bertcalc.model.subject import Subject
+from bertcalc.model.model import Model
+from tests import oracle
 from tests.examples import examples
-from tests.explore.test_models import subjects
-from tests.oracle import Case as Model
+from tests.explore.test_models import models
 
 PARAMETERS = QUANTITIES["parameters"]
 sizes = st.tuples(st.integers(1, 3), st.integers(1, 8))
 
 
-def real(subject: Subject) -> int:
-    return sum(tensor.numel() for tensor in Model(*subject).real().parameters())
+def real(model: Model) -> int:
+    return sum(tensor.numel() for tensor in oracle.Case.of(model).real().parameters())
 
 
-def pair(name: str) -> list[Subject]:
+def pair(name: str) -> list[Model]:
     items, wrong = read(PAIRS[name].models)
     assert not wrong
-    return [item.subject() for item in items]
+    return [item.model() for item in items]
 
 
 def difference(name: str, quantity: str) -> int:
@@ -38,13 +38,11 @@ def difference(name: str, quantity: str) -> int:
 
 
 @examples(2)
-@given(subjects(), subjects(), sizes)
-def test_the_parts_sum_to_the_difference_of_every_quantity(
-    here: Subject, there: Subject, sizes: tuple[int, int]
-) -> None:
+@given(models(), models(), sizes)
+def test_the_parts_sum_to_the_difference_of_every_quantity(here: Model, there: Model, sizes: tuple[int, int]) -> None:
     length = min(sizes[1], here.config.max_position_embeddings, there.config.max_position_embeddings)
-    one, two = (Case(subject, sizes[0], length) for subject in (here, there))
-    steps = [one._replace(subject=after) for _changes, after in path(here, there)]
+    one, two = (Case(model, sizes[0], length) for model in (here, there))
+    steps = [one._replace(model=after) for _changes, after in path(here, there)]
     for quantity in QUANTITIES.values():
         if any(quantity.known(case) is None for case in (one, two, *steps)):
             continue
@@ -59,21 +57,21 @@ def test_the_parts_sum_to_the_difference_of_every_quantity(
 @pytest.mark.parametrize(("measure", "each"), [("parameters", 1), ("weights", 4)])
 def test_what_goes_and_comes_in_one_step_is_not_nothing(measure: str, each: int) -> None:
     """DeBERTa-v3 has no segment types and counts positions as distances, whose LayerNorm has as many numbers."""
-    here, there = (Case(subject_of_preset(name)) for name in ("bert-base-uncased", "deberta-v3-base"))
+    here, there = (Case(model_of_preset(name)) for name in ("bert-base-uncased", "deberta-v3-base"))
     found = explain(here, there, QUANTITIES[measure])
     [part] = [part for part in found.parts if part.moved]
     assert [change.field for change in part.changes] == ["type_vocab_size", "architecture"]
     assert (part.difference, part.moved) == (0, each * (512 + 2) * 768)
     came = [
         tensor.numel()
-        for name, tensor in Model(*there.subject).real().named_parameters()
+        for name, tensor in oracle.Case.of(there.model).real().named_parameters()
         if name.startswith(("encoder.rel_embeddings.", "encoder.LayerNorm."))
     ]
     assert part.moved == each * sum(came)
 
 
-@given(subjects(), subjects())
-def test_every_model_on_the_way_can_be_built_and_differs_in_what_is_said(here: Subject, there: Subject) -> None:
+@given(models(), models())
+def test_every_model_on_the_way_can_be_built_and_differs_in_what_is_said(here: Model, there: Model) -> None:
     before = here
     said = []
     for changes, after in path(here, there):
@@ -81,7 +79,7 @@ def test_every_model_on_the_way_can_be_built_and_differs_in_what_is_said(here: S
         assert {change.field: (change.before, change.after) for change in changes} == {
             field: (old[field], new[field]) for field in FIELDS if field in {*old} & {*new} and old[field] != new[field]
         }
-        assert after.model().num_parameters() > 0
+        assert after.num_parameters() > 0
         said += [change.field for change in changes]
         before = after
     assert before == there
@@ -90,8 +88,8 @@ def test_every_model_on_the_way_can_be_built_and_differs_in_what_is_said(here: S
     assert said == [field for field in FIELDS if field in said]
 
 
-@given(subjects(), subjects())
-def test_from_a_model_to_itself_there_is_nothing_to_explain(here: Subject, there: Subject) -> None:
+@given(models(), models())
+def test_from_a_model_to_itself_there_is_nothing_to_explain(here: Model, there: Model) -> None:
     assert not explain(Case(here), Case(here), PARAMETERS).parts
     assert bool(differing([here, there])) == (here != there)
 
@@ -105,8 +103,8 @@ def test_each_part_is_what_the_real_model_has_more() -> None:
         BertConfig(num_hidden_layers=24, num_attention_heads=16, hidden_size=1024),
         large,
     ]
-    counts = [real(Subject(step)) for step in steps]
-    found = explain(Case(Subject(base)), Case(Subject(large)), PARAMETERS)
+    counts = [real(Model(step)) for step in steps]
+    found = explain(Case(Model(base)), Case(Model(large)), PARAMETERS)
     assert [part.total for part in found.parts] == counts[1:]
     assert found.difference == 225_659_648
     assert [str(change) for part in found.parts for change in part.changes] == [
@@ -119,7 +117,7 @@ def test_each_part_is_what_the_real_model_has_more() -> None:
 
 def test_what_cannot_change_alone_changes_together() -> None:
     here, there = (
-        Subject(BertConfig(hidden_size=size, num_attention_heads=heads)) for size, heads in ((896, 14), (384, 6))
+        Model(BertConfig(hidden_size=size, num_attention_heads=heads)) for size, heads in ((896, 14), (384, 6))
     )
     [(changes, after)] = path(here, there)
     assert [change.field for change in changes] == ["num_attention_heads", "hidden_size"]
@@ -127,8 +125,8 @@ def test_what_cannot_change_alone_changes_together() -> None:
 
 
 def test_a_pooler_that_comes_with_the_class_is_a_part_of_its_own() -> None:
-    here = Case(Subject(BertConfig()))
-    there = Case(Subject(BertConfig(), "BertForTokenClassification"))
+    here = Case(Model(BertConfig()))
+    there = Case(Model(BertConfig(), "BertForTokenClassification"))
     parts = explain(here, there, PARAMETERS).parts
     assert [(str(part.changes[0]), part.difference) for part in parts] == [
         ("without a pooler", -(768 * 768 + 768)),
@@ -142,7 +140,7 @@ def test_a_pooler_that_comes_with_the_class_is_a_part_of_its_own() -> None:
         (FieldChange("num_hidden_layers", 12, 13), "1 more layer"),
         (FieldChange("num_hidden_layers", 13, 12), "1 fewer layer"),
         (FieldChange("vocab_size", 30522, 21128), "9,394 fewer word pieces"),
-        (FieldChange("tie_word_embeddings", True, False), "decoder with a table of its own"),
+        (FieldChange("tie_word_embeddings", True, False), "decoder with its own table"),
         (FieldChange("add_pooling_layer", False, True), "with a pooler"),
         (FieldChange("pad_token_id", None, 0), "pad_token_id 0 instead of None"),
         (FieldChange("architecture", "BertModel", "BertForMaskedLM"), "BertForMaskedLM instead of BertModel"),
@@ -153,18 +151,18 @@ def test_a_change_is_said_in_words(change: FieldChange, phrase: str) -> None:
 
 
 def test_a_share_is_one_of_the_first() -> None:
-    base = Case(Subject(BertConfig(num_hidden_layers=1)))
-    none = Case(Subject(BertConfig(num_hidden_layers=1), "BertForMaskedLM"))
+    base = Case(Model(BertConfig(num_hidden_layers=1)))
+    none = Case(Model(BertConfig(num_hidden_layers=1), "BertForMaskedLM"))
     assert explain(base, none, QUANTITIES["head"]).share is None
     found = explain(none, base, QUANTITIES["head"])
     assert found.share == Fraction(-1)
 
 
-@given(subjects())
-def test_components_and_shapes_are_the_models(subject: Subject) -> None:
-    assert sum(components(subject).values()) == subject.model().num_parameters()
-    config = subject.config
-    assert list(shapes(subject).values()) == [
+@given(models())
+def test_components_and_shapes_are_the_models(model: Model) -> None:
+    assert sum(components(model).values()) == model.num_parameters()
+    config = model.config
+    assert list(shapes(model).values()) == [
         (config.vocab_size, config.hidden_size),
         (config.max_position_embeddings, config.hidden_size),
         (config.hidden_size, config.hidden_size),
@@ -177,9 +175,9 @@ def test_base_and_large() -> None:
     assert large.config.num_hidden_layers == 2 * base.config.num_hidden_layers
     assert 3 < real(large) / real(base) < 3.1
     one, two = (
-        PARAMETERS.of(Case(subject).replace(num_hidden_layers=2))
-        - PARAMETERS.of(Case(subject).replace(num_hidden_layers=1))
-        for subject in (base, large)
+        PARAMETERS.of(Case(model).replace(num_hidden_layers=2))
+        - PARAMETERS.of(Case(model).replace(num_hidden_layers=1))
+        for model in (base, large)
     )
     assert 1.7 < two / one < 1.8
 
@@ -206,20 +204,20 @@ def test_wide_and_narrow() -> None:
     assert (wide.config.num_hidden_layers, narrow.config.num_hidden_layers) == (6, 39)
     assert difference("shape", "embeddings") < 0
     assert difference("shape", "forward") > 0
-    for subject in (wide, narrow):
-        config = subject.config
+    for model in (wide, narrow):
+        config = model.config
         assert config.hidden_size % 64 == config.intermediate_size % 64 == 0
         assert 3.8 < config.intermediate_size / config.hidden_size < 4.4
 
 
 def test_all_architectures() -> None:
     models = pair("tasks")
-    assert [subject.architecture for subject in models] == list(ARCHITECTURES)
-    bodies = [components(subject) for subject in models]
+    assert [model.architecture for model in models] == list(ARCHITECTURES)
+    bodies = [components(model) for model in models]
     assert all(
         (body["embeddings"], body["encoder"]) == (bodies[0]["embeddings"], bodies[0]["encoder"]) for body in bodies
     )
-    assert all(abs(real(subject) / real(models[0]) - 1) < 0.01 for subject in models)
+    assert all(abs(real(model) / real(models[0]) - 1) < 0.01 for model in models)
 
 
 def test_tied_and_untied() -> None:
@@ -237,10 +235,10 @@ def test_a_pair_is_a_link_of_its_own(name: str) -> None:
 
 
 def test_between_any_two_well_known_models_the_parts_sum_up_and_each_is_said() -> None:
-    for one, two in permutations(map(subject_of_preset, WELL_KNOWN), 2):
+    for one, two in permutations(map(model_of_preset, WELL_KNOWN), 2):
         found = explain(Case(one), Case(two), PARAMETERS)
         total = found.before + sum(part.difference for part in found.parts)
-        assert total == found.after == two.model().num_parameters()
+        assert total == found.after == two.num_parameters()
         assert all(part.changes for part in found.parts)
         said = [change.field for part in found.parts for change in part.changes]
         assert len(said) == len(set(said))
@@ -248,32 +246,32 @@ def test_between_any_two_well_known_models_the_parts_sum_up_and_each_is_said() -
 
 @pytest.mark.parametrize("name", WELL_KNOWN)
 def test_a_well_known_model_is_as_large_as_the_real_one(name: str) -> None:
-    subject = subject_of_preset(name)
-    assert PARAMETERS.of(Case(subject)) == real(subject)
+    model = model_of_preset(name)
+    assert PARAMETERS.of(Case(model)) == real(model)
 
 
 def test_a_smaller_family_is_said_part_by_part() -> None:
-    base, distil, albert = map(subject_of_preset, ("bert-base-uncased", "distilbert-base-uncased", "albert-base-v2"))
+    base, distil, albert = map(model_of_preset, ("bert-base-uncased", "distilbert-base-uncased", "albert-base-v2"))
     assert _parts(base, distil) == {
-        "6 fewer layers": real(Subject(replace(base.config, num_hidden_layers=6))) - real(base),
+        "6 fewer layers": real(Model(replace(base.config, num_hidden_layers=6))) - real(base),
         "without a pooler": -(768 * 768 + 768),
         "without segment types, DistilBertModel instead of BertModel": -2 * 768,
     }
     wide = AlbertConfig(**{**vars(albert.config), "embedding_size": 768})
     parts = _parts(base, albert)
-    assert parts["embedding_size 128 instead of 768"] == real(albert) - real(Subject(wide, "AlbertModel"))
+    assert parts["embedding_size 128 instead of 768"] == real(albert) - real(Model(wide, "AlbertModel"))
     assert parts["one layer, run 12 times"] == -77_376_000
     assert _parts(albert, base)["embedding_size 768 instead of 128"] > 0
 
 
-def _parts(here: Subject, there: Subject) -> dict[str, int]:
+def _parts(here: Model, there: Model) -> dict[str, int]:
     found = explain(Case(here), Case(there), PARAMETERS)
     return {", ".join(map(str, part.changes)): part.difference for part in found.parts if part.difference}
 
 
 def test_layers_that_get_weights_of_their_own_are_called_so() -> None:
-    parts = _parts(subject_of_preset("albert-base-v2"), subject_of_preset("bert-base-uncased"))
+    parts = _parts(model_of_preset("albert-base-v2"), model_of_preset("bert-base-uncased"))
     assert parts["12 layers, each with its own weights"] > 70_000_000
-    here, there = (Case(subject_of_preset(name)) for name in ("bert-base-uncased", "albert-base-v2"))
+    here, there = (Case(model_of_preset(name)) for name in ("bert-base-uncased", "albert-base-v2"))
     flops = explain(here, there, QUANTITIES["forward"])
     assert not any("run 12 times" in str(change) for part in flops.parts for change in part.changes)

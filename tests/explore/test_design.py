@@ -19,10 +19,10 @@ from bertcalc.explore.quantities import QUANTITIES, Case
 from bertcalc.memory.optimizers import PRECISIONS
 from bertcalc.memory.peak import changes_of, peak
 from bertcalc.memory.plan import Plan
-from bertcalc.model.subject import Subject
+from bertcalc.model.model import Model
 from bertcalc.text.problem import InputError
+from tests import oracle
 from tests.examples import examples
-from tests.oracle import Case as Model
 from tests.strategies import bert_cases as models
 
 
@@ -55,7 +55,7 @@ def bert_cases(draw: st.DrawFn) -> Case:
     model = draw(models(POSITION_EMBEDDING_TYPES))
     length = draw(st.integers(1, min(9, model.config.max_position_embeddings)))
     plan = Plan(precision=draw(st.sampled_from(list(PRECISIONS))))
-    return Case(model.subject, draw(st.integers(1, 3)), length, plan)
+    return Case(model.model, draw(st.integers(1, 3)), length, plan)
 
 
 def candidates(config: Config, allowed: Constraints) -> Iterator[Candidate]:
@@ -77,18 +77,18 @@ def candidates(config: Config, allowed: Constraints) -> Iterator[Candidate]:
 
 
 def parameters(case: Case, config: Config) -> int:
-    return case.subject._replace(config=config).model().num_parameters()
+    return case.model.changed(config=config).num_parameters()
 
 
 def flops(case: Case, config: Config) -> int:
-    model = case.subject._replace(config=config).model()
-    seen = case.subject.seen(case.sequence_length)
+    model = case.model.changed(config=config)
+    seen = case.model.seen(case.sequence_length)
     return forward_flops(model, case.batch_size, case.sequence_length, encoder_sequence_length=seen)
 
 
 def memory(case: Case, config: Config) -> int:
-    subject = case.subject._replace(config=config)
-    return peak(changes_of(subject, case.plan, case.batch_size, case.sequence_length)).live
+    model = case.model.changed(config=config)
+    return peak(changes_of(model, case.plan, case.batch_size, case.sequence_length)).live
 
 
 COUNTS: dict[str, Callable[[Case, Config], int]] = {
@@ -100,7 +100,7 @@ COUNTS: dict[str, Callable[[Case, Config], int]] = {
 
 def values(case: Case, quantity: str, allowed: Constraints) -> dict[Candidate, int]:
     """The value of every candidate, each counted by itself from a checked configuration."""
-    config = case.subject.config
+    config = case.model.config
     return {
         one: COUNTS[quantity](case, replace(config, **one._asdict(), pad_token_id=None))
         for one in candidates(config, allowed)
@@ -142,9 +142,9 @@ def test_the_search_is_brute_force(quantity: str, case: Case, allowed: Constrain
 
 
 def test_the_nearest_to_thirty_million_are_real_models() -> None:
-    found = search(Case(Subject(BertConfig())), Budget("parameters", 30_000_000), Constraints())
+    found = search(Case(Model(BertConfig())), Budget("parameters", 30_000_000), Constraints())
     for one in found.designs:
-        real = Model(replace(BertConfig(), **one.fields)).real()
+        real = oracle.Case(replace(BertConfig(), **one.fields)).real()
         assert real.num_parameters() == one.value
         assert real.config.hidden_size == 64 * real.config.num_attention_heads
     # A miniature of Turc et al. 2019 is among them.
@@ -153,7 +153,7 @@ def test_the_nearest_to_thirty_million_are_real_models() -> None:
 
 def test_published_models_are_their_own_nearest() -> None:
     for layers, hidden_size, parameters in ((12, 768, 109_482_240), (24, 1024, 335_141_888)):
-        [found] = search(Case(Subject(BertConfig())), Budget("parameters", parameters), Constraints(), 1).designs
+        [found] = search(Case(Model(BertConfig())), Budget("parameters", parameters), Constraints(), 1).designs
         assert (found.num_hidden_layers, found.hidden_size, found.value) == (layers, hidden_size, parameters)
 
 
@@ -161,13 +161,13 @@ def test_equally_near_are_ordered_by_their_shape() -> None:
     config = BertConfig()
     twelve = build(config).num_parameters()
     allowed = Constraints(layers_from=11, layers_to=13, hidden_to=768)
-    found = search(Case(Subject(config)), Budget("parameters", twelve), allowed, 3)
+    found = search(Case(Model(config)), Budget("parameters", twelve), allowed, 3)
     assert [one.num_hidden_layers for one in found.designs] == [12, 13, 11]  # 768 / 13 is nearer to 64 than 768 / 11
 
 
 def test_numbers_beyond_64_bits_are_exact() -> None:
     config = BertConfig(max_position_embeddings=10**6)
-    case = Case(Subject(config), 10**6, 10**6)
+    case = Case(Model(config), 10**6, 10**6)
     allowed = Constraints(hidden_to=128, layers_from=1, layers_to=3)
     every = values(case, "forward", allowed)
     assert min(every.values()) > 2**63
@@ -176,7 +176,7 @@ def test_numbers_beyond_64_bits_are_exact() -> None:
 
 
 def test_a_limit_is_kept_and_what_breaks_it_comes_last() -> None:
-    case = Case(Subject(BertConfig()), 32, 512)
+    case = Case(Model(BertConfig()), 32, 512)
     budget = Budget("training_memory", 16 * 10**9)
     assert budget.is_limit
     found = search(case, budget, Constraints())
@@ -189,7 +189,7 @@ def test_a_limit_is_kept_and_what_breaks_it_comes_last() -> None:
 
 def test_a_target_is_possible_between_the_smallest_and_the_largest() -> None:
     budget = Budget("parameters", 30_000_000)
-    found = search(Case(Subject(BertConfig())), budget, Constraints())
+    found = search(Case(Model(BertConfig())), budget, Constraints())
     assert [
         found.possible(budget._replace(amount=end + by))
         for end in (found.smallest.value, found.largest.value)
@@ -220,14 +220,14 @@ def test_impossible_limits_are_explained_and_have_a_way_out(
 @pytest.mark.parametrize("quantity", ["parameters", "activations", "training_memory"])
 def test_heads_that_share_keys_are_a_multiple_of_these(quantity: str) -> None:
     config = EuroBertConfig(num_attention_heads=12, num_key_value_heads=4, num_hidden_layers=2)
-    case = Case(Subject(config, "EuroBertModel"), 1, 8)
+    case = Case(Model(config, "EuroBertModel"), 1, 8)
     found = search(
         case, Budget(quantity, 400_000_000), Constraints(layers_from=2, layers_to=3, hidden_to=1024), count=99
     )
     runs = {heads for heads in range(1, 17) if real_heads_run(heads)}
     assert {one.num_attention_heads for one in found.designs} == runs == {4, 8, 12, 16}
     for one in found.designs:
-        alone = case._replace(subject=case.subject._replace(config=replace(config, **one.fields)))
+        alone = case._replace(model=case.model.changed(config=replace(config, **one.fields)))
         assert QUANTITIES[quantity].of(alone) == one.value
 
 
@@ -245,18 +245,18 @@ def real_heads_run(heads: int) -> bool:
 
 def test_constraints_without_a_multiple_of_the_shared_heads_are_refused() -> None:
     config = EuroBertConfig(num_attention_heads=14, hidden_size=896, num_key_value_heads=7)
-    with pytest.raises(InputError, match="num_key_value_heads 7 divides no number of heads up to hidden_to 256: 448"):
-        search(Case(Subject(config, "EuroBertModel")), Budget("parameters", 10**8), Constraints(hidden_to=256))
+    with pytest.raises(InputError, match="up to hidden_to 256 is a multiple of num_key_value_heads 7: 448"):
+        search(Case(Model(config, "EuroBertModel")), Budget("parameters", 10**8), Constraints(hidden_to=256))
 
 
 @pytest.mark.parametrize("quantity", ["activations", "training_memory"])
 def test_layers_that_alternate_are_counted_by_kind(quantity: str) -> None:
     """With fused attention, two of three layers of ModernBERT keep a mask."""
     config = ModernBertConfig(vocab_size=300, pad_token_id=0, local_attention=8, num_hidden_layers=2)
-    case = Case(Subject(config, "ModernBertModel"), 2, 16, Plan(attention="fused"))
+    case = Case(Model(config, "ModernBertModel"), 2, 16, Plan(attention="fused"))
     allowed = Constraints(layers_from=2, layers_to=20, hidden_to=128, ratios=RATIOS["2"])
     found = search(case, Budget(quantity, 10**7), allowed, count=99)
     assert len(found.designs) == found.candidates
     for one in found.designs:
-        alone = case._replace(subject=case.subject._replace(config=replace(config, **one.fields)))
+        alone = case._replace(model=case.model.changed(config=replace(config, **one.fields)))
         assert QUANTITIES[quantity].of(alone) == one.value

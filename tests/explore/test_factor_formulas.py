@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 
 from bertcalc import BertConfig
 from bertcalc.explore.factor_formulas import Factor, piece_factors, total_factor
-from bertcalc.model.subject import Subject
+from bertcalc.model.model import Model
 from bertcalc.model.totals import breakdown
 from tests.examples import examples
 from tests.oracle import Case
@@ -20,8 +20,8 @@ BASE = BertConfig(vocab_size=11, hidden_size=16, num_hidden_layers=2, num_attent
 
 
 def factors(**changes: Any) -> dict[str, Factor | None]:
-    here, there = Subject(BASE), Subject(replace(BASE, **changes))
-    pieces = breakdown(there.model())
+    here, there = Model(BASE), Model(replace(BASE, **changes))
+    pieces = breakdown(there)
     return dict(zip([piece.name for piece in pieces], piece_factors(here, there), strict=True))
 
 
@@ -37,11 +37,11 @@ def test_a_wider_model_grows_by_its_square_where_both_sides_follow() -> None:
 
 
 def test_a_total_that_grows_otherwise_than_its_largest_term_says_mostly() -> None:
-    base = Subject(BertConfig())
+    base = Model(BertConfig())
     for config, said in ((BertConfig(hidden_size=1536), "mostly H²"), (BertConfig(num_hidden_layers=18), "mostly L")):
-        assert reason(total_factor(base, Subject(config))) == said
-    wide = base._replace(config=replace(base.config, hidden_size=1536))
-    pieces = dict(zip((piece.name for piece in breakdown(wide.model())), piece_factors(base, wide), strict=True))
+        assert reason(total_factor(base, Model(config))) == said
+    wide = base.changed(config=replace(base.config, hidden_size=1536))
+    pieces = dict(zip((piece.name for piece in breakdown(wide)), piece_factors(base, wide), strict=True))
     assert [reason(pieces[name]) for name in ("word", "attention", "feed-forward")] == ["H", "H²", "I stays"]
 
 
@@ -50,24 +50,24 @@ def test_what_has_not_moved_has_no_reason() -> None:
     assert reason(deeper["attention"]) == "L"
     assert deeper["attention"] == Factor(Fraction(2), {"num_hidden_layers": 1})
     assert deeper["word"] is None
-    assert total_factor(Subject(BASE), Subject(BASE)) is None
+    assert total_factor(Model(BASE), Model(BASE)) is None
 
 
 @examples(6)
 @given(
-    bert_cases(("absolute",)).map(lambda case: case.subject),
+    bert_cases(("absolute",)).map(lambda case: case.model),
     st.sampled_from(("hidden_size", "num_hidden_layers", "vocab_size", "intermediate_size")),
 )
-def test_the_ratio_is_that_of_the_real_models(here: Subject, field: str) -> None:
-    there = here._replace(config=replace(here.config, **{field: 2 * getattr(here.config, field)}))
+def test_the_ratio_is_that_of_the_real_models(here: Model, field: str) -> None:
+    there = here.changed(config=replace(here.config, **{field: 2 * getattr(here.config, field)}))
     grown = total_factor(here, there)
     if grown:
-        real = [sum(tensor.numel() for tensor in Case(*model).real().parameters()) for model in (here, there)]
+        real = [sum(tensor.numel() for tensor in Case.of(model).real().parameters()) for model in (here, there)]
         assert grown.ratio == Fraction(real[1], real[0])
         assert grown.powers.keys() == {field}
 
 
 def test_between_classes_of_different_structure_the_factor_has_no_reason() -> None:
-    here, there = Subject(BASE), Subject(BASE, "BertForMaskedLM")
-    real = [sum(tensor.numel() for tensor in Case(*model).real().parameters()) for model in (here, there)]
+    here, there = Model(BASE), Model(BASE, "BertForMaskedLM")
+    real = [sum(tensor.numel() for tensor in Case.of(model).real().parameters()) for model in (here, there)]
     assert total_factor(here, there) == Factor(Fraction(real[1], real[0]), {})

@@ -18,7 +18,7 @@ from bertcalc.families.presets import PRESETS
 from bertcalc.forward.outputs import in_pairs
 from bertcalc.memory.plan import ALONE
 from bertcalc.model.formula import ALL_SYMBOLS
-from bertcalc.model.subject import Subject
+from bertcalc.model.model import Model
 from tests.examples import examples
 from tests.explore.test_sweep import array, countable, near, sweeps
 
@@ -61,9 +61,9 @@ def test_the_order_is_that_of_the_differences(name: str, sweep: Sweep) -> None:
     if sweep.config.ones_matter:
         return
     if field == "num_attention_heads":  # one to five of them have to divide the hidden size
-        subject = sweep.case.subject
-        wide = replace(subject.config, hidden_size=60 * subject.config.hidden_size)
-        sweep = sweep._replace(case=sweep.case._replace(subject=subject._replace(config=wide)))
+        model = sweep.case.model
+        wide = replace(model.config, hidden_size=60 * model.config.hidden_size)
+        sweep = sweep._replace(case=sweep.case._replace(model=model.changed(config=wide)))
     # Positions start where they suffice for the sequence.
     start = sweep.limits(field)[0] if field == "max_position_embeddings" else 0
     places = [start + sweep.unit(field) * place for place in range(1, 6)]
@@ -91,7 +91,7 @@ def test_the_exponent_is_the_slope_on_logarithmic_axes(sweep: Sweep, name: str) 
 
 def test_layers_are_12_times_the_square() -> None:
     """As in Kaplan et al. 2020 (arXiv:2001.08361), where N is about 12 L d^2; the rest are biases and norms."""
-    sweep = Sweep(Case(Subject(BertConfig())), ("hidden_size",))
+    sweep = Sweep(Case(Model(BertConfig())), ("hidden_size",))
     assert growth("encoder", sweep).terms == ((2, "12 L H^{2}"), (1, "13 L H"))
     assert growth("encoder", sweep).numeric_terms(sweep.case) == ((2, "144 H^{2}"), (1, "156 H"))
     alone = growth("encoder", sweep._replace(ties=Ties(heads=True, intermediate=False)))
@@ -100,13 +100,13 @@ def test_layers_are_12_times_the_square() -> None:
 
 def test_more_heads_are_smaller_with_relative_positions() -> None:
     config = BertConfig(position_embedding_type="relative_key")
-    found = growth("encoder", Sweep(Case(Subject(config)), ("num_attention_heads",)))
+    found = growth("encoder", Sweep(Case(Model(config)), ("num_attention_heads",)))
     assert found.order == 0
     assert found.terms[-1] == (-1, r"H L \left(2 P - 1\right) A^{-1}")
 
 
 def test_what_a_model_does_not_have_is_nothing() -> None:
-    assert growth("head", Sweep(Case(Subject(BertConfig())), ("hidden_size",))).terms == ()
+    assert growth("head", Sweep(Case(Model(BertConfig())), ("hidden_size",))).terms == ()
 
 
 @pytest.mark.parametrize("name", PEAKS)
@@ -129,9 +129,9 @@ def test_of_a_peak_it_is_the_formula_of_the_moment_where_it_is_now(name: str, sw
         assert figure(2 * now) <= QUANTITIES[name].of(sweep.at(**{field: 2 * now}))
 
 
-@pytest.mark.parametrize("field", sweepable(Subject(BertConfig())))
+@pytest.mark.parametrize("field", sweepable(Model(BertConfig())))
 def test_no_coefficient_has_the_swept_letter_or_what_goes_along(field: str) -> None:
-    sweep = Sweep(Case(Subject(BertConfig(), "BertForMaskedLM")), (field,))
+    sweep = Sweep(Case(Model(BertConfig(), "BertForMaskedLM")), (field,))
     for name in WITH_FORMULA:
         for coefficient in growth(name, sweep).powers.values():
             assert not coefficient.expression.free_symbols & {ALL_SYMBOLS[one] for one in (field, *sweep.following)}
@@ -142,7 +142,7 @@ def test_no_coefficient_has_the_swept_letter_or_what_goes_along(field: str) -> N
 def test_a_peak_where_embeddings_and_layers_are_as_wide_now(name: str, width: int) -> None:
     """ELECTRA has a projection as soon as they are not."""
     config = PRESETS["electra-base-discriminator"].config
-    sweep = Sweep(Case(Subject(config, "ElectraModel")), ("embedding_size",))
+    sweep = Sweep(Case(Model(config, "ElectraModel")), ("embedding_size",))
     coefficients = growth(name, sweep).coefficients(sweep.case)
     figure = sum(one * width**power for power, one in coefficients.items())
     assert figure == QUANTITIES[name].of(sweep.at(embedding_size=width))

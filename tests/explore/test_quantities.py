@@ -33,7 +33,7 @@ plans = st.tuples(st.sampled_from(WITHOUT_AUTOCAST), st.sampled_from(ATTENTIONS)
 def cases(draw: st.DrawFn) -> Case:
     model = draw(models())
     length = draw(st.integers(1, min(32, model.config.max_position_embeddings)))
-    return Case(model.subject, draw(st.integers(1, 4)), length, draw(plans))
+    return Case(model.model, draw(st.integers(1, 4)), length, draw(plans))
 
 
 @given(cases())
@@ -43,23 +43,23 @@ def test_a_quantity_is_what_the_other_pages_show(case: Case) -> None:
     sizes = case.batch_size, case.sequence_length
     dtype = PRECISIONS[case.plan.precision].dtype
     assert found["weights"] == ITEM_BYTES[dtype] * found["parameters"]
-    assert found["activations"] == total_bytes(kept(case.subject, case.plan, *sizes))
+    assert found["activations"] == total_bytes(kept(case.model, case.plan, *sizes))
     if found["inference_memory"] is None:
-        config = case.subject.config
+        config = case.model.config
         assert not family_of(config).peaks or config.num_labels != 2 or in_pairs(config)
         return
     if found["training_memory"] is None:
         with pytest.raises(InputError, match=r"cannot be trained|sparse_prediction"):
-            changes_of(case.subject, case.plan, *sizes)
+            changes_of(case.model, case.plan, *sizes)
     else:
-        assert found["training_memory"] == peak(changes_of(case.subject, case.plan, *sizes)).live
+        assert found["training_memory"] == peak(changes_of(case.model, case.plan, *sizes)).live
     inference = Inference(dtype, case.plan.attention)
-    assert found["inference_memory"] == peak(changes_of(case.subject, inference, *sizes)).live
+    assert found["inference_memory"] == peak(changes_of(case.model, inference, *sizes)).live
 
 
 @given(models())
 def test_the_parameters_are_the_real_models(case: Model) -> None:
-    assert QUANTITIES["parameters"].of(Case(case.subject)) == sum(tensor.numel() for tensor in case.real().parameters())
+    assert QUANTITIES["parameters"].of(Case(case.model)) == sum(tensor.numel() for tensor in case.real().parameters())
 
 
 @pytest.mark.parametrize("name", QUANTITIES)
@@ -68,7 +68,7 @@ def test_the_parameters_are_the_real_models(case: Model) -> None:
 def test_a_column_holds_what_each_row_gives_alone(name: str, case: Case, rows: list[tuple[int, int, int]]) -> None:
     if QUANTITIES[name].known(case) is None:
         return
-    config = case.subject.config
+    config = case.model.config
     heads = config.num_attention_heads * (2 if config.turns_pairs else config.heads_of)  # others do not run
     apart = config.breaks  # rows that are built in another way, which no column can hold with others
     fields = [
@@ -78,8 +78,8 @@ def test_a_column_holds_what_each_row_gives_alone(name: str, case: Case, rows: l
     ]
     assume(fields)
     arrays = {field: np.array([row[field] for row in fields]) for field in fields[0]}
-    subject = case.subject._replace(config=columns(case.subject.config, **arrays))
-    column = np.broadcast_to(QUANTITIES[name].of(case._replace(subject=subject)), len(fields))
+    model = case.model.changed(config=columns(case.model.config, **arrays))
+    column = np.broadcast_to(QUANTITIES[name].of(case._replace(model=model)), len(fields))
     assert column.tolist() == [QUANTITIES[name].of(case.replace(**row)) for row in fields]
 
 
@@ -89,19 +89,19 @@ def test_a_column_holds_what_each_row_gives_alone(name: str, case: Case, rows: l
 def test_the_formula_gives_the_number(name: str, case: Case) -> None:
     if QUANTITIES[name].known(case) is None:
         assert name in ("forward", "training")
-        assert in_pairs(case.subject.config)
+        assert in_pairs(case.model.config)
         return
     sizes: dict[str, Any] = {"batch_size": case.batch_size, "sequence_length": case.sequence_length}
-    config = in_letters(case.subject.config)
+    config = in_letters(case.model.config)
     written: dict[str, Any] = {size: ALL_SYMBOLS[size] for size in sizes}
     if config.ones_matter:  # what is kept of a single sequence, token or head is no matter of its size alone
         written = {size: symbol if sizes[size] > 1 else 1 for size, symbol in written.items()}
-        if (heads := case.subject.config.num_attention_heads) == 1:
+        if (heads := case.model.config.num_attention_heads) == 1:
             config = unchecked(config, num_attention_heads=heads)
-    config = unchecked(config, **window_in_letters(case.subject.config, case.sequence_length))
-    letters = case._replace(subject=case.subject._replace(config=config))
+    config = unchecked(config, **window_in_letters(case.model.config, case.sequence_length))
+    letters = case._replace(model=case.model.changed(config=config))
     expression = exact(QUANTITIES[name].of(letters._replace(**written)))
-    numbers = {**case.subject.config.shared(), **sizes}
+    numbers = {**case.model.config.shared(), **sizes}
     found = expression.subs(
         {ALL_SYMBOLS[field]: number for field, number in numbers.items() if number and field in ALL_SYMBOLS}
     )

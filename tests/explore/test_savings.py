@@ -5,16 +5,16 @@ from bertcalc.explore.quantities import Case
 from bertcalc.explore.savings import of_adding_up
 from bertcalc.memory.peak import changes_of, peak
 from bertcalc.memory.plan import Plan
-from bertcalc.model.subject import Subject
+from bertcalc.model.model import Model
 
-SUBJECT = Subject(BertConfig(num_hidden_layers=2, vocab_size=99), "BertForMaskedLM")
+SUBJECT = Model(BertConfig(num_hidden_layers=2, vocab_size=99), "BertForMaskedLM")
 
 
 def test_batches_one_after_the_other_need_gradients_all_the_time_and_less_of_the_rest() -> None:
     found = of_adding_up(Case(SUBJECT, 16, 128), 3)
     assert found.num_bytes == peak(changes_of(SUBJECT, Plan(accumulate=True), 16, 128)).live
     assert found.whole_bytes == peak(changes_of(SUBJECT, Plan(), 48, 128)).live
-    assert found.flops == found.whole_flops == training_flops(SUBJECT.model(), 48, 128)
+    assert found.flops == found.whole_flops == training_flops(SUBJECT, 48, 128)
 
 
 def test_a_single_batch_is_not_added_to_anything() -> None:

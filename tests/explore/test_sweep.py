@@ -17,8 +17,8 @@ from bertcalc.explore.sweep import Sweep, Ties, around, crossing, levels, line, 
 from bertcalc.families.presets import PRESETS
 from bertcalc.memory.plan import Plan, Recompute
 from bertcalc.model.freezing import Freezing
+from bertcalc.model.model import Model
 from bertcalc.model.steps import BATCH, batch_problems
-from bertcalc.model.subject import Subject
 from tests.examples import examples
 from tests.strategies import cases as models
 
@@ -34,8 +34,8 @@ def sweeps(draw: st.DrawFn, dimensions: int = 1) -> Sweep:
     assume(not convolves or min(model.config.num_attention_heads, model.config.attention_head_size) > 1)
     length = draw(st.integers(1, min(32, model.config.longest)))
     plan = Plan(attention=draw(st.sampled_from(("eager", "fused"))))
-    case = Case(model.subject, draw(st.integers(1, 4)), length, plan)
-    known = sweepable(model.subject)
+    case = Case(model.model, draw(st.integers(1, 4)), length, plan)
+    known = sweepable(model.model)
     fields = draw(st.lists(st.sampled_from(known), min_size=dimensions, max_size=dimensions, unique=True))
     return Sweep(case, tuple(fields), draw(ties))
 
@@ -45,14 +45,14 @@ def countable(name: str, sweep: Sweep) -> bool:
 
     Scores of answers are two, and no other number of labels runs; nor do ModernBERT's heads where their size is odd.
     """
-    runs = sweep.case.subject.cls.task != "question-answering" or "num_labels" not in sweep.dimensions
+    runs = sweep.case.model.cls.task != "question-answering" or "num_labels" not in sweep.dimensions
     if sweep.config.turns_pairs and sweep.config.heads_of == 1:
         runs = runs and not {"hidden_size", "num_attention_heads"} & {*sweep.dimensions}
     return (runs or name not in PEAKS) and QUANTITIES[name].known(sweep.case) is not None
 
 
 def base(*dimensions: str, **said: bool) -> Sweep:
-    return Sweep(Case(Subject(BertConfig())), dimensions, Ties(**said))
+    return Sweep(Case(Model(BertConfig())), dimensions, Ties(**said))
 
 
 def one(sweep: Sweep, **values: int) -> Case | None:
@@ -69,7 +69,7 @@ def one(sweep: Sweep, **values: int) -> Case | None:
         return None
     if any(batch_problems(config, {field: getattr(case, field) for field in BATCH})):
         return None
-    return case._replace(subject=case.subject._replace(config=config))
+    return case._replace(model=case.model.changed(config=config))
 
 
 def near(sweep: Sweep, field: str, reach: int = 40) -> tuple[int, int]:
@@ -224,7 +224,7 @@ def test_rounding_up_finds_the_nearest(number: Fraction) -> None:
 @pytest.mark.parametrize("dimensions", [("batch_size",), ("batch_size", "sequence_length"), ("hidden_size",)])
 def test_what_int64_cannot_count_is_known_before(name: str, dimensions: tuple[str, ...]) -> None:
     config = BertConfig(max_position_embeddings=10**6, num_hidden_layers=1000, vocab_size=10**7)
-    case = Case(Subject(config, "BertForMaskedLM"), 10**4, 10**4)
+    case = Case(Model(config, "BertForMaskedLM"), 10**4, 10**4)
     sweep = Sweep(case, dimensions)
     ranges = {field: sweep.limits(field) for field in dimensions}
     assert not sweep.fits([name], ranges)
@@ -243,12 +243,12 @@ def test_what_int64_cannot_count_is_known_before(name: str, dimensions: tuple[st
 
 def test_where_not_even_one_model_can_be_counted_there_is_none() -> None:
     config = BertConfig(max_position_embeddings=10**6)
-    sweep = Sweep(Case(Subject(config), 10**6, 10**6), ("num_hidden_layers",))
+    sweep = Sweep(Case(Model(config), 10**6, 10**6), ("num_hidden_layers",))
     assert sweep.fitting(["forward"], {"num_hidden_layers": (1, 48)}) is None
 
 
 def test_no_quantity_of_a_model_that_fits_wraps_around() -> None:
-    sweep = Sweep(Case(Subject(BertConfig(max_position_embeddings=10**6)), 1, 10**6), ("batch_size",))
+    sweep = Sweep(Case(Model(BertConfig(max_position_embeddings=10**6)), 1, 10**6), ("batch_size",))
     found = sweep.fitting(["forward"], {"batch_size": (1, 10**6)})
     assert found is not None
     values = sweep.values("batch_size", *found["batch_size"])
@@ -279,12 +279,12 @@ def test_the_neighbours_of_a_value_need_not_include_it() -> None:
 def test_heads_that_share_keys_and_values_are_swept_in_multiples() -> None:
     """EuroBERT-610m has 18 heads with 6 keys and values: the real class refuses 4 heads, or 9 in a width of 576."""
     config = PRESETS["EuroBERT-610m"].config
-    heads = Sweep(Case(Subject(config, "EuroBertModel")), ("num_attention_heads",))
+    heads = Sweep(Case(Model(config, "EuroBertModel")), ("num_attention_heads",))
     assert heads.values("num_attention_heads", 1, 36) == [6, 12, 18, 24, 36]
     assert not heads.has("num_attention_heads", 4)
-    hidden = Sweep(Case(Subject(config, "EuroBertModel")), ("hidden_size",))
+    hidden = Sweep(Case(Model(config, "EuroBertModel")), ("hidden_size",))
     assert hidden.values("hidden_size", 64, 2048) == [1152]
-    assert not Sweep(Case(Subject(config, "EuroBertModel")), ("hidden_size", "num_attention_heads")).exists(
+    assert not Sweep(Case(Model(config, "EuroBertModel")), ("hidden_size", "num_attention_heads")).exists(
         hidden_size=576, num_attention_heads=9
     )
 
@@ -295,7 +295,7 @@ def test_a_size_that_cannot_run_leaves_the_others_in_the_chart() -> None:
         hidden_size=66, num_attention_heads=11, num_hidden_layers=2, vocab_size=300, pad_token_id=0
     )
     for measure in ("training_memory", "inference_memory"):
-        sweep = Sweep(Case(Subject(config, "ModernBertModel")), ("num_attention_heads",))
+        sweep = Sweep(Case(Model(config, "ModernBertModel")), ("num_attention_heads",))
         values = sweep.values("num_attention_heads", *sweep.limits("num_attention_heads"))
         assert values == [1, 2, 3, 6, 11, 22, 33, 66]
         figures = sweep.row(measure, values, array)
@@ -310,7 +310,7 @@ def test_a_size_that_cannot_run_leaves_the_others_in_the_chart() -> None:
 @pytest.mark.parametrize("frozen", [0, 2])
 def test_layers_that_run_again_are_swept_as_each_is_alone(recompute: Recompute, frozen: int) -> None:
     plan = Plan(recompute=recompute, freezing=Freezing(layers=frozen))
-    sweep = Sweep(Case(Subject(BertConfig(vocab_size=300), "BertForMaskedLM"), 2, 8, plan), ("num_hidden_layers",))
+    sweep = Sweep(Case(Model(BertConfig(vocab_size=300), "BertForMaskedLM"), 2, 8, plan), ("num_hidden_layers",))
     for measure in ("training", "activations", "training_memory"):
         values = list(range(frozen + 1, 12))
         alone = [QUANTITIES[measure].of(sweep.at(num_hidden_layers=layers)) for layers in values]

@@ -13,7 +13,7 @@ from bertcalc.config import POSITION_EMBEDDING_TYPES
 from bertcalc.config import letters as letters_of
 from bertcalc.export.formula_tables import component_table, flops_formula, tensor_table
 from bertcalc.export.table import Math
-from bertcalc.model.subject import Subject
+from bertcalc.model.model import Model
 from tests.oracle import Case
 from tests.strategies import cases
 
@@ -46,7 +46,7 @@ def worth(math: Math, letters: dict[str, int]) -> float:
 
 @given(cases(POSITION_EMBEDDING_TYPES))
 def test_the_numbers_in_mathml_give_the_count(case: Case) -> None:
-    table = component_table(case.subject, str)
+    table = component_table(case.model, str)
     assert sum(int(row[3]) for row in table.rows if isinstance(row[3], int)) == case.ours().num_parameters()
     for _component, letters, numbers, count, _share in table.rows:
         assert isinstance(letters, Math)
@@ -59,15 +59,15 @@ def test_the_numbers_in_mathml_give_the_count(case: Case) -> None:
 @pytest.mark.parametrize(("architecture", "cross"), [*product(ARCHITECTURES, (False, True))])
 def test_the_formula_of_flops_gives_the_flops(architecture: str, cross: bool) -> None:
     config = BertConfig(num_hidden_layers=3, is_decoder=cross, add_cross_attention=cross, num_labels=5)
-    subject = Subject(config, architecture)
-    flops = forward_flops(subject.model(), 4, 32, encoder_sequence_length=subject.seen(32))
-    _letters, numbers = flops_formula(subject, 4, 32)
+    model = Model(config, architecture)
+    flops = forward_flops(model, 4, 32, encoder_sequence_length=model.seen(32))
+    _letters, numbers = flops_formula(model, 4, 32)
     assert worth(numbers, {}) == flops
 
 
 @given(cases(POSITION_EMBEDDING_TYPES))
 def test_the_tensors_sum_to_the_model(case: Case) -> None:
-    table = tensor_table(case.subject, str)
+    table = tensor_table(case.model, str)
     counts = [row[4] for row in table.rows]
     assert sum(count for count in counts if isinstance(count, int)) == case.ours().num_parameters()
     values = letters_of(case.config)

@@ -12,7 +12,7 @@ from bertcalc.explore.quantities import QUANTITIES, Case
 from bertcalc.export.formula_tables import component_table, flops_formula
 from bertcalc.export.report import Report, ReportFormulas, Verification, html, markdown, report
 from bertcalc.export.table import Table
-from bertcalc.model.subject import Subject
+from bertcalc.model.model import Model
 from tests.examples import sampled
 
 LINK = "http://somewhere.test/?number=<script>&lang=en"
@@ -21,11 +21,11 @@ CONFIGS = [BertConfig(), CROSS, replace(CROSS, position_embedding_type="relative
 
 
 def report_of(config: Config, architecture: str) -> Report:
-    subject = Subject(config, architecture)
+    model = Model(config, architecture)
     checks = Table("", ("Compared", "ours", "theirs"), (("Tensors", "199", "199"),))
     return report(
-        Case(subject, 2, 64),
-        ReportFormulas(component_table(subject, str), flops_formula(subject, 2, 64)),
+        Case(model, 2, 64),
+        ReportFormulas(component_table(model, str), flops_formula(model, 2, 64)),
         Verification("The real model agrees & all is well.", checks),
         name="<b>my</b> model",
         url=LINK,
@@ -63,14 +63,14 @@ class Page(HTMLParser):
 def test_every_model_has_a_report_with_all_figures_in_both_formats(architecture: str, config: Config) -> None:
     told = report_of(config, architecture)
     page = Page(html(told))
-    case = Case(Subject(config, architecture), 2, 64)
+    case = Case(Model(config, architecture), 2, 64)
     quantities = [quantity for name, quantity in QUANTITIES.items() if name not in ("embeddings", "pooler", "head")]
     figures = [figure for quantity in quantities if (figure := quantity.known(case)) is not None]
     assert len(figures) == len(quantities)
     for figure in figures:
         assert f"{figure:,}" in page.text
         assert f"{figure:,}" in markdown(told)
-    assert f"assert parameters == {case.subject.model().num_parameters():_}" in page.text
+    assert f"assert parameters == {case.model.num_parameters():_}" in page.text
     assert page.tags.count("table") == len(re.findall(r"^\| -", markdown(told), re.MULTILINE)) == 4
 
 

@@ -33,7 +33,7 @@ CASES += [Case(config, "BertModel", add_pooling_layer=False) for config in CONFI
 
 
 def program(case: Case) -> str:
-    return snippet(case.subject)
+    return snippet(case.model)
 
 
 @pytest.mark.parametrize("case", sampled(CASES, 3))

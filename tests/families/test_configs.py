@@ -30,7 +30,7 @@ from bertcalc.controls.history import ChosenModel, read
 from bertcalc.families import CLASSES, FAMILIES, family_of, hf_json
 from bertcalc.families.presets import PRESETS
 from bertcalc.model.family import Family
-from bertcalc.model.subject import Subject
+from bertcalc.model.model import Model
 from tests.examples import examples
 from tests.memory.live import on_cpu
 from tests.oracle import Case, real_config
@@ -144,7 +144,7 @@ def test_links_and_files_have_the_familys_names() -> None:
     assert model.link() == {"preset": "distilbert-base-uncased", "n_layers": "3"}
     for name in ("n_layers", "num_hidden_layers"):
         assert read({"preset": "distilbert-base-uncased", name: "3"}) == (model, [])
-    written = hf_json.write(Subject(model.config, "DistilBertForMaskedLM"))
+    written = hf_json.write(Model(model.config, "DistilBertForMaskedLM"))
     assert '"n_layers": 3' in written
     assert "num_hidden_layers" not in written
     assert hf_json.read(written)[:2] == (model.config, "DistilBertForMaskedLM")
@@ -193,7 +193,7 @@ def test_a_row_that_breaks_a_relation_is_refused_as_the_configuration_is(
 
 def test_bert_can_become_any_other_family_and_come_back() -> None:
     for name, family in CLASSES.items():
-        there = Subject(BertConfig(num_hidden_layers=3)).as_class(name)
+        there = Model(BertConfig(num_hidden_layers=3)).as_class(name)
         assert type(there.config) is family.config
         assert there.config.num_hidden_layers == 3
         assert build(there.config, name).num_parameters() > 0
@@ -204,13 +204,13 @@ def test_bert_can_become_any_other_family_and_come_back() -> None:
 def test_the_table_of_families_has_the_exact_totals() -> None:
     table = (Path(__file__).parents[2] / "docs" / "families.md").read_text(encoding="utf-8")
     found = re.findall(r"^\| [^|]+ \| (\S+) \| ([0-9,]+) \|", table, re.MULTILINE)
-    assert {CLASSES[subject.architecture].name for subject, _total in map(said, found)} >= {
+    assert {CLASSES[model.architecture].name for model, _total in map(said, found)} >= {
         name for name in FAMILIES if name not in ("camembert",)
     }
-    for subject, total in map(said, found):
-        assert f"{subject.model().num_parameters():,}" == total
+    for model, total in map(said, found):
+        assert f"{model.num_parameters():,}" == total
 
 
-def said(row: tuple[str, str]) -> tuple[Subject, str]:
+def said(row: tuple[str, str]) -> tuple[Model, str]:
     config = PRESETS[row[0]].config
-    return Subject(config, family_of(config).base.name), row[1]
+    return Model(config, family_of(config).base.name), row[1]

@@ -8,6 +8,7 @@ import sys
 import tomllib
 from collections.abc import Callable, Iterator
 from dataclasses import MISSING, dataclass, fields, replace
+from functools import cache
 from pathlib import Path
 from typing import Any, cast
 
@@ -23,9 +24,9 @@ from bertcalc.forward.outputs import Call, inputs, outputs, run, taking_all
 from bertcalc.forward.walk import walk
 from bertcalc.memory.peak import changes_in
 from bertcalc.memory.plan import Inference
-from bertcalc.model.family import Family, Hidden, Model
+from bertcalc.model.family import Family, Hidden
 from bertcalc.model.formula import component_formulas, symbolic_steps
-from bertcalc.model.subject import Subject
+from bertcalc.model.model import Model
 from bertcalc.model.totals import totals_by_part
 from bertcalc.model.trace import Sizes, Trace
 from bertcalc.proof.tensor_proof import prove
@@ -69,6 +70,7 @@ SAID = {
 }
 
 
+@cache
 def names() -> set[str]:
     """Classes, modules and parts of paths of every family, as far as they are no words."""
     found, meanings = set(CLASSES), set[str]()
@@ -139,15 +141,15 @@ def test_a_name_of_a_family_is_seen_wherever_it_is_in_a_text(source: str, tmp_pa
 def test_every_class_of_every_family_can_be_read_in_every_way(architecture: str) -> None:
     family, cls = CLASSES[architecture], class_of(architecture)
     config = replace(family.fullest(), num_hidden_layers=2, num_labels=2)
-    subject, call = Subject(config, architecture), Call(2, 3, encoder_sequence_length=3)
-    model, steps = subject.model(), run(subject, call)
-    assert [entry.name for entry in inputs(subject, call, run(taking_all(subject), call))] == [*cls.inputs]
+    model, call = Model(config, architecture), Call(2, 3, encoder_sequence_length=3)
+    model, steps = model, run(model, call)
+    assert [entry.name for entry in inputs(model, call, run(taking_all(model), call))] == [*cls.inputs]
     names = output_names(architecture)
-    assert [entry.name for entry in outputs(subject, call, steps)][: len(names)] == [*names]
+    assert [entry.name for entry in outputs(model, call, steps)][: len(names)] == [*names]
     assert sum(totals_by_part(model).values()) == model.num_parameters()
     assert all(lesson(stop).text for stop in walk(steps))
-    assert component_formulas(subject)
-    assert len(symbolic_steps(subject)) == len(model.run(Sizes(2, 3)))
+    assert component_formulas(model)
+    assert len(symbolic_steps(model)) == len(model.run(Sizes(2, 3)))
     flops = forward_flops(model, batch_size=2, sequence_length=3)
     assert training_flops(model, batch_size=2, sequence_length=3) == 3 * flops > 0
     assert saved_activation_bytes(model, batch_size=2, sequence_length=3) > 0
@@ -165,7 +167,7 @@ def test_a_class_that_transformers_does_not_build_is_refused(architecture: str) 
         except ValueError:
             with pytest.raises(ConfigError, match=f"cannot be built with num_labels {labels}"):
                 case.ours()
-            assert case.subject.as_class(architecture).config.num_labels == 2  # the nearest one that is built
+            assert case.model.as_class(architecture).config.num_labels == 2  # the nearest one that is built
         else:
             assert case.ours().num_parameters() == expected
 
@@ -175,7 +177,7 @@ def test_every_family_has_exercises(family: str) -> None:
     for level in ("easy", "medium", "hard"):
         found = sheet(7, level, family)
         assert tuple(one.kind for one in found) == KINDS
-        assert all(CLASSES[one.subject.architecture] is FAMILIES[family] for one in found)
+        assert all(CLASSES[one.model.architecture] is FAMILIES[family] for one in found)
 
 
 @pytest.fixture
@@ -208,7 +210,7 @@ def test_a_head_added_in_one_place_counts_and_runs(known: Family) -> None:
 
 def test_a_class_that_transformers_lacks_is_no_class_to_compare_with(known: Family) -> None:
     with pytest.raises(NotImplementedError, match=MADE_UP):
-        prove(Subject(known.config.default(), MADE_UP))
+        prove(Model(known.config.default(), MADE_UP))
 
 
 def test_a_made_up_family_is_on_every_page() -> None:
@@ -235,7 +237,7 @@ def test_what_the_module_of_the_embeddings_holds_does_not_depend_on_its_name(kno
         return Hidden(bert.encoder(t, c, x, "Bert"), None)
 
     def held(family: Family) -> list[tuple[int, str]]:
-        model = Model(family, family.base, BertConfig(), False).declare()
+        model = Model.of_family(family, family.base, BertConfig(), add_pooling_layer=False)
         changes = changes_in(model, Inference(), Sizes(2, 9))
         return [(change.num_bytes, change.where.replace("table.", "embeddings.")) for change in changes]
 
@@ -249,7 +251,7 @@ def test_a_question_about_beta_is_asked_where_there_is_one(known: Family, kind: 
         t.output("logits", t.linear("decoder", x, c.vocab_size, role="decoder", bias=bias))
 
     config = known.config.default()
-    model = Model(known, known.classes[1]._replace(head=head), config, False).declare()
+    model = Model.of_family(known, known.classes[1]._replace(head=head), config)
     norm, decoder = walk(model.run(Sizes(1, 4)))[-2:]
     assert ("beta" in "".join(asked.question for asked in questions(norm, config))) == bias
     assert ("no beta" in lesson(norm).text) == (not bias)

@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 from bertcalc import ARCHITECTURES, BertConfig, DebertaConfig, DebertaV2Config, build
 from bertcalc.families import FAMILIES
 from bertcalc.families.hf_json import LARGEST, read, text_of
-from bertcalc.model.subject import Subject
+from bertcalc.model.model import Model
 from bertcalc.text.problem import InputError
 from tests.oracle import Case, real_config
 from tests.strategies import cases
@@ -131,7 +131,7 @@ def test_missing_fields_and_labels_are_those_of_transformers(given_fields: dict[
 
 def test_where_both_are_said_the_other_is_remarked() -> None:
     remark = read('{"id2label": {"0": "a"}, "num_labels": 5}').remarks[-1]
-    assert str(remark) == "num_labels 5 takes precedence, although id2label has 1, as in transformers."
+    assert str(remark) == "num_labels 5 takes precedence over id2label, which has 1, as in transformers."
 
 
 @pytest.mark.parametrize(
@@ -176,7 +176,7 @@ def test_where_both_are_said_the_other_is_remarked() -> None:
         (
             '{"model_type": "deberta", "relative_attention": true, "pos_att_type": "p2c|c2p", '
             '"max_relative_positions": 9}',
-            "max_relative_positions 9 is not counted here: only models that have -1 are",
+            "max_relative_positions 9 is not counted here: only models with -1 are",
         ),
         ('{"model_type": "deberta-v2", "conv_kernel_size": 3, "conv_groups": 2}', "conv_groups 2 is not counted here"),
         ('{"model_type": "deberta-v2", "attention_head_size": 32}', "attention_head_size 32 is not counted here"),
@@ -221,7 +221,7 @@ def test_what_transformers_builds_is_not_refused_for_what_nothing_is_counted_by(
     with torch.device("meta"):
         count = sum(tensor.numel() for tensor in transformers.BertModel(real).parameters())
     reading = read(json.dumps({**SMALL, **given_fields}))
-    assert Subject(reading.config).model().num_parameters() == count
+    assert Model(reading.config).num_parameters() == count
     said = " ".join(map(str, reading.remarks))
     assert all(field in said for field in given_fields)
     assert "Ignored" not in said
@@ -267,7 +267,7 @@ def test_chunks_say_when_the_real_forward_pass_fails() -> None:
     with pytest.raises(ValueError, match="multiple of the chunk size"):
         real(torch.zeros(1, 4, dtype=torch.long))
     remark, *_others = map(str, read(json.dumps({**SMALL, "chunk_size_feed_forward": 3})).remarks)
-    assert "fails for sequences whose length is no multiple of it" in remark
+    assert "fails for sequences whose length is not a multiple of it" in remark
 
 
 def test_the_families_that_have_chunks_are_those_whose_source_uses_them() -> None:
@@ -343,7 +343,7 @@ def test_what_transformers_builds_and_is_not_counted_is_not_called_impossible(
     with torch.device("meta"):
         assert transformers.AutoModel.from_config(config)
     [said] = sentences(json.dumps(given))
-    assert "bertcalc does not count this. transformers builds it; here it has to be" in said
+    assert "transformers accepts this value, but bertcalc needs" in said
     assert "possible" not in said
 
 

@@ -140,12 +140,12 @@ def remarks(**keys: Any) -> list[str]:
 
 
 def test_each_kind_of_key_has_its_own_remark() -> None:
-    ignored = "Ignored, because they do not affect any count: "
-    unknown = "Unknown, so not read: {}. If they change the model, its count differs."
+    ignored = "Ignored keys, which do not affect any count: "
+    unknown = "Unknown keys, which are ignored: {}. If they change the model, its count differs."
     sizes = "Missing, so set to Hugging Face's defaults: type_vocab_size = 2."
     assert remarks(tokenizer_class="X")[1:] == [f"{ignored}cls_token_id, sep_token_id, mask_token_id, tokenizer_class."]
     assert remarks(auto_map={}, rotary=1)[:2] == [sizes, unknown.format("auto_map, rotary")]
-    memory = "Not read: output_attentions. No parameter and no FLOPs depend on them, but the memory may."
+    memory = "Ignored keys: output_attentions. They do not affect parameters or FLOPs, but may affect memory."
     assert memory in remarks(output_attentions=True)
     for key in EMPTY:
         assert unknown.format(key) in remarks(**{key: {"0": [1]}})
@@ -181,7 +181,7 @@ def test_what_is_no_misspelling_is_not_asked_about(key: str) -> None:
 
 
 def test_a_misspelling_beside_the_right_name_is_unknown() -> None:
-    assert any("Unknown, so not read: hidden_sze." in remark for remark in remarks(hidden_sze=5))
+    assert any("Unknown keys, which are ignored: hidden_sze." in remark for remark in remarks(hidden_sze=5))
 
 
 def test_every_third_layer_is_global_in_what_transformers_writes() -> None:

@@ -13,7 +13,7 @@ from bertcalc import BertConfig, Config
 from bertcalc.families import CLASSES, class_of
 from bertcalc.forward.meanings import MEANINGS, UNUSED
 from bertcalc.forward.outputs import Call, inputs, problems, run, taking_all
-from bertcalc.model.subject import Subject
+from bertcalc.model.model import Model
 from tests.forward.test_outputs import small
 from tests.oracle import real_config
 
@@ -90,11 +90,11 @@ def tokens(architecture: str) -> torch.Tensor:
 @pytest.mark.parametrize("architecture", CLASSES)
 def test_inputs_that_are_said_to_have_no_effect_are_those_that_change_nothing(architecture: str) -> None:
     for config in ways(architecture):
-        subject, model = Subject(config, architecture), built(config, architecture)
+        model, model = Model(config, architecture), built(config, architecture)
         before: dict[str, Any] = {"input_ids": tokens(architecture)}
         plain = returned(model, **before)
-        refused = any(problem.field == "encoder_sequence_length" for problem in problems(subject, CALL))
-        for entry in inputs(subject, CALL, run(taking_all(subject), CALL)):
+        refused = any(problem.field == "encoder_sequence_length" for problem in problems(model, CALL))
+        for entry in inputs(model, CALL, run(taking_all(model), CALL)):
             if entry.name not in GIVEN or (refused and entry.name.startswith("encoder")):
                 continue
             here, changed = plain, {**before, entry.name: GIVEN[entry.name](entry.tensors[0].shape)}
@@ -108,8 +108,8 @@ def test_inputs_that_are_said_to_have_no_effect_are_those_that_change_nothing(ar
 @pytest.mark.parametrize("architecture", [name for name in CLASSES if class_of(name).caches])
 def test_a_cache_is_returned_unless_it_is_said_that_use_cache_has_no_effect(architecture: str) -> None:
     for config in ways(architecture):
-        subject, model = Subject(config, architecture), built(config, architecture)
-        entry = next(one for one in inputs(subject, CALL, run(taking_all(subject), CALL)) if one.name == "use_cache")
+        model, model = Model(config, architecture), built(config, architecture)
+        entry = next(one for one in inputs(model, CALL, run(taking_all(model), CALL)) if one.name == "use_cache")
         with torch.no_grad():
             found = [model(tokens(architecture), use_cache=used).get("past_key_values") for used in (True, False)]
         assert (found[0] is not found[1]) != (entry.meaning in UNUSED.values()), config
@@ -118,9 +118,9 @@ def test_a_cache_is_returned_unless_it_is_said_that_use_cache_has_no_effect(arch
 @pytest.mark.parametrize("architecture", CLASSES)
 def test_an_input_that_is_not_given_is_as_is_said(architecture: str) -> None:
     config = next(ways(architecture))
-    subject, model, ids = Subject(config, architecture), built(config, architecture), tokens(architecture)
+    model, model, ids = Model(config, architecture), built(config, architecture), tokens(architecture)
     first = {"input_ids": ids}
-    entries = {entry.name: entry for entry in inputs(subject, CALL, run(taking_all(subject), CALL))}
+    entries = {entry.name: entry for entry in inputs(model, CALL, run(taking_all(model), CALL))}
     begin = 0 if entries["position_ids"].meaning == MEANINGS["position_ids"] else 2
     for name, said, value in (
         ("attention_mask", "all ones by default", torch.ones_like(ids)),

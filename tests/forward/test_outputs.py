@@ -32,7 +32,7 @@ from bertcalc.forward.outputs import (
     total_bytes,
 )
 from bertcalc.model.formula import CALL_LETTERS, shape_letters, symbolic_steps
-from bertcalc.model.subject import Subject
+from bertcalc.model.model import Model
 from tests.examples import examples, sampled
 from tests.oracle import Case, arguments, flat, real_config, real_outputs
 from tests.strategies import cases, of_pairs
@@ -78,12 +78,12 @@ def calls(draw: st.DrawFn) -> tuple[Case, Call]:
     )
     if case.architecture.endswith("QuestionAnswering"):
         case = case._replace(config=replace(case.config, num_labels=2))
-    return case, possible(case.subject, call)
+    return case, possible(case.model, call)
 
 
 def ours(case: Case, call: Call) -> list[Entry]:
-    steps = run(case.subject, call)
-    return outputs(case.subject, call, steps)
+    steps = run(case.model, call)
+    return outputs(case.model, call, steps)
 
 
 @given(calls())
@@ -111,7 +111,7 @@ def test_every_class_with_everything_switched_on(architecture: str, config: Conf
     config = small(architecture, config)
     for labels, return_dict in ((True, True), (False, False)):
         case = Case(config, architecture)
-        call = possible(case.subject, ALL._replace(labels=labels, return_dict=return_dict))
+        call = possible(case.model, ALL._replace(labels=labels, return_dict=return_dict))
         entries = ours(case, call)
         assert [flat(entry, return_dict) for entry in entries] == real_outputs(case, call)
         assert [entry.position for entry in entries] == (
@@ -133,14 +133,14 @@ def test_the_scores_of_choices_have_the_real_shape(chosen_by: str, projects: boo
     else:
         with pytest.raises(ValueError, match="batch_size"):
             real_outputs(case, losses)
-        assert possible(case.subject, losses) == call
+        assert possible(case.model, losses) == call
 
 
 @pytest.mark.parametrize("architecture", CLASSES)
 def test_the_inputs_are_the_parameters_of_the_real_method(architecture: str) -> None:
     parameters = inspect.signature(getattr(transformers, architecture).forward).parameters
-    subject = Subject(small(architecture), architecture)
-    entries = inputs(subject, ALL, run(taking_all(subject), ALL))
+    model = Model(small(architecture), architecture)
+    entries = inputs(model, ALL, run(taking_all(model), ALL))
     assert [entry.name for entry in entries] == [name for name in parameters if name not in ("self", "kwargs")]
 
 
@@ -149,11 +149,11 @@ def test_the_inputs_are_the_parameters_of_the_real_method(architecture: str) -> 
 @examples(25)
 def test_what_is_given_is_what_the_real_method_was_given(drawn: tuple[Case, Call]) -> None:
     case, call = drawn
-    entries = inputs(case.subject, call, run(taking_all(case.subject), call))
+    entries = inputs(case.model, call, run(taking_all(case.model), call))
     tensors = {
         name: (tuple(value.shape), str(value.dtype).removeprefix("torch."))
         for name, value in arguments(case, call).items()
-        if isinstance(value, torch.Tensor) and (name != "attention_mask" or needs_mask(case.subject))
+        if isinstance(value, torch.Tensor) and (name != "attention_mask" or needs_mask(case.model))
     }
     assert {entry.name: flat(entry, True).tensors for entry in entries if entry.given and entry.tensors} == {
         name: [tensor] for name, tensor in tensors.items()
@@ -167,8 +167,8 @@ OPTIONAL = ("attention_mask", "token_type_ids", "position_ids", "encoder_attenti
 def test_the_real_method_takes_every_optional_input_in_the_shape_that_is_shown(architecture: str) -> None:
     config = small(architecture, CROSS)
     real = getattr(transformers, architecture)(real_config(config))  # with numbers: it looks into the masks
-    subject = Subject(config, architecture)
-    entries = inputs(subject, ALL, run(taking_all(subject), ALL))
+    model = Model(config, architecture)
+    entries = inputs(model, ALL, run(taking_all(model), ALL))
     given = {
         entry.name: torch.ones(shape, dtype=getattr(torch, entry.dtype))
         for entry in entries
@@ -178,18 +178,18 @@ def test_the_real_method_takes_every_optional_input_in_the_shape_that_is_shown(a
     embeddings = {name: given[name] for name in given if name != "input_ids"} if "inputs_embeds" in given else given
     given = {name: given[name] for name in given if name != "inputs_embeds"}
     scores, others = real(**given)[0], real(**embeddings)[0]
-    if "inputs_embeds" in subject.cls.laid_out:  # which gives also the scores of choices one after the other
+    if "inputs_embeds" in model.cls.laid_out:  # which gives also the scores of choices one after the other
         others = others.view(scores.shape)
     assert scores.shape == others.shape
 
 
 def test_past_key_values_go_in_as_they_came_out() -> None:
     for config in (DECODER, CROSS):
-        subject = Subject(config)
-        call = possible(subject, ALL)
+        model = Model(config)
+        call = possible(model, ALL)
         [came] = [entry for entry in ours(Case(config), call) if entry.name == "past_key_values"]
-        steps = run(taking_all(subject), call)
-        [goes] = [entry for entry in inputs(subject, call, steps) if entry.name == "past_key_values"]
+        steps = run(taking_all(model), call)
+        [goes] = [entry for entry in inputs(model, call, steps) if entry.name == "past_key_values"]
         assert goes == came._replace(given=False)
 
 
@@ -199,18 +199,18 @@ def test_the_letters_stand_for_the_numbers(drawn: tuple[Case, Call]) -> None:
     case, call = drawn
     # Without its projection the summary loses its last axis where H is 1: a letter is never 1.
     assume(getattr(case.config, "summary_use_proj", True) or case.config.hidden_size > 1)
-    subject, wide = case.subject, taking_all(case.subject)
+    model, wide = case.model, taking_all(case.model)
     sizes = letters_of(case.config)
     sizes |= {letter: getattr(call, field) for field, letter in CALL_LETTERS.items()}
-    cross = any("crossattention" in step.name for step in run(subject, call))
+    cross = any("crossattention" in step.name for step in run(model, call))
     both = [
         (
-            outputs(subject, call, run(subject, call)),
-            outputs(subject, call, letters(subject, cross)),
+            outputs(model, call, run(model, call)),
+            outputs(model, call, letters(model, cross)),
         ),
         (
-            inputs(subject, call, run(wide, call)),
-            inputs(subject, call, letters(wide, True)),
+            inputs(model, call, run(wide, call)),
+            inputs(model, call, letters(wide, True)),
         ),
     ]
     for numbers, symbols in both:
@@ -221,14 +221,14 @@ def test_the_letters_stand_for_the_numbers(drawn: tuple[Case, Call]) -> None:
                 assert [int(eval(side, {}, sizes)) for side in written.split(" × ")] == [mine.copies, *mine.shape]
 
 
-def letters(subject: Subject, cross: bool) -> list[Any]:
-    return [found.step for found in symbolic_steps(subject, cross=cross)]
+def letters(model: Model, cross: bool) -> list[Any]:
+    return [found.step for found in symbolic_steps(model, cross=cross)]
 
 
 @pytest.mark.parametrize("config", [SMALL, CROSS], ids=["encoder", "cross attention"])
 def test_the_bytes_are_those_of_the_tensors_that_there_are(config: Config) -> None:
     """last_hidden_state and the last of hidden_states are one tensor: it is in memory once."""
-    call = possible(Subject(config), ALL)
+    call = possible(Model(config), ALL)
     real = Case(config).real()
     real.set_attn_implementation("eager")
     found: dict[int, torch.Tensor] = {}
@@ -254,7 +254,7 @@ def test_the_bytes_are_those_of_the_tensors_that_there_are(config: Config) -> No
 @pytest.mark.parametrize("label", [-101, IGNORED, -1, 0, 1, 2, 3, 6, 7, 10, 11, 16])
 def test_a_label_is_possible_where_the_real_loss_takes_it(architecture: str, label: int) -> None:
     config = replace(SMALL, num_labels=2 if architecture == "BertForQuestionAnswering" else 3)
-    subject, call = Subject(config, architecture), Call(3, 4, None, 7, labels=True, label=label)
+    model, call = Model(config, architecture), Call(3, 4, None, 7, labels=True, label=label)
     given = arguments(Case(config, architecture), call)
     real = getattr(transformers, architecture)(real_config(config))
     targets = ("labels", "start_positions", "end_positions")
@@ -263,17 +263,17 @@ def test_a_label_is_possible_where_the_real_loss_takes_it(architecture: str, lab
         for name, value in given.items()
     }
     values["input_ids"] = torch.zeros_like(values["input_ids"])
-    found = list(problems(subject, call))
+    found = list(problems(model, call))
     try:
         loss = real(**values).loss
     except IndexError:
         [problem] = found
         assert problem.field == "label"
-        assert not list(problems(subject, call._replace(**problem.remedies[0])))
+        assert not list(problems(model, call._replace(**problem.remedies[0])))
     else:
         assert not found
         if torch.isnan(loss):
-            assert "label" in [remark.field for remark in remarks(subject, call)]
+            assert "label" in [remark.field for remark in remarks(model, call)]
 
 
 @pytest.mark.parametrize(
@@ -288,12 +288,12 @@ def test_a_label_is_possible_where_the_real_loss_takes_it(architecture: str, lab
 def test_what_the_real_method_refuses_is_a_problem(config: Config, architecture: str, call: Call) -> None:
     with pytest.raises(ValueError, match=r"cross-attention|unpack"):
         real_outputs(Case(config, architecture), call)
-    [problem] = problems(Subject(config, architecture), call)
+    [problem] = problems(Model(config, architecture), call)
     for remedy in problem.remedies:
         changed = {name: value for name, value in remedy.items() if name in Call._fields}
         fixed = replace(config, **{name: value for name, value in remedy.items() if name not in changed})
         assert real_outputs(Case(fixed, architecture), call._replace(**changed))
-        assert not list(problems(Subject(fixed, architecture), call._replace(**changed)))
+        assert not list(problems(Model(fixed, architecture), call._replace(**changed)))
 
 
 @pytest.mark.parametrize(("hidden_size", "heads"), [(3, 3), (6, 2), (1, 1)])
@@ -304,7 +304,7 @@ def test_heads_of_an_odd_size_cannot_be_turned_and_the_remedy_can(hidden_size: i
     if hidden_size > heads:  # a head of one number is multiplied by two angles, which broadcasts
         with pytest.raises(RuntimeError):
             real_outputs(Case(config, "ModernBertModel"), Call(1, 4))
-    [problem] = problems(Subject(config, "ModernBertModel"), Call(1, 4))
+    [problem] = problems(Model(config, "ModernBertModel"), Call(1, 4))
     assert real_outputs(Case(replace(config, **problem.remedies[0]), "ModernBertModel"), Call(1, 4))
 
 
@@ -320,20 +320,20 @@ def test_heads_of_an_odd_size_cannot_be_turned_and_the_remedy_can(hidden_size: i
 )
 def test_what_has_no_effect_is_said(config: Config, architecture: str, without: Call, changes: dict[str, Any]) -> None:
     call, case = without._replace(**changes), Case(config, architecture)
-    [remark] = remarks(case.subject, call)
+    [remark] = remarks(case.model, call)
     assert remark.field in (*changes, "add_cross_attention")
     assert real_outputs(case, call) == real_outputs(case, without)
-    assert bool(changes) != bool(list(remarks(case.subject, without)))
+    assert bool(changes) != bool(list(remarks(case.model, without)))
 
 
 def test_attentions_need_eager_attention() -> None:
     call = Call(1, 4, output_attentions=True)
-    [remark] = remarks(Subject(SMALL), call)
+    [remark] = remarks(Model(SMALL), call)
     assert 'attn_implementation="eager"' in str(remark)
     assert len(real_outputs(Case(SMALL), call)[-2].tensors) == 2
     assert Case(SMALL).real()(**arguments(Case(SMALL), call)).attentions == ()
     # transformers 4 returns them with its default, too (test_outputs4.py).
-    assert not list(remarks(Subject(replace(SMALL, position_embedding_type="relative_key")), call))
+    assert not list(remarks(Model(replace(SMALL, position_embedding_type="relative_key")), call))
 
 
 @pytest.mark.parametrize(
@@ -347,13 +347,13 @@ def test_attentions_need_eager_attention() -> None:
     ],
 )
 def test_the_nearest_call_is_taken(architecture: str, wrong: dict[str, Any], nearest: dict[str, Any]) -> None:
-    subject, call = Subject(SMALL, architecture), Call(2, 4)._replace(**wrong)
-    assert possible(subject, call) == call._replace(**nearest)
-    assert possible(subject, Call(2, 4)) == Call(2, 4)
+    model, call = Model(SMALL, architecture), Call(2, 4)._replace(**wrong)
+    assert possible(model, call) == call._replace(**nearest)
+    assert possible(model, Call(2, 4)) == Call(2, 4)
 
 
 def test_a_size_that_the_class_does_not_take_is_no_problem() -> None:
-    assert not list(problems(Subject(SMALL, "BertForTokenClassification"), Call(1, 4, 0, 0)))
+    assert not list(problems(Model(SMALL, "BertForTokenClassification"), Call(1, 4, 0, 0)))
 
 
 def test_everything_has_a_meaning_and_nothing_else_has() -> None:
@@ -361,11 +361,11 @@ def test_everything_has_a_meaning_and_nothing_else_has() -> None:
     for config in (CROSS, replace(CROSS, position_embedding_type="relative_key")):
         for architecture in CLASSES if config is CROSS else ARCHITECTURES:
             like = small(architecture, config) if config is CROSS else config
-            subject, call = Subject(like, architecture), ALL._replace(labels=True)
+            model, call = Model(like, architecture), ALL._replace(labels=True)
             entries = [
-                *inputs(subject, call, run(taking_all(subject), call)),
-                *outputs(subject, call, run(subject, call)),
-                *outputs(subject, ALL, run(subject, ALL)),
+                *inputs(model, call, run(taking_all(model), call)),
+                *outputs(model, call, run(model, call)),
+                *outputs(model, ALL, run(model, ALL)),
             ]
             named |= {entry.name for entry in entries}
             assert all(entry.meaning for entry in entries)

@@ -9,7 +9,7 @@ import pytest
 from bertcalc import ARCHITECTURES, BertConfig
 from bertcalc.forward.between_versions import differences
 from bertcalc.forward.outputs import Call, inputs, outputs, possible, problems, run, taking_all
-from bertcalc.model.subject import Subject
+from bertcalc.model.model import Model
 from tests.examples import sampled
 from tests.oracle import Case, Output, arguments, ask_transformers4, flat
 
@@ -50,7 +50,7 @@ EVERY = [
     (Case(config, architecture, pooler), call)
     for (architecture, pooler), config, call in sampled(product(MODELS, CONFIGS, CALLS), 5)
     # What a decoder without cross attention refuses in both versions is tested with version 5.
-    if "encoder_sequence_length" not in [problem.field for problem in problems(Subject(config, architecture), call)]
+    if "encoder_sequence_length" not in [problem.field for problem in problems(Model(config, architecture), call)]
 ]
 
 
@@ -95,9 +95,9 @@ def answers(replies: list[Any]) -> list[Answer]:
 
 
 def ours(case: Case, call: Call) -> Answer:
-    if list(problems(case.subject, call)):
+    if list(problems(case.model, call)):
         return "tuple index out of range"
-    entries = outputs(case.subject, call, run(case.subject, call))
+    entries = outputs(case.model, call, run(case.model, call))
     return [flat(entry, call.return_dict) for entry in entries]
 
 
@@ -126,20 +126,20 @@ def test_where_the_versions_differ_it_is_said_and_nowhere_else(answers: list[Ans
             same = sorted(map(repr, five)) == sorted(map(repr, answer))
         else:
             same = five == answer
-        said = list(differences(case.subject, call))
+        said = list(differences(case.model, call))
         assert same != bool(said), (case, call, said)
 
 
 @pytest.mark.parametrize("architecture", ARCHITECTURES)
 def test_the_inputs_are_the_parameters_of_the_real_method(architecture: str, signatures: dict[str, list[str]]) -> None:
     call = Call(3, 4, 5)
-    entries = inputs(Subject(SMALL, architecture), call, run(taking_all(Subject(SMALL, architecture)), call))
+    entries = inputs(Model(SMALL, architecture), call, run(taking_all(Model(SMALL, architecture)), call))
     others = ("self", "kwargs", "loss_kwargs")
     assert [entry.name for entry in entries] == [name for name in signatures[architecture] if name not in others]
 
 
 def test_what_stops_transformers_4_has_a_way_out() -> None:
     call = Call(3, 4, output_attentions=True)
-    [problem] = problems(Subject(CROSS), call)
+    [problem] = problems(Model(CROSS), call)
     assert problem.field == "output_attentions"
-    assert possible(Subject(CROSS), call) == call._replace(output_attentions=False)
+    assert possible(Model(CROSS), call) == call._replace(output_attentions=False)

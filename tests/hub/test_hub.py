@@ -14,7 +14,7 @@ from hypothesis import strategies as st
 from bertcalc.checkpoints.checkpoint import compare
 from bertcalc.checkpoints.safetensors import LARGEST_HEADER
 from bertcalc.hub import reader as client
-from bertcalc.model.subject import Subject
+from bertcalc.model.model import Model
 from bertcalc.text.problem import InputError
 from tests.checkpoints.checkpoints import entries
 from tests.hub.hub_server import Answer, Server, endless_body
@@ -48,7 +48,7 @@ def test_the_headers_of_all_shards(hub: Server, models: Path) -> None:
     assert len(files) > 1
     found = client.find("some/sharded")
     assert sorted(found.tensors) == sorted(entries(folder))
-    assert compare(found.tensors, Subject(found.reading.config, "BertForSequenceClassification")).agrees
+    assert compare(found.tensors, Model(found.reading.config, "BertForSequenceClassification")).agrees
 
 
 def test_a_long_header_takes_a_second_request(hub: Server, monkeypatch: pytest.MonkeyPatch, models: Path) -> None:
@@ -170,7 +170,7 @@ def test_of_a_body_without_an_end_little_is_read(hub: Server) -> None:
 def test_the_headers_of_all_shards_together_are_not_too_long(hub: Server) -> None:
     model = client._Requests("some/sharded")
     model.left = 1_000
-    with pytest.raises(InputError, match="headers of these files have more than 4,000,000 bytes together"):
+    with pytest.raises(InputError, match="headers of these files have more than 4,000,000 bytes in total"):
         model.tensors()
     assert 0 < len([path for path, _range, _authorization in hub.asked if "-of-" in path]) < 5
 

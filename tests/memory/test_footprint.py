@@ -22,7 +22,7 @@ from bertcalc.memory.optimizers import OPTIMIZERS
 from bertcalc.memory.plan import ATTENTIONS, RECOMPUTE, Plan
 from bertcalc.memory.saved import total_bytes
 from bertcalc.model.freezing import TRAIN, Freezing
-from bertcalc.model.subject import Subject
+from bertcalc.model.model import Model
 from tests.examples import examples
 from tests.oracle import Case, real_outputs
 from tests.strategies import WITHOUT_AUTOCAST, bert_cases
@@ -36,11 +36,11 @@ plans = st.builds(
     st.sampled_from(RECOMPUTE),
     st.builds(Freezing, st.booleans(), st.integers(0, 4), st.sampled_from(TRAIN)),
 )
-subjects = bert_cases(POSITION_EMBEDDING_TYPES).map(lambda case: case.subject)
+models = bert_cases(POSITION_EMBEDDING_TYPES).map(lambda case: case.model)
 
 
-def possible(plan: Plan, subject: Subject) -> Plan:
-    layers = min(plan.freezing.layers, subject.config.num_hidden_layers)
+def possible(plan: Plan, model: Model) -> Plan:
+    layers = min(plan.freezing.layers, model.config.num_hidden_layers)
     return plan._replace(freezing=replace(plan.freezing, layers=layers))
 
 
@@ -56,29 +56,29 @@ def test_the_seed_figures() -> None:
 def test_korthikanti_et_al(recompute: Any, batch: int, length: int) -> None:
     """Their formulas plus 16 bytes a token: mean and deviation of two LayerNorms; with nothing kept, not even these."""
     plan = Plan("mixed-18", fused_dropout=True, recompute=recompute)
-    subject = Subject(BertConfig())
+    model = Model(BertConfig())
     tokens = batch * length * 768
     theirs = {"none": 34 * tokens + 5 * 12 * batch * length**2, "selective": 34 * tokens, "full": 2 * tokens}
     norms = 0 if recompute == "full" else 16 * batch * length
     one, two = (
-        total_bytes(kept(subject._replace(config=BertConfig(num_hidden_layers=n)), plan, batch, length)) for n in (1, 2)
+        total_bytes(kept(model.changed(config=BertConfig(num_hidden_layers=n)), plan, batch, length)) for n in (1, 2)
     )
     assert two - one == theirs[recompute] + norms
-    assert [more for _reason, more in korthikanti(subject, plan, batch, length) if more] == [
+    assert [more for _reason, more in korthikanti(model, plan, batch, length) if more] == [
         theirs[recompute],
         *([norms] if norms else []),
     ]
 
 
-@given(subjects, plans, st.integers(1, 4), st.integers(1, 99))
-def test_the_reasons_add_up_to_one_trained_layer(subject: Subject, plan: Plan, batch: int, length: int) -> None:
+@given(models, plans, st.integers(1, 4), st.integers(1, 99))
+def test_the_reasons_add_up_to_one_trained_layer(model: Model, plan: Plan, batch: int, length: int) -> None:
     plan = plan._replace(freezing=Freezing())
-    config = subject.config
+    config = model.config
     one, two = (
-        total_bytes(kept(subject._replace(config=replace(config, num_hidden_layers=n)), plan, batch, length))
+        total_bytes(kept(model.changed(config=replace(config, num_hidden_layers=n)), plan, batch, length))
         for n in (1, 2)
     )
-    assert sum(more for _reason, more in korthikanti(subject, plan, batch, length)) == two - one
+    assert sum(more for _reason, more in korthikanti(model, plan, batch, length)) == two - one
 
 
 @examples(20)
@@ -86,11 +86,11 @@ def test_the_reasons_add_up_to_one_trained_layer(subject: Subject, plan: Plan, b
 def test_outputs_are_what_the_real_model_returns(case: Case, batch: int, length: int) -> None:
     config = replace(case.config, is_decoder=True, add_cross_attention=False, use_cache=True, num_labels=2)
     case = case._replace(config=replace(config, max_position_embeddings=9))
-    subject = case.subject
+    model = case.model
     returned = real_outputs(case, Call(batch, length, num_choices=1))
     counts = {output.name: sum(torch.Size(shape).numel() for shape, _dtype in output.tensors) for output in returned}
     counts.pop("past_key_values", None)
-    assert output_bytes(subject, "bfloat16", batch, length) == 2 * sum(counts.values())
+    assert output_bytes(model, "bfloat16", batch, length) == 2 * sum(counts.values())
 
 
 def test_a_checkpoint_is_as_large_as_what_pytorch_writes() -> None:
@@ -98,6 +98,6 @@ def test_a_checkpoint_is_as_large_as_what_pytorch_writes() -> None:
     real = case.real()
     weights, names = list(real.parameters()), list(real.state_dict().values())
     wanted = {"weights": weights, "every name": names, "with states": 3 * weights}  # AdamW keeps two of each
-    assert checkpoint_bytes(case.subject) == {
+    assert checkpoint_bytes(case.model) == {
         file: 4 * sum(tensor.numel() for tensor in tensors) for file, tensors in wanted.items()
     }

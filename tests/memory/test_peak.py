@@ -42,8 +42,8 @@ from bertcalc.memory.peak import (
 from bertcalc.memory.peak import peak as our_peak
 from bertcalc.memory.plan import ATTENTIONS, RECOMPUTE, Attention, Inference, Plan
 from bertcalc.memory.simulator.tape import AREAS, Change
-from bertcalc.model.family import Model
 from bertcalc.model.freezing import TRAIN, Freezing
+from bertcalc.model.model import Model
 from bertcalc.model.trace import Sizes
 from tests.examples import examples
 from tests.memory.allocator import inference_allocated, training_allocated
@@ -458,10 +458,11 @@ def test_states_of_8_bits_are_those_of_the_rule(precision: Precision) -> None:
 
 def test_a_family_that_is_not_simulated_is_refused() -> None:
     for cls in FAMILIES["albert"].classes:
-        model = Model(replace(FAMILIES["albert"], peaks=False), cls, AlbertConfig(num_hidden_layers=1), cls.pooler)
+        family = replace(FAMILIES["albert"], peaks=False)
+        model = Model.of_family(family, cls, AlbertConfig(num_hidden_layers=1))
         for count in (training_peak_bytes, inference_peak_bytes):
             with pytest.raises(NotSimulatedError, match=f"^The memory of {cls.name} is not simulated yet.$"):
-                count(model.declare(), 1, 8)
+                count(model, 1, 8)
 
 
 def test_several_sequences_of_which_none_can_be_padded_are_refused_as_the_real_class_does() -> None:
@@ -470,7 +471,7 @@ def test_several_sequences_of_which_none_can_be_padded_are_refused_as_the_real_c
     with pytest.raises(ValueError, match="Cannot handle batch sizes > 1 if no padding token is defined"):
         case.real()(**unmasked(case, Call(2, 8)))
     for count in (training_peak_bytes, inference_peak_bytes):
-        with pytest.raises(ValueError, match=r"one sequence at a time.*: set pad_token_id, or a batch of one\.$"):
+        with pytest.raises(ValueError, match=r"one sequence at a time.*: set pad_token_id, or batch_size to 1\.$"):
             count(case.ours(), 2, 8)
         assert count(case.ours(), 1, 8)
         assert count(padded.ours(), 2, 8)
@@ -557,5 +558,5 @@ def test_a_head_of_one_number_runs_in_another_way_than_is_counted() -> None:
     case = Case(replace(WITH_WINDOW, num_attention_heads=16), "ModernBertModel")
     real, given = on_cpu(case.real(), unmasked(case, Call(1, 3)))
     assert real(**given).last_hidden_state.shape == (1, 3, 16)
-    with pytest.raises(ValueError, match=r"^A head of a single number is not counted: .* hidden_size 32 would work\.$"):
+    with pytest.raises(ValueError, match=r"^bertcalc does not count heads of size 1: .* hidden_size 32 would work\.$"):
         inference_peak_bytes(case.ours(), 1, 3)

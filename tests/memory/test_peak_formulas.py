@@ -23,7 +23,7 @@ from bertcalc.memory.peak.peak_formulas import growths, most_sequences, peak, pe
 from bertcalc.memory.plan import ALONE, RECOMPUTE, Inference, Plan
 from bertcalc.model.formula import ALL_SYMBOLS, COUNT_SYMBOLS
 from bertcalc.model.freezing import TRAIN, Freezing
-from bertcalc.model.subject import Subject
+from bertcalc.model.model import Model
 from bertcalc.text.problem import InputError
 from tests.examples import examples
 from tests.memory.live import inference_moments, training_moments
@@ -54,7 +54,7 @@ def simulated_plan(plan: Plan, config: Config) -> Plan:
 
 
 @st.composite
-def runs(draw: st.DrawFn, classes: Sequence[str] = SIMULATED) -> tuple[Subject, Plan | Inference, int, int]:
+def runs(draw: st.DrawFn, classes: Sequence[str] = SIMULATED) -> tuple[Model, Plan | Inference, int, int]:
     """A model with so many layers that the formulas leave some out, how it is run, and a batch."""
     case, call = draw(passes(classes))
     most = 4 * ALONE if case.config.layer_period > 1 else 2 * ALONE + 1
@@ -66,13 +66,13 @@ def runs(draw: st.DrawFn, classes: Sequence[str] = SIMULATED) -> tuple[Subject, 
         layers = min(how.freezing.layers, config.num_hidden_layers)
         recompute = possible(case, how.recompute)
         how = simulated_plan(how._replace(freezing=replace(how.freezing, layers=layers), recompute=recompute), config)
-    return case.subject._replace(config=config), how, call.batch_size, call.sequence_length
+    return case.model.changed(config=config), how, call.batch_size, call.sequence_length
 
 
-def in_numbers(subject: Subject, how: Plan | Inference, batch: int, length: int) -> int | None:
+def in_numbers(model: Model, how: Plan | Inference, batch: int, length: int) -> int | None:
     """The peak of a run with numbers; None if there is nothing to train."""
     try:
-        return simulated(changes_of(subject, how, batch, length)).live
+        return simulated(changes_of(model, how, batch, length)).live
     except ValueError as error:
         if "there is nothing to train" not in str(error):
             raise
@@ -80,7 +80,7 @@ def in_numbers(subject: Subject, how: Plan | Inference, batch: int, length: int)
 
 
 @given(runs())
-def test_a_run_with_letters_gives_the_peak_of_the_run_with_numbers(run: tuple[Subject, Any, int, int]) -> None:
+def test_a_run_with_letters_gives_the_peak_of_the_run_with_numbers(run: tuple[Model, Any, int, int]) -> None:
     expected = in_numbers(*run)
     if expected is not None:
         assert peak_bytes(*run) == peak(*run).num_bytes == expected
@@ -89,13 +89,13 @@ def test_a_run_with_letters_gives_the_peak_of_the_run_with_numbers(run: tuple[Su
 @examples(8)
 @given(runs(), st.sampled_from(list(PRECISIONS)))
 def test_8_bit_states_are_those_of_tensors_with_a_gradient(
-    run: tuple[Subject, Any, int, int], precision: Precision
+    run: tuple[Model, Any, int, int], precision: Precision
 ) -> None:
     """Master weights stand for each trained tensor, also for one that no gradient reaches."""
-    subject, how, batch, length = run
+    model, how, batch, length = run
     if isinstance(how, Plan):
-        how = simulated_plan(how._replace(precision=precision, optimizer="adamw-8bit"), subject.config)
-        run = subject, how, batch, length
+        how = simulated_plan(how._replace(precision=precision, optimizer="adamw-8bit"), model.config)
+        run = model, how, batch, length
     expected = in_numbers(*run)
     if expected is not None:
         assert peak_bytes(*run) == expected
@@ -105,7 +105,7 @@ def test_a_tensor_without_a_gradient_has_no_8_bit_states() -> None:
     """Untied, the masked-LM head has a bias that its decoder does not use."""
     config = XLMRobertaConfig(**TINY, max_position_embeddings=3, pad_token_id=0, tie_word_embeddings=False)
     for precision in PRECISIONS:
-        run = Subject(config, "XLMRobertaForMaskedLM"), Plan(precision, "adamw-8bit"), 1, 1
+        run = Model(config, "XLMRobertaForMaskedLM"), Plan(precision, "adamw-8bit"), 1, 1
         assert peak_bytes(*run) == in_numbers(*run)
 
 
@@ -118,10 +118,10 @@ TINY: dict[str, Any] = {
 
 @examples(8)
 @given(runs(WITH_WINDOWS), st.booleans())
-def test_letters_of_layers_that_alternate(run: tuple[Subject, Any, int, int], fused: bool) -> None:
+def test_letters_of_layers_that_alternate(run: tuple[Model, Any, int, int], fused: bool) -> None:
     """With fused attention, two of three layers of ModernBERT have a mask of their own."""
-    subject, how, batch, length = run
-    run = subject, how._replace(attention="fused") if fused else how, batch, length
+    model, how, batch, length = run
+    run = model, how._replace(attention="fused") if fused else how, batch, length
     expected = in_numbers(*run)
     if expected is not None:
         assert peak_bytes(*run) == peak(*run).num_bytes == expected
@@ -129,14 +129,13 @@ def test_letters_of_layers_that_alternate(run: tuple[Subject, Any, int, int], fu
 
 @examples(12)
 @given(runs() | runs(WITH_WINDOWS))
-def test_the_formulas_are_those_of_the_areas_and_of_the_pieces(run: tuple[Subject, Any, int, int]) -> None:
-    subject, how, batch, length = run
+def test_the_formulas_are_those_of_the_areas_and_of_the_pieces(run: tuple[Model, Any, int, int]) -> None:
+    model, how, batch, length = run
     if in_numbers(*run) is None or (isinstance(how, Plan) and how.optimizer == "adamw-8bit"):
         return
     found = peak(*run)
-    model = subject.model()
     trained = how.freezing.split(model).trainable if isinstance(how, Plan) else 0
-    numbers = {**subject.config.shared(), "batch_size": batch, "sequence_length": length}
+    numbers = {**model.config.shared(), "batch_size": batch, "sequence_length": length}
     values = {ALL_SYMBOLS[field]: number for field, number in numbers.items() if number and field in ALL_SYMBOLS}
     values |= {COUNT_SYMBOLS["parameters"]: model.num_parameters(), COUNT_SYMBOLS["trained_parameters"]: trained}
     assert {area: formula.expression.subs(values) for area, formula in found.formulas.items()} == found.areas
@@ -153,24 +152,24 @@ def test_the_formulas_are_those_of_the_areas_and_of_the_pieces(run: tuple[Subjec
     st.lists(st.tuples(st.integers(1, 9), st.integers(1, 16), st.integers(1, 9), st.integers(1, 4)), min_size=1),
 )
 def test_a_column_has_what_each_row_has_alone(
-    run: tuple[Subject, Any, int, int], rows: list[tuple[int, int, int, int]]
+    run: tuple[Model, Any, int, int], rows: list[tuple[int, int, int, int]]
 ) -> None:
-    subject, how, _batch, length = run
+    model, how, _batch, length = run
     if isinstance(how, Plan):
         how = how._replace(freezing=Freezing(), optimizer="adamw")
     heads, layers, intermediate, batches = (np.array(column) for column in zip(*rows, strict=True))
-    heads = heads * (subject.config.shared().get("num_key_value_heads") or 1)  # which heads share
+    heads = heads * (model.config.shared().get("num_key_value_heads") or 1)  # which heads share
     sizes: dict[str, Any] = {
         "hidden_size": 6 * heads,
         "num_attention_heads": heads,
         "num_hidden_layers": layers,
         "intermediate_size": intermediate,
     }
-    column = peak_bytes(subject._replace(config=columns(subject.config, **sizes)), how, batches, length)  # type: ignore[arg-type]  # a column
+    column = peak_bytes(model.changed(config=columns(model.config, **sizes)), how, batches, length)  # type: ignore[arg-type]  # a column
     rows_alone: list[dict[str, Any]] = [
         {field: int(one[at]) for field, one in sizes.items()} for at in range(len(rows))
     ]
-    alone = [subject._replace(config=replace(subject.config, **row)) for row in rows_alone]
+    alone = [model.changed(config=replace(model.config, **row)) for row in rows_alone]
     assert np.broadcast_to(column, len(rows)).tolist() == [
         peak_bytes(one, how, int(many), length) for one, many in zip(alone, batches, strict=True)
     ]
@@ -179,21 +178,21 @@ def test_a_column_has_what_each_row_has_alone(
 @examples(20)
 @given(runs() | runs(WITH_WINDOWS), st.integers(1, 5), st.integers(1, 30), st.integers(1, 16))
 def test_designs_have_what_each_has_alone(
-    run: tuple[Subject, Any, int, int], heads: int, intermediate: int, layers: int
+    run: tuple[Model, Any, int, int], heads: int, intermediate: int, layers: int
 ) -> None:
-    subject, how, batch, length = run
+    model, how, batch, length = run
     if isinstance(how, Plan):
         how = how._replace(freezing=Freezing(), optimizer="adamw")
-    heads *= subject.config.shared().get("num_key_value_heads") or 1  # which heads share
+    heads *= model.config.shared().get("num_key_value_heads") or 1  # which heads share
     config = replace(
-        subject.config,
-        hidden_size=heads * subject.config.attention_head_size,
+        model.config,
+        hidden_size=heads * model.config.attention_head_size,
         num_attention_heads=heads,
         intermediate_size=intermediate,
         num_hidden_layers=layers,
     )
-    expected = peak_bytes(subject._replace(config=config), how, batch, length)
-    assert peak_of_designs(subject, how, batch, length)(heads, intermediate)(layers) == expected
+    expected = peak_bytes(model.changed(config=config), how, batch, length)
+    assert peak_of_designs(model, how, batch, length)(heads, intermediate)(layers) == expected
 
 
 @examples(4)
@@ -205,9 +204,9 @@ def test_the_most_that_fits_fits_the_real_model_and_one_more_does_not(
     case = case._replace(config=replace(case.config, hidden_act="gelu", max_position_embeddings=40))
     how: Plan | Inference = Plan() if training else Inference()
     call = call._replace(labels=training, num_choices=1)
-    limit = peak_bytes(case.subject, how, call.batch_size, call.sequence_length) + more
+    limit = peak_bytes(case.model, how, call.batch_size, call.sequence_length) + more
     longest = case.config.longest if field == "sequence_length" else None
-    found = most(growths(case.subject, how, field, call.batch_size, call.sequence_length), limit, longest).number
+    found = most(growths(case.model, how, field, call.batch_size, call.sequence_length), limit, longest).number
     assert found
     real = case.real()
     real.set_attn_implementation("eager")
@@ -215,7 +214,7 @@ def test_the_most_that_fits_fits_the_real_model_and_one_more_does_not(
         if longest is not None and number > longest:
             continue
         batch = call._replace(**{field: number})
-        batch = batch._replace(encoder_sequence_length=case.subject.seen(batch.sequence_length))
+        batch = batch._replace(encoder_sequence_length=case.model.seen(batch.sequence_length))
         given = unmasked(case, batch)
         moments = training_moments(real, given, how) if isinstance(how, Plan) else inference_moments(real, given)
         assert (measured(moments).live <= limit) == fits
@@ -228,12 +227,12 @@ def test_the_longest_sequence_needs_no_part_of_a_table(longest: int, batch: int,
     config = replace(WITH_DISTANCES, max_position_embeddings=longest)
     if isinstance(how, Plan):
         how = simulated_plan(how._replace(freezing=Freezing(), recompute="none"), config)
-    subject = Subject(config, "DebertaModel")
-    peaks = [in_numbers(subject, how, batch, length) or 0 for length in range(1, longest + 1)]
-    assert [peak_bytes(subject, how, batch, length) for length in range(1, longest + 1)] == peaks
+    model = Model(config, "DebertaModel")
+    peaks = [in_numbers(model, how, batch, length) or 0 for length in range(1, longest + 1)]
+    assert [peak_bytes(model, how, batch, length) for length in range(1, longest + 1)] == peaks
     for usable in {*peaks, *(one - 1 for one in peaks)}:
         fitting = [length for length, one in enumerate(peaks, 1) if one <= usable]
-        found = most(growths(subject, how, "sequence_length", batch, 1), usable, longest)
+        found = most(growths(model, how, "sequence_length", batch, 1), usable, longest)
         assert found.number == max(fitting, default=0)
 
 
@@ -248,10 +247,10 @@ def test_what_fits_into_a_model_with_fewer_positions_than_its_window() -> None:
         local_attention=32,
         pad_token_id=0,
     )
-    subject, plan = Subject(config, "ModernBertModel"), Plan("bf16", attention="fused")
-    peaks = [in_numbers(subject, plan, 2, length) or 0 for length in range(1, 10)]
+    model, plan = Model(config, "ModernBertModel"), Plan("bf16", attention="fused")
+    peaks = [in_numbers(model, plan, 2, length) or 0 for length in range(1, 10)]
     for usable in peaks:
-        found = most(growths(subject, plan, "sequence_length", 2, 1), usable, 9)
+        found = most(growths(model, plan, "sequence_length", 2, 1), usable, 9)
         assert found.number == max(length for length, one in enumerate(peaks, 1) if one <= usable)
 
 
@@ -269,50 +268,50 @@ def test_training_never_needs_less_than_inference(
     layers = min(freezing.layers, case.config.num_hidden_layers)
     plan = Plan(optimizer="sgd", freezing=replace(freezing, layers=layers))
     try:
-        training = peak_bytes(case.subject, plan, batch, length)
+        training = peak_bytes(case.model, plan, batch, length)
     except ValueError as error:
         if not re.search("there is nothing to train|no forward pass is possible", str(error)):
             raise
         return
-    inference = peak_bytes(case.subject, Inference(), batch, length)
+    inference = peak_bytes(case.model, Inference(), batch, length)
     assert training >= inference
     fits = [
-        most(growths(case.subject, how, "batch_size", batch, length), inference + more) for how in (plan, Inference())
+        most(growths(case.model, how, "batch_size", batch, length), inference + more) for how in (plan, Inference())
     ]
     assert (fits[0].number or 0) <= (fits[1].number or 0)
 
 
 @pytest.mark.parametrize("how", [Plan(), Inference()])
 def test_where_a_batch_has_to_be_one_sequence_no_larger_one_fits(how: Plan | Inference) -> None:
-    subject = Subject(GPT2Config(n_layer=2), "GPT2ForSequenceClassification")
-    one = peak_bytes(subject, how, 1, 128)
-    assert one == simulated(changes_of(subject, how, 1, 128)).live
+    model = Model(GPT2Config(n_layer=2), "GPT2ForSequenceClassification")
+    one = peak_bytes(model, how, 1, 128)
+    assert one == simulated(changes_of(model, how, 1, 128)).live
     for usable, number in ((one - 1, 0), (one, 1), (1000 * one, 1)):
-        assert most(growths(subject, how, "batch_size", 1, 128), usable, most_sequences(subject)).number == number
-    assert (most(growths(subject, how, "sequence_length", 1, 128), one).number or 0) >= 128
+        assert most(growths(model, how, "batch_size", 1, 128), usable, most_sequences(model)).number == number
+    assert (most(growths(model, how, "sequence_length", 1, 128), one).number or 0) >= 128
     with pytest.raises(InputError, match="one sequence at a time"):
-        peak_bytes(subject, how, 2, 128)
-    assert most_sequences(subject._replace(config=replace(subject.config, pad_token_id=0))) is None
+        peak_bytes(model, how, 2, 128)
+    assert most_sequences(model.changed(config=replace(model.config, pad_token_id=0))) is None
 
 
 def test_the_figures_of_the_issue() -> None:
     for vocab_size, largest in ((30522, 90), (119547, 46)):
-        subject = Subject(BertConfig(vocab_size=vocab_size), "BertForMaskedLM")
-        assert most(growths(subject, Plan(), "batch_size", 1, 128), 16 * 10**9).number == largest
+        model = Model(BertConfig(vocab_size=vocab_size), "BertForMaskedLM")
+        assert most(growths(model, Plan(), "batch_size", 1, 128), 16 * 10**9).number == largest
 
 
 def test_layers_that_are_frozen_and_run_again_keep_nothing() -> None:
-    subject = Subject(BertConfig(num_hidden_layers=9, vocab_size=300), "BertForTokenClassification")
+    model = Model(BertConfig(num_hidden_layers=9, vocab_size=300), "BertForTokenClassification")
     plan = Plan(recompute="full", freezing=Freezing(train="head"))
-    assert peak(subject, plan, 2, 64).num_bytes == simulated(changes_of(subject, plan, 2, 64)).live
+    assert peak(model, plan, 2, 64).num_bytes == simulated(changes_of(model, plan, 2, 64)).live
 
 
 def test_the_layer_of_the_peak_has_its_own_number() -> None:
-    classes = Subject(BertConfig(), "BertForSequenceClassification")
+    classes = Model(BertConfig(), "BertForSequenceClassification")
     assert peak(classes, Plan(), 32, 128).where == "encoder.layer.11.output.dense"
 
 
 @pytest.mark.parametrize("preset", ["bert-base-uncased", "roberta-base", "deberta-v3-base", "gte-multilingual-base"])
 def test_weights_are_four_bytes_a_parameter_also_where_a_size_is_1(preset: str) -> None:
-    subject = Subject(PRESETS[preset].config, family_of(PRESETS[preset].config).base.name)
-    assert peak(subject, Plan(), 8, 128).formulas["weights"].latex() == "4 N"
+    model = Model(PRESETS[preset].config, family_of(PRESETS[preset].config).base.name)
+    assert peak(model, Plan(), 8, 128).formulas["weights"].latex() == "4 N"

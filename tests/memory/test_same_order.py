@@ -15,15 +15,15 @@ PRESETS = ("bert-base-uncased", "deberta-v3-base", "ModernBERT-base", "EuroBERT-
 PROGRAM = """
 import sys
 from dataclasses import replace
-from bertcalc.explore.models import subject_of_preset
+from bertcalc.explore.models import model_of_preset
 from bertcalc.model.trace import Sizes
 from bertcalc.memory.peak import changes_in
 from bertcalc.memory.plan import Plan
 from bertcalc.text.problem import InputError
 
 for preset in sys.argv[2:]:
-    subject = subject_of_preset(preset)
-    model = subject._replace(config=replace(subject.config, num_hidden_layers=2)).model()
+    model = model_of_preset(preset)
+    model = model.changed(config=replace(model.config, num_hidden_layers=2))
     try:
         print(*changes_in(model, Plan(recompute=sys.argv[1]), Sizes(2, 8)), sep="\\n")
     except InputError as error:  # not every family has every kind of recomputation

@@ -179,7 +179,7 @@ def test_fused_attention_keeps_what_the_cpu_kernel_keeps(
     choices = (1,) if class_of(case.architecture).takes_choices else ()
     given = {"input_ids": torch.zeros((batch_size, *choices, length), dtype=torch.int64)}
     # Where none is given, DeBERTa makes a mask of floats, which a checkpoint keeps.
-    if needs_mask(case.subject) or config.has("relative_attention"):
+    if needs_mask(case.model) or config.has("relative_attention"):
         given["attention_mask"] = torch.ones_like(given["input_ids"])
     plan = Plan(attention="fused", recompute=recompute, freezing=freezing)
     saved = saved_activations(case._replace(config=config).ours(), Sizes(batch_size, length), plan)

@@ -11,7 +11,7 @@ from bertcalc import BertConfig, ElectraConfig, build
 from bertcalc.config import POSITION_EMBEDDING_TYPES
 from bertcalc.model.formula import SYMBOLS, count_formulas
 from bertcalc.model.inventory import ModuleGroup, inventory, named
-from bertcalc.model.subject import Subject
+from bertcalc.model.model import Model
 from tests.oracle import Case, layers_of
 from tests.oracle import owned as parameters_of
 from tests.strategies import cases
@@ -65,7 +65,7 @@ def test_every_part_learns_what_its_real_modules_own(case: Case) -> None:
 
 @given(cases(POSITION_EMBEDDING_TYPES))
 def test_the_formula_of_every_part_gives_its_number(case: Case) -> None:
-    formulas = count_formulas(case.subject)
+    formulas = count_formulas(case.model)
     values = {name: each.expression.subs(LAYERS, case.config.num_hidden_layers) for name, each in formulas.items()}
     assert {name: count for name, count in values.items() if count} == {part.name: part.modules for part in parts(case)}
     assert all(each.expression.free_symbols <= {LAYERS} for each in formulas.values())
@@ -87,7 +87,7 @@ def test_the_parts_learn_all_that_the_model_learns(case: Case) -> None:
     ],
 )
 def test_published_figures_of_bert_base(name: str, formula: sympy.Expr, count: int) -> None:
-    assert count_formulas(Subject(BertConfig()))[name].expression == formula
+    assert count_formulas(Model(BertConfig()))[name].expression == formula
     [part] = [part for part in parts(Case(BertConfig())) if part.name == name]
     assert part.modules == count
 

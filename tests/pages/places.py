@@ -16,7 +16,7 @@ from bertcalc.export.table import Cell, Code
 from tests.checkpoints.test_safetensors import file_of, tensor
 from tests.markdown import read
 from tests.pages.apptest import open_app
-from tests.pages.test_your_model_page import ask, choose, paste
+from tests.pages.test_bring_page import ask, choose, paste
 
 SMALL = BertConfig(vocab_size=5, hidden_size=4, num_hidden_layers=1, num_attention_heads=1, intermediate_size=4)
 

@@ -41,7 +41,7 @@ widths = st.sampled_from(
 
 def choice(preset: str = BASE, architecture: str = "BertModel", pooler: bool = True, **fields: Any) -> Choice:
     config = replace(PRESETS[preset].config, **fields)
-    return Choice(ChosenModel(preset, config, architecture, pooler).subject(), preset)
+    return Choice(ChosenModel(preset, config, architecture, pooler).model(), preset)
 
 
 def said(chosen: Choice, language: str = "en") -> str:
@@ -50,7 +50,7 @@ def said(chosen: Choice, language: str = "en") -> str:
 
 
 def real(chosen: Choice) -> int:
-    total: int = Case(*chosen.subject).real().num_parameters()
+    total: int = Case.of(chosen.model).real().num_parameters()
     return total
 
 
@@ -90,7 +90,7 @@ def test_the_papers_number_is_the_one_in_two_digits_and_the_other_rounded(langua
         (choice(architecture="BertForMaskedLM"), "As BertForMaskedLM it has 109,514,298."),
         (
             choice(architecture="BertForMaskedLM", tie_word_embeddings=False),
-            "As BertForMaskedLM it has 109,514,298. Yours: decoder with a table of its own, +23,471,418.",
+            "As BertForMaskedLM it has 109,514,298. Yours: decoder with its own table, +23,471,418.",
         ),
         (
             choice(LARGE),
@@ -172,7 +172,7 @@ def test_another_family_differs_by_parts_that_the_real_models_have(
     )
     for part, patterns in parts.items():
         more, less = (
-            sum(tensor.numel() for name, tensor in Case(*one.subject).real().named_parameters() if re.search(at, name))
+            sum(tensor.numel() for name, tensor in Case.of(one.model).real().named_parameters() if re.search(at, name))
             for one, at in zip((there, here), patterns, strict=True)
         )
         amount = f"{more - less:+,}".replace("-", "−")
@@ -184,7 +184,7 @@ def test_another_family_differs_by_parts_that_the_real_models_have(
 def test_the_named_parts_of_another_family_are_all_of_the_difference_or_smaller_ones_are_said_to_be_left(
     preset: str,
 ) -> None:
-    chosen = Choice(answer._subject(preset, "BertModel"), preset)
+    chosen = Choice(answer._model(preset, "BertModel"), preset)
     if isinstance(chosen.config, BertConfig):
         return
     count, difference, *parts = numbers(said(chosen).replace(preset, "").replace("−", "-"))

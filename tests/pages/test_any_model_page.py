@@ -127,7 +127,7 @@ def test_sizes_outside_of_the_regime_are_refused_and_the_last_stay() -> None:
     before = total(app)
     wrong_ = sliders(app)["n_embd"]
     assert wrong_["problem"]["text"] == (
-        "The formula holds where n_embd is a multiple of n_head; here, n_embd = 770, n_head = 12."
+        "The formula holds only where n_embd is a multiple of n_head, but n_embd = 770, n_head = 12."
     )
     assert wrong_["problem"]["repairs"] == ["n_embd = 768", "n_embd = 780"]
     assert wrong_["typed"] == "770"
@@ -152,9 +152,9 @@ def test_a_field_without_a_slider_is_typed() -> None:
     ("sizes", "why"),
     [
         ("n_embd-770", "n_embd is a multiple of n_head"),
-        ("evil-3", "is not one of the sizes that matter here"),
+        ("evil-3", "is not one of the sizes in this formula"),
         ("n_layer-0", "has to be a whole number from 1"),
-        ("n_layer-999999999999999", "are not shown here"),
+        ("n_layer-999999999999999", "can be shown here"),
     ],
 )
 def test_impossible_sizes_in_a_link_are_named_and_left_out(sizes: str, why: str) -> None:
@@ -241,7 +241,9 @@ def test_the_table_has_shapes_in_fields_and_in_numbers() -> None:
 
 def test_sizes_for_what_has_no_formula_are_named_and_left_out() -> None:
     app = opened(model_type="jamba", sizes="hidden_size-64")
-    assert texts(app) == ["The link asks for other sizes, but this model has no formula for them: showing those given."]
+    assert texts(app) == [
+        "The link asks for other sizes, but this model has no formula for them: showing the given sizes."
+    ]
     assert not opened(model_type="jamba").text
 
 
@@ -306,7 +308,7 @@ def test_a_config_that_is_none_is_refused_where_it_was_pasted(text: str, why: st
 def test_a_model_that_transformers_does_not_build_is_said_with_a_way_back() -> None:
     app = opened(fields='{"n_embd": 13}')
     assert app.error[0].value.startswith(
-        "transformers does not build this model: n_embd = 13 is no multiple of 12; 12 would be. In its words: ``"
+        "transformers does not build this model: n_embd = 13 is not a multiple of 12 (try 12). It says: ``"
     )
     assert not app.metric
     app.button(key="any default").click().run()
@@ -372,7 +374,7 @@ def test_progress_says_what_is_done(language: str, monkeypatch: pytest.MonkeyPat
     monkeypatch.setattr("streamlit.progress", lambda _share, text: Bar().progress(0, text) or Bar())
     opened(fields='{"n_embd": 24, "n_head": 2}', lang=language)
     translate = catalogue(language).gettext
-    assert shown[1] == translate("Waiting until the model of another reader is done")
+    assert shown[1] == translate("Waiting for another reader's model")
     assert shown[3] == ("Changing n_embd: 3 of 6" if language == "en" else "改变 n_embd：3 / 6")
     assert "4 of 12" in shown[4] or "4 / 12" in shown[4]
 
@@ -446,7 +448,11 @@ def test_flops_that_are_not_known_are_looked_for() -> None:
 @pytest.mark.parametrize(
     ("no_flops", "language", "why"),
     [
-        (Problem.of("the time was up"), "en", "There is no formula for its FLOPs: the time was up"),
+        (
+            Problem.of("the time limit was reached"),
+            "en",
+            "There is no formula for its FLOPs: the time limit was reached",
+        ),
         (NOT_ASKED, "en", None),
     ],
 )
@@ -470,7 +476,7 @@ def test_flops_outside_of_where_their_formula_holds_are_refused(monkeypatch: pyt
     compute = replace(found.compute, regime=(Condition("at most", "sequence_length", 100),))
     monkeypatch.setattr("pages.ui.shell.any_model.shipped", lambda *_key: replace(found, compute=compute))
     [error] = opened(model_type="llama", sequence_length="101").error
-    assert error.value == "The formula holds where sequence_length is at most 100; here, sequence_length = 101."
+    assert error.value == "The formula holds only where sequence_length is at most 100, but sequence_length = 101."
 
 
 def follow(app: AppTest) -> AppTest:
@@ -523,7 +529,7 @@ def test_a_field_that_follows_others_is_typed_and_becomes_a_size() -> None:
     assert app.query_params["sizes"] == "num_hidden_layers-2"
     move(app, "num_key_value_heads", 4)
     assert total(app) == f"{real('llama', 'LlamaForCausalLM', **fields | {'num_key_value_heads': 4}):,}"
-    assert "head_dim" in steps(app).found.follows or any(one.label == "head_dim" for one in app.number_input)
+    assert "head_dim" in steps(app).discovery.follows or any(one.label == "head_dim" for one in app.number_input)
 
 
 def test_explain_leads_here_for_a_number_of_another_model() -> None:
@@ -538,7 +544,7 @@ def test_names_of_somebody_elses_fields_are_text(monkeypatch: pytest.MonkeyPatch
     why = Problem.of("{name}", name="$\\evil$ ![x](//evil)")
     evil = replace(found, unexplained={"[x](//evil)": why}, checked=Checked(0, 0, 0))
     monkeypatch.setattr("pages.ui.shell.any_model.shipped", lambda *_key: evil)
-    monkeypatch.setattr(discovery_worker, "known", lambda *_key: None)  # what another test discovered
+    monkeypatch.setattr(discovery_worker, "cached", lambda *_key: None)  # what another test discovered
     app = opened(proof="true")
     for cell in app.table[0].value.to_numpy().ravel():
         assert not read(f"{cell}").made

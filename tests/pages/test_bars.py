@@ -58,7 +58,7 @@ def test_the_formula_of_each_bar_gives_its_figure(case: Case) -> None:
     model = case.ours()
     for path in openable(model):
         bars = breakdown(model, path)
-        written = piece_formulas(case.subject, path=path)
+        written = piece_formulas(case.model, path=path)
         assert [value(one, case.config) for one in written] == [bar.parameters for bar in bars]
 
 
@@ -66,7 +66,7 @@ def test_the_formula_of_each_bar_gives_its_figure(case: Case) -> None:
 def test_the_formula_of_each_part_of_compute_gives_its_figure(case: Case) -> None:
     length = min(5, case.config.longest)
     costs = by_part(case.ours().run(Sizes(3, length, num_choices=2)))
-    written = plain_formulas(letters(case.subject, PYTORCH), PYTORCH)
+    written = plain_formulas(letters(case.model, PYTORCH), PYTORCH)
     assert {part: value(one, case.config, B=3, S=length, N=2) for part, one in written.items()} == costs
 
 
@@ -125,7 +125,7 @@ def test_a_part_that_the_preset_lacks_is_all_added() -> None:
     ("page", "link", "title"),
     [
         ("compute.py", {}, "Share of each part in the forward pass"),
-        ("memory.py", {"memory": "activations"}, "Bytes kept for each module"),
+        ("memory.py", {"memory": "activations"}, "Bytes saved for each module"),
     ],
 )
 def test_other_charts_of_parts_have_the_preset_behind_them_too(page: str, link: dict[str, str], title: str) -> None:
@@ -140,8 +140,8 @@ def test_other_charts_of_parts_have_the_preset_behind_them_too(page: str, link: 
 @pytest.mark.parametrize(
     ("view", "title"),
     [
-        ("training", "What is alive over the step"),
-        ("inference", "What is alive over the step"),
+        ("training", "Live memory over the step"),
+        ("inference", "Live memory over the step"),
         ("fit", "The parts in proportion"),
     ],
 )

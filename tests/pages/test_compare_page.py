@@ -16,7 +16,7 @@ from bertcalc import ARCHITECTURES, BertConfig, Config, build, forward_flops
 from bertcalc.discover.results.result import NOT_ASKED
 from bertcalc.discover.results.shipped import shipped
 from bertcalc.explore.compare import PAIRS, WELL_KNOWN
-from bertcalc.explore.models import LONGEST, MOST, subject_of_preset
+from bertcalc.explore.models import LONGEST, MOST, model_of_preset
 from bertcalc.explore.quantities import QUANTITIES
 from bertcalc.explore.quantities import Case as Quantified
 from bertcalc.families.presets import PRESETS
@@ -133,7 +133,7 @@ def test_a_pasted_config_joins_the_comparison() -> None:
     config = {"model_type": "bert", "architectures": ["BertForTokenClassification"], "pad_token_id": 5, "x": 1}
     app.text_area(key="config_json").set_value(json.dumps({**config, "vocab_size": 21128})).run()
     said = texts(app)
-    assert "Unknown, so not read: x. If they change the model, its count differs." in said
+    assert "Unknown keys, which are ignored: x. If they change the model, its count differs." in said
     count = real(BertConfig(vocab_size=21128), "BertForTokenClassification")
     assert f"BertForTokenClassification: {count:,} parameters" in said
     press(app, "Add to the comparison")
@@ -335,7 +335,7 @@ def test_at_a_glance_the_well_known_models_are_sorted_as_one_likes() -> None:
     press(app, PAIRS["well-known"].name)
     shown = [name.split("]")[0].lstrip("[") for name in glance(app)["Model"]]
     assert sorted(shown) == sorted(WELL_KNOWN)
-    counts = [real(PRESETS[name].config, subject_of_preset(name).architecture) for name in shown]
+    counts = [real(PRESETS[name].config, model_of_preset(name).architecture) for name in shown]
     assert [number(text) for text in glance(app)["Parameters"]] == counts == sorted(counts, reverse=True)
     assert len(counts) == 12
     app.selectbox(key="compare_by").set_value("training_memory").run()
@@ -406,7 +406,7 @@ def test_a_click_on_a_row_opens_its_model() -> None:
 
 def test_a_model_whose_memory_is_not_known_is_named_in_every_view(monkeypatch: pytest.MonkeyPatch) -> None:
     def refuse(case: Quantified) -> int:
-        if case.subject.architecture == "AlbertModel":
+        if case.model.architecture == "AlbertModel":
             raise InputError(Problem("architecture", "", "not simulated", {}))
         return 10**9
 
@@ -517,7 +517,7 @@ def test_without_pytorch_what_is_not_shipped_is_left_out(monkeypatch: pytest.Mon
 
 
 @pytest.mark.parametrize(
-    ("language", "said"), [("en", "−394,752 and +394,752 cancel each other"), ("zh", "−394,752 与 +394,752 相互抵消")]
+    ("language", "said"), [("en", "−394,752 and +394,752 cancel out"), ("zh", "−394,752 与 +394,752 相互抵消")]
 )
 def test_a_step_in_which_changes_cancel_does_not_say_that_nothing_changed(language: str, said: str) -> None:
     app = open_app("compare.py", models="bert-base-uncased deberta-v3-base", lang=language)
@@ -535,7 +535,7 @@ def test_no_cell_of_a_table_is_blank_but_the_baselines_difference_from_itself(ot
     shapes = {str(row[""]).strip("`"): row[other] for _at, row in table.iterrows() if ".weight" in row[""]}
     real = {
         name.removeprefix("transformer."): " × ".join(f"{side:,}" for side in tensor.shape)
-        for name, tensor in Case(*subject_of_preset(other)[:2]).real().named_parameters()
+        for name, tensor in Case.of(model_of_preset(other)).real().named_parameters()
     }
     for name, shape in shapes.items():
         there = {text for path, text in real.items() if path.endswith(name)}

@@ -10,7 +10,7 @@ from streamlit.testing.v1 import AppTest
 from bertcalc import BertConfig, Config, forward_flops
 from bertcalc.memory.peak.peak_formulas import peak_bytes
 from bertcalc.memory.plan import Plan
-from bertcalc.model.subject import Subject
+from bertcalc.model.model import Model
 from pages.ui.design.nearest import KINDS
 from tests.examples import sampled
 from tests.markdown import read
@@ -69,7 +69,7 @@ def test_a_memory_is_a_limit() -> None:
     assert "Within 16,000,000,000 bytes, which is 16.0 GB (14.9 GiB)" in app.markdown[1].value
     found = rows(app)
     for row in found:
-        needed = peak_bytes(Subject(config(row)), Plan("mixed-16"), 32, 512)
+        needed = peak_bytes(Model(config(row)), Plan("mixed-16"), 32, 512)
         assert number(row["Training memory"]) == needed <= 16 * 10**9
     assert found == sorted(found, key=lambda row: -number(row["Training memory"]))
 
@@ -79,7 +79,7 @@ def test_the_other_two_quantities_stand_beside_it() -> None:
     first = rows(app)[0]
     assert (first["Difference"], first["%"]) == ("±0", "±0 %")
     assert first["Forward"] == "22.35 GFLOPs"  # PyTorch's count for 128 tokens: 22,348,431,360
-    memory = peak_bytes(Subject(BertConfig()), Plan(), 1, 128)
+    memory = peak_bytes(Model(BertConfig()), Plan(), 1, 128)
     assert first["Training memory"] == f"{memory / 10**9:.4g} GB"
     assert first[""] == "1 ✓"  # this is what the sidebar has
 
@@ -163,7 +163,7 @@ def test_an_amount_that_cannot_be_read_is_explained_and_the_last_stays(text: str
 
 def test_limits_that_contradict_each_other_are_explained() -> None:
     app = open_app("design.py", layers_from="30")
-    assert app.error[0].value == "Layers from 30 to 24 is an empty range."
+    assert app.error[0].value == "The range of layers from 30 to 24 is empty."
     assert {row["$L$"] for row in rows(app)} == {"24"}
     app.button(key="remedy layers_to = 30").click().run()
     assert not app.error

@@ -131,7 +131,7 @@ def test_chinese_has_one_term_for_one_thing_and_its_own_punctuation(pattern: str
 OF_THE_HOST = (
     "Building this model takes more than {size} GB of memory",
     "The process that builds this model crashed, probably for lack of memory",
-    "That does not fit. Choose a smaller model, or run the app on a larger machine.",
+    "This does not fit into the memory. Choose a smaller model, or run the app on a larger machine.",
     "The process that runs PyTorch was stopped, perhaps for lack of memory.",
 )
 

@@ -98,7 +98,7 @@ def test_a_config_that_is_too_long_for_the_link_is_there_again(monkeypatch: pyte
     discovered = shipped("gpt2", "GPT2Model")
     assert discovered is not None
     monkeypatch.setattr(
-        "bertcalc.discover.discovery_worker.known", lambda *_case: discovery_worker.Asked(discovered, "")
+        "bertcalc.discover.discovery_worker.cached", lambda *_case: discovery_worker.Answer(discovered, "")
     )
     long = {"summary_list": list(range(FIELDS.longest // 3))}
     link = {"model_type": "gpt2", "model_class": "GPT2Model"}

@@ -11,9 +11,9 @@ from bertcalc import BertConfig, build
 from bertcalc.diagnosis.count_lines import read
 from bertcalc.diagnosis.hand_count import check
 from bertcalc.explore.compare import WELL_KNOWN
-from bertcalc.explore.models import subject_of_preset
+from bertcalc.explore.models import model_of_preset
 from bertcalc.families.presets import PRESETS
-from bertcalc.model.subject import Subject
+from bertcalc.model.model import Model
 from bertcalc.proof.real_model import empty_model
 from bertcalc.teach.lecture_screens import Lecture
 from bertcalc.teach.lecture_screens import read as read_lecture
@@ -66,7 +66,7 @@ def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 
 @pytest.fixture(scope="module")
 def real() -> Any:
-    return empty_model(Subject(SMALL))
+    return empty_model(Model(SMALL))
 
 
 @pytest.mark.parametrize("lecture", LECTURES.values(), ids=LECTURES)
@@ -200,16 +200,16 @@ def test_a_screen_that_is_not_there_is_named_and_the_nearest_or_the_first_is_sho
     assert app.warning[0].value == "This lecture has no screen “zzz”. Showing the first one."
     assert "## A word is a row of numbers" in words(app)
     assert "screen in the link is too long" in texts(open_app(PAGE, screen="x" * 61))[0]
-    assert "there is no such lecture, but there is why-110-million" in texts(open_app(PAGE, lecture="why"))[0]
+    assert "there is no such lecture. Did you mean why-110-million?" in texts(open_app(PAGE, lecture="why"))[0]
 
 
 def test_notes_are_a_page_of_their_own_and_never_on_the_screen() -> None:
-    said = component(open_app(PAGE, screen=NAMES[1]), "bertcalc_notes_button")["said"]
+    said = component(open_app(PAGE, screen=NAMES[1]), "bertcalc_notes_button")["screen"]
     assert "A fifth of the model" in said["notes"]
     assert said["title"] == "2 / 15 · The word table: one row for each word piece"
     assert said["after"] == "Next: 3 / 15 · Where a word stands"
     app = open_app(PAGE, screen=NAMES[1], notes="true")
-    assert component(app, "bertcalc_notes")["said"] == said
+    assert component(app, "bertcalc_notes")["screen"] == said
     assert not app.metric
     button(app, "To the screen").click().run()
     assert "## The word table" in words(app)
@@ -241,7 +241,7 @@ def preset(app: AppTest) -> str:
 
 
 def real_count(name: str) -> str:
-    return f"{sum(tensor.numel() for tensor in empty_model(subject_of_preset(name)).parameters()):,}"
+    return f"{sum(tensor.numel() for tensor in empty_model(model_of_preset(name)).parameters()):,}"
 
 
 def test_a_screen_begins_with_its_model_which_its_sliders_change() -> None:

@@ -12,7 +12,7 @@ from streamlit.testing.v1 import AppTest
 from bertcalc import ARCHITECTURES, BertConfig
 from bertcalc.charts.colors import BACKGROUND, INK
 from bertcalc.charts.memory_charts import step_areas
-from bertcalc.explore.models import subject_of_preset
+from bertcalc.explore.models import model_of_preset
 from bertcalc.families.presets import PRESETS
 from bertcalc.forward.outputs import Call
 from bertcalc.memory.devices import DEVICES
@@ -20,7 +20,7 @@ from bertcalc.memory.peak import UNKNOWN
 from bertcalc.memory.peak.peak_formulas import peak, peak_bytes
 from bertcalc.memory.plan import Inference, Plan
 from bertcalc.model.freezing import Freezing
-from bertcalc.model.subject import Subject
+from bertcalc.model.model import Model
 from bertcalc.text.digits import scaled, size
 from bertcalc.text.problem import Problem
 from pages.ui.memory.stack_bar import AREA_WORDS
@@ -62,7 +62,7 @@ def test_the_72_megabytes_of_a_write_up_are_shown_for_what_they_are() -> None:
 )
 def test_adams_bytes_a_parameter(training_dtype: str, bytes_a_parameter: str) -> None:
     app = memory("training", training_dtype=training_dtype)
-    assert app.metric[1].value == f"{bytes_a_parameter} bytes a parameter"
+    assert app.metric[1].value == f"{bytes_a_parameter} bytes per parameter"
 
 
 PRESETS_WITH_PEAKS = [
@@ -85,8 +85,8 @@ PRESETS_WITH_PEAKS = [
 @pytest.mark.parametrize(("view", "preset"), sampled(product(["training", "inference"], PRESETS_WITH_PEAKS), 2))
 def test_the_peaks_of_every_family_are_those_of_the_core(view: str, preset: str) -> None:
     how = Plan() if view == "training" else Inference()
-    subject = subject_of_preset(preset)
-    small = subject._replace(config=replace(subject.config, num_hidden_layers=2))
+    model = model_of_preset(preset)
+    small = model.changed(config=replace(model.config, num_hidden_layers=2))
     app = memory(view, preset=preset, num_hidden_layers="2")
     assert texts(app) == []
     assert app.metric[0].value == size(peak_bytes(small, how, 1, 128))
@@ -109,13 +109,13 @@ def test_what_freezing_and_adding_up_save_is_said() -> None:
     app = memory("training", num_hidden_layers="3", freeze_embeddings="true", freeze_layers="2")
     [said] = [str(one.value) for one in app.markdown if "It saves " in str(one.value)]
     assert f"{scaled(whole - left, 'FLOPs')} of {scaled(whole, 'FLOPs')}" in said
-    thawed, frozen = (peak_bytes(case.subject, plan, 1, 128) for plan in (Plan(), Plan(freezing=freezing)))
+    thawed, frozen = (peak_bytes(case.model, plan, 1, 128) for plan in (Plan(), Plan(freezing=freezing)))
     assert any(f"saves {size(thawed - frozen)} of {size(thawed)}" in str(one.value) for one in app.markdown)
     app = memory("training", accumulate="4", batch_size="8", architecture="BertForMaskedLM")
     [said] = [str(one.value) for one in app.markdown if "Accumulating the gradients" in str(one.value)]
-    subject = Subject(BertConfig(), "BertForMaskedLM")
-    assert size(peak_bytes(subject, Plan(accumulate=True), 8, 128)) in said
-    assert size(peak_bytes(subject, Plan(), 32, 128)) in said
+    model = Model(BertConfig(), "BertForMaskedLM")
+    assert size(peak_bytes(model, Plan(accumulate=True), 8, 128)) in said
+    assert size(peak_bytes(model, Plan(), 32, 128)) in said
 
 
 @pytest.mark.parametrize("architecture", ARCHITECTURES)
@@ -185,11 +185,11 @@ def test_the_published_formula_and_the_reasons() -> None:
 def test_inference_counts_a_decoders_cache() -> None:
     """Keys and values of 12 layers: 2 · 512 · 768 numbers each, of 2 bytes."""
     decoder = memory("inference", is_decoder="true", dtype="bfloat16", sequence_length="512", temporaries="true")
-    found = peak_bytes(Subject(BertConfig(is_decoder=True)), Inference("bfloat16"), 1, 512)
+    found = peak_bytes(Model(BertConfig(is_decoder=True)), Inference("bfloat16"), 1, 512)
     assert decoder.metric[0].value == size(found)
     [chart] = [one for one in decoder.session_state["shown"] if one.spec]
     assert max(filter(None, chart.data["peak"])) == found
-    assert found > peak_bytes(Subject(BertConfig()), Inference("bfloat16"), 1, 512) + 11 * 2 * 512 * 768 * 2
+    assert found > peak_bytes(Model(BertConfig()), Inference("bfloat16"), 1, 512) + 11 * 2 * 512 * 768 * 2
 
 
 def test_a_step_of_another_batch_has_an_axis_of_its_own() -> None:
@@ -217,8 +217,8 @@ def test_the_longest_sequence_for_bert_large_on_a_t4_takes_three_choices() -> No
     assert app.metric[0].delta == "limited by memory"
     assert str(app.success[0].value).startswith("**Fits:** 32 × 128 tokens need ")
     assert f"or **{longest}** tokens per sequence in batches of 32." in str(app.success[0].value)
-    plan, subject = Plan("mixed-16"), Subject(PRESETS["bert-large-uncased"].config)
-    needed = [1.06 * peak_bytes(subject, plan, 32, length) for length in (longest, longest + 1)]
+    plan, model = Plan("mixed-16"), Model(PRESETS["bert-large-uncased"].config)
+    needed = [1.06 * peak_bytes(model, plan, 32, length) for length in (longest, longest + 1)]
     assert needed[0] <= usable(app, "T4-16GB") == 13_824 * 2**20 < needed[1]
 
 
@@ -249,8 +249,8 @@ def test_a_link_with_both_precisions_keeps_both() -> None:
 
 def test_autocast_is_counted_and_its_activations_are_not_listed() -> None:
     app = memory("training", training_dtype="amp-bf16", batch_size="8")
-    subject = Subject(BertConfig())
-    assert app.metric[0].value == size(peak_bytes(subject, Plan("amp-bf16"), 8, 128))
+    model = Model(BertConfig())
+    assert app.metric[0].value == size(peak_bytes(model, Plan("amp-bf16"), 8, 128))
     app.segmented_control(key="memory").set_value("activations").run()
     assert str(app.info[0].value).startswith("Under AMP the activations are not listed")
     assert not app.metric
@@ -307,7 +307,7 @@ def test_every_part_of_the_bar_is_named_under_it() -> None:
     [bar] = [one for one in app.session_state["shown"] if one.spec]
     names = re.findall(r'"domain": (\[.*?\])', json.dumps(dict(bar.spec), default=repr))
     plan = Plan("mixed-18", recompute="full")
-    parts = [*(AREA_WORDS[area] for area in peak(Subject(BertConfig()), plan, 8, 128).areas), "not for tensors"]
+    parts = [*(AREA_WORDS[area] for area in peak(Model(BertConfig()), plan, 8, 128).areas), "not for tensors"]
     assert names
     assert all(json.loads(found) == parts for found in names)
     drawn = dict.fromkeys(zip(bar.data["name"], bar.data["start"], strict=True))
@@ -377,7 +377,7 @@ def test_a_class_that_cannot_pad_takes_one_sequence() -> None:
     link = {"preset": "gpt2", "architecture": "GPT2ForSequenceClassification"}
     for view in ("fit", "training", "inference"):
         app = memory(view, batch_size="2", **link)
-        assert "set pad_token_id, or a batch of one" in str(app.error[0].value)
+        assert "set pad_token_id, or batch_size to 1" in str(app.error[0].value)
         assert not app.metric
     app = memory("fit", **link)
     assert app.metric[1].value == "1"
@@ -397,7 +397,7 @@ def test_on_a_projector_the_figures_alone_say_the_most_that_fits() -> None:
 @pytest.mark.parametrize("view", ["fit", "training", "inference"])
 def test_heads_that_rotary_positions_cannot_turn_get_a_sentence(view: str) -> None:
     app = memory(view, preset="ModernBERT-base", num_attention_heads="768")
-    assert "A head of a single number is not counted" in " ".join(str(error.value) for error in app.error)
+    assert "bertcalc does not count heads of size 1" in " ".join(str(error.value) for error in app.error)
     assert not app.exception
     assert not app.metric
 

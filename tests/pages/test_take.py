@@ -19,7 +19,7 @@ from bertcalc.memory.optimizers import ITEM_BYTES, Dtype
 from bertcalc.memory.peak.peak_formulas import peak_bytes
 from bertcalc.memory.plan import Inference, Plan
 from bertcalc.model.freezing import Freezing
-from bertcalc.model.subject import Subject
+from bertcalc.model.model import Model
 from bertcalc.proof import real_model
 from pages.ui.shell.sidebar import Choice
 from pages.ui.widgets.batch import Batch
@@ -51,7 +51,7 @@ PAGES = [
     ("lecture.py", {}),
 ]
 PLACE = Origin("http://somewhere.test/?preset=bert-base-uncased", "en")
-DEFAULT = Choice(Subject(BertConfig()), "bert-base-uncased")
+DEFAULT = Choice(Model(BertConfig()), "bert-base-uncased")
 
 
 def noted(app: AppTest) -> list[Shown]:
@@ -146,7 +146,7 @@ def test_files_say_what_they_are_and_nothing_is_made_before_it_is_asked_for() ->
 
     names = [file.name for file in model_files(DEFAULT, Batch(1, 128), PLACE, str)]
     assert names == ["config.json", *(f"bert-base-uncased.{ending}" for ending in ("py", "md", "html"))]
-    changed = DEFAULT._replace(subject=Subject(BertConfig(vocab_size=21128), "BertForMaskedLM"))
+    changed = DEFAULT._replace(model=Model(BertConfig(vocab_size=21128), "BertForMaskedLM"))
     files = table_files(stem_of(changed), "Model: a/b <c>", never)  # type: ignore[arg-type]
     assert files[0].name == "bert-base-uncased-changed-a-b-c.csv"
     for title in ("Chart: Parameters of each part of the model", "图：模型各部分的参数量", "Table: " + 80 * "x"):
@@ -210,14 +210,12 @@ def test_the_report_counts_as_the_page_does_and_says_how(
     opened(open_app(page, num_hidden_layers="4", architecture=architecture, **link))
     told = read(given[-1], "Report, Markdown")
     assert said in told
-    subject = Subject(BertConfig(num_hidden_layers=4), architecture)
+    model = Model(BertConfig(num_hidden_layers=4), architecture)
     figures = {
-        "FLOPs of a training step": training_flops(
-            subject.model(), 1, 128, freezing=plan.freezing, recompute=plan.recompute
-        ),
-        "memory of the weights": ITEM_BYTES[dtype] * subject.model().num_parameters(),
-        "peak memory of a training step": peak_bytes(subject, plan, 1, 128),
-        "peak memory of inference": peak_bytes(subject, Inference(dtype, plan.attention), 1, 128),
+        "FLOPs of a training step": training_flops(model, 1, 128, freezing=plan.freezing, recompute=plan.recompute),
+        "memory of the weights": ITEM_BYTES[dtype] * model.num_parameters(),
+        "peak memory of a training step": peak_bytes(model, plan, 1, 128),
+        "peak memory of inference": peak_bytes(model, Inference(dtype, plan.attention), 1, 128),
     }
     for meaning, figure in figures.items():
         assert f"| {meaning} | {figure:,} |" in told
@@ -225,7 +223,7 @@ def test_the_report_counts_as_the_page_does_and_says_how(
 
 def test_the_report_says_what_was_not_compared(monkeypatch: pytest.MonkeyPatch) -> None:
     config = BertConfig(position_embedding_type="relative_key", num_hidden_layers=2)
-    relative = DEFAULT._replace(subject=Subject(config))
+    relative = DEFAULT._replace(model=Model(config))
     told = read(model_files(relative, Batch(1, 8), PLACE, str), "Report, Markdown")
     added = build(config).num_parameters() - build(BertConfig(num_hidden_layers=2)).num_parameters()
     assert f"the {added:,} parameters of relative_key were not compared." in told
@@ -243,7 +241,7 @@ def test_the_report_says_what_was_not_compared(monkeypatch: pytest.MonkeyPatch) 
     ],
 )
 def test_the_report_says_what_else_it_takes(config: Config, architecture: str, said: str) -> None:
-    choice = Choice(Subject(config, architecture), "bert-base-uncased")
+    choice = Choice(Model(config, architecture), "bert-base-uncased")
     files = model_files(choice, Batch(1, 128), Origin("http://localhost/", "en"), str)
     [told] = [file.make().decode() for file in files if file.name.endswith(".md")]
     assert said in told
@@ -287,8 +285,8 @@ def test_the_charts_of_a_comparison_have_the_totals_and_the_difference() -> None
 def test_figures_beyond_what_a_float_holds_are_exact() -> None:
     link = {"batch_size": "40963", "sequence_length": "511"}
     found = chart_of("compare.py", compare="bars", compare_by="training", **link).iloc[:, -1]
-    subject = Subject(BertConfig(), "BertModel")
-    assert found[0] == QUANTITIES["training"].of(Case(subject, 40_963, 511)) > 2**53
+    model = Model(BertConfig(), "BertModel")
+    assert found[0] == QUANTITIES["training"].of(Case(model, 40_963, 511)) > 2**53
     assert chart_of("compute.py", **link)["FLOPs"].sum() * 3 == found[0]
 
 

@@ -10,14 +10,14 @@ from hypothesis import given
 from bertcalc import ARCHITECTURES, AlbertConfig, BertConfig, Config
 from bertcalc.charts.colors import COLORS
 from bertcalc.config import POSITION_EMBEDDING_TYPES
-from bertcalc.model.subject import Subject
+from bertcalc.model.model import Model
 from pages.ui.widgets.total_formula.formula_parts import leaves, total_formula
 from tests.oracle import Case
 from tests.strategies import cases
 
 
 def drawn(config: Config, architecture: str = "BertModel", *, add_pooling_layer: bool = True) -> dict[str, Any]:
-    return total_formula(Subject(config, architecture, add_pooling_layer), COLORS["light"])
+    return total_formula(Model(config, architecture, add_pooling_layer), COLORS["light"])
 
 
 def parts(of: Any) -> Iterator[dict[str, Any]]:
@@ -77,7 +77,10 @@ def test_a_term_says_what_it_counts() -> None:
         "encoder: L (4H² + 2HI + 9H + I) = 85,054,464",
         "192 tensors, 77.7 % of the model",
     ]
-    assert tips["H"] == ["hidden_size H = 768", "Numbers for each token, from the embeddings to the last layer."]
+    assert tips["H"] == [
+        "hidden_size H = 768",
+        "Size of the vector for each token, from the embeddings to the last layer.",
+    ]
     assert tips["γ, β"][-1] == "LayerNorms in the model: 25"
 
 

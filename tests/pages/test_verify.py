@@ -6,7 +6,7 @@ import pytest
 
 from bertcalc import ARCHITECTURES, BertConfig
 from bertcalc.families.presets import PUBLISHED
-from bertcalc.model.subject import Subject
+from bertcalc.model.model import Model
 from bertcalc.proof import real_model, tensor_proof
 from bertcalc.text.digits import signed_count
 from pages.ui.widgets import real_answers, verdict
@@ -28,8 +28,8 @@ def test_published_counts_are_all_there_and_agree() -> None:
     for published, said, theirs, ours in zip(
         PUBLISHED, frame["Verdict"], frame["Published"], frame["bertcalc"], strict=True
     ):
-        assert int(ours.replace(",", "")) - int(theirs.replace(",", "")) == published.more
-        assert said == ("✓\N{NO-BREAK SPACE}agrees" if not published.more else signed_count(published.more))
+        assert int(ours.replace(",", "")) - int(theirs.replace(",", "")) == published.surplus
+        assert said == ("✓\N{NO-BREAK SPACE}agrees" if not published.surplus else signed_count(published.surplus))
 
 
 def test_relative_positions_say_what_was_checked_instead() -> None:
@@ -42,7 +42,7 @@ def test_relative_positions_say_what_was_checked_instead() -> None:
 def test_what_was_not_checked_is_the_relative_positions_alone() -> None:
     """An untied head differs between transformers 4 and 5 by a bias: that is no part of it."""
     config = BertConfig(position_embedding_type="relative_key", tie_word_embeddings=False, num_attention_heads=64)
-    assert real_model.not_checked(Subject(config, "BertForMaskedLM")) == 12 * (2 * 512 - 1) * (768 // 64)
+    assert real_model.not_checked(Model(config, "BertForMaskedLM")) == 12 * (2 * 512 - 1) * (768 // 64)
 
 
 def test_a_difference_is_shown_tensor_by_tensor(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -1,4 +1,4 @@
-"""What the server needs is said at the start, and a server that cannot show a page never says that it is healthy."""
+"""The server names missing requirements at its start, and never reports that it is healthy if no page works."""
 
 import os
 import socket
@@ -32,7 +32,7 @@ def test_an_older_streamlit_is_refused_in_a_sentence(version: str) -> None:
 
 
 def start(*options: str, **environment: str) -> tuple[int, str, bool]:
-    """Start the server: how it ended, what it said last, and whether it ever said that it is healthy."""
+    """Start the server; return its exit code, its last line, and whether it ever reported that it is healthy."""
     with socket.socket() as probe:
         probe.bind(("127.0.0.1", 0))
         port = probe.getsockname()[1]
@@ -57,11 +57,11 @@ def start(*options: str, **environment: str) -> tuple[int, str, bool]:
 
 
 def test_without_docstrings_it_does_not_start() -> None:
-    said = "bertcalc needs docstrings: start Python without -OO, and without PYTHONOPTIMIZE=2."
-    assert start("-OO") == (1, said, False)
+    line = "bertcalc needs docstrings: start Python without -OO, and without PYTHONOPTIMIZE=2."
+    assert start("-OO") == (1, line, False)
 
 
 def test_with_an_older_streamlit_it_does_not_start(tmp_path: Path) -> None:
-    """Streamlit's own version of itself is another one here; docs/hosting.md says which real ones were tried."""
+    """Streamlit reports another version here; docs/hosting.md lists the real versions that were tried."""
     (tmp_path / "sitecustomize.py").write_text("import streamlit\nstreamlit.__version__ = '1.60.0'\n")
     assert start(PYTHONPATH=str(tmp_path)) == (1, problem_of("1.60.0", 0), False)

@@ -26,8 +26,8 @@ from bertcalc.compute.flops import PYTORCH, forward_flops, total, training_flops
 from bertcalc.controls.stops import Locks
 from bertcalc.diagnosis import count_lines
 from bertcalc.diagnosis.diagnose import diagnose
-from bertcalc.diagnosis.explain import explain, ways
-from bertcalc.diagnosis.known_counts import Known
+from bertcalc.diagnosis.explain import combinations, explain
+from bertcalc.diagnosis.known_counts import KnownCount
 from bertcalc.diagnosis.miscounts import MiscountSizes
 from bertcalc.discover.results.shipped import shipped
 from bertcalc.discover.search.build import Ended
@@ -47,7 +47,7 @@ from bertcalc.memory.plan import Inference, Plan
 from bertcalc.memory.saved import saved_activation_bytes, saved_activations
 from bertcalc.model.formula import formula
 from bertcalc.model.freezing import Freezing
-from bertcalc.model.subject import Subject
+from bertcalc.model.model import Model
 from bertcalc.model.trace import Sizes
 from bertcalc.text.amounts import typed
 from bertcalc.text.arguments import CHECKED, ArgumentError, UnknownNameError
@@ -59,9 +59,16 @@ SMALL = bertcalc.BertConfig(
     vocab_size=50, hidden_size=8, num_hidden_layers=2, num_attention_heads=2, intermediate_size=12
 )
 MODEL = build(SMALL, "BertForMaskedLM")
-SUBJECT = Subject(SMALL, "BertForMaskedLM")
+SUBJECT = Model(SMALL, "BertForMaskedLM")
 STEPS = MODEL.run(Sizes(2, 3))
 STORED = [StoredTensor(name, "F32", shape) for name, shape in MODEL.named_parameters()]
+
+
+def end(*_steps: object) -> None:
+    """What is told of its progress: a search ends as soon as it has begun, with all arguments read."""
+    raise Ended
+
+
 # A right value for each argument: by the function and its name, by its name, or by what the annotation says.
 BY_NAME: dict[str, Any] = {
     "batch_size": 2,
@@ -93,7 +100,7 @@ BY_NAME: dict[str, Any] = {
     "cls": None,
     "seconds": 0.001,
     "changes": None,
-    "progress": lambda *_steps: None,
+    "progress": end,
     "present": None,
     "base": None,
     "start": b"x" * 8,
@@ -125,10 +132,10 @@ SPECIAL: dict[tuple[str, str], Any] = {
     ("bertcalc.memory.peak.curve", "changes"): changes_in(MODEL, Plan(), Sizes(2, 3)),
     ("bertcalc.memory.peak.alive", "changes"): changes_in(MODEL, Plan(), Sizes(2, 3)),
     ("bertcalc.model.inventory.named", "name"): "dense",
-    ("bertcalc.diagnosis.diagnose.diagnose", "model"): Known(SUBJECT, MODEL.num_parameters()),
+    ("bertcalc.diagnosis.diagnose.diagnose", "model"): KnownCount(SUBJECT, MODEL.num_parameters()),
     ("bertcalc.discover.results.shipped.shipped", "cls"): "BertModel",
     ("bertcalc.discover.results.shipped.by_class", "text"): "[]",
-    ("bertcalc.diagnosis.explain.ways", "sizes"): MiscountSizes.of(SMALL),
+    ("bertcalc.diagnosis.explain.combinations", "sizes"): MiscountSizes.of(SMALL),
 }
 EXAMPLES: tuple[Any, ...] = (
     *(
@@ -159,7 +166,7 @@ SEQUENCES: dict[str, Any] = {
     "Stop": walk(STEPS),
     "Polynomial": [Polynomial(1, 1, 1, 0)],
     "Saved": saved_activations(MODEL, Sizes(2, 3), Plan()),
-    "Subject": [SUBJECT],
+    "Model": [SUBJECT],
 }
 WRONG: tuple[Any, ...] = (
     *(None, -1, 0, True, 1.5, float("nan"), 10**30, "", "nope", b"", [], [None], {}, {"a": None}, (), object()),
@@ -293,7 +300,7 @@ CALLS: list[tuple[Callable[[], object], str]] = [
     (lambda: forward_flops(GPT2, 1, 1025), "positions for 1,024 tokens"),
     (lambda: forward_flops(build(bertcalc.RobertaConfig()), 1, 511), "positions for 510 tokens"),
     (lambda: forward_flops(MODEL, 1), "forward_flops() needs sequence_length"),
-    (lambda: forward_flops(MODEL, 1, 2, 3), "forward_flops() takes fewer arguments"),
+    (lambda: forward_flops(MODEL, 1, 2, 3), "forward_flops() takes only these arguments"),
     (lambda: forward_flops(MODEL, batchsize=1, sequence_length=2), "did you mean batch_size?"),
     (lambda: training_flops(MODEL, 1, 8, recompute="checkpoint"), "must be none, selective or full"),
     (lambda: training_flops(MODEL, 1, 8, freezing=3), "freezing has to be Freezing"),
@@ -346,8 +353,8 @@ CALLS: list[tuple[Callable[[], object], str]] = [
     (lambda: MODEL.get_submodule("bert.encodr"), "did you mean encoder?"),
     (lambda: MODEL.get_submodule(3), "path has to be a text"),
     (lambda: formula(SUBJECT, path="encoder.layer.2"), "There is no module '2' in encoder.layer"),
-    (lambda: formula(MODEL), "subject has to be a model with its class"),
-    (lambda: formula(Subject(SMALL, "BertForMasked"), path="0"), "did you mean BertForMaskedLM?"),
+    (lambda: formula(MODEL), "model has to be a model with its class"),
+    (lambda: formula(Model(SMALL, "BertForMasked"), path="0"), "did you mean BertForMaskedLM?"),
     (lambda: formula(SUBJECT).latex(MODEL), "config has to be a configuration"),
     (lambda: explain(MODEL, bertcalc.GPT2Config(), 5), "config has to be the configuration of the model"),
     (lambda: explain(MODEL, bertcalc.BertConfig(), 5), "config has to be the configuration of the model"),
@@ -369,7 +376,7 @@ CALLS: list[tuple[Callable[[], object], str]] = [
     (lambda: total(STEPS, "macs"), "convention has to be Convention"),
     (lambda: total(STEPS, PYTORCH._replace(unit="mults")), "must be FLOPs or MACs"),
     (lambda: walk(STEPS, 2), "layer 2 is not one of 0 to 1"),
-    (lambda: Subject(SMALL, "bertmodel").cls, "did you mean BertModel?"),
+    (lambda: Model(SMALL, "bertmodel").cls, "did you mean BertModel?"),
     (lambda: BLOOM.count(n_layers=3), "n_layers is not one of the sizes"),
     (lambda: BLOOM.count(n_layer=-1), "n_layer has to be a whole number"),
     (lambda: BLOOM.count(n_layer="3"), "n_layer has to be a whole number"),
@@ -380,8 +387,8 @@ CALLS: list[tuple[Callable[[], object], str]] = [
     (lambda: inference_peak_bytes(MODEL, 1, 8, encoder_sequence_length=4), "reads no encoder_hidden_states"),
     (lambda: training_peak_bytes(MODEL, TWO, 8), "batch_size has to be a single whole number, not a numpy ndarray"),
     (lambda: inference_peak_bytes(MODEL, 1, TWO), "sequence_length has to be a single whole number"),
-    (lambda: forward_flops(ODD_HEADS, 1, 8), "a head of 3 numbers cannot be split into pairs"),
-    (lambda: training_flops(ODD_HEADS, 1, 8), "a head of 3 numbers cannot be split into pairs"),
+    (lambda: forward_flops(ODD_HEADS, 1, 8), "a head of size 3 cannot be split into pairs"),
+    (lambda: training_flops(ODD_HEADS, 1, 8), "a head of size 3 cannot be split into pairs"),
     (lambda: bertcalc.BertConfig.own_name([1]), "field has to be a text"),
     (lambda: list(MODEL.tensors(folded=TWO)), "folded has to be True or False"),
     (lambda: list(MODEL.modules(folded=TWO)), "folded has to be True or False"),
@@ -389,10 +396,10 @@ CALLS: list[tuple[Callable[[], object], str]] = [
     (lambda: FAMILIES["bert"].for_task(TWO), "task a numpy ndarray is not possible"),
     (lambda: FAMILIES["bert"].for_task(torch.tensor([1, 2])), "task a torch Tensor is not possible"),
     (lambda: search(Case(SUBJECT), Budget("parameters", TWO), Constraints()), "amount has to be a single whole"),
-    (lambda: diagnose(Known(None, 1), typed("1")), "subject has to be a model with its class"),
-    (lambda: diagnose(Known(SUBJECT, TWO), typed("1")), "parameters has to be a single whole number"),
-    (lambda: ways(MODEL, MiscountSizes.of(SMALL), 5), "tensors has to be a list"),
-    (lambda: ways(list(MODEL.tensors()), SMALL, 5), "sizes has to be MiscountSizes"),
+    (lambda: diagnose(KnownCount(None, 1), typed("1")), "model has to be a model with its class"),
+    (lambda: diagnose(KnownCount(SUBJECT, TWO), typed("1")), "parameters has to be a single whole number"),
+    (lambda: combinations(MODEL, MiscountSizes.of(SMALL), 5), "tensors has to be a list"),
+    (lambda: combinations(list(MODEL.tensors()), SMALL, 5), "sizes has to be MiscountSizes"),
     (
         lambda: Freezing(layers=99).split(MODEL),
         "freeze_layers 99 is not possible: it must be a whole number from 0 to 2",
@@ -407,7 +414,7 @@ CALLS: list[tuple[Callable[[], object], str]] = [
     (lambda: WIDER.values("hidden_size", 4, 100, 0), "most 0 is not possible: it must be a whole number from 1"),
     (lambda: WIDER.has("hidden_size", TWO), "value has to be a single whole number"),
     (lambda: WIDER.at(hidden_size="12"), "hidden_size '12' is not possible: it must be a whole number"),
-    (lambda: WIDER.present("embedding_size"), "no dimension of a sweep"),
+    (lambda: WIDER.present("embedding_size"), "not a dimension of a sweep"),
     (lambda: WIDER.table("parameters", [8], [8], numpy.array), "dimensions must be two sizes"),
     (
         lambda: MORE_HEADS.row("parameters", [3], numpy.array),
@@ -500,7 +507,7 @@ def test_a_preset_is_built_by_its_name() -> None:
 
 def test_a_layer_has_the_formula_of_all() -> None:
     assert formula(SUBJECT, path="encoder.layer.1") == formula(SUBJECT, path="encoder.layer.*")
-    modern = Subject(bertcalc.ModernBertConfig(), "ModernBertModel")
+    modern = Model(bertcalc.ModernBertConfig(), "ModernBertModel")
     first, other = (formula(modern, path=f"layers.{number}").latex() for number in (0, 21))
     assert first == formula(modern, path="layers.0").latex() != other == formula(modern, path="layers.*").latex()
 

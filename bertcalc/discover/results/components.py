@@ -1,4 +1,4 @@
-"""The parts of a discovered class: its components, and the modules of its tree, each with its tensors."""
+"""Group the tensors of a discovered class: by component, by number of copies, and by module."""
 
 import re
 from collections import Counter
@@ -13,10 +13,10 @@ from bertcalc.discover.results.result import Discovered, Tensors, exact
 from bertcalc.model.totals import Component
 from bertcalc.text import N_
 
-MOST = 12  # parts that are shown beside each other, unless a module has more
+MOST = 12  # parts shown side by side, unless a module has more
 _FEW = 4
 
-# The components in the pages' four colors. "Other parts" are in no layer, embedding or head, often a last norm.
+# The components in the pages' four colors. "Other parts" are outside layers, embeddings and heads; often a final norm.
 NAMES: dict[Component, str] = {
     "embeddings": N_("embeddings"),
     "encoder": N_("layers"),
@@ -30,10 +30,10 @@ _EMBEDDINGS = re.compile(r"embed|position|(^|\.)(wte|wpe|shared)(\.|$)")
 
 
 class Part(NamedTuple):
-    """A module, or a single tensor, with all tensors in it; its path has * for numbers."""
+    """A module with all its tensors, or a single tensor; numbers in its path are replaced by *."""
 
     path: str
-    name: str  # the path without the prefix of all parts beside it
+    name: str  # the path without the prefix that its siblings share
     component: Component
     tensors: tuple[Tensors, ...]
 
@@ -42,107 +42,115 @@ class Part(NamedTuple):
 
 
 class Group(NamedTuple):
-    """Tensors with equal numbers of copies: that number, and the elements of one copy of each, as expressions."""
+    """Tensors with the same number of copies: that number, and the elements of one copy of them, as expressions."""
 
     copies: Any
-    one: Any
+    elements: Any
     tensors: tuple[Tensors, ...]
 
 
 def count(tensors: Iterable[Tensors], values: Mapping[str, int]) -> int:
-    """The number of parameters of tensors at these sizes."""
-    return sum(int(prod(exact(each, values) for each in (one.copies, *one.shape))) for one in tensors)
+    """Return the number of parameters of tensors at these sizes."""
+    return sum(int(prod(exact(factor, values) for factor in (tensor.copies, *tensor.shape))) for tensor in tensors)
 
 
 def component_of(name: str) -> Component:
-    """The component of a tensor or module, judged by its name."""
+    """Return the component of a tensor or module, judging by its name."""
     if "*" in name:
         return "encoder"
     return "head" if _HEAD.search(name) else "embeddings" if _EMBEDDINGS.search(name) else "pooler"
 
 
-def components(found: Discovered) -> dict[Component, tuple[Tensors, ...]]:
-    """The tensors of each component that has any."""
-    by_name = {kind: tuple(one for one in found.tensors if component_of(one.name) == kind) for kind in NAMES}
+def components(discovery: Discovered) -> dict[Component, tuple[Tensors, ...]]:
+    """Return the tensors of each component that has any."""
+    by_name = {
+        kind: tuple(tensor for tensor in discovery.tensors if component_of(tensor.name) == kind) for kind in NAMES
+    }
     return {kind: tensors for kind, tensors in by_name.items() if tensors}
 
 
 def groups(tensors: Sequence[Tensors], values: Mapping[str, int]) -> list[Group]:
-    """The tensors grouped by their number of copies, the group with the most parameters first."""
+    """Group tensors by their number of copies, the group with the most parameters first."""
     by_copies: dict[Any, list[Tensors]] = {}
-    for one in tensors:
-        by_copies.setdefault(one.copies, []).append(one)
+    for tensor in tensors:
+        by_copies.setdefault(tensor.copies, []).append(tensor)
     ranked = sorted(by_copies.items(), key=lambda item: -count(item[1], values))
     return [
-        Group(copies, sympy.expand(sympy.Add(*(sympy.prod(one.shape) for one in alike))), tuple(alike))
+        Group(copies, sympy.expand(sympy.Add(*(sympy.prod(tensor.shape) for tensor in alike))), tuple(alike))
         for copies, alike in ranked
     ]
 
 
-def parts(found: Discovered, path: str = "", most: int = MOST) -> list[Part]:
-    """The parts of the module at a path, or of the whole model, the largest at the given sizes first.
+def parts(discovery: Discovered, path: str = "", most: int = MOST) -> list[Part]:
+    """Return the parts of the module at a path, or of the whole model, the largest at the given sizes first.
 
     Without a path, modules are replaced by their parts as long as there are few, down to the parts of a layer.
     Raises KeyError if there is no such module.
     """
-    inside = [one for one in found.tensors if _is_in(one.name, path)]
-    if not inside or any(one.name == path for one in inside):
+    inside = [tensor for tensor in discovery.tensors if _is_in(tensor.name, path)]
+    if not inside or any(tensor.name == path for tensor in inside):
         raise KeyError(path)
     rows = _children(path, inside)
     while path == "" or len(rows) == 1:
         opening = [row for row in rows if _may_open(row, rows, whole=path == "")]
-        larger = sorted(opening, key=lambda row: -count(rows[row], found.fields))
-        # All at once, so that a text and a vision model are shown alike; where there are few, the largest that fits.
+        larger = sorted(opening, key=lambda row: -count(rows[row], discovery.fields))
+        # Open all at once, so that text and vision models are shown alike; if few, open the largest that fits.
         for opened in (larger, *([row] for row in larger if len(rows) < _FEW)):
-            more = {name: each for row in opened for name, each in _children(row, rows[row]).items()}
-            wider = {row: tensors for row, tensors in rows.items() if row not in opened} | more
+            children = {name: tensors for row in opened for name, tensors in _children(row, rows[row]).items()}
+            wider = {row: tensors for row, tensors in rows.items() if row not in opened} | children
             if opened and (len(wider) <= most or len(rows) == 1):
                 rows = wider
                 break
         else:
             break
     names = _names(rows)
-    named = [Part(row, names[row], _largest(tensors, found.fields), tuple(tensors)) for row, tensors in rows.items()]
-    return sorted(named, key=lambda part: -part.count(found.fields))
+    named = [
+        Part(row, names[row], _largest(tensors, discovery.fields), tuple(tensors)) for row, tensors in rows.items()
+    ]
+    return sorted(named, key=lambda part: -part.count(discovery.fields))
 
 
-def folded(shown: Sequence[Part], most: int, values: Mapping[str, int]) -> list[Part]:
-    """The parts, of which the smallest are merged if there are more than ``most``; the merged part opens nothing."""
-    if len(shown) <= most:
-        return list(shown)
-    rest = tuple(one for part in shown[most - 1 :] for one in part.tensors)
-    return [*shown[: most - 1], Part("", "...", _largest(rest, values), rest)]
+def folded(rows: Sequence[Part], most: int, values: Mapping[str, int]) -> list[Part]:
+    """Merge the smallest parts if there are more than ``most``; the merged part cannot be opened."""
+    if len(rows) <= most:
+        return list(rows)
+    rest = tuple(tensor for part in rows[most - 1 :] for tensor in part.tensors)
+    return [*rows[: most - 1], Part("", "...", _largest(rest, values), rest)]
 
 
-def openable(found: Discovered) -> list[str]:
-    """The paths of all modules that have more than one part, outer modules first."""
+def openable(discovery: Discovered) -> list[str]:
+    """Return the paths of all modules that have more than one part, outer modules first."""
     paths: dict[str, None] = {}
-    for one in found.tensors:
-        steps = _steps(one.name)
+    for tensor in discovery.tensors:
+        steps = _steps(tensor.name)
         paths |= dict.fromkeys(".".join(steps[:depth]) for depth in range(1, len(steps)))
-    return [path for path in paths if len(_children(path, [o for o in found.tensors if _is_in(o.name, path)])) > 1]
+    return [
+        path
+        for path in paths
+        if len(_children(path, [tensor for tensor in discovery.tensors if _is_in(tensor.name, path)])) > 1
+    ]
 
 
 def _may_open(row: str, rows: Mapping[str, Sequence[Tensors]], *, whole: bool) -> bool:
-    children = _children(row, rows[row]) if any(one.name != row for one in rows[row]) else {}
+    children = _children(row, rows[row]) if any(tensor.name != row for tensor in rows[row]) else {}
     if not children:
         return False
     if len(rows) == 1:
         return True
-    modules = any(one.name not in children for one in rows[row])
+    modules = any(tensor.name not in children for tensor in rows[row])
     return whole and modules and ("*" not in row or row.endswith("*"))
 
 
 def _children(path: str, tensors: Iterable[Tensors]) -> dict[str, list[Tensors]]:
-    found: dict[str, list[Tensors]] = {}
+    children: dict[str, list[Tensors]] = {}
     depth = len(_steps(path))
-    for one in tensors:
-        found.setdefault(".".join(_steps(one.name)[: depth + 1]), []).append(one)
-    return found
+    for tensor in tensors:
+        children.setdefault(".".join(_steps(tensor.name)[: depth + 1]), []).append(tensor)
+    return children
 
 
 def _steps(name: str) -> list[str]:
-    """The steps of a path; a number is part of the step before it."""
+    """Split a path into steps; a number belongs to the step before it."""
     return re.findall(r"[^.]+(?:\.\*(?=\.|$))*", name)
 
 
@@ -151,9 +159,9 @@ def _is_in(name: str, path: str) -> bool:
 
 
 def _names(paths: Iterable[str]) -> dict[str, str]:
-    """Paths without their common prefix, and without the name of a model's body beside a head."""
+    """Shorten paths by their common prefix, and by the name of a model's body if the only other part is a head."""
     listed = list(paths)
-    shared = commonprefix(listed).rfind(".") + 1  # noqa: RUF071 # of characters, up to the last point
+    shared = commonprefix(listed).rfind(".") + 1  # noqa: RUF071 # a prefix of characters, cut at its last dot
     names = {path: path[shared:] for path in listed}
     [(first, number)] = Counter(name.partition(".")[0] for name in names.values()).most_common(1)
     shorter = {path: name.removeprefix(f"{first}.") for path, name in names.items()}
@@ -169,5 +177,5 @@ def _names(paths: Iterable[str]) -> dict[str, str]:
 
 def _largest(tensors: Sequence[Tensors], values: Mapping[str, int]) -> Component:
     """The component with the most parameters."""
-    sums = {kind: count([one for one in tensors if component_of(one.name) == kind], values) for kind in NAMES}
+    sums = {kind: count([tensor for tensor in tensors if component_of(tensor.name) == kind], values) for kind in NAMES}
     return max(sums, key=lambda kind: sums[kind])

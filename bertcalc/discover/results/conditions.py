@@ -1,4 +1,4 @@
-"""Conditions on the sizes of a model under which its formula holds, the regime, as data and as sentences."""
+"""Conditions on a model's sizes under which its formula holds (its regime), as data and as sentences."""
 
 from collections.abc import Iterator, Mapping, Sequence
 from fractions import Fraction
@@ -22,12 +22,12 @@ SENTENCES = {
     "less": N_("{size} is less than {other}"),
 }
 
-# The other kinds, as Python has them.
+# The comparisons among them, with Python's operators.
 COMPARED = {"differs": ("!=", ne), "at least": (">=", ge), "at most": ("<=", le), "more": (">", gt), "less": ("<", lt)}
 
 
 class Condition(NamedTuple):
-    """A condition on a field: ``kind`` is a key of SENTENCES, ``other`` a number or another field."""
+    """A condition on a field; ``kind`` is a key of SENTENCES, ``other`` a number or another field."""
 
     kind: str
     field: str
@@ -46,66 +46,66 @@ class Condition(NamedTuple):
         return {self.field} | ({self.other} if isinstance(self.other, str) else set())
 
     def holds(self, values: Mapping[str, int]) -> bool:
-        here, other = values[self.field], self.side(values)
+        size, other = values[self.field], self.side(values)
         if self.kind == "multiple":
             step = self.step(values)
-            return step != 0 and here % step == 0
+            return step != 0 and size % step == 0
         if self.kind in ("is", "share"):
             above, below = self.factor.as_integer_ratio()
-            return below * here == above * other
-        met: bool = COMPARED[self.kind][1](here, other)
+            return below * size == above * other
+        met: bool = COMPARED[self.kind][1](size, other)
         return met
 
     def side(self, values: Mapping[str, int]) -> int:
-        """The number that the field is compared with."""
+        """The number with which the field is compared."""
         return values[self.other] if isinstance(self.other, str) else self.other
 
     def step(self, values: Mapping[str, int]) -> int:
-        """The number of which the field has to be a multiple: of 6 for 3/2 times 4, of 3 for 3/2 times 1."""
+        """The number of which the field must be a multiple: 6 for "3/2 times 4", 3 for "3/2 times 1"."""
         above, below = self.factor.as_integer_ratio()  # faster than arithmetic with fractions
         times = above * self.side(values)
         return times // gcd(times, below)
 
     def problem(self, values: Mapping[str, int]) -> Problem:
-        """The problem with values for which it does not hold."""
+        """The message for values that do not meet the condition."""
         right = self.factor * self.side(values)
         if self.kind == "share" and right.denominator == 1:
-            message = N_("{size} would have to be {right}, too: the formula holds where {condition}.")
-            shown = {"size": self.field, "right": int(right), "condition": self.sentence()}
-            return Problem.of(message, self.field, values[self.field], **shown)
-        here = ", ".join(f"{name} = {values[name]:,}" for name in sorted(self.fields()))
-        message = N_("The formula holds where {condition}; here, {here}.")
-        return Problem(self.field, values[self.field], message, {"condition": self.sentence(), "here": here})
+            message = N_("{size} would have to change to {right}: the formula holds only where {condition}.")
+            details = {"size": self.field, "right": int(right), "condition": self.sentence()}
+            return Problem.of(message, self.field, values[self.field], **details)
+        sizes = ", ".join(f"{name} = {values[name]:,}" for name in sorted(self.fields()))
+        message = N_("The formula holds only where {condition}, but {here}.")
+        return Problem(self.field, values[self.field], message, {"condition": self.sentence(), "here": sizes})
 
 
-# The order of preference where several conditions explain the same.
+# Order of preference if several conditions explain the same observations.
 _ORDER = ("multiple", "differs", "more", "less", "at least", "at most")
-_FACTORS = (Fraction(1), Fraction(2), Fraction(1, 2))  # heads of an even size, of hidden_size twice as wide
+_FACTORS = (Fraction(1), Fraction(2), Fraction(1, 2))  # such as heads of even size, or a width of 2 * hidden_size
 _DIVISORS = (2, 3, 4, 5, 6, 8, 12, 16, 32, 64, 128)
 
 
-def offered(
-    values: Mapping[str, int], good: Sequence[Mapping[str, int]], fields: Sequence[str], at: Mapping[str, int]
+def candidates(
+    values: Mapping[str, int], good: Sequence[Mapping[str, int]], fields: Sequence[str], base: Mapping[str, int]
 ) -> list[Condition]:
-    """Return conditions that these values do not meet and all good ones do, the likeliest first.
+    """Return conditions that all good values meet and these values do not, the likeliest first.
 
-    ``at`` has the values that fields were changed from: a condition is always on a field that was changed.
+    ``base`` has the values before the change; each condition involves a field that was changed.
     """
-    changed = [field for field in fields if values[field] != at[field]]
-    found = [
+    changed = [field for field in fields if values[field] != base[field]]
+    conditions = [
         condition
-        for condition in _all(changed, fields, good, at)
-        if not condition.holds(values) and all(condition.holds(each) for each in good)
+        for condition in _all(changed, fields, good, base)
+        if not condition.holds(values) and all(condition.holds(sizes) for sizes in good)
     ]
 
     def likely(condition: Condition) -> tuple[bool, bool, int]:
         return isinstance(condition.other, int), condition.factor != 1, _ORDER.index(condition.kind)
 
-    return sorted(dict.fromkeys(found), key=likely)
+    return sorted(dict.fromkeys(conditions), key=likely)
 
 
 def _all(
-    changed: Sequence[str], fields: Sequence[str], good: Sequence[Mapping[str, int]], at: Mapping[str, int]
+    changed: Sequence[str], fields: Sequence[str], good: Sequence[Mapping[str, int]], base: Mapping[str, int]
 ) -> Iterator[Condition]:
     for field in changed:
         for other in fields:
@@ -114,36 +114,36 @@ def _all(
             for factor in _FACTORS:
                 yield from (Condition("multiple", field, other, factor), Condition("multiple", other, field, factor))
             yield Condition("differs", field, other)
-            yield Condition("more" if at[field] > at[other] else "less", field, other)
-            yield Condition("at least" if at[field] >= at[other] else "at most", field, other)
+            yield Condition("more" if base[field] > base[other] else "less", field, other)
+            yield Condition("at least" if base[field] >= base[other] else "at most", field, other)
         yield from (Condition("multiple", field, number) for number in _DIVISORS)
-        known = [each[field] for each in good]
-        yield Condition("at least", field, min(known))
-        yield Condition("at most", field, max(known))
+        good_sizes = [sizes[field] for sizes in good]
+        yield Condition("at least", field, min(good_sizes))
+        yield Condition("at most", field, max(good_sizes))
 
 
 def bounds(values: Mapping[str, int], good: Sequence[Mapping[str, int]], changed: Sequence[str]) -> list[Condition]:
-    """Return conditions on one field that exclude these values: bounds by the nearest good values, and a constant."""
-    found: list[Condition] = []
+    """Return conditions on one field that exclude these values: bounds at the nearest good values, or constants."""
+    conditions: list[Condition] = []
     for field in changed:
-        below = [each[field] for each in good if each[field] < values[field]]
-        above = [each[field] for each in good if each[field] > values[field]]
-        found += [Condition("at most", field, max(below))] if below else []
-        found += [Condition("at least", field, min(above))] if above else []
+        below = [sizes[field] for sizes in good if sizes[field] < values[field]]
+        above = [sizes[field] for sizes in good if sizes[field] > values[field]]
+        conditions += [Condition("at most", field, max(below))] if below else []
+        conditions += [Condition("at least", field, min(above))] if above else []
         usual = good[0][field]
-        found += [Condition("is", field, usual)] if usual != values[field] else []
-    return found
+        conditions += [Condition("is", field, usual)] if usual != values[field] else []
+    return conditions
 
 
-def excluded(condition: Condition, good: Sequence[Mapping[str, int]]) -> int:
-    """The number of good values that a condition excludes."""
+def count_excluded(condition: Condition, good: Sequence[Mapping[str, int]]) -> int:
+    """Count the good values that a condition excludes."""
     return sum(not condition.holds(values) for values in good)
 
 
 def remedy(condition: Condition, values: Mapping[str, int], of: str) -> int | None:
-    """A value near by for the field ``of``, one of the two, with which the condition is met; None if there is none."""
+    """Return a nearby value for ``of``, one of the condition's fields, that meets the condition, or None."""
     other = condition.field if of == condition.other else str(condition.other)
-    here, there = values[of], values[other]
-    near = [there, there + 1, there - 1, 2 * there, 3 * there, here + 1, here - 1]
-    near += [*(there // by for by in _DIVISORS), 1]
-    return next((each for each in near if each >= 0 and condition.holds({**values, of: each})), None)
+    size, partner = values[of], values[other]
+    near = [partner, partner + 1, partner - 1, 2 * partner, 3 * partner, size + 1, size - 1]
+    near += [*(partner // by for by in _DIVISORS), 1]
+    return next((value for value in near if value >= 0 and condition.holds({**values, of: value})), None)

@@ -1,4 +1,4 @@
-"""Expressions in Hugging Face's field names, written with letters, as people do: 4H² + 9H; and as Python."""
+"""Write expressions in Hugging Face's field names as text with letters (4H² + 9H), as LaTeX, and as Python."""
 
 import re
 import unicodedata
@@ -14,7 +14,7 @@ from bertcalc.discover.results.conditions import COMPARED, Condition
 from bertcalc.discover.results.result import Discovered, exact
 
 _POWERS = str.maketrans("0123456789", "⁰¹²³⁴⁵⁶⁷⁸⁹")
-# Other names of the fields that have a letter on the other pages; the last step of a path counts.
+# Other names for the fields that have letters on the other pages, compared with the last step of a path.
 _ALSO = {
     "hidden_size": ("n_embd", "d_model", "dim", "emb_dim"),
     "num_hidden_layers": ("n_layer", "n_layers", "num_layers", "depth", "encoder_layers", "decoder_layers"),
@@ -32,14 +32,14 @@ _USUAL = {other: EVERY_LETTER[field] for field, others in _ALSO.items() for othe
     "num_key_value_heads": "K",
     "moe_intermediate_size": "M",
 }
-# No I and O, which look like numbers, and no B and S, which are the batch size and the sequence length.
+# Without I and O, which look like digits, and B and S, which are the batch size and the sequence length.
 _LETTERS = "ACDEFGHJKLMNPQRTUVWXYZ" + "αβγδεζηθκλμνξπρστφχψω"
 
 
-def letters(found: Discovered) -> dict[str, str]:
-    """A letter for each field: that of the other pages, an initial of its name, another letter of it, or any other."""
-    used = {name.name for one in found.tensors for name in one.expression.free_symbols}
-    fields = sorted(found.fields, key=lambda field: field not in used)
+def letters(discovery: Discovered) -> dict[str, str]:
+    """Return a letter for each field: as on other pages, else an initial or letter of its name, else any free one."""
+    used = {name.name for tensor in discovery.tensors for name in tensor.expression.free_symbols}
+    fields = sorted(discovery.fields, key=lambda field: field not in used)
     chosen: dict[str, str] = {}
     for field in fields:
         usual = _USUAL.get(field.rpartition(".")[2], "")
@@ -48,49 +48,51 @@ def letters(found: Discovered) -> dict[str, str]:
     for field in fields:
         if field not in chosen:
             words = re.findall("[A-Z]+", field.rpartition(".")[2].upper())
-            telling = [word for word in words if word not in ("NUM", "N", "SIZE")]
-            wanted = [word[0] for word in telling] + [*"".join(telling)]
-            left = [each for each in (*wanted, *_LETTERS) if each not in chosen.values() and each in _LETTERS]
-            chosen[field] = left[0] if left else field
-    return {field: chosen[field] for field in found.fields}
+            meaningful = [word for word in words if word not in ("NUM", "N", "SIZE")]
+            preferred = [word[0] for word in meaningful] + [*"".join(meaningful)]
+            unused = [
+                letter for letter in (*preferred, *_LETTERS) if letter not in chosen.values() and letter in _LETTERS
+            ]
+            chosen[field] = unused[0] if unused else field
+    return {field: chosen[field] for field in discovery.fields}
 
 
-def usual_names(found: Discovered) -> dict[str, str]:
-    """BERT's names for the fields, such as hidden_size for n_embd; fields that would share a name keep their own."""
+def usual_names(discovery: Discovered) -> dict[str, str]:
+    """Return BERT's names for the fields, such as hidden_size for n_embd, unless two fields would share one."""
     usual = {other: field for field, others in _ALSO.items() for other in others}
-    said = {field: usual.get(field, field) for field in found.fields}
-    times = Counter(said.values())
-    return {field: name if times[name] == 1 else field for field, name in said.items()}
+    bert_names = {field: usual.get(field, field) for field in discovery.fields}
+    times = Counter(bert_names.values())
+    return {field: name if times[name] == 1 else field for field, name in bert_names.items()}
 
 
-def names(found: Discovered) -> dict[str, str]:
-    """Short names of the fields: the last step of the path, with its configuration where that is not unique."""
-    last = {field: field.rpartition(".")[2] for field in found.fields}
+def names(discovery: Discovered) -> dict[str, str]:
+    """Return short field names: the last step of the path, with its configuration if that is ambiguous."""
+    last = {field: field.rpartition(".")[2] for field in discovery.fields}
     times = Counter(last.values())
     return {field: name if times[name] == 1 else field.replace("_config.", " ") for field, name in last.items()}
 
 
-def text(expression: Any, said: Mapping[str, str], *, product: bool = False) -> str:
-    """An expression with the text of each field in ``said``; ``product`` puts a dot between factors: 12 · 768²."""
+def text(expression: Any, texts: Mapping[str, str], *, product: bool = False) -> str:
+    """Write an expression with ``texts`` for fields; ``product`` puts dots between factors (12 · 768²)."""
     if expression.is_Add:
         written = ""
         terms = sorted(expression.as_ordered_terms(), key=_is_negative)  # L − F, not −F + L
         for term in terms:
             minus = _is_negative(term)
-            one = text(-term if minus else term, said, product=product)
-            written += (" − " if minus else " + " if written else "") + one
+            term_text = text(-term if minus else term, texts, product=product)
+            written += (" − " if minus else " + " if written else "") + term_text
         return written.strip() if not written.startswith(" − ") else "−" + written[3:]
     if expression.is_Mul:
-        return _product(expression, said, product=product)
+        return _product(expression, texts, product=product)
     if expression.is_Pow and expression.exp.is_Integer and expression.exp > 0:
-        return _bracketed(expression.base, said, product=product) + f"{expression.exp}".translate(_POWERS)
+        return _bracketed(expression.base, texts, product=product) + f"{expression.exp}".translate(_POWERS)
     if expression.is_Symbol:
-        return said[expression.name]
+        return texts[expression.name]
     if expression.is_Integer:
         return f"{int(expression):,}".replace("-", "−")
     if expression.is_Rational:
         return f"{expression.p}/{expression.q}"
-    inside = [text(part, said, product=product) for part in expression.args]
+    inside = [text(part, texts, product=product) for part in expression.args]
     if isinstance(expression, sympy.floor | sympy.ceiling):
         return ("⌊{}⌋" if isinstance(expression, sympy.floor) else "⌈{}⌉").format(inside[0])
     if isinstance(expression, sympy.Min | sympy.Max):
@@ -102,31 +104,33 @@ def _is_negative(term: Any) -> bool:
     return bool(term.as_coeff_Mul()[0] < 0)
 
 
-def _product(expression: Any, said: Mapping[str, str], *, product: bool) -> str:
+def _product(expression: Any, texts: Mapping[str, str], *, product: bool) -> str:
     above, below = sympy.fraction(expression)
     if below != 1:
-        return f"{_bracketed(above, said, product=product)}/{_bracketed(below, said, product=product)}"
+        return f"{_bracketed(above, texts, product=product)}/{_bracketed(below, texts, product=product)}"
     number, rest = expression.as_coeff_Mul()
-    factors = sorted(rest.as_ordered_factors(), key=lambda each: (each.is_Add, not each.is_Symbol and not each.is_Pow))
-    named = [_bracketed(each, said, product=product) for each in factors]
+    factors = sorted(
+        rest.as_ordered_factors(), key=lambda factor: (factor.is_Add, not factor.is_Symbol and not factor.is_Pow)
+    )
+    named = [_bracketed(factor, texts, product=product) for factor in factors]
     minus = "−" if number < 0 else ""
-    digits = [] if abs(number) == 1 else [text(abs(number), said)]
+    digits = [] if abs(number) == 1 else [text(abs(number), texts)]
     return minus + (" · " if product else "").join([*digits, *named])
 
 
-def _bracketed(expression: Any, said: Mapping[str, str], *, product: bool) -> str:
-    written = text(expression, said, product=product)
+def _bracketed(expression: Any, texts: Mapping[str, str], *, product: bool) -> str:
+    written = text(expression, texts, product=product)
     return f"({written})" if expression.is_Add else written
 
 
 def numbers(values: Mapping[str, int]) -> dict[str, str]:
-    """The values of fields as texts, to be put into an expression."""
+    """Return the values of fields as texts, for use in an expression."""
     return {name: f"{value:,}" for name, value in values.items()}
 
 
-def latex(expression: Any, said: Mapping[str, str]) -> str:
-    """An expression as LaTeX, with letters, or with the names of the fields."""
-    named = {each: _name_in_latex(said[each.name]) for each in expression.free_symbols}
+def latex(expression: Any, texts: Mapping[str, str]) -> str:
+    """Write an expression as LaTeX, with the letter or name of each field in ``texts``."""
+    named = {symbol: _name_in_latex(texts[symbol.name]) for symbol in expression.free_symbols}
     written: str = sympy.latex(expression, symbol_names=named)
     return written
 
@@ -137,33 +141,33 @@ def _name_in_latex(name: str) -> str:
     return rf"\mathtt{{{re.sub(r'([_&%#$])', lambda sign: chr(92) + sign[1], name)}}}"
 
 
-def function(found: Discovered) -> str:
-    """A Python program with one function that counts the parameters, with the given sizes as defaults.
+def function(discovery: Discovered) -> str:
+    """Return a Python program with a function that counts the parameters, with the given sizes as defaults.
 
-    It has one line for each number of copies, and asserts the regime first.
+    The function asserts the regime first, and has one line for each number of copies.
     """
-    names = {field: identifier(field) for field in found.fields}
-    arguments = ", ".join(f"{names[field]}={value}" for field, value in found.fields.items())
+    names = {field: identifier(field) for field in discovery.fields}
+    arguments = ", ".join(f"{names[field]}={value}" for field, value in discovery.fields.items())
     lines = [
-        f'"""The parameters of {found.cls} ({found.model_type}), found with bertcalc and transformers '
-        f'{found.transformers}."""',
+        f'"""The parameters of {discovery.cls} ({discovery.model_type}), found with bertcalc and transformers '
+        f'{discovery.transformers}."""',
         "",
         "",
         f"def parameters({arguments}):",
         *(
             f"    # {names[field]} is {factor} times {names.get(other, other)}"
-            for field, (other, factor) in found.follows.items()
+            for field, (other, factor) in discovery.follows.items()
         ),
-        *(f"    assert {_condition(each, names)}, {str(each)!r}" for each in found.regime),
+        *(f"    assert {_condition(condition, names)}, {str(condition)!r}" for condition in discovery.regime),
         "    return (",
         *(
-            f"        {'+ ' if at else ''}{_python(group.copies, names, tight=True)} * ({_one(group, names)})"
-            for at, group in enumerate(groups(found.tensors, found.fields))
+            f"        {'+ ' if index else ''}{_python(group.copies, names, tight=True)} * ({_elements(group, names)})"
+            for index, group in enumerate(groups(discovery.tensors, discovery.fields))
         ),
         "    )",
         "",
         "",
-        f"assert parameters() == {found.parameters}",
+        f"assert parameters() == {discovery.parameters}",
         "print(parameters())",
         "",
     ]
@@ -171,23 +175,23 @@ def function(found: Discovered) -> str:
 
 
 def identifier(field: str) -> str:
-    """A field's path as a Python identifier."""
+    """Convert a field's path to a Python identifier."""
     return re.sub(r"\W+", "_", field).strip("_")
 
 
 def _condition(condition: Condition, names: Mapping[str, str]) -> str:
-    here = names[condition.field]
+    name = names[condition.field]
     other = names[condition.other] if isinstance(condition.other, str) else f"{condition.other}"
     if condition.kind == "multiple":
-        return f"{here} % {other} == 0"
+        return f"{name} % {other} == 0"
     if condition.kind in ("is", "share"):
         above, below = condition.factor.as_integer_ratio()
-        return f"{here if below == 1 else f'{below} * {here}'} == {other if above == 1 else f'{above} * {other}'}"
-    return f"{here} {COMPARED[condition.kind][0]} {other}"
+        return f"{name if below == 1 else f'{below} * {name}'} == {other if above == 1 else f'{above} * {other}'}"
+    return f"{name} {COMPARED[condition.kind][0]} {other}"
 
 
 def _python(expression: Any, names: Mapping[str, str], *, tight: bool = False) -> str:
-    """An expression as Python with integers alone: rounding is a division with //."""
+    """Write an expression as Python with integers only; rounding becomes division with //."""
     if expression.is_Symbol:
         return names[expression.name]
     if expression.is_Integer:
@@ -200,7 +204,7 @@ def _python(expression: Any, names: Mapping[str, str], *, tight: bool = False) -
         inside = ", ".join(_python(part, names) for part in expression.args)
         return f"{type(expression).__name__.lower()}({inside})"
     above, below = sympy.fraction(sympy.together(expression))
-    if below != 1:  # all at once: single terms need not be whole
+    if below != 1:  # divide the whole sum, as single terms need not be divisible
         return f"({_inside(above, names)} // {_inside(below, names)})"
     if expression.is_Add:
         terms = sorted(expression.as_ordered_terms(), key=_is_negative)
@@ -221,15 +225,15 @@ def _inside(expression: Any, names: Mapping[str, str]) -> str:
     return written if expression.is_Symbol or expression.is_Integer else f"({written})"
 
 
-def _one(group: Group, names: Mapping[str, str]) -> str:
-    """The elements of one copy; sides with fractions are divided one by one, as each is whole by itself."""
-    if sympy.fraction(sympy.together(group.one))[1] == 1:
-        return _python(group.one, names)
-    return " + ".join("*".join(_python(side, names, tight=True) for side in each.shape) for each in group.tensors)
+def _elements(group: Group, names: Mapping[str, str]) -> str:
+    """Write the elements of one copy; dimensions with fractions are divided separately, as each is whole."""
+    if sympy.fraction(sympy.together(group.elements))[1] == 1:
+        return _python(group.elements, names)
+    return " + ".join("*".join(_python(side, names, tight=True) for side in tensor.shape) for tensor in group.tensors)
 
 
 def value(expression: Any, values: Mapping[str, int]) -> int:
-    """The value of an expression, which is whole."""
+    """Return the value of an expression, which must be whole."""
     return int(exact(expression, values))
 
 

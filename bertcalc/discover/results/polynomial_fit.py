@@ -1,7 +1,7 @@
-"""A formula for an integer that depends on fields, found from samples alone: ``fit`` knows nothing of models.
+"""Fit a formula to an integer that depends on fields, from samples alone; this module knows nothing about models.
 
 >>> samples = [{"H": 8, "I": 20}, {"H": 16, "I": 20}, {"H": 8, "I": 40}, {"H": 24, "I": 60}, {"H": 40, "I": 28}]
->>> str(fit(samples, [2 * each["H"] + each["I"] + 3 for each in samples]).expression)
+>>> str(fit(samples, [2 * sample["H"] + sample["I"] + 3 for sample in samples]).expression)
 '2*H + I + 3'
 """
 
@@ -17,7 +17,7 @@ import sympy
 Values = Mapping[str, int]
 Number = int | Fraction
 
-# A coefficient such as 355/113 is a sign that the terms are wrong.
+# A coefficient such as 355/113 indicates that the terms are wrong.
 _LARGEST_DENOMINATOR = 16
 _PATIENCE = 20_000
 _MOST_PAIRS = 12
@@ -30,19 +30,19 @@ def symbol(field: str) -> Any:
     return sympy.Symbol(field, integer=True, positive=True)
 
 
-# Each of the following classes has its value at some sizes, and its SymPy expression.
+# Each of the following classes has a value at given sizes, and a SymPy expression.
 
 
 class Rounding(NamedTuple):
-    """⌊(factor · field + plus - less) / by⌋, or rounded up, to a power; ``less`` is a field or ""."""
+    """⌊(factor · field + plus - less) / by⌋, or rounded up, raised to a power; ``less`` is a field or ""."""
 
     field: str
     by: str | int
     up: bool = False
     plus: int = 0
     factor: Fraction = Fraction(1)
-    power: int = 1  # the patches of an image form a square
-    less: str = ""  # every eighth layer from the fourth on
+    power: int = 1  # 2 for the patches of a square image
+    less: str = ""  # for example, for every eighth layer starting at the fourth
 
     def value(self, values: Values) -> int:
         by = values[self.by] if isinstance(self.by, str) else self.by
@@ -58,7 +58,7 @@ class Rounding(NamedTuple):
 
 
 class Bound(NamedTuple):
-    """The minimum of a field and another field or a number, or the maximum."""
+    """The minimum, or maximum, of a field and another field or a number."""
 
     field: str
     other: str | int
@@ -84,7 +84,7 @@ class FittedTerm(NamedTuple):
         return field in (*self.times, *self.over, *(self.special or ()))
 
     def value(self, values: Values) -> Number:
-        """An int where it is whole, which is much faster, else a fraction."""
+        """The term's value; a whole number is an int, which is much faster than a fraction."""
         above = prod(values[field] for field in self.times) * (self.special.value(values) if self.special else 1)
         return whole(Fraction(above, prod(values[field] for field in self.over))) if self.over else above
 
@@ -100,47 +100,47 @@ class Fit:
         self.terms = tuple((coefficient, term) for coefficient, term in terms if coefficient)
 
     def value(self, values: Values) -> Fraction:
-        """Its value, a fraction where a field does not divide as in the samples."""
+        """The formula's value; a fraction if a division leaves a remainder that it did not leave in the samples."""
         return sum((coefficient * term.value(values) for coefficient, term in self.terms), Fraction())
 
     def specials(self) -> list[Rounding | Bound]:
-        """Its rounded quotients and bounds."""
+        """The formula's rounded quotients and bounds."""
         return [term.special for _coefficient, term in self.terms if term.special]
 
     @cached_property
     def expression(self) -> Any:
-        """Its SymPy expression, with the fields' names as symbols."""
+        """The formula as a SymPy expression, with the fields' names as symbols."""
         return sympy.Add(*(sympy.Rational(coefficient) * term.expression() for coefficient, term in self.terms))
 
 
 def fit(samples: Sequence[Values], numbers: Sequence[int], *, counting: bool = False) -> Fit | None:
-    """Return the simplest formula that gives each sample its number, or None if no formula that is tried does.
+    """Return the simplest formula that maps each sample to its number, or None if no formula was found.
 
-    All samples have the same fields. Best are a first sample, some that differ from it in one field alone, and some
-    that differ in all. Sums of products and quotients are tried first, then sums with one term that is rounded, or a
-    minimum or maximum: terms such as every third layer if the numbers say how many tensors there are (``counting``),
-    else sizes rounded up to a multiple. The formula is right for the samples; for other sizes, the caller has to check.
+    All samples have the same fields. Ideally, some differ from the first sample in only one field, and some in all
+    fields. Sums of products and quotients are tried first, then sums with one rounded term, minimum or maximum. If the
+    numbers are counts of tensors (``counting``), rounded terms include "every third layer", otherwise sizes rounded up
+    to a multiple. The formula is right for the samples; the caller has to check other sizes.
     """
     if len(set(numbers)) == 1:
         return Fit([(Fraction(numbers[0]), FittedTerm())])
-    known = _alone(samples, numbers)
-    if known and _determined(known, samples, numbers) and (found := _of(known, samples, numbers, counting)):
-        return found
-    others = [field for field in samples[0] if field not in known]
-    for more in others:  # a maximum follows each of two fields only where that one is the larger
-        fields = [*known, more]
+    changing = _alone(samples, numbers)
+    if changing and _determined(changing, samples, numbers) and (fitted := _of(changing, samples, numbers, counting)):
+        return fitted
+    others = [field for field in samples[0] if field not in changing]
+    for extra in others:  # a maximum depends on each of its two fields only where that one is larger
+        fields = [*changing, extra]
         if _determined(fields, samples, numbers):
-            specials = [term for term in _specials(fields, samples, numbers, counting) if term.has(more)]
-            if found := _search(_TermValues.of(specials, fields, samples), None, numbers, 1, 1):
-                return found
+            specials = [term for term in _specials(fields, samples, numbers, counting) if term.has(extra)]
+            if fitted := _search(_TermValues.of(specials, fields, samples), None, numbers, 1, 1):
+                return fitted
     return None
 
 
 def _of(fields: list[str], samples: Sequence[Values], numbers: Sequence[int], counting: bool) -> Fit | None:
-    """The simplest formula with these fields."""
+    """Find the simplest formula with these fields."""
     products = _TermValues.of(_products(fields), fields, samples)
-    if found := _search(products, None, numbers, 1, 3):
-        return found
+    if fitted := _search(products, None, numbers, 1, 3):
+        return fitted
     specials = _TermValues.of(_specials(fields, samples, numbers, counting), fields, samples)
     return (
         _search(specials, None, numbers, 1, 1)
@@ -150,14 +150,14 @@ def _of(fields: list[str], samples: Sequence[Values], numbers: Sequence[int], co
 
 
 def _alone(samples: Sequence[Values], numbers: Sequence[int]) -> list[str]:
-    """The fields that change the number when they change alone."""
-    found: set[str] = set()
-    for (one, first), (other, second) in combinations(zip(samples, numbers, strict=True), 2):
+    """Return the fields that change the number when they change alone."""
+    alone: set[str] = set()
+    for (left, first), (right, second) in combinations(zip(samples, numbers, strict=True), 2):
         if first != second:
-            differ = [field for field in one if one[field] != other[field]]
+            differ = [field for field in left if left[field] != right[field]]
             if len(differ) == 1:
-                found.add(differ[0])
-    return [field for field in samples[0] if field in found]
+                alone.add(differ[0])
+    return [field for field in samples[0] if field in alone]
 
 
 def _determined(fields: list[str], samples: Sequence[Values], numbers: Sequence[int]) -> bool:
@@ -170,39 +170,39 @@ def _determined(fields: list[str], samples: Sequence[Values], numbers: Sequence[
 
 
 def _products(fields: list[str]) -> list[FittedTerm]:
-    """Products and quotients of fields, the simplest first."""
+    """Return products and quotients of fields, the simplest first."""
     single = [FittedTerm((field,)) for field in fields]
     pairs = [FittedTerm(pair) for pair in combinations_with_replacement(fields, 2)]
     quotients = [
         FittedTerm(term.times, (field,)) for term in [*pairs, *single] for field in fields if field not in term.times
     ]
-    threes = [*combinations(fields, 3), *((one, one, other) for one, other in permutations(fields, 2))]
+    threes = [*combinations(fields, 3), *((twice, twice, once) for twice, once in permutations(fields, 2))]
     return [*single, *pairs, *quotients, *map(FittedTerm, threes)]
 
 
 def _specials(fields: list[str], samples: Sequence[Values], numbers: Sequence[int], counting: bool) -> list[FittedTerm]:
-    """Terms with a rounded quotient or a bound."""
-    found: list[Rounding | Bound] = []
+    """Return terms with a rounded quotient or a bound."""
+    specials: list[Rounding | Bound] = []
     common = gcd(*numbers)
     for field in fields:
         others = [other for other in fields if other != field]
-        found += [Rounding(field, other, up) for other in others for up in (False, True)]
-        found += [Bound(field, other, larger) for other in others for larger in (False, True) if field < other]
-        found += [Bound(field, max(numbers)), Bound(field, min(numbers), True)]
+        specials += [Rounding(field, other, up) for other in others for up in (False, True)]
+        specials += [Bound(field, other, larger) for other in others for larger in (False, True) if field < other]
+        specials += [Bound(field, max(numbers)), Bound(field, min(numbers), True)]
         if counting:
-            found += [Rounding(field, other, plus=plus) for other in others for plus in (-1, 1)]
-            found += [Rounding(field, by, up=True, less=less) for by, less in permutations(others, 2)]
-            found += [Rounding(field, period, plus=plus) for period in _PERIODS for plus in range(period)]
+            specials += [Rounding(field, other, plus=plus) for other in others for plus in (-1, 1)]
+            specials += [Rounding(field, by, up=True, less=less) for by, less in permutations(others, 2)]
+            specials += [Rounding(field, period, plus=plus) for period in _PERIODS for plus in range(period)]
             continue
-        found += [Rounding(field, other, power=2) for other in others]
+        specials += [Rounding(field, other, power=2) for other in others]
         largest, number = max((values[field], number) for values, number in zip(samples, numbers, strict=True))
         ratios = {Fraction(1), *(Fraction(number, largest).limit_denominator(bound) for bound in (8, 64))} - {0}
-        found += [Rounding(field, 1, up, 0, ratio) for ratio in ratios - {Fraction(1)} for up in (False, True)]
+        specials += [Rounding(field, 1, up, 0, ratio) for ratio in ratios - {Fraction(1)} for up in (False, True)]
         steps = sorted({step for step in (*_MULTIPLES, common) if step > 1 and common % step == 0}, reverse=True)
-        found += [Rounding(field, step, True, 0, ratio) for step in steps for ratio in ratios]
-    alone = [FittedTerm(special=special) for special in found]
+        specials += [Rounding(field, step, True, 0, ratio) for step in steps for ratio in ratios]
+    alone = [FittedTerm(special=special) for special in specials]
     return alone + [
-        FittedTerm((field,), special=special) for special in found for field in fields if field != special.field
+        FittedTerm((field,), special=special) for special in specials for field in fields if field != special.field
     ]
 
 
@@ -211,28 +211,30 @@ class _TermValues(NamedTuple):
 
     terms: list[FittedTerm]
     columns: list[list[Number]]
-    pairs: dict[str, list[tuple[int, int]]]  # field -> pairs of samples that differ in it alone
+    pairs: dict[str, list[tuple[int, int]]]  # field -> pairs of samples that differ only in it
 
     @classmethod
     def of(cls, terms: list[FittedTerm], fields: list[str], samples: Sequence[Values]) -> "_TermValues":
         pairs: dict[str, list[tuple[int, int]]] = {field: [] for field in fields}
-        for one, other in combinations(range(len(samples)), 2):
-            differ = [field for field in fields if samples[one][field] != samples[other][field]]
+        for first, second in combinations(range(len(samples)), 2):
+            differ = [field for field in fields if samples[first][field] != samples[second][field]]
             if len(differ) == 1 and len(pairs[differ[0]]) < _MOST_PAIRS:
-                pairs[differ[0]].append((one, other))
+                pairs[differ[0]].append((first, second))
         return cls(terms, [[term.value(values) for values in samples] for term in terms], pairs)
 
 
-def _search(table: _TermValues, one: _TermValues | None, numbers: Sequence[int], least: int, most: int) -> Fit | None:
-    """Return a sum of ``least`` to ``most`` terms and a constant, at most one of them from the table ``one``."""
-    patience = iter(range(_PATIENCE))  # each term that is tried takes one
-    most = min(most, len(numbers) - 3)  # a formula with as many coefficients as samples fits anything
+def _search(
+    table: _TermValues, special: _TermValues | None, numbers: Sequence[int], least: int, most: int
+) -> Fit | None:
+    """Find a sum of ``least`` to ``most`` terms and a constant, with at most one term from the table ``special``."""
+    patience = iter(range(_PATIENCE))  # each attempted term uses one
+    most = min(most, len(numbers) - 3)  # with as many coefficients as samples, a formula fits anything
     try:
         for depth in range(least, most + 1):
-            if found := _peel(table, one, list(numbers), depth, patience):
-                return Fit(found)
-            if depth == 2 and (found := _two(table, one, numbers, patience)):
-                return Fit(found)
+            if terms := _peel(table, special, list(numbers), depth, patience):
+                return Fit(terms)
+            if depth == 2 and (terms := _two(table, special, numbers, patience)):
+                return Fit(terms)
     except StopIteration:  # out of patience
         pass
     return None
@@ -241,19 +243,19 @@ def _search(table: _TermValues, one: _TermValues | None, numbers: Sequence[int],
 def _peel(
     table: _TermValues, special: _TermValues | None, rest: list[Number], depth: int, patience: Iterator[int]
 ) -> list[tuple[Fraction, FittedTerm]] | None:
-    """Take away one term after the other, each of which explains all changes by one field alone."""
+    """Subtract one term after another, each of which explains all changes caused by one field alone."""
     if all(number == rest[0] for number in rest):
         return [(Fraction(rest[0]), FittedTerm())]
     if depth == 0:
         return None
     for pairs in table.pairs.values():
-        changing = next(((one, other) for one, other in pairs if rest[one] != rest[other]), None)
+        changing = next(((first, second) for first, second in pairs if rest[first] != rest[second]), None)
         if changing is None:
             continue
-        one, other = changing
-        change = rest[one] - rest[other]
+        first, second = changing
+        change = rest[first] - rest[second]
         for term, column, left in _choices(table, special):
-            by = column[one] - column[other]
+            by = column[first] - column[second]
             if not by:
                 continue
             next(patience)
@@ -265,37 +267,38 @@ def _peel(
             factor = whole(coefficient)
             if depth == 1:
                 constant = rest[0] - factor * column[0]
-                # The last samples have all fields changed: they tell most.
+                # Check the last samples first: they have all fields changed and are the most likely to differ.
                 if all(number - factor * value == constant for number, value in zip(reversed(rest), reversed(column))):  # noqa: B905
                     return [(coefficient, term), (Fraction(constant), FittedTerm())]
                 continue
             less = [number - factor * value for number, value in zip(rest, column, strict=True)]
-            if (more := _peel(table, left, less, depth - 1, patience)) is not None:
-                return [(coefficient, term), *more]
+            if (terms := _peel(table, left, less, depth - 1, patience)) is not None:
+                return [(coefficient, term), *terms]
         if depth == 1:
-            return None  # one term has to explain every field
+            return None  # a single term has to explain every field
     return None
 
 
 def _choices(
-    table: _TermValues, one: _TermValues | None
+    table: _TermValues, special: _TermValues | None
 ) -> Iterator[tuple[FittedTerm, list[Number], _TermValues | None]]:
-    """Yield each term that may be taken away, its column, and the table of specials that is left then."""
+    """Yield each term that may be subtracted, its column, and the special terms that may still be used after it."""
     for term, column in zip(table.terms, table.columns, strict=True):
-        yield term, column, one
-    if one:
-        for term, column in zip(one.terms, one.columns, strict=True):
+        yield term, column, special
+    if special:
+        for term, column in zip(special.terms, special.columns, strict=True):
             yield term, column, None
 
 
 def _two(
-    table: _TermValues, one: _TermValues | None, numbers: Sequence[int], patience: Iterator[int]
+    table: _TermValues, special: _TermValues | None, numbers: Sequence[int], patience: Iterator[int]
 ) -> list[tuple[Fraction, FittedTerm]] | None:
-    """Find two terms that have a field in common, and a constant, by elimination: (2 w + 1) h."""
-    right = [number - numbers[0] for number in numbers]
+    """Find two terms with a common field, and a constant, by elimination: (2 w + 1) h."""
+    target = [number - numbers[0] for number in numbers]
     rows = range(1, len(numbers))
-    those, others = _moved(table), _moved(one) if one else None
-    for (first, left, column), (second, other, column2) in product(those, others) if others else combinations(those, 2):
+    first_terms, second_terms = _moved(table), _moved(special) if special else None
+    pairs = product(first_terms, second_terms) if second_terms else combinations(first_terms, 2)
+    for (first, left, column), (second, other, column2) in pairs:
         next(patience)
         pivot = next((row for row in rows if left[row]), None)
         if pivot is None:
@@ -303,24 +306,24 @@ def _two(
         row = next((row for row in rows if other[row] * left[pivot] != other[pivot] * left[row]), None)
         if row is None:
             continue
-        under = other[row] * left[pivot] - other[pivot] * left[row]
-        b = Fraction(right[row] * left[pivot] - right[pivot] * left[row]) / under
+        determinant = other[row] * left[pivot] - other[pivot] * left[row]
+        b = Fraction(target[row] * left[pivot] - target[pivot] * left[row]) / determinant
         if b.denominator > _LARGEST_DENOMINATOR:
             continue
-        a = (right[pivot] - b * other[pivot]) / left[pivot]
+        a = (target[pivot] - b * other[pivot]) / left[pivot]
         if a.denominator > _LARGEST_DENOMINATOR:
             continue
-        if all(right[each] == a * left[each] + b * other[each] for each in rows):
+        if all(target[index] == a * left[index] + b * other[index] for index in rows):
             return [(a, first), (b, second), (numbers[0] - a * column[0] - b * column2[0], FittedTerm())]
     return None
 
 
 def _moved(table: _TermValues) -> list[tuple[FittedTerm, list[Number], list[Number]]]:
-    """The terms with their differences from the first sample, and their columns."""
+    """Return the terms with their differences from the first sample, and their columns."""
     columns = zip(table.terms, table.columns, strict=True)
     return [(term, [value - column[0] for value in column], column) for term, column in columns]
 
 
 def whole(number: Fraction) -> Number:
-    """An int if the number is whole: ints are much faster."""
+    """Convert a whole number to an int, which is much faster than a Fraction."""
     return number.numerator if number.denominator == 1 else number

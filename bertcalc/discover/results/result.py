@@ -1,4 +1,4 @@
-"""The result of a discovery: formulas, where they hold, and what was tried."""
+"""The result of a discovery: formulas, the conditions under which they hold, and how they were checked."""
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
@@ -16,13 +16,13 @@ from bertcalc.discover.results.polynomial_fit import symbol
 from bertcalc.text import N_
 from bertcalc.text.problem import InputError, Problem, wrong
 
-_NAMES = dict(vars(sympy))  # sympify imports them all again for each text, which takes ten times as long as parsing
+_NAMES = dict(vars(sympy))  # sympify would import them for each text, which takes ten times as long as parsing
 _FUNCTIONS: dict[Any, Callable[..., Any]] = {sympy.floor: floor, sympy.ceiling: ceil, sympy.Min: min, sympy.Max: max}
 NOT_ASKED = Problem.of(N_("it was not asked for"))
 
 
 class Tensors(NamedTuple):
-    """All tensors of one folded name and one shape: their number, and the sides, as SymPy expressions."""
+    """All tensors with one folded name and shape: their number and dimensions, as SymPy expressions."""
 
     name: str
     copies: Any
@@ -30,12 +30,12 @@ class Tensors(NamedTuple):
 
     @property
     def expression(self) -> Any:
-        """The number of their parameters."""
+        """The number of parameters in these tensors."""
         return self.copies * sympy.prod(self.shape)
 
     def counted(self, values: Mapping[str, int]) -> tuple[tuple[int, ...], int] | None:
-        """The shape and the number of tensors at these sizes; None where one is fractional or negative."""
-        numbers = [exact(each, values) for each in (self.copies, *self.shape)]
+        """The shape and number of tensors at these sizes; None if any value is fractional or negative."""
+        numbers = [exact(side, values) for side in (self.copies, *self.shape)]
         if any(number < 0 or number.denominator != 1 for number in numbers):
             return None
         copies, *shape = map(int, numbers)
@@ -43,7 +43,7 @@ class Tensors(NamedTuple):
 
 
 class Checked(NamedTuple):
-    """Configurations that were not used for fitting: how many agreed, of how many; in how many all fields differed."""
+    """Configurations not used for fitting: how many agreed, of how many, and in how many all fields were changed."""
 
     agreed: int
     of: int
@@ -52,33 +52,37 @@ class Checked(NamedTuple):
 
 @dataclass(frozen=True)
 class Formulas:
-    """The formulas of tensors, and where they hold."""
+    """Formulas for tensors, and the conditions under which they hold."""
 
-    fields: dict[str, int]  # every field that matters, or that a condition names, with its given value
+    fields: dict[str, int]  # each field in a formula or condition, with its given value
     tensors: tuple[Tensors, ...]
     regime: tuple[Condition, ...]
     checked: Checked
-    unexplained: dict[str, Problem]  # folded names, with the reason
+    unexplained: dict[str, Problem]  # folded name -> reason
 
     @cached_property
     def total(self) -> Any:
-        """The number of parameters as a SymPy expression in Hugging Face's names; None if not all is explained."""
-        return None if self.unexplained else sympy.expand(sympy.Add(*(each.expression for each in self.tensors)))
+        """The number of parameters as a SymPy expression in Hugging Face's field names; None if incomplete."""
+        return None if self.unexplained else sympy.expand(sympy.Add(*(tensor.expression for tensor in self.tensors)))
 
     @property
     def follows(self) -> dict[str, tuple[str, Fraction]]:
-        """Fields that are always a share of another field: that field, and the share."""
-        return {each.field: (str(each.other), each.factor) for each in self.regime if each.kind == "share"}
+        """Fields that are always a fixed fraction of another field, each with that field and the fraction."""
+        return {
+            condition.field: (str(condition.other), condition.factor)
+            for condition in self.regime
+            if condition.kind == "share"
+        }
 
     def values(self, **fields: int) -> dict[str, int]:
         """Return the given sizes with some replaced.
 
-        Raises InputError for what is not a field or not a size, and outside of the regime: if another field would have
-        to change, too, it names that field.
+        Raises InputError for unknown fields, invalid sizes, and sizes outside the regime; if another field has to
+        change as well, the message names it.
         """
         for name, value in fields.items():
             if name not in self.fields:
-                message = N_("{size} is not one of the sizes that matter here: {known}.")
+                message = N_("{size} is not one of the sizes in this formula: {known}.")
                 raise wrong(message, name, value, size=name, known=", ".join(self.fields))
             if isinstance(value, bool) or not isinstance(value, int) or (value < 1 and value != self.fields[name]):
                 raise wrong(N_("{size} has to be a whole number from 1."), name, value, size=name)
@@ -89,7 +93,7 @@ class Formulas:
         return values
 
     def completed(self, **fields: int) -> dict[str, int]:
-        """Return all sizes with some replaced, and with those moved that have to follow them; nothing is checked."""
+        """Return all sizes with some replaced, adjusting those that follow them, without any checks."""
         values = {**self.fields, **fields}
         for name, (leader, share) in self.follows.items():
             if name not in fields and (share * values[leader]).denominator == 1:
@@ -97,20 +101,21 @@ class Formulas:
         return values
 
     def outside(self, **fields: int) -> list[Condition]:
-        """The conditions that ``completed`` sizes do not meet."""
+        """Return the conditions that ``completed`` sizes do not meet."""
         values = self.completed(**fields)
         return [condition for condition in self.regime if not condition.holds(values)]
 
     def count(self, **fields: int) -> int:
-        """The number of parameters at other sizes. Raises InputError as ``values`` does, or if there is no total."""
+        """Return the number of parameters at other sizes. Raises InputError as ``values`` does, or without a total."""
         for name, why in self.unexplained.items():
-            raise without(name, why)
+            raise no_formula_error(name, why)
         values = self.values(**fields)
-        return sum(_product(each, values) for each in self.tensors)
+        return sum(_product(tensor, values) for tensor in self.tensors)
 
     def _json(self) -> dict[str, Any]:
         names = sorted(
-            {str(each) for tensors in self.tensors for each in tensors.expression.free_symbols} | {*self.fields}
+            {str(free_symbol) for tensors in self.tensors for free_symbol in tensors.expression.free_symbols}
+            | {*self.fields}
         )
         short = {symbol(name): sympy.Symbol(f"x{index}") for index, name in enumerate(names)}
         texts: dict[str, int] = {}
@@ -118,64 +123,66 @@ class Formulas:
         def text(expression: Any) -> int:
             return texts.setdefault(sympy.sstr(sympy.sympify(expression).xreplace(short)).replace(" ", ""), len(texts))
 
-        tensors = [[each.name, text(each.copies), [text(side) for side in each.shape]] for each in self.tensors]
-        regime = [[each.kind, each.field, each.other, str(each.factor)] for each in self.regime]
-        plain = {each.name: getattr(self, each.name) for each in members(self)}
+        tensors = [[tensor.name, text(tensor.copies), [text(side) for side in tensor.shape]] for tensor in self.tensors]
+        regime = [
+            [condition.kind, condition.field, condition.other, str(condition.factor)] for condition in self.regime
+        ]
+        plain = {member.name: getattr(self, member.name) for member in members(self)}
         unexplained = {name: _plain(why) for name, why in self.unexplained.items()}
-        said = {"tensors": tensors, "regime": regime, "checked": list(self.checked), "unexplained": unexplained}
-        return plain | said | {"names": names, "texts": list(texts)}
+        data = {"tensors": tensors, "regime": regime, "checked": list(self.checked), "unexplained": unexplained}
+        return plain | data | {"names": names, "texts": list(texts)}
 
 
 @dataclass(frozen=True)
 class Computed(Formulas):
-    """The matrix products of a forward pass, each with its sides as the shape.
+    """The matrix products of a forward pass, each with its dimensions as the shape.
 
-    Attention is eager, every token goes through its experts by itself, and a decoder has as many tokens as its encoder.
+    Attention is eager, each token goes through its experts separately, and a decoder has as many tokens as its encoder.
     """
 
 
 @dataclass(frozen=True)
 class Discovered(Formulas):
-    """A class of transformers, with the formulas of its parameters."""
+    """A transformers class with formulas for its parameters."""
 
     model_type: str
     cls: str
     given: dict[str, Any]  # fields that differ from the default configuration
     parameters: int  # of the real class at the given sizes
-    explained: int  # of these, in tensors with a formula
+    explained: int  # parameters in tensors with a formula
     builds: int
     seconds: float
     transformers: str  # the version
     compute: Computed | None = None
     no_flops: Problem | None = NOT_ASKED  # why there is no formula for FLOPs
-    # Fields that are derived from others unless given, each with those others, which may be none.
+    # Fields that are derived unless given, each with the fields from which they are derived, if known.
     derived: dict[str, list[str]] = field(default_factory=dict)
-    no_run: Problem | None = None  # why it is built with the given fields, but does not run forward
-    # Fields of nested configurations that transformers fills in with these values if another one of them is given.
+    no_run: Problem | None = None  # why it can be built with the given fields, but not run
+    # Fields of nested configurations that transformers sets to these values if another field beside them is given.
     filled: dict[str, int] = field(default_factory=dict)
 
     @property
     def share(self) -> float:
-        """The share of the parameters that has a formula."""
+        """The share of parameters that have a formula."""
         return self.explained / self.parameters if self.parameters else 0.0
 
     @property
     def flops(self) -> Any:
-        """The FLOPs of a forward pass's matrix products as a SymPy expression, or None: ``no_flops`` says why."""
+        """The FLOPs of a forward pass's matrix products as a SymPy expression; if None, ``no_flops`` says why."""
         return None if self.compute is None else 2 * self.compute.total
 
     def count(self, **fields: int) -> int:
-        """The number of parameters of the real class with exactly these fields, and the given and usual ones.
+        """Return the number of parameters of the real class with these fields; others keep given or default values.
 
         A field of a nested configuration is named by its path: ``text_config.hidden_size``, which stands for
-        ``Config(text_config={"hidden_size": ...})``. Where transformers would replace other fields in there, those
-        have to be given, too. Raises InputError as ``values`` does, or if there is no total.
+        ``Config(text_config={"hidden_size": ...})``. If transformers would then reset other fields of the nested
+        configuration, those have to be given as well. Raises InputError as ``values`` does, or without a total.
         """
         self._check_filled(fields)
         return super().count(**fields)
 
     def whole(self, **fields: int) -> dict[str, int]:
-        """Return these fields with all that has to be given with them: what follows them, and what would be filled in.
+        """Return these fields together with those that have to be given with them: followers, and fields to be reset.
 
         >>> from bertcalc.discover.results.shipped import shipped
         >>> shipped("convbert", "ConvBertForMaskedLM").whole(hidden_size=1536)
@@ -192,50 +199,50 @@ class Discovered(Formulas):
         for name, value in self.filled.items():
             if _above(name) in above and name not in fields and name in self.fields:
                 message = N_(
-                    "transformers makes {nested} anew if one of its fields is given: {size}, {here} here, would be "
-                    "{value}. Give {size}, too."
+                    "If one field of {nested} is given, transformers resets the others: {size} would change from "
+                    "{here} to {value}. Give {size} as well."
                 )
-                shown = {"nested": _above(name), "size": name, "here": self.fields[name], "value": value}
-                raise wrong(message, name, None, **shown)
+                details = {"nested": _above(name), "size": name, "here": self.fields[name], "value": value}
+                raise wrong(message, name, None, **details)
 
     def count_flops(self, *, batch_size: int, sequence_length: int, **fields: int) -> int:
-        """The FLOPs of a forward pass at other sizes, as PyTorch's FlopCounterMode counts them.
+        """Return the FLOPs of a forward pass at other sizes, as counted by PyTorch's FlopCounterMode.
 
-        Raises InputError as ``count`` does.
+        Raises InputError as ``count`` does, or if there is no formula for FLOPs.
         """
         if self.compute is None:
-            raise without("FLOPs", self.no_flops or NOT_ASKED)
+            raise no_formula_error("FLOPs", self.no_flops or NOT_ASKED)
         self._check_filled(fields)
         return 2 * self.compute.count(batch_size=batch_size, sequence_length=sequence_length, **fields)
 
     def json(self) -> dict[str, Any]:
-        """JSON data, which ``of_json`` reads."""
-        found = self._json() | {"seconds": round(self.seconds, 1)}
+        """Return JSON data for ``of_json``."""
+        data = self._json() | {"seconds": round(self.seconds, 1)}
         computed = self.compute._json() if self.compute else None
-        found |= {"compute": computed, "no_flops": self.no_flops and _plain(self.no_flops)}
-        no_run = found.pop("no_run")  # what is shipped runs
-        return found | ({"no_run": _plain(no_run)} if no_run else {})
+        data |= {"compute": computed, "no_flops": self.no_flops and _plain(self.no_flops)}
+        no_run = data.pop("no_run")  # omitted from shipped data, where every class runs
+        return data | ({"no_run": _plain(no_run)} if no_run else {})
 
 
-def of_json(found: Mapping[str, Any]) -> Discovered:
-    """Read what ``Discovered.json`` has written."""
-    read, compute = _read(found, Discovered), found.get("compute")
+def of_json(data: Mapping[str, Any]) -> Discovered:
+    """Read the data of ``Discovered.json``."""
+    read, compute = _read(data, Discovered), data.get("compute")
     for name in ("no_flops", "no_run"):
-        if why := found.get(name):
+        if why := data.get(name):
             read[name] = Problem.of(why[0], **why[1])
     return Discovered(**{**read, "compute": compute and Computed(**_read(compute, Computed))})
 
 
-def _read(found: Mapping[str, Any], kind: type) -> dict[str, Any]:
-    symbols = {f"x{index}": symbol(name) for index, name in enumerate(found["names"])}
-    texts = [parse_expr(text, symbols, global_dict=_NAMES) for text in found["texts"]]
+def _read(data: Mapping[str, Any], kind: type) -> dict[str, Any]:
+    symbols = {f"x{index}": symbol(name) for index, name in enumerate(data["names"])}
+    texts = [parse_expr(text, symbols, global_dict=_NAMES) for text in data["texts"]]
     tensors = tuple(
-        Tensors(name, texts[copies], tuple(texts[side] for side in shape)) for name, copies, shape in found["tensors"]
+        Tensors(name, texts[copies], tuple(texts[side] for side in shape)) for name, copies, shape in data["tensors"]
     )
-    regime = tuple(Condition(kind, field, other, Fraction(factor)) for kind, field, other, factor in found["regime"])
-    rest = {each.name: found[each.name] for each in members(kind) if each.name in found}
-    why = {name: Problem.of(message, **values) for name, (message, values) in found["unexplained"].items()}
-    return {**rest, "tensors": tensors, "regime": regime, "checked": Checked(*found["checked"]), "unexplained": why}
+    regime = tuple(Condition(kind, field, other, Fraction(factor)) for kind, field, other, factor in data["regime"])
+    rest = {member.name: data[member.name] for member in members(kind) if member.name in data}
+    why = {name: Problem.of(message, **values) for name, (message, values) in data["unexplained"].items()}
+    return {**rest, "tensors": tensors, "regime": regime, "checked": Checked(*data["checked"]), "unexplained": why}
 
 
 def _plain(why: Problem) -> list[Any]:
@@ -243,17 +250,17 @@ def _plain(why: Problem) -> list[Any]:
 
 
 def _above(field: str) -> str:
-    """The name of the nested configuration that a field is in; that of the field if it is in none."""
+    """The name of the nested configuration that contains a field, or the field's own name if there is none."""
     return field.partition(".")[0]
 
 
-def without(name: str, why: Problem) -> InputError:
-    """The error that there is no formula for something, and why."""
+def no_formula_error(name: str, why: Problem) -> InputError:
+    """Return the error that there is no formula for something, with the reason."""
     return InputError(Problem.of(N_("There is no formula for {name}:"), name=name), why)
 
 
 def exact(expression: Any, values: Mapping[str, int]) -> Fraction:
-    """The value of an expression that a fit has made, without any rounding but its own floors and ceilings."""
+    """Evaluate an expression of a fit exactly; only its own floors and ceilings round."""
     if expression.is_Rational:
         return Fraction(int(expression.p), int(expression.q))
     if expression.is_Symbol:

@@ -1,4 +1,4 @@
-"""Discoveries for the default configurations of the model types, as data that needs neither PyTorch nor a minute."""
+"""Discoveries for default configurations, shipped as data, so that they need neither PyTorch nor a search."""
 
 import json
 from collections.abc import Mapping
@@ -18,24 +18,24 @@ def _data() -> Mapping[tuple[str, str], dict[str, Any]]:
 
 
 def by_class(text: str) -> dict[tuple[str, str], dict[str, Any]]:
-    """The entries of a file such as formulas.json, by model type and class."""
-    return {(each["model_type"], each["cls"]): each for each in json.loads(text)}
+    """Index the entries of a file such as formulas.json by model type and class."""
+    return {(entry["model_type"], entry["cls"]): entry for entry in json.loads(text)}
 
 
 def shipped_classes() -> tuple[tuple[str, str], ...]:
-    """The model types and classes that have an entry."""
+    """Return the model types and classes that have an entry."""
     return tuple(_data())
 
 
 @checked
 @cache
 def shipped(model_type: str, cls: str) -> Discovered | None:
-    """The discovery of a class at its default configuration, or None if there is no entry."""
-    found = _data().get((model_type, cls))
-    return None if found is None else of_json(found)
+    """Return the discovery of a class at its default configuration, or None if there is no entry."""
+    entry = _data().get((model_type, cls))
+    return None if entry is None else of_json(entry)
 
 
 @checked
 def with_count(low: int, high: int) -> list[tuple[str, str]]:
-    """The model types and classes whose number of parameters lies between these, at their default configurations."""
-    return [key for key, found in _data().items() if low <= found["parameters"] <= high]
+    """Return the model types and classes with ``low`` to ``high`` parameters at their default configurations."""
+    return [key for key, entry in _data().items() if low <= entry["parameters"] <= high]

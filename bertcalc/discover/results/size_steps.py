@@ -1,7 +1,7 @@
-"""Changing the sizes of a discovered class: where a slider stops, and a person's changes with undo and redo.
+"""Change the sizes of a discovered class: where a slider stops, and a user's changes with undo and redo.
 
-Every stop lies in the regime. If a typed value does not, the problem is shown and the last possible sizes stay. Where a
-field has to follow another one, a change of that one moves it, too; ``Discovered.count`` takes both.
+Every stop lies in the regime. If a typed value does not, the problem is shown and the last valid sizes are kept. If a
+field has to follow another one, it changes with that field, and ``Discovered.count`` gets both.
 """
 
 import re
@@ -23,121 +23,147 @@ _FARTHEST = 4
 _SMALL = 64
 _NEAR = 600
 _MOST_STEPS = 200
-_MOST_WRITTEN = 30  # steps before the present one, and after it, that ``written`` has
+_MOST_WRITTEN = 30  # steps before, and after, the current one that ``written`` contains
 
 
-def refused(found: Discovered, sizes: Mapping[str, int]) -> Problem | None:
-    """Why these sizes are refused; None if they have a count."""
+def refused(discovery: Discovered, sizes: Mapping[str, int]) -> Problem | None:
+    """Return why these sizes are refused; None if they are valid."""
     try:
-        return more_than_shown(found.count(**found.whole(**sizes)))
+        return more_than_shown(discovery.count(**discovery.whole(**sizes)))
     except InputError as error:
         return error.problem
 
 
 def more_than_shown(total: int) -> Problem | None:
-    """The problem with a model of so many parameters; None if they can be shown."""
+    """Return the problem with a model of this many parameters; None if the number can be shown."""
     if total <= MOST_PARAMETERS:
         return None
-    message = N_("That would be {count} parameters: more than {most} are not shown here.")
+    message = N_("That would be {count} parameters: at most {most} can be shown here.")
     return Problem.of(message, count=scientific(total) if total > 10**30 else total, most=MOST_PARAMETERS)
 
 
-def moved(found: Discovered, field: str, value: int, sizes: Mapping[str, int]) -> dict[str, int]:
-    """Return the sizes with a field at another value, and with the fields that have to follow it."""
-    others = {name: size for name, size in sizes.items() if found.follows.get(name, ("",))[0] != field}
-    return found.whole(**{**others, field: value})
+def move_field(discovery: Discovered, field: str, value: int, sizes: Mapping[str, int]) -> dict[str, int]:
+    """Return the sizes with one field changed, together with the fields that have to follow it."""
+    others = {name: size for name, size in sizes.items() if discovery.follows.get(name, ("",))[0] != field}
+    return discovery.whole(**{**others, field: value})
 
 
-def stops(found: Discovered, field: str, sizes: Mapping[str, int]) -> list[int]:
-    """The values at which the slider of a field stops: each is possible with the other sizes unchanged."""
-    start, here = found.fields[field], found.completed(**sizes)
-    by = lcm(*(one.step(here) for one in found.regime if one.kind == "multiple" and one.field == field))
+def stops(discovery: Discovered, field: str, sizes: Mapping[str, int]) -> list[int]:
+    """Return the values at which a field's slider stops; each is valid with the other sizes unchanged."""
+    start, completed = discovery.fields[field], discovery.completed(**sizes)
+    by = lcm(
+        *(
+            condition.step(completed)
+            for condition in discovery.regime
+            if condition.kind == "multiple" and condition.field == field
+        )
+    )
     if start < _SMALL:
         wanted = set(range(1, max(_FARTHEST * start, _PARTS) + 1))
     else:
         wanted = {start * part // _PARTS for part in range(1, _FARTHEST * _PARTS + 1)}
         wanted = {max(1, round(value / by)) * by for value in wanted} | {start}
-    expressions = {one for tensors in found.tensors for one in (tensors.copies, *tensors.shape)}
-    doubtful = [one for one in expressions if _is_doubtful(one) and field in {str(n) for n in one.free_symbols}]
+    expressions = {expression for tensors in discovery.tensors for expression in (tensors.copies, *tensors.shape)}
+    doubtful = [
+        expression
+        for expression in expressions
+        if _is_doubtful(expression) and field in {str(n) for n in expression.free_symbols}
+    ]
 
     def is_possible(value: int) -> bool:
-        values = {**found.fields, **moved(found, field, value, sizes)}
-        if not all(condition.holds(values) for condition in found.regime):
+        values = {**discovery.fields, **move_field(discovery, field, value, sizes)}
+        if not all(condition.holds(values) for condition in discovery.regime):
             return False
-        numbers = [exact(one, values) for one in doubtful]
+        numbers = [exact(expression, values) for expression in doubtful]
         return all(number.denominator == 1 and number >= 0 for number in numbers)
 
     possible = [value for value in sorted(wanted) if is_possible(value)]
-    while possible and count(found.tensors, found.fields | moved(found, field, possible[-1], sizes)) > MOST_PARAMETERS:
+    while (
+        possible
+        and count(discovery.tensors, discovery.fields | move_field(discovery, field, possible[-1], sizes))
+        > MOST_PARAMETERS
+    ):
         possible.pop()
-    return sorted({*possible, here[field]})
+    return sorted({*possible, completed[field]})
 
 
 def _is_doubtful(expression: Any) -> bool:
-    """Whether its value may be fractional or negative at sizes from 1: it has a fraction, or a minus."""
+    """Whether an expression may be fractional or negative: it contains a fraction or a minus."""
     return any(not number.is_Integer or number < 0 for number in expression.atoms(sympy.Rational)) or any(
         power.exp.is_negative for power in expression.atoms(sympy.Pow)
     )
 
 
-def nearest(found: Discovered, field: str, value: int, sizes: Mapping[str, int]) -> list[int]:
-    """The nearest possible values below and above, if they are near."""
+def nearest(discovery: Discovered, field: str, value: int, sizes: Mapping[str, int]) -> list[int]:
+    """Return the nearest valid values below and above, if they are close."""
     low = next(
-        (one for one in range(value - 1, max(0, value - _NEAR), -1) if _is_possible(found, field, one, sizes)), 0
+        (
+            candidate
+            for candidate in range(value - 1, max(0, value - _NEAR), -1)
+            if _is_possible(discovery, field, candidate, sizes)
+        ),
+        0,
     )
-    high = next((one for one in range(value + 1, value + _NEAR) if _is_possible(found, field, one, sizes)), 0)
-    return sorted((one for one in (low, high) if one), key=lambda one: abs(one - value))
+    high = next(
+        (
+            candidate
+            for candidate in range(value + 1, value + _NEAR)
+            if _is_possible(discovery, field, candidate, sizes)
+        ),
+        0,
+    )
+    return sorted((candidate for candidate in (low, high) if candidate), key=lambda candidate: abs(candidate - value))
 
 
-def _is_possible(found: Discovered, field: str, value: int, sizes: Mapping[str, int]) -> bool:
-    return value > 0 and not found.outside(**moved(found, field, value, sizes))
+def _is_possible(discovery: Discovered, field: str, value: int, sizes: Mapping[str, int]) -> bool:
+    return value > 0 and not discovery.outside(**move_field(discovery, field, value, sizes))
 
 
-def ranked(found: Discovered) -> list[str]:
-    """The fields that the count depends on, sorted by their effect."""
-    total = count(found.tensors, found.fields)
-    used = {name.name for one in found.tensors for name in one.expression.free_symbols}
+def ranked(discovery: Discovered) -> list[str]:
+    """Return the fields that affect the number of parameters, those with the largest effect first."""
+    total = count(discovery.tensors, discovery.fields)
+    used = {name.name for tensor in discovery.tensors for name in tensor.expression.free_symbols}
 
     def effect(field: str) -> int:
-        values = found.fields | {field: 2 * found.fields[field]}
+        values = discovery.fields | {field: 2 * discovery.fields[field]}
         try:
-            return abs(count(found.tensors, values) - total)
+            return abs(count(discovery.tensors, values) - total)
         except (ArithmeticError, ValueError):
             return 0
 
-    fields = [field for field in found.fields if field in used and field not in found.follows]
+    fields = [field for field in discovery.fields if field in used and field not in discovery.follows]
     return sorted(fields, key=lambda field: -effect(field))
 
 
 class Steps:
-    """The sizes that a person has chosen for one class, with undo and redo.
+    """The sizes that a user has chosen for one class, with undo and redo.
 
-    ``kept`` are those of the last step, ``present`` those that are shown, which differ while a slider is held; both
-    have only the sizes that differ from the given ones. ``attempt`` is the input that was refused, by its field.
+    ``kept`` are the sizes of the last step, ``present`` those on display, which differ while a slider is dragged. Both
+    contain only sizes that differ from the given ones. ``attempt`` is the refused input, by its field.
     """
 
-    def __init__(self, found: Discovered, sizes: Mapping[str, int]) -> None:
-        self.found = found
-        self.ranked = ranked(found)
-        self.kept = self.present = self._plain(found.whole(**sizes))  # older links do not have what follows
+    def __init__(self, discovery: Discovered, sizes: Mapping[str, int]) -> None:
+        self.discovery = discovery
+        self.ranked = ranked(discovery)
+        self.kept = self.present = self._plain(discovery.whole(**sizes))  # older links lack fields that follow others
         self.attempt: dict[str, str | int] = {}
         self.past: list[dict[str, int]] = []
         self.future: list[dict[str, int]] = []
 
     def written(self) -> dict[str, Any]:
-        """The nearest steps and the attempt as values of JSON; sizes are as in a link."""
+        """Return the nearest steps and the attempt as JSON data, with sizes written as in a link."""
         past, future = self.past[-_MOST_WRITTEN:], self.future[-_MOST_WRITTEN:]
         steps = {"past": [*map(write, past)], "kept": write(self.kept), "future": [*map(write, future)]}
         return {**steps, "attempt": self.attempt}
 
     def restore(self, written: object, *, is_linked: bool) -> None:
-        """Take the steps and the attempt of ``written``, which may be anything, unless the link says other sizes."""
+        """Restore the result of ``written``, which is untrusted, unless the link has other sizes."""
         match written:
             case {"past": [*past], "kept": str(present), "future": [*future], "attempt": dict(attempt)} if (
                 not is_linked or present == write(self.kept)
             ):
                 try:
-                    [*before, sizes], after = ([*map(read, map(str, some))] for some in ([*past, present], future))
+                    [*before, sizes], after = ([*map(read, map(str, texts))] for texts in ([*past, present], future))
                 except InputError:
                     return
                 if len(before) + len(after) > 2 * _MOST_WRITTEN or any(map(self._refuses, (*before, sizes, *after))):
@@ -149,16 +175,16 @@ class Steps:
                         self.move(field, value, final=False)
 
     def values(self) -> dict[str, int]:
-        """All sizes that are shown."""
-        return {**self.found.fields, **self.present}
+        """Return all sizes on display."""
+        return {**self.discovery.fields, **self.present}
 
     def move(self, field: str, value: int | str, *, final: bool = True) -> None:
-        """Give a field another value; if there is no such model, keep the sizes and note the attempt."""
-        if field not in self.found.fields:
+        """Change a field; if there is no such model, keep the sizes and record the attempt."""
+        if field not in self.discovery.fields:
             return
         self.attempt.pop(field, None)
-        sizes = moved(self.found, field, value, self.kept) if isinstance(value, int) else {}
-        if not isinstance(value, int) or refused(self.found, sizes):
+        sizes = move_field(self.discovery, field, value, self.kept) if isinstance(value, int) else {}
+        if not isinstance(value, int) or refused(self.discovery, sizes):
             self.attempt = {field: value}
             self.present = self.kept
             return
@@ -170,7 +196,7 @@ class Steps:
         self._step({})
 
     def undo(self) -> None:
-        """Take one step back; a refused attempt goes first."""
+        """Undo one step, or a refused attempt if there is one."""
         if self.attempt:
             self.attempt = {}
         elif self.past:
@@ -178,7 +204,7 @@ class Steps:
             self.kept = self.present = self.past.pop()
 
     def redo(self) -> None:
-        """Take one step forward again."""
+        """Redo one step."""
         if self.future:
             self.past.append(self.kept)
             self.kept = self.present = self.future.pop()
@@ -191,23 +217,23 @@ class Steps:
         self.kept = self.present = sizes
 
     def _refuses(self, sizes: Mapping[str, int]) -> bool:
-        return not self.found.fields.keys() >= sizes.keys() or refused(self.found, sizes) is not None
+        return not self.discovery.fields.keys() >= sizes.keys() or refused(self.discovery, sizes) is not None
 
     def _plain(self, sizes: Mapping[str, int]) -> dict[str, int]:
-        return {field: value for field, value in sizes.items() if value != self.found.fields[field]}
+        return {field: value for field, value in sizes.items() if value != self.discovery.fields[field]}
 
 
 def write(sizes: Mapping[str, int]) -> str:
-    """Sizes as a link has them: n_embd-1600~n_layer-48."""
+    """Write sizes for a link: n_embd-1600~n_layer-48."""
     return "~".join(f"{field}-{value}" for field, value in sizes.items())
 
 
 def read(text: str) -> dict[str, int]:
-    """Read the sizes in a link. Raises InputError."""
-    found: dict[str, int] = {}
-    for each in filter(None, text.split("~")):
-        match = re.fullmatch(r"([A-Za-z][\w.\[\]]{0,119})-([0-9]{1,15})", each, re.ASCII)
+    """Read the sizes from a link. Raises InputError."""
+    sizes: dict[str, int] = {}
+    for part in filter(None, text.split("~")):
+        match = re.fullmatch(r"([A-Za-z][\w.\[\]]{0,119})-([0-9]{1,15})", part, re.ASCII)
         if match is None:
-            raise wrong(N_("{text} is no size: it must look like n_layer-48."), text=shorten(each))
-        found[match[1]] = int(match[2])
-    return found
+            raise wrong(N_("{text} is not a size: it must look like n_layer-48."), text=shorten(part))
+        sizes[match[1]] = int(match[2])
+    return sizes

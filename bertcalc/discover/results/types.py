@@ -1,6 +1,6 @@
-"""The model types of transformers and their classes, as data: a page offers them without importing PyTorch.
+"""The model types of transformers and their classes, as data, so that pages can list them without PyTorch.
 
-``python -m bertcalc.discover.results.types`` writes them for the installed transformers.
+``python -m bertcalc.discover.results.types`` writes the data for the installed transformers.
 """
 
 import json
@@ -12,8 +12,8 @@ from pathlib import Path
 from typing import Any
 
 FILE = "types.json"
-# Tables of transformers, each with the classes of a task by type, whole models first: an encoder-decoder stands before
-# its decoder alone, and BERT as it was trained before BERT as a decoder.
+# Tables of transformers, each with the classes for a task by type. They are ordered so that whole models come first: an
+# encoder-decoder before its decoder alone, and BERT as it was trained before BERT as a decoder.
 SEQ2SEQ = ("FOR_SEQ_TO_SEQ_CAUSAL_LM_", "FOR_SPEECH_SEQ_2_SEQ_")
 LANGUAGE = ("FOR_MASKED_LM_", "FOR_CAUSAL_LM_")
 BASE = ""
@@ -21,44 +21,44 @@ BASE = ""
 
 @cache
 def types() -> Mapping[str, tuple[str, ...]]:
-    """The classes of each model type, by its name: language models first, then the base model, then the others."""
-    found = json.loads(files("bertcalc.discover.results").joinpath(FILE).read_text(encoding="utf-8"))
-    return {name: tuple(classes) for name, classes in found.items()}
+    """Return the classes of each model type: language models first, then the base model, then the others."""
+    data = json.loads(files("bertcalc.discover.results").joinpath(FILE).read_text(encoding="utf-8"))
+    return {name: tuple(classes) for name, classes in data.items()}
 
 
 def installed(only: Collection[str] = ()) -> dict[str, list[str]]:
-    """The same for the installed transformers; for these types alone, if any are named."""
+    """Return the classes of each model type, or of the types in ``only``, in the installed transformers."""
     import transformers
     from transformers.models.auto import modeling_auto as auto
     from transformers.models.auto.configuration_auto import CONFIG_MAPPING_NAMES
 
     every = [table for name in dir(auto) for table in re.findall("^MODEL_(.*)MAPPING_NAMES$", name)]
     exported = set(dir(transformers))
-    found = {
+    offered = {
         kind: [cls for cls in listed(kind, *SEQ2SEQ, *LANGUAGE, BASE, *every) if cls in exported]
         for kind in sorted(only or CONFIG_MAPPING_NAMES)
     }
-    return {kind: classes for kind, classes in found.items() if classes}
+    return {kind: classes for kind, classes in offered.items() if classes}
 
 
 def listed(kind: str, *tables: str) -> list[str]:
-    """The classes of a model type in these tables of the installed transformers, in order."""
+    """Return the classes of a model type in these tables of the installed transformers, in order."""
     from transformers.models.auto import modeling_auto as auto
 
-    found: dict[str, None] = {}
+    names: dict[str, None] = {}
     for table in tables:
         classes = getattr(auto, f"MODEL_{table}MAPPING_NAMES").get(kind) or ()
-        found |= dict.fromkeys([classes] if isinstance(classes, str) else classes)
-    return list(found)
+        names |= dict.fromkeys([classes] if isinstance(classes, str) else classes)
+    return list(names)
 
 
 def main() -> None:
     write(installed(), Path(__file__).parent / FILE)
 
 
-def write(found: Mapping[str, Any], path: Path) -> None:
-    """Write one line for each key, so that a diff is readable."""
-    lines = [f"{json.dumps(key)}:{json.dumps(each)}" for key, each in found.items()]
+def write(entries: Mapping[str, Any], path: Path) -> None:
+    """Write one line per key, so that diffs are readable."""
+    lines = [f"{json.dumps(key)}:{json.dumps(entry)}" for key, entry in entries.items()]
     path.write_text("{\n" + ",\n".join(lines) + "\n}\n", encoding="utf-8")
 
 

@@ -1,4 +1,4 @@
-"""The real class on the meta device, which has shapes but no numbers, with its tensors folded by layer."""
+"""Build a class on the meta device, where tensors have shapes but no data, and fold its tensors by layer."""
 
 import re
 import warnings
@@ -14,14 +14,14 @@ from bertcalc.text.problem import InputError, Problem
 Shape = tuple[int, ...]
 Folded = dict[str, dict[tuple[int, ...], Shape]]
 
-_MOST_PARTS = 30_000  # no default of transformers has 4,000
+_MOST_PARTS = 30_000  # defaults of transformers have fewer than 4,000
 _REASON = 240  # characters of an error message
-_TOO_MANY = N_("This model has more than {most} modules and tensors: it is not built here.")
+_TOO_MANY = N_("This model has too many modules and tensors: at most {most} can be built here.")
 _MEMORY = re.compile("MemoryError|.*DefaultCPUAllocator")
 NUMBER = re.compile(r"(?:(?<=\.)|(?<=^)|(?<=expert_))\d+(?=\.|$)")
 
 
-class Refused(InputError):  # noqa: N818 # not an error of this program: transformers says no
+class Refused(InputError):  # noqa: N818 # not an error in this program: transformers refuses
     """The real class cannot be built with these values, or not within the limits."""
 
     @classmethod
@@ -30,7 +30,7 @@ class Refused(InputError):  # noqa: N818 # not an error of this program: transfo
 
     @property
     def is_limit(self) -> bool:
-        """Whether it is not transformers that refuses, but a limit here: of modules, or of memory."""
+        """Whether a limit of this program was reached (modules or memory), rather than transformers refusing."""
         return self.problem.message == _TOO_MANY or self.lacks_memory
 
     @property
@@ -39,22 +39,22 @@ class Refused(InputError):  # noqa: N818 # not an error of this program: transfo
 
 
 class Ended(Exception):  # noqa: N818
-    """The time is up."""
+    """The time limit was reached."""
 
 
 def not_built(error: Exception, line: int = 0) -> Refused:
-    """Return an exception of transformers as Refused, with one line of its message; after a colon, the next as well."""
-    first, *more = [line.strip() for line in str(error).splitlines() if line.strip()][line:] or [""]
-    while first.endswith(":") and more:
-        first += f" {more.pop(0)}"
-    said = visible(f"{type(error).__name__}: {first}")
-    said = said if len(said) <= _REASON else f"{said[:_REASON]} ..."
-    return Refused.because(N_("transformers does not build this model: {reason}"), reason=said)
+    """Return an exception of transformers as Refused, with one line of its message, or more after a colon."""
+    first, *rest = [line.strip() for line in str(error).splitlines() if line.strip()][line:] or [""]
+    while first.endswith(":") and rest:
+        first += f" {rest.pop(0)}"
+    text = visible(f"{type(error).__name__}: {first}")
+    text = text if len(text) <= _REASON else f"{text[:_REASON]} ..."
+    return Refused.because(N_("transformers does not build this model: {reason}"), reason=text)
 
 
 @contextmanager
-def readable(name: str) -> Iterator[None]:
-    """Raise unexpected exceptions as Refused: code of transformers may raise anything, even SystemExit."""
+def refusing_unexpected(name: str) -> Iterator[None]:
+    """Turn unexpected exceptions into Refused: transformers' code may raise anything, even SystemExit."""
     try:
         yield
     except (InputError, Ended, MemoryError):
@@ -76,17 +76,17 @@ def config_class(kind: str) -> Any:
 
 
 def model_class(name: str) -> Any:
-    """A class of transformers. Raises Refused if there is none."""
+    """The transformers class of this name. Raises Refused if there is none."""
     import transformers
 
-    found = getattr(transformers, name, None)
-    if not (isinstance(found, type) and issubclass(found, transformers.PreTrainedModel)):
+    cls = getattr(transformers, name, None)
+    if not (isinstance(cls, type) and issubclass(cls, transformers.PreTrainedModel)):
         raise Refused.because(N_("The installed transformers has no model class {name}."), name=shorten(name))
-    return found
+    return cls
 
 
-def made(cls: Any, config: Any, until: float) -> Any:
-    """The model on the meta device. Raises Refused, or Ended when the time is up."""
+def build_model(cls: Any, config: Any, until: float) -> Any:
+    """Build the model on the meta device. Raises Refused, or Ended when the time limit is reached."""
     import torch
     from transformers.initialization import no_init_weights
 
@@ -103,22 +103,22 @@ def made(cls: Any, config: Any, until: float) -> Any:
 
 
 def tensors(cls: Any, config: Any, until: float) -> Folded:
-    """Return the parameters of the class: folded names with * for numbers, each with its numbers and their shapes.
+    """Return the shapes of a model's parameters, grouped by name with * for layer numbers, then by those numbers.
 
-    Tied tensors count once, under the name that PyTorch gives them. Raises as ``made`` does.
+    Tied tensors count once, under the name that PyTorch gives them. Raises as ``build_model`` does.
     """
-    found: Folded = {}
-    for name, tensor in made(cls, config, until).named_parameters():
+    folded: Folded = {}
+    for name, tensor in build_model(cls, config, until).named_parameters():
         numbers = tuple(int(number) for number in NUMBER.findall(name))
-        found.setdefault(NUMBER.sub("*", name), {})[numbers] = tuple(tensor.shape)
-    return found
+        folded.setdefault(NUMBER.sub("*", name), {})[numbers] = tuple(tensor.shape)
+    return folded
 
 
 @contextmanager
 def quiet() -> Iterator[None]:
-    """Silence the warnings of transformers about unusual configurations, and keep it off the Hub.
+    """Silence transformers' warnings about unusual configurations, and prevent access to the Hub.
 
-    A configuration can name a backbone on the Hub, which transformers would look up there.
+    A configuration can name a backbone on the Hub, which transformers would otherwise look up.
     """
     import transformers
     from huggingface_hub import constants
@@ -137,17 +137,17 @@ def quiet() -> Iterator[None]:
 
 @contextmanager
 def _limited(until: float) -> Iterator[None]:
-    """Stop building a model that has too many modules, or takes too long.
+    """Stop building a model that has too many modules or takes too long.
 
-    Parameters count, too: a list of a million plain modules is made before it becomes part of a model.
+    Parameters are counted as well: a list of a million simple modules is built before it is added to a model.
     """
     from torch.nn.modules import module
 
-    built, here = 0, get_ident()
+    built, thread = 0, get_ident()
 
     def count(*_args: Any) -> None:
         nonlocal built
-        if get_ident() != here:  # hooks are called in all threads
+        if get_ident() != thread:  # hooks are called in all threads
             return
         built += 1
         if built > _MOST_PARTS:

@@ -1,6 +1,6 @@
-"""Changes of a configuration as a caller gives them: put where the class takes them, or refused by name.
+"""Apply a caller's changes to a configuration, and refuse fields that do not exist.
 
-A configuration class of transformers keeps any argument, known or not, so that a misspelled field changes nothing.
+A transformers configuration accepts any argument, so that a misspelled field would silently have no effect.
 """
 
 import re
@@ -9,8 +9,16 @@ from copy import deepcopy
 from typing import Any
 
 from bertcalc.discover.search.build import Ended, tensors
-from bertcalc.discover.search.config_input import structure
-from bertcalc.discover.search.config_integers import configured, inside, integers, is_config, minimal, put, steps
+from bertcalc.discover.search.config_input import structural_fields
+from bertcalc.discover.search.config_integers import (
+    build_config,
+    integers,
+    is_config,
+    minimal_arguments,
+    nested_name,
+    put,
+    steps,
+)
 from bertcalc.text import N_, shorten
 from bertcalc.text.problem import InputError, wrong
 from bertcalc.text.suggestions import nearest
@@ -19,22 +27,24 @@ _MOST_NAMED = 3
 _PATH = re.compile(r"[A-Za-z_]\w*(\.[A-Za-z_]\w*|\[\d{1,9}\])*", re.ASCII)
 
 
-def merged(config: Any, cls: Any, file: Mapping[str, Any], changes: Mapping[str, Any], until: float) -> dict[str, Any]:
-    """Return the fields of a file, and changes of them, as the arguments of a type's configuration class.
+def merge_changes(
+    config: Any, cls: Any, file: Mapping[str, Any], changes: Mapping[str, Any], until: float
+) -> dict[str, Any]:
+    """Return the arguments of a configuration class for a config.json and changes to it.
 
-    Of a file, only what differs from the class's defaults and from what it derives is kept, and all of the changes.
-    A change may be named by its path, as ``Discovered.count`` takes it, or be nested. If the class takes a nested
-    configuration of its type's, such as the text's, fields that only that one has are put there. Raises InputError for
-    a change that no configuration has and that changes nothing.
+    Of the file, only values that differ from the class's defaults and derived values are kept; changes are all kept.
+    A change is named by its path, as in ``Discovered.count``, or nested. If the model class takes a nested
+    configuration, such as the text's, fields that exist only there are moved into it. Raises InputError for a field
+    that no configuration has and that changes nothing.
     """
     default = _default(config)
-    inner = inside(config, cls)
-    arguments = _lean(config, structure(file), until)
+    inner = nested_name(config, cls)
+    arguments = _without_defaults(config, structural_fields(file), until)
     for path, value in changes.items():
         arguments = _put(arguments, path, value, default, config)
     if inner:
-        arguments = _placed(arguments, default, inner)
-    arguments = structure(_under_own_names(arguments, config))
+        arguments = _moved_into_nested(arguments, default, inner)
+    arguments = structural_fields(_under_own_names(arguments, config))
     for path in changes if default is not None else ():
         for name, value in _leaves(path, changes[path]):
             place = f"{inner}.{name}" if inner and _has(getattr(default, inner), name) else name
@@ -43,31 +53,31 @@ def merged(config: Any, cls: Any, file: Mapping[str, Any], changes: Mapping[str,
     return arguments
 
 
-def _lean(config: Any, file: dict[str, Any], until: float) -> dict[str, Any]:
-    """Leave out what a file says and the class would derive or take as its default: files say everything."""
+def _without_defaults(config: Any, file: dict[str, Any], until: float) -> dict[str, Any]:
+    """Drop values that equal the class's defaults or derived values, since files list every field."""
     try:
-        least = minimal(config, config(**deepcopy(file)), until)
-    except Exception:  # transformers raises exceptions of all types; the model is refused for it later
+        least = minimal_arguments(config, config(**deepcopy(file)), until)
+    except Exception:  # transformers raises exceptions of all types; building the model reports this one later
         return file
     return file if least is None else least
 
 
 def _under_own_names(arguments: Mapping[str, Any], config: Any) -> dict[str, Any]:
-    """Replace the names that all types share by the type's own: hidden_size by n_embd in GPT-2.
+    """Replace common field names by the type's own: hidden_size by n_embd in GPT-2.
 
-    A configuration takes both, and then the shared one decides, so that n_embd could not be changed.
+    A configuration accepts both, and the common name wins, so that changing n_embd would have no effect.
     """
     names = getattr(config, "attribute_map", {})
-    own = {name: names.get(name, name) for name in arguments}
-    return {name if own[name] in arguments else own[name]: value for name, value in arguments.items()}
+    own_names = {name: names.get(name, name) for name in arguments}
+    return {name if own_names[name] in arguments else own_names[name]: value for name, value in arguments.items()}
 
 
 def _put(arguments: Mapping[str, Any], path: str, value: Any, default: Any, config: Any) -> dict[str, Any]:
     if not _PATH.fullmatch(path):
         raise _unknown(path, default, config, value)
     if isinstance(value, Mapping) and isinstance(arguments.get(path), Mapping):
-        for name, each in value.items():
-            arguments = _put(arguments, f"{path}.{name}", each, default, config)
+        for name, entry in value.items():
+            arguments = _put(arguments, f"{path}.{name}", entry, default, config)
         return dict(arguments)
     try:
         return put(arguments, path, value, default)
@@ -83,24 +93,24 @@ def _default(config: Any) -> Any:
         return None
 
 
-def _placed(arguments: Mapping[str, Any], default: Any, inner: str) -> dict[str, Any]:
-    """Put the fields that only the nested configuration has into it."""
+def _moved_into_nested(arguments: Mapping[str, Any], default: Any, inner: str) -> dict[str, Any]:
+    """Move fields that only the nested configuration has into it."""
     nested = getattr(default, inner, None)
-    moved = {name: each for name, each in arguments.items() if not _has(default, name) and _has(nested, name)}
-    rest = {name: each for name, each in arguments.items() if name not in moved}
+    moved = {name: value for name, value in arguments.items() if not _has(default, name) and _has(nested, name)}
+    rest = {name: value for name, value in arguments.items() if name not in moved}
     return {**rest, inner: {**(rest.get(inner) or {}), **moved}} if moved else rest
 
 
 def _leaves(path: str, value: Any) -> Iterator[tuple[str, Any]]:
     if isinstance(value, Mapping) and value:
-        for name, each in value.items():
-            yield from _leaves(f"{path}.{name}", each)
+        for name, entry in value.items():
+            yield from _leaves(f"{path}.{name}", entry)
     else:
         yield path, value
 
 
 def _has(config: Any, path: str) -> bool:
-    """Whether a configuration has a field; whatever is in a plain dictionary or list is taken for one."""
+    """Whether a configuration has a field; any key of a plain dictionary or list counts."""
     for step in steps(path):
         if not is_config(config):
             return config is not None
@@ -113,7 +123,7 @@ def _has(config: Any, path: str) -> bool:
 
 
 def _is_idle(config: Any, cls: Any, arguments: Mapping[str, Any], path: str, until: float) -> bool:
-    """Whether the class has the same tensors without a field; False if it cannot be built."""
+    """Whether a field changes no tensor; False if the class cannot be built without it."""
     less = deepcopy(dict(arguments))
     place: Any = less
     *above, last = steps(path)
@@ -121,12 +131,12 @@ def _is_idle(config: Any, cls: Any, arguments: Mapping[str, Any], path: str, unt
         for step in above:
             place = place[step]
         del place[last]
-        return tensors(cls, configured(config, cls, arguments), until) == tensors(
-            cls, configured(config, cls, less), until
+        return tensors(cls, build_config(config, cls, arguments), until) == tensors(
+            cls, build_config(config, cls, less), until
         )
     except Ended:
         raise
-    except Exception:  # transformers raises exceptions of all types, or the field was left out as no part of a shape
+    except Exception:  # transformers raises exceptions of all types; or the field was dropped as irrelevant to shapes
         return False
 
 

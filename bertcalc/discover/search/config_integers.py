@@ -1,4 +1,4 @@
-"""The integers of a transformers configuration, also in nested configurations and lists, and how to change them.
+"""Read and change the integers of a transformers configuration, including nested configurations and lists.
 
 A field is named by its path: ``hidden_size``, ``text_config.hidden_size``, ``block_sizes[0]``.
 """
@@ -14,20 +14,20 @@ from typing import Any
 from bertcalc.discover.search.build import Ended, Refused
 from bertcalc.text import N_
 
-_LONGEST_LIST = 8  # a list of sizes, such as one per stage; the entries of a list with one per layer are not fields
+_LONGEST_LIST = 8  # entries of longer lists, such as one per layer, are not fields; of one per stage, they are
 _MOST_LEVELS = 3
-_MOST_FIELDS = 300  # no type of transformers has a hundred
-# Facts about files and programs, not about the model.
+_MOST_FIELDS = 300  # transformers' types have fewer than 100
+# Fields about files and programs, not about the model.
 _NEVER = ("transformers_version", "chunk_size_feed_forward", "bos_token_id", "eos_token_id", "return_dict")
 
 _STEP = re.compile(r"([A-Za-z_]\w*)|\[(\d+)\]")
 
 
 class Recipe:
-    """A configuration as the arguments that its class is given; all others are the defaults of its class.
+    """A configuration as arguments of its class; all other fields are the class's defaults.
 
-    What the class derives if it is not given, such as head_dim from hidden_size, is derived when sizes change, too.
-    What is given stays, even if it is what the class would derive now.
+    Fields that the class derives unless they are given, such as head_dim from hidden_size, are derived again when sizes
+    change. Given fields are kept, even if they equal the derived values.
     """
 
     def __init__(self, kind: Any, changes: Mapping[str, Any], until: float = inf) -> None:
@@ -35,57 +35,59 @@ class Recipe:
         self.config: Any = kind(**deepcopy(dict(changes)))
         self.fields = integers(self.config)
         if len(self.fields) > _MOST_FIELDS:
-            message = N_("This configuration has more than {most} sizes: its formula is not looked for.")
+            message = N_("This configuration has more than {most} sizes, which is too many to search for a formula.")
             raise Refused.because(message, most=_MOST_FIELDS)
-        self.given = dict(changes)
+        self.arguments = dict(changes)
         self._nested = {name: _as_given(value) for name, value in vars(self.config).items() if is_config(value)}
         self.follows: set[str] = set()  # fields that the class derives from others
         self.leaders: dict[str, list[str]] = {}  # field -> the fields with which it changes
-        self._look_for_followers(until)
+        self._find_followers(until)
 
     def changed(self, values: Mapping[str, Any]) -> Any:
-        """Return the configuration with some fields changed. Raises what its class raises."""
-        given = deepcopy(self.given)
+        """Return the configuration with some fields changed. Raises any exception of its class."""
+        arguments = deepcopy(self.arguments)
         for path, value in values.items():
-            self._put(given, path, value)
-        return self.kind(**given)
+            self._put(arguments, path, value)
+        return self.kind(**arguments)
 
-    def plainly(self, values: Mapping[str, Any]) -> Any:
-        """Return the configuration with these fields given as one writes them: {"text_config": {"hidden_size": 64}}.
+    def with_only(self, values: Mapping[str, Any]) -> Any:
+        """Return the configuration with only these fields given, as in {"text_config": {"hidden_size": 64}}.
 
-        ``changed`` keeps the other fields of a nested configuration; here, its class fills them in. Raises what the
-        class raises.
+        ``changed`` keeps the other fields of a nested configuration; here, they get its class's defaults. Raises any
+        exception of the class.
         """
         for typed in (False, True):  # some classes need the nested configuration's model_type
-            given = deepcopy(self.given)
+            arguments = deepcopy(self.arguments)
             for path, value in values.items():
-                self._put(given, path, value, plain=True, typed=typed)
+                self._put(arguments, path, value, plain=True, typed=typed)
             try:
-                return self.kind(**given)
+                return self.kind(**arguments)
             except Exception:  # transformers raises exceptions of all types
                 if typed:
                     raise
         raise AssertionError
 
-    def _put(self, given: dict[str, Any], path: str, value: Any, *, plain: bool = False, typed: bool = False) -> None:
+    def _put(
+        self, arguments: dict[str, Any], path: str, value: Any, *, plain: bool = False, typed: bool = False
+    ) -> None:
         path_steps = steps(path)
-        place: Any = given
-        here: Any = self.config
+        place: Any = arguments
+        source: Any = self.config
         for step, following in pairwise(path_steps):
-            here = here[step] if isinstance(step, int) else getattr(here, step)
+            source = source[step] if isinstance(step, int) else getattr(source, step)
             if isinstance(place, dict) and step not in place:
-                nested = self._nested.get(str(step)) if place is given else None
-                whole = (nested or _as_given(here)) if is_config(here) else here
-                if plain and is_config(here):
-                    whole = {"model_type": here.model_type} if typed else {}
+                nested = self._nested.get(str(step)) if place is arguments else None
+                whole = (nested or _as_given(source)) if is_config(source) else source
+                if plain and is_config(source):
+                    whole = {"model_type": source.model_type} if typed else {}
                 place[step] = deepcopy(whole)
             if isinstance(following, int) and isinstance(place[step], tuple):
                 place[step] = list(place[step])
             place = place[step]
         place[path_steps[-1]] = value
 
-    def _look_for_followers(self, until: float) -> None:
-        """Change each field: the fields that change with it follow it, unless it follows others itself."""
+    def _find_followers(self, until: float) -> None:
+        """Change each field to find those that follow it; a field that itself follows others has no followers."""
         for path, value in self.fields.items():
             leads = path not in self.follows
             if thread_time() > until:
@@ -95,48 +97,50 @@ class Recipe:
                     after = integers(self.changed({path: other}))
                 except Exception:  # transformers raises exceptions of all types
                     continue
-                moved = [name for name, here in self.fields.items() if name != path and after.get(name, here) != here]
+                moved = [name for name, size in self.fields.items() if name != path and after.get(name, size) != size]
                 if after.get(path) == other:
                     for name in moved:
                         self.leaders.setdefault(name, []).append(path)
                     self.follows |= {*moved} if leads else set()
                 elif leads and value > 0:
-                    self.follows.add(path)  # derived even if it is given
+                    self.follows.add(path)  # derived even if given
 
 
-def inside(config: Any, cls: Any) -> str:
-    """The name of the nested configuration that a class takes, such as the text's; "" if it takes its type's own."""
+def nested_name(config: Any, cls: Any) -> str:
+    """Return the name of the nested configuration that a class takes, or "" if it takes the whole one of its type."""
     if cls.config_class is config:
         return ""
     return next((name for name, inner in config.sub_configs.items() if inner is cls.config_class), "")
 
 
-def recipe_of(config: Any, cls: Any, given: Mapping[str, Any], until: float) -> Recipe:
-    """The recipe of the configuration that a class takes."""
-    if not inside(config, cls):
-        return Recipe(config, given, until)
-    here = configured(config, cls, given)
-    nested = given.get(inside(config, cls))
-    least = minimal(cls.config_class, here, until)
-    arguments = here.to_dict() if least is None else {**least, **(nested if isinstance(nested, Mapping) else {})}
+def recipe_of(config: Any, cls: Any, fields: Mapping[str, Any], until: float) -> Recipe:
+    """Return the recipe of the configuration that a class takes."""
+    if not nested_name(config, cls):
+        return Recipe(config, fields, until)
+    inner_config = build_config(config, cls, fields)
+    nested = fields.get(nested_name(config, cls))
+    least = minimal_arguments(cls.config_class, inner_config, until)
+    arguments = (
+        inner_config.to_dict() if least is None else {**least, **(nested if isinstance(nested, Mapping) else {})}
+    )
     return Recipe(cls.config_class, arguments, until)
 
 
-def configured(config: Any, cls: Any, given: Mapping[str, Any]) -> Any:
-    """The configuration that a class takes: its type's own or, as transformers' AutoModel does, the text's in it."""
-    here, inner = config(**deepcopy(dict(given))), inside(config, cls)
-    return (getattr(here, inner) or cls.config_class()) if inner else here
+def build_config(config: Any, cls: Any, fields: Mapping[str, Any]) -> Any:
+    """Build the configuration that a class takes: the type's or, as in transformers' AutoModel, the nested text's."""
+    whole, inner = config(**deepcopy(dict(fields))), nested_name(config, cls)
+    return (getattr(whole, inner) or cls.config_class()) if inner else whole
 
 
 def integers(config: Any) -> dict[str, int]:
-    """Every integer of a configuration, by its path."""
-    found = dict(_integers(config, "", 0))
+    """Return every integer of a configuration by its path."""
+    values = dict(_integers(config, "", 0))
     labels = getattr(config, "num_labels", None)
-    return found | ({"num_labels": labels} if isinstance(labels, int) else {})
+    return values | ({"num_labels": labels} if isinstance(labels, int) else {})
 
 
-def left_open(config: Any) -> list[str]:
-    """The integer fields of a configuration that are None."""
+def unset_fields(config: Any) -> list[str]:
+    """Return the integer fields of a configuration that are None."""
     kinds: dict[str, Any] = {}
     for above in type(config).__mro__:
         kinds |= vars(above).get("__annotations__", {})
@@ -167,25 +171,25 @@ def _integers(value: Any, path: str, level: int) -> Iterator[tuple[str, int]]:
 
 
 def steps(path: str) -> list[str | int]:
-    """The names and indices in a field's path, in order."""
+    """Split a field's path into names and indices."""
     return [name or int(index) for name, index in _STEP.findall(path)]
 
 
-def put(given: Mapping[str, Any], path: str, value: Any, default: Any = None) -> dict[str, Any]:
-    """Return the arguments of a configuration with one more, by its path.
+def put(arguments: Mapping[str, Any], path: str, value: Any, default: Any = None) -> dict[str, Any]:
+    """Return the arguments of a configuration with another field set, by its path.
 
-    For an entry of a list, the list comes from the arguments or from the ``default`` configuration. Raises IndexError
-    if it has no such entry.
+    For a list entry, the list is taken from the arguments or from the ``default`` configuration. Raises IndexError if
+    the list has no such entry.
     """
-    whole = deepcopy(dict(given))
+    whole = deepcopy(dict(arguments))
     place: Any = whole
-    here = default
+    source = default
     path_steps = steps(path)
     for step, following in pairwise(path_steps):
-        here = here[step] if isinstance(step, int) else getattr(here, step, None)
+        source = source[step] if isinstance(step, int) else getattr(source, step, None)
         inside = place[step] if isinstance(step, int) else place.get(step)
         if isinstance(following, int):
-            usual = here if isinstance(here, list | tuple) else []
+            usual = source if isinstance(source, list | tuple) else []
             inside = list(inside if isinstance(inside, list | tuple) else usual)
         elif not isinstance(inside, dict):
             inside = {}
@@ -195,41 +199,41 @@ def put(given: Mapping[str, Any], path: str, value: Any, default: Any = None) ->
     return whole
 
 
-def minimal(kind: Any, config: Any, until: float = inf) -> dict[str, Any] | None:
-    """The fewest arguments, in order, with which a class makes the same configuration; None if there are none.
+def minimal_arguments(kind: Any, config: Any, until: float = inf) -> dict[str, Any] | None:
+    """Return the fewest arguments, in order, from which a class makes an equal configuration; None if impossible.
 
-    Raises Ended when the time is up.
+    Raises Ended when the time limit is reached.
     """
-    given: dict[str, Any] = {}
+    arguments: dict[str, Any] = {}
     try:
-        while (name := next(_differences(kind(**deepcopy(given)), config), None)) is not None:
-            if name in given:
+        while (name := next(_differences(kind(**deepcopy(arguments)), config), None)) is not None:
+            if name in arguments:
                 return None
             if thread_time() > until:
                 raise Ended
             value = vars(config)[name]
             if is_config(value):
                 value = _as_given(value)
-            given[name] = deepcopy(value)
+            arguments[name] = deepcopy(value)
     except Ended:
         raise
     except Exception:  # transformers raises exceptions of all types
         return None
-    return given
+    return arguments
 
 
 def _as_given(config: Any) -> dict[str, Any]:
-    """A nested configuration as the fewest arguments that make it."""
-    return {"model_type": config.model_type, **(minimal(type(config), config) or {})}
+    """Return the fewest arguments that make a nested configuration."""
+    return {"model_type": config.model_type, **(minimal_arguments(type(config), config) or {})}
 
 
-def _differences(one: Any, other: Any) -> Iterator[str]:
-    for name, value in vars(other).items():
+def _differences(first: Any, second: Any) -> Iterator[str]:
+    for name, second_value in vars(second).items():
         if name.startswith("_") or name == "transformers_version":
             continue
-        # A configuration whose layers differ raises where such a field is read as an attribute (transformers 5.23).
-        here: Any = vars(one)[name] if name in vars(one) else getattr(one, name, None)
-        if is_config(here) and is_config(value):
-            here, value = here.to_dict(), value.to_dict()
-        if here != value:
+        # Configurations with heterogeneous layers raise when such a field is read as an attribute (transformers 5.23).
+        first_value: Any = vars(first)[name] if name in vars(first) else getattr(first, name, None)
+        if is_config(first_value) and is_config(second_value):
+            first_value, second_value = first_value.to_dict(), second_value.to_dict()
+        if first_value != second_value:
             yield name

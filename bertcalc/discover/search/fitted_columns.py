@@ -1,8 +1,8 @@
-"""The tensors of many samples of one class as columns to fit: shapes and numbers of copies.
+"""Turn the tensors of many samples into columns to fit: dimensions and numbers of copies.
 
-The tensors of a folded name can be of several kinds, each with its own shape: every third layer may be wider. Kinds are
-told apart by the order in which their shapes first appear; where two kinds happen to have the same shape in a sample,
-by the layers that have them in other samples.
+The tensors of a folded name can be of several kinds with different shapes, for example if every third layer is wider.
+Kinds are identified by the order in which their shapes first appear. If two kinds have the same shape in a sample, they
+are identified by the layers that have them in other samples.
 """
 
 from collections import Counter
@@ -20,15 +20,15 @@ Layers = dict[tuple[int, ...], Shape]
 
 
 class Kind(NamedTuple):
-    """The formulas of the tensors of one folded name and one shape: how many there are, and each side."""
+    """Formulas for the tensors of one folded name and shape: the number of copies, and each dimension."""
 
     name: str
-    copies: tuple[Fit, ...]  # one for each * of the name, or one for all
+    copies: tuple[Fit, ...]  # one for each * in the name, or one for all
     shape: tuple[Fit, ...]
 
     def counted(self, values: Values) -> tuple[Shape, int] | None:
-        """The shape and the number of tensors; None where one is fractional or negative."""
-        numbers = [each.value(values) for each in (*self.copies, *self.shape)]
+        """The shape and the number of tensors; None if any value is fractional or negative."""
+        numbers = [formula.value(values) for formula in (*self.copies, *self.shape)]
         if any(number < 0 or number.denominator != 1 for number in numbers):
             return None
         whole = [int(number) for number in numbers]
@@ -36,92 +36,98 @@ class Kind(NamedTuple):
 
 
 class Columns(NamedTuple):
-    """The shapes and layers of one kind, by sample; None where they cannot be told."""
+    """The shape and layers of one kind in each sample; None where the kind cannot be identified."""
 
     shapes: list[Shape | None]
     layers: list[list[tuple[int, ...]] | None]
 
 
 class Tables:
-    """Fits columns of the samples; each column is fitted once."""
+    """Fits the columns of samples, each distinct column once."""
 
     def __init__(self, fields: Sequence[str]) -> None:
         self.fields = list(fields)
         self.samples: list[Sample] = []
         self._values: list[Values] = []
-        self._known: dict[tuple[bool, tuple[int | None, ...]], Fit | None] = {}
+        self._fits: dict[tuple[bool, tuple[int | None, ...]], Fit | None] = {}
 
     def add(self, sample: Sample) -> None:
         self.samples.append(sample)
         self._values.append({field: sample.values[field] for field in self.fields})
 
     def kinds(self, name: str) -> list[Kind] | Problem:
-        """The kinds of tensors with a folded name, or why there is no formula."""
-        found: list[Kind] = []
+        """The kinds of tensors with a folded name, or the reason why there is no formula."""
+        kinds: list[Kind] = []
         for columns in _columns([sample.tensors[name] for sample in self.samples]):
             shapes = [shape for shape in columns.shapes if shape is not None]
             if len({len(shape) for shape in shapes}) != 1:
-                return Problem.of(N_("it has more sides in some configurations than in others"))
+                return Problem.of(N_("it has more dimensions in some configurations than in others"))
             sides: list[Fit] = []
             for side in range(len(shapes[0])):
                 fitted = self._fit([None if shape is None else shape[side] for shape in columns.shapes])
                 if fitted is None:
-                    message = N_("no formula that was tried gives side {side} of its shape")
+                    message = N_("no formula was found for dimension {side} of its shape")
                     return Problem.of(message, side=side + 1)
                 sides.append(fitted)
             copies = self._copies(columns.layers)
             if copies is None:
-                return Problem.of(N_("no formula that was tried gives how many there are"))
-            found.append(Kind(name, copies, tuple(sides)))
-        return found
+                return Problem.of(N_("no formula was found for the number of copies"))
+            kinds.append(Kind(name, copies, tuple(sides)))
+        return kinds
 
     def _copies(self, layers: list[list[tuple[int, ...]] | None]) -> tuple[Fit, ...] | None:
-        stars = len(next(each for each in layers if each)[0])
+        stars = len(next(indices for indices in layers if indices)[0])
         if stars == 0:
             return ()
-        widths = [None if each is None else [len(set(star)) for star in zip(*each, strict=True)] for each in layers]
+        widths = [
+            None if indices is None else [len(set(star)) for star in zip(*indices, strict=True)] for indices in layers
+        ]
         if stars > 1 and all(
-            each is None or prod(width or ()) == len(each) for each, width in zip(layers, widths, strict=True)
+            indices is None or prod(width or ()) == len(indices) for indices, width in zip(layers, widths, strict=True)
         ):
             columns = [[None if width is None else width[star] for width in widths] for star in range(stars)]
             fitted = [self._fit(column, counting=True) for column in columns]
             if all(fitted):
-                return tuple(each for each in fitted if each)
-        total = self._fit([None if each is None else len(each) for each in layers], counting=True)
+                return tuple(column_fit for column_fit in fitted if column_fit)
+        total = self._fit([None if indices is None else len(indices) for indices in layers], counting=True)
         return None if total is None else (total,)
 
     def _fit(self, column: list[int | None], *, counting: bool = False) -> Fit | None:
         key = (counting, tuple(column))
-        if key not in self._known:
-            told = [(values, number) for values, number in zip(self._values, column, strict=True) if number is not None]
-            numbers = [number for _values, number in told]
-            self._known[key] = fit([values for values, _number in told], numbers, counting=counting)
-        return self._known[key]
+        if key not in self._fits:
+            pairs = [
+                (values, number) for values, number in zip(self._values, column, strict=True) if number is not None
+            ]
+            numbers = [number for _values, number in pairs]
+            self._fits[key] = fit([values for values, _number in pairs], numbers, counting=counting)
+        return self._fits[key]
 
 
 def agrees(kinds: Sequence[Kind], layers: Layers, values: Values) -> bool:
-    """Whether formulas give the shapes of the tensors of a folded name, and how often each occurs."""
+    """Whether formulas give the right shapes for a folded name, each with the right number of tensors."""
     counted = [kind.counted(values) for kind in kinds]
     predicted: Counter[Shape] = Counter()
-    for each in counted:
-        if each is None:
+    for shape_count in counted:
+        if shape_count is None:
             return False
-        predicted[each[0]] += each[1]
+        predicted[shape_count[0]] += shape_count[1]
     return +predicted == Counter(layers.values())
 
 
 def _columns(samples: list[Layers]) -> list[Columns]:
-    apart = max(samples, key=lambda layers: (len(set(layers.values())), -len(layers)))
-    first = {shape: numbers for numbers, shape in reversed(apart.items())}
-    shown = [first[shape] for shape in dict.fromkeys(apart.values())]  # a tensor of each kind
-    found = [Columns([], []) for _kind in shown]
+    clearest = max(samples, key=lambda layers: (len(set(layers.values())), -len(layers)))
+    first = {shape: numbers for numbers, shape in reversed(clearest.items())}
+    examples = [first[shape] for shape in dict.fromkeys(clearest.values())]  # one tensor of each kind
+    all_columns = [Columns([], []) for _kind in examples]
     for layers in samples:
         shapes = list(dict.fromkeys(layers.values()))
-        if len(shapes) != len(shown):
-            shapes = [layers[numbers] for numbers in shown] if all(numbers in layers for numbers in shown) else []
-        for kind, columns in enumerate(found):
+        if len(shapes) != len(examples):
+            shapes = [layers[numbers] for numbers in examples] if all(numbers in layers for numbers in examples) else []
+        for kind, columns in enumerate(all_columns):
             shape = shapes[kind] if shapes else None
             columns.shapes.append(shape)
-            told = shape is not None and shapes.count(shape) == 1
-            columns.layers.append([numbers for numbers, here in layers.items() if here == shape] if told else None)
-    return found
+            is_unique = shape is not None and shapes.count(shape) == 1
+            columns.layers.append(
+                [numbers for numbers, layer_shape in layers.items() if layer_shape == shape] if is_unique else None
+            )
+    return all_columns

@@ -1,4 +1,4 @@
-"""Formulas for as many tensors as possible: a field that resists keeps its given value, and the regime says so."""
+"""Find formulas for as many tensors as possible: fields that cannot be fitted are fixed, and the regime records it."""
 
 from collections.abc import Sequence
 
@@ -8,24 +8,24 @@ from bertcalc.discover.search.experiments import Lab, Sample
 from bertcalc.discover.search.formula_search import Findings, find
 from bertcalc.discover.search.validity import Regime, regime
 
-_MOST_HELD = 3
+_MOST_FIXED = 3
 _MOST_LESSONS = 3
-_LARGEST = 64  # larger ones are not held: a formula for a single hidden size is of no use
+_LARGEST = 64  # larger values are not fixed, as a formula for one hidden size would be useless
 
 
 def explain(lab: Lab, within: Sequence[Condition] | None = None) -> tuple[Lab, Findings, Regime]:
-    """Return the lab with the fields that have to be held, the formulas, and where they hold.
+    """Return a lab in which fields are fixed as needed, the formulas, and where they hold.
 
-    ``within`` are the conditions of formulas found before: only sizes that meet them are examined.
+    ``within`` are the conditions of an earlier discovery; only sizes that meet them are tested.
     """
     findings = find(lab)
     try:
-        for _time in range(_MOST_HELD):
+        for _time in range(_MOST_FIXED):
             if not findings.unexplained or (better := _better(lab, findings)) is None:
                 break
             lab, findings = better
     except Ended:
-        pass  # what was found before remains right
+        pass  # earlier findings remain right
     area = regime(lab, findings, within)
     learned: list[Sample] = []
     try:
@@ -45,37 +45,37 @@ def explain(lab: Lab, within: Sequence[Condition] | None = None) -> tuple[Lab, F
 
 
 def _better(lab: Lab, findings: Findings) -> tuple[Lab, Findings] | None:
-    """Return a lab in which fewer tensors lack a formula, because sizes keep dividing each other or fields are held."""
+    """Return a lab in which fewer tensors lack a formula, by fixing fields or keeping divisibility, or None."""
     suspects = _suspects(lab, findings)
-    tight = lab.tight([field for field in suspects if field in lab.loose])
-    groups = _holdable(lab, suspects)
-    labs = [tight, *(each.without(fields) for fields in groups for each in (lab, tight))]
+    tight = lab.keeping_divisors([field for field in suspects if field in lab.loose])
+    groups = _fixable(lab, suspects)
+    labs = [tight, *(parent.fixing(fields) for fields in groups for parent in (lab, tight))]
     for twin in labs:
-        found = find(twin)
-        if len(found.unexplained) < len(findings.unexplained):
-            return twin, found
+        twin_findings = find(twin)
+        if len(twin_findings.unexplained) < len(findings.unexplained):
+            return twin, twin_findings
     return None
 
 
 def _suspects(lab: Lab, findings: Findings) -> list[str]:
-    """The fields that change a tensor without a formula."""
-    found: list[str] = []
+    """The fields that change a tensor that has no formula."""
+    suspects: list[str] = []
     for field in lab.free:
         changed = [lab.build({field: value}) for value in lab.choices[field]]
         if any(
-            isinstance(each, Sample) and each.tensors[name] != lab.base.tensors[name]
-            for each in changed
+            isinstance(sample, Sample) and sample.tensors[name] != lab.base_sample.tensors[name]
+            for sample in changed
             for name in findings.unexplained
         ):
-            found.append(field)
-    return found
+            suspects.append(field)
+    return suspects
 
 
-def _holdable(lab: Lab, fields: list[str]) -> list[list[str]]:
-    """Groups of fields to hold, in order: entries of lists (often positions, not sizes), values of 1, single fields."""
-    likely = [field for field in fields if lab.at[field] < _LARGEST]
+def _fixable(lab: Lab, fields: list[str]) -> list[list[str]]:
+    """Groups of fields to fix, in order: list entries (often positions, not sizes), values of 1, single fields."""
+    likely = [field for field in fields if lab.base_sizes[field] < _LARGEST]
     singles = sorted(likely, key=lambda field: field not in lab.counts)
     entries = [field for field in likely if field.endswith("]")]
-    ones = [field for field in likely if field in entries or lab.at[field] == 1]
+    ones = [field for field in likely if field in entries or lab.base_sizes[field] == 1]
     groups = [entries, ones, *([field] for field in singles)]
     return [group for index, group in enumerate(groups) if group and group not in groups[:index]]

@@ -1,8 +1,8 @@
-"""The matrix products of a forward pass on the meta device, recorded like tensors: names and shapes.
+"""Record the matrix products of a forward pass on the meta device by name and shape, like tensors.
 
-A product of m x k numbers by k x n has the shape (m, k, n); a batch of them, or the positions of a convolution, come
-first. So the number of multiply-adds is the product of the sides, like the number of parameters of a tensor, and
-formulas are found for both in the same way.
+A product of an m x k by a k x n matrix has the shape (m, k, n); batch dimensions and the positions of a convolution
+come first. The number of multiply-adds is thus the product of the dimensions, as for the parameters of a tensor, and
+formulas for both are found in the same way.
 """
 
 import re
@@ -17,26 +17,26 @@ from time import thread_time
 from typing import Any, NamedTuple
 
 from bertcalc.discover.results.result import Computed
-from bertcalc.discover.search.build import NUMBER, Ended, Folded, Refused, Shape, made, not_built
+from bertcalc.discover.search.build import NUMBER, Ended, Folded, Refused, Shape, build_model, not_built
 from bertcalc.discover.search.config_integers import Recipe, is_config
 from bertcalc.discover.search.kernels import Kernels
 from bertcalc.text import N_
 from bertcalc.text.problem import InputError, Problem
 
 BATCH, LENGTH, CHOICES = "batch_size", "sequence_length", "num_choices"
-# Some models read the numbers of a mask, which it lacks on the meta device, and some those of the mask they make.
+# Some models read the values of a given mask, and others those of a mask they create; meta tensors have no values.
 MASKS = (("attention_mask", "decoder_attention_mask"), (), ("decoder_attention_mask",), ("attention_mask",))
-_HERE = {BATCH: 3, LENGTH: 48}
+_SIZES = {BATCH: 3, LENGTH: 48}
 _MOST_PRODUCTS = 100_000
 _LONG = (333, 1_001)
-_DRAWN, _AGAIN = 30, 6  # sizes that are drawn to compare old formulas, and that are enough
-_SHORT = 5.0  # seconds of a core
-_COMPARED = 4  # whole passes; each product's shape is checked as well when it is recorded
+_DRAWN, _ENOUGH = 30, 6  # sizes drawn to check earlier formulas, and comparisons that are enough
+_SHORT = 5.0  # seconds of CPU time
+_COMPARED = 4  # whole passes; the shape of each product is also checked when it is recorded
 _TOO_FEW = Problem.of(N_("too few configurations could be compared with FlopCounterMode"))
 
 
 class RecordedCall(NamedTuple):
-    """A configuration, the sizes of the input of its model, and the names of the masks in it."""
+    """A forward pass: the configuration, the input's sizes, and the names of the masks in the input."""
 
     config: Any
     sizes: Mapping[str, int]
@@ -44,43 +44,43 @@ class RecordedCall(NamedTuple):
 
 
 class Calls(Recipe):
-    """A recipe for calls: its fields are those of a configuration and the sizes of the input."""
+    """A recipe for forward passes, whose fields are those of a configuration and the sizes of the input."""
 
     def __init__(self, recipe: Recipe, cls: Any, masks: tuple[str, ...]) -> None:
         self.recipe, self.masks = recipe, masks
-        self.sizes = _HERE | ({CHOICES: 2} if cls.__name__.endswith("ForMultipleChoice") else {})
+        self.sizes = _SIZES | ({CHOICES: 2} if cls.__name__.endswith("ForMultipleChoice") else {})
         if taken := self.sizes.keys() & recipe.fields.keys():
-            raise Refused.because(N_("{field} is a field of the configuration, too."), field=min(taken))
+            raise Refused.because(N_("The configuration already has a field named {field}."), field=min(taken))
         self.fields = self.sizes | recipe.fields
         self.follows = recipe.follows
 
     def changed(self, values: Mapping[str, Any]) -> RecordedCall:
-        """Return the call with some sizes changed. Raises what the configuration's class raises."""
-        sizes = {name: values.get(name, here) for name, here in self.sizes.items()}
-        others = {name: each for name, each in values.items() if name not in sizes}
+        """Return the call with some sizes changed. Raises any exception of the configuration's class."""
+        sizes = {name: values.get(name, size) for name, size in self.sizes.items()}
+        others = {name: value for name, value in values.items() if name not in sizes}
         return RecordedCall(self.recipe.changed(others), sizes, self.masks)
 
 
-def products(cls: Any, call: RecordedCall, until: float) -> Folded:
-    """Return the matrix products of a forward pass: names with * for numbers, each with its numbers and their shapes.
+def matrix_products(cls: Any, call: RecordedCall, until: float) -> Folded:
+    """Return the shapes of a forward pass's matrix products, grouped by name with * for numbers, then by those numbers.
 
-    A name is that of the module, with the line of code unless the module is PyTorch's own. The last number counts the
-    products of that name in one module. Attention is eager; experts are computed for each token by itself, which takes
-    as many multiply-adds as sorting tokens by experts, and does not depend on the experts that are chosen. Raises
-    Refused, or Ended when the time is up.
+    A name consists of the module and, unless the module is PyTorch's own, the line of code. The last number counts the
+    products with that name in one module. Attention is eager. Experts are computed for each token separately, which
+    takes as many multiply-adds as sorting tokens by expert, and does not depend on which experts are chosen. Raises
+    Refused, or Ended when the time limit is reached.
     """
     recorder = _recorder(until)
     _forward(cls, call, until, recorder.watching)
-    found: Folded = {}
-    for (name, line), shapes in recorder.found.items():
+    by_name: Folded = {}
+    for (name, line), shapes in recorder.shapes.items():
         numbers = tuple(int(number) for number in NUMBER.findall(name))
-        folded = found.setdefault(f"{NUMBER.sub('*', name)}{f'({line})' if line else ''}.*", {})
+        folded = by_name.setdefault(f"{NUMBER.sub('*', name)}{f'({line})' if line else ''}.*", {})
         folded |= {(*numbers, index): shape for index, shape in enumerate(shapes)}
-    return found
+    return by_name
 
 
-def counted(cls: Any, call: RecordedCall, until: float) -> int:
-    """The FLOPs of a forward pass as PyTorch's FlopCounterMode counts them."""
+def count_flops(cls: Any, call: RecordedCall, until: float) -> int:
+    """Return the FLOPs of a forward pass according to PyTorch's FlopCounterMode."""
     from torch.utils.flop_counter import FlopCounterMode
 
     counter = FlopCounterMode(display=False)
@@ -88,13 +88,13 @@ def counted(cls: Any, call: RecordedCall, until: float) -> int:
     return int(counter.get_total_flops())
 
 
-def cannot_run(recipe: Recipe, usual: Callable[[], Recipe], cls: Any, until: float) -> Problem | None:
-    """Why the class is built with these fields but does not run forward; None if it runs, or if that is not known.
+def forward_problem(recipe: Recipe, usual: Callable[[], Recipe], cls: Any, until: float) -> Problem | None:
+    """Return why the class can be built with these fields but not run; None if it runs, or if that is not known.
 
-    Many classes do not run on the meta device, whatever their fields. So a failure says something only if the class
-    runs with its ``usual`` fields, and if the failure is not about the missing numbers.
+    Many classes never run on the meta device. A failure is therefore meaningful only if the class runs with its
+    ``usual`` fields, and if the failure is not caused by the meta device.
     """
-    lengths = (_HERE[LENGTH], 8, 1)  # a model may take few tokens, or need a few
+    lengths = (_SIZES[LENGTH], 8, 1)  # a model may have a maximum or a minimum length
     try:
         default = usual()
         masks = next((masks for masks in MASKS if _fails(default, cls, masks, lengths, until) is None), None)
@@ -109,7 +109,7 @@ _WITHOUT_NUMBERS = re.compile("meta|NotImplementedError|data-dependent", re.IGNO
 
 
 def _fails(recipe: Recipe, cls: Any, masks: tuple[str, ...], lengths: Iterable[int], until: float) -> Problem | None:
-    """Why a forward pass fails at every one of these lengths; None if it runs at one."""
+    """Return why a forward pass fails at each of these lengths; None if it runs at any."""
     why = None
     for length in lengths:
         try:
@@ -121,8 +121,8 @@ def _fails(recipe: Recipe, cls: Any, masks: tuple[str, ...], lengths: Iterable[i
     return why
 
 
-def proven(cls: Any, lab: Any, compute: Computed, drawn: Iterable[Mapping[str, int]]) -> Problem | None:
-    """Compare formulas with PyTorch's FlopCounterMode at drawn sizes; return the problem, or None if they agree."""
+def compare_flops(cls: Any, lab: Any, compute: Computed, drawn: Iterable[Mapping[str, int]]) -> Problem | None:
+    """Compare formulas with PyTorch's FlopCounterMode at drawn sizes. Return the problem, or None if they agree."""
     compared = 0
     for values in drawn:
         try:
@@ -136,13 +136,13 @@ def proven(cls: Any, lab: Any, compute: Computed, drawn: Iterable[Mapping[str, i
 
 
 def still_agree(cls: Any, lab: Any, compute: Computed, drawn: Iterable[Mapping[str, int]]) -> Problem | None:
-    """Compare formulas found before with PyTorch's FlopCounterMode; return the problem, or None if they agree.
+    """Compare earlier formulas with PyTorch's FlopCounterMode. Return the problem, or None if they agree.
 
-    Long texts come last: a recurrent model takes as many steps as there are tokens, and is not run for them.
+    Long inputs come last and are skipped if time is short, as for recurrent models, which take one step per token.
     """
     start, compared = thread_time(), 0
     for values in chain(islice(drawn, _DRAWN), ({LENGTH: length} for length in _LONG)):
-        if compared >= _AGAIN and (len(values) > 1 or thread_time() - start > _SHORT):
+        if compared >= _ENOUGH and (len(values) > 1 or thread_time() - start > _SHORT):
             continue
         try:
             wrong = _difference(cls, lab, compute, compute.completed(**values))
@@ -157,48 +157,50 @@ def still_agree(cls: Any, lab: Any, compute: Computed, drawn: Iterable[Mapping[s
 
 
 def _difference(cls: Any, lab: Any, compute: Computed, sizes: Mapping[str, int]) -> Problem | None:
-    """How the formulas and FlopCounterMode differ at these sizes; None if they agree.
+    """Return how the formulas and FlopCounterMode differ at these sizes; None if they agree.
 
-    Raises InputError outside of the regime, and if transformers does not build the model.
+    Raises InputError outside the regime, or if transformers does not build the model.
     """
-    changes = {name: size for name, size in sizes.items() if size != lab.here.get(name, size)}
-    here = 2 * compute.count(**{name: sizes[name] for name in compute.fields})
-    there = counted(cls, lab.config(changes), lab.until)
-    if there == here:
+    changes = {name: size for name, size in sizes.items() if size != lab.sizes.get(name, size)}
+    predicted = 2 * compute.count(**{name: sizes[name] for name in compute.fields})
+    measured = count_flops(cls, lab.config(changes), lab.until)
+    if measured == predicted:
         return None
-    return Problem.of(N_("FlopCounterMode counts {there} where the formula gives {here}"), there=there, here=here)
+    return Problem.of(
+        N_("FlopCounterMode counts {there}, but the formula gives {here}"), there=measured, here=predicted
+    )
 
 
 def _forward(
     cls: Any, call: RecordedCall, until: float, watching: Callable[[Any], AbstractContextManager[Any]]
 ) -> None:
-    """Build the model and run it forward, inside of the context manager that ``watching`` makes."""
+    """Build the model and run a forward pass inside the context manager that ``watching`` returns."""
     import torch
 
     _plain(call.config)
-    model = made(cls, call.config, until).eval()
-    given = _inputs(cls, call)
+    model = build_model(cls, call.config, until).eval()
+    inputs = _inputs(cls, call)
     try:
         with torch.no_grad(), torch.device("meta"), watching(model):
-            model(**given)
+            model(**inputs)
     except (Refused, Ended):
         raise
     except Exception as error:  # transformers raises exceptions of all types
-        said = not_built(error).problem.values
-        raise Refused.because(N_("its forward pass does not run without numbers: {reason}"), **said) from None
+        values = not_built(error).problem.values
+        raise Refused.because(N_("its forward pass cannot run on the meta device: {reason}"), **values) from None
 
 
 def _plain(config: Any) -> None:
-    """Select eager attention, experts for each token, and no key/value cache, also in nested configurations."""
+    """Select eager attention, experts per token, and no key/value cache, also in nested configurations."""
     config._attn_implementation = "eager"
     config._experts_implementation = "batched_mm"
-    for each in (config, *filter(is_config, vars(config).values())):
-        if getattr(each, "use_cache", False):
-            each.use_cache = False
+    for configuration in (config, *filter(is_config, vars(config).values())):
+        if getattr(configuration, "use_cache", False):
+            configuration.use_cache = False
 
 
 def _inputs(cls: Any, call: RecordedCall) -> dict[str, Any]:
-    """The input, without padding; a decoder gets as many tokens as its encoder."""
+    """Return the input, without padding; a decoder gets as many tokens as its encoder."""
     import torch
 
     sizes = (BATCH, CHOICES, LENGTH) if CHOICES in call.sizes else (BATCH, LENGTH)
@@ -209,12 +211,12 @@ def _inputs(cls: Any, call: RecordedCall) -> dict[str, Any]:
         wanted.append("decoder_input_ids")
     names = [name for name in wanted if name in taken]
     if "input_ids" not in names:
-        raise Refused.because(N_("its forward pass takes no tokens"))
+        raise Refused.because(N_("its forward pass takes no token ids"))
     return {name: torch.ones(shape, dtype=torch.long, device="meta") for name in names}
 
 
 def _recorder(until: float) -> Any:
-    """Return a recorder; the class is defined here so that this module can be imported without PyTorch."""
+    """Return a recorder. Its class is defined here so that this module can be imported without PyTorch."""
     import torch
     from torch.nn.modules import module as hooks
     from torch.utils._python_dispatch import TorchDispatchMode
@@ -223,11 +225,11 @@ def _recorder(until: float) -> Any:
     aten = torch.ops.aten
 
     class Recorder(TorchDispatchMode):  # type: ignore[misc]
-        """Records matrix products, with the module that each is in."""
+        """Records matrix products with their modules."""
 
         def __init__(self) -> None:
             super().__init__()
-            self.found: dict[tuple[str, int], list[Shape]] = {}
+            self.shapes: dict[tuple[str, int], list[Shape]] = {}
             self.names: dict[int, str] = {}
             self.inside: list[Any] = []
             self.seen = 0
@@ -235,20 +237,20 @@ def _recorder(until: float) -> Any:
 
         @classmethod
         def _should_skip_dynamo(cls) -> bool:
-            return False  # nothing is compiled, and finding that out for each operation takes time
+            return False  # nothing is compiled; the default checks this for each operation, which is slow
 
         @contextmanager
         def watching(self, model: Any) -> Iterator[None]:
-            """Record all operations, with the modules of this model."""
-            self.names = {id(each): name for name, each in model.named_modules()}
-            here = get_ident()
+            """Record all operations, with the names of this model's modules."""
+            self.names = {id(module): name for name, module in model.named_modules()}
+            thread = get_ident()
 
-            def enter(module: Any, _given: Any) -> None:
-                if get_ident() == here:  # hooks are called in all threads
+            def enter(module: Any, _inputs: Any) -> None:
+                if get_ident() == thread:  # hooks are called in all threads
                     self.inside.append(module)
 
-            def leave(_module: Any, _given: Any, _result: Any) -> None:
-                if get_ident() == here:
+            def leave(_module: Any, _inputs: Any, _result: Any) -> None:
+                if get_ident() == thread:
                     self.inside.pop()
 
             with ExitStack() as watched, self:
@@ -267,22 +269,24 @@ def _recorder(until: float) -> Any:
                 flops = flop_registry[packet](*args, **(kwargs or {}), out_val=result)
                 self.add(_shape(packet, args, result), flops, str(packet))
             elif "scaled_dot_product" in str(packet):
-                message = N_("its attention is fused, which PyTorch does not count without numbers")
+                message = N_("it uses fused attention, whose FLOPs PyTorch does not count on the meta device")
                 raise Refused.because(message)
             return result
 
-        def add(self, shape: Shape | None, flops: int, what: str) -> None:
+        def add(self, shape: Shape | None, flops: int, operation: str) -> None:
             if shape is None or 2 * prod(shape) != flops:
-                raise Refused.because(N_("it uses {operation}, whose sides are not known here"), operation=what)
+                raise Refused.because(
+                    N_("it uses {operation}, whose matrix sizes are not known here"), operation=operation
+                )
             module = self.inside[-1] if self.inside else None
             line = 0 if module is None or type(module).__module__.startswith("torch.") else _line()
-            shapes = self.found.setdefault((self.names.get(id(module), ""), line), [])
+            shapes = self.shapes.setdefault((self.names.get(id(module), ""), line), [])
             shapes.append(shape)
             if self.seen > 50 * _MOST_PRODUCTS or len(shapes) > _MOST_PRODUCTS:
                 raise Refused.because(N_("it has more than {most} matrix products"), most=_MOST_PRODUCTS)
 
     def _shape(packet: Any, args: Any, result: Any) -> Shape | None:
-        """The sides of a product; None for an operation that is not known here."""
+        """The dimensions of a product; None for an unknown operation."""
         if packet in (aten.addmm, aten.baddbmm):
             args = args[1:]
         if packet in (aten.mm, aten.addmm):
@@ -299,7 +303,7 @@ def _recorder(until: float) -> Any:
 
 
 def _line() -> int:
-    """The line of code of transformers that is running."""
+    """The current line of transformers' code."""
     frame = sys._getframe(1)
     while frame.f_back:
         frame = frame.f_back

@@ -1,4 +1,4 @@
-"""From experiments to formulas: fit, test on fresh configurations, and fit again with those that were wrong."""
+"""Find formulas: fit them, test them on new configurations, and refit with the configurations that were wrong."""
 
 from collections.abc import Sequence
 from typing import NamedTuple
@@ -19,7 +19,7 @@ _WRONG = Problem.of(N_("its formula was wrong for another configuration"))
 
 
 class Findings(NamedTuple):
-    """The formulas that are right for every fresh configuration, and why the other tensors have none."""
+    """Formulas that are right for every new configuration, and the reasons why the other tensors have none."""
 
     kinds: dict[str, list[Kind]]
     unexplained: dict[str, Problem]
@@ -27,81 +27,84 @@ class Findings(NamedTuple):
     all_changed: int
 
 
-def find(lab: Lab, more: Sequence[Sample] = ()) -> Findings:
-    """Find the formulas of all tensors of a class after ``lab.look``; ``more`` are further samples to fit."""
+def find(lab: Lab, extra: Sequence[Sample] = ()) -> Findings:
+    """Find formulas for all tensors of a class after ``lab.sort_fields``; ``extra`` are further samples to fit."""
     tables = Tables(lab.free)
-    for sample in [*_first(lab), *more]:
+    for sample in [*_first_samples(lab), *extra]:
         tables.add(sample)
     kinds: dict[str, list[Kind]] = {}
     unexplained: dict[str, Problem] = {}
-    mistaken = set(lab.base.tensors)
+    mistaken = set(lab.base_sample.tensors)
     for turn in range(_ROUNDS):
         lab.progress("formulas", turn, _ROUNDS)
         for name in sorted(mistaken):
-            found = tables.kinds(name)
+            fitted = tables.kinds(name)
             kinds.pop(name, None)
             unexplained.pop(name, None)
-            if isinstance(found, Problem):
-                unexplained[name] = found
+            if isinstance(fitted, Problem):
+                unexplained[name] = fitted
             else:
-                kinds[name] = found
-        known = {*map(_key, tables.samples)}
-        fresh = _fresh(lab, known)
-        fresh += [sample for sample in _steps(lab, kinds) if _key(sample) not in known]
+                kinds[name] = fitted
+        keys = {*map(_key, tables.samples)}
+        fresh = _fresh_samples(lab, keys)
+        fresh += [sample for sample in _special_samples(lab, kinds) if _key(sample) not in keys]
         surprises = {_key(sample): sample for sample in fresh if wrong(kinds, sample)}
         if not surprises:
             break
         mistaken = {name for sample in surprises.values() for name in wrong(kinds, sample)} | unexplained.keys()
         for sample in list(surprises.values())[:6]:
             tables.add(sample)
-    for sample in [lab.given, *fresh]:
+    for sample in [lab.full_sample, *fresh]:
         for name in wrong(kinds, sample):
             del kinds[name]
             unexplained[name] = _WRONG
-    all_changed = sum(all(sample.values[name] != lab.here[name] for name in lab.free) for sample in fresh)
+    all_changed = sum(all(sample.values[name] != lab.sizes[name] for name in lab.free) for sample in fresh)
     if len(fresh) < 10 or all_changed < 4:
         unexplained |= dict.fromkeys(kinds, _NOT_ENOUGH)
         kinds = {}
     return Findings(kinds, unexplained, len(fresh), all_changed)
 
 
-def _first(lab: Lab) -> list[Sample]:
-    """Samples at the given sizes, with each field changed alone, and some with all fields changed."""
+def _first_samples(lab: Lab) -> list[Sample]:
+    """Build samples at the given sizes, with each field changed alone, and some with all fields changed."""
     alone = [{field: value} for field in lab.free for value in dict.fromkeys(lab.choices[field][:2])]
-    alone += [{field: lab.at[field] + 7} for field in lab.free if field in lab.loose]
-    found = [lab.base, lab.given, *(lab.build(changes) for changes in alone)]
-    found += [sample for _time in range(_TOGETHER) if (sample := lab.together(lab.free))]
-    return list({_key(sample): sample for sample in found if isinstance(sample, Sample)}.values())
+    alone += [{field: lab.base_sizes[field] + 7} for field in lab.free if field in lab.loose]
+    samples = [lab.base_sample, lab.full_sample, *(lab.build(changes) for changes in alone)]
+    samples += [sample for _time in range(_TOGETHER) if (sample := lab.together(lab.free))]
+    return list({_key(sample): sample for sample in samples if isinstance(sample, Sample)}.values())
 
 
-def _fresh(lab: Lab, known: set[tuple[int, ...]]) -> list[Sample]:
-    """Samples that no formula was fitted to, with all fields changed, or half of them."""
-    found: dict[tuple[int, ...], Sample] = {}
+def _fresh_samples(lab: Lab, keys: set[tuple[int, ...]]) -> list[Sample]:
+    """Build samples that were not used for fitting, with all or half of the fields changed."""
+    samples: dict[tuple[int, ...], Sample] = {}
     for turn in range(4 * FRESH):
-        everything = len(found) < FRESH_ALL
+        everything = len(samples) < FRESH_ALL
         fields = lab.free if everything else lab.random.sample(lab.free, (len(lab.free) + 1) // 2)
-        lab.progress("fresh configurations", len(found), FRESH)
+        lab.progress("fresh configurations", len(samples), FRESH)
         sample = lab.together(fields, fresh=True, tries=30 if turn < FRESH else 3)
-        if sample and _key(sample) not in known:
-            found[_key(sample)] = sample
-        if len(found) == FRESH:
+        if sample and _key(sample) not in keys:
+            samples[_key(sample)] = sample
+        if len(samples) == FRESH:
             break
-    return list(found.values())
+    return list(samples.values())
 
 
-def _steps(lab: Lab, kinds: dict[str, list[Kind]]) -> list[Sample]:
-    """Samples around each rounded term, for more than its period, and around each minimum and maximum."""
-    fits = {fit for here in kinds.values() for kind in here for fit in (*kind.copies, *kind.shape)}
-    found: list[Sample | Failure] = []
+def _special_samples(lab: Lab, kinds: dict[str, list[Kind]]) -> list[Sample]:
+    """Build samples around each rounded term, over more than its period, and around each minimum and maximum."""
+    fits = {fit for alike in kinds.values() for kind in alike for fit in (*kind.copies, *kind.shape)}
+    samples: list[Sample | Failure] = []
     for special in {special for fit in fits for special in fit.specials()}:
         by = special.by if isinstance(special, Rounding) else 2
-        steps = 2 * (by if isinstance(by, int) else lab.at[by]) + 1
+        steps = 2 * (by if isinstance(by, int) else lab.base_sizes[by]) + 1
         step = max(1, steps // _STEPS) | 1
-        found += [lab.build({special.field: lab.at[special.field] + more}) for more in range(1, steps, step)]
-        found += [
-            lab.build({special.field: less}) for less in range(max(1, lab.at[special.field] - 6), lab.at[special.field])
+        samples += [
+            lab.build({special.field: lab.base_sizes[special.field] + distance}) for distance in range(1, steps, step)
         ]
-    return [sample for sample in found if isinstance(sample, Sample)]
+        samples += [
+            lab.build({special.field: less})
+            for less in range(max(1, lab.base_sizes[special.field] - 6), lab.base_sizes[special.field])
+        ]
+    return [sample for sample in samples if isinstance(sample, Sample)]
 
 
 def _key(sample: Sample) -> tuple[int, ...]:
@@ -109,5 +112,5 @@ def _key(sample: Sample) -> tuple[int, ...]:
 
 
 def wrong(kinds: dict[str, list[Kind]], sample: Sample) -> list[str]:
-    """The folded names whose tensors are not as their formulas say."""
-    return [name for name, here in kinds.items() if not agrees(here, sample.tensors[name], sample.values)]
+    """The folded names whose tensors differ from their formulas."""
+    return [name for name, alike in kinds.items() if not agrees(alike, sample.tensors[name], sample.values)]

@@ -1,6 +1,6 @@
-"""A cache of operations on the meta device: PyTorch is asked once for those that are alike, as in equal layers.
+"""Cache operations on the meta device, so that PyTorch evaluates repeated ones, as in equal layers, only once.
 
-The result of an operation on tensors without numbers follows from their shapes. PyTorch works it out in Python, which
+The result of an operation on meta tensors depends only on their shapes and types. PyTorch computes it in Python, which
 takes longer than the rest of a forward pass.
 """
 
@@ -9,58 +9,58 @@ from typing import Any
 
 
 class Kernels:
-    """Returns what PyTorch returns for operations, as far as tensors without numbers can tell."""
+    """Evaluates operations on meta tensors, from the cache where possible."""
 
     def __init__(self) -> None:
-        self._known: dict[Any, Callable[[Any], Any]] = {}
+        self._results: dict[Any, Callable[[Any], Any]] = {}
 
     def __call__(self, func: Any, args: Any, kwargs: Mapping[str, Any]) -> Any:
-        """Return new tensors, or the first argument where the operation changes that in place."""
+        """Return new tensors, or the first argument if the operation changes it in place."""
         key = (func, _alike(args, func), _alike(tuple(sorted(kwargs.items())), func))
-        if key in self._known:
-            return self._known[key](args)
+        if key in self._results:
+            return self._results[key](args)
         result = func(*args, **kwargs)
-        if again := _again(func, result, args, kwargs):
-            self._known[key] = again
+        if recreate := _recreator(func, result, args, kwargs):
+            self._results[key] = recreate
         return result
 
 
-def _alike(given: Any, func: Any) -> Any:
-    """A key that is equal for arguments with which an operation gives tensors of the same shapes and types."""
+def _alike(argument: Any, func: Any) -> Any:
+    """A key that is equal for arguments with which an operation returns tensors of equal shapes and types."""
     import torch
 
-    if isinstance(given, torch.Tensor):  # a tensor with numbers equals no other
-        return (given.shape, given.stride(), given.dtype) if given.is_meta else object()
-    if isinstance(given, list | tuple):
-        return tuple(_alike(each, func) for each in given)
-    is_any = torch.Tag.pointwise in func.tags and isinstance(given, int | float)
-    return (type(given), None if is_any else given)
+    if isinstance(argument, torch.Tensor):  # a tensor with data never equals another
+        return (argument.shape, argument.stride(), argument.dtype) if argument.is_meta else object()
+    if isinstance(argument, list | tuple):
+        return tuple(_alike(entry, func) for entry in argument)
+    is_any = torch.Tag.pointwise in func.tags and isinstance(argument, int | float)
+    return (type(argument), None if is_any else argument)
 
 
-def _again(func: Any, result: Any, args: Any, kwargs: Mapping[str, Any]) -> Callable[[Any], Any] | None:
-    """A function that makes such a result again; None for a view, and for a result with numbers."""
+def _recreator(func: Any, result: Any, args: Any, kwargs: Mapping[str, Any]) -> Callable[[Any], Any] | None:
+    """A function that creates such a result again; None for views and for results with data."""
     import torch
     from torch.utils._pytree import tree_leaves
 
     if torch.Tag.inplace_view in func.tags:
         return None
     if args and result is args[0]:
-        return lambda given: given[0]
+        return lambda arguments: arguments[0]
     results = result if isinstance(result, tuple) else (result,)
-    if not all(isinstance(each, torch.Tensor) and each.is_meta for each in results):
+    if not all(isinstance(tensor, torch.Tensor) and tensor.is_meta for tensor in results):
         return None
-    kinds = [(each.shape, each.stride(), each.dtype) for each in results]
+    kinds = [(tensor.shape, tensor.stride(), tensor.dtype) for tensor in results]
     several = isinstance(result, tuple)
 
-    def again(_given: Any) -> Any:
+    def recreate(_arguments: Any) -> Any:
         new = [torch.empty_strided(*sizes, dtype=dtype, device="meta") for *sizes, dtype in kinds]
         return tuple(new) if several else new[0]
 
     def storages(tensors: Any) -> list[Any]:
-        return [each.untyped_storage() for each in tensors if isinstance(each, torch.Tensor)]
+        return [tensor.untyped_storage() for tensor in tensors if isinstance(tensor, torch.Tensor)]
 
-    taken = {each._cdata for each in storages(tree_leaves((args, dict(kwargs))))}
-    here, there = storages(results), storages(again(args) if several else [again(args)])
-    is_new = len({each._cdata for each in here} - taken) == len(here)
-    same = [each.nbytes() for each in here] == [each.nbytes() for each in there]
-    return again if is_new and same else None
+    taken = {storage._cdata for storage in storages(tree_leaves((args, dict(kwargs))))}
+    originals, copies = storages(results), storages(recreate(args) if several else [recreate(args)])
+    is_new = len({storage._cdata for storage in originals} - taken) == len(originals)
+    same = [storage.nbytes() for storage in originals] == [storage.nbytes() for storage in copies]
+    return recreate if is_new and same else None

@@ -1,4 +1,4 @@
-"""Where formulas end: sizes at which the real class differs or refuses, and the conditions that exclude them."""
+"""Find where formulas hold: search for sizes that the real class refuses or treats differently, and exclude them."""
 
 from collections.abc import Iterator, Sequence
 from fractions import Fraction
@@ -7,9 +7,9 @@ from math import isqrt
 from random import Random
 from typing import NamedTuple
 
-from bertcalc.discover.results.conditions import Condition, bounds, excluded, offered, remedy
+from bertcalc.discover.results.conditions import Condition, bounds, candidates, count_excluded, remedy
 from bertcalc.discover.search.build import Ended
-from bertcalc.discover.search.draws import beyond, is_depth, met, wide
+from bertcalc.discover.search.draws import adjusted, is_depth, values_beyond, wide_values
 from bertcalc.discover.search.experiments import Failure, Lab, Sample, Values
 from bertcalc.discover.search.flop_search import LENGTH
 from bertcalc.discover.search.formula_search import Findings, wrong
@@ -21,20 +21,20 @@ _WILD = 12
 _TRIES = 120
 _MOST_BAD = 40
 _MOST_MORE = 8
-_MOST_FIELDS = 16  # fields of which each pair is tried
+_MOST_FIELDS = 16  # fields of which all pairs are tried
 _MANY = 40
-_MOST_ROUNDS = 4  # of wide draws
-_LESSON = 5  # rows of them
-_FEW = 3  # one in so many good configurations may be excluded for a condition that says how sizes go together
-_HALVES = 5  # times that a bound is moved
-_CALLED = 5  # rows where a model is not only built, but also run
-_LENGTHS = (100, 333, 1_001, 4_097)  # some models attend to long texts in another way, or cannot without numbers
-_LATE = Problem.of(N_("the time was up before it was clear where the formula holds"))
-_WRONG = Problem.of(N_("with {changes}, a formula is wrong, and no condition was found that says when"))
+_MOST_ROUNDS = 4  # of draws over a wide range
+_LESSON = 5  # rows of draws before conditions are updated
+_FEW = 3  # a condition on several sizes may exclude one in this many good configurations
+_HALVES = 5  # bisections of a bound
+_CALLED = 5  # rows if models are run as well as built
+_LENGTHS = (100, 333, 1_001, 4_097)  # some models treat long inputs differently, or cannot on the meta device
+_LATE = Problem.of(N_("the time limit was reached before it was clear where the formula holds"))
+_WRONG = Problem.of(N_("with {changes}, a formula is wrong; no rule was found for when this happens"))
 
 
 class Regime(NamedTuple):
-    """The conditions, the number of further configurations that agreed, and what no condition explains."""
+    """The conditions, the number of further configurations that agreed, and what the conditions do not explain."""
 
     conditions: list[Condition]
     agreed: int
@@ -43,58 +43,62 @@ class Regime(NamedTuple):
 
 
 def regime(lab: Lab, findings: Findings, within: Sequence[Condition] | None = None, *, strict: bool = False) -> Regime:
-    """Find the conditions under which formulas hold, by going where they may not, within the conditions ``within``.
+    """Find the conditions under which formulas hold, by testing sizes at which they may fail, subject to ``within``.
 
-    With ``strict``, a configuration for which a formula is wrong is excluded even by a condition that excludes right
-    ones, too; else it is left for a better formula.
+    With ``strict``, a configuration for which a formula is wrong is excluded even by a condition that also excludes
+    good ones; otherwise it is left for a better formula.
     """
     inspector = _Inspector(lab, findings, within, strict)
     try:
-        inspector.singles()
-        inspector.pairs()
-        inspector.wildly()
+        inspector.try_singles()
+        inspector.try_pairs()
+        inspector.try_random()
         if strict or not inspector.wrong:
-            inspector.widely()
+            inspector.try_wide()
     except Ended:
         inspector.open.append(_LATE)
     return inspector.regime()
 
 
-def regime_again(lab: Lab, findings: Findings, known: Sequence[Condition]) -> Regime:
-    """Find more conditions of formulas found before, over a wide range of sizes that meet the ``known`` ones."""
+def regime_again(lab: Lab, findings: Findings, conditions: Sequence[Condition]) -> Regime:
+    """Find further conditions for earlier formulas, over a wide range of sizes that meet the ``conditions``."""
     inspector = _Inspector(lab, findings, None, strict=True)
-    inspector.conditions = list(dict.fromkeys([*inspector.conditions, *known]))
+    inspector.conditions = list(dict.fromkeys([*inspector.conditions, *conditions]))
     try:
-        inspector.deep()
-        inspector.wildly()
-        inspector.widely()
+        inspector.try_deeper()
+        inspector.try_random()
+        inspector.try_wide()
     except Ended:
         inspector.open.append(_LATE)
     return inspector.regime()
 
 
-def drawn(lab: Lab, names: Sequence[str], conditions: Sequence[Condition]) -> Iterator[Values]:
-    """Yield random sizes that meet the conditions: of all fields, or of some over a wide range."""
-    at, random = lab.at, lab.random
-    conditions = [each for each in conditions if each.kind != "share"]
-    complete = {**lab.here, **at}
+def draw_sizes(lab: Lab, names: Sequence[str], conditions: Sequence[Condition]) -> Iterator[Values]:
+    """Yield random sizes that meet the conditions: for all fields, or for some fields over a wide range."""
+    base, random = lab.base_sizes, lab.random
+    conditions = [condition for condition in conditions if condition.kind != "share"]
+    complete = {**lab.sizes, **base}
     for turn in range(_TRIES):
-        values = {name: random.randint(max(1, at[name] // 3), 2 * at[name] + 2) for name in names}
+        values = {name: random.randint(max(1, base[name] // 3), 2 * base[name] + 2) for name in names}
         if turn % 2:
-            some = random.sample(names, random.randint(1, len(names)))
-            values = {name: random.choice(wide(name, at, random)) for name in some}
-        changes = met(values, complete, conditions)
-        if changes and all(each.holds({**complete, **changes}) for each in conditions):
+            subset = random.sample(names, random.randint(1, len(names)))
+            values = {name: random.choice(wide_values(name, base, random)) for name in subset}
+        changes = adjusted(values, complete, conditions)
+        if changes and all(condition.holds({**complete, **changes}) for condition in conditions):
             yield changes
 
 
 class _Inspector:
+    """Tests formulas at further sizes, and collects the conditions under which they hold."""
+
     def __init__(self, lab: Lab, findings: Findings, within: Sequence[Condition] | None, strict: bool) -> None:
         self.lab, self.findings, self.strict = lab, findings, strict
-        idle = [name for name in lab.idle if lab.here[name] > 0]
-        self.names = [name for name in lab.here if name in {*lab.free, *idle}]
-        self.within = None if within is None else [each for each in within if each.kind not in ("is", "share")]
-        self.conditions = [Condition("is", name, lab.here[name]) for name in lab.held]
+        idle = [name for name in lab.idle if lab.sizes[name] > 0]
+        self.names = [name for name in lab.sizes if name in {*lab.free, *idle}]
+        self.within = (
+            None if within is None else [condition for condition in within if condition.kind not in ("is", "share")]
+        )
+        self.conditions = [Condition("is", name, lab.sizes[name]) for name in lab.fixed]
         for name, (leader, above, below) in lab.links.items():
             self.conditions.append(Condition("share", name, leader, Fraction(above, below)))
         self.conditions += self.within or ()
@@ -103,119 +107,125 @@ class _Inspector:
         self._judged: dict[int, bool] = {}
         self._wild: list[Sample] = []
 
-    def inside(self, found: Sample | Failure) -> bool:
-        if isinstance(found, Failure) and found.too_large:
+    def inside(self, sample: Sample | Failure) -> bool:
+        if isinstance(sample, Failure) and sample.too_large:
             return False
-        return all(each.holds(found.values) for each in self.conditions)
+        return all(condition.holds(sample.values) for condition in self.conditions)
 
     def regime(self) -> Regime:
         return Regime(self.conditions, self.agreed(), self.open, self.wrong)
 
     def agreed(self) -> int:
-        """The number of random configurations that meet the conditions and agreed."""
+        """The number of random configurations within the conditions that agreed."""
         return sum(self.inside(sample) and self.agrees(sample) for sample in self._wild)
 
-    def agrees(self, found: Sample | Failure) -> bool:
-        """Whether the class takes the values and the formulas are right for them."""
-        if id(found) not in self._judged:
-            self._judged[id(found)] = isinstance(found, Sample) and not wrong(self.findings.kinds, found)
-        return self._judged[id(found)]
+    def agrees(self, sample: Sample | Failure) -> bool:
+        """Whether the class accepts the values and the formulas are right for them."""
+        if id(sample) not in self._judged:
+            self._judged[id(sample)] = isinstance(sample, Sample) and not wrong(self.findings.kinds, sample)
+        return self._judged[id(sample)]
 
     def learn(self) -> None:
-        """Find a condition for each bad configuration that meets all others, the least changed first."""
+        """Find a condition against each bad configuration that is still allowed, the least changed first."""
         for _turn in range(_TURNS):
             self.open, self.wrong, before = [], [], len(self.conditions)
-            bad = [found for found in self.lab.built.values() if self.inside(found) and not self.agrees(found)]
-            for found in sorted(bad, key=self._far)[:_MOST_BAD]:
-                if self.inside(found):
-                    less = self._less(found)
-                    if not self._explain(less) and self.inside(found):
-                        self._open(less)
+            bad = [sample for sample in self.lab.built.values() if self.inside(sample) and not self.agrees(sample)]
+            for sample in sorted(bad, key=self._distance)[:_MOST_BAD]:
+                if self.inside(sample):
+                    reduced = self._reduced(sample)
+                    if not self._explain(reduced) and self.inside(sample):
+                        self._record(reduced)
             if not self.open or len(self.conditions) == before:
                 break
         self._prune()
 
     def _prune(self) -> None:
-        """Remove conditions that the others imply, as far as anything that was built shows."""
-        bad = [found for found in self.lab.built.values() if not self.agrees(found)]
-        for condition in [each for each in self.conditions if each.kind not in ("is", "share")]:
-            others = [each for each in self.conditions if each != condition]
+        """Remove conditions that exclude no built configuration beyond those that the others exclude."""
+        bad = [sample for sample in self.lab.built.values() if not self.agrees(sample)]
+        for condition in [condition for condition in self.conditions if condition.kind not in ("is", "share")]:
+            others = [other for other in self.conditions if other != condition]
             if all(
-                not all(each.holds(found.values) for each in others)
-                for found in bad
-                if not condition.holds(found.values)
+                not all(other.holds(sample.values) for other in others)
+                for sample in bad
+                if not condition.holds(sample.values)
             ):
                 self.conditions = others
 
-    def _open(self, found: Sample | Failure) -> None:
-        if isinstance(found, Sample):
-            self.wrong.append(found)
-        elif found.refused:  # there is no model for which a formula could be wrong
+    def _record(self, sample: Sample | Failure) -> None:
+        if isinstance(sample, Sample):
+            self.wrong.append(sample)
+        elif sample.refused:  # no model, so no formula can be wrong
             return
-        at, why = self.lab.at, _WRONG if isinstance(found, Sample) else found.reason
-        changes = ", ".join(f"{field} {value}" for field, value in found.values.items() if value != at[field])
+        base, why = self.lab.base_sizes, _WRONG if isinstance(sample, Sample) else sample.reason
+        changes = ", ".join(f"{field} {value}" for field, value in sample.values.items() if value != base[field])
         self.open.append(Problem.of(why.message, **why.values, changes=changes))
 
-    def _far(self, found: Sample | Failure) -> tuple[int, float]:
-        ratios = [value / self.lab.at[name] for name, value in self._changed(found.values).items()]
+    def _distance(self, sample: Sample | Failure) -> tuple[int, float]:
+        ratios = [value / self.lab.base_sizes[name] for name, value in self._changed(sample.values).items()]
         return len(ratios), sum(max(ratio, 1 / ratio) if ratio > 0 else 99 for ratio in ratios)
 
-    def _less(self, found: Sample | Failure) -> Sample | Failure:
-        """A configuration that is as bad with as few fields changed as possible."""
-        size = len(self._changed(found.values))
+    def _reduced(self, sample: Sample | Failure) -> Sample | Failure:
+        """Reduce a bad configuration to as few changed fields as possible."""
+        size = len(self._changed(sample.values))
         while size := size // 2:
-            changes = self._changed(found.values)
+            changes = self._changed(sample.values)
             names = [*changes]
             for first in range(0, len(names), size):
                 part = names[first : first + size]
                 if len(part) == len(changes):
                     continue
-                less = self.lab.build({name: value for name, value in changes.items() if name not in part})
-                if self.inside(less) and not self.agrees(less):
-                    found = less
-                    changes = self._changed(found.values)
-        return found
+                reduced = self.lab.build({name: value for name, value in changes.items() if name not in part})
+                if self.inside(reduced) and not self.agrees(reduced):
+                    sample = reduced
+                    changes = self._changed(sample.values)
+        return sample
 
-    def _explain(self, found: Sample | Failure) -> bool:
-        """Add a condition that excludes a bad configuration; False if there is none."""
-        good = [each.values for each in self.lab.built.values() if self.agrees(each) and self.inside(each)]
-        refused = isinstance(found, Failure) and found.refused
-        conditions = offered(found.values, good, self.names, self.lab.at)
+    def _explain(self, sample: Sample | Failure) -> bool:
+        """Add a condition that excludes a bad configuration; return False if there is none."""
+        good = [other.values for other in self.lab.built.values() if self.agrees(other) and self.inside(other)]
+        refused = isinstance(sample, Failure) and sample.refused
+        conditions = candidates(sample.values, good, self.names, self.lab.base_sizes)
         if refused and self.within is not None:
-            # A forward pass that fails at a size gives no bound: heads of an odd size have no halves to rotate.
-            limits = [each for each in conditions if isinstance(each.other, int) and each.kind.startswith("at ")]
-            conditions = [each for each in conditions if each not in limits or each.field == LENGTH]
-        explained = next((each for each in conditions if self._confirmed(each, found.values)), None)
+            # A forward pass that fails at one size implies no bound: heads of odd size cannot be split for rotation.
+            limits = [
+                condition
+                for condition in conditions
+                if isinstance(condition.other, int) and condition.kind.startswith("at ")
+            ]
+            conditions = [condition for condition in conditions if condition not in limits or condition.field == LENGTH]
+        explained = next((condition for condition in conditions if self._confirmed(condition, sample.values)), None)
         if explained is None and not (refused and self.within is not None):
-            # A condition may be stricter than necessary: better to refuse right sizes than to give a wrong number.
-            explained = self._stricter(found.values, good, only_multiples=not (refused or self.strict))
-        self.conditions += [self._nearer(explained, found.values)] if explained else []
+            # A condition may be stricter than necessary: refusing good sizes is better than a wrong number.
+            explained = self._stricter(sample.values, good, only_multiples=not (refused or self.strict))
+        self.conditions += [self._tightened(explained, sample.values)] if explained else []
         return explained is not None
 
     def _stricter(self, values: Values, good: Sequence[Values], *, only_multiples: bool) -> Condition | None:
-        """The condition that these values do not meet, and that excludes few good ones, but not the given.
+        """Return a condition that excludes these values and few good ones, but not the given sizes.
 
-        One that says how sizes go together is preferred to a bound on one of them, unless it excludes many good ones.
+        A condition on several sizes is preferred to a bound on one, unless it excludes many good values.
         """
-        known = [self.lab.given.values, self.lab.base.values]
-        conditions = offered(values, known, self.names, self.lab.at)
+        originals = [self.lab.full_sample.values, self.lab.base_sample.values]
+        conditions = candidates(values, originals, self.names, self.lab.base_sizes)
         if only_multiples:
-            conditions = [each for each in conditions if each.kind == "multiple"]
-            conditions = sorted(conditions, key=lambda each: excluded(each, good))[:_MOST_MORE]
-            return next((each for each in conditions if self._confirmed(each, values)), None)
+            conditions = [condition for condition in conditions if condition.kind == "multiple"]
+            conditions = sorted(conditions, key=lambda condition: count_excluded(condition, good))[:_MOST_MORE]
+            return next((condition for condition in conditions if self._confirmed(condition, values)), None)
         conditions += [
-            each for each in bounds(values, good, list(self._changed(values))) if all(map(each.holds, known))
+            condition
+            for condition in bounds(values, good, list(self._changed(values)))
+            if all(map(condition.holds, originals))
         ]
 
         def loss(condition: Condition) -> tuple[bool, int]:
             bound = condition.kind != "multiple" and isinstance(condition.other, int)
-            lost = excluded(condition, good)
+            lost = count_excluded(condition, good)
             return bound or lost > len(good) / _FEW, lost
 
         return min(conditions, key=loss, default=None)
 
-    def _nearer(self, condition: Condition, values: Values) -> Condition:
-        """Move a bound on a field towards the value that it excludes, as far as a few more configurations agree."""
+    def _tightened(self, condition: Condition, values: Values) -> Condition:
+        """Move a bound towards the value that it excludes, by bisection with further configurations."""
         if condition.kind not in ("at least", "at most") or not isinstance(condition.other, int):
             return condition
         changed, bad = self._changed(values), values[condition.field]
@@ -230,10 +240,10 @@ class _Inspector:
         return condition
 
     def _changed(self, values: Values) -> Values:
-        return {name: values[name] for name in self.names if values[name] != self.lab.at[name]}
+        return {name: values[name] for name in self.names if values[name] != self.lab.base_sizes[name]}
 
     def _confirmed(self, condition: Condition, values: Values) -> bool:
-        """Whether a bad configuration becomes good when one of the condition's two fields changes so that it is met."""
+        """Whether a bad configuration becomes good if one of the condition's fields is changed so that it is met."""
         if isinstance(condition.other, int):
             return True
         changed = self._changed(values)
@@ -244,92 +254,96 @@ class _Inspector:
                     return self.agrees(self.lab.build({**changed, name: value}))
         return False
 
-    def singles(self) -> None:
-        """Try changes of each size by itself: odd, very small, and large where it is small or counts something."""
-        at = self.lab.at
-        self._all_of([{name: at[name] + 1} for name in self.names])
+    def try_singles(self) -> None:
+        """Try changes of each size alone: odd and very small values, and large ones for small sizes and counts."""
+        base = self.lab.base_sizes
+        self._build_all([{name: base[name] + 1} for name in self.names])
         for value in (1, 2, 3):
-            self._all_of([{name: value} for name in self.names if at[name] > value])
-        # Nine of Zamba2's layers share blocks, and no more.
-        small = [name for name in self.names if at[name] < _MANY and name not in self.lab.fewer]
-        self._all_of([{name: at[name] * (_MANY // at[name] + 1)} for name in small])
+            self._build_all([{name: value} for name in self.names if base[name] > value])
+        # In Zamba2, for example, at most nine layers share blocks.
+        small = [name for name in self.names if base[name] < _MANY and name not in self.lab.fewer]
+        self._build_all([{name: base[name] * (_MANY // base[name] + 1)} for name in small])
         if self.within is None:
-            self.deep()
+            self.try_deeper()
         for length in _LENGTHS if LENGTH in self.names else ():
-            self._all_of([{LENGTH: length}])
+            self._build_all([{LENGTH: length}])
 
-    def deep(self) -> None:
-        """Try more layers than are given: where a list of the configuration names some of them, it ends."""
+    def try_deeper(self) -> None:
+        """Try more layers than given, as lists of layers in the configuration may be too short for them."""
         for name in self.names:
             if name in self.lab.fewer or (is_depth(name) and name in self.lab.counts):
-                for value in beyond(name, self.lab.here[name], self.lab.at[name]):
-                    self._all_of([{name: value}])
+                for value in values_beyond(name, self.lab.sizes[name], self.lab.base_sizes[name]):
+                    self._build_all([{name: value}])
 
-    def pairs(self) -> None:
-        """Try each size as large as, and larger than, each size that is larger now."""
-        at = self.lab.at
+    def try_pairs(self) -> None:
+        """Try each size equal to, and larger than, each size that it is smaller than."""
+        base = self.lab.base_sizes
         free = [name for name in self.lab.free if "vocab" not in name][:_MOST_FIELDS]
         below = [
-            (one, other)
-            for one, other in permutations(free, 2)
-            if at[one] < at[other] and (one in self.lab.counts) == (other in self.lab.counts)
+            (smaller, larger)
+            for smaller, larger in permutations(free, 2)
+            if base[smaller] < base[larger] and (smaller in self.lab.counts) == (larger in self.lab.counts)
         ]
         for factor in (1, 2):
             left = list(below)
             while left:
                 self.lab.progress("conditions", len(below) - len(left), len(below))
-                # Pairs that have no field in common are tried together.
+                # Pairs without a common field are tried together.
                 together: dict[str, str] = {}
-                for one, other in left:
-                    if not {one, other} & {*together, *together.values()}:
-                        together[one] = other
-                left = [(one, other) for one, other in left if together.get(one) != other]
-                self._all_of([{one: factor * at[other]} for one, other in together.items()])
+                for smaller, larger in left:
+                    if not {smaller, larger} & {*together, *together.values()}:
+                        together[smaller] = larger
+                left = [(smaller, larger) for smaller, larger in left if together.get(smaller) != larger]
+                self._build_all([{smaller: factor * base[larger]} for smaller, larger in together.items()])
 
-    def wild(self) -> list[Sample | Failure]:
-        """Build configurations of random sizes that the conditions allow."""
-        found = [self.lab.build(values) for values in islice(drawn(self.lab, self.names, self.conditions), _WILD)]
-        self._wild += [each for each in found if isinstance(each, Sample)]
-        return found
+    def build_random(self) -> list[Sample | Failure]:
+        """Build configurations with random sizes that the conditions allow."""
+        samples = [
+            self.lab.build(values) for values in islice(draw_sizes(self.lab, self.names, self.conditions), _WILD)
+        ]
+        self._wild += [sample for sample in samples if isinstance(sample, Sample)]
+        return samples
 
-    def wildly(self) -> None:
-        """Try random sizes, and learn from them, until a whole turn agrees."""
+    def try_random(self) -> None:
+        """Try random sizes and learn from them, until all in a turn agree."""
         for turn in range(_TURNS):
             self.learn()
             self.lab.progress("conditions", turn, _TURNS)
-            if all(map(self.agrees, self.wild())):
+            if all(map(self.agrees, self.build_random())):
                 break
         self.learn()
 
-    def widely(self) -> None:
-        """Try all sizes over a wide range together until a whole round agrees."""
-        at, random = {**self.lab.here, **self.lab.at}, Random(1)
+    def try_wide(self) -> None:
+        """Try sizes of all fields over a wide range, until all in a round agree."""
+        base, random = {**self.lab.sizes, **self.lab.base_sizes}, Random(1)
         for _turn in range(_MOST_ROUNDS):
-            columns = {name: wide(name, at, random) for name in self.names}
+            columns = {name: wide_values(name, base, random) for name in self.names}
             longest = max(map(len, columns.values()), default=0)
             longest = longest if self.within is None else min(longest, _CALLED)
-            found = []
+            samples = []
             for row in range(longest):
                 changes = {name: column[row % len(column)] for name, column in columns.items() if column}
-                some = random.sample([*changes], random.randint(1, len(changes)))
-                conditions = [each for each in self.conditions if each.kind != "share"]
-                parts = (changes, {name: changes[name] for name in some})
-                found += [self.lab.build(met(part, at, conditions)) for part in parts]
+                subset = random.sample([*changes], random.randint(1, len(changes)))
+                conditions = [condition for condition in self.conditions if condition.kind != "share"]
+                parts = (changes, {name: changes[name] for name in subset})
+                samples += [self.lab.build(adjusted(part, base, conditions)) for part in parts]
                 if row % _LESSON == _LESSON - 1:
                     self.learn()
-            self._wild += [each for each in found if isinstance(each, Sample)]
+            self._wild += [sample for sample in samples if isinstance(sample, Sample)]
             self.learn()
-            if self.open or all(self.agrees(each) for each in found):
+            if self.open or all(self.agrees(sample) for sample in samples):
                 break
 
-    def _all_of(self, changes: list[Values]) -> None:
-        """Build with all changes at once, and with halves of them if the formulas are wrong."""
+    def _build_all(self, changes: list[Values]) -> None:
+        """Build with all changes at once, and bisect them if the formulas are wrong."""
         for condition in self.within or ():
-            changes = [each for each in changes if condition.holds({**self.lab.here, **self.lab.at, **each})]
+            changes = [
+                change for change in changes if condition.holds({**self.lab.sizes, **self.lab.base_sizes, **change})
+            ]
         if not changes:
             return
-        found = self.lab.build({name: value for change in changes for name, value in change.items()})
-        if len(changes) > 1 and not self.agrees(found):
+        sample = self.lab.build({name: value for change in changes for name, value in change.items()})
+        if len(changes) > 1 and not self.agrees(sample):
             half = len(changes) // 2
-            self._all_of(changes[:half])
-            self._all_of(changes[half:])
+            self._build_all(changes[:half])
+            self._build_all(changes[half:])

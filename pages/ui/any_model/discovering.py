@@ -1,4 +1,4 @@
-"""Discovery on the page: its progress, while others are served; and the result: proven, or not explained."""
+"""Discovery on the page: its progress, and its result, which is proven or incomplete."""
 
 from collections.abc import Callable
 from functools import partial
@@ -13,7 +13,7 @@ from bertcalc.text.digits import fixed
 from bertcalc.text.problem import InputError, Problem
 from pages.server.restarts import tell_browser
 from pages.server.run_queue import RUN_QUEUE
-from pages.ui.shell.any_model import Chosen
+from pages.ui.shell.any_model import Selection
 from pages.ui.shell.controls import Fold, sentence, show_problem
 from pages.ui.shell.i18n import _, in_a_row
 from pages.ui.shell.present import presenting
@@ -23,42 +23,42 @@ from pages.ui.widgets.tables import show_table
 PROOF = Fold("proof", N_("How it was found, and where it holds"))
 MISSING = N_("This needs torch and transformers, which are not installed here.")
 TREE = Fold("printed", N_("As PyTorch prints it"))
-# Activities of the discovery; any other is the name of a field that is changed.
+# Activities of the discovery; any other text is the name of the field that is being changed.
 _DOING = {
-    "": N_("Waiting until the model of another reader is done"),
+    "": N_("Waiting for another reader's model"),
     "imports": N_("Starting PyTorch"),
     "formulas": N_("Fitting formulas"),
-    "fresh configurations": N_("Building the class at sizes that no formula has seen"),
-    "conditions": N_("Looking for sizes at which the formula fails"),
+    "fresh configurations": N_("Building the class at sizes that were not used for fitting"),
+    "conditions": N_("Searching for sizes at which the formula fails"),
 }
 
 
-def discover(now: Chosen) -> None:
-    """Discover the model and draw the page again, or show why that is not possible."""
+def discover(selection: Selection) -> None:
+    """Discover the model and rerun the page, or show why this is impossible."""
     if not real_model.installed():
         st.info(_(MISSING))
-    elif problem := look(now):
+    elif problem := look(selection):
         show_problem(problem)
     else:
         st.rerun()
 
 
-def look(now: Chosen) -> Problem | None:
-    """Discover the model, with a progress bar; return the problem if nothing is found."""
+def look(selection: Selection) -> Problem | None:
+    """Discover the model, with a progress bar. Return the problem, or None."""
     return _watched(
-        _("Looking for the formula of {cls}").format(cls=now.cls),
-        _("The real class is built again and again with other sizes, without weights: this takes some seconds."),
-        partial(discovery_worker.ask, now.model_type, now.cls, now.given),
+        _("Searching for the formula of {cls}").format(cls=selection.cls),
+        _("The real class is built many times at different sizes, without weights: this takes a few seconds."),
+        partial(discovery_worker.ask, selection.model_type, selection.cls, selection.fields),
     )
 
 
-def look_for_flops(now: Chosen) -> Problem | None:
-    """Look for the FLOPs of a class whose parameters are known, with a progress bar."""
-    assert now.asked
+def look_for_flops(selection: Selection) -> Problem | None:
+    """Infer the FLOPs of a class whose parameters are known, with a progress bar. Return the problem, or None."""
+    assert selection.answer
     return _watched(
-        _("Looking for the FLOPs of {cls}").format(cls=now.cls),
-        _("The real class is run again and again with other sizes, without numbers: this takes up to a minute."),
-        partial(discovery_worker.ask_flops, now.model_type, now.cls, now.given, now.asked),
+        _("Searching for the FLOPs of {cls}").format(cls=selection.cls),
+        _("The real class is run many times at different sizes, on the meta device: this takes up to a minute."),
+        partial(discovery_worker.ask_flops, selection.model_type, selection.cls, selection.fields, selection.answer),
     )
 
 
@@ -70,9 +70,9 @@ def _watched(
     note = st.empty()
     note.caption(why)
 
-    def hear(what: str, done: int, of: int) -> None:
-        counted = _("{doing}: {done} of {of}").format(doing=_doing(what), done=f"{done + 1:,}", of=f"{of:,}")
-        bar.progress(min(1.0, done / of) if of else 0.0, counted if of else _doing(what))
+    def hear(activity: str, done: int, of: int) -> None:
+        counted = _("{doing}: {done} of {of}").format(doing=_doing(activity), done=f"{done + 1:,}", of=f"{of:,}")
+        bar.progress(min(1.0, done / of) if of else 0.0, counted if of else _doing(activity))
 
     try:
         with RUN_QUEUE.pause():
@@ -84,62 +84,62 @@ def _watched(
     return None
 
 
-def _doing(what: str) -> str:
-    return _(_DOING[what]) if what in _DOING else _("Changing {field}").format(field=what[:60])
+def _doing(activity: str) -> str:
+    return _(_DOING[activity]) if activity in _DOING else _("Changing {field}").format(field=activity[:60])
 
 
-def show_no_run(found: Discovered) -> None:
-    """Say if the class is built with the given fields, but cannot run; it may at other sizes."""
-    if found.no_run:
+def show_no_run(discovery: Discovered) -> None:
+    """Warn if the class can be built with the given fields but cannot run; other sizes may run."""
+    if discovery.no_run:
         st.warning(
             _(
                 "transformers builds this model with the given fields, so it can be counted, but it cannot run: its"
                 " forward pass ends with {reason}."
-            ).format(reason=code(found.no_run.values["reason"]))
+            ).format(reason=code(discovery.no_run.values["reason"]))
         )
 
 
-def show_verdict(found: Discovered) -> None:
-    """Show in one sentence how often the formula was right at other sizes, or how much is not explained."""
-    if found.unexplained and found.explained == found.parameters:
+def show_verdict(discovery: Discovered) -> None:
+    """Show in one sentence how often the formula was right at other sizes, or how much has no formula."""
+    if discovery.unexplained and discovery.explained == discovery.parameters:
         st.warning(
-            _("Every parameter has a formula with the sizes here, but it is not clear at which other sizes it holds.")
+            _("Every parameter has a formula at these sizes, but it is not clear at which other sizes it holds.")
         )
         return
-    if found.unexplained:
+    if discovery.unexplained:
         st.warning(
             _(
-                "Not all is explained: {explained:,} of {all:,} parameters have a formula that was right at every other"
-                " size. Names without a formula: {names:,}."
-            ).format(explained=found.explained, all=found.parameters, names=len(found.unexplained))
+                "The formula is incomplete: {explained:,} of {all:,} parameters have a formula that was right at "
+                "every other size. Tensor names without a formula: {names:,}."
+            ).format(explained=discovery.explained, all=discovery.parameters, names=len(discovery.unexplained))
         )
         return
-    said = _("✓ Proven on {agreed:,} of {of:,} other sizes of the real class.").format(
-        agreed=found.checked.agreed, of=found.checked.of
+    verdict = _("✓ Proven on {agreed:,} of {of:,} other sizes of the real class.").format(
+        agreed=discovery.checked.agreed, of=discovery.checked.of
     )
-    # Conditions on the ids of tokens are of least interest.
-    regime = sorted(found.regime, key=lambda one: any(name.endswith("_id") for name in one.fields()))
-    where = [sentence(one.sentence(), str) for one in regime]
+    # Conditions on token ids are the least interesting.
+    regime = sorted(discovery.regime, key=lambda condition: any(name.endswith("_id") for name in condition.fields()))
+    where = [sentence(condition.sentence(), str) for condition in regime]
     if where and not presenting():
         first = where[0] + (_(" and {count:,} more").format(count=len(where) - 1) if where[1:] else "")
-        said = in_a_row([said, _("It holds where {conditions}.").format(conditions=literal(first))])
-    st.markdown(said)
+        verdict = in_a_row([verdict, _("It holds where {conditions}.").format(conditions=literal(first))])
+    st.markdown(verdict)
 
 
-def show_proof(found: Discovered) -> None:
-    """Show what was tried, all conditions, and all tensors without a formula."""
-    if found.unexplained:
+def show_proof(discovery: Discovered) -> None:
+    """Show how the formula was found, all conditions, and all tensors without a formula."""
+    if discovery.unexplained:
         show_table(
             {
-                _("Tensors without a formula"): [code(name) for name in found.unexplained],
-                _("Why"): [sentence(reason) for reason in found.unexplained.values()],
+                _("Tensors without a formula"): [code(name) for name in discovery.unexplained],
+                _("Why"): [sentence(reason) for reason in discovery.unexplained.values()],
             },
-            _("What is not explained"),
+            _("Unexplained tensors"),
         )
-    PROOF.around(_show_how, found)
+    PROOF.around(_show_how, discovery)
 
 
-def _show_how(found: Discovered) -> None:
+def _show_how(discovery: Discovered) -> None:
     st.markdown(
         _(
             "The real class was built {builds:,} times without weights, in {seconds} s, with transformers"
@@ -147,22 +147,22 @@ def _show_how(found: Discovered) -> None:
             " made from some of these models, and then compared with {of:,} others, tensor by tensor: {agreed:,}"
             " agreed, {all:,} of which had every field changed at once."
         ).format(
-            builds=found.builds,
-            seconds=fixed(found.seconds),
-            version=found.transformers,
-            of=found.checked.of,
-            agreed=found.checked.agreed,
-            all=found.checked.all_changed,
+            builds=discovery.builds,
+            seconds=fixed(discovery.seconds),
+            version=discovery.transformers,
+            of=discovery.checked.of,
+            agreed=discovery.checked.agreed,
+            all=discovery.checked.all_changed,
         )
     )
-    if found.regime:
-        st.markdown(_("It holds where all of these conditions are met; other sizes are refused here:"))
-        st.markdown("\n".join(f"- {code(sentence(one.sentence(), str))}" for one in found.regime))
+    if discovery.regime:
+        st.markdown(_("The formula is valid only under these conditions:"))
+        st.markdown("\n".join(f"- {code(sentence(condition.sentence(), str))}" for condition in discovery.regime))
     else:
-        st.markdown(_("No sizes were met at which it does not hold."))
+        st.markdown(_("No sizes were found at which it fails."))
 
 
 def show_tree(text: str) -> None:
-    """Show the printed model, if it was built for this page."""
+    """Show the model as PyTorch prints it, if it was built for this page."""
     if text:
         TREE.around(st.code, text, language=None, height=480)

@@ -1,4 +1,4 @@
-"""The FLOPs of a forward pass, if they were discovered; if not, a button that looks for them."""
+"""The FLOPs of a forward pass, or a button that finds a formula for them."""
 
 from collections.abc import Mapping
 
@@ -12,7 +12,7 @@ from bertcalc.proof import real_model
 from bertcalc.text.digits import scaled
 from bertcalc.text.problem import InputError
 from pages.ui.any_model.discovering import look_for_flops
-from pages.ui.shell.any_model import Chosen
+from pages.ui.shell.any_model import Selection
 from pages.ui.shell.controls import sentence, show_problem
 from pages.ui.shell.i18n import _
 from pages.ui.shell.present import presenting
@@ -21,50 +21,52 @@ from pages.ui.widgets.growth import grown_by
 from pages.ui.widgets.metrics import show_metric
 
 
-def show_flops(now: Chosen, sizes: Mapping[str, int]) -> None:
-    """Show the FLOPs for a batch size and a length, or why there are none; the projector has no room for them."""
-    found = now.found
-    if found is None or presenting():
+def show_flops(selection: Selection, sizes: Mapping[str, int]) -> None:
+    """Show the FLOPs for a batch size and a length, or why there are none; hidden in the projector view."""
+    discovery = selection.discovery
+    if discovery is None or presenting():
         return
-    if found.compute:
-        _show_count(found, sizes)
-    elif found.unexplained:
-        st.caption(_("FLOPs are looked for only where every parameter has a formula."))
-    elif found.no_flops is not None and found.no_flops != NOT_ASKED:
-        st.caption(_("There is no formula for its FLOPs: {reason}").format(reason=sentence(found.no_flops)))
+    if discovery.compute:
+        _show_count(discovery, sizes)
+    elif discovery.unexplained:
+        st.caption(_("FLOPs are only available if every parameter has a formula."))
+    elif discovery.no_flops is not None and discovery.no_flops != NOT_ASKED:
+        st.caption(_("There is no formula for its FLOPs: {reason}").format(reason=sentence(discovery.no_flops)))
     elif not real_model.installed():
-        st.caption(_("Its FLOPs are not known here: torch and transformers, which are not installed, would find them."))
+        st.caption(_("Finding its FLOPs needs torch and transformers, which are not installed here."))
     else:
-        _offer(now)
+        _offer(selection)
 
 
-def _offer(now: Chosen) -> None:
-    """Draw a button that looks for the FLOPs."""
+def _offer(selection: Selection) -> None:
+    """Draw a button that finds a formula for the FLOPs."""
     if st.button(
         _("Find the FLOPs of a forward pass"),
         key="any flops",
         icon=":material/bolt:",
-        help=_("This takes some ten seconds, and a minute at most; it ends when you leave the page."),
+        help=_("This takes about ten seconds, a minute at most, and stops when you leave the page."),
     ):
-        if problem := look_for_flops(now):
+        if problem := look_for_flops(selection):
             show_problem(problem)
         else:
             st.rerun()
 
 
-def _show_count(found: Discovered, sizes: Mapping[str, int]) -> None:
+def _show_count(discovery: Discovered, sizes: Mapping[str, int]) -> None:
     with st.container(horizontal=True, vertical_alignment="bottom"):
         batch_size = BATCH_SIZE.show_within(1, LARGEST)
         length = SEQUENCE_LENGTH.show_within(1, LARGEST)
-        said = {"batch_size": batch_size, "sequence_length": length, **found.whole(**sizes)}
+        arguments = {"batch_size": batch_size, "sequence_length": length, **discovery.whole(**sizes)}
         try:
-            count = found.count_flops(**said)
+            count = discovery.count_flops(**arguments)
         except InputError as error:
             show_problem(error.problem)
             return
         call = {"batch_size": batch_size, "sequence_length": length}
-        before = whole(found.count_flops(**call), found.flops, {**found.fields, **call})
-        grown = grown_by(factors(before, whole(count, found.flops, {**found.fields, **said}))[WHOLE], letters(found))
+        before = whole(discovery.count_flops(**call), discovery.flops, {**discovery.fields, **call})
+        grown = grown_by(
+            factors(before, whole(count, discovery.flops, {**discovery.fields, **arguments}))[WHOLE], letters(discovery)
+        )
         show_metric(
             _("FLOPs of a forward pass"),
             f"{count:,}",

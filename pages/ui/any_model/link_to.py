@@ -1,4 +1,4 @@
-"""Links to the page from others, which have no formula of their own for a model."""
+"""Links to the page "Any model" from pages that cannot count a model themselves."""
 
 from collections.abc import Mapping
 from typing import Any
@@ -9,7 +9,7 @@ from bertcalc.discover.comparable import WrittenFound, text_of
 from bertcalc.discover.results.shipped import with_count
 from bertcalc.discover.results.size_steps import write
 from bertcalc.discover.results.types import types
-from bertcalc.discover.search.config_input import Given, read
+from bertcalc.discover.search.config_input import ParsedConfig, read_config
 from bertcalc.families.presets import DEFAULT_PRESET
 from bertcalc.text.problem import InputError
 from pages.ui.shell.any_model import FIELDS, MODEL_CLASS, MODEL_TYPE, SIZES, classes_of
@@ -18,63 +18,63 @@ from pages.ui.shell.i18n import _
 _MOST = 3
 
 
-def show_way(model_type: str, cls: str | None = None, fields: Mapping[str, Any] | None = None) -> None:
-    """Show a link to the page with a model type, a class and fields, as far as a link has room for them."""
+def show_link(model_type: str, cls: str | None = None, fields: Mapping[str, Any] | None = None) -> None:
+    """Show a link to the page with a model type, a class and those fields that fit into a link."""
     if model_type not in types():
         return
-    one = WrittenFound(model_type, cls or classes_of(model_type)[0], given=_within(dict(fields or {})))
+    ref = WrittenFound(model_type, cls or classes_of(model_type)[0], config=_within(dict(fields or {})))
     st.page_link(
         "any_model.py",
-        label=_("Its formula, on the page for any model: {kind} →").format(kind=one.cls),
+        label=_("Show the formula of {kind} on the page Any model →").format(kind=ref.cls),
         icon=":material/travel_explore:",
-        query_params=link_of(one),
+        query_params=link_of(ref),
     )
 
 
-def show_way_to_compare(one: WrittenFound) -> None:
-    """Show a link that compares a model with the default preset."""
+def show_compare_link(ref: WrittenFound) -> None:
+    """Show a link to a comparison of a model with the default preset."""
     st.page_link(
         "compare.py",
         label=_("Compare it with {preset} →").format(preset=DEFAULT_PRESET),
         icon=":material/compare_arrows:",
-        query_params={"models": f"{DEFAULT_PRESET} {one}"},
+        query_params={"models": f"{DEFAULT_PRESET} {ref}"},
     )
 
 
-def link_of(one: WrittenFound) -> dict[str, str]:
-    """The query parameters of the page's link for a model."""
-    said = {
-        MODEL_TYPE.name: one.model_type,
-        MODEL_CLASS.name: one.cls,
-        FIELDS.name: one.given if len(one.given) <= FIELDS.longest else "",
-        SIZES.name: write(dict(one.changes)),
+def link_of(ref: WrittenFound) -> dict[str, str]:
+    """Return the query parameters of the page's link for a model."""
+    query = {
+        MODEL_TYPE.name: ref.model_type,
+        MODEL_CLASS.name: ref.cls,
+        FIELDS.name: ref.config if len(ref.config) <= FIELDS.longest else "",
+        SIZES.name: write(dict(ref.changes)),
     }
-    return {name: text for name, text in said.items() if text}
+    return {name: text for name, text in query.items() if text}
 
 
-def _within(given: dict[str, Any]) -> str:
-    """The given fields as JSON, without lists and nested fields if the link has no room for all."""
-    if len(text_of(given)) > FIELDS.longest:
-        given = {name: value for name, value in given.items() if not isinstance(value, list | dict)}
-    return text_of(given)
+def _within(fields: dict[str, Any]) -> str:
+    """Return the given fields as JSON, without lists and nested fields if the link would be too long."""
+    if len(text_of(fields)) > FIELDS.longest:
+        fields = {name: value for name, value in fields.items() if not isinstance(value, list | dict)}
+    return text_of(fields)
 
 
-def show_way_of_config(text: str) -> bool:
-    """Show that a config.json of another type is counted on the page of any model, if it is; return whether it is."""
+def show_config_link(text: str) -> bool:
+    """Show a link to the page if a config.json is of another model type; return whether it is."""
     try:
-        given: Given = read(text)
+        config: ParsedConfig = read_config(text)
     except InputError:
         return False
-    if given.model_type not in types():
+    if config.model_type not in types():
         return False
     with st.container(border=True, key="another-type"):
-        message = _("This is a {kind}, not one of the families that bertcalc has as a program of its own.")
-        st.markdown(message.format(kind=f"**{given.cls or given.model_type}**"))
-        show_way(given.model_type, given.cls, given.fields)
+        message = _("This is a {kind}, which is not one of bertcalc's built-in families.")
+        st.markdown(message.format(kind=f"**{config.cls or config.model_type}**"))
+        show_link(config.model_type, config.cls, config.fields)
     return True
 
 
-def show_way_of_count(low: int, high: int) -> None:
-    """Show links for the models with a number of parameters in a range, at their default sizes."""
+def show_links_of_count(low: int, high: int) -> None:
+    """Show links for models whose number of parameters at their default sizes is in a range."""
     for model_type, cls in with_count(low, high)[:_MOST]:
-        show_way(model_type, cls)
+        show_link(model_type, cls)

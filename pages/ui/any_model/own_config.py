@@ -1,10 +1,10 @@
-"""Another way to choose the model: a config.json of any type, pasted, or read from the Hub by a model's name."""
+"""Choose the model by a config.json of any type, pasted or read from the Hub."""
 
 from typing import Any
 
 import streamlit as st
 
-from bertcalc.discover.search.config_input import read
+from bertcalc.discover.search.config_input import read_config
 from bertcalc.families.hf_json import LARGEST
 from bertcalc.hub import hub_workers, reader
 from bertcalc.text import N_
@@ -12,7 +12,7 @@ from bertcalc.text.digits import MINUS
 from bertcalc.text.problem import InputError
 from pages.server.run_queue import RUN_QUEUE
 from pages.ui.session import kept
-from pages.ui.shell.any_model import Chosen, take, too_long
+from pages.ui.shell.any_model import Selection, choose, too_long
 from pages.ui.shell.controls import Fold, sentence
 from pages.ui.shell.i18n import _
 from pages.ui.widgets.real_answers import wanted
@@ -20,19 +20,21 @@ from pages.ui.widgets.real_answers import wanted
 BRING = Fold("any_bring", N_("Your own config.json, or a name on the Hub"))
 
 
-def show_bring(now: Chosen) -> None:
-    """Draw the folded controls, with what is wrong inside."""
-    if now.given:
-        fields = ", ".join(f"{name} = {_brief(value)}" for name, value in list(now.given.items())[:6])
-        st.caption(_("Given: {fields}").format(fields=fields + (" ..." if len(now.given) > 6 else "")))
+def show_bring(selection: Selection) -> None:
+    """Show the given fields, and draw the folded controls with any error messages."""
+    if selection.fields:
+        fields = ", ".join(f"{name} = {_brief(value)}" for name, value in list(selection.fields.items())[:6])
+        st.caption(_("Given: {fields}").format(fields=fields + (" ..." if len(selection.fields) > 6 else "")))
         st.button(
-            _("Back to the default of {kind}").format(kind=now.model_type),
+            _("Back to the default of {kind}").format(kind=selection.model_type),
             key="any default",
-            on_click=take,
-            args=(now.model_type, now.cls, {}),
+            on_click=choose,
+            args=(selection.model_type, selection.cls, {}),
         )
-        if too_long(now):
-            st.caption(_("It is too long for the link: whoever opens the link sees the type's default."))
+        if too_long(selection):
+            st.caption(
+                _("The config.json is too long for the link: anyone who opens the link sees the type's default.")
+            )
     BRING.around(_show_ways)
 
 
@@ -63,16 +65,16 @@ def _show_ways() -> None:
 def _take(text: str) -> None:
     st.session_state["any remarks"] = st.session_state["any problems"] = ()
     try:
-        given = read(text)
+        config = read_config(text)
     except InputError as error:
         st.session_state["any problems"] = error.problems
         return
-    st.session_state["any remarks"] = given.remarks
-    take(given.model_type, given.cls, given.fields)
+    st.session_state["any remarks"] = config.remarks
+    choose(config.model_type, config.cls, config.fields)
 
 
 def _take_hub() -> None:
-    """Ask the Hub for a config.json; other runs go on meanwhile."""
+    """Read a config.json from the Hub, letting other runs continue meanwhile."""
     try:
         with st.spinner(_("Asking the Hub ...")), RUN_QUEUE.pause():
             text = hub_workers.ask_config(st.session_state["any repo"].strip(), wanted)

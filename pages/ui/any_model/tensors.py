@@ -1,4 +1,4 @@
-"""The parts and the tensors of the page's model: ranked bars that open, and a table of names and shapes."""
+"""The parts of the page's model as ranked bars that can be opened, and its tensors as a table."""
 
 from collections.abc import Mapping
 from functools import partial
@@ -25,12 +25,12 @@ from pages.ui.widgets.numbers import percent
 from pages.ui.widgets.tables import shape_text
 
 _WHOLE = ""
-_LONG, _FEW, _SOME = 8, 3, 7  # fields of a long formula; bars on the projector beside it, and beside others
+_LONG, _FEW, _SOME = 8, 3, 7  # fields of a long formula; bars beside it, and beside others, in the projector view
 
 
 class _Paths(Select[str]):
     def wrong(self, text: str) -> Reason | None:
-        """Accept any path: the whole model is shown if it does not have it."""
+        """Accept any path; the whole model is shown if the path does not exist."""
         return None
 
 
@@ -38,45 +38,45 @@ OPEN = _Paths("part", N_("Open"), words={_WHOLE: N_("the whole model")}, label_v
 TENSORS = Fold("any_tensors", N_("Tensors: name, copies, shape in fields and in numbers"))
 
 
-def show_parts(found: Discovered, values: Mapping[str, int]) -> None:
-    """Draw a bar for each part, which opens by a click, or by the control above."""
-    paths = [_WHOLE, *openable(found)]
+def show_parts(discovery: Discovered, values: Mapping[str, int]) -> None:
+    """Draw a bar for each part, which can be opened by a click or with the control above."""
+    paths = [_WHOLE, *openable(discovery)]
     opened = OPEN.value(paths)
-    shown = parts(found, opened)
-    long = presenting() and len(found.fields) > _LONG
-    if presenting():  # where nothing is scrolled
-        shown = folded(shown, _FEW if long else _SOME, found.fields)
+    rows = parts(discovery, opened)
+    long = presenting() and len(discovery.fields) > _LONG
+    if presenting():  # where the page does not scroll
+        rows = folded(rows, _FEW if long else _SOME, discovery.fields)
     if not long:
         with st.container(horizontal=True, vertical_alignment="center"):
             OPEN.show(paths)
             if opened:
-                st.latex(_formula(found, shown, values))
+                st.latex(_formula(discovery, rows, values))
             else:
                 st.caption(_("Click a bar, or choose here, to open a part of the model"))
-    _draw(found, shown, values, opened, paths)
+    _draw(discovery, rows, values, opened, paths)
     st.session_state["drawn choices"][OPEN.name] = opened or None
 
 
-def _formula(found: Discovered, shown: list[Part], values: Mapping[str, int]) -> str:
-    """The parameters of the opened module: letters = number."""
+def _formula(discovery: Discovered, rows: list[Part], values: Mapping[str, int]) -> str:
+    """Return the parameters of the opened module as LaTeX: letters = number."""
     from sympy import Add, expand, factor_terms
 
-    expression = factor_terms(expand(Add(*(one.expression for part in shown for one in part.tensors))))
-    written = latex(expression, letters(found))
-    total = latex_number(sum(part.count(values) for part in shown))
-    if len(written) > 400:  # no line holds that: the table below has the formula of each tensor
+    expression = factor_terms(expand(Add(*(tensor.expression for part in rows for tensor in part.tensors))))
+    written = latex(expression, letters(discovery))
+    total = latex_number(sum(part.count(values) for part in rows))
+    if len(written) > 400:  # too long for a line; the table below has the formula of each tensor
         return total
     return aligned([f"&{written}", f"&= {total}"]) if len(written) > 120 else f"{written} = {total}"
 
 
-def _draw(found: Discovered, shown: list[Part], values: Mapping[str, int], opened: str, paths: list[str]) -> None:
-    inks, said, key = colors(), letters(found), f"any bars of {opened}"
-    figures = {part.path: part.count(values) for part in shown}
-    names, hues = [part.name for part in shown], [inks[part.component] for part in shown]
-    formulas = [text(sum(one.expression for one in part.tensors), said) for part in shown]
-    opening = [part.path if part.path in paths else "" for part in shown]
-    rest = found.parameters - found.explained
-    if rest and not opened:  # rows sum to the total
+def _draw(discovery: Discovered, rows: list[Part], values: Mapping[str, int], opened: str, paths: list[str]) -> None:
+    inks, field_letters, key = colors(), letters(discovery), f"any bars of {opened}"
+    figures = {part.path: part.count(values) for part in rows}
+    names, hues = [part.name for part in rows], [inks[part.component] for part in rows]
+    formulas = [text(sum(tensor.expression for tensor in part.tensors), field_letters) for part in rows]
+    opening = [part.path if part.path in paths else "" for part in rows]
+    rest = discovery.parameters - discovery.explained
+    if rest and not opened:  # so that the rows sum to the total
         figures[""] = rest
         names.append(_("without a formula"))
         hues.append(INK[appearance()])
@@ -85,16 +85,16 @@ def _draw(found: Discovered, shown: list[Part], values: Mapping[str, int], opene
     draw_bars(
         Bars(figures, {}, names, hues, formulas, opening),
         PAGE,
-        (found.model_type, found.cls, opened),
-        alt=_("Parameters of each part of {opened}").format(opened=opened or found.cls),
+        (discovery.model_type, discovery.cls, opened),
+        alt=_("Parameters of each part of {opened}").format(opened=opened or discovery.cls),
         key=key,
         on_select=partial(open_clicked, OPEN, key),
     )
 
 
-def show_tensors(found: Discovered, values: Mapping[str, int]) -> None:
-    """Show every tensor in a folded table; the export has the table in any case."""
-    columns, title = tensor_columns(found, values), _("The tensors of the model")
+def show_tensors(discovery: Discovered, values: Mapping[str, int]) -> None:
+    """Show every tensor in a folded table; exports always contain the table."""
+    columns, title = tensor_columns(discovery, values), _("The tensors of the model")
     details = TENSORS.unfolded()
     names = {
         "name": _("Name"),
@@ -122,22 +122,22 @@ def show_tensors(found: Discovered, values: Mapping[str, int]) -> None:
         )
 
 
-def tensor_columns(found: Discovered, values: Mapping[str, int]) -> Columns:
-    """The rows of the table, by column; their parameters sum to the model's."""
-    tensors = sorted(found.tensors, key=lambda one: one.name)
-    counts = [count([one], values) for one in tensors]
+def tensor_columns(discovery: Discovered, values: Mapping[str, int]) -> Columns:
+    """Return the columns of the table of tensors, whose parameters sum to the model's."""
+    tensors = sorted(discovery.tensors, key=lambda tensor: tensor.name)
+    counts = [count([tensor], values) for tensor in tensors]
     total = sum(counts)
     return {
-        "name": [one.name for one in tensors],
-        "copies": [value(one.copies, values) for one in tensors],
-        "fields": [_shape(one) for one in tensors],
-        "shape": [shape_text(shape_numbers(one.shape, values)) for one in tensors],
+        "name": [tensor.name for tensor in tensors],
+        "copies": [value(tensor.copies, values) for tensor in tensors],
+        "fields": [_shape(tensor) for tensor in tensors],
+        "shape": [shape_text(shape_numbers(tensor.shape, values)) for tensor in tensors],
         "parameters": counts,
         "share": [percent(number, total) for number in counts],
     }
 
 
 def _shape(tensors: Tensors) -> str:
-    """A shape in the fields' names: vocab_size × n_embd."""
+    """Write a shape in field names: vocab_size × n_embd."""
     plain = {name.name: name.name for side in tensors.shape for name in side.free_symbols}
     return " × ".join(text(side, plain, product=True) for side in tensors.shape)

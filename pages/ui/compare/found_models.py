@@ -8,13 +8,13 @@ from bertcalc.discover.comparable import FoundModel, WrittenFound, text_of
 from bertcalc.discover.discovery_worker import refusal
 from bertcalc.discover.results.result import NOT_ASKED
 from bertcalc.discover.results.types import types
-from bertcalc.discover.search.config_input import read
+from bertcalc.discover.search.config_input import read_config as read_pasted
 from bertcalc.proof import real_model
 from bertcalc.text import N_
 from bertcalc.text.problem import InputError, Problem, wrong
 from pages.ui.any_model.discovering import MISSING, look
 from pages.ui.any_model.link_to import link_of
-from pages.ui.shell.any_model import classes_of, of
+from pages.ui.shell.any_model import classes_of, selection_of
 from pages.ui.shell.i18n import _, listed
 
 _FAILED = "compared without a formula"
@@ -30,21 +30,23 @@ def choose() -> WrittenFound:
 
 def read_config(text: str) -> WrittenFound:
     """The model of a config.json of any model type. Raises InputError."""
-    given = read(text)
-    return WrittenFound(given.model_type, given.cls or classes_of(given.model_type)[0], given=text_of(given.fields))
+    config = read_pasted(text)
+    return WrittenFound(
+        config.model_type, config.cls or classes_of(config.model_type)[0], config=text_of(config.fields)
+    )
 
 
 def show_limits(models: Mapping[WrittenFound, FoundModel], measure: str) -> None:
-    """Show what is known of discovered models, if there are any, and links to where missing FLOPs can be found."""
+    """Show which figures of discovered models are known, with links for discovering missing FLOPs."""
     if not models:
         return
     message = _(
         "For {models}, only the parameters, the bytes of the weights and, where discovered, the FLOPs of a forward "
-        "pass are known; memory and training show –. Layers and heads are read off the names of tensors."
+        "pass are known; memory and training show –. Layers and heads are inferred from the names of tensors."
     )
     st.caption(message.format(models=listed(dict.fromkeys(model.architecture for model in models.values()))))
     for item, model in models.items():
-        if measure == "forward" and model.found.no_flops == NOT_ASKED and not model.found.compute:
+        if measure == "forward" and model.discovery.no_flops == NOT_ASKED and not model.discovery.compute:
             st.page_link(
                 "any_model.py",
                 label=_("Find the FLOPs of {cls} →").format(cls=model.architecture),
@@ -56,26 +58,26 @@ def show_limits(models: Mapping[WrittenFound, FoundModel], measure: str) -> None
 def discover(items: Sequence[WrittenFound]) -> None:
     """Discover the formulas that are not known yet, one after another, rerunning the page after each."""
     failed: dict[tuple[str, str], Problem] = {}
-    st.session_state[_FAILED] = failed  # of this run alone: the next one tries again what may succeed
+    st.session_state[_FAILED] = failed  # of this run only: the next one tries again
     for item in items:
-        now = of(item.model_type, item.cls, item.fields())
-        if now.found or not real_model.installed():
+        selection = selection_of(item.model_type, item.cls, item.fields())
+        if selection.discovery or not real_model.installed():
             continue
-        problem = refusal(now.model_type, now.cls, now.given) or look(now)
+        problem = refusal(selection.model_type, selection.cls, selection.fields) or look(selection)
         if problem is None:
             st.rerun()
-        failed[item.base, item.given] = problem
+        failed[item.base, item.config] = problem
 
 
 def build(item: WrittenFound) -> FoundModel:
     """The model with its discovered formula. Raises InputError."""
-    found = of(item.model_type, item.cls, item.fields()).found
-    if found is None:
-        failed = st.session_state[_FAILED].get((item.base, item.given))
+    discovered = selection_of(item.model_type, item.cls, item.fields()).discovery
+    if discovered is None:
+        failed = st.session_state[_FAILED].get((item.base, item.config))
         raise InputError(failed) if failed else wrong(MISSING)
-    if found.unexplained and item.changes:
-        raise wrong(N_("not all of it has a formula, so that its sizes cannot be changed."))
-    model = FoundModel(found, item.changes)
+    if discovered.unexplained and item.changes:
+        raise wrong(N_("not all of its parameters have a formula, so its sizes cannot be changed."))
+    model = FoundModel(discovered, item.changes)
     if problem := model.problem():
         raise InputError(problem)
     return model

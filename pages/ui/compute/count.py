@@ -10,8 +10,8 @@ from bertcalc.compute.flops import Convention, Part, as_stated, by_part, has_mas
 from bertcalc.explore.factor_formulas import Side
 from bertcalc.forward.outputs import Call, attends, possible, problems, run
 from bertcalc.model.formula import CALL_LETTERS, Formula
+from bertcalc.model.model import Model
 from bertcalc.model.steps import Step, batch_problems
-from bertcalc.model.subject import Subject
 from bertcalc.text import N_
 from pages.ui.shell.controls import Select, show_problem, view
 from pages.ui.shell.i18n import _
@@ -61,8 +61,8 @@ class Count(NamedTuple):
 
     @property
     def letters(self) -> Letters:
-        subject = self.choice.subject
-        return letters(subject, self.convention, cross=attends(subject, self.call))
+        model = self.choice.model
+        return letters(model, self.convention, cross=attends(model, self.call))
 
     @property
     def formulas(self) -> Mapping[Part, Any]:
@@ -73,18 +73,18 @@ class Count(NamedTuple):
     def of_preset(self) -> "Count | None":
         """The count of the preset for the same call; None if the call is not possible for it."""
         start = preset_of(self.choice)
-        if any(batch_problems(start.config, self.call._asdict())) or possible(start.subject, self.call) != self.call:
+        if any(batch_problems(start.config, self.call._asdict())) or possible(start.model, self.call) != self.call:
             return None
-        steps = as_stated(run(start.subject, self.call), self.convention, self.call.sequence_length)
+        steps = as_stated(run(start.model, self.call), self.convention, self.call.sequence_length)
         return self._replace(choice=start, steps=steps)
 
     def side(self, figures: Mapping[Any, int], formulas: Mapping[Any, Any]) -> Side:
-        """These figures as a side of a comparison."""
+        """These figures as one side of a comparison."""
         return Side(figures, formulas, {**self.choice.config.shared(), **self.sizes})
 
     @property
     def sizes(self) -> dict[str, int]:
-        """The values of the letters that are not fields of the configuration; none for an encoder that is missing."""
+        """The values of the letters that are not configuration fields; no encoder length without an encoder."""
         sizes = {field: size for field in CALL_LETTERS if (size := getattr(self.call, field)) is not None}
         return sizes | {"masked_positions": masked_positions(self.call.sequence_length)}
 
@@ -93,36 +93,36 @@ class Count(NamedTuple):
         return formula.latex(), formula.latex(self.choice.config, **self.sizes)
 
 
-def part_costs(subject: Subject, call: Call, convention: Convention) -> dict[Part, int]:
+def part_costs(model: Model, call: Call, convention: Convention) -> dict[Part, int]:
     """The forward cost of each part of a model."""
-    return by_part(as_stated(run(subject, call), convention, call.sequence_length), convention)
+    return by_part(as_stated(run(model, call), convention, call.sequence_length), convention)
 
 
 def choose_count(choice: Choice, *, trained: bool = False) -> Count:
-    """Draw the controls and return their values, or the nearest possible ones; ``trained``: of a training run."""
+    """Draw the controls and return their values, or the nearest possible ones; ``trained`` for a training run."""
     with st.container(horizontal=True, vertical_alignment="bottom"):
-        call = _choose_call(choice.subject, trained=trained)
-        steps = run(choice.subject, call)
-        said: dict[str, Any] = {
+        call = _choose_call(choice.model, trained=trained)
+        steps = run(choice.model, call)
+        options: dict[str, Any] = {
             field: control.show(help=_meanings(control))
             for field, control in CONVENTION.items()
             if (field != "logits" or has_masked_head(steps))
-            and (field != "training" or "full" in choice.model().family.recomputes)
+            and (field != "training" or "full" in choice.model.family.recomputes)
         }
-    convention = Convention(**said)
+    convention = Convention(**options)
     return Count(choice, call, convention, as_stated(steps, convention, call.sequence_length))
 
 
-def _choose_call(subject: Subject, *, trained: bool) -> Call:
-    said = Call(*(choose_training_batch if trained else choose_batch)(subject.config))
-    if subject.reads_encoder:
-        said = said._replace(encoder_sequence_length=ENCODER_SEQUENCE_LENGTH.show())
-    if subject.cls.takes_choices:
-        said = said._replace(num_choices=NUM_CHOICES.show())
-    for problem in problems(subject, said):
+def _choose_call(model: Model, *, trained: bool) -> Call:
+    call = Call(*(choose_training_batch if trained else choose_batch)(model.config))
+    if model.reads_encoder:
+        call = call._replace(encoder_sequence_length=ENCODER_SEQUENCE_LENGTH.show())
+    if model.cls.takes_choices:
+        call = call._replace(num_choices=NUM_CHOICES.show())
+    for problem in problems(model, call):
         if problem.field in CALL_LETTERS:
             show_problem(problem)
-    return possible(subject, said)
+    return possible(model, call)
 
 
 def _meanings(control: Select[str]) -> str:
@@ -131,7 +131,7 @@ def _meanings(control: Select[str]) -> str:
 
 def show_convention(count: Count) -> None:
     """Show in words what the figures count."""
-    said = count.convention._asdict()
+    options = count.convention._asdict()
     if not has_masked_head(count.steps):
-        del said["logits"]
-    st.caption(" · ".join(_(MEANINGS[choice]) for choice in said.items()))
+        del options["logits"]
+    st.caption(" · ".join(_(MEANINGS[choice]) for choice in options.items()))

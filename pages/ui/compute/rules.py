@@ -24,11 +24,11 @@ RULE = Select("rule", N_("Convention"), RULES, row=True, label_visibility="colla
 
 def show_rules(count: Count) -> None:
     """Show the counts of other conventions for the same model and batch."""
-    steps = run(count.choice.subject, count.call)
+    steps = run(count.choice.model, count.call)
     sequences = tokens(steps) // count.call.sequence_length
     phases = {"forward": _("forward"), "training": _("training")}
     rows = []
-    no_training = unknown_training(count.choice.model()) is not None
+    no_training = unknown_training(count.choice.model) is not None
     for rule in RULES.values():
         if no_training and rule.phase == "training":
             continue
@@ -42,8 +42,8 @@ def show_rules(count: Count) -> None:
 
 def rule_latex(count: Count, rule: PublishedRule, look: str) -> str:
     """LaTeX for a convention's count, and for what PyTorch counts in addition."""
-    subject = count.choice.subject
-    formulas = rule_formulas(letters(subject, cross=attends(subject, count.call)), rule)
+    model = count.choice.model
+    formulas = rule_formulas(letters(model, cross=attends(model, count.call)), rule)
     lines = []
     for start, terms in zip((rf"\text{{{rule.name}}} &= ", r"\Delta &= "), formulas, strict=True):
         lines += colored_sum(start, [(term.latex(), INK[look]) for term in terms])
@@ -51,15 +51,15 @@ def rule_latex(count: Count, rule: PublishedRule, look: str) -> str:
 
 
 def published(rule: PublishedRule) -> list[str]:
-    """The counts that were published by a convention, beside ours, each as a sentence."""
-    said = _("Published for {preset}, batch {batch:,}, sequence {length:,}: {figure} {unit}; here {ours}")
-    found = []
-    for one in PUBLISHED:
-        if one.rule == rule.name:
-            sizes = {"preset": one.preset, "batch": one.batch_size, "length": one.sequence_length}
-            figures = {"figure": f"{one.figure:,}", "unit": one.unit, "ours": brief(one.ours())}
-            found.append(said.format(**sizes, **figures))
-    return found
+    """The counts that were published with a convention, beside ours, each as a sentence."""
+    message = _("Published for {preset}, batch {batch:,}, sequence {length:,}: {figure} {unit}; here {ours}")
+    sentences = []
+    for count in PUBLISHED:
+        if count.rule == rule.name:
+            sizes = {"preset": count.preset, "batch": count.batch_size, "length": count.sequence_length}
+            figures = {"figure": f"{count.figure:,}", "unit": count.unit, "ours": brief(count.ours())}
+            sentences.append(message.format(**sizes, **figures))
+    return sentences
 
 
 def show_element_costs(steps: Iterable[Step]) -> None:
@@ -68,9 +68,9 @@ def show_element_costs(steps: Iterable[Step]) -> None:
     costs = [cost for operation, cost in ELEMENT_COSTS.items() if operation in operations]
     st.caption(
         _(
-            "Element-wise operations are counted as in ELECTRA's flops_computation.py, per number of "
-            "the output; views, copies and look-ups count as zero."
+            "Element-wise operations are counted as in ELECTRA's flops_computation.py, per "
+            "output element; views, copies and look-ups count as zero."
         )
     )
     rows = [(_(cost.meaning), f"{cost.flops}") for cost in costs]
-    show_rows((_("Operation"), _("FLOPs per number")), rows, _("What each element-wise operation counts"))
+    show_rows((_("Operation"), _("FLOPs per output element")), rows, _("What each element-wise operation counts"))

@@ -1,4 +1,4 @@
-"""The number that somebody types: the field and its examples, how the text is read, and what to say if nothing fits."""
+"""The number to explain: its field and examples, how its text is read, and the message if nothing explains it."""
 
 import math
 
@@ -9,13 +9,13 @@ from bertcalc.diagnosis.flop_counts import flop_counts
 from bertcalc.diagnosis.known_counts import HAND_COUNTS, READINGS, readings
 from bertcalc.diagnosis.miscounts import MISCOUNTS, MiscountSizes, counted, total
 from bertcalc.families.presets import PRESETS
-from bertcalc.model.subject import Subject
+from bertcalc.model.model import Model
 from bertcalc.text import N_, literal, shorten
 from bertcalc.text.amounts import Typed, amount
 from bertcalc.text.arithmetic import LONGEST
 from bertcalc.text.digits import fixed, scaled, scientific
 from bertcalc.text.problem import InputError
-from pages.ui.any_model.link_to import show_way_of_count
+from pages.ui.any_model.link_to import show_links_of_count
 from pages.ui.shell.controls import Text, sentence, view
 from pages.ui.shell.i18n import _, listed
 from pages.ui.widgets.tables import show_rows
@@ -24,21 +24,20 @@ VIEW = view("explain", {"total": N_("One number"), "terms": N_("Term by term")})
 YOURS = Text("number", N_("Your number"), "110M", LONGEST, placeholder="12*7087872", width=320)
 
 
-def numbers_to_try(subject: Subject) -> list[str]:
+def numbers_to_try(model: Model) -> list[str]:
     """Examples: the present model's count rounded, as a power of ten and in bytes, and a wrong count.
 
     The wrong count is a published hand count of the family if there is one.
     """
-    model = subject.model()
     count = model.num_parameters()
-    wrong = total(MISCOUNTS["LayerNorm"].make(counted(model), MiscountSizes.of(subject.config)))
-    hands = [hand.parameters for hand in HAND_COUNTS if type(PRESETS[hand.preset].config) is type(subject.config)]
+    wrong = total(MISCOUNTS["LayerNorm"].make(counted(model), MiscountSizes.of(model.config)))
+    hands = [hand.parameters for hand in HAND_COUNTS if type(PRESETS[hand.preset].config) is type(model.config)]
     rounded = f"{fixed(count / 10**6, int(count < 10**7))}M"
     return [rounded, scientific(count, 2), f"{fixed(count / 250_000)} MB", f"{(hands or [wrong])[0]:,}"]
 
 
 def read_number(text: str, config: Config) -> Typed | None:
-    """The number of a text; None for an empty one, and for one that is no number, which is said."""
+    """The number of a text; None if the text is empty, or is not a number (an error is shown)."""
     try:
         return amount(text, names=letters(config)) if text.strip() else None
     except InputError as error:
@@ -49,51 +48,51 @@ def read_number(text: str, config: Config) -> Typed | None:
 def show_reading(number: Typed) -> None:
     """Show how the text was read."""
     numbers = {name: getattr(number, name) for name in ("value", "low", "high")}
-    values = {name: f"{int(one) if one.denominator == 1 else float(one):,}" for name, one in numbers.items()}
+    values = {name: f"{int(value) if value.denominator == 1 else float(value):,}" for name, value in numbers.items()}
     if number.unit in ("bytes", "FLOPs", "MACs"):
         exactly, about = _("Read as {value} {unit}."), _("Read as {low} to {high} {unit}.")
-        said = exactly if number.low == number.high else about
+        message = exactly if number.low == number.high else about
     elif number.low == number.high:
-        said = _("Read as {value}, exactly.")
+        message = _("Read as {value}, exactly.")
     else:
-        said = _("Read as anything from {low} to {high}.")
-    st.caption(said.format(**values, unit=_(number.unit) if number.unit else ""))
+        message = _("Read as a range: {low} to {high}.")
+    st.caption(message.format(**values, unit=_(number.unit) if number.unit else ""))
 
 
-def show_nothing(subject: Subject, number: Typed, text: str) -> None:
+def show_nothing(model: Model, number: Typed, text: str) -> None:
     """Say that nothing explains the number, and show its other readings."""
-    if cost := next((cost for cost in flop_counts(subject) if cost.unit == number.unit), None):
-        said = _(
-            "No usual batch of this configuration costs {number}. One forward pass of {architecture} over a single "
+    if cost := next((cost for cost in flop_counts(model) if cost.unit == number.unit), None):
+        message = _(
+            "No common batch of this configuration costs {number}. One forward pass of {architecture} over a single "
             "sequence of {tokens:,} tokens takes {cost}."
         )
         costs = {"number": literal(shorten(text)), "cost": scaled(cost.operations, cost.unit)}
-        said = said.format(**costs, architecture=subject.architecture, tokens=cost.sequence_length)
-        st.warning(said, icon=":material/help:")
+        message = message.format(**costs, architecture=model.architecture, tokens=cost.sequence_length)
+        st.warning(message, icon=":material/help:")
         return
     if exactly := number.low == number.high:
-        said = _(
-            "Nothing simple gives {number}: no known count of this configuration, no part of it, and no mistake that "
-            "is often made. It may belong to another model: {architecture} in the sidebar has {count:,} parameters. "
-            "The individual terms of the count would tell more."
+        message = _(
+            "{number} has no simple explanation: it is not a known count of this configuration or of a part of it, and "
+            "no common mistake leads to it. It may belong to another model: {architecture} in the sidebar has "
+            "{count:,} parameters. Enter the individual terms of the count to learn more."
         )
     else:
-        said = _(
+        message = _(
             "No known count of this configuration rounds to {number}. It may belong to another model: {architecture} "
-            "in the sidebar has {count:,} parameters. The exact total, or the individual terms of the count, would "
-            "tell more."
+            "in the sidebar has {count:,} parameters. Enter the exact total, or the individual terms of the count, to "
+            "learn more."
         )
-    shown = f"{math.floor(number.low):,}" if exactly else literal(shorten(text))
-    count = subject.model().num_parameters()
-    st.warning(said.format(number=shown, architecture=subject.architecture, count=count), icon=":material/help:")
-    show_way_of_count(math.ceil(number.low), math.floor(number.high))
+    quoted = f"{math.floor(number.low):,}" if exactly else literal(shorten(text))
+    count = model.num_parameters()
+    st.warning(message.format(number=quoted, architecture=model.architecture, count=count), icon=":material/help:")
+    show_links_of_count(math.ceil(number.low), math.floor(number.high))
     if not exactly:
         zeros = _("if the trailing zeros are not significant")
         rows = [
             (
-                listed([_(READINGS[one.key][0]), *([zeros] if one.rounded else [])]),
-                f"{fixed(one.low, 0)} – {fixed(one.high, 0)}",
+                listed([_(READINGS[reading.key][0]), *([zeros] if reading.rounded else [])]),
+                f"{fixed(reading.low, 0)} – {fixed(reading.high, 0)}",
             )
-            for one in readings(number)
+            for reading in readings(number)
         ]
         show_rows((_("If it means"), _("Parameters")), rows, _("What the number may mean"))

@@ -1,4 +1,4 @@
-"""The live parts that the screens of a lecture are made of: each draws something of the present model."""
+"""The live parts of a lecture's screens: each draws something of the present model."""
 
 from collections.abc import Callable, Collection, Mapping
 from typing import NamedTuple
@@ -58,31 +58,31 @@ class ScreenPart(NamedTuple):
 
 def _row(choice: Choice, path: str) -> None:
     """Draw one row of an embedding table: the number of its elements, and a square for each."""
-    *_rows, numbers = submodule(choice.model(), path).parameters["weight"]
-    *_rows, letters = submodule(symbolic_model(choice.subject), path).parameters["weight"]
+    *_rows, numbers = submodule(choice.model, path).parameters["weight"]
+    *_rows, letters = submodule(symbolic_model(choice.model), path).parameters["weight"]
     color = _color(choice, path)
     _metric(_("One row of {table}").format(table=f"`{path}`"), f"{numbers:,}")
     st.latex(rf"\textcolor{{{color}}}{{{shape_letters((letters,))}}} = {latex_number(numbers)}")
     lines, left = divmod(numbers, _IN_A_LINE)
     squares = f'<div style="--lines: {lines}"></div><div style="--numbers: {left}"></div>'
     st.html(f'<div class="squares" style="--color: {color}" aria-hidden="true">{squares}</div>')
-    st.markdown(_("Each square is one of these numbers."))
+    st.markdown(_("Each square is one element of this row."))
 
 
 _IN_A_LINE = 64
 
 
 def _color(choice: Choice, path: str) -> str:
-    return colors()[component_at(choice.model(), path)]
+    return colors()[component_at(choice.model, path)]
 
 
 def _count(choice: Choice, path: str) -> None:
     """Draw the parameters of a module, their share of the model, and the formula."""
-    model = choice.model()
-    here, whole = submodule(model, path).num_parameters(), model.num_parameters()
-    share = _("{share} of {whole:,}").format(share=percent(here, whole), whole=whole)
-    _metric(f"`{split_layer(path)[1]}`", f"{here:,}", share)
-    st.latex(node_formula(choice.subject, path, here, _color(choice, path)))
+    model = choice.model
+    count, whole = submodule(model, path).num_parameters(), model.num_parameters()
+    share = _("{share} of {whole:,}").format(share=percent(count, whole), whole=whole)
+    _metric(f"`{split_layer(path)[1]}`", f"{count:,}", share)
+    st.latex(node_formula(choice.model, path, count, _color(choice, path)))
 
 
 def _bars(choice: Choice, path: str) -> None:
@@ -94,7 +94,7 @@ def _bars(choice: Choice, path: str) -> None:
 
 
 def _so_far(choice: Choice, path: str) -> None:
-    """Draw the sum of parameters that the walk through the model has reached at the end of a module."""
+    """Draw the sum of parameters in the walk through the model, up to the end of a module."""
     stops = walk(_steps(choice))
     inside = [stop for stop in stops if f"{stop.name}.".startswith(f"{path}.")]
     if not inside:
@@ -105,7 +105,7 @@ def _so_far(choice: Choice, path: str) -> None:
 
 def _heads(choice: Choice) -> None:
     """Draw query, key and value head by head and as one matrix each: as sums, and as areas."""
-    show_heads(choice.subject)
+    show_heads(choice.model)
     heads, color = choice.config.num_attention_heads, _color(choice, place(_HEADS, choice))
     slices = '<div class="slices"></div>' * 3
     whole = '<div class="slices whole"></div>' * 3
@@ -123,25 +123,29 @@ def _total(choice: Choice) -> None:
     bars = parameter_bars(choice)
     whole = sum(bars.figures.values())
     _metric(_("Parameters in {architecture}").format(architecture=choice.architecture), f"{whole:,}")
-    show_total_formula(choice.subject)
+    show_total_formula(choice.model)
     draw_proportions(bars)
 
 
 def _rounding(choice: Choice, number: str) -> None:
-    """Draw a table: which counts of the configuration round to a well-known number."""
+    """Draw a table of the configuration's counts, and whether they round to a well-known number."""
     config = choice.config
     counts = [
-        known
-        for known in known_counts(config)
-        if known.subject.cls.task in _ROUNDED and known.subject.config == config and not known.buffers
+        model
+        for model in known_counts(config)
+        if model.model.cls.task in _ROUNDED and model.model.config == config and not model.buffers
     ]
-    counts.sort(key=lambda known: known.total)
+    counts.sort(key=lambda model: model.total)
     exactly, roughly = (reading for reading in readings(typed(number)) if reading.key == "parameters")
     rounds, digits = _("Rounds to {number}").format(number=number), _("Or to two significant digits")
     verdicts = {True: _("✓ yes"), False: _("✗ no")}
     rows = [
-        (describe(known), f"**{known.total:,}**", *(verdicts[one.means(known.total)] for one in (exactly, roughly)))
-        for known in counts
+        (
+            describe(model),
+            f"**{model.total:,}**",
+            *(verdicts[reading.means(model.total)] for reading in (exactly, roughly)),
+        )
+        for model in counts
     ]
     titles = (_("Which count it is"), _("Parameters"), rounds, digits)
     show_rows(titles, rows, _("Which counts round to {number}").format(number=number))
@@ -156,7 +160,7 @@ def _compare(choice: Choice, preset: str) -> None:
 
 
 def _since(choice: Choice, preset: str) -> None:
-    """Draw how the present model comes from a published one, without the fields that do not change the count."""
+    """Draw the changes from a published model to the present one, without those that do not affect the count."""
     _explain(_comparison(choice, WrittenModel(preset), _present(choice)), changing=True)
 
 
@@ -172,30 +176,30 @@ def _relatives(choice: Choice, sort: str) -> None:
 
 
 def _present(choice: Choice) -> WrittenModel:
-    return item_of(choice.subject, choice.preset)
+    return item_of(choice.model, choice.preset)
 
 
 def _comparison(choice: Choice, *items: WrittenModel, measure: str = "parameters") -> Comparison:
-    """The comparison of models, each once, with a short sequence through each."""
+    """A comparison of the distinct models, with a short sequence."""
     items = tuple(dict.fromkeys(items))
-    models = [Compared(item, name, item.subject()) for item, name in zip(items, names_of(items), strict=True)]
+    models = [Compared(item, name, item.model()) for item, name in zip(items, names_of(items), strict=True)]
     call = _call(choice)
     return Comparison("", models, Batch(call.batch_size, call.sequence_length), measure, "descending")
 
 
 def _explain(comparison: Comparison, *, changing: bool = False) -> None:
     first, last = comparison.models[0], comparison.models[-1]
-    found = explain(comparison.case(first), comparison.case(last), comparison.measure)
+    explanation = explain(comparison.case(first), comparison.case(last), comparison.measure)
     with st.container(horizontal=True):
-        _metric(first.name, f"{found.before:,}")
-        _metric(last.name, f"{found.after:,}", relative(found))
+        _metric(first.name, f"{explanation.before:,}")
+        _metric(last.name, f"{explanation.after:,}", relative(explanation))
     if changing:
-        found = found._replace(parts=[part for part in found.parts if part.difference])
-    show_differences(comparison, found)
+        explanation = explanation._replace(parts=[part for part in explanation.parts if part.difference])
+    show_differences(comparison, explanation)
 
 
 def _compute(choice: Choice) -> None:
-    """Draw the FLOPs of a forward pass and of a training step, and the parts of those of the forward pass."""
+    """Draw the FLOPs of a forward pass and of a training step, and the parts of the forward pass."""
     call = _call(choice)
     count = Count(choice, call, PYTORCH, _steps(choice))
     show_figures(count)
@@ -203,22 +207,22 @@ def _compute(choice: Choice) -> None:
 
 
 def _proof(choice: Choice) -> None:
-    """Build the real model and draw the comparison; without torch, a sentence that it is not there."""
+    """Build the real model and draw the comparison; without torch, say that it is missing."""
     if not installed():
         st.info(_("This needs torch and transformers, which are not installed here."))
         return
     place = st.empty()  # so that no verdict on another model is visible while this one is built
     with place, st.spinner(_("Building the real model ...")):
-        verdict_of(choice.subject)
+        verdict_of(choice.model)
     with place.container():
-        show_checks(show_verdict(choice.subject).checks[:_MOST_CHECKS])
+        show_checks(show_verdict(choice.model).checks[:_MOST_CHECKS])
 
 
 _MOST_CHECKS = 4  # the first ones, which are of the whole model
 
 
 def _steps(choice: Choice) -> list[Step]:
-    return run(choice.subject, _call(choice))
+    return run(choice.model, _call(choice))
 
 
 def _metric(label: str, value: str, below: str = "") -> None:
@@ -239,7 +243,7 @@ def draw_place(choice: Choice, paths: Collection[str]) -> None:
 
 def _call(choice: Choice) -> Call:
     """The call with a short sequence, or the longest that the model takes."""
-    return possible(choice.subject, Call())
+    return possible(choice.model, Call())
 
 
 # All modules of all families; a screen says so if the present model does not have one.
@@ -261,14 +265,14 @@ PARTS: dict[str, ScreenPart] = {
     "so_far": ScreenPart(_so_far, {"path": PATHS}),
     "heads": ScreenPart(_heads),
     "total": ScreenPart(_total),
-    "formula": ScreenPart(lambda choice: show_total_formula(choice.subject)),
+    "formula": ScreenPart(lambda choice: show_total_formula(choice.model)),
     "rounding": ScreenPart(_rounding, {"number": ("110M", "340M")}),
     "compare": ScreenPart(_compare, {"preset": PRESETS}),
     "since": ScreenPart(_since, {"preset": PRESETS}),
     "costs": ScreenPart(_costs, {"preset": PRESETS, "batch_size": ("1", "32")}),
     "relatives": ScreenPart(_relatives, {"sort": GLANCE}),
     "compute": ScreenPart(_compute),
-    "hand_count": ScreenPart(lambda choice, terms: show_in_short(choice.subject, terms), {"terms": None}),
+    "hand_count": ScreenPart(lambda choice, terms: show_in_short(choice.model, terms), {"terms": None}),
     "proof": ScreenPart(_proof),
 }
 # The placeholders for the texts of a screen.
@@ -277,7 +281,7 @@ VOCABULARY = Vocabulary({name: part.arguments for name, part in PARTS.items()}, 
 
 
 def values(choice: Choice) -> dict[str, str]:
-    config, count = choice.config, choice.model().num_parameters()
+    config, count = choice.config, choice.model.num_parameters()
     sizes = {name: getattr(config, name) for name in (*LETTERS, "attention_head_size")}
     sizes["embedding_size"] = getattr(config, "embedding_size", config.hidden_size)
     return {name: f"{size:,}" for name, size in sizes.items()} | {

@@ -17,24 +17,24 @@ from pages.ui.widgets.tables import show_rows
 _FILES: dict[Checkpoint, str] = {
     "weights": N_("the weights, a shared tensor once (save_pretrained, torch.save)"),
     "every name": N_("the weights, a shared tensor under each of its names"),
-    "with states": N_("weights and AdamW's two averages, to go on training: three times the model"),
+    "with states": N_("weights and AdamW's two averages, to continue training: three times the model"),
 }
 
 
 def show_weights(choice: Choice) -> None:
     """Show the memory of the weights by data type, the size of a checkpoint, and a write-up's "72.1 MB" corrected."""
-    count = choice.model().num_parameters()
+    count = choice.model.num_parameters()
     show_metrics({_("Parameters in {architecture}").format(architecture=choice.architecture): (f"{count:,}", "N")})
     rows = []
     for dtype, bits in WEIGHT_BITS.items():
         total, factor = weight_bytes(count, bits), _factor(bits)
         formula = rf"${factor} N = {factor} \cdot {latex_number(count)}$"
         rows.append((dtype, formula, f"{total:,}", f"{fixed(total / 10**6)} MB", f"{fixed(total / 2**20)} MiB"))
-    titles = (_("Numbers"), _("Formula"), _("Bytes"), "MB", "MiB")
-    show_rows(titles, rows, _("Weights by the type of their numbers"))
+    titles = (_("Data type"), _("Formula"), _("Bytes"), "MB", "MiB")
+    show_rows(titles, rows, _("Weights by data type"))
     if presenting():
         return
-    files = [(_(_FILES[file]), unbroken(size(count))) for file, count in checkpoint_bytes(choice.subject).items()]
+    files = [(_(_FILES[file]), unbroken(size(count))) for file, count in checkpoint_bytes(choice.model).items()]
     show_rows((_("A checkpoint in float32 holds"), _("Size")), files, _("The size of a checkpoint on disk"))
     st.caption(_("1 MB is 1,000,000 bytes, 1 MiB is 1,048,576. The scales of int8 and 4-bit formats are extra."))
     st.info(

@@ -1,4 +1,4 @@
-"""The model of the page, as the link has it: type, class, the given fields of its configuration, and sizes."""
+"""The page's model, as stored in the link: type, class, given fields of the configuration, and sizes."""
 
 from collections.abc import Callable, Mapping
 from difflib import get_close_matches
@@ -24,7 +24,7 @@ from pages.ui.shell.controls import Reason, Select, Text, sentence
 from pages.ui.shell.i18n import _, filled
 
 PAGE = "any_model"
-# What the browser keeps: the given fields, and the steps of their sizes.
+# Keys of the browser's storage: the given fields, and the history of sizes.
 _KEPT, _KEPT_STEPS = "any model", "any steps"
 
 
@@ -40,13 +40,13 @@ _LONGEST = 40  # characters of a name that are compared with the options
 
 
 class _Names(Select[str]):
-    """Options that have the same names in every language, and of which there are hundreds."""
+    """Hundreds of options, with the same names in every language."""
 
     def word(self, option: str) -> str:
         return option
 
     def wrong(self, text: str) -> Reason | None:
-        """Name only an option that is really near, or the default."""
+        """Suggest an option only if it is similar, otherwise the default."""
         if text in self.options:
             return None
         near = [*get_close_matches(text[:_LONGEST], self.options, n=1, cutoff=0.7), self.default]
@@ -58,12 +58,12 @@ MODEL_TYPE = _Names("model_type", N_("Model type"), types(), default="llama", la
 
 
 class _Classes(_Names):
-    """The classes of all types; a link has to name one of its own type."""
+    """The classes of all types; a link must name a class of its own type."""
 
     def wrong_in(self, link: Mapping[str, str]) -> Reason | None:
-        """Check that the link's type has the class."""
-        text, said = link[self.name], link.get(MODEL_TYPE.name, "")
-        kind = said if said in types() else MODEL_TYPE.default
+        """Check that the class belongs to the link's type."""
+        text, linked_type = link[self.name], link.get(MODEL_TYPE.name, "")
+        kind = linked_type if linked_type in types() else MODEL_TYPE.default
         if text in types()[kind]:
             return None
         near = get_close_matches(text[:_LONGEST], types()[kind], n=1, cutoff=0.0)
@@ -78,96 +78,98 @@ MODEL_CLASS = _Classes(
     default=types()[MODEL_TYPE.default][0],
     label_visibility="collapsed",
 )
-# Also in the link, but not drawn.
+# Part of the link, but not drawn.
 SIZES = Text("sizes", N_("Sizes"), "", 1_500, check=partial(_check, read))
 FIELDS = Text("fields", N_("Fields of a config.json"), "", 4_000, check=partial(_check, read_fields))
 
 
-class Chosen(NamedTuple):
-    """A class of a type, the given fields of its configuration, and the discovery, if it is known already."""
+class Selection(NamedTuple):
+    """A class of a type, the given fields of its configuration, and its discovery if already available."""
 
     model_type: str
     cls: str
-    given: dict[str, Any]
-    asked: discovery_worker.Asked | None
+    fields: dict[str, Any]
+    answer: discovery_worker.Answer | None
 
     @property
-    def found(self) -> Discovered | None:
-        return self.asked.found if self.asked else None
+    def discovery(self) -> Discovered | None:
+        return self.answer.discovery if self.answer else None
 
 
 def classes_of(model_type: str) -> list[str]:
-    """The classes of a type; those known without PyTorch come first."""
-    known = set(shipped_classes())
-    return sorted(types()[model_type], key=lambda cls: (model_type, cls) not in known)
+    """Return the classes of a type, those with shipped formulas first."""
+    shipped_pairs = set(shipped_classes())
+    return sorted(types()[model_type], key=lambda cls: (model_type, cls) not in shipped_pairs)
 
 
-def chosen() -> Chosen:
-    """The model that this session has chosen."""
+def selected() -> Selection:
+    """Return the model that is selected in this session."""
     kind = MODEL_TYPE.value()
     cls = MODEL_CLASS.value(classes_of(kind))
-    return of(kind, cls, _given(kind))
+    return selection_of(kind, cls, _given(kind))
 
 
-def of(model_type: str, cls: str, given: dict[str, Any]) -> Chosen:
-    """A class of a type, with the discovery, if it is known already."""
-    asked = discovery_worker.known(model_type, cls, given)
-    if asked is None and not given and (found := shipped(model_type, cls)):
-        asked = discovery_worker.Asked(found, "")
-    return Chosen(model_type, cls, given, asked)
+def selection_of(model_type: str, cls: str, fields: dict[str, Any]) -> Selection:
+    """Return the selection of a class, with its discovery if already available."""
+    answer = discovery_worker.cached(model_type, cls, fields)
+    if answer is None and not fields and (discovery := shipped(model_type, cls)):
+        answer = discovery_worker.Answer(discovery, "")
+    return Selection(model_type, cls, fields, answer)
 
 
-def written(now: Chosen, sizes: Steps | None) -> WrittenFound:
-    """The model as the link of a comparison writes it."""
-    return WrittenFound(now.model_type, now.cls, tuple(sizes.kept.items()) if sizes else (), text_of(now.given))
+def ref_of(selection: Selection, sizes: Steps | None) -> WrittenFound:
+    """Return the model as a link to a comparison names it."""
+    return WrittenFound(
+        selection.model_type, selection.cls, tuple(sizes.kept.items()) if sizes else (), text_of(selection.fields)
+    )
 
 
-def take(
-    model_type: str, cls: str | None, given: Mapping[str, Any], sizes: Mapping[str, int] = MappingProxyType({})
+def choose(
+    model_type: str, cls: str | None, fields: Mapping[str, Any], sizes: Mapping[str, int] = MappingProxyType({})
 ) -> None:
-    """Choose a model, with its sizes, from the next run on."""
-    fields = text_of(given)
+    """Select a model and its sizes, effective from the next run."""
+    text = text_of(fields)
     wanted = {MODEL_TYPE.name: model_type, MODEL_CLASS.name: cls or classes_of(model_type)[0]}
     st.session_state["repair"] = st.session_state.get("repair", {}) | wanted  # a drawn widget cannot be set
-    _hold(model_type, fields, dict(given))
+    _hold(model_type, text, dict(fields))
     st.session_state["any carried"] = dict(sizes)
     st.session_state.pop("any lost", None)
     st.session_state.pop("any steps", None)
 
 
-def give(field: str, value: int) -> None:
-    """Give a derived field a value, which makes it a size like the others; those keep theirs."""
-    now = chosen()
-    held = steps(now)
-    take(now.model_type, now.cls, put(now.given, field, value), held.kept if held else {})
+def set_derived(field: str, value: int) -> None:
+    """Give a derived field a value, so that it becomes a size like the others, which are kept."""
+    selection = selected()
+    sizes = size_steps(selection)
+    choose(selection.model_type, selection.cls, put(selection.fields, field, value), sizes.kept if sizes else {})
 
 
 def _given(kind: str) -> dict[str, Any]:
-    """The fields of a config.json for this type; read from the link in the first run, and after Back."""
+    """Return the fields of a config.json for this type; they are read from the link in the first run and after Back."""
     linked = st.query_params.get(FIELDS.name, "")
-    held: tuple[str, str, dict[str, Any]] | None = st.session_state.get("any given")
-    if held is None or (_is_linked() and held[1] != linked):
-        text = linked or ("" if held or address.went_back() else _kept_fields(kind))
+    stored: tuple[str, str, dict[str, Any]] | None = st.session_state.get("any given")
+    if stored is None or (_is_linked() and stored[1] != linked):
+        text = linked or ("" if stored or address.went_back() else _kept_fields(kind))
         try:
-            held = _hold(kind, text, read_fields(text) if text else {})
+            stored = _hold(kind, text, read_fields(text) if text else {})
         except InputError:  # Back to a link that was refused
-            held = _hold(kind, "", {})
-    return held[2] if held[0] == kind else {}
+            stored = _hold(kind, "", {})
+    return stored[2] if stored[0] == kind else {}
 
 
-def _hold(kind: str, linked: str, given: dict[str, Any]) -> tuple[str, str, dict[str, Any]]:
-    """Hold the given fields in the session; the browser keeps those that are too long for the link."""
-    st.session_state["any given"] = held = kind, linked, given
-    text = text_of(given)
+def _hold(kind: str, linked: str, fields: dict[str, Any]) -> tuple[str, str, dict[str, Any]]:
+    """Store the given fields in the session, and in the browser if they are too long for the link."""
+    st.session_state["any given"] = stored = kind, linked, fields
+    text = text_of(fields)
     is_long = len(text) > FIELDS.longest
     kept.put(_KEPT, {"type": kind, "fields": text} if is_long else None)
     if is_long and kept.get(_KEPT) is None:
         kept.put(_KEPT, {"type": kind})
-    return held
+    return stored
 
 
 def _kept_fields(kind: str) -> str:
-    """The fields for this type that the browser has kept, as JSON; "" if there are none, or too many to keep."""
+    """Return the fields for this type from the browser's storage, as JSON; "" if there are none or too many."""
     match kept.get(_KEPT):
         case {"type": str(kept_kind), "fields": str(fields)} if kept_kind == kind:
             return fields
@@ -176,53 +178,57 @@ def _kept_fields(kind: str) -> str:
     return ""
 
 
-def steps(now: Chosen) -> Steps | None:
-    """The sizes of this session; None if no formula is known."""
-    if now.found is None or now.found.unexplained:
+def size_steps(selection: Selection) -> Steps | None:
+    """Return the session's sizes; None without a formula."""
+    if selection.discovery is None or selection.discovery.unexplained:
         return None
-    held: tuple[object, Steps] | None = st.session_state.get("any steps")
+    stored: tuple[object, Steps] | None = st.session_state.get("any steps")
     linked = st.query_params.get(SIZES.name, "")
-    key = now.model_type, now.cls, text_of(now.given)
-    # A link is read once: in the first run, when it leads here from another page, and after Back.
-    told = st.session_state.get("any sizes") != linked and (_is_linked() or "any sizes" not in st.session_state)
-    if held is None or held[0] != key or told:
+    key = selection.model_type, selection.cls, text_of(selection.fields)
+    # A link is read only in the first run, when it leads here from another page, and after Back.
+    must_read = st.session_state.get("any sizes") != linked and (_is_linked() or "any sizes" not in st.session_state)
+    if stored is None or stored[0] != key or must_read:
         carried = st.session_state.get("any carried", {})
-        sizes, wrong = _sizes(now.found, linked) if told else ({} if refused(now.found, carried) else carried, None)
+        sizes, wrong = (
+            _sizes(selection.discovery, linked)
+            if must_read
+            else ({} if refused(selection.discovery, carried) else carried, None)
+        )
         st.session_state["any wrong"] = wrong
-        sizes_held = Steps(now.found, sizes)
-        if held is None and not (carried or wrong):
+        steps = Steps(selection.discovery, sizes)
+        if stored is None and not (carried or wrong):
             match kept.get(_KEPT_STEPS):
-                case {"of": digest, "steps": written} if digest == _digest(now):
-                    sizes_held.restore(written, is_linked=bool(linked) or _is_linked())
-        held = key, sizes_held
-        st.session_state["any steps"] = held
-    st.session_state.pop("any carried", None)  # not before: this run may be ended at each use of the session's state
+                case {"of": digest, "steps": written} if digest == _digest(selection):
+                    steps.restore(written, is_linked=bool(linked) or _is_linked())
+        stored = key, steps
+        st.session_state["any steps"] = stored
+    st.session_state.pop("any carried", None)  # only now: Streamlit may stop the run at each access to session_state
     st.session_state["any sizes"] = linked
-    return held[1]
+    return stored[1]
 
 
-def _digest(now: Chosen) -> str:
-    """A short name of a class with its given fields, which may be long."""
-    return sha256(f"{now.model_type} {now.cls} {text_of(now.given)}".encode()).hexdigest()
+def _digest(selection: Selection) -> str:
+    """Return a short key for a class with its given fields, which may be long."""
+    return sha256(f"{selection.model_type} {selection.cls} {text_of(selection.fields)}".encode()).hexdigest()
 
 
 def _is_linked() -> bool:
-    """Whether the link says what this run shows."""
+    """Whether the link determines what this run shows."""
     return address.went_back() or (address.is_opened() and MODEL_TYPE.name in st.query_params)
 
 
-def _sizes(found: Discovered, linked: str) -> tuple[dict[str, int], Problem | None]:
-    """The sizes of a link, and what is wrong with them; then there are none."""
+def _sizes(discovery: Discovered, linked: str) -> tuple[dict[str, int], Problem | None]:
+    """Read the sizes of a link. If they are invalid, return no sizes, and the problem."""
     try:
         sizes = read(linked)
     except InputError as error:
         return {}, error.problem
-    wrong = refused(found, sizes)
+    wrong = refused(discovery, sizes)
     return ({}, wrong) if wrong else (sizes, None)
 
 
 def show_wrong_in_link() -> None:
-    """Say what was wrong with the sizes of the link, which were left out, and whether a config.json was lost."""
+    """Show why the link's sizes were ignored, and whether a config.json was lost."""
     if st.session_state.get("any lost") == MODEL_TYPE.value():
         st.warning(
             _(
@@ -230,35 +236,35 @@ def show_wrong_in_link() -> None:
                 " Press Find its formula again."
             )
         )
-    known = chosen().found
-    if known and known.unexplained and st.query_params.get(SIZES.name):
-        st.text(_("The link asks for other sizes, but this model has no formula for them: showing those given."))
-    found: Problem | None = st.session_state.get("any wrong")
-    held: tuple[object, Steps] | None = st.session_state.get("any steps")
-    if found and held and not (held[1].past or held[1].attempt):
+    discovery = selected().discovery
+    if discovery and discovery.unexplained and st.query_params.get(SIZES.name):
+        st.text(_("The link asks for other sizes, but this model has no formula for them: showing the given sizes."))
+    problem: Problem | None = st.session_state.get("any wrong")
+    stored: tuple[object, Steps] | None = st.session_state.get("any steps")
+    if problem and stored and not (stored[1].past or stored[1].attempt):
         message = _("The link asks for a model that is not possible: {problem} Showing {shown} instead.")
-        st.text(filled(message, problem=sentence(found, str), shown=_("the sizes that were given")))
+        st.text(filled(message, problem=sentence(problem, str), shown=_("the given sizes")))
 
 
-def write_link(now: Chosen, sizes: Steps | None) -> None:
-    """Have the link name the fields and sizes at the end of the run, like the page's other choices."""
+def write_link(selection: Selection, sizes: Steps | None) -> None:
+    """Write the fields and sizes into the link at the end of the run, like the page's other choices."""
     drawn = st.session_state["drawn choices"]
-    drawn[FIELDS.name] = None if too_long(now) else text_of(now.given) or None
+    drawn[FIELDS.name] = None if too_long(selection) else text_of(selection.fields) or None
     text = st.query_params.get(SIZES.name) if sizes is None else write(sizes.kept)
     drawn[SIZES.name] = text or None
     if sizes is not None:
         st.session_state["any sizes"] = text
-        kept.put(_KEPT_STEPS, {"of": _digest(now), "steps": sizes.written()})
+        kept.put(_KEPT_STEPS, {"of": _digest(selection), "steps": sizes.written()})
 
 
-def too_long(now: Chosen) -> bool:
+def too_long(selection: Selection) -> bool:
     """Whether the given fields are too long for the link."""
-    return len(text_of(now.given)) > FIELDS.longest
+    return len(text_of(selection.fields)) > FIELDS.longest
 
 
 def state() -> str:
-    """The model in short, for the title of the browser's tab."""
-    now = chosen()
-    held = steps(now)
-    changed = [f"{field} = {value:,}" for field, value in held.kept.items()] if held else []
-    return ", ".join([now.cls, *changed[:3], *("…" for _more in changed[3:4])])
+    """Summarize the model for the title of the browser's tab."""
+    selection = selected()
+    sizes = size_steps(selection)
+    changed = [f"{field} = {value:,}" for field, value in sizes.kept.items()] if sizes else []
+    return ", ".join([selection.cls, *changed[:3], *("…" for _more in changed[3:4])])

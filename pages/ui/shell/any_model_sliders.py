@@ -1,4 +1,4 @@
-"""The sizes of the page's model in the sidebar: sliders for those with the largest effect, fields for the others."""
+"""The model's sizes in the sidebar: sliders for those with the largest effect, number fields for the others."""
 
 from functools import partial
 from typing import Any
@@ -6,10 +6,10 @@ from typing import Any
 import streamlit as st
 
 from bertcalc.discover.results.expressions import letters, names
-from bertcalc.discover.results.size_steps import Steps, moved, nearest, refused, stops
+from bertcalc.discover.results.size_steps import Steps, move_field, nearest, refused, stops
 from bertcalc.discover.search.config_input import MOST
 from pages.ui.shell import panel
-from pages.ui.shell.any_model import chosen, give, steps
+from pages.ui.shell.any_model import selected, set_derived, size_steps
 from pages.ui.shell.controls import sentence
 from pages.ui.shell.i18n import _, listed
 
@@ -17,21 +17,21 @@ _MOST = 5
 
 
 def show(page: str) -> None:
-    """Draw the sliders and fields; without a formula nothing can be moved."""
-    now = chosen()
-    sizes = steps(now)
+    """Draw the sliders and fields; without a formula, no size can be changed."""
+    selection = selected()
+    sizes = size_steps(selection)
     with st.container(key="own-sliders"):
         if sizes is None:
             panel.draw(page, [], panel.actions(True, True, True, ""), lambda event: None)
             return
-        sliders = [field for field in sizes.found.fields if field in sizes.ranked[:_MOST]]
+        sliders = [field for field in sizes.discovery.fields if field in sizes.ranked[:_MOST]]
         plain = not (sizes.kept or sizes.attempt)
-        actions = panel.actions(not (sizes.past or sizes.attempt), not sizes.future, plain, sizes.found.cls)
+        actions = panel.actions(not (sizes.past or sizes.attempt), not sizes.future, plain, sizes.discovery.cls)
         panel.draw(page, [_field(sizes, field) for field in sliders], actions, partial(_take, sizes))
-    others = [field for field in sizes.found.fields if field not in sliders]
+    others = [field for field in sizes.discovery.fields if field not in sliders]
     values = sizes.values() | {field: value for field, value in sizes.attempt.items() if field in others}
     differ = [field for field in others if field in sizes.kept]
-    derived = sizes.found.derived
+    derived = sizes.discovery.derived
     if not (others or derived):
         return
     label = _("More fields ({count} changed)").format(count=len(differ)) if differ else _("More fields")
@@ -45,7 +45,7 @@ def show(page: str) -> None:
             if field in sizes.attempt:
                 st.error(_why(sizes, field))
         for field, leaders in derived.items():
-            key = f"derived {now.model_type} {now.cls} {field}"
+            key = f"derived {selection.model_type} {selection.cls} {field}"
             st.number_input(
                 field,
                 1,
@@ -60,36 +60,36 @@ def show(page: str) -> None:
 
 
 def _typed(field: str) -> None:
-    if held := steps(chosen()):
-        held.move(field, int(st.session_state[f"size {field}"]))
+    if sizes := size_steps(selected()):
+        sizes.move(field, int(st.session_state[f"size {field}"]))
 
 
 def _given(key: str, field: str) -> None:
     if (value := st.session_state[key]) is not None:
-        give(field, value)
+        set_derived(field, value)
 
 
 def _why(sizes: Steps, field: str) -> str:
     typed = sizes.attempt[field]
     if not isinstance(typed, int):
         return _("{size} has to be a whole number from 1.").format(size=field)
-    found = refused(sizes.found, moved(sizes.found, field, typed, sizes.kept))
-    return sentence(found, str) if found else ""
+    problem = refused(sizes.discovery, move_field(sizes.discovery, field, typed, sizes.kept))
+    return sentence(problem, str) if problem else ""
 
 
 def _field(sizes: Steps, field: str) -> dict[str, Any]:
     typed = sizes.attempt.get(field)
-    letter = letters(sizes.found)[field]
-    repairs = [f"{field} = {one:,}" for one in _repairs(sizes, field)]
+    letter = letters(sizes.discovery)[field]
+    repairs = [f"{field} = {repair:,}" for repair in _repairs(sizes, field)]
     return {
         "name": field,
-        "label": names(sizes.found)[field],
+        "label": names(sizes.discovery)[field],
         "letter": letter,
         "slider": f"{field} {letter}",
         "help": field,
         "exact": _("{field}, exact value").format(field=field),
         "value": sizes.values()[field],
-        "stops": stops(sizes.found, field, sizes.kept),
+        "stops": stops(sizes.discovery, field, sizes.kept),
         "typed": f"{typed:,}" if isinstance(typed, int) else typed,
         "lock": None,
         "note": None,
@@ -99,11 +99,11 @@ def _field(sizes: Steps, field: str) -> dict[str, Any]:
 
 def _repairs(sizes: Steps, field: str) -> list[int]:
     typed = sizes.attempt.get(field)
-    return nearest(sizes.found, field, typed, sizes.kept) if isinstance(typed, int) else []
+    return nearest(sizes.discovery, field, typed, sizes.kept) if isinstance(typed, int) else []
 
 
 def _take(sizes: Steps, event: dict[str, Any]) -> None:
-    """Handle an event of the browser, which may send anything."""
+    """Handle an event from the browser, which is untrusted."""
     match event:
         case {"do": "move", "field": str(field), "value": int(value), "final": bool(final)}:
             sizes.move(field, value, final=final)

@@ -1,4 +1,4 @@
-"""The counts of other tools in a table, the formula of one, and what leads from its count to the right one."""
+"""The counts of other tools in a table, the formula of one, and the corrections from its count to the right one."""
 
 from collections.abc import Sequence
 from fractions import Fraction
@@ -8,7 +8,7 @@ from bertcalc.charts.colors import INK
 from bertcalc.diagnosis.cause_formulas import tool_formulas
 from bertcalc.diagnosis.miscounts import MiscountSizes
 from bertcalc.diagnosis.other_tools import TOOLS, Correction, Tool, corrections, padded_vocab_size, tool_counts
-from bertcalc.model.subject import Subject
+from bertcalc.model.model import Model
 from bertcalc.text import N_
 from bertcalc.text.digits import latex_number, signed_count
 from pages.ui.diagnosis.cause_words import miscount_in_words
@@ -22,10 +22,10 @@ from pages.ui.widgets.tables import show_rows, show_table
 TOOL = Select("tool", N_("Tool"), TOOLS, row=True, label_visibility="collapsed")
 
 
-def show_counts(subject: Subject) -> None:
-    """Show the count of each tool, its difference, and the main reason for it, where the model's layers are BERT's."""
-    model, sizes = subject.model(), MiscountSizes.of(subject.config)
-    total, counts = model.num_parameters(), dict(tool_counts(subject.config))
+def show_counts(model: Model) -> None:
+    """Show each tool's count, its difference and, if the layers are like BERT's, the main reason for it."""
+    model, sizes = model, MiscountSizes.of(model.config)
+    total, counts = model.num_parameters(), dict(tool_counts(model.config))
     columns = {
         _("Tool"): [f"**{escaped(name)}**" for name in counts],
         _("Parameters"): [f"{count:,}" for count in counts.values()],
@@ -38,29 +38,31 @@ def show_counts(subject: Subject) -> None:
     show_table(columns, _("What the formulas of other tools give"))
 
 
-def _main_reason(found: Sequence[Correction], missing: int) -> str:
+def _main_reason(reasons: Sequence[Correction], missing: int) -> str:
     """The reason for most of the difference, and the number of other reasons."""
-    most = max(found, key=lambda one: one.amount * missing)
-    said = miscount_in_words(most.miscount)
-    more = unbroken(_("{count} more").format(count=len(found) - 1))
-    return said if len(found) == 1 else _("{said}; {more}").format(said=said, more=more)
+    most = max(reasons, key=lambda correction: correction.amount * missing)
+    reason = miscount_in_words(most.miscount)
+    rest = unbroken(_("{count} more").format(count=len(reasons) - 1))
+    return reason if len(reasons) == 1 else _("{said}; {more}").format(said=reason, more=rest)
 
 
-def tool_latex(subject: Subject, tool: Tool) -> str:
+def tool_latex(model: Model, tool: Tool) -> str:
     """LaTeX for the count of a tool: letters, numbers, result."""
-    config, ink = subject.config, INK[appearance()]
+    config, ink = model.config, INK[appearance()]
     padded = padded_vocab_size(config)
-    formulas = tool_formulas(subject, tool.name).terms
+    formulas = tool_formulas(model, tool.name).terms
     terms = [(term.latex(), term.latex(config, padded_vocab_size=padded), ink) for term in formulas]
     return colored_equation("N &= ", terms, latex_number(tool.count(config)))
 
 
-def show_corrections(subject: Subject, tool: Tool) -> None:
-    """Show the way from the count of a tool to the model's, with reasons that add nothing here, such as I = 4 H."""
-    config, model, bold = subject.config, subject.model(), "**{}**".format
-    found = {one.miscount: one.amount for one in corrections(tool, model, MiscountSizes.of(config))}
-    added = tool_formulas(subject, tool.name).corrections
-    amounts = [found.get(miscount, 0) for miscount in added]
+def show_corrections(model: Model, tool: Tool) -> None:
+    """Show the corrections from a tool's count to the model's, even those that add nothing here, such as I = 4 H."""
+    config, model, bold = model.config, model, "**{}**".format
+    by_miscount = {
+        correction.miscount: correction.amount for correction in corrections(tool, model, MiscountSizes.of(config))
+    }
+    added = tool_formulas(model, tool.name).corrections
+    amounts = [by_miscount.get(miscount, 0) for miscount in added]
     first, *so_far = accumulate(amounts, initial=tool.count(config))
     rows = [(bold(_("{tool} gives").format(tool=escaped(tool.name))), "", "", "", f"{first:,}")]
     for (miscount, formula), amount, sum_now in zip(added.items(), amounts, so_far, strict=True):
@@ -68,7 +70,7 @@ def show_corrections(subject: Subject, tool: Tool) -> None:
         figures = (signed_count(amount), f"{sum_now:,}")
         rows.append((miscount_in_words(miscount), f"${formula.latex()}$", in_numbers, *figures))
     total = bold(f"{model.num_parameters():,}")
-    rows.append((bold(_("{architecture} has").format(architecture=subject.architecture)), "", "", "", total))
+    rows.append((bold(_("{architecture} has").format(architecture=model.architecture)), "", "", "", total))
     titles = (_("Where it differs"), _("To be added"), _("In numbers"), _("Parameters"), _("So far"))
     show_rows(titles, rows, _("From the count of the tool to that of the model"))
 

@@ -6,8 +6,8 @@ import streamlit as st
 
 from bertcalc.forward.outputs import Call, possible, problems, remarks
 from bertcalc.model.formula import CALL_LETTERS
+from bertcalc.model.model import Model
 from bertcalc.model.steps import BATCH, batch_problems
-from bertcalc.model.subject import Subject
 from bertcalc.text import N_
 from pages.ui.session import model
 from pages.ui.shell.controls import Number, Select, Switch, assignment, change, show_problem
@@ -33,40 +33,40 @@ _USE_CACHE: dict[str, bool | None] = {"none": None, "true": True, "false": False
 USE_CACHE = Select("use_cache", "use_cache", _USE_CACHE, {"none": N_("As configured")}, width=140)
 
 
-def choose_call(subject: Subject) -> Call:
-    """Draw the arguments that this class takes; return their values, or the nearest with which it runs."""
-    cls = subject.cls
+def choose_call(model: Model) -> Call:
+    """Draw the arguments that this class takes; return their values, or the nearest possible ones."""
+    cls = model.cls
     with st.container(horizontal=True, vertical_alignment="bottom"):
-        said: dict[str, Any] = choose_batch(subject.config)._asdict()
+        arguments: dict[str, Any] = choose_batch(model.config)._asdict()
         if cls.sees_encoder:
-            said["encoder_sequence_length"] = ENCODER_SEQUENCE_LENGTH.show()
+            arguments["encoder_sequence_length"] = ENCODER_SEQUENCE_LENGTH.show()
         if cls.caches:
-            said["use_cache"] = _USE_CACHE[USE_CACHE.show()]
+            arguments["use_cache"] = _USE_CACHE[USE_CACHE.show()]
         if cls.takes_choices:
-            said["num_choices"] = NUM_CHOICES.show()
-        said |= {flag.name: flag.show() for flag in FLAGS if cls.targets or flag.name != "labels"}
-        if said.get("labels"):
-            said["label"] = LABEL.show()
+            arguments["num_choices"] = NUM_CHOICES.show()
+        arguments |= {flag.name: flag.show() for flag in FLAGS if cls.targets or flag.name != "labels"}
+        if arguments.get("labels"):
+            arguments["label"] = LABEL.show()
         for field in ("is_decoder", "add_cross_attention"):
-            if subject.config.has(field):
+            if model.config.has(field):
                 _switch(field)
-    call = Call(**said)
-    if found := list(problems(subject, call)):
+    call = Call(**arguments)
+    if wrong := list(problems(model, call)):
         with st.container(horizontal=True):
-            for problem in found:
+            for problem in wrong:
                 show_problem(problem)
-    st.session_state["call"] = call = possible(subject, call)
-    for remark in remarks(subject, call):
+    st.session_state["call"] = call = possible(model, call)
+    for remark in remarks(model, call):
         st.caption(_(remark.message).format(**remark.values))
     return call
 
 
-def last_call(subject: Subject) -> Call:
-    """The last chosen call, or the nearest that this model can run."""
+def last_call(model: Model) -> Call:
+    """The last chosen call, or the nearest one that this model can run."""
     call: Call = st.session_state.get("call", _DEFAULT)
-    for problem in batch_problems(subject.config, call._asdict()):
+    for problem in batch_problems(model.config, call._asdict()):
         call = call._replace(**problem.remedies[0])
-    return possible(subject, call)
+    return possible(model, call)
 
 
 def written(call: Call) -> str:
@@ -77,7 +77,7 @@ def written(call: Call) -> str:
 
 
 def _switch(field: str) -> None:
-    """Draw a second control for a field of the sidebar, under a key of its own."""
+    """Draw a second control for a field of the sidebar, under its own key."""
     key = f"{field} of the call"
     st.session_state[key] = (model.track().kept.values() | model.track().attempt)[field]
     st.checkbox(field, key=key, on_change=_set_field, args=(field, key))

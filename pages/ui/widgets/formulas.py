@@ -6,29 +6,29 @@ from collections.abc import Sequence
 from bertcalc import Config
 from bertcalc.forward.walk import Stop
 from bertcalc.model.formula import Bracket, Formula, component_terms, filled, formula
+from bertcalc.model.model import Model
 from bertcalc.model.modules import split_layer
-from bertcalc.model.subject import Subject
 from bertcalc.text.digits import latex_number
 from pages.ui.shell.i18n import _
 
 
-def node_formula(subject: Subject, path: str, count: int, color: str = "") -> str:
+def node_formula(model: Model, path: str, count: int, color: str = "") -> str:
     """LaTeX for the module at a path of the tree: its formula with letters and with numbers, its count, its copies.
 
     The letters have the colour, if one is given.
     """
-    config = subject.config
-    component = dict(component_terms(subject)).get(path)
+    config = model.config
+    component = dict(component_terms(model)).get(path)
     if component:
         text = " + ".join(bracket.text for bracket in component)
         letters, numbers = _component_latex(component), _text_latex(filled(text, config))
     else:
-        node = formula(subject, path=path)
+        node = formula(model, path=path)
         letters, numbers = node.latex(), node.latex(config)
     if color:
         letters = rf"\textcolor{{{color}}}{{{letters}}}"
-    layers, said = latex_number(config.num_hidden_layers), _("in each layer, ")
-    copies = rf" \quad \text{{{said}}} \; L = {layers}" if "*" in path else ""
+    layers, words = latex_number(config.num_hidden_layers), _("in each layer, ")
+    copies = rf" \quad \text{{{words}}} \; L = {layers}" if "*" in path else ""
     return aligned([f"&{letters}{copies}", f"&= {numbers} = {latex_number(count)}"])
 
 
@@ -54,14 +54,14 @@ def count_formula(formula: Formula, config: Config, count: int) -> str:
     return " = ".join(dict.fromkeys([formula.latex(), formula.latex(config), latex_number(count)]))
 
 
-def stop_formula(subject: Subject, stop: Stop, formulas: Sequence[Formula]) -> str:
+def stop_formula(model: Model, stop: Stop, formulas: Sequence[Formula]) -> str:
     """LaTeX for the parameters of a stop of the walk; ``formulas`` are those of its steps."""
     start, end = "", ""
     if stop.layers:
-        formulas = [formula(subject, path=split_layer(stop.steps[0].name)[0])]
+        formulas = [formula(model, path=split_layer(stop.steps[0].name)[0])]
         start, end = rf"{stop.layers} \cdot (", ")"
     letters = " + ".join(term.latex() for term in formulas)
-    numbers = " + ".join(term.latex(subject.config) for term in formulas)
+    numbers = " + ".join(term.latex(model.config) for term in formulas)
     lines = [f"{start}{letters}{end}", f"{start}{numbers}{end}", latex_number(stop.parameters)]
     return (
         " = ".join(lines)

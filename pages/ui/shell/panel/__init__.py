@@ -28,7 +28,7 @@ from pages.ui.shell.i18n import _, listed, with_colon
 _PANEL = component(
     "bertcalc_panel",
     *("shell/panel/panel.css", "session/dom.js", "shell/panel/panel.js", "shell/panel/menu.js"),
-    isolate_styles=False,  # in a shadow root, letters typed into it would be taken for shortcuts of the page
+    isolate_styles=False,  # in a shadow root, letters typed into it would trigger the page's shortcuts
 )
 _DRAWN = st.components.v2.component(
     "bertcalc_drawn",
@@ -58,11 +58,11 @@ _MOST = 20  # events in one message
 def show(page: str, fields: Collection[str] = tuple(SLIDERS), *, lecture: bool = False) -> None:
     """Draw undo, redo and reset, and the sliders of these fields and of fields with a problem."""
     steps = model.track()
-    found = {problem.field: problem for problem in steps.problems()}
-    shown = [field for field in SLIDERS if field in fields or field in found]
+    problems = {problem.field: problem for problem in steps.problems()}
+    drawn = [field for field in SLIDERS if field in fields or field in problems]
     plain = steps.kept == steps.kept.reset() and not steps.attempt
     acts = actions(not (steps.at or steps.attempt), steps.at == steps.last, plain, steps.kept.preset)
-    draw(page, [_field(steps, field, found.get(field)) for field in shown], acts, _take, lecture=lecture)
+    draw(page, [_field(steps, field, problems.get(field)) for field in drawn], acts, _take, lecture=lecture)
 
 
 def draw(
@@ -74,16 +74,16 @@ def draw(
     lecture: bool = False,
 ) -> None:
     """Draw sliders from data like ``_field``'s; ``take`` handles an event of the browser, which cannot be trusted."""
-    # The page is there so that the browser checks the address again on another one.
+    # With another page, the browser checks the address again.
     data: dict[str, Any] = {"names": NAMES, "page": page, "menu": _menu(), "link": model.link()}
     data |= {"fields": fields, "actions": actions, "lecture": lecture}
     _PANEL(key="panel", data=data, on_events_change=partial(_take_events, take))
 
 
 def say_drawn(page: str) -> None:
-    """Tell the panel, at the end of a run, which of its events the page has answered, and what the link has to say.
+    """Tell the panel, at the end of a run, which of its events the page has answered, and the parameters of the link.
 
-    On a page that was just opened that is the whole link, else the model's parameters alone.
+    On a page that was just opened these are all parameters, otherwise only the model's.
     """
     whole = address.is_opened()
     link = {**(st.query_params.to_dict() if whole else {}), **model.link()}
@@ -98,15 +98,15 @@ def _menu() -> dict[str, Any]:
 
 
 def actions(undone: bool, redone: bool, plain: bool, preset: str) -> list[dict[str, Any]]:
-    """The buttons undo, redo and reset, disabled by ``undone``, ``redone`` and ``plain``; reset leads to ``preset``."""
+    """The buttons undo, redo and reset (to ``preset``), disabled by ``undone``, ``redone`` and ``plain``."""
     named = (
         (_("Undo"), _("One step back (Ctrl+Z)"), "undo", ["ctrl+z"], undone),
         (_("Redo"), _("One step forward again (Ctrl+Y)"), "redo", ["ctrl+y", "ctrl+shift+z"], redone),
         (_("Reset"), _("Back to {preset} (0)").format(preset=preset), "reset", ["0"], plain),
     )
     return [
-        {"label": label, "title": title, "event": {"do": what}, "keys": keys, "disabled": off}
-        for label, title, what, keys, off in named
+        {"label": label, "title": title, "event": {"do": action}, "keys": keys, "disabled": off}
+        for label, title, action, keys, off in named
     ]
 
 
@@ -160,7 +160,7 @@ def _lock(steps: Track, field: str) -> dict[str, Any] | None:
 def _take_events(take: Callable[[dict[str, Any]], None]) -> None:
     """Handle the browser's events, each once: it repeats those that have no answer yet.
 
-    They are not trusted: anybody can send anything.
+    They are not trusted: a client can send anything.
     """
     # Streamlit forgets the component if a run is interrupted before it is drawn; the events come again.
     events = st.session_state.get("panel", {}).get("events")

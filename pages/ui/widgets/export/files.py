@@ -14,7 +14,7 @@ from bertcalc.export.report import Report, ReportFormulas, Settings, Verificatio
 from bertcalc.export.snippet import snippet
 from bertcalc.export.table import Table
 from bertcalc.families import hf_json
-from bertcalc.model.subject import Subject
+from bertcalc.model.model import Model
 from bertcalc.processes.worker import SlowError, StoppedError
 from bertcalc.proof import real_model, tensor_proof
 from bertcalc.text import Translate
@@ -40,18 +40,18 @@ def model_files(
 
     They are made when they are downloaded, outside of a script run: hence the parameter ``_``, a translator.
     """
-    subject, stem = choice.subject, stem_of(choice)
-    told = partial(_report, choice, batch, place, _, settings)
+    model, stem = choice.model, stem_of(choice)
+    make_report = partial(_report, choice, batch, place, _, settings)
     return [
-        File("config.json", "config.json", "application/json", lambda: hf_json.write(subject).encode()),
-        File(_("Python program"), f"{stem}.py", "text/x-python", lambda: snippet(subject).encode()),
-        File(_("Report, Markdown"), f"{stem}.md", "text/markdown", lambda: markdown(told()).encode()),
-        File(_("Report, HTML to print"), f"{stem}.html", "text/html", lambda: html(told()).encode()),
+        File("config.json", "config.json", "application/json", lambda: hf_json.write(model).encode()),
+        File(_("Python program"), f"{stem}.py", "text/x-python", lambda: snippet(model).encode()),
+        File(_("Report, Markdown"), f"{stem}.md", "text/markdown", lambda: markdown(make_report()).encode()),
+        File(_("Report, HTML to print"), f"{stem}.html", "text/html", lambda: html(make_report()).encode()),
     ]
 
 
 def table_files(stem: str, title: str, make: Callable[[], Table], model: str = "") -> list[File]:
-    """The files of a table in each format; ``stem`` begins their names, and LaTeX's caption says which model it is."""
+    """The files of a table in each format; ``stem`` begins their names, and LaTeX's caption names the model."""
 
     def captioned() -> Table:
         table = make()
@@ -81,15 +81,15 @@ def model_name(choice: Choice) -> str:
 
 
 def _report(choice: Choice, batch: Batch, place: Origin, _: Translate, settings: Settings | None) -> Report:
-    subject = choice.subject
-    formulas = ReportFormulas(component_table(subject, _), flops_formula(subject, *batch))
+    model = choice.model
+    formulas = ReportFormulas(component_table(model, _), flops_formula(model, *batch))
     changed = choice != preset_of(choice)
     words = _("{architecture} from {preset}, with fields changed") if changed else _("{architecture} of {preset}")
     name = words.format(architecture=choice.architecture, preset=choice.preset)
     return report(
-        Case(subject, *batch),
+        Case(model, *batch),
         formulas,
-        _verification(subject, _),
+        _verification(model, _),
         settings=settings,
         name=name,
         url=place.url,
@@ -98,26 +98,26 @@ def _report(choice: Choice, batch: Batch, place: Origin, _: Translate, settings:
     )
 
 
-def _verification(subject: Subject, _: Translate) -> Verification:
+def _verification(model: Model, _: Translate) -> Verification:
     """The verdict of the comparison with the real model, which is built for the report."""
     if not real_model.installed():
         return Verification(_("Not compared with the real model, as torch and transformers are not installed here."))
-    compared = real_model.buildable(subject)
+    compared = real_model.buildable(model)
     try:
         result = answer(tensor_proof.prove, compared)
     except (SlowError, StoppedError, MemoryError):
         return Verification(_("Not compared with the real model, as PyTorch gave no answer."))
     versions = _(", ").join(f"{name} {version}" for name, version in result.versions.items())
-    verdict = f"{in_words(subject, result, _)} ({versions})"
-    if compared != subject:
-        said = _(
+    verdict = f"{in_words(model, result, _)} ({versions})"
+    if compared != model:
+        message = _(
             "The comparison used the same model with absolute positions, because transformers 5 "
             "builds no others; the {added} parameters of {kind} were not compared."
         )
-        added, kind = f"{real_model.not_checked(subject):,}", subject.config.position_embedding_type
-        verdict += " " + said.format(added=added, kind=kind)
+        added, kind = f"{real_model.not_checked(model):,}", model.config.position_embedding_type
+        verdict += " " + message.format(added=added, kind=kind)
     # Checks of single kinds of modules would fill a page: they are left out if they agree.
-    kinds = {module.kind for _path, module, _copies in subject.model().modules()}
+    kinds = {module.kind for _path, module, _copies in model.modules()}
     rows = tuple(
         (_(check.name), check.ours, check.theirs, _("✓ agrees") if check.agrees else _("✗ differs"))
         for check in result.checks
@@ -137,6 +137,6 @@ _LONGEST = 24
 
 def _slug(title: str) -> str:
     """A title as part of a file name, without its kind ("Table: "), cut after a whole word."""
-    said = re.split("[:：]", title, maxsplit=1)[-1]
-    words = re.sub(r"\W+", "-", said).strip("-").lower()
+    name = re.split("[:：]", title, maxsplit=1)[-1]
+    words = re.sub(r"\W+", "-", name).strip("-").lower()
     return words if len(words) <= _LONGEST else words[: _LONGEST + 1].rpartition("-")[0] or words[:_LONGEST]

@@ -2,7 +2,7 @@
 
 from typing import Any
 
-from bertcalc.model.subject import Subject
+from bertcalc.model.model import Model
 from pages.ui.session.component import component
 from pages.ui.shell.theme import colors
 from pages.ui.widgets.total_formula.formula_parts import total_formula
@@ -12,8 +12,8 @@ _component = component(
 )
 
 
-def show_total_formula(subject: Subject) -> None:
-    draw_formula(total_formula(subject, colors()))
+def show_total_formula(model: Model) -> None:
+    draw_formula(total_formula(model, colors()))
 
 
 def draw_formula(data: dict[str, Any]) -> None:

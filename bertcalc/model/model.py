@@ -1,0 +1,228 @@
+"""A model: a configuration, a class, and the module tree that the family's program declares."""
+
+from dataclasses import replace
+from functools import cache
+from typing import Any, Self
+
+from bertcalc.config import Config, ConfigError
+from bertcalc.model.family import Class, Family
+from bertcalc.model.modules import Attention, Module
+from bertcalc.model.registry import CLASSES, FAMILIES, PRESETS, class_of, family_of, preset_named
+from bertcalc.model.trace import Sizes, Step, Trace
+from bertcalc.text import N_
+from bertcalc.text.arguments import ArgumentError, checked, unknown
+from bertcalc.text.problem import Problem
+
+NO_PRESET = (
+    N_("There is no preset {name}: did you mean {nearest}?"),
+    N_("There is no preset {name}: it must be one of {options}."),
+)
+_NOT_OF_FAMILY = (
+    N_("architecture {name} is unknown: did you mean {nearest}? For {config} it must be one of {options}."),
+    N_("architecture {name} is unknown: for {config} it must be one of {options}."),
+)
+_ONE = Sizes()
+
+
+class Model(Module):
+    """The root of a module tree, with the program that declared it, which it can run.
+
+    ``config`` is a configuration, ``architecture`` the name of one of its family's classes (by default the body's), and
+    ``add_pooling_layer`` an option of the body's class. Two models are equal if these are. Raises InputError if the
+    family has no such class, and ConfigError if transformers does not build it with this configuration.
+
+    >>> Model(PRESETS["bert-base-uncased"].config, "BertForMaskedLM").num_parameters()
+    109514298
+    """
+
+    family: Family
+    cls: Class
+    config: Config
+    add_pooling_layer: bool  # True where the class has no such option
+
+    @checked
+    def __init__(self, config: Config, architecture: str | None = None, add_pooling_layer: bool = True) -> None:
+        family = family_of(config)
+        names = [cls.name for cls in family.classes]
+        if architecture is not None and architecture not in names:
+            raise unknown(_NOT_OF_FAMILY, architecture, names, config=type(config).__name__)
+        kind = class_of(architecture) if architecture is not None else family.base
+        self._declare(family, kind, config, add_pooling_layer)
+
+    @classmethod
+    def build(cls, config: Config | str, architecture: str | None = None, *, add_pooling_layer: bool = True) -> Self:
+        """The model of a configuration or preset: see ``build``."""
+        if isinstance(config, str):
+            preset = preset_named(config)
+            if preset is None:
+                raise unknown(NO_PRESET, config, PRESETS)
+            config = PRESETS[preset].config
+        model = cls(config, architecture, add_pooling_layer)
+        if not add_pooling_layer and not model.cls.pooler_is_optional:
+            message = N_("{architecture} does not have the option add_pooling_layer: only {base} does.")
+            if not model.family.base.pooler:
+                message = N_("{architecture} has no option add_pooling_layer.")
+            values = {"architecture": model.architecture, "base": model.family.base.name}
+            raise ArgumentError(Problem("add_pooling_layer", add_pooling_layer, message, values))
+        return model
+
+    @classmethod
+    def of_family(cls, family: Family, kind: Class, config: Any, *, add_pooling_layer: bool = True) -> "Model":
+        """A model of a family that need not be registered."""
+        model = cls.__new__(cls)
+        model._declare(family, kind, config, add_pooling_layer)
+        return model
+
+    def _declare(self, family: Family, kind: Class, config: Any, add_pooling_layer: bool) -> None:
+        if problem := kind.unbuilt(config):
+            raise ConfigError(problem)
+        self.kind = kind.name
+        self.children = {}
+        self.family = family
+        self.cls = kind
+        self.config = config
+        self.add_pooling_layer = add_pooling_layer or not kind.pooler_is_optional
+        self._run(self, _ONE, None)
+
+    @property
+    def architecture(self) -> str:
+        """The name of the class."""
+        return self.cls.name
+
+    @property
+    def pooler(self) -> bool:
+        """Whether the body has its pooler."""
+        return self.cls.pooler and self.add_pooling_layer
+
+    @property
+    def prefix(self) -> str:
+        """The prefix of the body's tensor names: "bert.", or "" if the model is the body."""
+        return "" if self.cls.task == "base" else f"{self.family.prefix}."
+
+    @property
+    def reads_encoder(self) -> bool:
+        """Whether the layers have cross attention and the class takes encoder_hidden_states."""
+        return self.config.add_cross_attention and self.cls.sees_encoder
+
+    def seen(self, sequence_length: int) -> int | None:
+        """The length of encoder_hidden_states: ``sequence_length`` if the model reads them, else None."""
+        return sequence_length if self.reads_encoder else None
+
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, Model) and self._value() == other._value()
+
+    def __hash__(self) -> int:
+        return hash(self._value())
+
+    def __reduce__(self) -> Any:
+        """Pickle and copy a model by its arguments, and one of a family that is not registered by its state."""
+        if self.family is FAMILIES.get(self.family.name):
+            return type(self), (self.config, self.architecture, self.add_pooling_layer)
+        return super().__reduce__()
+
+    def _value(self) -> tuple[Config, str, bool]:
+        return self.config, self.architecture, self.add_pooling_layer
+
+    def changed(
+        self, config: Config | None = None, architecture: str | None = None, add_pooling_layer: bool | None = None
+    ) -> "Model":
+        """A copy with another configuration, class or option."""
+        return type(self)(
+            self.config if config is None else config,
+            self.architecture if architecture is None else architecture,
+            self.add_pooling_layer if add_pooling_layer is None else add_pooling_layer,
+        )
+
+    def as_class(self, architecture: str) -> "Model":
+        """The same sizes in another class, or the nearest ones that are possible there."""
+        return Model(config_of_class(self.config, architecture), architecture)
+
+    def bare(self, name: str) -> str:
+        """The name of a module or tensor without the body's prefix."""
+        return name.removeprefix(self.prefix)
+
+    def body(self) -> Module:
+        """The body: the model itself, or the child under the prefix if the class has a head."""
+        return self.children.get(self.family.prefix, self) if self.cls.task != "base" else self
+
+    def heads(self) -> Module:
+        """The first attention module, the parent of query, key and value. Raises KeyError if there is none."""
+        for _path, module, _copies in self.modules():
+            if isinstance(module, Attention):
+                return module
+        raise KeyError("attention")
+
+    @checked
+    def run(self, sizes: Sizes) -> list[Step]:
+        """Every step from the token ids to the outputs, in order; those of a repeated layer once."""
+        steps: list[Step] = []
+        self._run(Module(self.kind), sizes, steps)
+        return steps
+
+    def _run(self, root: Module, sizes: Sizes, steps: list[Step] | None) -> None:
+        family, cls, config = self.family, self.cls, self.config
+        t = Trace(root, self.prefix, sizes, steps, choices=cls.takes_choices)
+        if cls.task == "base":
+            cls.head(t, config, family.body(t, config, self.pooler))
+            return
+        with t.module(family.prefix, family.base.name):
+            hidden = family.body(t, config, self.pooler)
+        cls.head(t, config, hidden)
+        if family.head_first:
+            root.children[family.prefix] = root.children.pop(family.prefix)
+
+
+def config_of_class(config: Config, architecture: str) -> Config:
+    """The configuration with the same sizes for a class of any family, or with the nearest sizes possible there."""
+    cls = class_of(architecture)
+    kind = CLASSES[cls.name].config
+    values = {name: value for name, value in config.shared().items() if kind.has(name)}
+    while type(config) is not kind:
+        try:
+            config = kind(**values)
+        except ConfigError as error:
+            values = values | error.problem.remedies[0]
+    problem = cls.unbuilt(config)
+    return replace(config, **problem.remedies[0]) if problem else config
+
+
+def not_taken(model: Model, sizes: Sizes) -> Problem | None:
+    """The problem if a batch has inputs that the forward method of a model does not take; otherwise None."""
+    name, config = model.cls.name, model.config
+    values: dict[str, Any] = {"architecture": name}
+    choices, length = sizes.num_choices, sizes.encoder_sequence_length
+    if not model.cls.takes_choices and (not isinstance(choices, int) or choices != 1):
+        message = N_("{architecture} takes no choices: leave num_choices out, or use a class for multiple choice.")
+        return Problem.of(message, "num_choices", choices, {"num_choices": 1}, **values)
+    if length is not None and not (model.cls.sees_encoder and config.add_cross_attention):
+        message = N_(
+            "{architecture} reads no encoder_hidden_states with this configuration: leave encoder_sequence_length "
+            "out. Only a decoder with add_cross_attention True reads them."
+        )
+        return Problem.of(message, "encoder_sequence_length", length, {"encoder_sequence_length": None}, **values)
+    return None
+
+
+@cache
+def output_names(architecture: str) -> tuple[str, ...]:
+    """The outputs of a class, in order, without those returned only on request."""
+    cls, family = class_of(architecture), CLASSES[architecture]
+    steps = Model.of_family(family, cls, family.config.default()).run(Sizes())
+    return tuple(step.output for step in steps if step.output)
+
+
+@checked
+def build(config: Config | str, architecture: str | None = None, *, add_pooling_layer: bool = True) -> Model:
+    """The module tree of a Hugging Face class, for instance ``build(BertConfig(), "BertForMaskedLM")``.
+
+    ``config`` can also be the name of a preset: "bert-base-uncased", or "FacebookAI/roberta-base". Without
+    ``architecture``, the class is that of the body (BertModel). ``add_pooling_layer`` is an option of that class only;
+    passing False to any other raises ArgumentError, which is a TypeError, as transformers does. Raises InputError if
+    there is no such preset, or if the configuration's family has no class of this name, and ConfigError if transformers
+    does not build the class with this configuration.
+
+    >>> from bertcalc import build
+    >>> build("bert-base-uncased", "BertForMaskedLM").num_parameters()
+    109514298
+    """
+    return Model.build(config, architecture, add_pooling_layer=add_pooling_layer)
