@@ -22,7 +22,7 @@ from bertcalc.config.fields import OWN_LETTERS
 from bertcalc.controls.stops import LOCKS, SLIDERS, Locks, moved
 from bertcalc.families import CLASSES, SHARED, class_of, counterpart, family_of
 from bertcalc.families.presets import DEFAULT_PRESET, PRESETS, preset_named
-from bertcalc.model.model import Model
+from bertcalc.model.model import Model, config_of_class
 from bertcalc.text.amounts import whole
 
 # The fields that can be changed without a slider, by the type of their values.
@@ -52,8 +52,8 @@ class ChosenModel(NamedTuple):
 
     def model(self, architecture: str = "") -> Model:
         """The model, in its class or another."""
-        other = Model(self.config, self.architecture).as_class(architecture or self.architecture)
-        return other.changed(add_pooling_layer=self.add_pooling_layer)
+        architecture = architecture or self.architecture
+        return Model(config_of_class(self.config, architecture), architecture, self.add_pooling_layer)
 
     def values(self) -> dict[str, Any]:
         """All values that can be changed, by name in the link."""
@@ -92,8 +92,8 @@ class ChosenModel(NamedTuple):
 
         ``meant`` is the preset of a link that names none.
         """
-        start = ChosenModel().reset(self.preset)
-        differing = {name: value for name, value in self.values().items() if value != start.values()[name]}
+        start = ChosenModel().reset(self.preset).values()
+        differing = {name: value for name, value in self.values().items() if value != start[name]}
         if self.preset != meant:
             differing = {"preset": self.preset, **differing}
         own_name = self.config.own_name

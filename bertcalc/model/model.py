@@ -135,18 +135,7 @@ class Model(Module):
 
     def as_class(self, architecture: str) -> "Model":
         """The same sizes in another class, or the nearest ones that are possible there."""
-        cls = class_of(architecture)
-        kind = CLASSES[cls.name].config
-        config = self.config
-        if type(config) is not kind:
-            values = {name: value for name, value in config.shared().items() if kind.has(name)}
-            while type(config) is not kind:
-                try:
-                    config = kind(**values)
-                except ConfigError as error:
-                    values = values | error.problem.remedies[0]
-        problem = cls.unbuilt(config)
-        return Model(replace(config, **problem.remedies[0]) if problem else config, architecture)
+        return Model(config_of_class(self.config, architecture), architecture)
 
     def bare(self, name: str) -> str:
         """The name of a module or tensor without the body's prefix."""
@@ -181,6 +170,20 @@ class Model(Module):
         cls.head(t, config, hidden)
         if family.head_first:
             root.children[family.prefix] = root.children.pop(family.prefix)
+
+
+def config_of_class(config: Config, architecture: str) -> Config:
+    """The configuration with the same sizes for a class of any family, or with the nearest sizes possible there."""
+    cls = class_of(architecture)
+    kind = CLASSES[cls.name].config
+    values = {name: value for name, value in config.shared().items() if kind.has(name)}
+    while type(config) is not kind:
+        try:
+            config = kind(**values)
+        except ConfigError as error:
+            values = values | error.problem.remedies[0]
+    problem = cls.unbuilt(config)
+    return replace(config, **problem.remedies[0]) if problem else config
 
 
 def not_taken(model: Model, sizes: Sizes) -> Problem | None:

@@ -1,4 +1,4 @@
-"""The steps in which the forward methods of a family, or of a version of transformers, differ from the simulator's defaults.
+"""The steps in which the forward methods of a family, or of a version of transformers, differ from the defaults.
 
 To add overrides for a family, add a module here and an entry in ``OVERRIDES``, and name the entry in
 ``Family.simulation``.

@@ -24,8 +24,8 @@ from pages.ui.shell.theme import colors
 
 Fill = Callable[[str], str]
 # The speaker's notes have their own window, which follows the lecture in the same browser.
-NOTES_BUTTON = component("bertcalc_notes_button", "lecture/notes.css", "dom.js", "lecture/notes_button.js")
-NOTES = component("bertcalc_notes", "lecture/notes.css", "dom.js", "lecture/notes.js")
+NOTES_BUTTON = component("bertcalc_notes_button", "lecture/notes.css", "session/dom.js", "lecture/notes_button.js")
+NOTES = component("bertcalc_notes", "lecture/notes.css", "session/dom.js", "lecture/notes.js")
 
 
 def where(page: str) -> tuple[str, str]:
