@@ -171,7 +171,7 @@ def warned(source: Any) -> list[str]:
 def test_a_key_that_may_change_the_count_is_a_warning() -> None:
     assert warned({"model_type": "bert", "hiden_size": 1024}) == ["hiden_size is unknown: did you mean hidden_size?"]
     assert warned({"model_type": "bert", "extra_layers": 1}) == [
-        "Unknown, so not read: extra_layers. If they change the model, its count differs."
+        "Unknown keys, which are ignored: extra_layers. If they change the model, its count differs."
     ]
     assert warned({"model_type": "bert", "architectures": ["Nobody"]})
     assert warned({"model_type": "bert", "gradient_checkpointing": False, "vocab_size": 5}) == []
