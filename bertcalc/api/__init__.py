@@ -99,14 +99,13 @@ class Model(core.Model):
     ) -> "Model":
         """The model with other fields of the configuration, or as another class of the family.
 
-        What is not given stays; another class has its usual pooler. Raises ConfigError for a field that the
+        What is not given stays. Raises ConfigError for a field that the
         configuration does not have, and for values that no model can have.
         """
-        name = architecture or self.architecture
-        if add_pooling_layer is None:
-            add_pooling_layer = self.pooler or name != self.architecture or not self.cls.pooler_is_optional
         config = replace(self.config, **fields) if fields else self.config
-        return build(config, name, add_pooling_layer=add_pooling_layer)
+        if add_pooling_layer is None:
+            return self.changed(config, architecture)
+        return build(config, architecture or self.architecture, add_pooling_layer=add_pooling_layer)
 
     def __repr__(self) -> str:
         count = self.num_parameters()

@@ -10,7 +10,7 @@ from typing import Any
 from bertcalc.api import Model, build, read_fields
 from bertcalc.families import CLASSES
 from bertcalc.model.modules import Module, ModuleList, Shape
-from bertcalc.text import shorten
+from bertcalc.text import shorten, visible
 from bertcalc.text.arguments import checked, wrong_kind
 from bertcalc.text.problem import InputError, wrong
 
@@ -89,9 +89,9 @@ def _difference(model: Model, tensors: Mapping[str, Shape]) -> str:
     usual, name = dict(model.named_parameters()), f"{model.architecture} with its configuration"
     for tensor, shape in tensors.items():
         if tensor not in usual:
-            return f"{shorten(tensor)}, of shape {shape}, is no tensor of a {name}."
+            return f"{visible(tensor)}, of shape {shape}, is no tensor of a {name}."
         if shape != usual[tensor]:
-            return f"{shorten(tensor)} has the shape {shape}: in a {name} it has {usual[tensor]}."
+            return f"{visible(tensor)} has the shape {shape}: in a {name} it has {usual[tensor]}."
     missing = (f"{tensor} is missing: in a {name} it has the shape {usual[tensor]}." for tensor in usual)
     return next((sentence for sentence, tensor in zip(missing, usual, strict=True) if tensor not in tensors), "")
 

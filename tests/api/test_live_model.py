@@ -98,7 +98,13 @@ def test_the_first_tensor_that_differs_is_named() -> None:
 OTHERS: dict[str, dict[str, Any]] = {
     "T5Model": {"num_layers": 3, "d_model": 16, "d_ff": 20, "num_heads": 2, "d_kv": 8, "vocab_size": 40},
     "BartForConditionalGeneration": {"d_model": 16, "encoder_layers": 2, "decoder_layers": 3, "vocab_size": 40},
-    "LlamaForCausalLM": {"hidden_size": 16, "num_hidden_layers": 3, "vocab_size": 40, "intermediate_size": 20},
+    "LlamaForCausalLM": {
+        "hidden_size": 16,
+        "num_attention_heads": 2,
+        "num_hidden_layers": 3,
+        "vocab_size": 40,
+        "intermediate_size": 20,
+    },
     "ViTModel": {"hidden_size": 24, "num_hidden_layers": 2, "num_attention_heads": 2, "intermediate_size": 20},
     "ConvBertModel": {"num_hidden_layers": 2},
 }
@@ -184,6 +190,6 @@ class Linear:
 
 print(bertcalc.of(Linear()).num_parameters(), "torch" in sys.modules)
 """
-    root = Path(__file__).parents[1]
+    root = Path(__file__).parents[2]
     done = subprocess.run([sys.executable, "-c", program], cwd=root, capture_output=True, text=True, check=True)
     assert done.stdout.split() == ["12", "False"]

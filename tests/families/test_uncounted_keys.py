@@ -107,7 +107,9 @@ FAMILY = pytest.mark.parametrize("family", FAMILIES.values(), ids=FAMILIES)
 def others(kind: type[Config], keys: Any) -> dict[str, Any]:
     """Another value of each key that is no field of a family."""
     values = {key: VALUES.get(key, 3) for key in sorted(keys) if not kind.has(key)}
-    return values | {"rope_parameters": rotary(kind, VALUES["rope_parameters"])} if "rope_parameters" in keys else values
+    return (
+        values | {"rope_parameters": rotary(kind, VALUES["rope_parameters"])} if "rope_parameters" in keys else values
+    )
 
 
 def rotary(kind: type[Config], parameters: dict[str, Any]) -> dict[str, Any]:
