@@ -35,16 +35,22 @@ class Example(NamedTuple):
         """Change, extend or write the file."""
         file = root / self.path
         if self.language == "diff":
-            lines = self.text.splitlines()
-            old, new = ("\n".join(line[1:] for line in lines if line[0] != sign) for sign in "+-")
-            source = file.read_text(encoding="utf-8")
-            assert source.count(f"\n{old}\n") == 1, f"{self.path} has changed: CONTRIBUTING.md has to show its lines"
-            file.write_text(source.replace(f"\n{old}\n", f"\n{new}\n"), encoding="utf-8")
+            file.write_text(self.changed(file.read_text(encoding="utf-8")), encoding="utf-8")
         elif self.language == "po" and file.exists():
             file.write_text(f"{file.read_text(encoding='utf-8')}\n{self.text}", encoding="utf-8")
         else:
             assert not file.exists()
             file.write_text(self.text, encoding="utf-8")
+
+    def changed(self, source: str) -> str:
+        """Another text of the file; in the lines that the guide shows of it, "…" stands for anything."""
+        lines = self.text.splitlines()
+        shown = "\n".join(re.escape(line[1:]).replace("…", ".*") for line in lines if line[0] != "+")
+        places = re.findall(rf"^{shown}$", source, re.MULTILINE)
+        assert len(places) == 1, f"{self.path} has changed: CONTRIBUTING.md has to show its lines"
+        old = iter(places[0].splitlines())
+        pairs = [(line[0], line[1:] if line[0] == "+" else next(old)) for line in lines]
+        return source.replace(places[0], "\n".join(text for sign, text in pairs if sign != "-"))
 
 
 def examples() -> Iterator[Example]:
@@ -87,7 +93,7 @@ base = bertcalc.BertConfig()
 print(json.dumps({
     "family": bertcalc.build("facebook/data2vec-text-base", "Data2VecTextForMaskedLM").num_parameters(),
     "preset": bertcalc.build("microsoft/codebert-base").num_parameters(),
-    "published": [one.parameters + one.more for one in PUBLISHED if one.preset == "codebert-base"],
+    "published": [one.parameters + one.surplus for one in PUBLISHED if one.preset == "codebert-base"],
     "mistakes": [cause.miscount for cause in explain(bertcalc.build(base), base, 52_794_624)[0]],
 }))
 """
