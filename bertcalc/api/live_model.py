@@ -58,7 +58,11 @@ def of(real_model: Any) -> Model | UnknownModel:
     """
     if isinstance(real_model, type) or not all(callable(getattr(real_model, name, None)) for name in _ASKED):
         raise wrong_kind("real_model", real_model, "a torch.nn.Module, such as BertModel.from_pretrained(...) gives")
-    tensors = {name: tuple(tensor.shape) for name, tensor in real_model.named_parameters()}
+    try:
+        tensors = {name: tuple(tensor.shape) for name, tensor in real_model.named_parameters()}
+    except RuntimeError as error:  # of a lazy module
+        message = "real_model has a tensor without a shape, which its first forward pass sets: {reason}"
+        raise wrong(message, "real_model", None, reason=str(error)) from None
     try:
         model = _known(real_model, tensors)
         reason = _difference(model, tensors)
