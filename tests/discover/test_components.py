@@ -262,7 +262,7 @@ def test_a_count_that_no_browser_can_say_is_refused() -> None:
     found = found_for("gpt2", "GPT2LMHeadModel")
     outside = refused(found, {"n_layer": 10**14})
     assert outside is not None
-    assert f"more than {MOST_PARAMETERS:,}" in str(outside)
+    assert f"at most {MOST_PARAMETERS:,}" in str(outside)
 
 
 @given(
