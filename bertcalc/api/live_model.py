@@ -7,7 +7,7 @@ from collections.abc import Mapping
 from itertools import groupby
 from typing import Any
 
-from bertcalc.api import Model, build, read_fields
+from bertcalc.api import Model, build
 from bertcalc.families import CLASSES
 from bertcalc.model.modules import Module, ModuleList, Shape
 from bertcalc.text import shorten, visible
@@ -80,6 +80,8 @@ def _known(real: Any, tensors: Mapping[str, Shape]) -> Model:
         model_type = getattr(config, "model_type", None)
         more = f' bertcalc.infer("{shorten(model_type)}", "{kind}") looks for its formula.' if model_type else ""
         raise wrong("{name} is not one of the classes that bertcalc knows.{more}", name=kind, more=more)
+    from bertcalc.api.sources import read_fields
+
     described = read_fields({**config.to_dict(), "architectures": [architecture]})
     model = build(described.config, architecture)
     pooler = [tensor.name for tensor in model.tensors() if tensor.place.component == "pooler"]
