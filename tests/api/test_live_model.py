@@ -46,6 +46,7 @@ def test_a_known_model_is_the_same_value(case: Case) -> None:
 def test_a_tied_head_counts_once(device: str) -> None:
     real = Case(TINY, "BertForMaskedLM").real(device)
     model = bertcalc.of(real)
+    assert model == bertcalc.load(TINY, "BertForMaskedLM")
     assert model.num_parameters() == size(real)
     names = [name for name, _tensor in real.named_parameters(remove_duplicate=False)]
     assert len(names) > len(list(model.named_parameters()))
