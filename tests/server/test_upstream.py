@@ -5,6 +5,7 @@ import asyncio
 import logging
 import re
 from collections.abc import Callable, Iterator
+from importlib.metadata import version
 from pathlib import Path
 from typing import Any
 from urllib.request import urlopen
@@ -17,7 +18,6 @@ from websockets.asyncio.client import connect
 from websockets.typing import Subprotocol
 
 from pages.server import headers, preview
-from pages.server.requirements import STREAMLIT
 from pages.server.upstream import INTERNALS, internals, streamlit_internals
 from pages.server.upstream.internals import WRITTEN_FOR, Internal, is_usable, look_up
 from tests.browser.launch import ROOT, running_server
@@ -82,7 +82,7 @@ def test_the_installed_version_has_it(name: str, log: list[str]) -> None:
 
 def test_each_says_why_it_is_used_and_what_is_lost() -> None:
     assert RENAMED.keys() | OF_PAGE == INTERNALS.keys()
-    assert WRITTEN_FOR["streamlit"] == ".".join(map(str, STREAMLIT))
+    assert {package: ".".join(version(package).split(".")[:2]) for package in WRITTEN_FOR} == WRITTEN_FOR
     for name, internal in INTERNALS.items():
         assert internal.names[0].partition(":")[0].partition(".")[0] in WRITTEN_FOR, name
         assert internal.reason.endswith("."), name
