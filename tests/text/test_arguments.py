@@ -396,7 +396,10 @@ CALLS: list[tuple[Callable[[], object], str]] = [
     (lambda: FAMILIES["bert"].for_task(TWO), "task a numpy ndarray is not possible"),
     (lambda: FAMILIES["bert"].for_task(torch.tensor([1, 2])), "task a torch Tensor is not possible"),
     (lambda: search(Case(SUBJECT), Budget("parameters", TWO), Constraints()), "amount has to be a single whole"),
-    (lambda: diagnose(KnownCount(None, 1), typed("1")), "model has to be a model, such as build(BertConfig()), not None"),
+    (
+        lambda: diagnose(KnownCount(None, 1), typed("1")),
+        "model has to be a model, such as build(BertConfig()), not None",
+    ),
     (lambda: diagnose(KnownCount(SUBJECT, TWO), typed("1")), "parameters has to be a single whole number"),
     (lambda: combinations(MODEL, MiscountSizes.of(SMALL), 5), "tensors has to be a list"),
     (lambda: combinations(list(MODEL.tensors()), SMALL, 5), "sizes has to be MiscountSizes"),
