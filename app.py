@@ -11,7 +11,7 @@ from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 from importlib import import_module
 
-import pages.server  # noqa: F401  # ends the process with a sentence where no page can work
+import pages.server  # noqa: F401  # prints the reason and ends the process if no page can work
 
 # isort: split
 import streamlit as st
@@ -26,7 +26,8 @@ from pages.server.headers import SecurityHeaders
 from pages.server.limited_log import LimitedLog
 from pages.server.preview import Preview
 from pages.server.restarts import hold_first_message
-from pages.server.sessions import end_callbacks, leave_quietly, share_lock, store_class
+from pages.server.sessions import keep_sessions
+from pages.server.upstream import log_differences
 from pages.ui.shell.i18n import translator, translator_of
 from pages.ui.shell.navigation import about
 
@@ -34,7 +35,7 @@ FAILURES = LimitedLog("A page failed")
 
 
 def say_sorry(error: Exception) -> bool:
-    """Show one sentence instead of a traceback; the traceback goes to the log, once a minute for each place."""
+    """Show a sentence instead of a traceback. The traceback goes to the log, once a minute for each place."""
     FAILURES.trace(error)
     _ = translator()
     st.error(
@@ -47,15 +48,15 @@ def say_sorry(error: Exception) -> bool:
 
 
 def warm_up() -> None:
-    """Fill the caches of the first page, and keep the objects out of garbage collection.
+    """Fill the caches of the first page, and exclude their objects from garbage collection.
 
-    SymPy, Altair and pandas make half a million objects that stay. With many readers, scanning them took 250 ms every
+    SymPy, Altair and pandas create half a million permanent objects. With many readers, scanning them took 250 ms every
     few seconds.
     """
     from bertcalc.charts.bar_charts import proportional_bar, ranked_bars
     from bertcalc.charts.colors import COLORS
     from bertcalc.charts.columns import sent
-    from bertcalc.controls.history import ChosenModel
+    from bertcalc.controls.chosen_model import ChosenModel
     from bertcalc.model.formula import component_terms
     from pages.ui.widgets.bars import words
 
@@ -72,16 +73,14 @@ def warm_up() -> None:
 
 @asynccontextmanager
 async def lifespan(_app: App) -> AsyncIterator[None]:
-    """Prepare the first page in a thread, while the server already answers."""
+    """Prepare the first page in a thread, while the server already answers requests."""
     threading.Thread(target=warm_up, daemon=True).start()
     yield
 
 
+log_differences()
 guard()
-share_lock()
-end_callbacks()
-leave_quietly()
-store_class()
+keep_sessions()
 hold_first_message()
 take_turns(translator_of)
 app = App(

@@ -1,8 +1,8 @@
-"""Waiting times of a person in Chromium, and of the server's start: ``python -m benchmarks.browser``.
+"""Waiting times in Chromium, and the time until the server is up: ``python -m benchmarks.browser``.
 
 Our pages and the floors (minimal apps to compare with) take turns in one run, in the same browser and under the same
 settings, so that changes in the machine's speed affect all of them. A wait ends with the last change on the page: the
-script has run, and nothing has been written or drawn since.
+script has ended, and nothing is written or drawn after it.
 """
 
 import argparse
@@ -24,13 +24,15 @@ from tests.browser.launch import running_browser, running_server
 CHART = "benchmarks/one_chart.py"
 EMPTY = "benchmarks/empty.py"
 SAME = "benchmarks/same_elements.py"
-PRESSES = 12  # with WARM_UP an even number: the slider ends where it began, and never reaches its end
+PRESSES = 12  # even together with WARM_UP: the slider returns to its start and never reaches its end
 VISITS = 3
 STARTS = 5
 DRAG = 5.0  # seconds
 WARM_UP = 4
-WITH_SLIDER = {"lecture": "lecture?screen=all-layers"}  # where to find the slider of layers if a page opens without it
-QUIET = 400  # milliseconds without a change after which all has been drawn
+WITH_SLIDER = {
+    "lecture": "lecture?screen=all-layers"
+}  # the address with the slider of layers, for pages that open without it
+QUIET = 400  # milliseconds without a change after which a page counts as drawn
 
 # Note the time of every change of the document and of every canvas (charts and tables are drawn there).
 _WATCH = """() => {
@@ -147,24 +149,24 @@ def start(script: str, folder: Path) -> float:
 
 def alternately(times: int, measures: Sequence[Callable[[], float]]) -> list[float]:
     """The median of each measure; the measures take turns."""
-    found = [[measure() for measure in measures] for _time in range(times)]
-    return [median(column) for column in zip(*found, strict=True)]
+    rows = [[measure() for measure in measures] for _time in range(times)]
+    return [median(column) for column in zip(*rows, strict=True)]
 
 
 def main() -> None:
     """Print the tables."""
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--pages", nargs="+", default=[name or "parameters" for name in PAGES])
-    parser.add_argument("--quick", action="store_true", help="two pages, few times")
-    given = parser.parse_args()
-    names = ["" if name == "parameters" else name for name in (given.pages[:2] if given.quick else given.pages)]
-    visits, presses, starts = (1, 4, 1) if given.quick else (VISITS, PRESSES, STARTS)
+    parser.add_argument("--quick", action="store_true", help="measure two pages, a few times")
+    options = parser.parse_args()
+    names = ["" if name == "parameters" else name for name in (options.pages[:2] if options.quick else options.pages)]
+    visits, presses, starts = (1, 4, 1) if options.quick else (VISITS, PRESSES, STARTS)
     with TemporaryDirectory() as folder, ExitStack() as stack:
-        here = Path(folder)
-        ours, empty = alternately(starts, [lambda: start("app.py", here), lambda: start(EMPTY, here)])
-        app, server = stack.enter_context(running_server(here / "app"))
+        path = Path(folder)
+        ours, empty = alternately(starts, [lambda: start("app.py", path), lambda: start(EMPTY, path)])
+        app, server = stack.enter_context(running_server(path / "app"))
         floor, chart, same = (
-            stack.enter_context(running_server(here / Path(script).stem, script))[0] for script in (FLOOR, CHART, SAME)
+            stack.enter_context(running_server(path / Path(script).stem, script))[0] for script in (FLOOR, CHART, SAME)
         )
         browser = stack.enter_context(running_browser())
         for url in (app, floor, chart, same):
@@ -180,7 +182,7 @@ def main() -> None:
             switched = "" if not name else f"{switch(walker, name):,.0f}"
             page, _waited = opened(browser, f"{app}/{WITH_SLIDER.get(name, name)}")
             keys = ("ArrowLeft", "ArrowRight") * ((WARM_UP + presses) // 2)
-            times = [[press(one, key) for one in (page, slider, elements)] for key in keys]
+            times = [[press(tab, key) for tab in (page, slider, elements)] for key in keys]
             moved, floor_moved, same_moved = (median(column) for column in zip(*times[WARM_UP:], strict=True))
             followed = drag(page)
             page.context.close()

@@ -1,6 +1,6 @@
 """Time of a search for models within a budget: ``python -m benchmarks.design``.
 
-Each figure stands beside a floor measured in the same run: the sixteen counts that a search starts from.
+Each figure is shown beside a floor from the same run: the sixteen counts that a search begins with.
 """
 
 from benchmarks.core import microseconds
@@ -30,8 +30,8 @@ def main() -> None:
         for name, constraints in SPACES.items():
             candidates = search(case, budget, constraints).candidates
             time = microseconds(lambda b=budget, c=constraints: search(case, b, c, 60), 1)  # type: ignore[misc]
-            said = f"{budget.quantity}, {name}, {candidates:,} candidates"
-            print(f"{said:<70} {time / 1000:8.1f} ms {time / floor:7.1f} x sixteen counts")
+            label = f"{budget.quantity}, {name}, {candidates:,} candidates"
+            print(f"{label:<70} {time / 1000:8.1f} ms {time / floor:7.1f} x sixteen counts")
 
 
 if __name__ == "__main__":

@@ -1,1 +1,1 @@
-"""The floor of the server's start: an app with nothing in it."""
+"""The floor of the server's start: an empty app."""

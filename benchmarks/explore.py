@@ -1,8 +1,8 @@
 """Time of a map of 100,000 models, for each quantity: ``python -m benchmarks.explore``.
 
-Each figure stands beside a floor measured in the same run: the same quantity of the same models as one expression in
-NumPy, written out by hand, with no tree, no steps and no names. The models differ in all that a map changes: hidden
-size, heads, intermediate size and layers are whole columns, so that nothing can be counted once for many models.
+Each figure is shown beside a floor from the same run: the same quantity of the same models as one expression in NumPy,
+written by hand, without tree, steps and names. The models differ in everything that a map changes:
+hidden size, heads, intermediate size and layers are columns, so that nothing can be counted once for many models.
 """
 
 from collections.abc import Callable
@@ -37,7 +37,7 @@ def activations(h: Any, heads: Any, layers: Any) -> Any:
 
 
 def training_memory(h: Any, heads: Any, layers: Any) -> Any:
-    """An approximation of the bytes of a training step with AdamW, while ours is the peak over its moments."""
+    """The approximate bytes of a training step with AdamW; ours is the peak over the step."""
     return 16 * parameters(h, heads, layers) + activations(h, heads, layers)
 
 

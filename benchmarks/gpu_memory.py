@@ -1,8 +1,8 @@
 """The memory that an NVIDIA GPU needs beyond bertcalc's peaks: ``python -m benchmarks.gpu_memory``.
 
 Real models with random weights take three steps of the usual loop; the third is measured. A cell of the first table
-has our peak, PyTorch's ``max_memory_allocated`` without cuBLAS's workspaces, and by how many percent that is more; the
-last column has the most memory that was reserved but not allocated, in gaps between blocks.
+has our peak, PyTorch's ``max_memory_allocated`` without cuBLAS's workspaces, and the excess in percent; the last column
+has the most memory that was reserved but not allocated, in gaps between blocks.
 
 The second table has the least memory with which a run succeeds: batches that fill 7 and 14 GiB by our peak, with less
 and less memory allowed, until PyTorch runs out of it. Set PYTORCH_ALLOC_CONF=expandable_segments:True, or not, for the
@@ -40,7 +40,7 @@ HALVINGS = 4  # of the interval between allocated and reserved memory
 
 
 class Measured(NamedTuple):
-    """Bytes of a run on the GPU: the most allocated, those still allocated without the model, the most reserved."""
+    """Bytes of a run on the GPU: peak of allocated, still allocated without the model, peak of reserved."""
 
     allocated: int
     workspaces: int
@@ -49,7 +49,7 @@ class Measured(NamedTuple):
 
 def ways(model: Model) -> Iterator[tuple[str, Plan | Inference]]:
     """Every way to run a model: training, with gradient checkpointing if the family has it, and inference."""
-    recomputes = [one for one in ("none", "full") if one in ("none", *family_of(model.config).recomputes)]
+    recomputes = [kind for kind in ("none", "full") if kind in ("none", *family_of(model.config).recomputes)]
     for precision, attention, recompute in product(("fp32", "bf16"), ("eager", "fused"), recomputes):
         plan = Plan(precision, attention=attention, recompute=recompute, fused_dropout=True)  # type: ignore[arg-type]
         yield f"training, {precision}, {attention}, recompute {recompute}", plan
@@ -69,24 +69,24 @@ def on_device(model: Model, how: Plan | Inference) -> Any:
 def batch_of(model: Model, batch_size: int) -> dict[str, torch.Tensor]:
     """Token ids, and labels for a class that takes them."""
     ids = torch.randint(0, model.config.vocab_size, (batch_size, LENGTH), device=DEVICE)
-    given = {"input_ids": ids}
+    batch = {"input_ids": ids}
     if model.cls.per_token:
-        given["labels"] = ids.clone()
+        batch["labels"] = ids.clone()
     elif model.cls.targets:
-        given["labels"] = torch.zeros(batch_size, dtype=torch.long, device=DEVICE)
-    return given
+        batch["labels"] = torch.zeros(batch_size, dtype=torch.long, device=DEVICE)
+    return batch
 
 
 def run(model: Model, how: Plan | Inference, batch_size: int) -> None:
     """Run some steps; PyTorch's statistics are then those of the last one."""
     real = on_device(model, how)
-    given = batch_of(model, batch_size)
+    batch = batch_of(model, batch_size)
     if isinstance(how, Inference):
         real.eval()
         with torch.no_grad():
             for _step in range(STEPS):
                 torch.cuda.reset_peak_memory_stats()
-                real(**{name: one for name, one in given.items() if name != "labels"})
+                real(**{name: tensor for name, tensor in batch.items() if name != "labels"})
     else:
         real.train()
         if how.recompute == "full":
@@ -94,8 +94,8 @@ def run(model: Model, how: Plan | Inference, batch_size: int) -> None:
         optimizer = torch.optim.AdamW(real.parameters(), foreach=False)
         for _step in range(STEPS):
             torch.cuda.reset_peak_memory_stats()
-            returned = real(**given)
-            loss = returned.loss if "loss" in returned else sum(one.sum() for one in returned.to_tuple())
+            returned = real(**batch)
+            loss = returned.loss if "loss" in returned else sum(output.sum() for output in returned.to_tuple())
             del returned
             loss.backward()
             optimizer.step()
@@ -125,17 +125,17 @@ def peaks(models: list[tuple[str, Model]]) -> None:
     print(f"|---|---|---|{'---|' * len(BATCHES)}---|")
     off: list[float] = []
     workspaces = 0
-    every = [(preset, model, *way) for preset, model in models for way in ways(model)]
+    every = [(preset, model, *plan) for preset, model in models for plan in ways(model)]
     for preset, model, name, how in every:
         cells, gaps = [], 0
         for batch_size in BATCHES:
-            found = measure(model, how, batch_size)
-            if found is None:
+            measured = measure(model, how, batch_size)
+            if measured is None:
                 cells.append("out of memory")
                 continue
-            ours, tensors = peak_bytes(model, how, batch_size, LENGTH), found.allocated - found.workspaces
+            ours, tensors = peak_bytes(model, how, batch_size, LENGTH), measured.allocated - measured.workspaces
             off.append(100 * (tensors / ours - 1))
-            gaps, workspaces = max(gaps, found.reserved - found.allocated), max(workspaces, found.workspaces)
+            gaps, workspaces = max(gaps, measured.reserved - measured.allocated), max(workspaces, measured.workspaces)
             cells.append(f"{_mib(ours)} / {_mib(tensors)} (+{off[-1]:.1f} %)")
         print(f"| {preset} | {model.architecture} | {name} | {' | '.join(cells)} | {_mib(gaps)} |", flush=True)
     print(
@@ -147,16 +147,16 @@ def peaks(models: list[tuple[str, Model]]) -> None:
 def needs(models: list[tuple[str, Model]]) -> None:
     """Print the second table."""
     print("| model | class | how | batch | ours | a run needs | more |\n|---|---|---|---|---|---|---|")
-    more: list[float] = []
-    every = [(preset, model, *way) for preset, model in models for way in ways(model)]
+    excess: list[float] = []
+    every = [(preset, model, *plan) for preset, model in models for plan in ways(model)]
     for filled, (preset, model, name, how) in product(FILLED, every):
         if isinstance(how, Inference):
             continue
         batch_size = most(growths(model, how, "batch_size", 1, LENGTH), filled).number
-        found = measure(model, how, batch_size) if batch_size else None
-        if found is None or batch_size is None:
+        measured = measure(model, how, batch_size) if batch_size else None
+        if measured is None or batch_size is None:
             continue
-        too_little, enough = found.allocated, found.reserved
+        too_little, enough = measured.allocated, measured.reserved
         for _halving in range(HALVINGS):
             middle = (too_little + enough) // 2
             if measure(model, how, batch_size, middle):
@@ -164,10 +164,10 @@ def needs(models: list[tuple[str, Model]]) -> None:
             else:
                 too_little = middle
         ours = peak_bytes(model, how, batch_size, LENGTH)
-        more.append(100 * (enough / ours - 1))
+        excess.append(100 * (enough / ours - 1))
         figures = (preset, model.architecture, name, f"{batch_size:,} x {LENGTH}", _mib(ours), _mib(enough))
-        print(f"| {' | '.join(figures)} | +{more[-1]:.1f} % |", flush=True)
-    print(f"\nMiB. {len(more)} runs: {min(more):.1f} to {max(more):.1f} % more, median {median(more):.1f} %.\n")
+        print(f"| {' | '.join(figures)} | +{excess[-1]:.1f} % |", flush=True)
+    print(f"\nMiB. {len(excess)} runs: {min(excess):.1f} to {max(excess):.1f} % more, median {median(excess):.1f} %.\n")
 
 
 def _mib(count: int) -> str:
@@ -182,10 +182,10 @@ def main() -> None:
     parser.add_argument("--presets", nargs="*", default=PRESETS)
     asked = parser.parse_args()
     if not torch.cuda.is_available():
-        raise SystemExit("There is no NVIDIA GPU here: nothing is measured.")
+        raise SystemExit("Nothing is measured: this machine has no NVIDIA GPU.")
     torch.cuda.init()
-    one = torch.zeros(1, 1, device=DEVICE)
-    one @ one  # initializes cuBLAS
+    matrix = torch.zeros(1, 1, device=DEVICE)
+    matrix @ matrix  # initializes cuBLAS
     free, total = torch.cuda.mem_get_info()
     context = total - free - torch.cuda.memory_reserved()
     print(f"{torch.cuda.get_device_name()}, PyTorch {torch.__version__}, transformers {transformers.__version__};")

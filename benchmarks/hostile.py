@@ -1,8 +1,8 @@
-"""The waits of a reader beside a hostile visitor: ``python -m benchmarks.hostile``, six minutes, on loopback alone.
+"""The waits of a reader beside a hostile visitor: ``python -m benchmarks.hostile``, six minutes, only on loopback.
 
-A reader moves a slider on Parameters, first alone, then while somebody else does what no browser does. The server's
-soft limit is 1,024 open files, as on most systems, and its proxy for other hosts never answers. The names of trials as
-arguments run these alone: ``python -m benchmarks.hostile floods messages``.
+A reader moves a slider on Parameters, first alone, then while a hostile client does what no browser does. The server's
+soft limit is 1,024 open files, as on most systems, and its proxy for other hosts never answers. Name trials to run only
+those: ``python -m benchmarks.hostile floods messages``.
 """
 
 import argparse
@@ -58,7 +58,7 @@ class Target(NamedTuple):
 async def moves(target: Target, least: float = 0.0) -> str:
     """Median, p95 and longest wait of a reader who moves the slider twice a second, in ms, and the most threads.
 
-    In brackets the same of the server's CPU until the answer, which others on the machine do not change.
+    In brackets the same for the server's CPU time until the answer, which does not depend on the machine's other work.
     """
     waited: list[float] = []
     worked: list[float] = []
@@ -66,7 +66,7 @@ async def moves(target: Target, least: float = 0.0) -> str:
     began = time.monotonic()
     try:
         async with asyncio.timeout(60 + least), connection(target.server) as opened:
-            reader = Session(0, "", opened, own=True)
+            reader = Session(0, "", opened, ours=True)
             await reader.open()
             while len(waited) < MOVES or time.monotonic() - began < least:
                 moved, cpu = time.perf_counter(), _cpu(target)
@@ -91,7 +91,7 @@ def _percentiles(figures: list[float]) -> str:
 
 
 def send(stream: str, payload: bytes, count: int, a_second: float) -> None:
-    """Send a message over so many connections, so often over each of them, and again where one is closed."""
+    """Send a message over ``count`` connections, ``a_second`` times a second on each; reopen those that are closed."""
 
     async def sender() -> None:
         while True:
@@ -116,7 +116,7 @@ def send(stream: str, payload: bytes, count: int, a_second: float) -> None:
 
 
 def other_sites(place: tuple[str, int]) -> None:
-    """Send handshakes of a page of another site, one after the other."""
+    """Send WebSocket handshakes from a page of another site, one after the other."""
     while True:
         with suppress(OSError), socket.create_connection(place) as opened:
             opened.sendall(ANOTHER_SITE)
@@ -131,9 +131,9 @@ def put_files(place: tuple[str, int]) -> None:
 
 
 @contextmanager
-def doing(what: Callable[..., None], *arguments: object) -> Iterator[None]:
-    """Have another process do something meanwhile."""
-    process = multiprocessing.get_context("spawn").Process(target=what, args=arguments)
+def doing(function: Callable[..., None], *arguments: object) -> Iterator[None]:
+    """Run a function in another process meanwhile."""
+    process = multiprocessing.get_context("spawn").Process(target=function, args=arguments)
     process.start()
     time.sleep(3)
     try:
@@ -156,7 +156,7 @@ def sites(target: Target) -> Rows:
 
 
 def uploads(target: Target) -> Rows:
-    """Files, which are refused."""
+    """Uploads, which are refused."""
     before = target.server.memory()
     with doing(put_files, target.place):
         yield "20 uploads of 100 MB", asyncio.run(moves(target, least=SECONDS))
@@ -164,7 +164,7 @@ def uploads(target: Target) -> Rows:
 
 
 def messages(target: Target) -> Rows:
-    """Messages that are large, or that would become many objects, or that cannot be read."""
+    """Messages that are large, that would become many objects, or that cannot be parsed."""
     for size in (16_000_000, 1_900_000, 60_000):
         message = BackMsg()
         widget = message.rerun_script.widget_states.widgets.add()
@@ -184,7 +184,7 @@ def messages(target: Target) -> Rows:
 
 
 def floods(target: Target) -> Rows:
-    """Messages as a browser sends them, but more."""
+    """The messages of a browser, but many more."""
     message = BackMsg()
     message.rerun_script.query_string = "vocab_size=21128"
     for count, a_second in ((5, 0.0), (5, 40.0), (20, 10.0)):
@@ -196,7 +196,7 @@ def floods(target: Target) -> Rows:
 
 
 def half(target: Target) -> Rows:
-    """Incomplete requests, and a reader who comes then."""
+    """Incomplete requests, and a reader who arrives after them."""
     with ExitStack() as stack:
         for _ in range(HALF):
             opened = stack.enter_context(socket.create_connection(target.place))
@@ -217,7 +217,7 @@ async def _lose(target: Target) -> str:
     async with AsyncExitStack() as stack:
         for number in range(CLASS):
             opened = await stack.enter_async_context(connection(target.server))
-            readers.append(Session(number, "", opened, own=True))
+            readers.append(Session(number, "", opened, ours=True))
             await readers[-1].open()
             stack.callback(opened.transport.abort)
     await asyncio.sleep(5)
@@ -225,7 +225,7 @@ async def _lose(target: Target) -> str:
     async with AsyncExitStack() as stack:
         sockets = [await stack.enter_async_context(connection(target.server, again=reader.id)) for reader in readers]
         for number, (reader, opened) in enumerate(zip(readers, sockets, strict=True)):
-            again = Session(number, "", opened, own=True)
+            again = Session(number, "", opened, ours=True)
             await again.open()
             returned += again.id == reader.id
     return f"{returned}"
@@ -252,7 +252,7 @@ async def verified(target: Target) -> str:
     """The wait, in milliseconds, of a reader who opens Verify with a model that is not cached."""
     began = time.perf_counter()
     async with connection(target.server) as opened:
-        reader = Session(time.monotonic_ns() % 1000, "verify", opened, own=True)
+        reader = Session(time.monotonic_ns() % 1000, "verify", opened, ours=True)
         await reader.open()
     return f"{1000 * (time.perf_counter() - began):,.0f}"
 
@@ -277,7 +277,7 @@ def main() -> None:
     parser.add_argument("trials", nargs="*", metavar="trial", help=f"of {', '.join(names)}; all if none is named")
     chosen = parser.parse_args().trials or [*names]
     if unknown := [name for name in chosen if name not in names]:
-        parser.error(f"{unknown[0]} is no trial: {', '.join(names)} are")
+        parser.error(f"there is no trial {unknown[0]}, only {', '.join(names)}")
     _, most = resource.getrlimit(resource.RLIMIT_NOFILE)
     with TemporaryDirectory() as folder, ExitStack() as stack:
         nowhere = stack.enter_context(socket.create_server(("127.0.0.1", 0)))
@@ -292,8 +292,8 @@ def main() -> None:
         target = Target(Server((url, process)), place, psutil.Process(process), log)
         asyncio.run(target.server.ready())
         for name in chosen:
-            for what, waited in names[name](target):
-                print(row(what, waited), flush=True)
+            for label, waited in names[name](target):
+                print(row(label, waited), flush=True)
 
 
 if __name__ == "__main__":

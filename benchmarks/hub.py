@@ -1,6 +1,6 @@
-"""Repositories that are made to block the server, read by four readers at once: ``python -m benchmarks.hub``.
+"""Repositories that are meant to block the server, read by four readers at once: ``python -m benchmarks.hub``.
 
-Meanwhile somebody else moves the slider of Parameters. The Hub is a server on this machine.
+Meanwhile another reader moves the slider of Parameters. The Hub is a server on this machine.
 """
 
 import asyncio
@@ -22,7 +22,7 @@ from tests.browser.launch import running_server
 from tests.hub.hub_server import endless_body, serving, slow_body, slow_headers
 
 READERS = 4
-QUIET = 10.0  # seconds of moves before anybody reads from the Hub
+QUIET = 10.0  # seconds of moves before the others read from the Hub
 PAUSE = 0.1  # seconds between two moves
 # The repositories, each read completely by all readers.
 MODELS = {
@@ -40,18 +40,18 @@ class Asking(Session):
     button = ""
 
     def __init__(self, number: int, *rest: object, name: str) -> None:
-        self.said: list[str] = []
-        super().__init__(2 * number, "bring", *rest, own=True, more=f"&bring=hub&repo_id=some/{name}")  # type: ignore[arg-type]
+        self.alerts: list[str] = []
+        super().__init__(2 * number, "bring", *rest, ours=True, suffix=f"&bring=hub&repo_id=some/{name}")  # type: ignore[arg-type]
 
     async def ask(self) -> tuple[float, str]:
         """Press the button; return the seconds until the answer, and its text."""
-        self.said.clear()
+        self.alerts.clear()
         self._widgets[self.button] = WidgetState(id=self.button, trigger_value=True)
         began = time.perf_counter()
         with suppress(TimeoutError):
             await self._run()
         del self._widgets[self.button]
-        return time.perf_counter() - began, " ".join(self.said)
+        return time.perf_counter() - began, " ".join(self.alerts)
 
     def _notice(self, element: Element) -> None:
         super()._notice(element)
@@ -59,18 +59,18 @@ class Asking(Session):
             case "button" if element.button.icon == ":material/download:":
                 self.button = element.button.id
             case "alert":
-                self.said.append(element.alert.body.replace("\\", ""))
+                self.alerts.append(element.alert.body.replace("\\", ""))
 
 
 def shard(number: int, tensors: int) -> bytes:
     """A safetensors file of tensors without elements."""
     empty = {"dtype": "F32", "shape": [0], "data_offsets": [0, 0]}
-    header = json.dumps({f"{number}.{one}": empty for one in range(tensors)}, separators=(",", ":")).encode()
+    header = json.dumps({f"{number}.{tensor}": empty for tensor in range(tensors)}, separators=(",", ":")).encode()
     return len(header).to_bytes(8, "little") + header
 
 
 def serve(folder: Path, address: Connection) -> None:
-    """Serve the Hub, in a process of its own."""
+    """Serve the Hub, in its own process."""
     for name in MODELS:
         (folder / "some" / name).mkdir(parents=True)
         (folder / "some" / name / "config.json").write_text('{"architectures": ["BertModel"]}')
@@ -87,24 +87,24 @@ def serve(folder: Path, address: Connection) -> None:
 
 
 async def measure(server: Server) -> None:
-    """Print the waits of the one who moves (median / p95 / longest), and the memory of the server itself."""
+    """Print the waits of the reader who moves (median / p95 / longest), and the memory of the server itself."""
     await server.ready()
     async with AsyncExitStack() as stack:
-        mover = Session(0, "", await stack.enter_async_context(connection(server)), own=True)
+        mover = Session(0, "", await stack.enter_async_context(connection(server)), ours=True)
         await mover.open()
         await _moves(server, mover, asyncio.create_task(asyncio.sleep(QUIET)), "nobody reads")
-        for name, what in MODELS.items():
+        for name, description in MODELS.items():
             sockets = [await stack.enter_async_context(connection(server)) for _reader in range(READERS)]
             readers = [Asking(number, socket, name=name) for number, socket in enumerate(sockets)]
             await asyncio.gather(*(reader.open() for reader in readers))
             asked = asyncio.gather(*(reader.ask() for reader in readers))
-            await _moves(server, mover, asked, what)
-            for seconds, said in sorted(await asked):
-                print(f"    {seconds:5.1f} s  {said[:120]}", flush=True)
+            await _moves(server, mover, asked, description)
+            for seconds, text in sorted(await asked):
+                print(f"    {seconds:5.1f} s  {text[:120]}", flush=True)
             await asyncio.gather(*(socket.close() for socket in sockets))
 
 
-async def _moves(server: Server, mover: Session, until: "asyncio.Future[Any]", what: str) -> None:
+async def _moves(server: Server, mover: Session, until: "asyncio.Future[Any]", label: str) -> None:
     waited, memory = [], server.memory(alone=True)
     while not until.done():
         began = time.perf_counter()
@@ -114,7 +114,7 @@ async def _moves(server: Server, mover: Session, until: "asyncio.Future[Any]", w
         await asyncio.sleep(PAUSE)
     waited.sort()
     p95 = waited[len(waited) * 95 // 100]
-    print(f"{what}: {median(waited):,.0f} / {p95:,.0f} / {waited[-1]:,.0f} ms; {memory:,.0f} MB", flush=True)
+    print(f"{label}: {median(waited):,.0f} / {p95:,.0f} / {waited[-1]:,.0f} ms; {memory:,.0f} MB", flush=True)
 
 
 def main() -> None:

@@ -1,8 +1,8 @@
 """Many sessions at once on the real server, over its WebSocket: ``python -m benchmarks.load``.
 
-Every session has a configuration and a language of its own, and moves a slider at random moments. It checks each
-answer: the numbers in the sidebar, the language, and the total wherever the page shows it are those of this session.
-The one-slider app is loaded in the same way in the same run. Nothing leaves the loopback interface.
+Every session has its own configuration and language, and moves a slider at random moments. It checks each answer: the
+sizes in the sidebar, the language, and the total if the page shows it have to be those of this session. The one-slider
+app is loaded in the same way in the same run. Nothing leaves the loopback interface.
 
 A move that is due before the last one is answered is sent late, and its latency counts from when it was due: a slow
 server cannot hide its latency by being asked less often.
@@ -49,25 +49,32 @@ def model_of(number: int, page: str) -> Model:
     vocab_size, layers = 20_000 + number, 1 + number % 24
     if page != ANY_MODEL:
         return OfSidebar(vocab_size, layers)
-    found = formula_of("gpt2", "GPT2LMHeadModel")
-    return OfAnyModel(found, {"vocab_size": vocab_size, "n_layer": layers}, "n_layer", LAYERS)
+    formula = formula_of("gpt2", "GPT2LMHeadModel")
+    return OfAnyModel(formula, {"vocab_size": vocab_size, "n_layer": layers}, "n_layer", LAYERS)
 
 
 class Session:
-    """One reader: an open WebSocket, a model and a language of its own.
+    """One reader: an open WebSocket, with its own model and language.
 
-    ``own`` says whether the app is ours: the floor has one slider, and neither language nor link. ``more`` is appended
-    to the link; ``model`` is by default that of the reader's number.
+    ``ours``: whether the app is ours; the floor has one slider, and neither language nor link. ``suffix`` is appended
+    to the link; ``model`` defaults to that of the reader's number.
     """
 
     patience = LONGEST
 
     def __init__(
-        self, number: int, page: str, socket: ClientConnection, *, own: bool, more: str = "", model: Model | None = None
+        self,
+        number: int,
+        page: str,
+        socket: ClientConnection,
+        *,
+        ours: bool,
+        suffix: str = "",
+        model: Model | None = None,
     ) -> None:
-        self.page, self.own, self._more = page, own, more
+        self.page, self.ours, self._suffix = page, ours, suffix
         self.language = LANGUAGES[number % len(LANGUAGES)]
-        self.model = model or (model_of(number, page) if own else OneSlider())
+        self.model = model or (model_of(number, page) if ours else OneSlider())
         self.random = Random(number)
         self._socket = socket
         self.id = ""  # of Streamlit's session
@@ -80,7 +87,7 @@ class Session:
 
     @property
     def total(self) -> str:
-        """The total that the page has to show."""
+        """The total that the page should show."""
         return f"{self.model.count():,}"
 
     async def open(self) -> None:
@@ -89,26 +96,26 @@ class Session:
 
     async def move(self) -> None:
         """Move the slider, usually that of layers, to another place."""
-        await self._move_to(self._another(), final=True)
+        await self._move_to(self._next_place(), final=True)
 
     async def drag(self, seconds: float) -> list[float]:
-        """Drag the slider for so long, as fast as answers come; return the milliseconds until each answer."""
+        """Drag the slider for ``seconds``, as fast as answers arrive; return the milliseconds until each answer."""
         ends = time.perf_counter() + seconds
         waited: list[float] = []
         while not waited or time.perf_counter() < ends:
             began = time.perf_counter()
-            await self._move_to(self._another(), final=False)
+            await self._move_to(self._next_place(), final=False)
             waited.append(1000 * (time.perf_counter() - began))
         await self.move()
         return waited
 
-    def _another(self) -> int:
-        here = self.model.size(self.model.field)
-        return self.random.choice([place for place in self.model.places if place != here])
+    def _next_place(self) -> int:
+        present = self.model.size(self.model.field)
+        return self.random.choice([place for place in self.model.places if place != present])
 
     async def _move_to(self, place: int, *, final: bool) -> None:
         self.model.sizes[self.model.field] = place
-        if not self.own:
+        if not self.ours:
             self._widgets[self._slider].double_array_value.data[:] = [place]
             await self._run()
             return
@@ -122,7 +129,7 @@ class Session:
 
     async def see_total(self) -> None:
         """Go to a page that shows the total, if this one does not."""
-        if self.own and self.page not in TOTAL_PAGES:
+        if self.ours and self.page not in TOTAL_PAGES:
             self.page, self._page_hash = "", self._first_page
             self._widgets.clear()
             await self._run()
@@ -130,8 +137,8 @@ class Session:
     async def _run(self) -> None:
         message = BackMsg()
         state = message.rerun_script
-        if self.own:
-            state.query_string = urlencode(self.model.link() | {"lang": self.language}) + self._more
+        if self.ours:
+            state.query_string = urlencode(self.model.link() | {"lang": self.language}) + self._suffix
         state.page_script_hash = self._page_hash
         state.page_name = "" if self._page_hash else self.page
         state.context_info.color_scheme = "light"
@@ -154,8 +161,8 @@ class Session:
                 case "navigation":
                     self._page_hash = message.navigation.page_script_hash
                     self._first_page = next(page.page_script_hash for page in message.navigation.app_pages)
-                    said = {page.page_name for page in message.navigation.app_pages}
-                    assert catalogue(self.language).gettext("Step by step") in said, (self.language, said)
+                    names = {page.page_name for page in message.navigation.app_pages}
+                    assert catalogue(self.language).gettext("Step by step") in names, (self.language, names)
                 case "delta":
                     self._notice(message.delta.new_element)
                 case "script_finished" if message.script_finished == ForwardMsg.FINISHED_EARLY_FOR_RERUN:
@@ -182,11 +189,11 @@ class Session:
             case "number_input":
                 number = element.number_input
                 state = self._widgets.setdefault(number.id, WidgetState(id=number.id))
-                given: Literal["value", "default"] = "value" if number.set_value else "default"
-                if not number.HasField(given):  # an empty field
+                source: Literal["value", "default"] = "value" if number.set_value else "default"
+                if not number.HasField(source):  # an empty field
                     state.ClearField("int_value")
                 elif number.set_value or not state.HasField("int_value"):
-                    state.int_value = int(getattr(number, given))
+                    state.int_value = int(getattr(number, source))
             case "selectbox":
                 box = element.selectbox
                 state = self._widgets.setdefault(box.id, WidgetState(id=box.id))
@@ -197,7 +204,7 @@ class Session:
 
     def _check(self, answer: Iterable[bytes]) -> None:
         """Assert that the total is in the answer, if the page shows it."""
-        if not self.own or self.page in TOTAL_PAGES:
+        if not self.ours or self.page in TOTAL_PAGES:
             total = self.total.encode()
             assert any(total in payload for payload in answer), f"{self.total} is not on the page {self.page!r}"
 
@@ -214,7 +221,7 @@ class Server:
         return sum(sum(process.cpu_times()[:2]) for process in self._processes())
 
     def memory(self, *, alone: bool = False) -> float:
-        """Resident memory in MB; ``alone`` without the processes that the servers started."""
+        """Resident memory in MB; with ``alone``, without the processes that the servers started."""
         return sum(process.memory_info().rss for process in (self._servers if alone else self._processes())) / 1e6
 
     async def ready(self) -> None:
@@ -245,7 +252,7 @@ class Load(NamedTuple):
 class Loads(NamedTuple):
     """A page under load, by the number of sessions.
 
-    The last of them come at once: ``opening`` are the seconds until all have the page, ``memory`` the MB with all.
+    The last of them arrive at once: ``opening`` is the seconds until all have the page, ``memory`` the MB with all.
     """
 
     loads: dict[int, Load]
@@ -254,11 +261,11 @@ class Loads(NamedTuple):
 
 
 async def load(
-    server: Server, page: str, seconds: Mapping[int, float], *, own: bool = True, drag: float = 0.0
+    server: Server, page: str, seconds: Mapping[int, float], *, ours: bool = True, drag: float = 0.0
 ) -> Loads:
-    """Load a page with more and more sessions, each number for its seconds; ``page`` "mixed" means all pages at once.
+    """Load a page with growing numbers of sessions, each for its ``seconds``; ``page`` "mixed" means all pages at once.
 
-    With ``drag`` each move is a drag of so many seconds, in which each answer is measured.
+    With ``drag`` each move is a drag of that many seconds, in which each answer is measured.
     """
     everywhere = [*PAGES]
     sessions: list[Session] = []
@@ -266,15 +273,17 @@ async def load(
     async with AsyncExitStack() as stack:
         for count in sorted(seconds):
             began = time.perf_counter()
-            more = range(len(sessions), count)
-            sockets = await asyncio.gather(*(stack.enter_async_context(connection(server, one)) for one in more))
-            for number, socket in zip(more, sockets, strict=True):
+            arrivals = range(len(sessions), count)
+            sockets = await asyncio.gather(
+                *(stack.enter_async_context(connection(server, number)) for number in arrivals)
+            )
+            for number, socket in zip(arrivals, sockets, strict=True):
                 # Every page is loaded in both languages on every server: see ``Session`` and ``connection``.
                 address = everywhere[number // (2 * len(server.streams)) % len(everywhere)] if page == "mixed" else page
-                sessions.append(Session(number, address, socket, own=own))
-            await asyncio.gather(*(session.open() for session in sessions[more.start :]))
+                sessions.append(Session(number, address, socket, ours=ours))
+            await asyncio.gather(*(session.open() for session in sessions[arrivals.start :]))
             opened = time.perf_counter() - began
-            if not more.start:  # fill the caches, which are no part of a rerun
+            if not arrivals.start:  # fill the caches: that is not part of a rerun
                 await asyncio.gather(*(session.move() for session in sessions[: 2 * len(server.streams)]))
             loads[count] = await _moves(server, sessions, seconds[count], drag)
         memory = server.memory()
@@ -285,15 +294,15 @@ async def load(
 def connection(server: Server, number: int = 0, again: str = "") -> connect:
     """A WebSocket as the browser opens it; messages are not compressed, as is Streamlit's default.
 
-    Several servers are taken in turn by two sessions each, one of each language. ``again`` is the id of a session that
-    lost its connection.
+    Pairs of sessions, one of each language, take turns with the servers. ``again`` is the id of a session that lost its
+    connection.
     """
     return connect(
         server.streams[number // 2 % len(server.streams)],
         subprotocols=[Subprotocol(name) for name in (["streamlit", "none", again] if again else ["streamlit"])],
         compression=None,
         max_size=None,
-        open_timeout=LONGEST,  # by itself websockets raises TimeoutError after 10 s, which a busy machine may take
+        open_timeout=LONGEST,  # the default is 10 s, which a busy machine may take
     )
 
 
@@ -328,8 +337,8 @@ def row(*cells: str) -> str:
 
 def _table(counts: Sequence[int], rows: dict[str, Loads], cell: Callable[[Load, int], str], opened: bool) -> str:
     """A Markdown table with a row for each page and a column for each number of sessions."""
-    more = counts[-1] - (counts[-2] if len(counts) > 1 else 0)
-    titles = ["sessions", *(f"{count:,}" for count in counts), *([f"{more} come at once, s"] if opened else [])]
+    arrivals = counts[-1] - (counts[-2] if len(counts) > 1 else 0)
+    titles = ["sessions", *(f"{count:,}" for count in counts), *([f"{arrivals} come at once, s"] if opened else [])]
     lines = [row(*titles), "|---" * len(titles) + "|"]
     for name, loads in rows.items():
         last = [f"{loads.opening:.1f}"] if opened else []
@@ -341,14 +350,14 @@ def report(counts: Sequence[int], floor: Loads, rows: dict[str, Loads], memory: 
     """The tables for benchmarks/README.md."""
     rows = {"a slider and a number": floor, **rows}
 
-    def latency(one: Load, _count: int) -> str:
-        return " / ".join(f"{one.latency(percent):,.0f}" for percent in (50, 95, 99))
+    def latency(load: Load, _count: int) -> str:
+        return " / ".join(f"{load.latency(percent):,.0f}" for percent in (50, 95, 99))
 
-    def cpu(one: Load, count: int) -> str:
-        return f"{one.cpu_per_rerun:.0f} ({one.cpu_per_rerun / floor.loads[count].cpu_per_rerun:.1f} x)"
+    def cpu(load: Load, count: int) -> str:
+        return f"{load.cpu_per_rerun:.0f} ({load.cpu_per_rerun / floor.loads[count].cpu_per_rerun:.1f} x)"
 
-    def rate(one: Load, _count: int) -> str:
-        return f"{one.reruns_per_second:.1f} ({one.client_share:.0%})"
+    def rate(load: Load, _count: int) -> str:
+        return f"{load.reruns_per_second:.1f} ({load.client_share:.0%})"
 
     amounts = [row(when, f"{amount:,.0f}") for when, amount in memory.items()]
     return "\n\n".join(
@@ -365,17 +374,17 @@ def report(counts: Sequence[int], floor: Loads, rows: dict[str, Loads], memory: 
 
 
 async def come(server: Server, page: str, count: int) -> str:
-    """Seconds until 50 %, 95 % and all of the readers who come at once have the page."""
+    """Seconds until 50 %, 95 % and all of the readers who arrive at once have the page."""
     waited: list[float] = []
     began = time.perf_counter()
 
-    async def one(number: int, stack: AsyncExitStack) -> None:
+    async def arrive(number: int, stack: AsyncExitStack) -> None:
         socket = await stack.enter_async_context(connection(server, number))
-        await Session(number, page, socket, own=True).open()
+        await Session(number, page, socket, ours=True).open()
         waited.append(time.perf_counter() - began)
 
     async with AsyncExitStack() as stack:
-        await asyncio.gather(*(one(number, stack) for number in range(count)))
+        await asyncio.gather(*(arrive(number, stack) for number in range(count)))
     return " / ".join(f"{waited[-1 - count * late // 100]:.1f}" for late in (50, 5, 0))
 
 
@@ -391,7 +400,7 @@ async def measure(app: Server, floor: Server, names: Sequence[str], seconds: Map
     await app.ready()
     memory = {"when it is ready": app.memory()}
     rows: dict[str, Loads] = {}
-    least = await load(floor, "", seconds, own=False, drag=drag)
+    least = await load(floor, "", seconds, ours=False, drag=drag)
     for name in sorted(names, key=lambda name: name in ("verify", "mixed")):
         if name == "verify":
             await _left(app, memory, "without Verify", rows)
@@ -401,7 +410,7 @@ async def measure(app: Server, floor: Server, names: Sequence[str], seconds: Map
 
 
 async def _left(app: Server, memory: dict[str, float], when: str, rows: dict[str, Loads]) -> None:
-    """Note the memory once the server has discarded the sessions that left: it does so when somebody else comes."""
+    """Record the memory once the server has discarded the sessions that left, which it does when a reader arrives."""
     if rows:
         most = max(rows.values(), key=lambda loads: loads.memory)
         memory[f"{when}, most with {max(most.loads)} sessions"] = most.memory
@@ -416,25 +425,27 @@ def main() -> None:
     parser.add_argument("--sessions", type=int, nargs="+", default=SESSIONS)
     parser.add_argument("--pages", nargs="+", default=[name or "parameters" for name in PAGES] + ["mixed"])
     parser.add_argument("--seconds", type=float, default=SECONDS, help=f"for each number; {LONGER} x for the most")
-    parser.add_argument("--drag", type=float, default=0.0, help="seconds of a drag, which each move is then")
+    parser.add_argument("--drag", type=float, default=0.0, help="make each move a drag of so many seconds")
     parser.add_argument("--processes", type=int, default=1, help="servers of the app, among which sessions are spread")
-    parser.add_argument("--cold", action="store_true", help="only how long those wait who come while a server starts")
+    parser.add_argument(
+        "--cold", action="store_true", help="only measure the waits of readers who arrive while a server starts"
+    )
     parser.add_argument("--quick", action="store_true", help="1 and 10 sessions on two pages, 2 seconds each")
-    given = parser.parse_args()
-    if given.quick:
-        given.sessions, given.pages, given.seconds = (1, 10), ["parameters", "layers"], 2.0
-    names = ["" if name == "parameters" else name for name in given.pages]
-    seconds = dict.fromkeys(given.sessions, given.seconds) | {max(given.sessions): LONGER * given.seconds}
+    options = parser.parse_args()
+    if options.quick:
+        options.sessions, options.pages, options.seconds = (1, 10), ["parameters", "layers"], 2.0
+    names = ["" if name == "parameters" else name for name in options.pages]
+    seconds = dict.fromkeys(options.sessions, options.seconds) | {max(options.sessions): LONGER * options.seconds}
     with TemporaryDirectory() as folder, ExitStack() as stack:
-        here = Path(folder)
-        if given.cold:
+        path = Path(folder)
+        if options.cold:
             for name in names:
-                with running_server(here / "cold") as starting:
-                    print(asyncio.run(cold(Server(starting), name, max(given.sessions))))
+                with running_server(path / "cold") as starting:
+                    print(asyncio.run(cold(Server(starting), name, max(options.sessions))))
             return
-        app = [stack.enter_context(running_server(here / f"app{one}")) for one in range(given.processes)]
-        floor = stack.enter_context(running_server(here / "floor", FLOOR))
-        print(asyncio.run(measure(Server(*app), Server(floor), names, seconds, given.drag)))
+        app = [stack.enter_context(running_server(path / f"app{number}")) for number in range(options.processes)]
+        floor = stack.enter_context(running_server(path / "floor", FLOOR))
+        print(asyncio.run(measure(Server(*app), Server(floor), names, seconds, options.drag)))
 
 
 if __name__ == "__main__":

@@ -1,17 +1,17 @@
-"""The models of simulated readers: their links, and the numbers that they have to see."""
+"""The models of simulated readers: their links, and the numbers that they should see."""
 
 import json
 from collections.abc import Mapping, Sequence
 from types import MappingProxyType
 from typing import Protocol
 
-from bertcalc.controls.history import ChosenModel
+from bertcalc.controls.chosen_model import ChosenModel
 from bertcalc.discover.results.result import Discovered
 from bertcalc.discover.results.shipped import shipped
 from bertcalc.discover.results.size_steps import write
 from bertcalc.families.presets import DEFAULT_PRESET
 
-ANY_MODEL = "any_model"  # the page with a model of its own
+ANY_MODEL = "any_model"  # the page with its own model
 LAYERS = range(1, 25)
 
 
@@ -26,10 +26,10 @@ class Model(Protocol):
         """The parameters of the link."""
 
     def size(self, field: str) -> int | None:
-        """The value that a field's slider has to show, if it is known."""
+        """The value that a field's slider should show, if it is known."""
 
     def count(self) -> int:
-        """The number of parameters that the page has to show."""
+        """The number of parameters that the page should show."""
 
 
 class OneSlider:
@@ -52,7 +52,7 @@ class OneSlider:
 
 
 class OfSidebar:
-    """A preset with other sizes: the model of every page but one."""
+    """A preset with other sizes: the model of every page except Any model."""
 
     field = "num_hidden_layers"
     places: Sequence[int] = LAYERS
@@ -78,35 +78,39 @@ class OfSidebar:
 
 def formula_of(model_type: str, cls: str) -> Discovered:
     """The known formula of a class."""
-    found = shipped(model_type, cls)
-    assert found
-    return found
+    formula = shipped(model_type, cls)
+    assert formula
+    return formula
 
 
 class OfAnyModel:
     """A class of the page Any model with other sizes.
 
-    ``found`` is its formula. With ``given``, the fields of a config.json, the page has to discover the formula;
+    ``formula`` is that of the class. With ``fields`` of a config.json, the page has to discover the formula;
     without, it has the same one.
     """
 
     def __init__(
         self,
-        found: Discovered,
+        formula: Discovered,
         sizes: dict[str, int],
         field: str,
         places: Sequence[int],
-        given: Mapping[str, int] = MappingProxyType({}),
+        fields: Mapping[str, int] = MappingProxyType({}),
     ) -> None:
         self.sizes, self.field, self.places = sizes, field, places
-        self._found, self._given = found, dict(given)
+        self._formula, self._fields = formula, dict(fields)
 
     def link(self) -> dict[str, str]:
-        said = {"model_type": self._found.model_type, "model_class": self._found.cls, "sizes": write(self.sizes)}
-        return said | ({"fields": json.dumps(self._given, separators=(",", ":"))} if self._given else {})
+        parameters = {
+            "model_type": self._formula.model_type,
+            "model_class": self._formula.cls,
+            "sizes": write(self.sizes),
+        }
+        return parameters | ({"fields": json.dumps(self._fields, separators=(",", ":"))} if self._fields else {})
 
     def size(self, field: str) -> int | None:
-        return self._found.completed(**{**self._given, **self.sizes}).get(field)  # also sizes that follow others
+        return self._formula.completed(**{**self._fields, **self.sizes}).get(field)  # also sizes that follow others
 
     def count(self) -> int:
-        return self._found.count(**{**self._given, **self.sizes})
+        return self._formula.count(**{**self._fields, **self.sizes})

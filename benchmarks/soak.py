@@ -1,13 +1,12 @@
 """Hours of use in half an hour: ``python -m benchmarks.soak --minutes 30 --sessions 20``.
 
-So many readers come, each time with a model and a language of their own, move a slider a few times at random moments,
-and leave; then they come again. Most come to any page with a preset of any family, some to Any model with a class whose
-formula is known; one in ten has a class discovered, and one in twenty leaves during the discovery. Every answer is
-checked as in benchmarks/load.py: the numbers, the language and the total are the reader's own. At the end the log has
-to be free of tracebacks, nobody may have waited while the server worked for many others, and the server's memory must
-not have grown after the first third of the time, in which all pages are opened and caches filled; when all have left,
-no process of the server's and no open file may remain.
-``--pages explain`` has all readers on the pages that are named.
+Each reader opens a page with a model and a language, moves a slider a few times at random moments, leaves, and comes
+again with another model. Most open any page with a preset of any family, some open Any model with a class whose formula
+is known; one in ten has a class discovered, and one in twenty leaves during the discovery. As in benchmarks/load.py,
+every answer is checked: its sizes, language and total have to be the reader's own. At the end, the log must have no
+tracebacks, no reader may have waited while the server worked for many others, and the server's memory must not have
+grown after the first third of the time, in which all pages are opened and caches filled; once all have left, no process
+that the server started and no open file may remain. ``--pages explain`` sends all readers to the named pages.
 """
 
 import argparse
@@ -58,13 +57,13 @@ REFUSALS = (
 
 
 class Reader(Session):
-    """A reader who waits as long as a busy machine takes: what counts is how long the server works meanwhile."""
+    """A reader who waits as long as a busy machine takes; the server's CPU time until the answer is what counts."""
 
     patience = 600.0
 
 
 class Discovering(Reader):
-    """A reader who waits for a formula, or for the message that there is none now."""
+    """A reader who waits for a formula, or for a message that refuses one."""
 
     refused = ""
 
@@ -74,9 +73,9 @@ class Discovering(Reader):
         super()._notice(element)
 
     def _check(self, answer: Iterable[bytes]) -> None:
-        said = catalogue(self.language).gettext
+        translate = catalogue(self.language).gettext
         for refusal in REFUSALS:
-            if re.fullmatch(".*".join(map(re.escape, re.split(r"{\w+}", said(refusal)))), self.refused):
+            if re.fullmatch(".*".join(map(re.escape, re.split(r"{\w+}", translate(refusal)))), self.refused):
                 self.refused = refusal
                 return
         assert not self.refused, (self.refused, self.model.link())
@@ -84,7 +83,7 @@ class Discovering(Reader):
 
 
 class State(NamedTuple):
-    """The server at a moment: its memory in MB, the number of its processes and their MB, open files, threads."""
+    """A sample of the server: its memory in MB, the number of its processes and their MB, open files, threads."""
 
     memory: float
     workers: int
@@ -94,11 +93,11 @@ class State(NamedTuple):
 
 
 def state(server: psutil.Process) -> State:
-    """The present state; a process that ends meanwhile counts as none."""
+    """The present state; a process that ends meanwhile is not counted."""
     taken = []
-    for one in server.children(recursive=True):
+    for process in server.children(recursive=True):
         with suppress(psutil.NoSuchProcess):
-            taken.append(one.memory_info().rss / 1e6)
+            taken.append(process.memory_info().rss / 1e6)
     return State(server.memory_info().rss / 1e6, len(taken), sum(taken), server.num_fds(), server.num_threads())
 
 
@@ -116,20 +115,20 @@ class Soak:
         self.states: list[State] = []
 
     async def run(self, sessions: int, seed: int) -> bool:
-        """Let the readers read; return whether memory stayed the same, and processes and files are gone at the end."""
+        """Run the readers; return whether memory stayed the same, and all processes and files are gone at the end."""
         await self.server.ready()
         first = state(self.process)
         watching = asyncio.create_task(self._watch())
         await asyncio.gather(*(self._read(Random(seed + number)) for number in range(sessions)))
         await watching
         await asyncio.sleep(max(FORGOTTEN, IDLE + 10))
-        async with connection(self.server) as socket:  # the server discards the others when somebody comes
-            await Session(0, "", socket, own=True).open()
+        async with connection(self.server) as socket:  # the server discards the others when a reader arrives
+            await Session(0, "", socket, ours=True).open()
         await asyncio.sleep(5)
         return self._report(first, state(self.process)) and max(self.worked) <= TURN * sessions
 
     async def _read(self, reader: Random) -> None:
-        """Be one reader, who comes again and again."""
+        """Simulate one reader, who comes again and again."""
         while time.monotonic() < self.until:
             number, draw = reader.randrange(10**6), reader.random() if ANY_MODEL in self.pages else 1.0
             if draw < 0.15:
@@ -142,7 +141,7 @@ class Soak:
 
     async def _visit(self, reader: Random, number: int, page: str, model: Model | None) -> None:
         async with connection(self.server) as socket:
-            session = Reader(number, page, socket, own=True, model=model)
+            session = Reader(number, page, socket, ours=True, model=model)
             await session.open()
             self.done[page or "parameters"] += 1
             await self._move(reader, session)
@@ -158,10 +157,10 @@ class Soak:
     async def _discover(self, reader: Random, number: int, *, leaves: bool) -> None:
         kind, cls = reader.choice([*DISCOVERED])
         field = DISCOVERED[kind, cls]
-        given = {"vocab_size": reader.randrange(1_000, 100_000), field: reader.randint(2, 12)}
-        model = OfAnyModel(formula_of(kind, cls), {}, field, LAYERS, given)
+        fields = {"vocab_size": reader.randrange(1_000, 100_000), field: reader.randint(2, 12)}
+        model = OfAnyModel(formula_of(kind, cls), {}, field, LAYERS, fields)
         async with connection(self.server) as socket:
-            session = Discovering(number, ANY_MODEL, socket, own=True, model=model)
+            session = Discovering(number, ANY_MODEL, socket, ours=True, model=model)
             if leaves:
                 with suppress(TimeoutError):
                     async with asyncio.timeout(reader.expovariate(1 / MEAN_PAUSE)):
@@ -174,22 +173,22 @@ class Soak:
                 await self._move(reader, session)
 
     async def _watch(self) -> None:
-        """Print and keep the state of the server, thirty times."""
+        """Print and record the state of the server, thirty times."""
         titles = ("minute", "server, MB", "processes", "theirs, MB", "open files", "threads", "moves")
         print(row(*titles), "|---" * len(titles) + "|", sep="\n")
         began = time.monotonic()
         while time.monotonic() < self.until:
             await asyncio.sleep(self.seconds / 30)
-            now = state(self.process)
-            self.states.append(now)
-            figures = ((time.monotonic() - began) / 60, *now, len(self.waited))
+            sample = state(self.process)
+            self.states.append(sample)
+            figures = ((time.monotonic() - began) / 60, *sample, len(self.waited))
             print(row(*(f"{figure:,.0f}" for figure in figures)), flush=True)
 
     def _report(self, first: State, last: State) -> bool:
         third = len(self.states) // 3
         second, rest = self.states[third : 2 * third], self.states[2 * third :]
-        before, after = (median(one.memory for one in states) for states in (second, rest))
-        most = max(one.workers_memory for one in self.states)
+        before, after = (median(sample.memory for sample in states) for states in (second, rest))
+        most = max(sample.workers_memory for sample in self.states)
         print(
             f"\n{len(self.waited):,} moves, half of them within {median(self.waited):.2f} s, the slowest "
             f"{max(self.waited):.1f} s; until then the server worked for {median(self.worked):.2f} s of CPU, "
@@ -213,13 +212,13 @@ def of_sidebar(reader: Random) -> Model:
 def any_model(reader: Random) -> Model:
     """A class whose formula is known, with another value of the size that matters most."""
     while True:
-        found = formula_of(*reader.choice([*shipped_classes()]))
-        if found.unexplained:
+        formula = formula_of(*reader.choice([*shipped_classes()]))
+        if formula.unexplained:
             continue
-        field = ranked(found)[0]
-        places = stops(found, field, {})
+        field = ranked(formula)[0]
+        places = stops(formula, field, {})
         if len(places) > 1:
-            return OfAnyModel(found, {field: reader.choice(places)}, field, places)
+            return OfAnyModel(formula, {field: reader.choice(places)}, field, places)
 
 
 def tracebacks(log: str) -> Sequence[str]:
@@ -236,13 +235,13 @@ def main() -> None:
     parser.add_argument("--sessions", type=int, default=20)
     parser.add_argument("--seed", type=int, default=0)
     parser.add_argument("--pages", nargs="+", default=[name or "parameters" for name in PAGES])
-    said = parser.parse_args()
-    pages = ["" if name == "parameters" else name for name in said.pages]
+    options = parser.parse_args()
+    pages = ["" if name == "parameters" else name for name in options.pages]
     with TemporaryDirectory() as folder:
         log = Path(folder) / "log"
         try:
-            with running_server(log) as running:  # which looks for tracebacks in the log at the end
-                steady = asyncio.run(Soak(running, said.minutes, pages).run(said.sessions, said.seed))
+            with running_server(log) as running:  # it fails at the end if the log has a traceback
+                steady = asyncio.run(Soak(running, options.minutes, pages).run(options.sessions, options.seed))
         except BaseException:
             print(log.read_text()[-20_000:], Counter(tracebacks(log.read_text())))
             raise

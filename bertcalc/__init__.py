@@ -1,13 +1,14 @@
 """Exact parameter counts of BERT and its relatives: one program per architecture, run on integers, symbols or arrays.
 
->>> model = build(BertConfig(), "BertModel")
->>> model.num_parameters()
+>>> bert = load("bert-base-uncased")  # a preset, the path of a config.json, a dictionary or a configuration
+>>> bert.num_parameters()
 109482240
 """
 
+from bertcalc.api import Model, build, compare, infer, load
+from bertcalc.api.live_model import UnknownModel, of
 from bertcalc.compute.flops import forward_flops, training_flops
 from bertcalc.config import Config, ConfigError, columns
-from bertcalc.families import build
 from bertcalc.families.albert import AlbertConfig
 from bertcalc.families.bert import FAMILY as _BERT
 from bertcalc.families.bert import BertConfig
@@ -49,16 +50,22 @@ __all__ = [
     "GteConfig",
     "InputError",
     "MPNetConfig",
+    "Model",
     "ModernBertConfig",
     "Module",
     "NomicBertConfig",
     "RobertaConfig",
+    "UnknownModel",
     "XLMRobertaConfig",
     "__version__",
     "build",
     "columns",
+    "compare",
     "forward_flops",
+    "infer",
     "inference_peak_bytes",
+    "load",
+    "of",
     "saved_activation_bytes",
     "training_flops",
     "training_peak_bytes",

@@ -1,11 +1,11 @@
-"""Count a model: a preset, or a config.json, with any field changed.
+"""Count the parameters, FLOPs and memory of a preset or a config.json, with any field changed.
 
     python -m bertcalc bert-base-uncased --hidden-size 1024
     python -m bertcalc albert-base-v2 --architecture AlbertForMaskedLM --json
     python -m bertcalc --config config.json --batch-size 32 --sequence-length 512
 
-Fields have Hugging Face's names, with - or _. Heads keep their size where hidden_size alone changes. Formulas need
-SymPy.
+Fields have Hugging Face's names, with - or _. If you change only hidden_size, the head size stays the same. Formulas
+need SymPy.
 """
 
 import argparse
@@ -21,6 +21,7 @@ from textwrap import fill
 from typing import Any
 
 from bertcalc import __version__
+from bertcalc.api import NO_FORMULAS
 from bertcalc.config import check_whole_number, letters
 from bertcalc.controls.stops import moved
 from bertcalc.explore.models import PRESENT, WrittenModel, model_of_preset, read
@@ -36,15 +37,16 @@ from bertcalc.text.problem import InputError, wrong
 from bertcalc.text.suggestions import nearest
 
 MOST = 1_000_000  # sequences
-_OTHERS = "The page Any model of the dashboard counts others, and python -m bertcalc.discover their defaults."
-_NO_FORMULAS = "Formulas need SymPy, which is not installed: pip install sympy."
-# What the figures mean beyond their units.
+_OTHERS = (
+    "For other models, use the page Any model of the dashboard, or python -m bertcalc.discover for their defaults."
+)
+# Remarks on the figures, after their units.
 _MORE = {"training_memory": ", in a loop that holds the outputs until the next forward pass has returned"}
 _CONSTANTS = {"True": "true", "False": "false", "None": "none"}
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
-    """Print the table or the JSON and return 0; for wrong input print what is wrong and return 2."""
+    """Print the table or the JSON and return 0; for wrong input, print the error and return 2."""
     parser = argparse.ArgumentParser(
         prog="python -m bertcalc",
         usage="%(prog)s [PRESET] [options] [--FIELD VALUE ...]",
@@ -53,11 +55,11 @@ def main(arguments: Sequence[str] | None = None) -> int:
         allow_abbrev=False,
     )
     presets = fill(", ".join(PRESETS), 110, initial_indent="  ", subsequent_indent="  ", break_on_hyphens=False)
-    parser.add_argument_group("PRESET", f"a published model; without one {DEFAULT_PRESET}\n\n{presets}")
-    parser.add_argument("--config", type=Path, metavar="FILE", help="a config.json in its place")
+    parser.add_argument_group("PRESET", f"a published model (default: {DEFAULT_PRESET})\n\n{presets}")
+    parser.add_argument("--config", type=Path, metavar="FILE", help="a config.json, instead of a preset")
     parser.add_argument("--batch-size", default="1")
     parser.add_argument("--sequence-length", default="128")
-    parser.add_argument("--json", action="store_true", help="for programs; where a figure is null, reasons says why")
+    parser.add_argument("--json", action="store_true", help="print JSON; reasons explains figures that are null")
     parser.add_argument("--version", action="version", version=f"bertcalc {__version__}")
     parser.add_argument_group("any field", "such as --hidden-size 1024, or --architecture BertForMaskedLM")
     asked, fields = parser.parse_known_args(arguments)
@@ -80,12 +82,12 @@ def _case(asked: argparse.Namespace, fields: Sequence[str]) -> Case:
     base = PRESENT if present else preset_named(wanted)
     if base is None:
         near = nearest(wanted.rpartition("/")[2], PRESETS)
-        known = f"did you mean {near}?" if near else "python -m bertcalc --help lists them."
-        raise wrong("there is no preset {value}: {known}", value=shorten(wanted), known=known)
+        hint = f"did you mean {near}?" if near else "python -m bertcalc --help lists them."
+        raise wrong("there is no preset {value}: {known}", value=shorten(wanted), known=hint)
     start = present or model_of_preset(base)
     items, problems = read("~".join([base, *changes]), type(start.config))
     if problems:
-        raise InputError(*(one.problem for one in problems))
+        raise InputError(*(refusal.problem for refusal in problems))
     [item] = items or [WrittenModel(base)]
     try:
         model = _with_heads(item, start).model(present)
@@ -101,46 +103,40 @@ def _case(asked: argparse.Namespace, fields: Sequence[str]) -> Case:
 
 
 def _of_another_family(item: WrittenModel, start: Model) -> str:
-    """A sentence that names the preset to begin with, if the class is of another family than the sizes."""
+    """A sentence that names the preset to start from, if the class belongs to another family than the preset."""
     architecture = dict(item.changes).get("architecture", start.architecture)
     family = CLASSES[architecture]
     if family is family_of(start.config):
         return ""
-    own = next(name for name, preset in PRESETS.items() if type(preset.config) is family.config)
-    return f" {architecture} is of another family than {item.base}: begin with {own}."
+    base = next(name for name, preset in PRESETS.items() if type(preset.config) is family.config)
+    return f" {architecture} does not belong to the family of {item.base}: start from {base}."
 
 
 def _with_heads(item: WrittenModel, start: Model) -> WrittenModel:
-    """Add the number of heads that keeps the head size, if only hidden_size is given, as on the dashboard."""
-    given = dict(item.changes)
-    if "hidden_size" not in given or "num_attention_heads" in given:
+    """Add the number of heads that keeps the head size, if only hidden_size is changed, as on the dashboard."""
+    changes = dict(item.changes)
+    if "hidden_size" not in changes or "num_attention_heads" in changes:
         return item
-    heads = moved(start.config, "hidden_size", given["hidden_size"]).num_attention_heads
+    heads = moved(start.config, "hidden_size", changes["hidden_size"]).num_attention_heads
     return item._replace(changes=(*item.changes, ("num_attention_heads", heads)))
 
 
 def _described(path: Path) -> Model:
     """The model of a config.json; the family's base class if the file names none. Prints remarks on the file."""
+    text = hf_json.text_of_file(path)
     try:
-        with path.open("rb") as file:
-            data = file.read(hf_json.LARGEST + 1)
-    except OSError as error:
-        raise wrong(
-            "{path} cannot be read: {reason}.", path=shorten(str(path)), reason=error.strerror or str(error)
-        ) from None
-    try:
-        found = hf_json.read(hf_json.text_of(data))
+        described = hf_json.read(text)
     except InputError as error:
         if "model_type" in (problem.field for problem in error.problems):
             raise wrong("{error} {more}", error=str(error), more=_OTHERS) from None
         raise
-    for remark in found.remarks:
+    for remark in described.remarks:
         print(remark, file=sys.stderr)
-    return Model(found.config, found.architecture or family_of(found.config).base.name)
+    return Model(described.config, described.architecture or family_of(described.config).base.name)
 
 
 def _read_fields(arguments: Sequence[str]) -> tuple[str | None, list[str]]:
-    """The preset, if there is one, and each field as a link writes it: hidden_size-1024."""
+    """The preset, if there is one, and the fields as links write them: hidden_size-1024."""
     preset, changes, rest = None, [], list(arguments)
     while rest:
         option, equals, value = rest.pop(0).partition("=")
@@ -153,13 +149,13 @@ def _read_fields(arguments: Sequence[str]) -> tuple[str | None, list[str]]:
             name = option.removeprefix("--").replace("-", "_")
             changes.append(f"{name}-{_CONSTANTS.get(value, value)}")
         else:
-            message = "{option} is not understood: write a field and its value, --hidden-size 1024."
+            message = "Cannot read {option}: write a field and its value, such as --hidden-size 1024."
             raise wrong(message, option=shorten(option))
     return preset, changes
 
 
 def _figures(case: Case) -> dict[str, int | InputError]:
-    """The FLOPs and bytes of a case, or the reason why there are none."""
+    """The FLOPs and bytes of a case; for a figure that cannot be computed, the reason."""
     model, sizes = case.model, (case.batch_size, case.sequence_length)
     counts: dict[str, Callable[[], int]] = {
         **{key: partial(QUANTITIES[key].of, case) for key in ("forward", "training", "weights", "activations")},
@@ -182,16 +178,18 @@ def _formulas(model: Model) -> dict[str, str]:
         return {}
     from bertcalc.model.formula import component_terms
 
-    return {one: " + ".join(bracket.text for bracket in brackets) for one, brackets in component_terms(model)}
+    return {
+        component: " + ".join(bracket.text for bracket in brackets) for component, brackets in component_terms(model)
+    }
 
 
 def _data(case: Case) -> dict[str, Any]:
-    """All figures, for JSON; None where there is none, with the reason among ``reasons``."""
+    """All figures, for JSON. A figure that cannot be computed is None, with the reason under ``reasons``."""
     model, figures = case.model, _figures(case)
     reasons = {key: str(figure) for key, figure in figures.items() if isinstance(figure, InputError)}
     formulas = _formulas(model)
     if not formulas:
-        reasons["formulas"] = _NO_FORMULAS
+        reasons["formulas"] = NO_FORMULAS
     return {
         "architecture": model.architecture,
         "config": json.loads(hf_json.write(model)),
@@ -214,21 +212,21 @@ def _table(case: Case) -> str:
     ]
     rows.append((QUANTITIES["parameters"].meaning, f"{model.num_parameters():,}", ""))
     for key, figure in _figures(case).items():
-        count, more = f"{figure:,}" if isinstance(figure, int) else "-", QUANTITIES[key].unit + _MORE.get(key, "")
+        count, note = f"{figure:,}" if isinstance(figure, int) else "-", QUANTITIES[key].unit + _MORE.get(key, "")
         if isinstance(figure, InputError):
-            more = str(figure)
-        rows.append((QUANTITIES[key].meaning, count, more))
+            note = str(figure)
+        rows.append((QUANTITIES[key].meaning, count, note))
     widths = [max(len(row[column]) for row in rows) for column in (0, 1)]
-    lines = [f"{name:{widths[0]}}  {count:>{widths[1]}}  {more}".rstrip() for name, count, more in rows]
-    said = ", ".join(f"{letter} = {size:,}" for letter, size in letters(model.config).items())
+    lines = [f"{name:{widths[0]}}  {count:>{widths[1]}}  {note}".rstrip() for name, count, note in rows]
+    values = ", ".join(f"{letter} = {size:,}" for letter, size in letters(model.config).items())
     sizes = f"{case.batch_size:,} x {case.sequence_length:,} tokens, float32"
-    return "\n".join([f"{model.architecture}: {said}", sizes, "", *lines])
+    return "\n".join([f"{model.architecture}: {values}", sizes, "", *lines])
 
 
 def run() -> None:
-    """Run the command and exit; a reader that closes the pipe early, as ``head`` does, is no error."""
+    """Run the command and exit. It is not an error if the reader closes the pipe early, as ``head`` does."""
     for stream in (sys.stdout, sys.stderr):
-        if isinstance(stream, TextIOWrapper):  # a closed stream is None; the terminal may lack characters of formulas
+        if isinstance(stream, TextIOWrapper):  # a closed stream is None; a terminal may lack symbols of formulas
             stream.reconfigure(errors="backslashreplace")
     code: int | str | None = 1
     try:
@@ -239,7 +237,7 @@ def run() -> None:
         if sys.stdout:
             sys.stdout.flush()
     except OSError as error:
-        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())  # or Python complains again when it exits
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())  # else Python reports the error again at exit
         code = 0
         if not isinstance(error, BrokenPipeError):
             print(f"The output cannot be written: {error.strerror}.", file=sys.stderr)

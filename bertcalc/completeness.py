@@ -12,7 +12,7 @@ from itertools import product
 from typing import get_args
 
 from bertcalc.config import undeclared_fields
-from bertcalc.config.fields import known
+from bertcalc.config.fields import field_named
 from bertcalc.forward.meanings import MEANINGS
 from bertcalc.forward.walk import stop_of
 from bertcalc.memory.saved import KNOWN_OPERATIONS
@@ -26,7 +26,7 @@ from bertcalc.teach.lessons import has_lesson
 
 
 def missing_parts(family: Family) -> list[str]:
-    """List whatever a family lacks, one sentence each; an empty list means that it is complete.
+    """List what a family lacks, one sentence each; an empty list means that it is complete.
 
     Declares and runs every class in its default and its fullest configuration. Call it while you write a family; the
     tests call it for every registered family.
@@ -47,7 +47,7 @@ def missing_parts(family: Family) -> list[str]:
 
 
 class _CannotRunError(Exception):
-    """A program of a family fails."""
+    """The exception for a family's program that fails."""
 
 
 def _missing_in_declaration(family: Family) -> Iterator[str]:
@@ -122,19 +122,19 @@ def _missing_in_run(model: Model, steps: list[Step]) -> Iterator[str]:
 
 
 def _wrong_ties(model: Model, shapes: Mapping[str, Shape]) -> Iterator[str]:
-    """A sentence for each tensor that is tied to none, or to one of another shape, which would silently not count."""
+    """A sentence for each tied tensor whose owner is missing or has another shape: it would silently not count."""
     for path, module, _copies in model.modules():
         for last, owner in module.tied.items():
             if owner not in shapes:
                 yield f"{model.cls.name}: {path}.{last} is tied to {owner}, and there is no such tensor."
             elif isinstance(module, Linear) and shapes[owner] != module.shapes[last]:
-                said = f"{path}.{last} of shape {module.shapes[last]} is tied to {owner} of shape {shapes[owner]}."
-                yield f"{model.cls.name}: {said}"
+                mismatch = f"{path}.{last} of shape {module.shapes[last]} is tied to {owner} of shape {shapes[owner]}."
+                yield f"{model.cls.name}: {mismatch}"
 
 
 def _wrong_defaults(family: Family) -> Iterator[str]:
-    """A sentence for each default that its field cannot have."""
+    """A sentence for each default that is not a valid value of its field."""
     for field in fields(family.config):
         shared = family.config.shared_name(field.name)
-        if not known(shared).is_right(default := getattr(family.config.default(), field.name)):
+        if not field_named(shared).is_right(default := getattr(family.config.default(), field.name)):
             yield f"{family.config.__name__}.{field.name}: it cannot be {default!r}, which is its default."

@@ -1,4 +1,4 @@
-"""The pictures of the README, made anew: python -m docs.pictures [NAME ...]."""
+"""Make the pictures of the README: python -m docs.pictures [NAME ...]."""
 
 import sys
 import tempfile
@@ -16,17 +16,17 @@ HERE = Path(__file__).parent
 STILL = {
     "lecture": "lecture?screen=one-layer",
 }
-# From bert-base to bert-large: a field, where it ends, and how many pictures its way takes.
-WAY = (("num_hidden_layers", 24, 12), ("hidden_size", 1024, 12))
+# From bert-base to bert-large: the field of each drag, its last value, and the number of frames.
+DRAGS = (("num_hidden_layers", 24, 12), ("hidden_size", 1024, 12))
 WIDTH, QUALITY = 960, 75
-MOVING, RESTING = 125, 700  # ms that a picture stays: while the hand moves, and at the ends
+MOVING, RESTING = 125, 700  # ms per frame: during a drag, and at its ends
 CURSOR = ((0, 0), (0, 17), (4, 13), (7, 20), (10, 19), (7, 12), (12, 12))
 GRIP = 9  # px from the slider's end to the middle of its handle there
 
 
 def drag(page: Page) -> Iterator[tuple[Image.Image, int]]:
-    """What is seen while a hand leads sliders, and for how long."""
-    for field, end, pictures in WAY:
+    """Drag the sliders; yield each frame with its duration in ms."""
+    for field, end, pictures in DRAGS:
         handle = slider(page, field)
         (box,) = boxes(handle)
         low, high, start = (float(handle.evaluate(f"range => range.{name}")) for name in ("min", "max", "value"))
@@ -37,7 +37,7 @@ def drag(page: Page) -> Iterator[tuple[Image.Image, int]]:
             page.mouse.move(x, y)
             if not step:
                 page.mouse.down()
-            page.wait_for_timeout(300)  # the page follows sooner, but for a machine that has other things to do
+            page.wait_for_timeout(300)  # the page usually follows sooner, but a machine may be busy
             settled(page)
             yield seen(page, x, y), RESTING if step in (0, pictures) else MOVING
         page.mouse.up()
@@ -45,7 +45,7 @@ def drag(page: Page) -> Iterator[tuple[Image.Image, int]]:
 
 
 def seen(page: Page, x: float, y: float) -> Image.Image:
-    """The window with a cursor, which a screenshot lacks."""
+    """A screenshot with a cursor drawn into it."""
     picture = Image.open(BytesIO(page.screenshot())).convert("RGB")
     shape = [(x + 1.3 * right, y + 1.3 * down) for right, down in CURSOR]
     ImageDraw.Draw(picture).polygon(shape, fill="black", outline="white", width=2)
@@ -53,7 +53,7 @@ def seen(page: Page, x: float, y: float) -> Image.Image:
 
 
 def main(names: list[str]) -> None:
-    """Make those of these names, or all."""
+    """Make the pictures of these names, or all of them."""
     expect.set_options(timeout=60_000)
     with (
         tempfile.TemporaryDirectory() as folder,
@@ -65,7 +65,7 @@ def main(names: list[str]) -> None:
             if not names or name in names:
                 page.goto(f"{server}/{address}")
                 expect(slider(page, "hidden_size")).to_be_attached()
-                page.wait_for_timeout(3000)  # a chart is drawn once more when it knows its width
+                page.wait_for_timeout(3000)  # a chart redraws when it knows its width
                 settled(page)
                 page.screenshot(path=HERE / f"{name}.png")
         if not names or "drag" in names:

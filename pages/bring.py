@@ -36,8 +36,8 @@ if view == "config":
         inputs.show_remarks(text, last)
         model = Model(last.config, last.architecture) if last.architecture else inputs.like_sidebar(last.config)
         if last.architecture is None:
-            said = _("It names no class, so {architecture} is taken from the sidebar.")
-            st.caption(said.format(architecture=model.architecture))
+            message = _("This config.json names no class: {architecture} is taken from the sidebar.")
+            st.caption(message.format(architecture=model.architecture))
         item = item_of(model)
         with st.container(horizontal=True, vertical_alignment="center"):
             label = _("Parameters of {architecture}").format(architecture=model.architecture)
@@ -48,11 +48,11 @@ if view == "config":
         else:
             st.success(_("This is {preset}.").format(preset=item.base), icon=":material/check_circle:")
 elif view == "hub":
-    said = _(
-        "Name a public model on the Hugging Face Hub: only its config.json and the headers of its"
-        " safetensors files are read."
+    message = _(
+        "Enter the name of a public model on the Hugging Face Hub. Only its config.json and the headers of its "
+        "safetensors files are read."
     )
-    st.markdown(said)
+    st.markdown(message)
     if reader.installed():
         # A form, so that Enter in the field asks the Hub.
         with st.form("hub", border=False), st.container(horizontal=True, vertical_alignment="bottom"):
@@ -64,33 +64,33 @@ elif view == "hub":
     else:
         st.info(_("This needs huggingface_hub, which is not installed here: pip install -r requirements.txt."))
 else:
-    said = _(
+    message = _(
         "Choose a .safetensors file of any size, or all files of a model with its index: your browser reads the "
         "headers, the names and shapes of the tensors, and sends nothing else. The weights never leave your "
         "computer."
     )
-    st.markdown(said)
+    st.markdown(message)
     choose_files("weights_files", inputs.WEIGHTS, inputs.take_files_of_weights)
     inputs.show_problems(view)
 
 brought: matching.Brought | None = None if view == "config" else inputs.last_read(view)
 inputs.show_lost(view, brought)
 if brought:
-    found = brought.comparison
+    comparison = brought.comparison
     verdict, offer = st.columns([9, 4], vertical_alignment="center")
     with verdict:
         for cut_off in brought.cut_off:
             matching.show_cut_off(cut_off)
         matching.show_verdict(brought)
     with offer:
-        matching.offer(found.model, item_of(found.model))
+        matching.offer(comparison.model, item_of(comparison.model))
     with st.container(horizontal=True):
-        matching.show_figure(_("Tensors"), found.tensors)
-        matching.show_figure(_("Parameters in the file"), found.parameters)
-        label = _("Parameters of {architecture}").format(architecture=found.model.architecture)
-        matching.show_figure(label, found.ours)
-        matching.show_figure(_("Elements of buffers"), found.buffers)
-    matching.show_groups(found)
+        matching.show_figure(_("Tensors"), comparison.tensors)
+        matching.show_figure(_("Parameters in the file"), comparison.parameters)
+        label = _("Parameters of {architecture}").format(architecture=comparison.model.architecture)
+        matching.show_figure(label, comparison.ours)
+        matching.show_figure(_("Elements of buffers"), comparison.buffers)
+    matching.show_groups(comparison)
     matching.show_details(brought)
     for remark in brought.remarks:
         st.caption(sentence(remark))

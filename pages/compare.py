@@ -19,9 +19,9 @@ from pages.ui.widgets.quantity_words import title_of
 choice = current_choice()
 
 page, end = st.container(), st.container()
-with end:  # the models, as they are in the link: all above follows from them
-    said = _("Models separated by spaces. A model is a preset, or {present}, with ~field-value for each change.")
-    controls.MODELS.show(placeholder=write(controls.begin(choice)), help=said.format(present=PRESENT))
+with end:  # the models in the link, which decide everything above
+    message = _("Models separated by spaces. A model is a preset, or {present}, with ~field-value for each change.")
+    controls.MODELS.show(placeholder=write(controls.begin(choice)), help=message.format(present=PRESENT))
 with page:
     items, unreadable = controls.models_of_link(choice)
     with st.container(horizontal=True, vertical_alignment="center"):
@@ -49,19 +49,19 @@ with page:
     elif view == "differences" and len(models) == 1:
         st.info(_("A difference needs two models: choose another one under Models."))
     elif view == "differences":
-        if found := differences.difference(comparison):
+        if explanation := differences.difference(comparison):
             pair = f"**{controls.explained(models).name} − {models[0].name}**"
             st.markdown(with_colon(pair, title_of(comparison.quantity)))
             with st.container(horizontal=True, vertical_alignment="center"):
-                value, share = signed(found.difference), relative(found)
+                value, share = signed(explanation.difference), relative(explanation)
                 show_metric(_("Difference"), value, share, least=230, label_visibility="collapsed")
-                st.latex(differences.sum_latex(found), width="content")
-            differences.show_parts(comparison, found)
-            st.caption(differences.how_found(comparison, found))
+                st.latex(differences.sum_latex(explanation), width="content")
+            differences.show_parts(comparison, explanation)
+            st.caption(differences.how_found(comparison, explanation))
             if not presenting():
-                differences.show_steps(comparison, found)
+                differences.show_steps(comparison, explanation)
                 if len(models) > 2:
-                    differences.show_all(comparison, found)
+                    differences.show_all(comparison, explanation)
     elif view == "table":
         show_side_by_side(comparison)
     elif view == "bars":

@@ -1,4 +1,4 @@
-"""Compute: FLOPs as formula and number, how they grow, how others count them, and what training takes."""
+"""Compute: FLOPs as formula and number, their growth, other counting conventions, and the cost of training."""
 
 import streamlit as st
 
@@ -41,7 +41,7 @@ elif view == "conventions":
         rules.show_element_costs(count.steps)
 else:
     if problem := unknown_training(choice.model):
-        show_problem(problem._replace(remedies=()))  # a field that no control has
+        show_problem(problem._replace(remedies=()))  # no control sets its field
         st.stop()
     training = training_run.choose_plan(count)
     training_run.show_plan(training)

@@ -1,11 +1,11 @@
-"""Configuration: every field, what it means, what it may be, and what changes with it."""
+"""Configuration: the meaning of every field, its possible values, and what it affects."""
 
 import streamlit as st
 
 from bertcalc.config import LETTERS
 from bertcalc.config.fields import FIELDS as KNOWN
 from bertcalc.config.fields import OWN_FIELDS
-from bertcalc.controls.history import FIELDS
+from bertcalc.controls.chosen_model import FIELDS
 from bertcalc.controls.stops import SLIDERS
 from bertcalc.explore.field_effects import effect
 from pages.ui.shell.i18n import _, listed
@@ -22,16 +22,16 @@ with st.container(horizontal=True, vertical_alignment="bottom"):
     batch = choose_batch(choice.config)
     if not presenting():
         with st.container(gap="xxsmall"):
-            said = _("This table is read-only. Change {sizes} with the sliders, other fields under **More fields**.")
-            without = _("These have no control, because no count depends on them: {fields}.")
+            message = _("This table is read-only. Change {sizes} with the sliders, other fields under **More fields**.")
+            without = _("No count depends on these fields, so they have no control: {fields}.")
             names = listed(f"`{config.own_name(field)}`" for field in declared if field not in FIELDS)
             sizes = listed(f"${LETTERS[field]}$" for field in SLIDERS)
-            st.markdown(said.format(sizes=sizes), help=without.format(fields=names))
-            st.page_link("bring.py", label=_("Count a config.json of your own →"))
+            st.markdown(message.format(sizes=sizes), help=without.format(fields=names))
+            st.page_link("bring.py", label=_("Count your own config.json →"))
 st.caption(
     _(
         "Each effect is found by counting {architecture} again with the field changed. Compute is the FLOPs of the "
-        "matrix products of a forward pass; memory is weights, activations kept for training and a decoder's cache, "
+        "matrix products of a forward pass; memory is weights, activations saved for training and a decoder's cache, "
         "in float32."
     ).format(architecture=choice.architecture)
 )

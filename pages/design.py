@@ -23,8 +23,8 @@ with st.container(horizontal=True, vertical_alignment="bottom"):
     kind = nearest.BUDGET_OF.show()
     text = nearest.TARGETS[kind].show()
     batch = choose_batch(choice.config)
-    said = _("Training memory: weights, gradients, AdamW's states, and the activations of eager attention.")
-    precision = TRAINING_DTYPE.show(help=said, width=145)
+    message = _("Training memory: weights, gradients, AdamW's states, and the activations of eager attention.")
+    precision = TRAINING_DTYPE.show(help=message, width=145)
 budget = Budget(nearest.KINDS[kind], nearest.amount_of(kind, text))
 case = Case(choice.model, *batch, Plan(precision=precision))
 question = nearest.BudgetQuestion(case, budget, nearest.TARGETS[kind].name)
@@ -39,7 +39,7 @@ possible = result.possible(budget)
 if not possible:
     show_problem(nearest.impossible(question, result))
 heading = _("Within {exact}, which is {size}") if budget.is_limit and possible else _("Nearest to {amount}")
-amount = question.said(budget.amount)
+amount = question.written(budget.amount)
 st.markdown(f"## {heading.format(exact=amount, amount=amount, size=size(budget.amount))}")
 
 designs = result.designs[: nearest.FEW if presenting() else nearest.LISTED]
@@ -64,8 +64,8 @@ searched = _(
     candidates=f"{result.candidates:,}",
     architecture=choice.architecture,
     vocab_size=f"{constraints.vocabulary(choice.config.vocab_size):,}",
-    smallest=question.said(result.smallest.value),
-    largest=question.said(result.largest.value),
+    smallest=question.written(result.smallest.value),
+    largest=question.written(result.largest.value),
 )
 ratio = _(
     "H/L is 64 for bert-base, 42.7 for bert-large; within wide limits the loss depends little on it "

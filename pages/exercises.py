@@ -31,7 +31,7 @@ with words:
     if exercise.miscount:
         st.markdown(sheet_words.bullets(worked_wrong(exercise)))
     answering.ask(chosen, number)
-    _typed, verdict = answering.given(chosen, number)
+    _typed, verdict = answering.last_answer(chosen, number)
     if verdict:
         answering.show_verdict(verdict)
     elif st.session_state.get("unanswered") == chosen.place(number):
@@ -42,7 +42,7 @@ with sizes:
     answering.show_sizes(exercise)
     model = answering.differences(exercise)
     st.button(_("Open this model"), icon=":material/tune:", on_click=change, args=(model,))
-    st.caption(_("Takes the place of the model in the sidebar. Undo (Ctrl+Z) brings that back."))
+    st.caption(_("Replaces the model in the sidebar. Undo (Ctrl+Z) restores it."))
 
 answering.offer_downloads(chosen)
 with st.container(key="sheet"):  # style.css hides the whole sheet until the page is printed
@@ -51,6 +51,6 @@ st.caption(
     _(
         "Each exercise has its own model, of the family that the sidebar shows. This link opens the same sheet "
         "for everybody; with Solutions on, it is the teacher's copy. Answers stay in this window "
-        "until it is reloaded: nothing is stored."
+        "until you reload it; nothing is stored."
     )
 )

@@ -4,7 +4,7 @@ import streamlit as st
 
 from bertcalc.diagnosis import count_lines
 from bertcalc.diagnosis.diagnose import diagnose
-from bertcalc.diagnosis.known_counts import Known
+from bertcalc.diagnosis.known_counts import KnownCount
 from bertcalc.diagnosis.other_tools import tools_with
 from pages.ui.diagnosis import counts_view, miscounts_view, terms_view
 from pages.ui.diagnosis.your_number import VIEW, YOURS, numbers_to_try, read_number, show_nothing, show_reading
@@ -34,31 +34,33 @@ else:
             st.button(example, key=f"example {example}", on_click=set_values, args=({YOURS.name: example},))
     if number := read_number(text, model.config):
         show_reading(number)
-        known = Known(model, model.num_parameters())
-        found, tools = diagnose(known, number), tools_with(number, model.config)
-        if found.hand:
-            miscounts_view.show_hand_count(model, *found.hand, number)
-        if found.own_first:
-            counts_view.show_own(model, found.own)
-        counts_view.show_matches(model, found.matches)
+        present = KnownCount(model, model.num_parameters())
+        diagnosis, tools = diagnose(present, number), tools_with(number, model.config)
+        if diagnosis.hand:
+            miscounts_view.show_hand_count(model, *diagnosis.hand, number)
+        if diagnosis.parts_first:
+            counts_view.show_own_parts(model, diagnosis.parts)
+        counts_view.show_matches(model, diagnosis.matches)
         if tools:
             st.info(_("The formula of {tools} gives exactly this: see Other tools.").format(tools=listed(tools)))
-        counts_view.show_flops(found.flops)
+        counts_view.show_flops(diagnosis.flops)
         peaks = counts_view.show_peaks(model, number)
-        if found.own and not found.own_first:
-            counts_view.show_own(model, found.own)
+        if diagnosis.parts and not diagnosis.parts_first:
+            counts_view.show_own_parts(model, diagnosis.parts)
         if not peaks:
-            if found.usual:  # before the other models, which are hardly meant
-                miscounts_view.show_miscounted(found, number, known=bool(tools or found.matches or found.own))
-            counts_view.show_claims(model, found.claims)
-            counts_view.show_elsewhere(found.elsewhere)
-            counts_view.show_slips(known, found.slips, number)
-            if found.miscounted and not found.usual:
-                miscounts_view.show_miscounted(found, number, known=bool(tools or found.known))
-            if not (tools or found.hand or found.known or found.slips or found.miscounted):
+            if diagnosis.usual:  # before other models, which are less likely
+                miscounts_view.show_miscounted(
+                    diagnosis, number, explained=bool(tools or diagnosis.matches or diagnosis.parts)
+                )
+            counts_view.show_claims(model, diagnosis.claims)
+            counts_view.show_elsewhere(diagnosis.elsewhere)
+            counts_view.show_slips(present, diagnosis.slips, number)
+            if diagnosis.miscounted and not diagnosis.usual:
+                miscounts_view.show_miscounted(diagnosis, number, explained=bool(tools or diagnosis.known))
+            if not (tools or diagnosis.hand or diagnosis.known or diagnosis.slips or diagnosis.miscounted):
                 show_nothing(model, number, text)
-            if found.behind:
-                miscounts_view.OTHERS.around(miscounts_view.show_ways, found.behind, number)
-            if found.possible:
-                caption = _("Several mistakes lead to nearly any number: this proves nothing.")
-                miscounts_view.POSSIBLE.around(miscounts_view.show_ways, found.possible, number, caption)
+            if diagnosis.behind:
+                miscounts_view.OTHERS.around(miscounts_view.show_ways, diagnosis.behind, number)
+            if diagnosis.possible:
+                caption = _("Several mistakes together can give nearly any number, so this proves nothing.")
+                miscounts_view.POSSIBLE.around(miscounts_view.show_ways, diagnosis.possible, number, caption)

@@ -33,20 +33,20 @@ for problem in problems(model, walk_steps.call_of(model, batch)):
 stops = walk_steps.stops_of(model, batch, layer)
 rows = keras_rows(stops)
 with words:
-    at = walk_steps.choose_stop(stops)
-    stop = stops[at]
+    position = walk_steps.choose_stop(stops)
+    stop = stops[position]
     values = walk_steps.values_of(model.config, stop, batch)
-    st.markdown(walk_steps.heading(stops, at, rows) + _(lesson(stop).text).format(**values))
+    st.markdown(walk_steps.heading(stops, position, rows) + _(lesson(stop).text).format(**values))
     letters, formulas = walk_steps.in_letters(model, stop, batch)
     walk_steps.show_shapes(stop, letters, layer, model)
     if stop.parameters:
         st.latex(stop_formula(model, stop, formulas))
-    walk_steps.show_progress(model.config, stops, at, layer)
+    walk_steps.show_progress(model.config, stops, position, layer)
     show_growth(total_factor(preset_of(choice).model, model), _("Parameters"), choice.preset)
     for question in islice(questions(stop, model.config), 1 if presenting() else None):
         walk_steps.show_question(question, values)
 with picture:
-    show_picture(stops, at, model.config, layer)
+    show_picture(stops, position, model.config, layer)
 
 walk_steps.HEADS.around(walk_steps.show_heads, model)
 walk_steps.ROWS.around(walk_steps.show_keras_rows, rows)

@@ -18,11 +18,11 @@ row = st.container(horizontal=True, vertical_alignment="center", key="lecture-ro
 fill = screens.filler(choice)
 if lecture := screens.choose_lecture(row, fill):
     titles = screens.titles_of(lecture, fill)
-    with st.container(key="lecture-state"):  # hidden controls, which hold what the link says
+    with st.container(key="lecture-state"):  # hidden controls, with the values of the link
         asked, speaking = screen_files.SCREEN.show(), screen_files.NOTES.show()
     screen = screens.screen_of(lecture, asked)
-    notes = screens.said_of(screen, titles, fill)
-    if speaking:  # in a window of its own
+    notes = screens.notes_of(screen, titles, fill)
+    if speaking:  # in a separate window
         with row:
             screens.NOTES(key="notes-page", data={"clock": _("Start the clock again"), **notes})
             st.button(_("To the screen"), on_click=set_values, args=({"notes": False},))
@@ -37,8 +37,8 @@ if lecture := screens.choose_lecture(row, fill):
         paths = [path for show in screen.show if (path := screen_parts.place(show, choice))]
         screens.color_figures(choice, paths)
         with st.container(key="lecture-screen"):
-            said, picture = st.columns([0.7, 0.3], gap="medium") if paths else (st.container(), None)
-            with said:
+            text, picture = st.columns([0.7, 0.3], gap="medium") if paths else (st.container(), None)
+            with text:
                 st.markdown(f"## {fill(screen.title)}\n\n{fill(screen.text)}")
                 for show in screen.show:
                     screens.show_part(show, choice)

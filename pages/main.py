@@ -37,7 +37,7 @@ with RUN_QUEUE.enter(st.session_state), rehearse():
     with st.sidebar.container(key="model", horizontal=True, vertical_alignment="bottom", gap="xxsmall"):
         sidebar.choose(page.url_path)
     show_heading(page.url_path, sidebar.choice())
-    with st.empty():  # always there, so that a message does not rebuild the page; what is in it disappears at once
+    with st.empty():  # always there, so that a message does not rebuild the page; old messages disappear at once
         link.show_rejected()
     with sorry():
         page.run()

@@ -19,7 +19,7 @@ if view == "fit" and not unknown_peaks(choice.model):
         task, device = run.choose_task()
 
 if view not in ("weights", "activations") and (problem := unknown_peaks(choice.model)):
-    show_problem(problem)  # alone: no control would change that
+    show_problem(problem)  # without controls: none would help
 elif view == "weights":
     weights.show_weights(choice)
 elif view == "training":

@@ -16,18 +16,18 @@ model = current_choice().model
 call = choose_call(model)
 
 wide, crossed = taking_all(model), attends(model, call)
-letters_in = [found.step for found in symbolic_steps(wide, cross=True)]
-letters_out = [found.step for found in symbolic_steps(model, cross=crossed)]
+letters_in = [symbolic.step for symbolic in symbolic_steps(wide, cross=True)]
+letters_out = [symbolic.step for symbolic in symbolic_steps(model, cross=crossed)]
 goes_in = inputs(model, call, run(wide, call))
 goes_in_letters = inputs(model, call, letters_in)
 comes_out = outputs(model, call, run(model, call))
 comes_out_letters = outputs(model, call, letters_out)
 
 st.markdown(_("**Inputs**"))
-tables.show_entries(goes_in, goes_in_letters, True, _("What is given to the model"))
+tables.show_entries(goes_in, goes_in_letters, True, _("The inputs of the model"))
 counts = {"tensors": num_tensors(comes_out), "size": size(total_bytes(comes_out))}
 st.markdown(_("**Outputs**: {tensors:,} tensors, {size}").format(**counts))
-tables.show_entries(comes_out, comes_out_letters, True, _("What the model returns"))
+tables.show_entries(comes_out, comes_out_letters, True, _("The outputs of the model"))
 for difference in differences(model, call):
     st.caption(_(difference.message))
 if not presenting():

@@ -42,9 +42,9 @@ if view == "tree":
         st.html(tree_html(model, counts=counts, folded=presenting()))
     else:
         other = track().present.model(beside)
-        found = differences(model, other)
-        tables.show_module_differences(found, choice.architecture, beside)
-        for column, tree, signs in zip(st.columns(2), (model, other), signs_of(found), strict=True):
+        changes = differences(model, other)
+        tables.show_module_differences(changes, choice.architecture, beside)
+        for column, tree, signs in zip(st.columns(2), (model, other), signs_of(changes), strict=True):
             column.html(tree_html(tree, signs, counts=counts))
 elif view == "parts":
     tables.show_inventory(choice.model)
@@ -54,8 +54,8 @@ elif view == "notebook":
 else:
     freezing = choose_freezing(choice.config)
     if changed := assignments(frozen(freezing)):
-        said = _("in float32, trained with AdamW")
-        note_settings(Settings(f"{said}, {changed}", Plan(freezing=freezing)))
+        training = _("in float32, trained with AdamW")
+        note_settings(Settings(f"{training}, {changed}", Plan(freezing=freezing)))
     split, components = freezing.split(model), freezing.by_component(model)
     if freezing.train == "head" and "head" not in components:
         st.info(_("{architecture} has no head: nothing is trained.").format(architecture=choice.architecture))

@@ -29,35 +29,37 @@ present = [sweep.present(field) for field in sweep.dimensions]
 measure = _(quantity.meaning)
 
 if len(sweep.dimensions) == 1:
-    [field], [label], [title], [now] = sweep.dimensions, labels, titles, present
-    found = growth(swept.measure, sweep)
-    st.latex(growth_view.growth_formula(swept, found, look))
-    figures = growth_view.now_and_doubled(swept)
-    st.markdown(growth_view.in_words(swept, found, figures))
+    [field], [label], [title], [size] = sweep.dimensions, labels, titles, present
+    trend = growth(swept.measure, sweep)
+    st.latex(growth_view.growth_formula(swept, trend, look))
+    figures = growth_view.present_and_doubled(swept)
+    st.markdown(growth_view.in_words(swept, trend, figures))
     values = sweep.values(field, *swept.ranges[field])
-    within = {at: figure for at, figure in figures.items() if values[0] <= at <= values[-1]}
+    within = {value: figure for value, figure in figures.items() if values[0] <= value <= values[-1]}
     letter = LETTER_OF[field]
-    marks = [Mark(at, figure, f"{letter} = {at:,}: {short(figure, unit)}") for at, figure in within.items()]
-    rows = [Curve(name, _(QUANTITIES[name].meaning), sweep.row(name, values, array)) for name in swept.shown]
+    marks = [Mark(value, figure, f"{letter} = {value:,}: {short(figure, unit)}") for value, figure in within.items()]
+    rows = [Curve(name, _(QUANTITIES[name].meaning), sweep.row(name, values, array)) for name in swept.quantities]
     draw_chart(
         curves_frame(values, rows, swept.measure, marks, look, logs=logs),
         lower(curves(look, title, unit, logs=logs), LOW),
         numbers={"x": label, "name": _("Quantity"), "y": _("Number")},
         alt=_("{measure} against {field}, with the current model at {field} = {value} marked").format(
-            measure=measure, field=label, value=f"{now:,}"
+            measure=measure, field=label, value=f"{size:,}"
         ),
     )
     if swept.measure in PEAKS:
         st.caption(_("This is the formula of the step where memory peaks now; at other sizes another step can peak."))
     if sweep.following and len(values) < growth_view.FEW:
-        said = _("Only multiples of {unit} are possible here, because the sizes that follow must be whole numbers.")
-        st.caption(said.format(unit=f"{sweep.unit(field):,}"))
+        message = _(
+            "Only multiples of {unit} are possible here, because sizes that depend on it must be whole numbers."
+        )
+        st.caption(message.format(unit=f"{sweep.unit(field):,}"))
     if not presenting():
         growth_view.GROWTHS.around(growth_view.show_each_quantity, swept)
 else:
     drawn = map_view.map_of(sweep, tuple(swept.ranges.values()), swept.measure)
-    now = quantity.of(sweep.case)
-    map_view.show_present(swept, drawn, now)
+    figure = quantity.of(sweep.case)
+    map_view.show_present(swept, drawn, figure)
     # A new key after every click makes a new chart without a selection. Clearing the selection when the pointer leaves
     # would cause one more run, which can interrupt the click's run before the browser has all values.
     chart = f"{map_view.CHART} {st.session_state.get(map_view.CLICKS, 0)}"
@@ -67,7 +69,7 @@ else:
             drawn.figures,
             [(short(level, unit), places) for level, places in drawn.lines],
             map_view.published_points(swept),
-            [Mark(present[0], present[1], short(now, unit))] if swept.includes(present) else [],
+            [Mark(present[0], present[1], short(figure, unit))] if swept.includes(present) else [],
             logs=logs,
         ),
         lower(equal_values(look, *titles, measure, logs=logs), LOW_MAP),
@@ -82,8 +84,8 @@ else:
         ),
     )
     if not sweep.grows:
-        st.caption(_("No lines: with relative positions, more heads mean narrower tables, and the figures can fall."))
-    said = _("Click to use the model at that point{along}.").format(along=map_view.along(sweep))
+        st.caption(_("No lines: with relative positions, more heads mean narrower tables, so the figures can fall."))
+    message = _("Click to use the model at that point{along}.").format(along=map_view.along(sweep))
     if published(sweep.dimensions):
-        said = in_a_row([said, _("Published models can differ in fields other than these two.")])
-    st.caption(said)
+        message = in_a_row([message, _("Published models can differ in fields other than these two.")])
+    st.caption(message)

@@ -1,4 +1,4 @@
-"""Other tools: what their formulas give for the same model, and why that is not the right count, line by line."""
+"""Other tools: the counts of their formulas for this model, with each error explained."""
 
 import streamlit as st
 
@@ -20,9 +20,9 @@ source = _("Source: {source}").format(source=tool_counts.escaped(tool.source))
 st.caption("  \n".join([*map(_, tool.notes), source]))
 
 if not model.family.like_bert:
-    said = _(
+    message = _(
         "These formulas are for layers like BERT's: for {architecture}, the difference is not explained line by line."
     )
-    st.info(said.format(architecture=model.architecture))
+    st.info(message.format(architecture=model.architecture))
 elif not presenting():
     tool_counts.show_corrections(model, tool)

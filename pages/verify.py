@@ -1,4 +1,4 @@
-"""Verify: the real Hugging Face model, built and compared with ours; and what others have published."""
+"""Verify: the real Hugging Face model, built and compared with ours; and published counts."""
 
 import streamlit as st
 
@@ -10,7 +10,7 @@ from pages.ui.shell.sidebar import choice as current_choice
 from pages.ui.widgets import tables
 from pages.ui.widgets.verdict import RETURNED, TOTALS, show_returned, show_verdict, show_weights
 
-_TALL = 560  # pixels of a long table, which scrolls
+_TALL = 560  # height of a long table in pixels; it scrolls
 
 model = current_choice().model
 

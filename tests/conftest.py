@@ -3,12 +3,10 @@
 import gc
 import os
 from collections.abc import Callable, Iterator
-from functools import cache
 from typing import Any
 
 import pytest
 from hypothesis import settings
-from streamlit.components.v2 import manifest_scanner
 
 from bertcalc.discover import discovery_worker
 from bertcalc.processes.worker import WORKER
@@ -27,10 +25,6 @@ settings.register_profile("all", deadline=None, max_examples=600)
 # For python -m pytest --hypothesis-profile bulk: see tests/README.md.
 settings.register_profile("bulk", deadline=None, max_examples=20_000)
 settings.load_profile("bertcalc")
-
-# Each run of AppTest (Streamlit 1.67) looks through the metadata of every installed package for components again: a
-# third of the time of the pages' tests.
-manifest_scanner.scan_component_manifests = cache(manifest_scanner.scan_component_manifests)
 
 
 @pytest.fixture(scope="session", autouse=True)

@@ -42,7 +42,7 @@ _LOOK = """
 """
 _COUNTED = re.compile(r"\b(view|param|layer|concat)_[0-9]+\b")  # names that Altair counts up in a process
 # What is measured on this machine.
-_MEASURED = re.compile(r"[0-9,]+(?= (ms|毫秒)\b)|(?<=; )[^;]+(?= is free here)|(?<=本机可用 )[^。]+")
+_MEASURED = re.compile(r"[0-9,]+(?= (ms|毫秒)\b)|(?<=; )[^;]+(?= is free on the server)|(?<=服务器可用 )[^。]+")
 
 
 def links() -> list[str]:

@@ -32,7 +32,7 @@ def test_a_table_has_the_published_total_and_its_formula(capsys: pytest.CaptureF
     assert "22,348,431,360  FLOPs" in text
 
 
-@pytest.mark.parametrize("published", [one for one in PUBLISHED if not one.more][::7], ids=lambda one: one.preset)
+@pytest.mark.parametrize("published", [one for one in PUBLISHED if not one.surplus][::7], ids=lambda one: one.preset)
 def test_json_has_what_was_published(published: PublishedCount, capsys: pytest.CaptureFixture[str]) -> None:
     arguments = [published.preset, "--architecture", published.architecture, "--json"]
     if not published.add_pooling_layer:
@@ -67,7 +67,7 @@ def test_a_configuration_is_read_and_changed(tmp_path: Path, capsys: pytest.Capt
     found = json.loads(printed.out)
     config = bertcalc.RobertaConfig(vocab_size=1000, hidden_size=256, num_attention_heads=4)
     assert found["parameters"] == bertcalc.build(config, "RobertaForMaskedLM").num_parameters()
-    assert "Unknown, so not read: x." in printed.err
+    assert "Unknown keys, which are ignored: x." in printed.err
 
 
 def test_a_configuration_has_the_fields_of_its_own_family(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
@@ -90,19 +90,19 @@ def test_a_configuration_has_the_fields_of_its_own_family(tmp_path: Path, capsys
         (["nope nope"], "there is no preset nope nope: python -m bertcalc --help lists them."),
         (["--hiden-size", "8"], "there is no field hiden_size: did you mean hidden_size?"),
         (["--hidden-size", "1000"], "hidden_size 1,000 cannot be split into heads of 64: 1,024 can."),
-        (["--hidden-size"], "--hidden-size is not understood: write a field and its value, --hidden-size 1024."),
-        (["bert-base-uncased", "roberta-base"], "roberta-base is not understood: write a field and its value"),
-        (["--vocab-size", "1~layers-3"], "--vocab-size is not understood"),
+        (["--hidden-size"], "Cannot read --hidden-size: write a field and its value, such as --hidden-size 1024."),
+        (["bert-base-uncased", "roberta-base"], "Cannot read roberta-base: write a field and its value"),
+        (["--vocab-size", "1~layers-3"], "Cannot read --vocab-size"),
         (
             ["--vocab-size", "-1"],
-            "vocab_size -1 is not possible: it must be a whole number from 1 to 10,000,000, the nearest is 1.",
+            "vocab_size -1 is not possible: it must be a whole number from 1 to 10,000,000; the nearest is 1.",
         ),
         (["--sequence-length", "513"], "sequence_length 513 is not possible: it must be a whole number from 1 to 512"),
         (["--batch-size", "0"], "batch_size 0 is not possible"),
         (["--vocab-size", "1e9"], "vocab_size 1,000,000,000 is not possible: it must be a whole number"),
         (["--batch-size", "many"], "batch_size 'many' is not possible: it must be a whole number from 1 to 1,000,000"),
         (["--batch-size", "9" * 5_000], "batch_size '999"),
-        ([f"-{'x' * 5_000}"], "-xxx"),
+        ([f"-{'x' * 5_000}"], "Cannot read -xxx"),
         (["--config", "/nowhere"], "/nowhere cannot be read: No such file or directory."),
         (["bert-base-uncased", "--config", "/nowhere"], "Give a preset or --config, not both."),
     ],
@@ -198,7 +198,7 @@ def test_a_class_of_another_family_and_a_file_of_another_type_say_where_to_go(
 ) -> None:
     other = refused(capsys, "distilbert-base-uncased", "--architecture", "BertForMaskedLM")
     assert other.endswith(
-        "BertForMaskedLM is of another family than distilbert-base-uncased: begin with bert-base-uncased."
+        "BertForMaskedLM does not belong to the family of distilbert-base-uncased: start from bert-base-uncased."
     )
     assert "another family" not in refused(capsys, "--hidden-size", "1001", "--num-attention-heads", "12")
     (tmp_path / "config.json").write_text('{"model_type": "llama"}')

@@ -1,4 +1,5 @@
 import doctest
+import re
 from importlib import import_module
 from pathlib import Path
 from pkgutil import walk_packages
@@ -26,3 +27,9 @@ def test_the_examples_in_the_documents_are_true(file: str) -> None:
     outcome = doctest.testfile(str(Path(__file__).parents[1] / file), module_relative=False)
     assert outcome.attempted
     assert not outcome.failed
+
+
+@pytest.mark.parametrize("file", ["README.md", "docs/library.md", "docs/others.md"])
+def test_an_example_of_the_library_needs_one_import(file: str) -> None:
+    text = (Path(__file__).parents[1] / file).read_text(encoding="utf-8")
+    assert re.findall(r"^>>> (.*import .*)$", text, re.MULTILINE) == ["import bertcalc"]

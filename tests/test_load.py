@@ -25,7 +25,7 @@ def test_two_sessions_get_their_own_totals_in_their_own_languages(server: Server
 def test_an_answer_to_somebody_else_is_noticed(server: Server) -> None:
     async def visits() -> None:
         async with connection(server) as socket:
-            session = Session(0, "", socket, own=True)
+            session = Session(0, "", socket, ours=True)
             await session.open()
             await session.move()
             sizes = session.model.sizes
@@ -44,12 +44,12 @@ def test_another_language_is_noticed(server: Server, monkeypatch: pytest.MonkeyP
     async def visit() -> None:
         async with connection(server) as socket:
             with pytest.raises(AssertionError, match="en"):
-                await Session(0, "", socket, own=True).open()
+                await Session(0, "", socket, ours=True).open()
 
     finished(visit())
 
 
 def test_percentiles_of_one_floor_session(tmp_path: Path) -> None:
     with running_server(tmp_path / "log", "benchmarks/one_slider.py") as running:
-        found = finished(load(Server(running), "", {1: 1}, own=False)).loads[1]
+        found = finished(load(Server(running), "", {1: 1}, ours=False)).loads[1]
     assert min(found.latencies) <= found.latency(50) <= found.latency(95) <= found.latency(99) == max(found.latencies)

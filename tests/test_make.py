@@ -1,6 +1,7 @@
-"""``make run``: the dashboard on a port that is free, whose address it says."""
+"""``make run`` shows the dashboard on a free port and prints its address; ``make test`` says what it installs."""
 
 import re
+import shutil
 import socket
 import subprocess
 import sys
@@ -8,6 +9,8 @@ from contextlib import suppress
 from pathlib import Path
 from threading import Timer
 from urllib.request import urlopen
+
+import pytest
 
 ROOT = Path(__file__).parents[1]
 
@@ -35,3 +38,26 @@ def test_run_takes_another_port_if_its_own_is_taken_and_says_the_address() -> No
             finally:
                 patience.cancel()
                 server.terminate()
+
+
+PROGRAMS = {"apt-get": 'echo "apt-get $@"', "fc-list": "", "uname": "echo Linux", "../venv/bin/playwright": "exit 1"}
+
+
+@pytest.mark.parametrize(("target", "package"), [("font", "fonts-noto-cjk"), ("browser", "chromium-headless-shell")])
+def test_what_is_installed_with_apt_is_said_before(target: str, package: str, tmp_path: Path) -> None:
+    """On a machine that has nothing but what make itself needs."""
+    programs, environment = tmp_path / "bin", tmp_path / "venv"
+    for folder in (programs, environment / "bin"):
+        folder.mkdir(parents=True)
+    for name, command in PROGRAMS.items():
+        (programs / name).write_text(f"#!/bin/sh\n{command}\n", encoding="utf-8")
+        (programs / name).chmod(0o755)
+    for name in ("make", "grep", "touch"):
+        (programs / name).symlink_to(shutil.which(name) or "")
+    for name in ("bin/python", "dev", *(["font"] if target == "browser" else [])):
+        (environment / name).touch()
+    make: list[str | Path] = [programs / "make", f"VENV={environment}", f"{environment}/{target}"]
+    done = subprocess.run(make, cwd=ROOT, check=True, capture_output=True, text=True, env={"PATH": f"{programs}"})
+    lines = [line.partition(":")[0] for line in done.stdout.splitlines() if line.startswith(("Installing", "apt-get"))]
+    options = "-y --no-install-recommends"
+    assert lines == [f"Installing {package} with apt", "apt-get update", f"apt-get install {options} {package}"]

@@ -1,1 +1,1 @@
-"""Charts as specifications for Altair: data and an appearance in, Vega-Lite out; who draws them is not known here."""
+"""Build charts with Altair: data and an appearance in, a Vega-Lite specification out."""

@@ -1,4 +1,4 @@
-"""Bars of a model's parts, compared with the preset; one bar divided into the parts; and bars made of pieces."""
+"""Bar charts of a model's parts, compared with the preset; a single bar divided into parts; and bars made of pieces."""
 
 from collections.abc import Mapping, Sequence
 from functools import lru_cache
@@ -24,15 +24,15 @@ from bertcalc.charts.columns import Columns, of_rows
 from bertcalc.charts.labels import FONT, SMALL, ems
 from bertcalc.explore.quantities import QUANTITIES
 
-_MANY = 9  # more bars than this are drawn closer, so that the chart still ends on the first screen
-_ROOM = 280  # pixels right of the axis, for the label of a bar that is as long as the axis
+_MANY = 9  # more bars than this are drawn closer together, so that the chart still fits on the first screen
+_ROOM = 280  # pixels to the right of the axis, for the label of a bar as long as the axis
 _GAP = 7
-_AXIS = 24  # pixels of the chart's height that the axis takes
+_AXIS = 24  # height of the axis in pixels
 _LEGEND = 40  # pixels
-_LINE = 34  # letters of a name in one line
-_TWO_LINES = 30  # pixels of a bar with room for two lines
-_WIDTH = 600  # pixels that bars and labels have at least, except on phones
-# Quantities have a colour that no component has.
+_LINE = 34  # letters of a name per line
+_TWO_LINES = 30  # height in pixels of a bar with room for two lines
+_WIDTH = 600  # the least width of bars and labels in pixels, except on phones
+# Quantities have a colour that differs from those of the components.
 _KINDS = {
     look: {
         **dict.fromkeys(QUANTITIES, NEUTRAL[look]),
@@ -47,10 +47,9 @@ _KINDS = {
 
 @lru_cache
 def ranked_bars(appearance: str, count: int, unit: str, words: tuple[str, ...], *, low: bool = False) -> Spec:
-    """One horizontal bar for each of ``count`` parts, in their order, with its label at its end; ``low`` saves height.
+    """One horizontal bar for each of ``count`` parts, in order, with a label at its end; ``low`` saves height.
 
-    A bar is solid up to the preset's figure, which has a mark; what was added is lighter, what was removed is a dashed
-    outline.
+    A bar is solid up to the preset's figure, which is marked. Additions are lighter; removals are dashed outlines.
     """
     few, ink = count <= _MANY, INK[appearance]
     step, font, thin = ((18, FONT, 4) if low else (22, FONT, 6)) if few else (14 if low else 17, SMALL, 3)
@@ -81,7 +80,7 @@ def ranked_bars(appearance: str, count: int, unit: str, words: tuple[str, ...], 
         .mark_tick(color=ink, thickness=2.5, size=either(thin + 4, step - 2), yOffset=place["yOffset"], aria=False)
         .encode(x=x("mark"))
     )
-    # A label stands to the right of its bar, further left if it would be cut off; on a phone, in a line above the bar.
+    # A label is to the right of its bar, further left if it would be cut off; on a phone, in a line above the bar.
     needed = f"scale('x', datum.far) + {font} * (datum.label_width + datum.more_width) + {4 * _GAP}"
     behind = f"{_GAP} + min(0, width - ({needed}))"
     over = "-scale('x', datum.far)"
@@ -89,10 +88,10 @@ def ranked_bars(appearance: str, count: int, unit: str, words: tuple[str, ...], 
     def text(narrow: str, wide: str, **look: Any) -> Any:
         shift = "" if narrow == "brief" else f" + {_GAP} + {{}} * datum.{{}}_width"
         dx = either(over + shift.format(SMALL, "brief"), behind + shift.format(font, "label"))
-        said = {"text": either(f"datum.{narrow}", f"datum.{wide}"), "fontSize": either(SMALL, font)}
-        return chart.mark_text(align="left", dx=dx, dy=either((14 - step) / 2, 0), **said, **look).encode(x=x("far"))
+        content = {"text": either(f"datum.{narrow}", f"datum.{wide}"), "fontSize": either(SMALL, font)}
+        return chart.mark_text(align="left", dx=dx, dy=either((14 - step) / 2, 0), **content, **look).encode(x=x("far"))
 
-    # Each text twice, first as an outline in the background colour: a label on top of its bar stays readable.
+    # Each text is drawn twice, first as an outline in the background colour, to be readable on top of its bar.
     paper = {"color": BACKGROUND[appearance], "stroke": BACKGROUND[appearance], "strokeWidth": either(0, 4)}
     texts = (
         text("brief", "label", **paper),
@@ -100,7 +99,7 @@ def ranked_bars(appearance: str, count: int, unit: str, words: tuple[str, ...], 
         text("more_brief", "more", fontWeight="bold", **paper),
         text("more_brief", "more", fontWeight="bold").encode(color=color),
     )
-    # Two invisible layers: one sets the end of the axis, the other takes clicks and tooltips anywhere in a bar's row.
+    # Two invisible layers: one sets the end of the axis, the other gives a bar's whole row clicks and a tooltip.
     end = chart.mark_tick(opacity=0).encode(x=x("limit"))
     chosen = alt.selection_point(name="bar", fields=["path"], on="click", empty=False)
     rows = (
@@ -114,11 +113,11 @@ def ranked_bars(appearance: str, count: int, unit: str, words: tuple[str, ...], 
 
 @lru_cache
 def proportional_bar(appearance: str, words: tuple[str, ...]) -> Spec:
-    paper, said = BACKGROUND[appearance], _tooltip(words)
+    paper, tip = BACKGROUND[appearance], _tooltip(words)
     x = alt.X("start:Q", axis=None, scale=alt.Scale(nice=False))
     pieces = alt.Chart().mark_rect(stroke=paper, strokeWidth=1)
-    pieces = pieces.encode(x=x, x2="end:Q", color=alt.Color("color:N", scale=None), tooltip=said)
-    labels = fitting(alt.Chart(), alt.X("middle:Q", axis=None), "name", appearance, said, gap=_GAP)
+    pieces = pieces.encode(x=x, x2="end:Q", color=alt.Color("color:N", scale=None), tooltip=tip)
+    labels = fitting(alt.Chart(), alt.X("middle:Q", axis=None), "name", appearance, tip, gap=_GAP)
     return spec_of(alt.layer(pieces, labels), 34)
 
 
@@ -127,7 +126,7 @@ def _tooltip(words: Sequence[str]) -> list[Any]:
 
 
 class Piece(NamedTuple):
-    """A piece of a bar: its kind, which decides its colour, its ends, and a name, written inside if there is room.
+    """A piece of a bar: its kind, which determines its colour, its ends, and a name to write inside if there is room.
 
     A piece that is not ``filled`` is an outline. ``figures`` are for export.
     """
@@ -150,29 +149,29 @@ class PieceBar(NamedTuple):
 
 
 def pieces_frame(bars: Sequence[PieceBar], step: int) -> Columns:
-    """The data of the chart: a row for each piece, and one for the end of each bar."""
+    """The data of the chart: a row for each piece, and a row for the end of each bar."""
     ends = [0, *(end for bar in bars for piece in bar.pieces for end in (piece.start, piece.end))]
     least, most = min(ends), max(ends)
-    # The longest label takes this share of the width.
+    # The share of the width for the longest label.
     share = min(0.6, (FONT * max(ems(bar.label) for bar in bars) + 12) / _WIDTH)
     room = most + ((most - least) or 1) * share / (1 - share)
     rows: list[dict[str, object]] = []
     for order, bar in enumerate(bars):
         name = "\n".join(wrap(bar.name, _LINE if step >= _TWO_LINES else 2 * _LINE))
         whole = {"name": name, "order": order}
-        for kind, start, end, said, filled, figures in bar.pieces:
+        for kind, start, end, piece_name, filled, figures in bar.pieces:
             place = {"kind": kind, "start": float(start), "end": float(end), "middle": (start + end) / 2}
-            inside = said if end - start > (most - least) * 0.013 * (len(said) + 1) else ""
-            tip = f"{said} {end - start:,}" if said else bar.label
+            inside = piece_name if end - start > (most - least) * 0.013 * (len(piece_name) + 1) else ""
+            tip = f"{piece_name} {end - start:,}" if piece_name else bar.label
             rows.append({**whole, **place, "inside": inside, "filled": filled, "tip": tip, **figures})
-        at = float(max((end for piece in bar.pieces for end in (piece.start, piece.end)), default=0))
-        rows.append({**whole, "at": at, "room": room, "label": bar.label, **bar.figures})
+        last = float(max((end for piece in bar.pieces for end in (piece.start, piece.end)), default=0))
+        rows.append({**whole, "at": last, "room": room, "label": bar.label, **bar.figures})
     return of_rows(rows)
 
 
 @lru_cache
 def piece_bars(look: str, step: int, count: int, named: tuple[tuple[str, str], ...]) -> Spec:
-    """``count`` bars from top to bottom; on a phone the name of each stands before its label, over the bar."""
+    """``count`` bars from top to bottom; on a phone, the name of each is before its label, above the bar."""
     paper, ink, font = BACKGROUND[look], INK[look], FONT if step >= _TWO_LINES else SMALL
     axis = names_axis(look, font, "split(datum.label, '\\n')", labelLimit=330, labelBaseline="middle", domain=False)
     legend = None

@@ -1,6 +1,6 @@
-"""Building blocks of all charts. Each chart is built with Altair once for each appearance; then only data is sent.
+"""Building blocks of all charts. Altair builds each chart once per appearance; after that, only data is sent.
 
-Altair validates a chart against its whole schema when it writes it: ten times as long as anything else on a page takes.
+Altair validates each chart against its whole schema, which takes ten times as long as anything else on a page.
 """
 
 import json
@@ -15,14 +15,14 @@ from bertcalc.charts.columns import Columns
 from bertcalc.charts.labels import FONT, SMALL, SUFFIXES
 
 Spec = dict[str, Any]
-# In a chart narrower than 560 pixels (a phone) the label of a bar has a line of its own above it. ``width`` has Vega
-# evaluate the expression again, which a change of containerSize() does not: a chart may be drawn before its page has
-# its width.
+# In a chart narrower than 560 pixels (on a phone), the label of a bar is in a separate line above it. ``width`` makes
+# Vega evaluate the expression again, unlike a change of containerSize(): a chart may be drawn before its page has its
+# final width.
 _NARROW = "containerSize()[0] + 0 * width < 560"
 
 
 def having(field: str) -> Any:
-    """A chart of the rows that have a value in a column: of no rows before the data arrive."""
+    """A chart of the rows that have a value in a column; empty before the data arrive."""
     return alt.Chart().transform_filter(f"isValid(datum.{field})")
 
 
@@ -33,15 +33,15 @@ def axis_look(appearance: str) -> dict[str, Any]:
 
 
 def names_axis(appearance: str, font: int, name: str = "datum.label", **look: Any) -> Any:
-    """The names before bars; a narrow chart has none there."""
+    """The axis with bar names; hidden on narrow charts."""
     look |= {"labelColor": INK[appearance], "labelFontSize": font, "labelExpr": f"{_NARROW} ? '' : {name}"}
     return alt.Axis(labelOverlap=False, ticks=False, **look)
 
 
 def in_order(field: str, axis: Any) -> Any:
-    """Names from top to bottom by the column ``order``.
+    """Names from top to bottom, sorted by the column ``order``.
 
-    Without it, names that the chart had before would come first when it gets new data.
+    Without sorting, the previous names would come first when the chart gets new data.
     """
     return alt.Y(f"{field}:N", sort=alt.EncodingSortField("order", op="min"), title=None, axis=axis)
 
@@ -53,9 +53,9 @@ def colored(field: str, colors: Mapping[Any, str], *, channel: str = "Color", le
 
 
 def tooltip(*fields: str, **titled: str) -> list[Any]:
-    """A tooltip: the first field is its heading, the others have titles."""
-    # Vega writes the field with the title "title" as a heading.
-    titles = {field: " " if at else "title" for at, field in enumerate(fields)} | titled
+    """A tooltip whose first field is the heading; the other fields have titles."""
+    # Vega shows the field with the title "title" as a heading.
+    titles = {field: " " if index else "title" for index, field in enumerate(fields)} | titled
     return [alt.Tooltip(f"{field}:N", title=title) for field, title in titles.items()]
 
 
@@ -65,12 +65,12 @@ def inside(appearance: str, **look: Any) -> Any:
     return text.encode(text="label:N", tooltip=tooltip("label"))
 
 
-def fitting(bar: Any, x: Any, field: str, appearance: str, said: list[Any], *, gap: int) -> Any:
-    """The names in the pieces of a bar, where they have room beside a gap of so many pixels."""
+def fitting(bar: Any, x: Any, field: str, appearance: str, tip: list[Any], *, gap: int) -> Any:
+    """The names in the pieces of a bar, if they fit with a gap of this many pixels."""
     room = "scale('x', datum.end) - scale('x', datum.start)"
     name = alt.ExprRef(f"{room} > {FONT} * datum.width + {gap} ? datum.{field} : ''")
     text = bar.transform_calculate(middle="(datum.start + datum.end) / 2").mark_text(fontSize=FONT, text=name)
-    return text.encode(x=x, color=alt.value(BACKGROUND[appearance]), tooltip=said)
+    return text.encode(x=x, color=alt.value(BACKGROUND[appearance]), tooltip=tip)
 
 
 def whole_number(field: str, title: str) -> Any:
@@ -100,13 +100,14 @@ def either(narrow: object, wide: object) -> Any:
 def spec_of(chart: Any, height: Any, **look: Any) -> Spec:
     """The Vega-Lite specification of a chart, without data and without padding.
 
-    The data that Altair itself puts into a layer become a pyarrow.Table here: Streamlit would make one in every run.
+    Data that Altair itself puts into a layer become a pyarrow.Table here, so that Streamlit need not convert them in
+    every run.
     """
     import pyarrow as pa  # here, as Streamlit imports it only for the first table
 
     spec = json_of(chart, height, **look)
-    given = spec.pop("datasets", {}).items()
-    spec["datasets"] = {name: pa.Table.from_pandas(pd.DataFrame(rows)) for name, rows in given}
+    datasets = spec.pop("datasets", {}).items()
+    spec["datasets"] = {name: pa.Table.from_pandas(pd.DataFrame(rows)) for name, rows in datasets}
     return spec
 
 
@@ -115,15 +116,15 @@ def json_of(chart: Any, height: Any, **look: Any) -> Spec:
     padding = dict.fromkeys(("left", "top", "right", "bottom"), 0)
     spec: Spec = chart.properties(width="container", height=height, padding=padding, **look).to_dict()
     spec.pop("data", None)
-    # Streamlit's theme would give a mark without a tooltip one with the fields that it is drawn from.
+    # Streamlit's theme would give marks without a tooltip one with the fields that they are drawn from.
     spec["config"] = {**spec.get("config", {}), "mark": {"tooltip": None}}
     return spec
 
 
 def svg(chart: Mapping[str, Any], data: Columns) -> str:
-    """A chart in Vega-Lite with its data as SVG, in the colors of a light page, whatever those of the chart.
+    """Draw a Vega-Lite chart with its data as SVG, in the colors of a light page.
 
-    Vega-Lite itself draws it on the server (vl-convert), without access to the network.
+    Vega-Lite draws it on the server (vl-convert), without network access.
     """
     import vl_convert  # 65 MB, and half a second for the first chart
 
@@ -131,7 +132,7 @@ def svg(chart: Mapping[str, Any], data: Columns) -> str:
 
 
 def png(chart: Mapping[str, Any], data: Columns) -> bytes:
-    """The chart of ``svg`` as a picture with two pixels for each of its pixels."""
+    """Draw the chart of ``svg`` as PNG, at twice its size in pixels."""
     import vl_convert
 
     return bytes(vl_convert.vegalite_to_png(_on_paper(chart, data), scale=2, allowed_base_urls=[]))
@@ -140,7 +141,7 @@ def png(chart: Mapping[str, Any], data: Columns) -> bytes:
 def _on_paper(chart: Mapping[str, Any], data: Columns) -> Spec:
     """The specification with its data, in the colors of a light page."""
     rows = json.loads(pd.DataFrame(data, dtype=object).to_json(orient="records"))
-    # Altair's name for the data of a chart without data is "empty"; Streamlit also puts the data there.
+    # Altair names the data of a chart without data "empty"; Streamlit also puts the data there.
     spec: Spec = {**chart, "data": {"name": "empty"}, "datasets": {"empty": rows}, "padding": 8}
     if spec.get("width") == "container":
         spec["width"] = 900  # pixels, as on a lecture screen beside the sidebar

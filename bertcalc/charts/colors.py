@@ -1,8 +1,8 @@
-"""One colour for each component, in every chart and formula, for a light and a dark page.
+"""One colour for each component, in all charts and formulas, for a light and a dark page.
 
 The hues are those of Okabe and Ito's colour-blind-safe palette (https://jfly.uni-koeln.de/color/), darkened or
-lightened until text in them has a contrast of at least 4.5 : 1 on the page; a test measures it. Colour is never
-the only sign: bars and terms carry names.
+lightened until text in them has a contrast of at least 4.5 : 1 on the page, which a test measures. Colour is never the
+only cue: bars and terms have names.
 """
 
 from typing import Any
@@ -15,18 +15,18 @@ COLORS: dict[str, dict[Component, str]] = {
     "light": {"embeddings": "#0072b2", "encoder": "#b34700", "pooler": "#007556", "head": "#a8437d"},
     "dark": {"embeddings": "#56b4e9", "encoder": "#f0a050", "pooler": "#2fc79b", "head": "#e391c0"},
 }
-NEUTRAL = {"light": "#5b4bb5", "dark": "#b5a6ff"}  # for what is no component
-# For the parts of the encoder's compute, based on Okabe and Ito's; the other parts are components and have theirs.
+NEUTRAL = {"light": "#5b4bb5", "dark": "#b5a6ff"}  # for bars that are not components
+# For the parts of the encoder's compute, based on Okabe and Ito's; the other parts are components.
 ENCODER = {
     "light": ("#7a6200", "#5b4bb5", "#b34700", "#5f6673"),
     "dark": ("#e3d04f", "#b5a6ff", "#f0a050", "#a9b0bd"),
 }
-# For the areas of memory. Neighbors differ in lightness, too: a test simulates color blindness.
+# For the areas of memory. Neighbors also differ in lightness; a test simulates color blindness.
 AREAS = {
     "light": ("#0066ff", "#5a3795", "#007f3f", "#4e1d01", "#b14f88", "#1d262d"),
     "dark": ("#1e77fe", "#c3a3ff", "#7effbb", "#f4794d", "#fbb5e9", "#797f86"),
 }
-FREE = {"light": "#dfe3ea", "dark": "#363d4a"}  # the part of a device's memory that is not for tensors
+FREE = {"light": "#dfe3ea", "dark": "#363d4a"}  # memory of a device that tensors do not take
 
 
 def _listed(palette: Any) -> tuple[str, ...]:
@@ -41,7 +41,7 @@ _LIGHT: dict[str, str] = {
 
 
 def for_paper(part: Any) -> Any:
-    """A part of a chart's specification, or of its data, with the colors of a light page in place of a dark one's."""
+    """Replace the colors of a dark page by those of a light page, in a chart's specification or data."""
     if isinstance(part, str):
         return _LIGHT.get(part[:7], part[:7]) + part[7:] if part.startswith("#") else part
     if isinstance(part, dict):

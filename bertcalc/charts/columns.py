@@ -1,5 +1,4 @@
-"""The data of tables and charts by column, sent to the browser without a detour through pandas, which takes longer
-than anything else about a small table."""
+"""The data of tables and charts by column, sent to the browser without pandas, which is slow for small tables."""
 
 from collections.abc import Mapping, Sequence
 from typing import Any
@@ -10,18 +9,18 @@ Columns = Mapping[str, Sequence[Any]]
 
 
 def of_rows(rows: Sequence[Mapping[str, Any]]) -> dict[str, list[Any]]:
-    """Rows as columns; None where a row lacks a column."""
+    """Convert rows to columns, with None where a row lacks a column."""
     names = dict.fromkeys(name for row in rows for name in row)
     return {name: [row.get(name) for row in rows] for name in names}
 
 
 def number(count: int) -> int | float:
-    """A count for a chart: a float if it does not fit into 64 bits, as a browser's numbers are no more exact."""
+    """A count for a chart: a float if it does not fit into 64 bits, as numbers in browsers are not more precise."""
     return count if count < 2**63 else float(count)
 
 
 def sent(columns: Columns) -> Any:
-    """Columns as a pyarrow.Table, which Streamlit sends fastest; as a pandas.DataFrame if Arrow cannot hold them."""
+    """Columns as a pyarrow.Table, which Streamlit sends fastest, or as a pandas.DataFrame if Arrow cannot hold them."""
     import pyarrow as pa  # here, as Streamlit imports it only for the first table
 
     try:

@@ -1,4 +1,4 @@
-"""Charts of the Compare page: models at a glance, a column of bars for each quantity, and a scatter plot of two."""
+"""Charts of the Compare page: models at a glance, with a column of bars per quantity, and a scatter plot."""
 
 from collections.abc import Mapping, Sequence
 from functools import lru_cache
@@ -17,7 +17,7 @@ _HEIGHT = 286
 _ROW = 30
 _FONT = 14
 OTHER = "other"  # the kind of a bar that is not a component
-# The pixels for which names are placed, on a screen and on a phone; a wider chart only leaves more room between them.
+# The areas in pixels in which names are placed, on a screen and on a phone; wider charts have more room between names.
 _AREA, _PHONE = Box(0, 0, 780, 264), Box(0, 0, 255, 264)
 _AXIS = 42  # additional height for the lower axis
 _NAME = 12
@@ -25,7 +25,7 @@ _BESIDE = 12
 
 
 class Cell(NamedTuple):
-    """A figure of a model: the pieces of its bar (none if it is not known), its label, and its exact text."""
+    """A figure of a model: the pieces of its bar (none if it is unknown), its label, and its exact text."""
 
     pieces: Mapping[str, int]
     label: str
@@ -45,48 +45,54 @@ class ModelRow(NamedTuple):
 
 
 def glance_frame(titles: Sequence[str], rows: Sequence[ModelRow]) -> Columns:
-    """The data of the chart; the titles are a row above those of the models."""
-    found: list[dict[str, Any]] = [
-        {"row": "", "order": -1, "column": at, "end": float(at), "label": title, "head": True}
-        for at, title in enumerate(titles)
+    """The data of the chart, with the titles in a row above the models."""
+    data: list[dict[str, Any]] = [
+        {"row": "", "order": -1, "column": column, "end": float(column), "label": title, "head": True}
+        for column, title in enumerate(titles)
     ]
-    longest = [max(row.cells[at].figure for row in rows) or 1 for at in range(len(titles))]
+    longest = [max(row.cells[column].figure for row in rows) or 1 for column in range(len(titles))]
     for order, row in enumerate(rows):
-        for at, (title, cell) in enumerate(zip(titles, row.cells, strict=True)):
-            place = {"row": row.name, "order": order, "column": at, "link": row.link, "tip": f"{title}: {cell.exact}"}
-            start = float(at)
+        for column, (title, cell) in enumerate(zip(titles, row.cells, strict=True)):
+            place = {
+                "row": row.name,
+                "order": order,
+                "column": column,
+                "link": row.link,
+                "tip": f"{title}: {cell.exact}",
+            }
+            start = float(column)
             for component, count in cell.pieces.items():
-                end = start + _BAR * count / longest[at]
-                found.append({**place, "component": component, "start": start, "end": end})
+                end = start + _BAR * count / longest[column]
+                data.append({**place, "component": component, "start": start, "end": end})
                 start = end
-            said = {"label": cell.label, "head": False}
+            texts = {"label": cell.label, "head": False}
             if cell.pieces:
-                said |= {"name": row.name, "quantity": title, "figure": cell.figure}
-            found.append({**place, **said, "end": start})
-    return of_rows(found)
+                texts |= {"name": row.name, "quantity": title, "figure": cell.figure}
+            data.append({**place, **texts, "end": start})
+    return of_rows(data)
 
 
 @lru_cache
-def glance_bars(appearance: str, rows: int, columns: int, shown: int, *, linked: bool) -> Spec:
-    """The chart for a number of rows and columns; a phone shows only the column ``shown``. A click opens the link."""
+def glance_bars(appearance: str, rows: int, columns: int, phone_column: int, *, linked: bool) -> Spec:
+    """The chart for a number of rows and columns; a phone shows only ``phone_column``. A click opens the link."""
     step, ink = min(_ROW, _HEIGHT // (rows + 1)), INK[appearance]
     colors: dict[Any, str] = {OTHER: NEUTRAL[appearance], **COLORS[appearance]}
     axis = names_axis(appearance, _FONT, labelLimit=330, domain=False)
-    # On a phone the scale puts all columns but one outside of the chart.
-    ends = [either(f"{-shown} * width", 0), either(f"{columns - shown} * width", "width")]
+    # On a phone, the scale puts all columns except one outside the chart.
+    ends = [either(f"{-phone_column} * width", 0), either(f"{columns - phone_column} * width", "width")]
     scale = alt.Scale(domain=[0, columns], range=ends, nice=False, zero=False)
 
     def x(field: str) -> Any:
         return alt.X(f"{field}:Q", axis=None, scale=scale)
 
     models = having("tip")
-    said = tooltip("row", "tip")
+    tip = tooltip("row", "tip")
     thin = {"size": either(6, 0.62 * step), "yOffset": either(step / 2 - 4, 0)}
     bars = models.transform_filter("isValid(datum.component)").mark_bar(clip=True, **thin)
     bars = bars.encode(x=x("start"), x2="end:Q", color=colored("component", colors))
-    # On a phone the name stands before the label, above the bar.
+    # On a phone, the name is before the label, above the bar.
     name = "(datum.head ? '' : datum.row + ' · ')"
-    only = f"datum.column == {shown} ? {name} + datum.label : ''"
+    only = f"datum.column == {phone_column} ? {name} + datum.label : ''"
 
     def text(chart: Any, **look: Any) -> Any:
         return chart.mark_text(
@@ -100,13 +106,13 @@ def glance_bars(appearance: str, rows: int, columns: int, shown: int, *, linked:
     labelled = models.transform_filter("isValid(datum.label)")
     labels = text(labelled, fontSize=either(SMALL, _FONT), color=ink)
     titles = alt.Chart().transform_filter("datum.head === true")
-    # The title of the embeddings, in their color, is the legend for their piece of the other bars.
+    # The title of the embeddings, in their color, is the legend for their pieces of the other bars.
     of_title = alt.condition("datum.column == 1", alt.value(colors["embeddings"]), alt.value(ink))
     heads = text(titles, fontSize=_FONT, fontWeight="bold", color=ink).encode(color=of_title)
     cells = (
         labelled.transform_calculate(left="datum.column", right="datum.column + 1")
         .mark_bar(opacity=0, clip=True)
-        .encode(x=x("left"), x2="right:Q", tooltip=said, **({"href": "link:N"} if linked else {}))
+        .encode(x=x("left"), x2="right:Q", tooltip=tip, **({"href": "link:N"} if linked else {}))
     )
     layers = alt.layer(bars, labels, heads, cells).encode(y=in_order("row", axis))
     return spec_of(layers, step * (rows + 1))
@@ -120,29 +126,29 @@ class ModelPoint(NamedTuple):
 
 
 def points_frame(points: Sequence[ModelPoint]) -> Columns:
-    """The data of the scatter plot: models at the same place are one point; names are shown where there is room."""
+    """The data of the scatter plot. Models at the same place are one point; names are shown if there is room."""
     groups: dict[tuple[int, int], list[ModelPoint]] = {}
     for point in points:
         groups.setdefault((point.parameters, point.flops), []).append(point)
     # Names of compared models are placed first.
-    found = sorted(groups.items(), key=lambda group: not any(point.compared for point in group[1]))
-    names = [" = ".join(dict.fromkeys(point.name for point in group)) for _at, group in found]
-    (left, right), (low, high) = (_ends([at[axis] for at, _group in found]) for axis in (0, 1))
+    grouped = sorted(groups.items(), key=lambda group: not any(point.compared for point in group[1]))
+    names = [" = ".join(dict.fromkeys(point.name for point in group)) for _at, group in grouped]
+    (left, right), (low, high) = (_ends([position[axis] for position, _group in grouped]) for axis in (0, 1))
     rows: list[dict[str, object]] = []
-    for ((parameters, flops), group), name in zip(found, names, strict=True):
-        said = {"name": name, "compared": any(point.compared for point in group)}
+    for ((parameters, flops), group), name in zip(grouped, names, strict=True):
+        texts = {"name": name, "compared": any(point.compared for point in group)}
         figures = {"parameters": float(parameters), "flops": float(flops)}
-        rows.append({**said, **figures, "tip": f"{parameters:,}", "flops_tip": f"{flops:,}"})
-    firsts = [group[0].name for _at, group in found]  # a phone has no room for all names of a point
-    for area, shown in ((_AREA, names), (_PHONE, firsts)):
+        rows.append({**texts, **figures, "tip": f"{parameters:,}", "flops_tip": f"{flops:,}"})
+    firsts = [group[0].name for _at, group in grouped]  # a phone has no room for all names of a point
+    for area, labels in ((_AREA, names), (_PHONE, firsts)):
         across, down = area.right / (right - left), area.bottom / (high - low)
-        pixels = [(across * (log(count) - left), down * (high - log(flops))) for (count, flops), _group in found]
-        boxes = place(pixels, [_NAME * (0.54 * len(name) + 0.4) for name in shown], _NAME + 2, area)
-        for row, name, box, at in zip([*rows], shown, boxes, pixels, strict=True):
+        pixels = [(across * (log(count) - left), down * (high - log(flops))) for (count, flops), _group in grouped]
+        boxes = place(pixels, [_NAME * (0.54 * len(name) + 0.4) for name in labels], _NAME + 2, area)
+        for row, name, box, position in zip([*rows], labels, boxes, pixels, strict=True):
             if box:
-                # A leader line only if the name is not right beside its point.
-                edge = box.nearest(*at)
-                ends = edge if dist(edge, at) > _BESIDE else at
+                # Draw a leader line only if the name is not right beside its point.
+                edge = box.nearest(*position)
+                ends = edge if dist(edge, position) > _BESIDE else position
                 middle = (box.left + box.right) / 2, (box.top + box.bottom) / 2
                 (x, y), (edge_x, edge_y) = ((exp(left + x / across), exp(high - y / down)) for x, y in (middle, ends))
                 placed = {"x": x, "y": y, "edge_x": edge_x, "edge_y": edge_y}
@@ -151,26 +157,26 @@ def points_frame(points: Sequence[ModelPoint]) -> Columns:
                 else:
                     copied = {field: row[field] for field in ("parameters", "flops", "compared")}
                     rows.append({"brief": name, **copied, **placed})
-    # Invisible points at the corners force the axes for which the names were placed.
+    # Invisible points at the corners fix the axes for which the names were placed.
     corners = [{"corner_x": exp(x), "corner_y": exp(y)} for x, y in ((left, low), (right, high))]
     return of_rows([*rows, *corners])
 
 
 def _ends(values: Sequence[int]) -> tuple[float, float]:
-    """Both ends of a logarithmic axis, as logarithms, a little beyond the values."""
+    """Both ends of a logarithmic axis, as logarithms, slightly beyond the values."""
     low, high = log(min(values)), log(max(values))
     return low - 0.05 * (high - low) - 0.05, high + 0.05 * (high - low) + 0.05
 
 
 @lru_cache
 def scatter(appearance: str, parameters: str, flops: str, *, projector: bool = False) -> Spec:
-    """The scatter plot: models as points with their names, on logarithmic axes with these titles.
+    """The scatter plot: models as points with names, on logarithmic axes with these titles.
 
-    A projector has room for larger names, as its chart is wider.
+    A projector has a wider chart, with room for larger names.
     """
     ink = INK[appearance]
     scale = alt.Scale(type="log", nice=False)
-    # With Streamlit's own, the projector has no room for the lower title.
+    # With Streamlit's padding, the projector has no room for the lower title.
     near: dict[str, Any] = {"labelPadding": 6, "titlePadding": 5}
     axis = alt.Axis(format="~s", gridOpacity=0.35, tickCount=6, **near, **axis_look(appearance))
     billions = alt.Axis(labelExpr="replace(datum.label, 'G', 'B')", **axis.to_dict())  # 1B parameters, 1G FLOPs
@@ -179,13 +185,13 @@ def scatter(appearance: str, parameters: str, flops: str, *, projector: bool = F
     palette = COLORS[appearance]
     compared = "datum.compared"
     color = alt.condition(compared, alt.value(palette["encoder"]), alt.value(palette["embeddings"]))
-    said = tooltip("name", tip=parameters, flops_tip=flops)
+    hover = tooltip("name", tip=parameters, flops_tip=flops)
     models = having("name")
     ends = {"x": alt.X("corner_x:Q", title=parameters), "y": alt.Y("corner_y:Q", title=flops)}
     corners = alt.Chart().mark_point(opacity=0).encode(**ends)
     leaders = [
-        having(column).mark_rule(color=ink, opacity=shown).encode(x=x, y=y, x2="edge_x:Q", y2="edge_y:Q")
-        for column, shown in (("label", either(0, 0.45)), ("brief", either(0.45, 0)))
+        having(column).mark_rule(color=ink, opacity=opacity).encode(x=x, y=y, x2="edge_x:Q", y2="edge_y:Q")
+        for column, opacity in (("label", either(0, 0.45)), ("brief", either(0.45, 0)))
     ]
     points = models.mark_point(filled=True, opacity=1).encode(
         x=x,
@@ -193,17 +199,17 @@ def scatter(appearance: str, parameters: str, flops: str, *, projector: bool = F
         color=color,
         size=alt.condition(compared, alt.value(150), alt.value(50)),
         shape=alt.condition(compared, alt.value("diamond"), alt.value("circle")),
-        tooltip=said,
+        tooltip=hover,
     )
     names = {"x": alt.X("x:Q", scale=scale), "y": alt.Y("y:Q", scale=scale)}
     texts = [
         having(column)
         .transform_filter(f"{sign}{compared}")
-        .mark_text(fontSize=SMALL if projector else _NAME, color=ink, text=shown, fontWeight=weight)
+        .mark_text(fontSize=SMALL if projector else _NAME, color=ink, text=text, fontWeight=weight)
         .encode(**names, **tip)
-        for column, shown, tip in (
-            ("label", either("''", "datum.label"), {"tooltip": said}),
-            ("brief", either("datum.brief", "''"), {}),  # whose rows have no name and no figures for a tooltip
+        for column, text, tip in (
+            ("label", either("''", "datum.label"), {"tooltip": hover}),
+            ("brief", either("datum.brief", "''"), {}),  # these rows have no name and no figures for a tooltip
         )
         for sign, weight in (("", "bold"), ("!", "normal"))
     ]

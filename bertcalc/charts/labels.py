@@ -1,4 +1,4 @@
-"""What is written on charts: how wide it is, and where names have room beside points without overlaps."""
+"""Labels on charts: their approximate width, and where to place names beside points without overlaps."""
 
 from collections.abc import Iterator, Sequence
 from math import cos, pi, sin
@@ -6,11 +6,11 @@ from typing import NamedTuple
 from unicodedata import east_asian_width
 
 FONT, SMALL = 15, 13  # font sizes of a chart's labels, and of its axes
-SUFFIXES = {"parameters": "", "FLOPs": "FLOPs", "MACs": "MACs", "bytes": "B"}  # of short figures, by their unit
+SUFFIXES = {"parameters": "", "FLOPs": "FLOPs", "MACs": "MACs", "bytes": "B"}  # of short figures, by unit
 
 
 def ems(text: str) -> float:
-    """The approximate width of a text in ems: a chart in the browser cannot measure it."""
+    """The approximate width of a text in ems, which a chart in the browser cannot measure."""
     return sum(_EMS.get(sign) or (1 if east_asian_width(sign) in "WF" else 0.52) for sign in text)
 
 
@@ -43,22 +43,22 @@ class Box(NamedTuple):
 
 
 def place(points: Sequence[tuple[float, float]], widths: Sequence[float], height: float, area: Box) -> list[Box | None]:
-    """A box for the name of each point, as near to it as possible without covering other names or points.
+    """Place the name of each point as near to it as possible without covering other names or points.
 
-    None where there is no room.
+    Returns a box for each name, or None if there is no room.
     """
     marks = [_around(x, y, _MARK, _MARK) for x, y in points]
     placed: list[Box] = []
-    found: list[Box | None] = []
+    boxes: list[Box | None] = []
     for (x, y), width in zip(points, widths, strict=True):
         free = (
             box
             for box in _candidates(x, y, width, height)
             if box.within(area) and not any(map(box.overlaps, placed)) and not any(map(box.overlaps, marks))
         )
-        found.append(next(free, None))
-        placed += filter(None, found[-1:])
-    return found
+        boxes.append(next(free, None))
+        placed += filter(None, boxes[-1:])
+    return boxes
 
 
 _MARK = 10.0  # side of the square around each point that names must not cover
@@ -67,7 +67,7 @@ _DISTANCES = (0, 8, 18, 30, 44, 60)
 
 
 def _candidates(x: float, y: float, width: float, height: float) -> Iterator[Box]:
-    """Boxes around a point, the nearest first; at each distance the one to the right first."""
+    """Boxes around a point, the nearest first; at each distance, the box to the right first."""
     for distance in _DISTANCES:
         for turn in range(_DIRECTIONS):
             angle = 2 * pi * turn / _DIRECTIONS

@@ -30,9 +30,9 @@ def length_frame(
     areas = []
     widest: dict[Part, tuple[float, float, int]] = {}  # share, middle and length where the name has the most room
     inner = lengths[len(lengths) // 7], lengths[-len(lengths) // 7]  # names at the ends would be cut off
-    for length, at in zip(lengths, costs, strict=True):
-        whole, below = sum(at.values()), 0.0
-        for order, (part, cost) in enumerate(at.items()):
+    for length, by_part in zip(lengths, costs, strict=True):
+        whole, below = sum(by_part.values()), 0.0
+        for order, (part, cost) in enumerate(by_part.items()):
             share = cost / whole
             place = {"length": length, "part": part, "name": names[part]}
             areas.append({**place, "share": share, "percent": percent(cost, whole), "order": order})
@@ -48,12 +48,12 @@ def length_frame(
     return of_rows([*areas, *labels, *texts])
 
 
-_LABELLED = 0.07  # the least share with room for a name
+_LABELLED = 0.07  # the smallest share with room for a name
 
 
 @lru_cache
 def length_areas(appearance: str, share: str) -> Spec:
-    """The chart: each part's share over the sequence length, stacked, with a line at each mark."""
+    """The chart: the parts' shares over the sequence length, stacked, with a line at each mark."""
     ink, look = INK[appearance], axis_look(appearance)
     scale = alt.Scale(type="log", base=2, nice=False)
     x = alt.X("length:Q", title="S", scale=scale, axis=alt.Axis(grid=False, format=",d", **look))
@@ -62,13 +62,15 @@ def length_areas(appearance: str, share: str) -> Spec:
     parts, color = having("part"), colored("part", part_colors(appearance))
     places = {"x": x, "y": y, "order": "order:Q"}
     areas = parts.mark_area(opacity=0.9).encode(**places, color=color, tooltip=tooltip("name"))
-    # An area has a single tooltip: points along its edge show the figures at each length.
+    # An area has only one tooltip, so points along its edge show the figures at each length.
     figures = [*tooltip("name", percent=share), whole_number("length", "S")]
     edges = parts.mark_point(opacity=0, size=400).encode(**places, detail="part:N", tooltip=figures)
     middle = alt.Y("middle:Q", axis=None, scale=whole)
-    # Keep names inside the chart: on a phone they would reach beyond it, white on white.
-    half, at = f"{FONT} * datum.wide / 2", "scale('x', datum.length)"
-    labels = inside(appearance, dx=alt.ExprRef(f"clamp({at}, {half}, width - {half}) - {at}")).encode(x=x, y=middle)
+    # Keep names inside the chart; on a phone they would extend beyond it, white on white.
+    half, across = f"{FONT} * datum.wide / 2", "scale('x', datum.length)"
+    labels = inside(appearance, dx=alt.ExprRef(f"clamp({across}, {half}, width - {half}) - {across}")).encode(
+        x=x, y=middle
+    )
     marks = having("text")
     rules = marks.mark_rule(color=ink, strokeWidth=2, strokeDash=[6, 4]).encode(x=x)
     rows = alt.Y("row:Q", axis=None, scale=alt.Scale(domain=[0, 3], range=[-10, -58]))

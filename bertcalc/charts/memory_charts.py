@@ -1,4 +1,4 @@
-"""Charts of the Memory page: one stacked bar, and the memory that is alive after each operation of a step, by area."""
+"""Charts of the Memory page: a stacked bar, and the allocated memory after each operation of a step, by area."""
 
 from collections.abc import Callable, Mapping, Sequence
 from functools import lru_cache
@@ -12,17 +12,17 @@ from bertcalc.charts.colors import BACKGROUND, INK
 from bertcalc.charts.columns import Columns, number, of_rows
 from bertcalc.charts.labels import FONT, SMALL
 from bertcalc.memory.peak import Moment
-from bertcalc.memory.simulator.tape import AREAS, Area, Phase
+from bertcalc.memory.simulator.timeline import AREAS, Area, Phase
 
 AREA_COLORS: dict[str, dict[Area, str]] = {
     look: dict(zip(AREAS, inks, strict=True)) for look, inks in colors.AREAS.items()
 }
-_CROSSED = 0.07  # of the peak: a line that is nearer to the middle of a name crosses it
-_NAMED = 0.1  # of the peak: an area that is thinner than this has no room for its name
+_CROSSED = 0.07  # of the peak: a line nearer than this to the middle of a name crosses it
+_NAMED = 0.1  # of the peak: an area thinner than this has no room for its name
 
 
 def legend(look: str) -> Any:
-    """The legend below a chart, with as many columns as there is room for."""
+    """The legend below a chart, with as many columns as fit."""
     return alt.Legend(
         orient="bottom",
         direction="horizontal",
@@ -41,24 +41,24 @@ def legend(look: str) -> Any:
 
 @lru_cache
 def stacked_bar(look: str, words: tuple[str, ...], inks: tuple[tuple[str, str], ...]) -> Spec:
-    """The parts of memory as one stacked bar, with a line at the limit and a thin one at the preset's total.
+    """The parts of memory as one stacked bar, with a thick line at the limit and a thin line at the preset's total.
 
-    ``inks``: the names of the parts with their colors.
+    ``inks`` are the names of the parts with their colors.
     """
     paper, ink = BACKGROUND[look], INK[look]
     scale = alt.Scale(nice=False, zero=True)
-    said = tooltip("name", **dict(zip(("exact", "size", "share", "formula"), words, strict=True)))
+    tip = tooltip("name", **dict(zip(("exact", "size", "share", "formula"), words, strict=True)))
     color = colored("name", dict(inks), legend=legend(look))
 
     def x(field: str) -> Any:
         return alt.X(f"{field}:Q", scale=scale, axis=figures_axis(look, "bytes", tickCount=6))
 
-    free = having("free").mark_rect().encode(x=x("start"), x2="end:Q", color=color, tooltip=said[:3])
+    free = having("free").mark_rect().encode(x=x("start"), x2="end:Q", color=color, tooltip=tip[:3])
     parts = having("part")
-    pieces = parts.mark_rect(stroke=paper, strokeWidth=2).encode(x=x("start"), x2="end:Q", color=color, tooltip=said)
-    labels = fitting(parts, x("middle"), "label", look, said, gap=6)
+    pieces = parts.mark_rect(stroke=paper, strokeWidth=2).encode(x=x("start"), x2="end:Q", color=color, tooltip=tip)
+    labels = fitting(parts, x("middle"), "label", look, tip, gap=6)
     marks = [
-        having(mark).mark_rule(color=ink, strokeWidth=stroke, aria=False).encode(x=x(mark), tooltip=said[:3])
+        having(mark).mark_rule(color=ink, strokeWidth=stroke, aria=False).encode(x=x(mark), tooltip=tip[:3])
         for mark, stroke in (("was", 2), ("limit", 4))
     ]
     end = having("axis").mark_rule(opacity=0, aria=False).encode(x=x("axis"))
@@ -75,33 +75,33 @@ def step_frame(
     end: int,
     size: Callable[[int], str],
 ) -> Columns:
-    """The data: a row for each area at each moment, for each name that has room, for each phase, and for the peak.
+    """The data: a row for each area at each point in time, each name that fits, each phase, and the peak.
 
     There is also a row for the preset's peak, if it differs, and one for the end of the axis.
     """
     rows: list[dict[str, Any]] = []
     top = max(moments, key=lambda moment: moment.live)
     widest: dict[Area, tuple[int, int, int, int]] = {}  # bytes, distance from the ends, middle in bytes, moment
-    for at, moment in enumerate(moments):
+    for index, moment in enumerate(moments):
         below = 0
         for area, count in moment.areas.items():
             ends = {"start": float(below), "end": float(below + count), "bytes": number(count)}
-            said = {"name": names[area], "size": size(count), "where": moment.where, "live": size(moment.live)}
-            rows.append({"at": at, "area": names[area], **ends, **said})
-            if len(moments) // 8 < at < len(moments) * 7 // 8:  # no room for a name at the ends
-                around = moments[at - len(moments) // 14 : at + len(moments) // 14 + 1]
+            texts = {"name": names[area], "size": size(count), "where": moment.where, "live": size(moment.live)}
+            rows.append({"at": index, "area": names[area], **ends, **texts})
+            if len(moments) // 8 < index < len(moments) * 7 // 8:  # no room for a name at the ends
+                around = moments[index - len(moments) // 14 : index + len(moments) // 14 + 1]
                 thick = min(moment.areas[area] for moment in around)
-                inside = min(at, len(moments) - at)
-                widest[area] = max(widest.get(area, (0, 0, 0, 0)), (thick, inside, below + count // 2, at))
+                inside = min(index, len(moments) - index)
+                widest[area] = max(widest.get(area, (0, 0, 0, 0)), (thick, inside, below + count // 2, index))
             below += count
     start, was = preset
     rows += [
-        {"at": at, "label": names[area], "middle": _beside(middle, count, was, top.live)}
-        for area, (count, _inside, middle, at) in widest.items()
+        {"at": index, "label": names[area], "middle": _beside(middle, count, was, top.live)}
+        for area, (count, _inside, middle, index) in widest.items()
         if count > _NAMED * top.live
     ]
     for phase, name in phases.items():
-        within = [at for at, moment in enumerate(moments) if moment.phase == phase]
+        within = [index for index, moment in enumerate(moments) if moment.phase == phase]
         if within:
             rows.append({"at": within[0], "until": within[-1] + 1, "phase": name})
     rows.append({"at": moments.index(top), "peak": float(top.live), "text": size(top.live).split(" (")[0]})
@@ -111,7 +111,7 @@ def step_frame(
 
 
 def _beside(middle: int, thick: int, line: int, top: int) -> float:
-    """The height of a name in the middle of an area; beside a line that would cross it, in the larger half."""
+    """The height of a name: in the middle of an area or, if a line would cross it, in the larger half."""
     if abs(middle - line) > _CROSSED * top or line == top:
         return float(middle)
     return (line + middle + (thick if middle > line else -thick) / 2) / 2
@@ -119,27 +119,27 @@ def _beside(middle: int, thick: int, line: int, top: int) -> float:
 
 @lru_cache
 def step_areas(look: str, names: tuple[str, ...], step: str) -> Spec:
-    """The areas stacked, the phases above them, and a mark at the peak."""
+    """The chart: stacked areas, the phases above them, and a mark at the peak."""
     ink, paper = INK[look], BACKGROUND[look]
     inks = {name: AREA_COLORS[look][area] for name, area in zip(names, AREAS, strict=True)}
     x = alt.X("at:Q", title=None, axis=None, scale=alt.Scale(nice=False))
     y = alt.Y("start:Q", axis=figures_axis(look, "bytes", tickCount=4), scale=alt.Scale(zero=True))
     color = colored("area", inks, legend=legend(look))
-    said = tooltip("name", "size", where=step)
+    tip = tooltip("name", "size", where=step)
     areas = having("area").mark_area(interpolate="step-after", opacity=0.9)
     areas = areas.encode(x=x, y=y, y2="end:Q", color=color, tooltip=tooltip("name"))
-    # Vega-Lite gives an area one tooltip for all its moments: the tooltips with numbers belong to points on its edge.
+    # An area has only one tooltip in Vega-Lite, so points along its edge show the numbers.
     edges = (
         alt.Chart()
         .transform_filter("isValid(datum.area) && datum.bytes > 0")
         .mark_point(opacity=0, size=200)
-        .encode(x=x, y="end:Q", tooltip=said)
+        .encode(x=x, y="end:Q", tooltip=tip)
     )
     labels = inside(look).encode(x=x, y="middle:Q")
     peak, was, bands = having("peak"), having("was"), having("phase")
     mark = peak.mark_point(filled=True, size=90, color=ink, opacity=1).encode(x=x, y="peak:Q", tooltip=["text:N"])
     number = peak.mark_text(fontSize=FONT, fontWeight="bold", dy=-14, color=ink).encode(x=x, y="peak:Q", text="text:N")
-    # The preset's peak is drawn over areas of any color: its line and its name have an edge in the page's.
+    # The preset's peak is drawn over areas of any color, so its line and name are outlined in the page's color.
     before = [
         was.mark_rule(color=color, strokeWidth=width).encode(y="was:Q", tooltip=tooltip("name", "size"))
         for color, width in ((paper, 4), (ink, 2))

@@ -14,19 +14,19 @@ from bertcalc.explore.design import Budget, Design
 
 
 def designs_frame(
-    designs: Sequence[Design], budget: Budget, numbered: int, sides: tuple[str, str], said: Callable[[int], str]
+    designs: Sequence[Design], budget: Budget, numbered: int, sides: tuple[str, str], formatted: Callable[[int], str]
 ) -> Columns:
-    """The data of the chart; the first ``numbered`` designs show their rank. ``sides``: words for within, above."""
+    """The data of the chart. The first ``numbered`` designs show ranks; ``sides`` are words for within and above."""
     return {
-        "hidden": [one.hidden_size for one in designs],
-        "intermediate": [one.intermediate_size for one in designs],
-        "layers": [one.num_hidden_layers for one in designs],
-        "heads": [one.num_attention_heads for one in designs],
-        "figure": [one.value for one in designs],
+        "hidden": [design.hidden_size for design in designs],
+        "intermediate": [design.intermediate_size for design in designs],
+        "layers": [design.num_hidden_layers for design in designs],
+        "heads": [design.num_attention_heads for design in designs],
+        "figure": [design.value for design in designs],
         "rank": [f"{rank}" if rank <= numbered else "" for rank in range(1, len(designs) + 1)],
-        "above": [one.value > budget.amount for one in designs],
-        "side": [sides[one.value > budget.amount] for one in designs],
-        "label": [said(one.value) for one in designs],
+        "above": [design.value > budget.amount for design in designs],
+        "side": [sides[design.value > budget.amount] for design in designs],
+        "label": [formatted(design.value) for design in designs],
     }
 
 
@@ -50,7 +50,7 @@ def near_budget(appearance: str, sides: tuple[str, str]) -> Spec:
     }
     points = alt.Chart().mark_point(filled=True)
     points = points.encode(x=x, y=y, color=color, shape=shape, tooltip=tooltip, **seen)
-    # Ranks are on different sides of the points, so that those of neighboring depths do not overlap.
+    # Ranks are on different sides of the points, so that they do not overlap at neighboring depths.
     places: tuple[tuple[str, dict[str, Any]], ...] = (
         ("datum.above", {"dx": 11, "align": "left"}),
         ("!datum.above", {"dx": -11, "align": "right"}),

@@ -17,9 +17,9 @@ from bertcalc.explore.quantities import Unit
 
 _HEIGHT, _MAP_HEIGHT = 270, 340
 LOW, LOW_MAP = 220, 280  # on the projector
-_BELOW = 63  # pixels of the axis and its title, which are part of a chart's height
-_LINE_OF_TEXT = 21 / (LOW - _BELOW)  # least distance of the names, as a fraction of the curves' height
-# Quantities with the color of a component, which is never on the same chart.
+_BELOW = 63  # height of the axis and its title in pixels, part of a chart's height
+_LINE_OF_TEXT = 21 / (LOW - _BELOW)  # least distance between names, as a fraction of the curves' height
+# Quantities that have the color of a component, which is never on the same chart.
 _COLORED_AS = {
     "forward": "embeddings",
     "training": "encoder",
@@ -27,7 +27,7 @@ _COLORED_AS = {
     "activations": "encoder",
     "inference_memory": "pooler",
 }
-_CLOSE = 16  # pixels from one name to the next on a phone
+_CLOSE = 16  # pixels between names on a phone
 # The alignment of a mark's text, its dx, and the dx on a phone, which keeps the text inside the chart.
 _SIDES: tuple[tuple[Literal["left", "right"], int, str], ...] = (
     ("left", 8, "min(8, width - scale('x', datum.x) - 14 * datum.mark_width)"),
@@ -37,7 +37,7 @@ Lines = Sequence[tuple[str, Sequence[tuple[float, float]]]]  # contour lines: th
 
 
 class Curve(NamedTuple):
-    """A curve: its quantity, its name, and a figure for each value, None where there is none."""
+    """A curve: its quantity, its name, and a figure for each value, or None if there is none."""
 
     quantity: str
     name: str
@@ -45,7 +45,7 @@ class Curve(NamedTuple):
 
 
 class Mark(NamedTuple):
-    """A model on a chart, with its text."""
+    """A model on a chart, with a text."""
 
     x: float
     y: float
@@ -53,7 +53,7 @@ class Mark(NamedTuple):
 
 
 class MapPoint(NamedTuple):
-    """Published models at one place of the map: the preset that a click takes, its label, and all presets."""
+    """Published models at one place of the map: the preset that a click selects, its label, and all presets."""
 
     place: tuple[int, int]
     preset: str
@@ -63,7 +63,7 @@ class MapPoint(NamedTuple):
 
 
 def hue(quantity: str, appearance: str) -> str:
-    """The color of a quantity; components have the same one everywhere."""
+    """The color of a quantity; components have the same color everywhere."""
     components: dict[str, str] = dict(COLORS[appearance].items())
     return components.get(_COLORED_AS.get(quantity, quantity), INK[appearance])
 
@@ -71,7 +71,7 @@ def hue(quantity: str, appearance: str) -> str:
 def curves_frame(
     values: Sequence[int], curves: Sequence[Curve], chosen: str, marks: Sequence[Mark], appearance: str, *, logs: bool
 ) -> Columns:
-    """The data of the curves: a row for each figure, for the name at the end of each curve, and for each mark."""
+    """The data of the curves: a row for each figure, for each name at the end of a curve, and for each mark."""
     rows: list[dict[str, Any]] = []
     for curve in curves:
         width = 4 if curve.quantity == chosen else 2
@@ -84,7 +84,7 @@ def curves_frame(
         look = {"color": hue(curve.quantity, appearance), "width": 600 if curve.quantity == chosen else 400}
         rows.append({"x": values[-1], "end": curve.name, "height": height, "rank": downwards.index(height), **look})
     low, high = values[0], values[-1]
-    # Texts extend to the left of their points, unless the first has no room there.
+    # Texts are to the left of their points, unless the first has no room there.
     align = "left" if marks and _part(marks[0].x, low, high, logs=logs) < _LEFT else "right"
     rows += [
         {"x": mark.x, "y": mark.y, "mark": mark.text, "align": align, "mark_width": ems(mark.text)} for mark in marks
@@ -96,22 +96,22 @@ _LEFT = 0.2
 
 
 def _part(figure: float, low: float, high: float, *, logs: bool) -> float:
-    """The relative position of a figure between two ends, 0 to 1."""
+    """The relative position of a figure between two ends, from 0 to 1."""
     if high <= low:
         return 0.0
     return log(figure / low) / log(high / low) if logs else (figure - low) / (high - low)
 
 
 def _heights(curves: Sequence[Curve], *, logs: bool) -> list[float]:
-    """The heights of the curves' names, 0 to 1: as near to the ends of the curves as possible without overlaps."""
-    known = [[figure for figure in curve.figures if figure is not None] for curve in curves]
-    figures = [figure for curve in known for figure in curve if figure or not logs]
+    """The heights of the curves' names, from 0 to 1: as near to the ends as possible without overlaps."""
+    drawn = [[figure for figure in curve.figures if figure is not None] for curve in curves]
+    figures = [figure for curve in drawn for figure in curve if figure or not logs]
     low, high = (min(figures, default=1) if logs else 0), max(figures, default=1)
-    at = [_part(max(curve[-1] if curve else low, low), low, high, logs=logs) for curve in known]
-    upwards = sorted(range(len(at)), key=at.__getitem__)
+    heights = [_part(max(curve[-1] if curve else low, low), low, high, logs=logs) for curve in drawn]
+    upwards = sorted(range(len(heights)), key=heights.__getitem__)
     for below, above in pairwise(upwards):
-        at[above] = max(at[above], at[below] + _LINE_OF_TEXT)
-    return at
+        heights[above] = max(heights[above], heights[below] + _LINE_OF_TEXT)
+    return heights
 
 
 def map_frame(
@@ -119,11 +119,11 @@ def map_frame(
     figures: Mapping[tuple[int, int], int],
     lines: Lines,
     points: Sequence[MapPoint],
-    here: Sequence[Mark],
+    marks: Sequence[Mark],
     *,
     logs: bool,
 ) -> Columns:
-    """The data of the map: rows for each cell, each place of a line, each published point, and the present model.
+    """The data of the map: a row for each cell, each place of a line, each published point, and the present model.
 
     ``lines`` go from the top left to the bottom right; the area beyond them is filled.
     """
@@ -142,20 +142,20 @@ def map_frame(
         labels = _line_labels(lines, (left, right), (bottom, top), _LETTER[narrow], logs=logs)
         rows += [{**label, "narrow": narrow} for label in labels]
     ends = (left, right), (bottom, top)
-    wide, brief = (_room_for_labels(points, here, *ends, letter, logs=logs) for letter in _LETTER)
-    rings = {(mark.x, mark.y) for mark in here}
+    wide, brief = (_room_for_labels(points, marks, *ends, letter, logs=logs) for letter in _LETTER)
+    rings = {(mark.x, mark.y) for mark in marks}
     for point, label, on_a_phone in zip(points, wide, brief, strict=True):
         x, y = point.place
-        said = {"label": label, "brief": on_a_phone}
-        named = {**said, "preset": point.preset, "above": point.above, "name": point.presets}
+        texts = {"label": label, "brief": on_a_phone}
+        named = {**texts, "preset": point.preset, "above": point.above, "name": point.presets}
         named["beside"] = _BESIDE_RING if point.place in rings else _BESIDE_POINT
         rows.append({"kind": "point", "x0": x, "y0": y, "x": x, "y": y, **named})
-    rows += [{"kind": "here", "x0": mark.x, "y0": mark.y, "name": mark.text} for mark in here]
+    rows += [{"kind": "here", "x0": mark.x, "y0": mark.y, "name": mark.text} for mark in marks]
     return of_rows(rows)
 
 
 def _edges(values: Sequence[int], *, logs: bool) -> dict[int, tuple[float, float]]:
-    """The edges of the cell around each value: halfway to its neighbors, on a logarithmic axis geometrically."""
+    """The edges of the cell around each value: halfway to its neighbors, geometrically on a logarithmic axis."""
     between = [sqrt(low * high) if logs else (low + high) / 2 for low, high in pairwise(values)]
     return dict(zip(values, pairwise([values[0], *between, values[-1]]), strict=True))
 
@@ -163,7 +163,7 @@ def _edges(values: Sequence[int], *, logs: bool) -> dict[int, tuple[float, float
 def _line_labels(
     lines: Lines, width: tuple[int, int], height: tuple[int, int], letter: float, *, logs: bool
 ) -> list[dict[str, Any]]:
-    """The name of each line: above its upper end, else right of its right end, else none, depending on the room."""
+    """The names of the lines: above the upper end, else to the right of the right end, else none, as space permits."""
     labels: list[dict[str, Any]] = []
     taken = {"top": -1.0, "right": 2.0}
     for name, places in lines:
@@ -180,17 +180,17 @@ def _line_labels(
 
 def _room_for_labels(
     points: Sequence[MapPoint],
-    here: Sequence[Mark],
+    marks: Sequence[Mark],
     width: tuple[int, int],
     height: tuple[int, int],
     letter: float,
     *,
     logs: bool,
 ) -> list[str]:
-    """The labels, emptied where they would cover an earlier one, a point or the present model, or leave the chart."""
+    """The labels, emptied if they would cover an earlier label, a point or the present model, or leave the chart."""
     places = [(_part(point.place[0], *width, logs=logs), _part(point.place[1], *height, logs=logs)) for point in points]
-    rings = {(mark.x, mark.y) for mark in here}
-    boxes = [box for mark in here for box in _around_here(mark, width, height, letter, logs=logs)]
+    rings = {(mark.x, mark.y) for mark in marks}
+    boxes = [box for mark in marks for box in _around_here(mark, width, height, letter, logs=logs)]
     labels = []
     for point, (x, y) in zip(points, places, strict=True):
         wide = letter * len(point.label)
@@ -198,7 +198,9 @@ def _room_for_labels(
         start, level = (x - wide / 2, y + _LABEL_HEIGHT) if point.above else (x + beside, y)
         box = start, start + wide, level
         others = [*boxes, *((across, across, up) for across, up in places if (across, up) != (x, y))]
-        free = all(box[1] < left or right < start or abs(level - at) > _LABEL_HEIGHT for left, right, at in others)
+        free = all(
+            box[1] < left or right < start or abs(level - taken) > _LABEL_HEIGHT for left, right, taken in others
+        )
         free = free and start >= 0 and start + wide <= 1
         labels.append(point.label if free else "")
         if free and point.label:
@@ -209,7 +211,7 @@ def _room_for_labels(
 def _around_here(
     mark: Mark, width: tuple[int, int], height: tuple[int, int], letter: float, *, logs: bool
 ) -> list[tuple[float, float, float]]:
-    """The boxes that the present model takes: the halves of its ring, and its bold figure above, at both heights."""
+    """The boxes of the present model: the halves of its ring, and its bold figure above, at both heights."""
     x, y = _part(mark.x, *width, logs=logs), _part(mark.y, *height, logs=logs)
     half = 0.6 * letter * len(mark.text)
     figure = [(x - half, x + half, y + up) for up in _ABOVE_RING]
@@ -219,18 +221,18 @@ def _around_here(
 _ABOVE_RING = (0.08, 0.1)  # of a figure, as a fraction of the chart's height: on the page, and on the projector
 _BESIDE_POINT, _BESIDE_RING = 9, 17  # pixels from the middle of a point to its name
 _LETTER = (0.01, 0.035)  # the width of a letter as a fraction of the chart's: on a screen, on a phone
-_LABEL_HEIGHT = 0.06  # likewise, of the chart that is lowest, on the projector
+_LABEL_HEIGHT = 0.06  # likewise, for the lowest chart, on the projector
 
 
 @lru_cache(maxsize=256)
 def curves(appearance: str, title: str, unit: Unit, *, logs: bool) -> Spec:
-    """The chart of curves, named at their ends; the present and the doubled model are points with their figures."""
+    """The chart of curves, named at their ends; the present and the doubled model are points with figures."""
     return _titled(_curves(appearance, unit, logs), title)
 
 
 @lru_cache(maxsize=256)
 def equal_values(appearance: str, x_title: str, y_title: str, figure_title: str, *, logs: bool) -> Spec:
-    """The map: lines with their level, published models with their name; a click selects a cell or a model."""
+    """The map: lines with their levels, published models with their names; a click selects a cell or a model."""
     return _titled(_equal_values(appearance, logs), x_title, y_title, figure_title)
 
 
@@ -260,7 +262,7 @@ def _curves(appearance: str, unit: Unit, logs: bool) -> str:
     lines = data.mark_line().encode(x=x, y=y, color=color, strokeWidth=width, detail="name:N")
     targets = data.mark_point(size=120, opacity=0, filled=True).encode(x=x, y=y, tooltip=tooltip)
     height = alt.Y("height:Q", axis=None, scale=alt.Scale(domain=[0, 1], nice=False))
-    # On a phone the names are listed in the top left corner, which growing curves leave free, with a halo.
+    # On a phone, the names are listed, with a halo, in the top left corner, which growing curves leave free.
     ended = having("end")
     beside = {
         "align": "left",
@@ -323,22 +325,24 @@ def _equal_values(appearance: str, logs: bool) -> str:
         .encode(x=x, y=y)
         for above, look in (("true", {"dy": -12}), ("false", {"align": "left", "dx": alt.ExprRef("datum.beside")}))
     ]
-    here = COLORS[appearance]["encoder"]
-    ring = of("here").mark_point(size=420, filled=False, color=here, strokeWidth=3.5, opacity=1).encode(x=x, y=y)
-    said = of("here").mark_text(dy=-22, fontSize=FONT, fontWeight="bold", color=here).encode(x=x, y=y, text="name:N")
+    accent = COLORS[appearance]["encoder"]
+    ring = of("here").mark_point(size=420, filled=False, color=accent, strokeWidth=3.5, opacity=1).encode(x=x, y=y)
+    figure = (
+        of("here").mark_text(dy=-22, fontSize=FONT, fontWeight="bold", color=accent).encode(x=x, y=y, text="name:N")
+    )
     level = either("(datum.narrow ? datum.name : '')", "(datum.narrow ? '' : datum.name)")
     bold = {"fontSize": SMALL, "fontWeight": "bold", "color": hue_of_lines, "text": level}
     ends = [
         of(kind).mark_text(**bold, **look).encode(x=x, y=y)
         for kind, look in (("top", {"baseline": "bottom", "dy": -4}), ("right", {"align": "left", "dx": 5}))
     ]
-    return json.dumps(json_of(alt.layer(fills, lines, ring, cells, points, *labels, said, *ends), _MAP_HEIGHT))
+    return json.dumps(json_of(alt.layer(fills, lines, ring, cells, points, *labels, figure, *ends), _MAP_HEIGHT))
 
 
 def _axis(appearance: str, unit: Unit | None = None, *, logs: bool) -> Any:
-    """An axis labeled with whole numbers, or, for a unit, with numbers as ``short`` writes them."""
+    """An axis labeled with whole numbers or, for a unit, with abbreviated numbers."""
     text = "format(datum.value, ',d')" if unit is None else short_expression(unit)
-    # Only the round numbers among the many ticks of a logarithmic axis get a label.
+    # Of the many ticks of a logarithmic axis, only round numbers get a label.
     round_ones = f"indexof('125', slice(format(datum.value, '.0e'), 0, 1)) >= 0 ? ({text}) : ''"
     label = round_ones if logs else text
     return alt.Axis(grid=True, gridOpacity=0.25, labelExpr=label, **axis_look(appearance))

@@ -1,4 +1,4 @@
-"""The picture of the walk through a model: a box for each stop, the layer in a frame, the heads as slices."""
+"""The picture of the walk through a model: a box for each stop, a frame around the layer, slices for heads."""
 
 from functools import lru_cache, partial
 from typing import Any
@@ -9,9 +9,9 @@ from bertcalc.charts.blocks import Spec, colored, spec_of, tooltip
 from bertcalc.charts.colors import BACKGROUND, COLORS, INK
 from bertcalc.charts.labels import SMALL
 
-_HEIGHT, _LOW = 484, 420  # pixels on the page, and on the projector, whose type is larger
-_LARGE = 20  # the largest type on the projector, in pixels
-_OF_A_ROW = 0.6  # the largest type, as a share of the height of a row
+_HEIGHT, _LOW = 484, 420  # pixels on the page, and on the projector, which has a larger font
+_LARGE = 20  # the largest font size on the projector, in pixels
+_OF_A_ROW = 0.6  # the largest font size, as a share of the height of a row
 
 
 @lru_cache
@@ -20,19 +20,19 @@ def picture(look: str, rows: int, *, low: bool = False) -> Spec:
     ink, paper = INK[look], BACKGROUND[look]
     x = alt.X("x:Q", axis=None, scale=alt.Scale(domain=[0, 1], nice=False))
     y = alt.Y("y:Q", axis=None, scale=alt.Scale(domain=[rows, 0], nice=False))
-    here = alt.selection_point(name="box", fields=["step"], on="click", empty=False)
+    chosen = alt.selection_point(name="box", fields=["step"], on="click", empty=False)
     color = partial(colored, "component", COLORS[look])
 
     def shapes(mark: str) -> Any:
         return alt.Chart().transform_filter(f"datum.mark == '{mark}'").encode(x=x, y=y)
 
     frame = shapes("frame").mark_rect(fill=None, stroke=ink, strokeWidth=1.5, cornerRadius=6).encode(x2="x2", y2="y2")
-    # A picture without residual sums or with too many heads has no such shapes: an empty group needs no description.
+    # A picture without residual sums or with too many heads lacks these shapes; an empty group needs no description.
     arcs = shapes("arc").mark_rule(color=ink, strokeWidth=1.5, aria=False).encode(x2="x2", y2="y2")
     filled = {"fill": color(channel="Fill"), "fillOpacity": alt.FillOpacity("weight:Q", scale=None)}
-    boxes = shapes("box").mark_rect(cornerRadius=4, cursor="pointer", strokeWidth=1.2).add_params(here)
-    said = tooltip("what", "step")
-    boxes = boxes.encode(x2="x2", y2="y2", stroke=color(channel="Stroke"), tooltip=said, **filled)
+    boxes = shapes("box").mark_rect(cornerRadius=4, cursor="pointer", strokeWidth=1.2).add_params(chosen)
+    tip = tooltip("what", "step")
+    boxes = boxes.encode(x2="x2", y2="y2", stroke=color(channel="Stroke"), tooltip=tip, **filled)
     slices = (
         alt.Chart()
         .transform_filter("datum.heads > 0")
@@ -46,8 +46,8 @@ def picture(look: str, rows: int, *, low: bool = False) -> Spec:
         .mark_rect(fill=ink, fillOpacity=0.6, aria=False)
         .encode(x=alt.X("start:Q", axis=None), x2="end", y=alt.Y("top:Q", axis=None), y2="y2")
     )
-    # All labels have the same size: the largest that fits into the rows and into each box. If that is too small, all
-    # labels are shortened; otherwise only the title of a layer that does not fit is.
+    # All labels have the same size: the largest that fits into the rows and into each box. If it is too small, all
+    # labels are shortened; otherwise only titles of layers that do not fit.
     rows_allow = f"{_OF_A_ROW} * height / {rows}"
     short = f"width / datum.longest < {SMALL}"
     fitting = f"width / ({short} ? datum.longest_brief : datum.longest)"

@@ -1,4 +1,4 @@
-"""Compare the tensors of a checkpoint with a model's by name and shape, and find the model that they belong to.
+"""Compare the tensors of a checkpoint with a model's by name and shape, and identify the model of a checkpoint.
 
 >>> from bertcalc import BertConfig
 >>> from bertcalc.model.model import Model
@@ -40,12 +40,12 @@ BUFFERS = ("position_ids", "token_type_ids")
 _ACTIVATIONS_BUFFERS = (".eps", ".beta")  # of xIELU: scalars
 # TensorFlow's names for the two tensors of a LayerNorm.
 _RENAMED = {".gamma": ".weight", ".beta": ".bias"}
-_SHOWN = 20  # tensors of a group that are kept; no head has more
+_SHOWN = 20  # tensors to keep of each group; no head has more
 _HEAD_SIZE = 64  # hidden units of an attention head in every model that Google published
 
 
 class Matched(NamedTuple):
-    """A tensor of the checkpoint, of the model, or of both, by its name in the model."""
+    """A tensor in the checkpoint, in the model, or in both, by its name in the model."""
 
     name: str  # without the prefix of the body
     entry: StoredTensor | None
@@ -53,7 +53,7 @@ class Matched(NamedTuple):
 
 
 class Members(NamedTuple):
-    """The tensors of a group: their number, their elements, and the first of them."""
+    """The tensors of a group: their number, their elements, and the first few."""
 
     tensors: int
     in_checkpoint: int
@@ -61,26 +61,26 @@ class Members(NamedTuple):
     first: tuple[Matched, ...]
 
     @classmethod
-    def of(cls, some: Sequence[Matched]) -> "Members":
-        """Summarize the tensors of a group and keep the first; a header can have 60,000."""
-        in_checkpoint = sum(one.entry.numbers() for one in some if one.entry)
-        in_model = sum(prod(one.shape) for one in some if one.shape is not None)
-        return cls(len(some), in_checkpoint, in_model, tuple(some[:_SHOWN]))
+    def of(cls, matches: Sequence[Matched]) -> "Members":
+        """Summarize the tensors of a group and keep the first few; a header can have 60,000."""
+        in_checkpoint = sum(matched.entry.numbers() for matched in matches if matched.entry)
+        in_model = sum(prod(matched.shape) for matched in matches if matched.shape is not None)
+        return cls(len(matches), in_checkpoint, in_model, tuple(matches[:_SHOWN]))
 
 
 class Matching(NamedTuple):
-    """The comparison of a checkpoint with a model: every tensor of either is in one group."""
+    """The comparison of a checkpoint with a model: each tensor of either is in exactly one group."""
 
     model: Model
     groups: dict[Group, Members]
     dtypes: dict[str, int]  # elements of each dtype, the most frequent first
     ours: int  # parameters of the model
-    wrapper: str = ""  # a prefix of all names that another program has added; it is ignored
+    wrapper: str = ""  # the prefix of all names that another program has added; ignored
 
     @property
     def tensors(self) -> int:
         """The number of tensors in the checkpoint."""
-        return sum(some.tensors for group, some in self.groups.items() if group != "missing")
+        return sum(members.tensors for group, members in self.groups.items() if group != "missing")
 
     @property
     def numbers(self) -> int:
@@ -89,34 +89,34 @@ class Matching(NamedTuple):
 
     @property
     def buffers(self) -> int:
-        """The elements of the checkpoint in buffers."""
+        """The number of elements in the checkpoint's buffers."""
         return self.groups["buffer"].in_checkpoint if "buffer" in self.groups else 0
 
     @property
     def parameters(self) -> int:
-        """The elements of the checkpoint in parameters, of whatever model."""
+        """The number of elements in the checkpoint's parameters, whether or not the model has them."""
         return self.numbers - self.buffers
 
     @property
     def differences(self) -> dict[Group, int]:
-        """The amount that each group adds on the way from our count to the checkpoint's elements; without zeros."""
-        sums = {group: some.in_checkpoint - some.in_model for group, some in self.groups.items()}
+        """The nonzero amounts that the groups add to our count to give the checkpoint's number of elements."""
+        sums = {group: members.in_checkpoint - members.in_model for group, members in self.groups.items()}
         return {group: difference for group, difference in sums.items() if difference}
 
     @property
     def complete(self) -> bool:
-        """Whether the checkpoint has every tensor of the model in its shape."""
+        """Whether the checkpoint has all tensors of the model, with the right shapes."""
         return not self.groups.keys() & {"missing", "shape"}
 
     @property
     def agrees(self) -> bool:
-        """Whether it is complete and has nothing else but buffers, tied copies and older names."""
+        """Whether it is complete, with nothing else except buffers, tied copies and older names."""
         return self.complete and not self.groups.keys() & {"head", "other"}
 
 
 @checked
 def compare(tensors: Collection[StoredTensor], model: Model) -> Matching:
-    """Compare a checkpoint with a model: put every tensor of either into a group."""
+    """Compare a checkpoint with a model, putting each tensor of either into a group."""
     family, wrapper = model.family, wrapper_of(tensors)
     wanted = {model.bare(tensor.name): tensor.shape for tensor in model.tensors(folded=False)}
     tied, heads = _tied(model), _elsewhere(model.config)
@@ -126,7 +126,7 @@ def compare(tensors: Collection[StoredTensor], model: Model) -> Matching:
         inside = entry.name.removeprefix(wrapper)
         name = plain_name(inside, family)
         shape = wanted.get(name)
-        if name in seen:  # bert.pooler and pooler at once
+        if name in seen:  # both bert.pooler and pooler
             groups["other"].append(Matched(name, entry, None))
         elif shape is not None:
             same: Group = "same" if name == _bare(inside, family) else "renamed"
@@ -135,16 +135,16 @@ def compare(tensors: Collection[StoredTensor], model: Model) -> Matching:
             groups[_group(name, entry, family, tied, heads)].append(Matched(name, entry, None))
         seen.add(name)
     groups["missing"] = [Matched(name, None, shape) for name, shape in wanted.items() if name not in seen]
-    found = {group: Members.of(some) for group, some in groups.items() if some}
+    members = {group: Members.of(matches) for group, matches in groups.items() if matches}
     dtypes = summed((entry.dtype, entry.numbers()) for entry in tensors)
     most_first = dict(sorted(dtypes.items(), key=lambda item: -item[1]))
-    return Matching(model, found, most_first, model.num_parameters(), wrapper)
+    return Matching(model, members, most_first, model.num_parameters(), wrapper)
 
 
 @checked
 def wrapper_of(tensors: Iterable[StoredTensor]) -> str:
-    """The prefix that another program has put in front of the body's names: "model.", "0.auto_model.", "module."."""
-    found = ""
+    """The prefix that another program has added to the body's names: "model.", "0.auto_model.", "module."."""
+    wrapper = ""
     for entry in tensors:
         for table, prefixes in _word_tables().items():
             start = entry.name.removesuffix(table)
@@ -154,19 +154,19 @@ def wrapper_of(tensors: Iterable[StoredTensor]) -> str:
             outside = outside if body in prefixes or not body else [*outside, body]
             if not outside:
                 return ""
-            found = found or f"{'.'.join(outside)}."
-    return found
+            wrapper = wrapper or f"{'.'.join(outside)}."
+    return wrapper
 
 
 @cache
 def _word_tables() -> Mapping[str, Collection[str]]:
-    """The names of word embeddings in all families' bodies, each with the prefixes of the families that use it."""
-    found: dict[str, set[str]] = {}
+    """The names of word embeddings in all families, each with the prefixes of the families that use it."""
+    tables: dict[str, set[str]] = {}
     for family in FAMILIES.values():
         model = build(family.config.default())
         table = next(model.bare(tensor.name) for tensor in model.tensors() if tensor.place.role == "word")
-        found.setdefault(table, set()).add(family.prefix)
-    return found
+        tables.setdefault(table, set()).add(family.prefix)
+    return tables
 
 
 def _group(
@@ -183,7 +183,7 @@ def _group(
 
 @checked
 def plain_name(name: str, family: Family) -> str:
-    """The current name of a tensor in the body: without the body's prefix, LayerNorm's gamma and beta renamed."""
+    """The current name of a tensor: without the body's prefix, and with LayerNorm's gamma and beta renamed."""
     bare = _bare(name, family)
     for older, newer in _RENAMED.items():
         if bare.endswith(older):
@@ -195,33 +195,33 @@ def _bare(name: str, family: Family) -> str:
     return name.removeprefix(f"{family.prefix}.")
 
 
-def classes_of(some: Iterable[Matched], config: Config) -> list[str]:
-    """The classes that have all of these tensors of heads; if there are none, those that have any."""
+def classes_of(matches: Iterable[Matched], config: Config) -> list[str]:
+    """The classes that have all of these head tensors or, if there are none, any of them."""
     names = [cls.name for cls in family_of(config).classes]
-    classes = [_elsewhere(config).get(one.name, ()) for one in some]
-    everywhere = [name for name in names if all(name in one for one in classes)]
-    return everywhere or [name for name in names if any(name in one for one in classes)]
+    classes = [_elsewhere(config).get(matched.name, ()) for matched in matches]
+    everywhere = [name for name in names if all(name in owners for owners in classes)]
+    return everywhere or [name for name in names if any(name in owners for owners in classes)]
 
 
 @cache
 def _heads(model: Model) -> frozenset[str]:
-    """The names of a model's tensors outside embeddings and encoder."""
+    """The names of a model's tensors outside the embeddings and the encoder."""
     beside = (tensor for tensor in model.tensors() if tensor.place.component not in ("embeddings", "encoder"))
     return frozenset(model.bare(tensor.name) for tensor in beside)
 
 
 def _elsewhere(config: Config) -> dict[str, tuple[str, ...]]:
-    """The names of all heads' tensors, each with the classes that have it."""
+    """The names of the tensors of all heads, each with the classes that have it."""
     kind = _kind(config)
-    found: dict[str, tuple[str, ...]] = {}
+    by_name: dict[str, tuple[str, ...]] = {}
     for cls in family_of(config).classes:
         for name in _heads(Model(kind, cls.name)):
-            found[name] = (*found.get(name, ()), cls.name)
-    return found
+            by_name[name] = (*by_name.get(name, ()), cls.name)
+    return by_name
 
 
 def _kind(config: Config) -> Config:
-    """A default configuration that keeps the two fields that the names of heads' tensors depend on."""
+    """A default configuration with the two fields that affect the names of head tensors."""
     return replace(type(config).default(), tie_word_embeddings=config.tie_word_embeddings, hidden_act=config.hidden_act)
 
 
@@ -237,27 +237,27 @@ def _tied(model: Model) -> dict[str, Shape]:
 
 @checked
 def best_class(tensors: Iterable[StoredTensor], config: Config) -> Model:
-    """The class whose heads have the names and shapes most like the checkpoint's; the first of several.
+    """Find the class whose head tensors are most similar to the checkpoint's; of several, the first.
 
-    Its number of labels is read from the shapes.
+    The number of labels is read from the shapes.
     """
     family = family_of(config)
     tensors = tuple(tensors)
     wrapper = wrapper_of(tensors)
     shapes = {plain_name(entry.name.removeprefix(wrapper), family): entry.shape for entry in tensors}
-    there = shapes.keys() & _elsewhere(config).keys()
+    present = shapes.keys() & _elsewhere(config).keys()
 
     def distance(model: Model) -> int:
         wanted = _heads(model.changed(config=_kind(config)))
         wrong = sum(shapes.get(model.bare(tensor.name), tensor.shape) != tensor.shape for tensor in model.tensors())
-        return len(wanted - there) * 2 + len(there - wanted) + wrong  # what is missing would have to be trained
+        return len(wanted - present) * 2 + len(present - wanted) + wrong  # missing tensors would have to be trained
 
     base = Model(config, family.base.name, add_pooling_layer=not family.base.pooler)
     return min([*(_with_labels(Model(config, cls.name), shapes) for cls in family.classes), base], key=distance)
 
 
 def _with_labels(model: Model, shapes: Mapping[str, Shape]) -> Model:
-    """A class with its number of labels read from the rows of its matrices in a checkpoint, if that is valid."""
+    """The class with the number of labels that the rows of its matrices in a checkpoint show, if it is valid."""
     for tensor in model.tensors():
         shape = shapes.get(model.bare(tensor.name), ())
         if tensor.place.role in _LABELLED and len(tensor.shape) == len(shape) == 2:
@@ -271,18 +271,18 @@ _LABELLED = ("classifier", "answer span")
 
 
 def _family(names: Collection[str]) -> Family:
-    """The family with most of these names in its body or heads; the first of several."""
+    """The family that has most of these names in its body or heads; of several, the first."""
 
-    def known(family: Family) -> int:
-        there = _names_of(family.config)
-        return sum(_LAYER_NUMBER.sub(".*", plain_name(name, family)) in there for name in names)
+    def count(family: Family) -> int:
+        family_names = _names_of(family.config)
+        return sum(_LAYER_NUMBER.sub(".*", plain_name(name, family)) in family_names for name in names)
 
-    return max(FAMILIES.values(), key=known)
+    return max(FAMILIES.values(), key=count)
 
 
 @cache
 def _names_of(kind: type[Config]) -> frozenset[str]:
-    """The names of all tensors in models of a family, with ``*`` for a layer's number."""
+    """The names of all tensors in models of a family, with ``*`` for the number of a layer."""
     body = build(family_of(kind.default()).fullest())
     names = {*(tensor.name for tensor in body.tensors()), *_elsewhere(kind.default())}
     return frozenset(_LAYER_NUMBER.sub(".*", name) for name in names)
@@ -293,22 +293,24 @@ _LAYER_NUMBER = re.compile(r"\.[0-9]+(?=\.)")
 
 @checked
 def model_of_shapes(tensors: Sequence[StoredTensor]) -> tuple[Model, tuple[str, ...]]:
-    """The model that the shapes of a checkpoint determine, and the fields that are guessed, as no shape shows them.
+    """Identify the model from the shapes of a checkpoint, and the fields that are guessed, as no shape shows them.
 
-    Raises InputError if the shapes determine no model.
+    Raises InputError if the shapes do not determine a model.
     """
     wrapper = wrapper_of(tensors)
     names_inside = [entry.name.removeprefix(wrapper) for entry in tensors]
     family = _family(names_inside)
     kind = family.config
     shapes = {plain_name(name, family): entry.shape for name, entry in zip(names_inside, tensors, strict=True)}
-    # With relative positions and cross attention, so that every tensor that shows a field has a name.
+    # With relative positions and cross attention, to have all tensors that can show a field.
     full = family.fullest(**RELATIVE)
     body = [tensor._replace(name=tensor.name.replace("*", "0")) for tensor in build(full).tensors()]
-    there = {one: shapes[one.name] for one in body if len(shapes.get(one.name, ())) == len(one.shape)}
-    roles = {one.place.role: shape[0] for one, shape in there.items() if one.place.block != "cross-attention"}
-    roles |= {f"{one.place.block} norm": 1 for one in there if one.place.role == "norm"}
-    roles |= {one.place.role: shape[-1] for one, shape in there.items() if len(shape) == 3}  # kernels
+    present = {tensor: shapes[tensor.name] for tensor in body if len(shapes.get(tensor.name, ())) == len(tensor.shape)}
+    roles = {
+        tensor.place.role: shape[0] for tensor, shape in present.items() if tensor.place.block != "cross-attention"
+    }
+    roles |= {f"{tensor.place.block} norm": 1 for tensor in present if tensor.place.role == "norm"}
+    roles |= {tensor.place.role: shape[-1] for tensor, shape in present.items() if len(shape) == 3}  # kernels
     told = kind.told_by(roles)
     sizes, tellers = _sizes(full, shapes)
     optional = {"task_type_vocab_size", *(["max_position_embeddings"] if told else [])}
@@ -317,7 +319,7 @@ def model_of_shapes(tensors: Sequence[StoredTensor]) -> tuple[Model, tuple[str, 
             raise _of_another_kind(tensors) or _without(name, tensors, family)
     layers = _layers(shapes, tellers["intermediate_size"].partition(".0.")[0])
     unknown: tuple[str, ...] = () if "num_attention_heads" in sizes else ("num_attention_heads",)
-    if any(step.shared for step in build(full).run(Sizes())):  # no tensor shows how often shared layers run
+    if any(step.shared for step in build(full).run(Sizes())):  # tensors do not show how often shared layers run
         layers, unknown = kind.default().num_hidden_layers, (*unknown, "num_hidden_layers")
     heads = _likely_heads(sizes["hidden_size"], layers)
     values = {**kind.default().shared(), "num_hidden_layers": layers, "num_attention_heads": heads, **sizes, **told}
@@ -327,10 +329,10 @@ def model_of_shapes(tensors: Sequence[StoredTensor]) -> tuple[Model, tuple[str, 
         values[switch] = bool(_only_with(family.name, switch, True, False) & shapes.keys())
     if "task_type_vocab_size" in sizes:
         values["use_task_id"] = True
-    if distance := next((shape for one, shape in there.items() if one.place.role == "distance"), None):
+    if distance := next((shape for tensor, shape in present.items() if tensor.place.role == "distance"), None):
         values |= told_by_distances(values["hidden_size"], distance)
         unknown = tuple(RELATIVE)
-    if any(one.place.block == "cross-attention" for one in there):
+    if any(tensor.place.block == "cross-attention" for tensor in present):
         values["is_decoder"] = values["add_cross_attention"] = True
     for activation in (name for name, facts in ACTIVATIONS.items() if facts.parameters):
         if _only_with(family.name, "hidden_act", activation, kind.default().hidden_act) & shapes.keys():
@@ -340,14 +342,14 @@ def model_of_shapes(tensors: Sequence[StoredTensor]) -> tuple[Model, tuple[str, 
         unknown = (*unknown, "hidden_act")
     untied = _only_with(family.name, "tie_word_embeddings", False, True, "masked-lm")
     if untied and shapes.keys() >= untied:
-        # save_pretrained leaves out tied tensors; files of older releases have copies of them.
+        # save_pretrained leaves out tied tensors; files of older releases contain copies.
         values["tie_word_embeddings"], unknown = False, (*unknown, "tie_word_embeddings")
     if problem := next(problems(kind, kind.under_own_names(values)), None):
         raise _of_another_kind(tensors) or InputError(problem)
     return best_class(tensors, kind(**values)), unknown
 
 
-# Sizes of which none equals another or twice another: a matrix built with them shows which field each side follows.
+# No size equals another one or twice another one, so that each side of a matrix shows its field.
 _SIZES = {
     "hidden_size": 101 * 103,
     "num_attention_heads": 101,
@@ -362,7 +364,7 @@ _SIZES = {
 
 
 def _sizes(full: Config, shapes: Mapping[str, Shape]) -> tuple[dict[str, int], dict[str, str]]:
-    """The sizes read from the matrices of a checkpoint, and for each size the name of a matrix that shows it."""
+    """The sizes read from the matrices of a checkpoint, and for each size the name of a matrix that should show it."""
     sizes: dict[str, int] = {}
     tellers: dict[str, str] = {}
     for tensor in build(unchecked(full, **_SIZES)).tensors():
@@ -377,16 +379,16 @@ def _sizes(full: Config, shapes: Mapping[str, Shape]) -> tuple[dict[str, int], d
     return sizes, tellers
 
 
-# Parts of names of tensors in checkpoints whose shapes do not determine the model.
+# Parts of tensor names in checkpoints whose shapes do not determine the model.
 _PACKED = N_("The weights are quantized: the shapes of tensors such as {name} do not show the sizes of the model.")
 _OF_ANOTHER_KIND = {
-    ".lora_A.": N_("{name} belongs to an adapter, which is not the model: choose the file of the model itself."),
+    ".lora_A.": N_("{name} belongs to an adapter, not to the model itself: choose the model's file."),
     **dict.fromkeys((".qweight", ".weight_packed", ".quant_state."), _PACKED),
 }
 
 
 def _of_another_kind(tensors: Iterable[StoredTensor]) -> InputError | None:
-    """The error for a checkpoint of an adapter, or with packed weights; None for any other."""
+    """The error for a checkpoint of an adapter or with packed weights; None for other checkpoints."""
     for sign, message in _OF_ANOTHER_KIND.items():
         for entry in tensors:
             if sign in entry.name:
@@ -406,22 +408,22 @@ def _without(name: str, tensors: Sequence[StoredTensor], family: Family) -> Inpu
 
 @cache
 def _only_with(family: str, field: str, value: Any, other: Any, task: Task = "base") -> frozenset[str]:
-    """The names of tensors that a model has with one value of a field and not with another; in layers 0 and 1."""
+    """The names of tensors in layers 0 and 1 that a model has with one value of a field but not with another."""
     name, config = FAMILIES[family].for_task(task), FAMILIES[family].config.default()
     changes: list[dict[str, Any]] = [{field: value}, {field: other}]
     models = [build(replace(config, **change), name) for change in changes]
-    found, without = ({model.bare(tensor.name) for tensor in model.tensors()} for model in models)
-    return frozenset(name.replace("*", f"{layer}") for name in found - without for layer in range(2))
+    with_value, without = ({model.bare(tensor.name) for tensor in model.tensors()} for model in models)
+    return frozenset(name.replace("*", f"{layer}") for name in with_value - without for layer in range(2))
 
 
 def _layers(names: Iterable[str], stack: str) -> int:
     # At most nine digits: int() raises for more than 4,300.
-    found = (re.match(rf"{re.escape(stack)}\.([0-9]{{1,9}})\.", name) for name in names)
-    return max((int(match[1]) + 1 for match in found if match), default=0)
+    matches = (re.match(rf"{re.escape(stack)}\.([0-9]{{1,9}})\.", name) for name in names)
+    return max((int(match[1]) + 1 for match in matches if match), default=0)
 
 
 def _likely_heads(hidden_size: int, layers: int) -> int:
-    """The number of heads of a published model of this size, else heads of 64 hidden units, else one."""
+    """The number of heads of a published model of this size; else of heads with 64 hidden units; else 1."""
     for preset in PRESETS.values():
         if (preset.config.hidden_size, preset.config.num_hidden_layers) == (hidden_size, layers):
             return preset.config.num_attention_heads

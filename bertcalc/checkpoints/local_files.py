@@ -1,4 +1,4 @@
-"""Files that a visitor chose, as the browser describes them: names, sizes and first bytes, none of which is trusted.
+"""Files that a visitor chose, as the browser describes them: untrusted names, sizes and first bytes.
 
 >>> header = b'{"a": {"dtype": "F32", "shape": [2, 3], "data_offsets": [0, 24]}}'
 >>> start = len(header).to_bytes(8, "little") + header
@@ -24,7 +24,7 @@ _LARGEST_FILE = 2**53 - 1  # JavaScript's Number.MAX_SAFE_INTEGER
 
 
 class ChosenFile(NamedTuple):
-    """A file: its name, its size in bytes, and its first bytes, which are None if the browser could not read them."""
+    """A file: its name, its size in bytes, and its first bytes, or None if the browser could not read them."""
 
     name: str
     size: int
@@ -38,7 +38,7 @@ class ChosenFile(NamedTuple):
 
 
 class CutOff(NamedTuple):
-    """A file with fewer bytes of data than its header announces."""
+    """A file with less data than its header announces."""
 
     name: str
     expected: int
@@ -46,7 +46,7 @@ class CutOff(NamedTuple):
 
 
 class Weights(NamedTuple):
-    """The tensors of several files, and the files that are cut off."""
+    """The tensors of one or several files, and the files that are cut off."""
 
     name: str
     tensors: tuple[StoredTensor, ...]
@@ -58,7 +58,7 @@ def chosen(message: object) -> list[ChosenFile]:
     if not isinstance(message, list) or not message:
         raise wrong(_NO_FILES)
     if len(message) > MOST_FILES:
-        raise wrong(N_("These are more than {most} files."), most=MOST_FILES)
+        raise wrong(N_("Too many files: at most {most} are allowed."), most=MOST_FILES)
     files: list[ChosenFile] = []
     left = _MOST_BYTES
     for entry in message:
@@ -67,7 +67,7 @@ def chosen(message: object) -> list[ChosenFile]:
     return files
 
 
-_NO_FILES = N_("What the browser sent is no list of files.")
+_NO_FILES = N_("The browser did not send a list of files.")
 _MOST_BYTES = LARGEST_HEADER + LENGTH_BYTES * MOST_FILES  # of all files together
 
 
@@ -80,7 +80,7 @@ def _chosen(entry: object, left: int) -> ChosenFile:
 
 
 def _decompress(gzip: str, most: int) -> bytes:
-    """At most so many bytes, compressed and in Base64: 4 kB can stand for 4 MB. Raises InputError."""
+    """Decompress at most ``most`` bytes from Base64: 4 kB can expand to 4 MB. Raises InputError."""
     stream = zlib.decompressobj(wbits=16 + zlib.MAX_WBITS)
     try:
         data = stream.decompress(b64decode(gzip, validate=True), most + 1)
@@ -94,27 +94,27 @@ def _decompress(gzip: str, most: int) -> bytes:
 
 
 def weights_of(files: Sequence[ChosenFile]) -> Weights:
-    """Read the headers of the safetensors files among these. Raises InputError.
+    """Read the headers of the safetensors files among some files. Raises InputError.
 
-    Every file that an index names must be there; files of other kinds are ignored. The field of a problem is the file's
-    name.
+    All files that an index names must be among them; other types of files are ignored. The field of a problem is the
+    name of the file.
     """
     weights = [file for file in files if file.name.endswith(SUFFIX)]
     indices = [file for file in files if file.name.endswith(INDEX_SUFFIX)]
-    there = {file.name for file in weights}
+    present = {file.name for file in weights}
     for index in indices:
-        if missing := [name for name in names_of(index.bytes()) if name not in there]:
+        if missing := [name for name in names_of(index.bytes()) if name not in present]:
             message = N_("The index names {file}, which was not chosen: choose all files together.")
             raise wrong(message, file=shorten(missing[0]))
     for file in weights if not indices else ():
         part = _PART.search(file.name)
-        if part and sum(one.name.endswith(part[0]) for one in weights) < int(part[1]):
+        if part and sum(shard.name.endswith(part[0]) for shard in weights) < int(part[1]):
             message = N_("{name} is one of the {count} files of a model: choose all of them together.")
             raise wrong(message, name=shorten(file.name), count=int(part[1]))
     if not weights:
         message = N_(
-            "{name} is no .safetensors file. Other files of weights are not opened: pickles can run any program when "
-            "they are read. transformers' save_pretrained writes a .safetensors file."
+            "{name} is not a .safetensors file. Other weight files are not opened, because reading a pickle "
+            "can run any program. Use save_pretrained of transformers to write a .safetensors file."
         )
         raise wrong(message, name=shorten(files[0].name))
     headers = [_header(file) for file in weights]

@@ -1,7 +1,7 @@
-"""Read the header of a safetensors file: names, dtypes and shapes of its tensors, without their data.
+"""Read the header of a safetensors file: the names, dtypes and shapes of its tensors, without their data.
 
-The format: https://github.com/huggingface/safetensors#format. A file begins with the length of its header in eight
-bytes, little-endian; the header is a JSON object; the rest is the tensors' data, one after the other, without gaps.
+The format: https://github.com/huggingface/safetensors#format. A file starts with the length of its header in eight
+bytes, little-endian; the header is a JSON object; the rest is the data of the tensors, without gaps.
 
 >>> header = b'{"a": {"dtype": "F32", "shape": [2, 3], "data_offsets": [0, 24]}}'
 >>> read(header, 24).tensors
@@ -9,7 +9,7 @@ bytes, little-endian; the header is a JSON object; the rest is the tensors' data
 >>> read(header, 20)
 Traceback (most recent call last):
     ...
-bertcalc.text.problem.InputError: The tensors end at byte 24 of the data, which has 20.
+bertcalc.text.problem.InputError: The tensors end at byte 24, but there are 20 bytes of data.
 """
 
 from math import prod
@@ -22,7 +22,7 @@ from bertcalc.text.problem import wrong
 from bertcalc.text.strict_json import read_json
 
 LENGTH_BYTES = 8
-# The format allows 100 MB; the header of bert-large has 50 kB, that of a thousand layers 2 MB.
+# The format allows 100 MB; bert-large's header has 50 kB, that of a thousand layers 2 MB.
 LARGEST_HEADER = 4_000_000
 MOST_AXES = 64  # PyTorch's limit
 _LARGEST = 2**63 - 1
@@ -36,12 +36,12 @@ _WIDTHS = {
     64: "C64 F64 I64 U64",
 }
 DTYPES = {dtype: bits for bits, dtypes in _WIDTHS.items() for dtype in dtypes.split()}
-# The first bytes of other files that people rename or download by mistake.
+# The first bytes of other files, which people rename or download by mistake.
 _OTHER_FILES = {
-    b"PK\x03\x04": N_("This is a PyTorch file, and not a safetensors file: such a pickle is not opened here."),
-    b"GGUF": N_("This is a GGUF file, and not a safetensors file."),
-    b"version ": N_("This is a pointer of Git LFS, and not the file itself: git lfs pull downloads it."),
-    b"<": N_("This is a page of HTML, and not the file itself: download it again."),
+    b"PK\x03\x04": N_("This is a PyTorch file, not a safetensors file. Pickles are not opened here."),
+    b"GGUF": N_("This is a GGUF file, not a safetensors file."),
+    b"version ": N_("This is a Git LFS pointer, not the file itself: run git lfs pull to download it."),
+    b"<": N_("This is an HTML page, not the file itself: download it again."),
 }
 _FIELDS = {"dtype", "shape", "data_offsets"}
 
@@ -68,9 +68,9 @@ class Header(NamedTuple):
 
 @checked
 def header_length(start: bytes, size: int) -> int:
-    """The length of the header in bytes, from the first eight bytes of a file of ``size`` bytes. Raises InputError."""
+    """Read the length of the header, in bytes, from the start of a file of ``size`` bytes. Raises InputError."""
     if len(start) < LENGTH_BYTES or size < LENGTH_BYTES:
-        message = N_("This is not a safetensors file: it has {size} bytes, and the length of its header alone takes 8.")
+        message = N_("This is not a safetensors file: it has {size} bytes, but the length of its header alone takes 8.")
         raise wrong(message, size=size)
     length = int.from_bytes(start[:LENGTH_BYTES], "little")
     if length > size - LENGTH_BYTES:
@@ -78,12 +78,12 @@ def header_length(start: bytes, size: int) -> int:
             if start.startswith(begins):
                 raise wrong(other)
         message = N_(
-            "This is not a safetensors file, or it is cut off: its first 8 bytes announce a header of {length} bytes, "
-            "and {rest} come after them."
+            "This is not a safetensors file, or it is cut off: its first 8 bytes announce a header of {length} "
+            "bytes, but only {rest} follow."
         )
         raise wrong(message, length=length, rest=size - LENGTH_BYTES)
     if length > LARGEST_HEADER:
-        message = N_("The header of this file has {length} bytes: at most {most} are read here.")
+        message = N_("The header of this file has {length} bytes: at most {most} are allowed.")
         raise wrong(message, length=length, most=LARGEST_HEADER)
     return length
 
@@ -92,49 +92,49 @@ def header_length(start: bytes, size: int) -> int:
 def read(header: bytes, data_bytes: int, *, cut_off: bool = False) -> Header:
     """Parse and check the header of a file with ``data_bytes`` of data. Raises InputError.
 
-    With ``cut_off`` the file may have less data than the header announces.
+    With ``cut_off``, the file may have less data than the header announces.
     """
     if not header.startswith(b"{"):
         raise wrong(N_("This is not a safetensors file: its header does not begin with {brace}."), brace="{")
-    given = read_json(header, LARGEST_HEADER)
-    metadata = given.pop("__metadata__", {})
+    entries = read_json(header, LARGEST_HEADER)
+    metadata = entries.pop("__metadata__", {})
     if not isinstance(metadata, dict) or not all(isinstance(value, str) for value in metadata.values()):
         raise wrong(N_("__metadata__ in the header must be an object whose values are strings."))
-    placed = sorted(_placed(name, said) for name, said in given.items())
+    placed = sorted(_placed(name, description) for name, description in entries.items())
     end = 0
     for begin, its_end, entry in placed:
         if begin != end:
-            message = N_("The data of {name} begin at byte {begin}, those of the tensor before end at byte {end}.")
+            message = N_("The data of {name} begins at byte {begin}, but the previous tensor ends at byte {end}.")
             raise wrong(message, name=shorten(entry.name), begin=begin, end=end)
         end = its_end
     if end < data_bytes or (end > data_bytes and not cut_off):
-        message = N_("The tensors end at byte {end} of the data, which has {data}.")
+        message = N_("The tensors end at byte {end}, but there are {data} bytes of data.")
         raise wrong(message, end=end, data=data_bytes)
     return Header(tuple(entry for _begin, _end, entry in placed), metadata, len(header), end)
 
 
-def _placed(name: str, said: Any) -> tuple[int, int, StoredTensor]:
+def _placed(name: str, description: Any) -> tuple[int, int, StoredTensor]:
     """The first byte of a tensor's data, the byte after its last, and the tensor."""
-    if not isinstance(said, dict) or not said.keys() >= _FIELDS:
+    if not isinstance(description, dict) or not description.keys() >= _FIELDS:
         raise wrong(N_("The tensor {name} must have dtype, shape and data_offsets."), name=shorten(name))
-    dtype, shape, offsets = said["dtype"], said["shape"], said["data_offsets"]
+    dtype, shape, offsets = description["dtype"], description["shape"], description["data_offsets"]
     if not isinstance(dtype, str) or dtype not in DTYPES:
-        message = N_("The dtype {dtype} of {name} is not one of the format, such as F32 or I64.")
-        said = dtype if isinstance(dtype, str) else type(dtype).__name__
-        raise wrong(message, dtype=shorten(said), name=shorten(name))
+        message = N_("The dtype {dtype} of {name} is unknown: it must be one of the format's, such as F32 or I64.")
+        written = dtype if isinstance(dtype, str) else type(dtype).__name__
+        raise wrong(message, dtype=shorten(written), name=shorten(name))
     if not _are_sizes(shape) or len(shape) > MOST_AXES:
         message = N_("The shape of {name} must be a list of at most {most} whole numbers.")
         raise wrong(message, name=shorten(name), most=MOST_AXES)
     if not _are_sizes(offsets) or len(offsets) != 2 or offsets[0] > offsets[1]:
-        message = N_("The data_offsets of {name} must be two whole numbers, the second not below the first.")
+        message = N_("The data_offsets of {name} must be two whole numbers, the second at least as large as the first.")
         raise wrong(message, name=shorten(name))
     begin, end = offsets
     if prod(shape) * DTYPES[dtype] != 8 * (end - begin):
-        message = N_("{name} has {bytes} bytes of data, which its shape {shape} of {dtype} does not fill exactly.")
+        message = N_("{name} has {bytes} bytes of data, which do not match its shape {shape} and dtype {dtype}.")
         raise wrong(message, name=shorten(name), bytes=end - begin, shape=shorten(str(shape)), dtype=dtype)
     return begin, end, StoredTensor(name, dtype, tuple(shape))
 
 
-def _are_sizes(given: Any) -> bool:
+def _are_sizes(value: Any) -> bool:
     # type(), because JSON's true is an int to isinstance.
-    return isinstance(given, list) and all(type(one) is int and 0 <= one <= _LARGEST for one in given)
+    return isinstance(value, list) and all(type(size) is int and 0 <= size <= _LARGEST for size in value)

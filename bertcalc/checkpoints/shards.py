@@ -1,4 +1,4 @@
-"""A checkpoint in several files: the index that names them, and their tensors together."""
+"""Read checkpoints in several files: the index that names them, and their tensors."""
 
 import re
 from collections.abc import Iterable
@@ -16,7 +16,7 @@ _SHARD = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]{0,200}\.safetensors")
 
 @checked
 def names_of(index: bytes) -> list[str]:
-    """The distinct files that an index names. Raises InputError."""
+    """Read the distinct names of files in an index. Raises InputError."""
     try:
         names = sorted(set(read_json(index, LARGEST_HEADER)["weight_map"].values()))
         right = bool(names) and all(map(_SHARD.fullmatch, names))
@@ -25,23 +25,23 @@ def names_of(index: bytes) -> list[str]:
     if not right:
         raise wrong(N_("{file} is not an index of safetensors files."), file=INDEX)
     if len(names) > MOST_FILES:
-        message = N_("The model has {count} files: at most {most} are read here.")
+        message = N_("The model has {count} files: at most {most} are allowed.")
         raise wrong(message, count=len(names), most=MOST_FILES)
     return names
 
 
 def too_much() -> InputError:
-    """The error for several files whose headers together exceed the limit of one header."""
-    message = N_("The headers of these files have more than {most} bytes together.")
+    """The error for files whose headers together exceed the limit for one header."""
+    message = N_("The headers of these files have more than {most} bytes in total.")
     return wrong(message, most=LARGEST_HEADER)
 
 
 @checked
 def together(parts: Iterable[tuple[StoredTensor, ...]]) -> tuple[StoredTensor, ...]:
-    """The tensors of all files. Raises InputError if one is in two of them."""
-    found: dict[str, StoredTensor] = {}
+    """Join the tensors of several files. Raises InputError if a tensor is in two files."""
+    by_name: dict[str, StoredTensor] = {}
     for part in parts:
         for entry in part:
-            if found.setdefault(entry.name, entry) is not entry:
-                raise wrong(N_("{tensor} is in two of the files."), tensor=shorten(entry.name))
-    return tuple(found.values())
+            if by_name.setdefault(entry.name, entry) is not entry:
+                raise wrong(N_("The tensor {tensor} is in two of the files."), tensor=shorten(entry.name))
+    return tuple(by_name.values())

@@ -1,1 +1,1 @@
-"""FLOPs, counted from the steps of the forward pass; other counting conventions; training time on real hardware."""
+"""FLOPs, counted from the steps of the forward pass; counting conventions; training time on real hardware."""

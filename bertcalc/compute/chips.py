@@ -1,4 +1,4 @@
-"""Training on real hardware: devices, time, price, and published pre-training runs."""
+"""Training on real hardware: devices, training time, and published pre-training runs."""
 
 from collections.abc import Mapping
 from fractions import Fraction
@@ -78,8 +78,10 @@ class PublishedRun(NamedTuple):
 
     def seconds(self, convention: Convention, utilisation: Fraction) -> Fraction:
         """The duration of the run at this fraction of the chips' peak."""
-        found: Fraction = seconds(self.flops(convention), DEVICES[self.device].peak["16bit"], utilisation, self.devices)
-        return found
+        duration: Fraction = seconds(
+            self.flops(convention), DEVICES[self.device].peak["16bit"], utilisation, self.devices
+        )
+        return duration
 
     def utilisation(self, convention: Convention) -> Fraction:
         """The fraction of the chips' peak at which the run takes the reported time."""

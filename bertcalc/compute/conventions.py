@@ -1,4 +1,4 @@
-"""Other FLOP-counting conventions: each as a rule, with its source and its difference from PyTorch's count."""
+"""Published FLOP-counting conventions: each as a rule, with its source and its difference from PyTorch's count."""
 
 from collections.abc import Callable, Iterable
 from fractions import Fraction
@@ -26,12 +26,12 @@ class RuleSizes(NamedTuple):
 
 
 class PublishedRule(NamedTuple):
-    """Somebody else's way to count the FLOPs of one batch."""
+    """A published rule for the FLOPs of one batch."""
 
     name: str
     phase: Phase
     formula: Callable[[RuleSizes, Iterable[Step]], Any]
-    difference: str  # to PyTorch's count
+    difference: str  # from PyTorch's count
     source: str
 
     def flops(self, config: Config, batch_size: int, sequence_length: int, steps: Iterable[Step]) -> Fraction:
@@ -78,7 +78,7 @@ RULES: dict[str, PublishedRule] = {
             "nanoGPT",
             "training",
             _nanogpt,
-            N_("I = 4H; logits everywhere, always; no pooler, no transform"),
+            N_("I = 4H; always with logits, at all positions; no pooler, no transform"),
             "karpathy/nanoGPT, transformer_sizing.ipynb",
         ),
         PublishedRule(

@@ -25,9 +25,9 @@ Letters = tuple[Step, ...]
 def letters(model: Model, convention: Convention = PYTORCH, *, cross: bool = False) -> Letters:
     """The steps of the forward pass with symbolic shapes; ``cross``: whether encoder_hidden_states are given.
 
-    M, the number of masked positions, appears if the convention counts the masked-LM head at those alone.
+    M, the number of masked positions, appears if the convention counts the masked-LM head at these only.
     """
-    steps = [one.step for one in symbolic_steps(model, cross=cross)]
+    steps = [symbolic.step for symbolic in symbolic_steps(model, cross=cross)]
     return tuple(at_masked(steps, _MASKED) if convention.logits == "masked" else steps)
 
 
@@ -48,7 +48,7 @@ def total_expression(steps: Letters, convention: Convention, phase: Phase) -> An
 @checked
 @lru_cache(maxsize=128)  # a tenth of a MB each
 def part_formulas(steps: Letters, convention: Convention) -> dict[Part, tuple[Formula, ...]]:
-    """The terms of each part's forward cost; all together sum to the model's cost."""
+    """The terms of each part's forward cost; they sum to the model's cost."""
     return {
         part: tuple(map(write, sympy.Add.make_args(_layers_first(cost))))
         for part, cost in part_expressions(steps, convention).items()
@@ -122,12 +122,12 @@ def _polynomial(terms: list[tuple[tuple[int, ...], Any]]) -> _Polynomial:
 @checked
 @lru_cache(maxsize=1024)
 def rule_formulas(steps: Letters, rule: PublishedRule) -> tuple[tuple[Formula, ...], tuple[Formula, ...]]:
-    """The terms of a published rule, and the terms that PyTorch counts in addition to it."""
+    """The terms of a published rule, and the terms that PyTorch counts in addition."""
     letters = {field: ALL_SYMBOLS[field] for field in RuleSizes._fields}
     theirs = exact(rule.formula(RuleSizes(**{**letters, "batch_size": tokens(steps) / _LENGTH}), steps))
-    more = exact(total(steps, phase=rule.phase)) - theirs
-    sums = sympy.collect(theirs, SYMBOLS["num_hidden_layers"]), sympy.expand(more)
-    first, second = (tuple(map(write, sympy.Add.make_args(one))) for one in sums)
+    rest = exact(total(steps, phase=rule.phase)) - theirs
+    sums = sympy.collect(theirs, SYMBOLS["num_hidden_layers"]), sympy.expand(rest)
+    first, second = (tuple(map(write, sympy.Add.make_args(expression))) for expression in sums)
     return first, second
 
 

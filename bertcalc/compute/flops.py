@@ -25,7 +25,7 @@ BY_LABELS = N_("With {field}, the FLOPs of training {architecture} depend on how
 
 
 class Counting(NamedTuple):
-    """The cost of each operation: ``products`` per multiply-add, ``elements`` per number of its output."""
+    """The cost of each operation: ``products`` per multiply-add, ``elements`` per element of its output."""
 
     products: Mapping[Operation, int]
     elements: Mapping[Operation, int] = {}
@@ -38,7 +38,7 @@ class Counting(NamedTuple):
 
 
 class ElementCost(NamedTuple):
-    """The FLOPs that an operation costs per number of its output, and what they are."""
+    """The FLOPs of an operation per element of its output, and what they consist of."""
 
     flops: int
     meaning: str
@@ -49,13 +49,13 @@ ELEMENT_COSTS: dict[Operation, ElementCost] = {
     "linear": ElementCost(1, N_("adding the bias")),
     "convolution": ElementCost(1, N_("adding the bias")),
     "norm": ElementCost(5, N_("LayerNorm: mean, variance (a square and a sum), scale, shift")),
-    "activation": ElementCost(8, N_("the activation, whichever it is, as for GELU in its tanh form")),
+    "activation": ElementCost(8, N_("any activation, at the cost of GELU in its tanh form")),
     "softmax": ElementCost(5, N_("softmax: largest, difference, exp, sum, division")),
     "dropout": ElementCost(4, N_("dropout: random number, comparison, product with the mask, product with the scale")),
     "scale": ElementCost(1, N_("dividing the scores by the square root of the head size")),
-    "add": ElementCost(1, N_("a sum: embeddings, residuals and, beyond ELECTRA's list, the attention mask")),
+    "add": ElementCost(1, N_("additions: embeddings, residuals, attention mask (the mask is not in ELECTRA's list)")),
     # Not in ELECTRA's script, but counted in the same way.
-    "multiply": ElementCost(1, N_("a product of two numbers, as in a gated feed-forward")),
+    "multiply": ElementCost(1, N_("an elementwise product, as in a gated feed-forward")),
     "divide": ElementCost(1, N_("dividing by the square root of the head size, as in DeBERTa")),
     "fill": ElementCost(1, N_("filling in the attention mask, as in DeBERTa")),
     "rotate": ElementCost(3, N_("rotary positions: two products and a sum")),
@@ -115,9 +115,12 @@ def forward_flops(
 ) -> int:
     """FLOPs of the matrix products of one forward pass, as PyTorch's FlopCounterMode counts them (eager attention).
 
-    All other operations (embeddings, sums, norms, softmax, activations) count as zero.
+    All other operations (embeddings, sums, norms, softmax, activations) count as zero. Raises InputError if no forward
+    pass is possible.
 
-    Raises InputError if no forward pass is possible.
+    >>> from bertcalc import build
+    >>> forward_flops(build("bert-base-uncased"), 1, 128)
+    22348431360
     """
     return sum(map(cost, _run(model, Sizes(batch_size, sequence_length, encoder_sequence_length, num_choices))))
 
@@ -143,10 +146,14 @@ def training_flops(
     """FLOPs of one forward and backward pass: backward repeats each product twice, for its input and for its weight.
 
     A product with ``encoder_hidden_states`` is repeated only once, as the encoder is not trained. A frozen weight needs
-    no product for its gradient, and an input with nothing trained before it none for its own. ``recompute`` runs
-    layers, or their attention cores, forward a second time where a gradient flows in them; transformers' gradient
-    checkpointing lets one flow to the embeddings always, unless its ``disable_input_require_grads()`` is called.
+    no product for its gradient, and neither does an input with nothing trained before it. ``recompute`` runs layers, or
+    their attention cores, forward a second time if a gradient flows in them; with transformers' gradient checkpointing,
+    one always flows to the embeddings unless its ``disable_input_require_grads()`` is called.
     Raises InputError if the model's family does not support this ``recompute``, or if the FLOPs depend on the labels.
+
+    >>> from bertcalc import build
+    >>> training_flops(build("bert-base-uncased"), 1, 128)
+    67045294080
     """
     check_recompute(model, recompute)
     if problem := unknown_training(model):
@@ -166,7 +173,7 @@ def training_flops(
 
 @checked
 def unknown_training(model: Model) -> Problem | None:
-    """The problem of a model whose FLOPs of training depend on the labels; None if there is none."""
+    """The problem if the FLOPs of training a model depend on the labels; otherwise None."""
     if not model.cls.leaves_out_tokens(model.config):
         return None
     field, name = model.cls.by_labels, model.cls.name
@@ -190,7 +197,7 @@ def cost(step: Step, convention: Convention = PYTORCH) -> int:
 
 @checked
 def by_part(steps: Iterable[Step], convention: Convention = PYTORCH) -> dict[Part, int]:
-    """The forward cost of each part, in the order of the model, without parts that cost nothing; sums to ``total``."""
+    """The forward cost of each part that costs anything, in the order of the model; sums to ``total``."""
     costs = summed((part_of(step), cost(step, convention)) for step in steps)
     return {part: costs[part] for part in PARTS if costs.get(part, 0) != 0}
 
@@ -200,13 +207,13 @@ def by_name(steps: Iterable[Step], convention: Convention = PYTORCH) -> list[Cos
     """The forward cost of every module and step that costs anything, modules first; the first row is the model."""
     rows: dict[str, CostRow] = {}
     for step in steps:
-        one = convention.counting.of(step)
-        if one == 0:
+        run_cost = convention.counting.of(step)
+        if run_cost == 0:
             continue
         for name in _with_parents(step.name.removesuffix("_again") if step.again else step.name):
             inside = "*" in name
             row = rows.get(name, CostRow(name, step.runs if inside else 1, 0))
-            rows[name] = row._replace(cost=row.cost + (one if inside else step.runs * one))
+            rows[name] = row._replace(cost=row.cost + (run_cost if inside else step.runs * run_cost))
     return list(rows.values())
 
 
@@ -243,7 +250,7 @@ def has_masked_head(steps: Iterable[Step]) -> bool:
 
 @checked
 def as_stated(steps: Iterable[Step], convention: Convention, sequence_length: int) -> list[Step]:
-    """The steps as a convention counts them: the masked-LM head only at masked positions, if it says so."""
+    """The steps as a convention counts them: the masked-LM head at all positions, or at masked ones only."""
     return at_masked(steps, masked_positions(sequence_length)) if convention.logits == "masked" else list(steps)
 
 
@@ -271,25 +278,25 @@ def _times(step: Step) -> int:
 def _recomputed(steps: Iterable[Step], recompute: Recompute, flowing: Collection[str]) -> set[str]:
     """The steps that gradient checkpointing runs again: in each region with a gradient, up to the last saved tensor.
 
-    A product saves its inputs alone, so if it is the last to save anything, PyTorch's checkpoint stops before it.
+    A product saves only its inputs, so if it is the last to save anything, PyTorch's checkpoint stops before it.
     """
     regions: dict[str, list[Step]] = {}
     for step in steps:
         if region := recomputed_in(step, recompute):
             regions.setdefault(region, []).append(step)
-    found: set[str] = set()
+    names: set[str] = set()
     for inside in regions.values():
         if not any(step.name in flowing for step in inside):
             continue
         while inside and not _keeps_what_it_makes(inside[-1]):
             if inside.pop().operation in ("linear", "matmul"):
                 break
-        found |= {step.name for step in inside}
-    return found
+        names |= {step.name for step in inside}
+    return names
 
 
 def _keeps_what_it_makes(step: Step) -> bool:
-    """Whether the backward pass of a step needs anything besides its inputs."""
+    """Whether the backward pass of a step needs anything other than its inputs."""
     if isinstance(step.module, Dropout):
         return step.module.p > 0
     return step.operation in ("norm", "softmax", "activation")

@@ -1,4 +1,4 @@
-"""Configurations: a family's fields under Hugging Face's names, frozen and checked.
+"""The base of all configurations: a family's fields under Hugging Face's names, frozen and checked.
 
 >>> from bertcalc import BertConfig
 >>> BertConfig(hidden_size=770)
@@ -22,29 +22,29 @@ from bertcalc.config.fields import (
     EVERY_LETTER,
     SIZES,
     PositionEmbeddingType,
+    field_named,
     is_int,
     is_number,
-    known,
 )
 from bertcalc.config.fields import LETTERS as LETTERS
 from bertcalc.config.fields import POSITION_EMBEDDING_TYPES as POSITION_EMBEDDING_TYPES
 from bertcalc.text import N_, shorten
-from bertcalc.text.arguments import ArgumentError, checked, text
+from bertcalc.text.arguments import ArgumentError, checked, described, text
 from bertcalc.text.problem import InputError
 from bertcalc.text.problem import Problem as Problem
 from bertcalc.text.suggestions import nearest
 
 
 class ConfigError(InputError):
-    """An invalid configuration: the message names the field, the value and the nearest valid value."""
+    """An invalid configuration; the message names the field, its value and the nearest valid value."""
 
 
 class MixedError(ValueError):
-    """Columns whose rows do not all have the same structure."""
+    """Columns whose rows describe models of different structure."""
 
 
 def all_or_none(compared: Any) -> bool:
-    """Whether a comparison holds. Raises MixedError if, for columns, it holds in some rows only."""
+    """Whether a comparison holds. Raises MixedError if it holds in only some rows of a column."""
     if not hasattr(compared, "all"):
         return bool(compared)
     if compared.all() != compared.any():
@@ -53,17 +53,17 @@ def all_or_none(compared: Any) -> bool:
 
 
 class _WithSharedNames(type):
-    """The metaclass of configurations: they accept a field under its shared name as well."""
+    """The metaclass of configurations, which accepts fields under their shared names as well."""
 
-    def __call__(cls, *args: Any, **given: Any) -> Any:
-        values = cls.under_own_names(given)  # type: ignore[attr-defined]
+    def __call__(cls, *args: Any, **named: Any) -> Any:
+        values = cls.under_own_names(named)  # type: ignore[attr-defined]
         if args:
             values = _with_positional(cls, args, values)
         return super().__call__(**{name: _plain(value) for name, value in values.items()})
 
 
 def _with_positional(kind: Any, args: tuple[Any, ...], named: Mapping[str, Any]) -> dict[str, Any]:
-    """The values of a configuration that is given some of them without their names. Raises ConfigError."""
+    """The values of a configuration, of which some come without their names. Raises ConfigError."""
     names = [field.name for field in dataclasses.fields(kind)]
     if len(args) > len(names):
         message = N_("{config} has {most} fields, not {count}.")
@@ -75,18 +75,18 @@ def _with_positional(kind: Any, args: tuple[Any, ...], named: Mapping[str, Any])
 
 
 def _plain(value: Any) -> Any:
-    """A value with NumPy's whole numbers as Python's."""
+    """A value, converted to Python's int if it is an integer of NumPy's."""
     return int(value) if isinstance(value, Integral) and not isinstance(value, int) else value
 
 
 class _Shared:
-    """A field under its shared name: the value on a configuration, the default on its class."""
+    """Access to a field under its shared name: its value on a configuration, its default on the class."""
 
-    def __init__(self, own: str) -> None:
-        self.own = own
+    def __init__(self, own_name: str) -> None:
+        self.own_name = own_name
 
     def __get__(self, config: "Config | None", kind: type["Config"]) -> Any:
-        return getattr(kind if config is None else config, self.own)
+        return getattr(kind if config is None else config, self.own_name)
 
 
 @dataclass(frozen=True)
@@ -94,21 +94,21 @@ class Config(metaclass=_WithSharedNames):
     """The base of the families' configurations, which add their defaults and checks.
 
     A field's shared name is the one that most families use. If a family has its own name for a field,
-    ``attribute_map`` maps the shared name to it, as in transformers; both names can be read and given. A field that a
-    family lacks reads as the value that its models behave by (ABSENT).
+    ``attribute_map`` maps the shared name to it, as in transformers; both names work. A field that a family lacks reads
+    as the value that describes its models (ABSENT).
 
     Raises ConfigError if no model can be built from the values.
     """
 
     attribute_map: ClassVar[Mapping[str, str]] = {}
     undeclared: ClassVar[tuple[str, ...]] = ()  # fields that transformers reads but does not declare
-    turns_pairs: ClassVar[bool] = False  # whether positions are rotary: pairs of a head's numbers are rotated
+    turns_pairs: ClassVar[bool] = False  # whether positions are rotary: pairs of activations are rotated
     heads_of: ClassVar[int] = 1  # the size of a head must be a multiple of this
     chunks: ClassVar[bool] = False  # whether the feed-forward can process a sequence in chunks
-    layer_period: ClassVar[int] = 1  # local and global attention alternate: after so many layers they begin anew
-    stores_masks: ClassVar[bool] = False  # whether files of older releases have the causal mask of each layer
-    most: ClassVar[Mapping[str, Any]] = {}  # values that switch on every optional part that only this family has
-    # The fields other than sizes that determine the structure of a model; what only ``print`` shows does not count.
+    layer_period: ClassVar[int] = 1  # the pattern of local and global attention repeats after this many layers
+    stores_masks: ClassVar[bool] = False  # whether files of older releases contain the causal mask of each layer
+    most: ClassVar[Mapping[str, Any]] = {}  # values that switch on all optional parts that only this family has
+    # The fields other than sizes that determine a model's structure (not just what ``print`` shows).
     shaping: ClassVar[tuple[str, ...]] = (
         *("hidden_act", "position_embedding_type", "is_decoder", "add_cross_attention", "tie_word_embeddings"),
     )
@@ -137,8 +137,8 @@ class Config(metaclass=_WithSharedNames):
         num_labels: int = 0
 
     def __init_subclass__(cls) -> None:
-        for shared, own in cls.attribute_map.items():
-            setattr(cls, shared, _Shared(own))
+        for shared, own_name in cls.attribute_map.items():
+            setattr(cls, shared, _Shared(own_name))
 
     def __post_init__(self) -> None:
         for problem in problems(type(self), vars(self)):
@@ -146,11 +146,11 @@ class Config(metaclass=_WithSharedNames):
 
     @classmethod
     def has(cls, field: str) -> bool:
-        """Whether the family has a field, given by its own or its shared name."""
+        """Whether the family has a field, under its own or its shared name."""
         return isinstance(field, str) and cls.own_name(field) in _names(cls)
 
     def telling(self) -> dict[str, Any]:
-        """The sizes, and all other fields that differ from Hugging Face's defaults, in the order of FIELDS."""
+        """The sizes and all other fields that differ from Hugging Face's defaults, in the order of FIELDS."""
         values, order = vars(self), list(EVERY_FIELD)
         return {
             field.name: values[field.name]
@@ -160,32 +160,32 @@ class Config(metaclass=_WithSharedNames):
 
     @classmethod
     def own_name(cls, field: str) -> str:
-        """The family's own name of a field; a name that is no field stays as it is."""
+        """The family's own name of a field; any other name is returned unchanged."""
         return cls.attribute_map.get(field, field) if isinstance(field, str) else text("field", field)
 
     @classmethod
     def shared_name(cls, field: str) -> str:
         """The shared name of a field of this family."""
-        return next((shared for shared, own in cls.attribute_map.items() if own == field), field)
+        return next((shared for shared, own_name in cls.attribute_map.items() if own_name == field), field)
 
     @classmethod
     def under_own_names(cls, values: Mapping[str, Any]) -> dict[str, Any]:
-        """Values under the family's own names; shared names take precedence. Raises ConfigError for what it lacks."""
-        own = _names(cls)
-        if values.keys() <= own:
+        """Values by the family's own names; shared names take precedence. Raises ConfigError for unknown fields."""
+        names = _names(cls)
+        if values.keys() <= names:
             return dict(values)
-        found = {name: value for name, value in values.items() if name in own}
+        renamed = {name: value for name, value in values.items() if name in names}
         for name, value in values.items():
-            if name in found:
+            if name in renamed:
                 continue
             if name in ABSENT and not cls.has(name):
                 if value != getattr(cls, name):
                     raise ConfigError(_lacking(cls, name, value))
-            elif cls.own_name(name) in own:
-                found[cls.own_name(name)] = value
+            elif cls.own_name(name) in names:
+                renamed[cls.own_name(name)] = value
             else:
                 raise ConfigError(no_field(cls, name, value))
-        return found
+        return renamed
 
     def shared(self) -> dict[str, Any]:
         """All values by their shared names."""
@@ -197,7 +197,7 @@ class Config(metaclass=_WithSharedNames):
 
     @classmethod
     def relations(cls, values: Mapping[str, Any]) -> Iterator[Problem]:
-        """Problems between fields that are each valid; ``values`` have their shared names."""
+        """Problems between fields that are valid on their own; ``values`` are by shared name."""
         hidden_size, heads = values["hidden_size"], values["num_attention_heads"]
         if hidden_size % (heads * cls.heads_of):
             yield _not_divisible(cls, hidden_size, heads)
@@ -211,28 +211,28 @@ class Config(metaclass=_WithSharedNames):
             yield Problem.of(message, "add_cross_attention", True, {"is_decoder": True}, {"add_cross_attention": False})
 
     @classmethod
-    def unsaid(cls, given: Mapping[str, Any]) -> dict[str, Any]:
-        """Values of fields whose default differs if a config.json leaves them out."""
+    def unsaid(cls, content: Mapping[str, Any]) -> dict[str, Any]:
+        """Values that fields get if a config.json leaves them out, where these differ from the defaults."""
         return {}
 
     @classmethod
-    def refused(cls, given: Mapping[str, Any]) -> Iterator[Problem]:
-        """Problems with keys of a config.json that are not fields but change the model in a way that is not counted.
+    def refused(cls, content: Mapping[str, Any]) -> Iterator[Problem]:
+        """Problems with keys of a config.json that are not fields here but change the model.
 
         With rotary positions, transformers accepts a head size other than hidden_size / num_attention_heads.
         """
         if cls.turns_pairs:
-            yield from other_heads(cls, given)
+            yield from other_heads(cls, content)
 
     @classmethod
     def told_by(cls, roles: Mapping[str, int]) -> dict[str, Any]:
-        """Fields read off a checkpoint: ``roles`` has the number of rows of its matrices, by role."""
+        """Fields inferred from a checkpoint; ``roles`` maps roles to the number of rows of their matrices."""
         return {}
 
     def letters_of_sizes(self) -> dict[str, str]:
         """The family's sizes, each mapped to the size whose letter it uses: itself, unless two sizes must be equal.
 
-        A size whose present value gives the model a structure of its own is left out.
+        A size is left out if its present value gives the model a special structure.
         """
         return {field: field for field in sizes_of(type(self))}
 
@@ -243,23 +243,23 @@ class Config(metaclass=_WithSharedNames):
 
     @property
     def breaks(self) -> tuple[int, ...]:
-        """Hidden sizes at which the model has another structure than at all others."""
+        """Hidden sizes at which the model's structure differs from that at all other sizes."""
         return ()
 
     @property
     def ones_matter(self) -> bool:
-        """Whether a single sequence, head or token changes which tensors autograd saves."""
+        """Whether a size of 1 (a single sequence, head or token) changes which tensors autograd saves."""
         return self.turns_pairs
 
     @property
     def window(self) -> int | None:
-        """The sequence length from which local attention no longer sees all tokens; None without local attention."""
+        """The shortest sequence of which local attention does not see all tokens; None without local attention."""
         return None
 
     def masks_window(self, sequence_length: Any) -> bool:
         """Whether layers with local attention need a mask for sequences of this length.
 
-        A symbol is shorter than any window but 0. Raises MixedError for a column of which some rows need one.
+        A symbol counts as shorter than any window except 0. Raises MixedError if only some rows of a column need one.
         """
         if not self.window:
             return self.window == 0
@@ -268,7 +268,7 @@ class Config(metaclass=_WithSharedNames):
 
     @property
     def whole(self) -> int | None:
-        """The sequence length at which layers use all of a table of distances, not a slice; None without such."""
+        """The sequence length at which layers use a whole table of distances, not a slice; None without a table."""
         return None
 
     @property
@@ -301,8 +301,8 @@ def _names(kind: type[Config]) -> frozenset[str]:
     return frozenset(field.name for field in dataclasses.fields(kind))
 
 
-# The value of a field for families that lack it, unless the family's class sets another one. (LayerNorms have BERT's
-# epsilon.)
+# The values of fields in families that lack them, unless the family's class sets another value. LayerNorms have BERT's
+# epsilon.
 ABSENT: dict[str, Any] = {
     "type_vocab_size": 0,
     "layer_norm_eps": 1e-12,
@@ -320,7 +320,7 @@ Kind = TypeVar("Kind", bound=Config)
 
 @cache
 def absent(kind: type[Config]) -> Mapping[str, Any]:
-    """The values of the fields that a family lacks: GPT-2 is always a decoder."""
+    """The values of the fields that a family lacks; GPT-2, for example, is always a decoder."""
     return {name: getattr(kind, name) for name in ABSENT if not kind.has(name)}
 
 
@@ -330,7 +330,7 @@ def sizes_of(kind: type[Config]) -> dict[str, str]:
 
 
 def letters(config: Config) -> dict[str, int]:
-    """The values of a configuration's sizes by letter, as people type them: H is 768."""
+    """The values of a configuration's sizes by letter, as users type them: H is 768."""
     fields_with = {**sizes_of(type(config)), **config.letters_of_sizes()}
     return {EVERY_LETTER[field]: size for field in fields_with if (size := getattr(config, field)) is None or size > 0}
 
@@ -349,10 +349,10 @@ def unchecked(config: Kind, **changes: Any) -> Kind:
 
 @checked
 def columns(config: Kind, **arrays: Any) -> Kind:
-    """``config`` with some dimensions replaced by columns of integers: many configurations at once.
+    """Replace some dimensions of ``config`` by columns of integers, to count many configurations at once.
 
-    A column is a NumPy array, or what makes one: a list, a range. The columns broadcast against each other;
-    ``build(columns(...)).num_parameters()`` is an int64 array of that shape. Every row is checked like a single
+    A column is a NumPy array, a list or a range. The columns are broadcast against each other;
+    ``build(columns(...)).num_parameters()`` is an int64 array of their common shape. Every row is checked like a single
     configuration.
 
     Raises ConfigError for the first row that is not valid, ArgumentError for a field that is not a dimension.
@@ -360,13 +360,13 @@ def columns(config: Kind, **arrays: Any) -> Kind:
     kind = type(config)
     columns = {kind.shared_name(field): _column(kind, field, array) for field, array in arrays.items()}
     for field, array in columns.items():
-        low, high = known(field).low, known(field).high
+        low, high = field_named(field).low, field_named(field).high
         wrong = array[(array < low) | (array > high)] if array.dtype.kind in "iu" else array.ravel()
         for value in wrong.ravel()[:1].tolist():
             raise ConfigError(_not_between(kind, field, value, low, high, like=getattr(kind, field)))
-    # int64 whatever the caller passes: a product of two int32 would wrap around silently.
+    # Always int64: a product of two int32 would silently overflow.
     wide = {field: array.astype("int64") for field, array in columns.items()}
-    # Zeros in the common shape. Added to the vocabulary, they give every total that shape, whatever the columns are.
+    # Zeros in the common shape. Added to the vocabulary, they give every total that shape.
     try:
         zeros: Any = sum(0 * array for array in wide.values())
     except ValueError:
@@ -394,7 +394,7 @@ def _column(kind: type[Config], field: str, values: Any) -> Any:
     if hasattr(getattr(values, "dtype", None), "kind") and hasattr(values, "ravel"):
         return values
     try:
-        column = import_module("numpy").asarray(values)  # which needs not be installed
+        column = import_module("numpy").asarray(values)  # which is optional
         if column.size:
             return column
     except (ImportError, ValueError, TypeError, OverflowError):  # without NumPy, or lists of different lengths
@@ -406,7 +406,7 @@ _NO_COLUMN = N_("{field} {value} is not a column: it must be an array or a list 
 
 
 def _check_rows(config: Config, columns: Mapping[str, Any], zeros: Any) -> None:
-    """Raise ConfigError for the first row that breaks a family's own relation between its fields."""
+    """Raise ConfigError for the first row that violates a family's own relation between its fields."""
     kind, shared = type(config), config.shared()
     rows = zip(*((array + zeros).ravel().tolist() for array in columns.values()), strict=True)
     for row in dict.fromkeys(rows):
@@ -415,9 +415,9 @@ def _check_rows(config: Config, columns: Mapping[str, Any], zeros: Any) -> None:
 
 
 def problems(kind: type[Config], values: Mapping[str, Any]) -> Iterator[Problem]:
-    """Everything that is wrong with a configuration's values: field by field, or if all are valid, across fields.
+    """The problems with a configuration's values: field by field or, if all fields are valid, between fields.
 
-    ``values`` have the family's own names, which the messages show; the problems' ``field`` is the shared name.
+    ``values`` are by the family's own names, which the messages show; the problems' ``field`` is the shared name.
     """
     # Defaults need no check: the tests have checked them (bertcalc/completeness.py).
     wrong = [
@@ -428,7 +428,7 @@ def problems(kind: type[Config], values: Mapping[str, Any]) -> Iterator[Problem]
     for name in wrong:
         if problem := check_field(kind, name, values[name]):
             yield problem
-    if not wrong:  # relations mean nothing while a field itself is wrong
+    if not wrong:  # relations are meaningless while a field itself is wrong
         shared = {kind.shared_name(name): value for name, value in values.items()} if kind.attribute_map else values
         yield from kind.relations({**absent(kind), **shared})
 
@@ -439,11 +439,12 @@ def _checks(kind: type[Config]) -> tuple[tuple[str, Any, Callable[[Any], bool]],
     if lacking := [*undeclared_fields(kind)]:
         raise ValueError("\n".join(lacking))
     return tuple(
-        (field.name, field.default, known(kind.shared_name(field.name)).is_right) for field in dataclasses.fields(kind)
+        (field.name, field.default, field_named(kind.shared_name(field.name)).is_right)
+        for field in dataclasses.fields(kind)
     )
 
 
-# Every family has these, under its own names or the shared ones: the checks and the readings ask for them.
+# Every family has these fields, under its own names or the shared ones: other modules rely on them.
 _NEEDED = (
     *("vocab_size", "hidden_size", "num_hidden_layers", "num_attention_heads", "intermediate_size", "hidden_act"),
     *("max_position_embeddings", "pad_token_id", "tie_word_embeddings", "num_labels"),
@@ -451,7 +452,7 @@ _NEEDED = (
 
 
 def undeclared_fields(kind: type[Config]) -> Iterator[str]:
-    """A sentence for each field that a configuration class lacks, or that nothing describes."""
+    """A sentence for each field that a configuration class lacks, or that FIELDS does not describe."""
     for field in dataclasses.fields(kind):
         if kind.shared_name(field.name) not in EVERY_FIELD:
             yield f"{kind.__name__}.{field.name}: nothing says what it means and may be (FIELDS)."
@@ -462,39 +463,39 @@ def undeclared_fields(kind: type[Config]) -> Iterator[str]:
 
 def check_field(kind: type[Config], field: str, value: Any) -> Problem | None:
     """The problem with the value of a single field, or None."""
-    shared, own = kind.shared_name(field), kind.own_name(field)
+    shared_name, own_name = kind.shared_name(field), kind.own_name(field)
     if not kind.has(field):
-        return None if shared in ABSENT and value == getattr(kind, shared) else _lacking(kind, field, value)
-    default, about = getattr(kind, own), known(shared)
+        return None if shared_name in ABSENT and value == getattr(kind, shared_name) else _lacking(kind, field, value)
+    default, about = getattr(kind, own_name), field_named(shared_name)
     if about.is_right(value):
         return None
     if about.high:
-        return _not_between(kind, shared, value, about.low, about.high, like=default)
+        return _not_between(kind, shared_name, value, about.low, about.high, like=default)
     message = N_("{field} {value} is not possible: it must be {wanted}, for example {default}.")
-    shown = {"field": own, "value": _show(value), "wanted": about.wanted, "default": _show(default)}
-    return Problem.of(message, shared, value, {shared: default}, **shown)
+    words = {"field": own_name, "value": _show(value), "wanted": about.wanted, "default": _show(default)}
+    return Problem.of(message, shared_name, value, {shared_name: default}, **words)
 
 
 def _lacking(kind: type[Config], field: str, value: object) -> Problem:
-    message = N_("{config} has no {field}, so that it cannot be {value}.")
+    message = N_("{config} has no {field}, so it cannot be {value}.")
     remedies = [{field: getattr(kind, field)}] if field in ABSENT else []
     return Problem.of(message, field, value, *remedies, config=kind.__name__, field=field, value=_show(value))
 
 
 def no_field(kind: type[Config], name: str, value: object) -> Problem:
-    """The problem with a field that a configuration class does not have; the remedy is the field that is meant."""
+    """The problem with a field that a configuration class does not have; the remedy is the probable field."""
     near = near_field(kind, name)
     if near is None:
         message = N_("{config} has no {field}: its fields are {fields}.")
-        shown = {"config": kind.__name__, "field": shorten(name), "fields": ", ".join(sorted(_names(kind)))}
-        return Problem(name, value, message, shown)
+        words = {"config": kind.__name__, "field": shorten(name), "fields": ", ".join(sorted(_names(kind)))}
+        return Problem(name, value, message, words)
     message = N_("{config} has no {field}: did you mean {nearest}?")
-    shown = {"config": kind.__name__, "field": shorten(name), "nearest": kind.own_name(near)}
-    return Problem(name, value, message, shown, ({near: value},))
+    words = {"config": kind.__name__, "field": shorten(name), "nearest": kind.own_name(near)}
+    return Problem(name, value, message, words, ({near: value},))
 
 
 def near_field(kind: type[Config], name: str) -> str | None:
-    """The shared name of the field that is probably meant by a name that a configuration class does not have.
+    """The shared name of the field that is probably meant by an unknown name.
 
     >>> from bertcalc import BertConfig
     >>> near_field(BertConfig, "hidden_sze"), near_field(BertConfig, "n_embd"), near_field(BertConfig, "auto_map")
@@ -507,7 +508,7 @@ def near_field(kind: type[Config], name: str) -> str | None:
     return None if near is None else kind.shared_name(near)
 
 
-_NEAR = 0.85  # hidden_sze and hidden_size are as similar as 0.95, num_heads and num_hidden_layers 0.69
+_NEAR = 0.85  # the similarity of hidden_sze and hidden_size is 0.95, of num_heads and num_hidden_layers 0.69
 # Names of sizes in other families of transformers, and in other programs.
 _OTHER_NAMES = {
     **dict.fromkeys(("d_model", "n_embd", "dim", "hidden_dim_size", "embed_dim"), "hidden_size"),
@@ -520,13 +521,13 @@ _OTHER_NAMES = {
 
 
 def allowed(field: str) -> tuple[str, dict[str, str]]:
-    """The valid values of a field: English words with placeholders, and the values that fill these."""
-    about = known(field)
+    """The valid values of a field: an English phrase with placeholders, and the values that fill them."""
+    about = field_named(field)
     return about.wanted, {"low": f"{about.low:,}", "high": f"{about.high:,}"} if about.high else {}
 
 
 def check_whole_number(field: str, value: Any, low: int, high: int, like: int) -> Problem | None:
-    """The problem with a number that is not a field of the configuration, or None; ``like`` is an example value."""
+    """The problem with a number that is not a field of the configuration, or None; ``like`` is an example."""
     return None if is_int(value) and low <= value <= high else _not_between(Config, field, value, low, high, like=like)
 
 
@@ -534,13 +535,15 @@ def _not_between(kind: type[Config], field: str, value: Any, low: int, high: int
     if is_number(value) or (isinstance(value, float) and math.isinf(value)):
         nearest = round(min(max(value, low), high))
         message = N_(
-            "{field} {value} is not possible: it must be a whole number from {low} to {high}, the nearest is {nearest}."
+            "{field} {value} is not possible: it must be a whole number from {low} to {high}; the nearest is {nearest}."
         )
     else:  # a boolean or a text has no nearest number
         nearest = like
-        message = N_("{field} {value} is not possible: it must be a whole number from {low} to {high}, like {nearest}.")
-    shown = {"value": _show(value), "low": low, "high": high, "nearest": nearest}
-    return Problem.of(message, field, value, {field: nearest}, field=kind.own_name(field), **shown)
+        message = N_(
+            "{field} {value} is not possible: it must be a whole number from {low} to {high}, such as {nearest}."
+        )
+    words = {"value": _show(value), "low": low, "high": high, "nearest": nearest}
+    return Problem.of(message, field, value, {field: nearest}, field=kind.own_name(field), **words)
 
 
 def divisors(number: int) -> list[int]:
@@ -586,13 +589,17 @@ def _not_divisible(kind: type[Config], hidden_size: int, heads: int) -> Problem:
 
 
 def _not_in_vocabulary(pad: int, vocab_size: int) -> Problem:
-    message = N_("pad_token_id {value} is not in a vocabulary of {vocab_size}: {nearest} is the largest that is.")
+    message = N_(
+        "pad_token_id {value} is outside the vocabulary of {vocab_size} tokens: {nearest} is the largest possible."
+    )
     remedies = {"pad_token_id": vocab_size - 1}, {"vocab_size": pad + 1}
     return Problem.of(message, "pad_token_id", pad, *remedies, value=pad, vocab_size=vocab_size, nearest=vocab_size - 1)
 
 
 def _show(value: object) -> str:
-    """A value as text for a message, shortened if it is long."""
+    """A value as text for a message, shortened if it is long; an object without a text of its own by its type."""
+    if type(value).__repr__ is object.__repr__:
+        return described(value)
     try:
         text = f"{value:,}" if is_int(value) else repr(value)
     except (ValueError, RecursionError):  # thousands of digits or nesting levels: Python refuses to print them
@@ -600,10 +607,10 @@ def _show(value: object) -> str:
     return shorten(text)
 
 
-def other_heads(kind: type[Config], given: Mapping[str, Any], key: str = "head_dim") -> Iterator[Problem]:
-    """The problem if a config.json gives heads another size than hidden_size / num_attention_heads."""
-    hidden_size, heads = (given.get(field, getattr(kind, field)) for field in ("hidden_size", "num_attention_heads"))
-    size = given.get(key)
+def other_heads(kind: type[Config], content: Mapping[str, Any], key: str = "head_dim") -> Iterator[Problem]:
+    """The problem with a config.json whose head size is not hidden_size / num_attention_heads."""
+    hidden_size, heads = (content.get(field, getattr(kind, field)) for field in ("hidden_size", "num_attention_heads"))
+    size = content.get(key)
     if size is None or (is_int(size) and is_int(heads) and size * heads == hidden_size):
         return
     yield uncounted(key, size, "hidden_size / num_attention_heads")
@@ -611,5 +618,5 @@ def other_heads(kind: type[Config], given: Mapping[str, Any], key: str = "head_d
 
 def uncounted(key: str, value: Any, like: str) -> Problem:
     """The problem with a key of a config.json that changes the model unless its value is ``like``."""
-    message = N_("{field} {value} is not counted here: only models that have {like} are.")
+    message = N_("{field} {value} is not counted here: only models with {like} are.")
     return Problem.of(message, key, value, field=key, value=f"{value!r:.20}", like=like)

@@ -6,13 +6,14 @@ from typing import NamedTuple
 class Kept(NamedTuple):
     """The tensors that autograd saves for an activation: its input, its output, and others.
 
-    ``more`` counts other tensors of the input's size and dtype, ``learning`` those that are saved only if the
-    activation's own parameters are trained, ``bools`` tensors with one byte per element, ``scalars`` single numbers.
+    ``same_size`` is the number of other tensors of the input's size and dtype, ``learning`` of those that are saved
+    only if the activation's own parameters are trained, ``bools`` of tensors with one byte per element, ``scalars`` of
+    tensors with one element.
     """
 
     input: bool = False
     output: bool = False
-    more: int = 0
+    same_size: int = 0
     learning: int = 0
     bools: int = 0
     scalars: int = 0
@@ -22,9 +23,9 @@ INPUT, OUTPUT = Kept(input=True), Kept(output=True)
 
 
 class ActivationFacts(NamedTuple):
-    """An activation: the class name and ``extra`` arguments that ``print`` shows, and what autograd saves for it.
+    """An activation: the class name and ``extra`` arguments that ``print`` shows, and the tensors that autograd saves.
 
-    ``parameters`` are the tensors that it learns (nearly always none).
+    ``parameters`` are its trainable tensors; most activations have none.
     """
 
     kind: str
@@ -33,24 +34,24 @@ class ActivationFacts(NamedTuple):
     parameters: tuple[tuple[str, tuple[int, ...]], ...] = ()
 
 
-# Read off transformers 5.23 (transformers/activations.py); a test compares every entry with it.
+# From transformers 5.23 (transformers/activations.py); a test compares every entry with it.
 ACTIVATIONS: dict[str, ActivationFacts] = {
     "gelu": ActivationFacts("GELUActivation", INPUT),
-    "gelu_10": ActivationFacts("ClippedGELUActivation", Kept(input=True, more=1)),
-    "gelu_fast": ActivationFacts("FastGELUActivation", Kept(input=True, more=6)),
-    "gelu_new": ActivationFacts("NewGELUActivation", Kept(input=True, more=3)),
-    "gelu_python": ActivationFacts("GELUActivation", Kept(more=3)),
+    "gelu_10": ActivationFacts("ClippedGELUActivation", Kept(input=True, same_size=1)),
+    "gelu_fast": ActivationFacts("FastGELUActivation", Kept(input=True, same_size=6)),
+    "gelu_new": ActivationFacts("NewGELUActivation", Kept(input=True, same_size=3)),
+    "gelu_python": ActivationFacts("GELUActivation", Kept(same_size=3)),
     "gelu_pytorch_tanh": ActivationFacts("GELUTanh", INPUT),
-    "gelu_python_tanh": ActivationFacts("GELUTanh", Kept(input=True, more=3)),
-    "gelu_accurate": ActivationFacts("AccurateGELUActivation", Kept(input=True, more=3)),
+    "gelu_python_tanh": ActivationFacts("GELUTanh", Kept(input=True, same_size=3)),
+    "gelu_accurate": ActivationFacts("AccurateGELUActivation", Kept(input=True, same_size=3)),
     "hardswish": ActivationFacts("Hardswish", INPUT),
-    "laplace": ActivationFacts("LaplaceActivation", Kept(more=1)),
+    "laplace": ActivationFacts("LaplaceActivation", Kept(same_size=1)),
     "leaky_relu": ActivationFacts("LeakyReLU", INPUT, "negative_slope=0.01"),
     "linear": ActivationFacts("LinearActivation", Kept()),
     "mish": ActivationFacts("MishActivation", INPUT),
-    "quick_gelu": ActivationFacts("QuickGELUActivation", Kept(input=True, more=1)),
+    "quick_gelu": ActivationFacts("QuickGELUActivation", Kept(input=True, same_size=1)),
     "relu": ActivationFacts("ReLU", OUTPUT),
-    "relu2": ActivationFacts("ReLUSquaredActivation", Kept(more=1)),
+    "relu2": ActivationFacts("ReLUSquaredActivation", Kept(same_size=1)),
     "relu6": ActivationFacts("ReLU6", INPUT),
     "sigmoid": ActivationFacts("Sigmoid", OUTPUT),
     "silu": ActivationFacts("SiLUActivation", INPUT),
@@ -61,7 +62,7 @@ ACTIVATIONS: dict[str, ActivationFacts] = {
     "prelu": ActivationFacts("PReLU", INPUT, "num_parameters=1", (("weight", (1,)),)),
     "xielu": ActivationFacts(
         "XIELUActivation",
-        Kept(input=True, more=2, learning=1, bools=1, scalars=2),
+        Kept(input=True, same_size=2, learning=1, bools=1, scalars=2),
         "",
         (("alpha_p", (1,)), ("alpha_n", (1,))),
     ),

@@ -25,8 +25,8 @@ CHOICE_TOKENS = ("cls_index", "first", "last", "mean")
 class Field(NamedTuple):
     """The meaning of a field, its valid values (in words and as a check), and the letter and limits of a size.
 
-    A number with a letter but no limits appears in formulas, but cannot be a column or an axis: its limit depends on
-    another field. ``choices`` are the valid values of a text field; activations have none listed here.
+    A number with a letter but no limits appears in formulas but cannot be a column or an axis, since its limit depends
+    on another field. ``choices`` are the valid values of a text field, except for activations.
     """
 
     meaning: str
@@ -49,7 +49,7 @@ def is_number(value: Any) -> bool:
 
 
 def _is_both(value: Any) -> bool:
-    """Whether a text or a list names both kinds of distance scores, c2p and p2c."""
+    """Whether a text or a list contains both kinds of distance scores, c2p and p2c."""
     named = value.lower().split("|") if isinstance(value, str) else value
     return isinstance(named, list) and sorted(map(str, named)) == ["c2p", "p2c"]
 
@@ -57,8 +57,8 @@ def _is_both(value: Any) -> bool:
 def _size(meaning: str, letter: str, high: int, *, low: int = 1) -> Field:
     """A whole number that determines tensor shapes.
 
-    Each upper limit is far above any model ever built, and low enough that every total stays below 2**63, so that
-    Python, NumPy and PyTorch all count it exactly.
+    Each upper limit is far above any existing model, yet low enough that every total stays below 2**63, so that Python,
+    NumPy and PyTorch all count it exactly.
     """
     return Field(
         meaning,
@@ -80,7 +80,7 @@ _ACTIVATION = (
     lambda value: isinstance(value, str) and value in ACTIVATIONS,
 )
 _ACTIVATION_WITHOUT_TENSORS = (
-    N_("the name of an activation in transformers that learns nothing"),
+    N_("the name of an activation in transformers without parameters"),
     lambda value: isinstance(value, str) and value in ACTIVATIONS and not ACTIVATIONS[value].parameters,
 )
 _PROBABILITY = (N_("a probability from 0 to 1"), lambda value: is_number(value) and 0 <= value <= 1)
@@ -91,34 +91,38 @@ _PROBABILITY_OR_NONE = (
 # transformers refuses an int here.
 _POSITIVE = (N_("a decimal number above 0"), lambda value: isinstance(value, float) and 0 < value < math.inf)
 _TOKEN_ID = (
-    N_("a token number below 10,000,000, or None"),
+    N_("a token id below 10,000,000, or None"),
     lambda value: value is None or (is_int(value) and 0 <= value < _MOST_TOKENS),
 )
 _ONE = (N_("1, as in every published model"), lambda value: is_int(value) and value == 1)
 _TRUE = (N_("True, as in every published model"), lambda value: value is True)
-_FALSE = (N_("False: what True computes is not counted here"), lambda value: value is False)
+_FALSE = (N_("False: True is not counted here"), lambda value: value is False)
 _BOOL = (N_("True or False"), lambda value: isinstance(value, bool))
-# Each size has one letter in every formula: the papers' V, H, L, A; I, P and T as in the tensor names. Hugging Face
-# makes a dictionary entry for every label when it builds a configuration: hence the low limit of num_labels.
+# Each size has one letter in every formula: V, H, L, A as in the papers; I, P and T as in the tensor names. The limit
+# of num_labels is low because Hugging Face's configurations have a dictionary entry for every label.
 FIELDS: dict[str, Field] = {
-    "vocab_size": _size(N_("Word pieces that the model knows: rows of the word embedding table."), "V", _MOST_TOKENS),
-    "hidden_size": _size(N_("Numbers for each token, from the embeddings to the last layer."), "H", 65_536),
+    "vocab_size": _size(
+        N_("Size of the vocabulary in word pieces: rows of the word embedding table."), "V", _MOST_TOKENS
+    ),
+    "hidden_size": _size(N_("Size of the vector for each token, from the embeddings to the last layer."), "H", 65_536),
     "num_hidden_layers": _size(N_("Transformer layers, one after the other."), "L", 1_000),
     "num_attention_heads": _size(
-        N_("Heads that divide the hidden units of each attention; their number must divide hidden_size."), "A", 65_536
+        N_("Attention heads, among which the hidden units are divided; their number must divide hidden_size."),
+        "A",
+        65_536,
     ),
-    "intermediate_size": _size(N_("Numbers for each token inside the feed-forward of a layer."), "I", 1_000_000),
+    "intermediate_size": _size(
+        N_("Size of the vector for each token inside the feed-forward of a layer."), "I", 1_000_000
+    ),
     "hidden_act": Field(
-        N_("The activation in the feed-forward and in the masked-LM head; only prelu and xielu learn anything."),
+        N_("The activation in the feed-forward and in the masked-LM head; only prelu and xielu have parameters."),
         *_ACTIVATION,
     ),
     "hidden_dropout_prob": Field(
-        N_("Share of numbers that training sets to 0 after the embeddings and after the dense layers of each layer."),
+        N_("Dropout probability after the embeddings and after the dense layers of each layer."),
         *_PROBABILITY,
     ),
-    "attention_probs_dropout_prob": Field(
-        N_("Share of attention probabilities that training sets to 0."), *_PROBABILITY
-    ),
+    "attention_probs_dropout_prob": Field(N_("Dropout probability of the attention probabilities."), *_PROBABILITY),
     "max_position_embeddings": _size(
         N_("The longest sequence: rows of the position table, if there is one."), "P", 1_000_000
     ),
@@ -128,20 +132,26 @@ FIELDS: dict[str, Field] = {
     "initializer_range": Field(N_("Standard deviation of the weights before training."), *_POSITIVE),
     "layer_norm_eps": Field(N_("A small number that keeps LayerNorm from dividing by 0."), *_POSITIVE),
     "pad_token_id": Field(
-        N_("The token that pads short sequences; its row is stored, but looking it up does not train it."), *_TOKEN_ID
+        N_("The token that pads short sequences; its embedding is stored, but looking it up does not train it."),
+        *_TOKEN_ID,
     ),
     "position_embedding_type": _one_of(
-        N_("How a token knows its place: a learned row for each place, or (transformers 4) learned distances."),
+        N_(
+            "How positions are encoded: by a learned embedding for each position or (transformers 4) for each distance."
+        ),
         N_("absolute, relative_key or relative_key_query"),
         POSITION_EMBEDDING_TYPES,
     ),
     "use_cache": Field(
-        N_("Whether a decoder returns keys and values, so that the next token need not compute them again."), *_BOOL
+        N_("Whether a decoder returns keys and values, so that they need not be computed again for the next token."),
+        *_BOOL,
     ),
     "classifier_dropout": Field(
         N_("Dropout before the classifier; None uses hidden_dropout_prob."), *_PROBABILITY_OR_NONE
     ),
-    "is_decoder": Field(N_("Each token sees only those before it, and keys and values can be cached."), *_BOOL),
+    "is_decoder": Field(
+        N_("Whether each token attends only to itself and earlier tokens, and keys and values can be cached."), *_BOOL
+    ),
     "add_cross_attention": Field(
         N_("A second attention in each layer, over an encoder's output; for decoders only."), *_BOOL
     ),
@@ -153,21 +163,21 @@ FIELDS: dict[str, Field] = {
 # Fields that only some families have. Their letters differ from those of all other sizes.
 OWN_FIELDS: dict[str, Field] = {
     "embedding_size": _size(
-        N_("Numbers for each token in the embeddings, before they are mapped to hidden_size."), "E", 65_536
+        N_("Size of the embedding vectors, before they are projected to hidden_size."), "E", 65_536
     ),
     "task_type_vocab_size": _size(N_("Number of tasks: rows of the task table, where there is one."), "K", 1_000_000),
-    "use_task_id": Field(N_("Whether there is a task table, whose row is added to each token."), *_BOOL),
+    "use_task_id": Field(N_("Whether there is a table of task embeddings, which are added to each token."), *_BOOL),
     "num_hidden_groups": Field(N_("Groups of layers that share their tensors."), *_ONE),
     "inner_group_num": Field(N_("Layers in each group."), *_ONE),
     "relative_attention_num_buckets": _size(
-        N_("Distance buckets, one for each near distance: rows of the table of relative positions."),
+        N_("Distance buckets, one for each short distance: rows of the table of relative positions."),
         "R",
         1_000_000,
         low=32,  # transformers sorts distances into 32 buckets, whatever this field says
     ),
     "classifier_dropout_prob": Field(N_("Dropout before the classifier."), *_PROBABILITY),
     "summary_type": _one_of(
-        N_("Which token stands for a choice in multiple choice: the first or the last."),
+        N_("Which token represents a choice in multiple choice: the first or the last."),
         N_("first or last"),
         SUMMARY_TYPES,
     ),
@@ -177,16 +187,16 @@ OWN_FIELDS: dict[str, Field] = {
     "relative_attention": Field(N_("Whether scores depend on how far apart two tokens are."), *_BOOL),
     "max_relative_positions": Field(
         N_(
-            "The distance from which on all are alike; -1 means max_position_embeddings. Without buckets, the table of "
-            "relative embeddings has twice as many rows."
+            "Distances beyond this are clipped; -1 means max_position_embeddings. Without buckets, the table "
+            "of relative embeddings has twice as many rows."
         ),
         N_("a whole number up to 1,000,000"),
         lambda value: is_int(value) and value <= 1_000_000,
     ),
     "position_buckets": Field(
         N_(
-            "Distance buckets in each direction: the table of relative embeddings has twice as many rows. With -1, "
-            "each distance has a row of its own."
+            "Distance buckets in each direction: the table of relative embeddings has twice as many rows. With "
+            "-1, each distance has its own row."
         ),
         N_("a whole number from {low} to {high}, or -1"),
         lambda value: is_int(value) and (value < 1 or 2 <= value <= 1_000_000),
@@ -198,11 +208,11 @@ OWN_FIELDS: dict[str, Field] = {
         N_("Whether there is a LayerNorm over the table of relative embeddings."), _RELATIVE_NORMS, RELATIVE_NORMS
     ),
     "share_att_key": Field(
-        N_("Whether query and key of a distance come from the tokens' matrices, instead of matrices of their own."),
+        N_("Whether queries and keys of distances use the matrices of the tokens, instead of separate ones."),
         *_BOOL,
     ),
     "pos_att_type": Field(
-        N_("What else scores depend on: content to position (c2p) and position to content (p2c)."),
+        N_("Additional terms of the scores: content to position (c2p) and position to content (p2c)."),
         N_("p2c|c2p or None"),
         lambda value: value is None or _is_both(value),
         choices=("p2c|c2p", None),
@@ -213,16 +223,18 @@ OWN_FIELDS: dict[str, Field] = {
         lambda value: is_int(value) and (value == 0 or (0 < value < 100 and value % 2 == 1)),
     ),
     "conv_act": Field(N_("The activation after that convolution."), *_ACTIVATION_WITHOUT_TENSORS),
-    "position_biased_input": Field(N_("Whether there is a position table, whose row is added to each token."), *_BOOL),
+    "position_biased_input": Field(
+        N_("Whether there is a table of position embeddings, which are added to each token."), *_BOOL
+    ),
     "pooler_dropout": Field(N_("Dropout before the dense layer of a classifier."), *_PROBABILITY),
     "pooler_hidden_act": Field(N_("The activation after that dense layer."), *_ACTIVATION_WITHOUT_TENSORS),
     "legacy": Field(
-        N_("Whether the masked-LM head is BERT's: otherwise it multiplies with the word embeddings, tied or not."),
+        N_("Whether the masked-LM head is BERT's; otherwise it multiplies by the word embeddings, tied or not."),
         *_BOOL,
     ),
-    "embd_pdrop": Field(N_("Share of numbers that training sets to 0 after the embeddings."), *_PROBABILITY),
+    "embd_pdrop": Field(N_("Dropout probability after the embeddings."), *_PROBABILITY),
     "choice_token": _one_of(
-        N_("The token by which a choice is judged: a given one (cls_index), the first, the last, or the mean."),
+        N_("The token that represents a choice: a given one (cls_index), the first, the last, or the mean of all."),
         N_("cls_index, first, last or mean"),
         CHOICE_TOKENS,
     ),
@@ -237,16 +249,16 @@ OWN_FIELDS: dict[str, Field] = {
     "summary_first_dropout": Field(N_("Dropout before the dense layer that scores the choices."), *_PROBABILITY),
     "scale_attn_weights": Field(N_("Whether scores are divided by the square root of the head size."), *_BOOL),
     "scale_attn_by_inverse_layer_idx": Field(N_("Whether the scores of layer i are divided by i + 1 as well."), *_BOOL),
-    "reorder_and_upcast_attn": Field(N_("Whether scores are computed in float32 in another order."), *_FALSE),
-    "sinusoidal_pos_embds": Field(N_("Whether the position table begins as sines and cosines."), *_BOOL),
+    "reorder_and_upcast_attn": Field(N_("Whether scores are computed in float32, in a different order."), *_FALSE),
+    "sinusoidal_pos_embds": Field(N_("Whether the position table is initialized with sines and cosines."), *_BOOL),
     "qa_dropout": Field(N_("Dropout before the scores of question answering."), *_PROBABILITY),
     "seq_classif_dropout": Field(
         N_("Dropout before the classifier of sequence classification and multiple choice."), *_PROBABILITY
     ),
     "initializer_cutoff_factor": Field(
-        N_("Standard deviations from 0 beyond which the initial weights are cut off."), *_POSITIVE
+        N_("Number of standard deviations at which the initial weights are truncated."), *_POSITIVE
     ),
-    "norm_bias": Field(N_("Whether LayerNorms have a bias (beta) beside their weight (gamma)."), *_BOOL),
+    "norm_bias": Field(N_("Whether LayerNorms have a bias (beta) in addition to their weight (gamma)."), *_BOOL),
     "attention_bias": Field(N_("Whether the dense layers of the attention have biases."), *_BOOL),
     "mlp_bias": Field(N_("Whether the dense layers of the feed-forward have biases."), *_BOOL),
     "decoder_bias": Field(N_("Whether the decoder of the masked-LM head has a bias."), *_BOOL),
@@ -254,21 +266,21 @@ OWN_FIELDS: dict[str, Field] = {
     "cls_token_id": Field(N_("The token that begins a text."), *_TOKEN_ID),
     "sep_token_id": Field(N_("The token that separates two texts."), *_TOKEN_ID),
     "local_attention": Field(
-        N_("The tokens that a token sees in layers with local attention: half of them on each side."),
+        N_("Number of tokens that a token attends to in layers with local attention, half of them on each side."),
         N_("a whole number from 1 to 1,000,000"),
         lambda value: is_int(value) and 1 <= value <= 1_000_000,
     ),
-    "embedding_dropout": Field(N_("Share of numbers that training sets to 0 after the embeddings."), *_PROBABILITY),
-    "mlp_dropout": Field(N_("Share of numbers that training sets to 0 inside the feed-forward."), *_PROBABILITY),
+    "embedding_dropout": Field(N_("Dropout probability after the embeddings."), *_PROBABILITY),
+    "mlp_dropout": Field(N_("Dropout probability inside the feed-forward."), *_PROBABILITY),
     "classifier_pooling": _one_of(
-        N_("What stands for a sequence in a classifier: its first token, or the mean of all."),
+        N_("What represents a sequence in a classifier: its first token, or the mean of all."),
         N_("cls or mean"),
         CLASSIFIER_POOLINGS,
     ),
     "score_pooling": _one_of(
         N_(
-            "What a classifier reads: the first token (bos), the mean of all tokens (mean), or each token, with the "
-            "scores averaged (late)."
+            "The input of a classifier: the first token (bos), the mean of all tokens (mean), or each token, "
+            "with the scores averaged (late)."
         ),
         N_("bos, mean or late"),
         SCORE_POOLINGS,
@@ -279,14 +291,14 @@ OWN_FIELDS: dict[str, Field] = {
         lambda value: value is None or (is_int(value) and value >= 1),
         "G",
     ),
-    "pretraining_tp": Field(N_("In how many parts the matrices were cut in training."), *_ONE),
+    "pretraining_tp": Field(N_("Number of parts into which the matrices were split in training."), *_ONE),
     "mask_token_id": Field(
         N_("The token that replaces a masked one."),
-        N_("a token number below 10,000,000"),
+        N_("a token id below 10,000,000"),
         lambda value: is_int(value) and 0 <= value < _MOST_TOKENS,
     ),
     "classifier_activation": Field(N_("The activation in each head."), *_ACTIVATION),
-    "deterministic_flash_attn": Field(N_("Whether flash attention computes the same every time, but slower."), *_BOOL),
+    "deterministic_flash_attn": Field(N_("Whether flash attention is deterministic, but slower."), *_BOOL),
     "sparse_prediction": Field(
         N_("Whether the masked-LM head runs only where there is a label, if labels are given."), *_BOOL
     ),
@@ -310,6 +322,6 @@ EVERY_FIELD = {**FIELDS, **OWN_FIELDS}
 EVERY_LETTER = {name: field.letter for name, field in EVERY_FIELD.items() if field.letter}
 
 
-def known(name: str) -> Field:
+def field_named(name: str) -> Field:
     """The field with this name. Raises KeyError if there is none."""
     return EVERY_FIELD[name]

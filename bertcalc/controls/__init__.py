@@ -1,1 +1,1 @@
-"""What a control may do to a model: the stops of a slider, undo and redo."""
+"""Controls of a model: the stops of a slider, undo and redo."""

@@ -1,1 +1,1 @@
-"""Explain a number: as a known count, as one with miscounts, or as the result of another tool."""
+"""Explain a number: as a known count, as a count with mistakes, or as the result of another tool."""

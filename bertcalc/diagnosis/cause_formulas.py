@@ -1,8 +1,8 @@
 """Formulas for miscounts and for other tools: the same changes applied to tensors with symbolic sizes.
 
 >>> from bertcalc import BertConfig
->>> found = cause_formulas(Model(BertConfig()), ("pooler", "attention once"))
->>> [formula.latex() for formula in found]
+>>> formulas = cause_formulas(Model(BertConfig()), ("pooler", "attention once"))
+>>> [formula.latex() for formula in formulas]
 ['- H \\\\left(H + 1\\\\right)', '- 4 H \\\\left(H + 1\\\\right) \\\\left(L - 1\\\\right)']
 """
 
@@ -21,9 +21,9 @@ from bertcalc.model.modules import Tensor
 
 
 def cause_formulas(model: Model, miscounts: tuple[str, ...], count: Counted | None = None) -> tuple[Formula, ...]:
-    """The amount that each miscount adds to the total, or to one count of the model, made one after the other.
+    """The amount that each miscount adds to the total, or to one count of the model, applied one after the other.
 
-    To put numbers into a formula with a padded vocabulary, pass ``padded_vocab_size`` to ``Formula.latex``.
+    To fill in the numbers of a formula with a padded vocabulary, pass ``padded_vocab_size`` to ``Formula.latex``.
     """
     return _cause_formulas(model, miscounts, Selection.of(count) if count else None)
 
@@ -63,12 +63,12 @@ class ToolFormulas(NamedTuple):
 
 @once(1024)
 def tool_formulas(model: Model, tool: str) -> ToolFormulas:
-    """The formula of a tool by its name, and its corrections for a model.
+    """The formula of a tool, given its name, and the corrections for a model.
 
-    To put numbers into a formula with a padded vocabulary, pass ``padded_vocab_size`` to ``Formula.latex``.
+    To fill in the numbers of a formula with a padded vocabulary, pass ``padded_vocab_size`` to ``Formula.latex``.
     """
-    found = corrections(TOOLS[tool], symbolic_model(model), SYMBOLIC_SIZES)
+    undone = corrections(TOOLS[tool], symbolic_model(model), SYMBOLIC_SIZES)
     return ToolFormulas(
         tuple(write(sympy.sympify(term, letters(SYMBOLIC_SIZES))) for term in TOOLS[tool].terms),
-        {one.miscount: write(sympy.factor(exact(one.amount))) for one in found},
+        {correction.miscount: write(sympy.factor(exact(correction.amount))) for correction in undone},
     )

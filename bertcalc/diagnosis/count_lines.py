@@ -1,4 +1,4 @@
-"""Reading the lines of a hand count: a name, a calculation, and the results that are written behind it.
+"""Read the lines of a hand count: a name, a calculation, and the results written after it.
 
 >>> from bertcalc import BertConfig
 >>> [(line.name, line.value) for line in read("vocab: 30522*768 = 23.4M; pooler = H*H + H", BertConfig())]
@@ -26,9 +26,9 @@ _TWO_DIGITS = 20  # a value with two digits is at least this many times its unce
 
 
 class TypedLine(NamedTuple):
-    """A typed line: its name, which may be empty, and the value of its calculation, if it can be read.
+    """A line of a hand count: its name, which may be empty, and the value of its calculation, if it can be read.
 
-    A rounded value may be off by ``reach``, and by ``rough`` if its trailing zeros are not significant.
+    A rounded value may be off by ``reach``, or by ``rough`` if its trailing zeros are not significant.
     """
 
     name: str
@@ -50,20 +50,20 @@ class TypedLine(NamedTuple):
         return ceil(value - self.reach), floor(value + self.reach)
 
     def means(self, count: int) -> bool:
-        """Whether a count is the value, or rounds to it."""
+        """Whether a count equals the value or rounds to it."""
         return self.value is not None and abs(count - self.value) <= self.reach
 
     def means_roughly(self, count: int) -> bool:
         """Whether a count rounds to the value if trailing zeros are not significant: 109.4 million to 110M.
 
-        A value with a single digit, such as 100M, says too little.
+        A value with a single significant digit, such as 100M, is too imprecise to mean any count.
         """
         value = self.value or Fraction(0)
         return 0 < _TWO_DIGITS * self.rough <= value and abs(count - value) <= self.rough
 
 
 class _LineSide(NamedTuple):
-    """What stands on one side of an equals sign."""
+    """One side of an equals sign."""
 
     value: Fraction
     reach: Fraction = Fraction(0)
@@ -75,9 +75,9 @@ class _LineSide(NamedTuple):
 def read(text: str, config: Config) -> list[TypedLine]:
     """Read the lines of a hand count, such as ``attention = 12 * 4 * H * H``; letters are the configuration's.
 
-    Semicolons separate lines as well, and so do commas between equations. A line may give its results after further
-    equals signs, also rounded ones; it may be a row of a Markdown table or have formulas in LaTeX. Text beyond the
-    limits is ignored; see ``problem``.
+    Semicolons, and commas between equations, also separate lines. A line may give its results, exact or rounded, after
+    further equals signs. It may be a row of a Markdown table or contain LaTeX. Text beyond the limits is ignored; see
+    ``problem``.
     """
     names = letters(config)
     return [_read(line, names) for line in _lines(text[:LONGEST])][:MOST_LINES]
@@ -85,7 +85,7 @@ def read(text: str, config: Config) -> list[TypedLine]:
 
 @checked
 def problem(text: str) -> Problem | None:
-    """The problem of a text that is too long; None if it is not."""
+    """The problem with a text that is too long; None for other texts."""
     if len(text) <= LONGEST and len(_lines(text)) <= MOST_LINES:
         return None
     message = N_("The count is too long: at most {lines} lines and {characters} characters in all.")
@@ -93,15 +93,15 @@ def problem(text: str) -> Problem | None:
 
 
 def written_value(value: Fraction) -> str:
-    """The value of a line with thousands separators, to six digits if it is not whole."""
+    """The value of a line with thousands separators; rounded to six digits if it is not whole."""
     return f"{int(value):,}" if value.denominator == 1 else brief(value)
 
 
-# What stands in front of an item of a list.
+# The bullet or number of a list item.
 _BULLET = re.compile(r"^(?:[-*•]\s+|\(?[0-9]{1,2}[.)、]\s+)(?=\D)")
-# A dash or an arrow is an equals sign only between a word and a number: "word embeddings -> 23.4M".
+# A dash or an arrow counts as an equals sign only between a word and a number: "word embeddings -> 23.4M".
 _EQUALS = re.compile(r"[=＝]+\s*[≈~]?|[≈≃]|(?<=[^\W\d_]{3})\s+(?:[-–—]|->|→|⇒)\s+(?=[0-9(])")
-# A name without a sign behind it: "word embeddings 23,440,896", "12层共 85054464", "query.weight torch.Size([3, 3])"
+# A name without a sign after it: "word embeddings 23,440,896", "12层共 85054464", "query.weight torch.Size([3, 3])"
 _UNSEPARATED = re.compile(
     r"(?P<name>(?:[0-9]{1,3}\s*(?!thousand|million|billion|[百千万亿])(?=[^\W\d_]{2}|[㐀-鿿]))?[^\W\d][^=*×+]*?[^\W\d](?:[\w.*]*[\s,]+|(?<=[㐀-鿿])))"
     r"(?P<value>(?:torch\.Size)?[(\[]*[0-9][^a-zA-Z]*[a-zA-Z]{0,10})\W*"
@@ -117,8 +117,8 @@ _MARKUP = (
     (re.compile(r"(?<![\w)\s])\*\*(?=\S)([^*\n]*\S)\*\*|(?<!\S)\*\*(?=\S)([^*\n]*\S)\*\*"), r"\1\2"),
     (re.compile(r"(?<=[\w)])[.。,，]\s*$", re.M), ""),
 )
-_NO_ROW = re.compile(r"[\s|:+-]*-[\s|:+-]*|\|[^0-9]*")  # what is below the head of a table, and the head
-# Words inside a calculation: what a factor counts (12 heads x 64), and notes behind it (per layer).
+_NO_ROW = re.compile(r"[\s|:+-]*-[\s|:+-]*|\|[^0-9]*")  # the header of a table, and the line below it
+# Words inside a calculation: what a factor counts (12 heads x 64), and notes after it (per layer).
 _FACTOR_NOUN = re.compile(
     r"(?<=[0-9])\s*(?!thousand|million|billion|trillion|[百千万亿])(?:[a-z]{3,}(?:[\s-]+[a-z]{3,})*|[㐀-鿿]+)"
     r"\s*(?=[*x×·]\s*[0-9(\[（])",
@@ -128,7 +128,7 @@ _NOTE = re.compile(
     r"(?<=[\w)\]）])(?:\s*[(（][^()（）0-9]*[)）]|\s+(?:per|for|in|each|every|of)\b[^0-9=]*|\s*[/／]\s*(?:layer|层))$",
     re.I,
 )
-# Words in front of the terms of a sum: embedding(768*2) + ffn(768*2).
+# Words before the terms of a sum: embedding(768*2) + ffn(768*2).
 _TERM_NOUN = re.compile(r"[^\W\d][\w-]{2,}(?=[(（][0-9])")
 
 
@@ -140,7 +140,7 @@ def _lines(text: str) -> list[str]:
 
 
 def _equations(text: str) -> list[str]:
-    """The equations that a line has side by side: "W1 = 768*3072, b1 = 3072"."""
+    """The separate equations of a line: "W1 = 768*3072, b1 = 3072"."""
     pieces = re.split(r"[,，]\s*(?=[^\W\d][^=,，]*=)", text)
     return pieces if all("=" in piece for piece in pieces) else [text]
 
@@ -151,7 +151,7 @@ def _read(text: str, names: Mapping[str, int]) -> TypedLine:
         values = [_side(side, names) for side in sides]
     except InputError as error:
         return TypedLine(name, text, None, error.problem)
-    # Of several sides that agree, one that is not rounded is the value.
+    # Of several sides that agree, an exact one is the value.
     value = next((side for side in values if not side.reach and side.unit is None), values[0])
     wrong = next((side for side in values if not _agree(value, side)), None)
     width, rough = (_FLOAT32, Fraction(0)) if value.unit == "bytes" else (1, value.rough)
@@ -181,7 +181,7 @@ def _parts(text: str, names: Mapping[str, int]) -> tuple[str, Sequence[str]]:
 
 
 def _row(cells: Sequence[str], names: Mapping[str, int]) -> tuple[str, Sequence[str]]:
-    """The name and the sides in a row of a table: the last number, and calculations and shapes before it."""
+    """The name and the sides in a row of a table: its last number, and the calculations and shapes before it."""
     sides = [side.strip() for cell in cells for side in _EQUALS.split(cell) if _is_side(side.strip(), names)]
     words = [cell for cell in cells if re.search(r"[^\W\d]", cell) and not _is_side(cell, names)]
     products = [side for side in sides[:-1] if re.search(r"[*x×^+(\[]", side)]
@@ -189,7 +189,7 @@ def _row(cells: Sequence[str], names: Mapping[str, int]) -> tuple[str, Sequence[
 
 
 def _is_written_out(text: str, names: Mapping[str, int]) -> bool:
-    """Whether a text is a calculation, not only a letter, which may be the name of a line."""
+    """Whether a text is a calculation, rather than a single letter, which may be the name of a line."""
     return bool(re.search(r"[0-9+*/^()]", text)) and _is_calculation(text, names)
 
 
@@ -220,12 +220,12 @@ def _amount(text: str, names: Mapping[str, int]) -> _LineSide:
 
 
 def _evaluated(text: str, names: Mapping[str, int]) -> Fraction:
-    """The value of a calculation, whose factors may be followed by what they count. Raises InputError."""
+    """Evaluate a calculation; nouns may follow its factors (12 heads x 64). Raises InputError."""
     return evaluate(_FACTOR_NOUN.sub("", text), names)
 
 
 def _agree(value: _LineSide, other: _LineSide) -> bool:
-    """Whether a result is the value, perhaps rounded, or its bytes in 32 or 16 bits."""
+    """Whether a result equals the value, perhaps rounded, or its size in bytes at 32 or 16 bits."""
     per = (_FLOAT32, 2) if other.unit == "bytes" and value.unit != "bytes" else (1,)
     return any(abs(number * value.value - other.value) <= other.reach + number * value.reach for number in per)
 
@@ -233,12 +233,12 @@ def _agree(value: _LineSide, other: _LineSide) -> bool:
 def _disagreement(text: str, first: _LineSide, wrong: _LineSide, value: _LineSide) -> Problem:
     if wrong.unit == "bytes" and abs(value.value / 2**20 - wrong.value / 10**6) <= wrong.reach / 10**6:
         message = N_("{written} is the count divided by 1,024 · 1,024, not its bytes: in float32 it takes {bytes}.")
-        shown = {"written": text.rpartition("=")[2].strip(), "bytes": size(int(_FLOAT32 * value.value))}
-        return Problem("terms", text, message, shown)
+        values = {"written": text.rpartition("=")[2].strip(), "bytes": size(int(_FLOAT32 * value.value))}
+        return Problem("terms", text, message, values)
     message = N_("The calculation gives {value}, not {written}.")
     right = value if first == wrong else first
-    shown = {"value": written_value(right.value), "written": written_value(wrong.value)}
-    return Problem("terms", text, message, shown)
+    values = {"value": written_value(right.value), "written": written_value(wrong.value)}
+    return Problem("terms", text, message, values)
 
 
 def _is_calculation(text: str, names: Mapping[str, int]) -> bool:

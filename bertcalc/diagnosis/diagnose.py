@@ -3,11 +3,11 @@
 >>> from bertcalc import BertConfig
 >>> from bertcalc.model.model import Model
 >>> from bertcalc.text.amounts import typed
->>> found = diagnose(Known(Model(BertConfig()), 109_482_240), typed("85,054,464"))
->>> [(own.counted.part, own.counted.layers) for own in found.own]
+>>> diagnosis = diagnose(KnownCount(Model(BertConfig()), 109_482_240), typed("85,054,464"))
+>>> [(part.counted.part, part.counted.layers) for part in diagnosis.parts]
 [('layers', 'all')]
->>> found = diagnose(Known(Model(BertConfig()), 109_482_240), typed("109,454,592"))
->>> [[cause.miscount for cause in one.explanation] for one in found.miscounted]
+>>> diagnosis = diagnose(KnownCount(Model(BertConfig()), 109_482_240), typed("109,454,592"))
+>>> [[cause.miscount for cause in candidate.explanation] for candidate in diagnosis.miscounted]
 [['qkv biases'], ['feed-forward biases of H']]
 """
 
@@ -21,12 +21,12 @@ from typing import NamedTuple
 from bertcalc.config import Config, sizes_of, unchecked
 from bertcalc.diagnosis.explain import (
     MOST_BITS,
-    MOST_FOUND,
+    MOST_EXPLANATIONS,
     Cause,
+    Combination,
     Evidence,
     Explanation,
     Search,
-    Way,
     causes,
     evidence,
     search,
@@ -41,7 +41,7 @@ from bertcalc.diagnosis.known_counts import (
     TRAINING,
     Claim,
     HandCount,
-    Known,
+    KnownCount,
     Mix,
     Reading,
     adapted_counts,
@@ -57,7 +57,7 @@ from bertcalc.diagnosis.known_counts import (
     published_parts,
     readings,
 )
-from bertcalc.diagnosis.layer_parts import PARTS, TERMS, Counted, own_counts, sums_of_two
+from bertcalc.diagnosis.layer_parts import PARTS, TERMS, Counted, part_counts, sums_of_two
 from bertcalc.diagnosis.miscounts import MISCOUNTS, MiscountSizes, counted, total
 from bertcalc.diagnosis.typos import Slip, mistyped, slips_to
 from bertcalc.families import build
@@ -67,40 +67,40 @@ from bertcalc.model.modules import Tensor
 from bertcalc.text.amounts import Typed
 from bertcalc.text.arguments import checked
 
-# Rarity is measured in bits, as in explain.py. Bits for the assumption of another class, and of other units.
+# Rarities are in bits, as in explain.py. What it costs to assume another class, and other units.
 _ANOTHER_CLASS = 3.0
 _OTHER_UNITS = 3.0
-_MOST_THERE = 6.0  # the most bits of the miscounts that are looked for there
-# Bits for a size taken from another published model, and for each further one; the most bits of miscounts beside them.
+_MOST_ELSEWHERE = 6.0  # the most bits of miscounts searched under these assumptions
+# Bits for one size taken from another published model, for each further size, and for a miscount in addition at most.
 _MIXED, _MORE_MIXED, _VERY_COMMON = 6.0, 0.5, 3.5
-# How many bits rarer than the likeliest an explanation may be to stand beside it; the second, if it takes more mistakes
-# than that, of at most the third number of bits.
+# An explanation is shown beside the likeliest one if it is at most _EQUAL bits rarer. If it takes more mistakes, it may
+# be _EQUAL_OF_MORE bits rarer if it has at most _USUAL_PAIR bits, and _EQUAL / 2 otherwise.
 _EQUAL, _EQUAL_OF_MORE, _USUAL_PAIR = 3.0, 2.0, 7.0
-_MOST_EQUAL, _MOST_COMPARED = 3, 6  # explanations that stand beside each other, and those they are chosen from
-# The share of nearby numbers with as simple an explanation: above the first an explanation is a hint only,
+_MOST_EQUAL, _MOST_COMPARED = 3, 6  # explanations shown beside each other, and candidates for them
+# The share of nearby numbers with an equally simple explanation: above _CHANCE, an explanation is only a hint;
 _CHANCE = Fraction(1, 40)
-# above the second a possibility only.
+# above _CHANCE_OF_A_HINT, it is only a possibility.
 _CHANCE_OF_A_HINT = Fraction(1, 8)
-_UNRELATED = 3  # from this many unrelated mistakes on, an explanation is a possibility only
-# A typing error is likelier than a miscount of more bits.
+_UNRELATED = 3  # an explanation with this many unrelated mistakes or more is only a possibility
+# A typing error is likelier than a miscount with more bits than this.
 _SLIP = 5.0
-# The most bits of miscounts that stand beside a known count: of the present configuration, and of another model.
+# The most bits of miscounts shown beside a known count: of the present configuration, and of another model.
 _BESIDE_COUNT, _BESIDE_MODEL = 4.0, 7.5
-_HABIT = 5.5  # a habit of no more bits is at least a hint, where a rounded number has no better explanation
+_HABIT = 5.5  # a habit of at most this many bits is a hint for a rounded number without a better explanation
 
 
 class Match(NamedTuple):
-    """Known models that share one count, which the number may mean."""
+    """Known models that share one count; the number may mean any of them."""
 
     reading: Reading
     total: int
-    models: tuple[Known, ...]
+    models: tuple[KnownCount, ...]
 
 
 class OwnPart(NamedTuple):
-    """A part, module or tensor of the model, in one layer or in several, with the number's count of parameters.
+    """A part, module or tensor of the model, in one or several layers, that has as many parameters as the number says.
 
-    With ``added`` it is the sum of both counts.
+    With ``added``, the number is the sum of both counts.
     """
 
     reading: Reading
@@ -114,13 +114,13 @@ class OwnPart(NamedTuple):
 
 
 class Miscounted(NamedTuple):
-    """Miscounts that turn the count of a known model into the number, in one of the number's readings.
+    """Miscounts that lead from the count of a known model to the number, in one of its readings.
 
-    If sizes are taken from another model, that is the first cause.
+    If sizes are taken from another model, this is the first cause.
     """
 
     reading: Reading
-    model: Known
+    model: KnownCount
     explanation: Explanation
     habit: str = ""  # the key in HABITS of the habit that makes several of them
     bits: float = 0.0  # the rarity
@@ -133,26 +133,26 @@ class Miscounted(NamedTuple):
 
 
 class Elsewhere(NamedTuple):
-    """A known count or a part of another published model that has the number's count."""
+    """A known count, or a part, of another published model that equals the number."""
 
     reading: Reading
     preset: str
-    known: Known | None = None
+    known_count: KnownCount | None = None
     counted: Counted | None = None
 
 
 class Diagnosis(NamedTuple):
-    """Everything that a number may mean, the likeliest first.
+    """All possible meanings of a number, the likeliest first.
 
-    ``matches`` and ``own`` are exact counts of the present model, ``elsewhere`` those of published models.
-    ``miscounted`` are the likeliest explanations, about equally likely; ``behind`` are rarer ones; ``possible`` take
-    several unrelated mistakes, which lead to any number sooner or later. ``hand`` is a published hand count with its
-    miscounts, ``claims`` are published numbers that are not the count of their model. ``flops`` are costs of the
-    present model; a number of FLOPs or MACs has no other meaning.
+    ``matches`` and ``parts`` are exact counts of the present model, ``elsewhere`` those of published models.
+    ``miscounted`` are the likeliest explanations, about equally likely; ``behind`` are rarer ones. ``possible`` ones
+    prove little: with several unrelated mistakes, nearly any number can be reached. ``hand`` is a published hand count
+    with its miscounts; ``claims`` are published numbers that differ from the count of their model. ``flops`` are costs
+    of the present model; a number in FLOPs or MACs has no other meaning.
     """
 
     matches: tuple[Match, ...] = ()
-    own: tuple[OwnPart, ...] = ()
+    parts: tuple[OwnPart, ...] = ()
     elsewhere: tuple[Elsewhere, ...] = ()
     slips: tuple[Slip, ...] = ()
     miscounted: tuple[Miscounted, ...] = ()
@@ -165,60 +165,60 @@ class Diagnosis(NamedTuple):
 
     @property
     def confident(self) -> bool:
-        """Whether so few nearby numbers have as simple an explanation that it is hardly chance.
+        """Whether so few nearby numbers have an equally simple explanation that this one is hardly chance.
 
         An explanation of a rounded number is a hint only if a known count rounds to it as well.
         """
-        found = self.evidence
-        if found is None or not self.miscounted or (self.matches and self.miscounted[0].reading.exact is None):
+        evidence = self.evidence
+        if evidence is None or not self.miscounted or (self.matches and self.miscounted[0].reading.exact is None):
             return False
-        return found.explained <= _CHANCE * found.numbers
+        return evidence.explained <= _CHANCE * evidence.numbers
 
     @property
     def usual(self) -> bool:
-        """Whether the first explanation is so common that another model's count is hardly meant."""
+        """Whether the first explanation is so common that the number is unlikely to be another model's count."""
         return bool(self.miscounted) and self.miscounted[0].bits <= _BESIDE_COUNT
 
     @property
     def known(self) -> bool:
-        """Whether the number is a right or a published count, without any miscount."""
-        return bool(self.matches or self.own or self.elsewhere or self.claims or self.flops)
+        """Whether the number is a correct or a published count, without any miscount."""
+        return bool(self.matches or self.parts or self.elsewhere or self.claims or self.flops)
 
     @property
-    def own_first(self) -> bool:
-        """Whether a part is likelier meant than the matches, which are of conventions that give many counts."""
+    def parts_first(self) -> bool:
+        """Whether a part is a likelier meaning than the matches, whose conventions give many different counts."""
         conventions = {model.convention for match in self.matches for model in match.models}
-        return bool(self.own) and conventions <= PROVE_LITTLE
+        return bool(self.parts) and conventions <= PROVE_LITTLE
 
     @property
     def as_parameters(self) -> bool:
-        """Whether the number is a count of parameters, or comes from one by common miscounts."""
-        meanings: tuple[Match | OwnPart | Elsewhere, ...] = (*self.matches, *self.own, *self.elsewhere)
+        """Whether the number is a count of parameters, with or without common miscounts."""
+        meanings: tuple[Match | OwnPart | Elsewhere, ...] = (*self.matches, *self.parts, *self.elsewhere)
         return bool(self.hand or self.usual or any(count.reading.key == "parameters" for count in meanings))
 
 
 @checked
-def diagnose(model: Known, number: Typed) -> Diagnosis:
-    """Look a number up among the known counts, then among the counts with miscounts.
+def diagnose(model: KnownCount, number: Typed) -> Diagnosis:
+    """Look up a number among the known counts, then among the counts with miscounts.
 
-    A rounded number is explained by miscounts only if it has enough digits to exclude most others.
+    A rounded number is explained by miscounts only if it has enough digits to rule out most other explanations.
     """
     flops = flops_of(model.model, number)
     if number.unit in ("FLOPs", "MACs"):
         return Diagnosis(flops=flops)
     claims = tuple(claim for claim in CLAIMS if claim.is_meant(number))
-    found = _diagnose(model, number)
+    diagnosis = _diagnose(model, number)
     if not claims:
-        return Diagnosis(flops=flops) if flops and not found.as_parameters else found
+        return Diagnosis(flops=flops) if flops and not diagnosis.as_parameters else diagnosis
     if any(PRESETS[claim.preset].config == model.model.config for claim in claims):
-        return Diagnosis(matches=found.matches, claims=claims)
-    if found.matches or found.own or found.usual:
-        return found
-    elsewhere = tuple(one for one in found.elsewhere if one.reading.key == "parameters")
-    return found._replace(claims=claims, elsewhere=elsewhere)
+        return Diagnosis(matches=diagnosis.matches, claims=claims)
+    if diagnosis.matches or diagnosis.parts or diagnosis.usual:
+        return diagnosis
+    elsewhere = tuple(count for count in diagnosis.elsewhere if count.reading.key == "parameters")
+    return diagnosis._replace(claims=claims, elsewhere=elsewhere)
 
 
-def _diagnose(model: Known, number: Typed) -> Diagnosis:
+def _diagnose(model: KnownCount, number: Typed) -> Diagnosis:
     meanings = readings(number)
     hand = _hand_count(meanings)
     first = [reading for reading in meanings if reading.key == meanings[0].key]
@@ -226,170 +226,178 @@ def _diagnose(model: Known, number: Typed) -> Diagnosis:
     others = [reading for reading in meanings if reading not in (*first, *training)]
     rounding = next((reading for reading in first if reading.exact is None), None)
     explained = Diagnosis()
-    for some in (first, others):
-        matches = tuple(_matches(some, model.model))
-        own = () if matches else _own(model, some)
-        matches = matches or _adapted(some, model.model)
-        if some is first and rounding and not own and _is_vague(matches):
+    for group in (first, others):
+        matches = tuple(_matches(group, model.model))
+        parts = () if matches else _own_parts(model, group)
+        matches = matches or _adapted(group, model.model)
+        if group is first and rounding and not parts and _is_vague(matches):
             precise = tuple(_without_embeddings(rounding, model.model))
             if matches and not precise and (instead := tuple(_precisely_elsewhere(rounding))):
                 return Diagnosis(elsewhere=instead)
             matches = precise or matches
-        if some is others and (matches or own or _elsewhere(others)) and (sums := _sums(model, first)):
-            return Diagnosis(own=sums, hand=hand)
-        if matches or own:
-            conventions = {one.convention for match in matches for one in match.models}
+        if group is others and (matches or parts or _elsewhere(others)) and (sums := _sums(model, first)):
+            return Diagnosis(parts=sums, hand=hand)
+        if matches or parts:
+            conventions = {known_count.convention for match in matches for known_count in match.models}
             rarest = _BESIDE_MODEL if conventions and conventions <= PROVE_LITTLE else _BESIDE_COUNT
             other = matches and model.total not in {match.total for match in matches}
-            if meanings[0].exact or (some is first and (other or (matches and "" not in conventions))):
+            if meanings[0].exact or (group is first and (other or (matches and "" not in conventions))):
                 beside = _beside(model, meanings, rarest)
             else:  # a rounded number: many counts fit
                 beside = explained if explained.miscounted else Diagnosis()
             if meanings[0].exact and beside.usual and all(match.reading.rounded for match in matches):
-                matches = ()  # the zeros at its end are chance
-            rounded = () if some is first else tuple(_rounded(first))
-            return beside._replace(matches=matches, own=own, elsewhere=rounded, hand=hand)
-        if (elsewhere := _elsewhere(some)) or (some is others and (elsewhere := _part_elsewhere(first))):
+                matches = ()  # its trailing zeros are a coincidence
+            rounded = () if group is first else tuple(_rounded(first))
+            return beside._replace(matches=matches, parts=parts, elsewhere=rounded, hand=hand)
+        if (elsewhere := _elsewhere(group)) or (group is others and (elsewhere := _part_elsewhere(first))):
             return _beside(model, meanings, _BESIDE_MODEL)._replace(elsewhere=(elsewhere,), hand=hand)
-        if rounding is meanings[0] and some is first:
+        if rounding is meanings[0] and group is first:
             explained = _miscounted(model, [rounding])
             if explained.usual:
                 break
     if hand:
         return Diagnosis(hand=hand)
-    here = tuple(_halved(first, model.model.config)) or tuple(_rounded(first, parts=not explained.miscounted))
+    published = tuple(_halved(first, model.model.config)) or tuple(_rounded(first, parts=not explained.miscounted))
     if not explained.usual and (matches := tuple(_matches(training, model.model))):
-        return explained._replace(matches=matches, elsewhere=here)
+        return explained._replace(matches=matches, elsewhere=published)
     exact = next((reading.exact for reading in meanings if reading.exact), None)
     if exact is None:
         by_mistakes = explained.miscounted or explained.possible
-        return explained._replace(elsewhere=here or (() if by_mistakes else tuple(_rounded(others))))
-    found = _with_slips(model, exact, _miscounted(model, meanings))
-    if not (found.miscounted or found.slips) and (sums := _sums(model, first)):
-        return found._replace(own=sums)
-    if not (found.miscounted or found.slips) and (matches := _adapted(first, model.model, others=True)):
+        return explained._replace(elsewhere=published or (() if by_mistakes else tuple(_rounded(others))))
+    diagnosis = _with_slips(model, exact, _miscounted(model, meanings))
+    if not (diagnosis.miscounted or diagnosis.slips) and (sums := _sums(model, first)):
+        return diagnosis._replace(parts=sums)
+    if not (diagnosis.miscounted or diagnosis.slips) and (matches := _adapted(first, model.model, others=True)):
         return Diagnosis(matches=matches)
-    if rounding and not (found.miscounted or found.slips):
-        found = max(found, _miscounted(model, [rounding]), key=lambda one: len(one.miscounted))
-    return found._replace(elsewhere=here)
+    if rounding and not (diagnosis.miscounted or diagnosis.slips):
+        diagnosis = max(diagnosis, _miscounted(model, [rounding]), key=lambda diagnosis: len(diagnosis.miscounted))
+    return diagnosis._replace(elsewhere=published)
 
 
-def _beside(model: Known, meanings: Sequence[Reading], rarest: float) -> Diagnosis:
-    """Explanations by miscounts to show beside a known count: none of more than ``rarest`` bits, except for a habit."""
-    found = _miscounted(model, meanings if meanings[0].exact else meanings[:1])
-    some = [one for one in found.miscounted if one.model == model or rarest > _BESIDE_COUNT]
-    here = tuple(one for one in some if one.bits <= max(rarest, _HABIT if one.habit else 0.0))
-    return Diagnosis(miscounted=here, evidence=found.evidence if here else None)
+def _beside(model: KnownCount, meanings: Sequence[Reading], rarest: float) -> Diagnosis:
+    """Explanations to show beside a known count, of at most ``rarest`` bits; habits may be somewhat rarer."""
+    diagnosis = _miscounted(model, meanings if meanings[0].exact else meanings[:1])
+    candidates = [candidate for candidate in diagnosis.miscounted if candidate.model == model or rarest > _BESIDE_COUNT]
+    beside = tuple(
+        candidate for candidate in candidates if candidate.bits <= max(rarest, _HABIT if candidate.habit else 0.0)
+    )
+    return Diagnosis(miscounted=beside, evidence=diagnosis.evidence if beside else None)
 
 
-def _with_slips(model: Known, number: int, found: Diagnosis) -> Diagnosis:
-    """Add the known counts that may have been mistyped, and keep the miscounts only where they are as likely.
+def _with_slips(model: KnownCount, number: int, diagnosis: Diagnosis) -> Diagnosis:
+    """Add the known counts that may have been mistyped; drop miscounts that are less likely.
 
     A known count one digit away is likelier than a rare mistake in another class, and the right count one digit away
     is likelier than three mistakes.
     """
     slips = tuple(slips_to(model, number))
-    if not slips or not found.miscounted:
-        return found._replace(slips=slips)
-    likeliest = found.miscounted[0]
+    if not slips or not diagnosis.miscounted:
+        return diagnosis._replace(slips=slips)
+    likeliest = diagnosis.miscounted[0]
     beside = tuple(slip for slip in slips if abs(slip.meant - number) == 1 and not slip.preset)
-    if likeliest.bits <= _SLIP or (found.confident and not beside):
-        return found._replace(slips=beside)
+    if likeliest.bits <= _SLIP or (diagnosis.confident and not beside):
+        return diagnosis._replace(slips=beside)
     several = likeliest.ideas > 1 and len(likeliest.explanation) >= _UNRELATED
     typing_error = several and any(slip.meant == model.total for slip in slips)
     if likeliest.model.model == model.model and not typing_error:
-        return found._replace(slips=slips)
-    return found._replace(slips=slips, miscounted=(), behind=(), possible=(*found.miscounted, *found.possible))
+        return diagnosis._replace(slips=slips)
+    return diagnosis._replace(
+        slips=slips, miscounted=(), behind=(), possible=(*diagnosis.miscounted, *diagnosis.possible)
+    )
 
 
 def _elsewhere(meanings: Sequence[Reading]) -> Elsewhere | None:
     """The count of another published model that is exactly this number."""
     for reading in meanings:
         for table in (published_counts(), published_otherwise()) if reading.exact else ():
-            if found := table.get(reading.exact or 0):
-                return Elsewhere(reading, found[0], known=found[1])
+            if entry := table.get(reading.exact or 0):
+                return Elsewhere(reading, entry[0], known_count=entry[1])
     return None
 
 
 def _part_elsewhere(meanings: Sequence[Reading]) -> Elsewhere | None:
     """The part of another published model that has exactly this count."""
     for reading in meanings:
-        if reading.key == "parameters" and (found := published_parts().get(reading.exact or 0)):
-            return Elsewhere(reading, found[0], counted=found[1])
+        if reading.key == "parameters" and (entry := published_parts().get(reading.exact or 0)):
+            return Elsewhere(reading, entry[0], counted=entry[1])
     return None
 
 
 def _rounded(meanings: Sequence[Reading], *, parts: bool = True) -> Iterator[Elsewhere]:
-    """The published models with a count that rounds to the number, or else with such a part; each once.
+    """Published models with a count that rounds to the number, or else with such a part; each model once.
 
-    Only the first reading that has any is used.
+    Only the first reading that fits any model is used.
     """
     for of_models in (True, False)[: 1 + parts]:
         for reading in meanings:
-            found: dict[str, Elsewhere] = {}
+            by_preset: dict[str, Elsewhere] = {}
             if reading.exact is None and of_models:
-                for count, (preset, known) in published_counts().items():
-                    if reading.means(count) and known.model.config == PUBLISHED_CONFIGS[preset]:  # not untied
-                        found.setdefault(preset, Elsewhere(reading, preset, known=known))
+                for count, (preset, known_count) in published_counts().items():
+                    if reading.means(count) and known_count.model.config == PUBLISHED_CONFIGS[preset]:  # not untied
+                        by_preset.setdefault(preset, Elsewhere(reading, preset, known_count=known_count))
             elif reading.exact is None and reading.key == "parameters":
                 for count, (preset, part) in published_parts().items():
                     if reading.means(count) and part.part in PARTS:
-                        found.setdefault(preset, Elsewhere(reading, preset, counted=part))
-            if found:
-                yield from found.values()
+                        by_preset.setdefault(preset, Elsewhere(reading, preset, counted=part))
+            if by_preset:
+                yield from by_preset.values()
                 return
 
 
 def _precisely_elsewhere(reading: Reading) -> Iterator[Elsewhere]:
-    """The published models with a count, or a count without tables, that rounds to all digits of the number."""
+    """Published models with a count, or a count without word embeddings, that rounds to all digits of the number."""
     if not reading.rounded:
         yield from list(_rounded([reading], parts=False)) or (
-            Elsewhere(reading, preset, known) for preset, known in published_backbones() if reading.means(known.total)
+            Elsewhere(reading, preset, known_count)
+            for preset, known_count in published_backbones()
+            if reading.means(known_count.total)
         )
 
 
 def _halved(meanings: Sequence[Reading], config: Config) -> Iterator[Elsewhere]:
-    """A published model with the same sizes and twice the layers, if the number is half of its rounded count."""
+    """The published model with the same sizes but twice the layers, if the number is half its rounded count."""
     doubled = (config.vocab_size, config.hidden_size, config.intermediate_size, 2 * config.num_hidden_layers)
     for reading in meanings:
         half = reading._replace(key="half", low=2 * reading.low, high=2 * reading.high)
-        for count, (preset, known) in published_counts().items() if not (reading.exact or reading.rounded) else ():
-            other = known.model.config
+        for count, (preset, known_count) in (
+            published_counts().items() if not (reading.exact or reading.rounded) else ()
+        ):
+            other = known_count.model.config
             sizes = (other.vocab_size, other.hidden_size, other.intermediate_size, other.num_hidden_layers)
             if half.means(count) and sizes == doubled and other == PUBLISHED_CONFIGS[preset]:
-                yield Elsewhere(half, preset, known=known)
+                yield Elsewhere(half, preset, known_count=known_count)
                 return
 
 
-def _own(model: Known, meanings: Sequence[Reading]) -> tuple[OwnPart, ...]:
-    """The parts of the model with this count, in the first reading that fits; in other units only exact numbers."""
+def _own_parts(model: KnownCount, meanings: Sequence[Reading]) -> tuple[OwnPart, ...]:
+    """The parts of the model with this count, in the first reading that fits; other units only for exact numbers."""
     for reading in meanings:
         if not reading.rounded and reading.key not in KNOWN_ONLY and (reading.exact or reading.key == "parameters"):
             low, high = reading.bounds
-            found = [one for count, one in _own_counts(model.model) if low <= count <= high]
-            if reading.key != "parameters":  # nobody asks for the bytes of vectors
-                found = [one for one in found if any(len(tensor.shape) > 1 for tensor in one.tensors)]
-            if found:
-                return tuple(OwnPart(reading, one) for one in found)
+            parts = [part for count, part in _own_counts(model.model) if low <= count <= high]
+            if reading.key != "parameters":  # users do not ask for the bytes of vectors
+                parts = [part for part in parts if any(len(tensor.shape) > 1 for tensor in part.tensors)]
+            if parts:
+                return tuple(OwnPart(reading, part) for part in parts)
     return ()
 
 
-def _sums(model: Known, meanings: Sequence[Reading]) -> tuple[OwnPart, ...]:
-    """The number as the sum of two parts of the model that people would add."""
+def _sums(model: KnownCount, meanings: Sequence[Reading]) -> tuple[OwnPart, ...]:
+    """Pairs of parts that people would add, whose sum is the number."""
     counts = [count for _right, count in _own_counts(model.model)]
     exactly = [reading for reading in meanings if reading.exact and reading.key == "parameters"]
     sums = [OwnPart(reading, *parts) for reading in exactly for parts in sums_of_two(counts, reading.exact or 0)]
-    # People rather add what stands side by side in the model.
+    # People tend to add neighboring parts of the model.
     apart = [
-        len({tensor.place[:2] for tensor in (*one.counted.tensors, *(one.added or one.counted).tensors)})
-        for one in sums
+        len({tensor.place[:2] for tensor in (*pair.counted.tensors, *(pair.added or pair.counted).tensors)})
+        for pair in sums
     ]
-    return tuple(one for one, places in zip(sums, apart, strict=True) if places == min(apart))
+    return tuple(pair for pair, places in zip(sums, apart, strict=True) if places == min(apart))
 
 
 @lru_cache(maxsize=16)
 def _own_counts(model: Model) -> tuple[tuple[int, Counted], ...]:
-    return tuple((count.right, count) for count in own_counts(_tensors(model), MiscountSizes.of(model.config)))
+    return tuple((count.right, count) for count in part_counts(_tensors(model), MiscountSizes.of(model.config)))
 
 
 def _hand_count(meanings: Sequence[Reading]) -> tuple[HandCount, Miscounted] | None:
@@ -397,9 +405,9 @@ def _hand_count(meanings: Sequence[Reading]) -> tuple[HandCount, Miscounted] | N
         if hand.parameters == meanings[0].exact:
             config = PRESETS[hand.preset].config
             model = build(config)
-            known = Known(Model(config, model.kind), model.num_parameters())
+            known_count = KnownCount(Model(config, model.kind), model.num_parameters())
             explanation = causes(counted(model), MiscountSizes.of(config), hand.miscounts)
-            return hand, Miscounted(meanings[0], known, explanation)
+            return hand, Miscounted(meanings[0], known_count, explanation)
     return None
 
 
@@ -409,22 +417,24 @@ def _tensors(model: Model) -> tuple[Tensor, ...]:
 
 
 class _Assumption(NamedTuple):
-    """A model and a reading in which explanations are searched, with the bits that this assumption costs."""
+    """A model and a reading to search for explanations, with the cost of this assumption in bits."""
 
     reading: Reading
-    model: Known
+    model: KnownCount
     bits: float
     search: Search
 
 
-def _miscounted(model: Known, meanings: Sequence[Reading]) -> Diagnosis:
+def _miscounted(model: KnownCount, meanings: Sequence[Reading]) -> Diagnosis:
     """The explanations of a number by miscounts: equally likely ones, rarer ones, and possibilities."""
-    places, found = _explained(model, meanings)
+    places, candidates = _explained(model, meanings)
     first, exactly = meanings[0], meanings[0].exact
-    likely = [one for one in found if not _is_far_fetched(one)]
+    likely = [candidate for candidate in candidates if not _is_far_fetched(candidate)]
     if not likely:
-        rarer = [_miscount(places[0], way) for way in places[0].search.rarer(exactly)] if exactly else []
-        return Diagnosis(possible=tuple(dict.fromkeys(found + rarer))[:MOST_FOUND])
+        rarer = (
+            [_miscount(places[0], combination) for combination in places[0].search.rarer(exactly)] if exactly else []
+        )
+        return Diagnosis(possible=tuple(dict.fromkeys(candidates + rarer))[:MOST_EXPLANATIONS])
     best = likely[0]
     near = evidence(
         [(place.search, place.bits) for place in places if place.reading is best.reading],
@@ -437,26 +447,26 @@ def _miscounted(model: Known, meanings: Sequence[Reading]) -> Diagnosis:
     if best.reading.exact is None and near.explained > _CHANCE * near.numbers:
         rough = rough or _is_hint(best)
     if not rough and near.explained > (_CHANCE_OF_A_HINT if best.reading.exact else _CHANCE) * near.numbers:
-        return Diagnosis(possible=tuple(found[:MOST_FOUND]), evidence=near)
-    front = likely if rough else [one for one in likely if _is_equal(one, best, model)]
-    front = sorted(front[:_MOST_COMPARED], key=lambda one: one.model != model)[:_MOST_EQUAL]
+        return Diagnosis(possible=tuple(candidates[:MOST_EXPLANATIONS]), evidence=near)
+    front = likely if rough else [candidate for candidate in likely if _is_equal(candidate, best, model)]
+    front = sorted(front[:_MOST_COMPARED], key=lambda candidate: candidate.model != model)[:_MOST_EQUAL]
     return Diagnosis(
         miscounted=tuple(front),
-        behind=tuple([one for one in likely if one not in front][:MOST_FOUND]),
-        possible=tuple([one for one in found if one not in likely][:MOST_FOUND]),
+        behind=tuple([candidate for candidate in likely if candidate not in front][:MOST_EXPLANATIONS]),
+        possible=tuple([candidate for candidate in candidates if candidate not in likely][:MOST_EXPLANATIONS]),
         evidence=near,
     )
 
 
-def _is_hint(found: Miscounted) -> bool:
-    """Whether an explanation of a rounded number is common enough to be a hint, even if it may be chance."""
-    return found.bits <= (_HABIT if found.habit else _MOST_THERE if found.ideas > 1 else _BESIDE_COUNT)
+def _is_hint(candidate: Miscounted) -> bool:
+    """Whether an explanation of a rounded number is common enough to be a hint, although it may be chance."""
+    return candidate.bits <= (_HABIT if candidate.habit else _MOST_ELSEWHERE if candidate.ideas > 1 else _BESIDE_COUNT)
 
 
-def _explained(model: Known, meanings: Sequence[Reading]) -> tuple[list[_Assumption], list[Miscounted]]:
-    """The places where explanations of a number are searched, and the explanations, the likeliest first.
+def _explained(model: KnownCount, meanings: Sequence[Reading]) -> tuple[list[_Assumption], list[Miscounted]]:
+    """The assumptions under which explanations are searched, and the explanations, the likeliest first.
 
-    Other classes and other models' sizes are searched only if the model itself gives no common explanation.
+    Other classes and other models' sizes are searched only if the model itself has no common explanation.
     """
     first = meanings[0]
     places = [
@@ -464,143 +474,158 @@ def _explained(model: Known, meanings: Sequence[Reading]) -> tuple[list[_Assumpt
         for reading in meanings
         if reading.key not in KNOWN_ONLY and (reading.exact or (reading is first and _rarest(reading)))
     ]
-    found = list(_found(places))
+    candidates = list(_candidates(places))
     rough = len(meanings) == 1 and _is_rough(first)
-    if _rarest(first) and not (rough and found) and _least(found) > _ANOTHER_CLASS:
+    if _rarest(first) and not (rough and candidates) and _least(candidates) > _ANOTHER_CLASS:
         whole = model.model.changed(add_pooling_layer=True)  # leaving the pooler out is a miscount
         others = [
             _Assumption(first, other, _ANOTHER_CLASS, _search(other.model, False))
             for other in every_count(model.model.config, known_counts)
             if not other.buffers and other.model.changed(add_pooling_layer=True) != whole
         ]
-        found += _found(others)
+        candidates += _candidates(others)
         places += others
-        if _least(found) > _MIXED:
+        if _least(candidates) > _MIXED:
             counts, (low, high), rarest = _mixed_bits(model.model), first.bounds, _rarest(first)
             mixed = counts[bisect_left(counts, (low, 0.0)) : bisect_right(counts, (high, rarest))]
-            found += [_mixed(model.model)[one]._replace(reading=first) for one, bits in mixed if bits <= rarest]
-    found.sort(key=lambda one: one.bits)
-    return places, found if first.exact else _told_apart_in(found)
+            candidates += [
+                _mixed(model.model)[count]._replace(reading=first) for count, bits in mixed if bits <= rarest
+            ]
+    candidates.sort(key=lambda candidate: candidate.bits)
+    return places, candidates if first.exact else _without_supersets(candidates)
 
 
-def _least(found: Iterable[Miscounted]) -> float:
-    return min([one.bits for one in found], default=MOST_BITS)
+def _least(candidates: Iterable[Miscounted]) -> float:
+    return min([candidate.bits for candidate in candidates], default=MOST_BITS)
 
 
 @lru_cache(maxsize=16)
 def _mixed(model: Model) -> Mapping[int, Miscounted]:
-    """Counts with sizes taken from elsewhere or mistyped, each also with one very common mistake.
+    """The likeliest explanation for each count that wrong sizes lead to, alone or with one very common mistake.
 
-    For each count the likeliest explanation.
+    A size is wrong if it is mistyped or taken from another model.
     """
-    found: dict[int, Miscounted] = {}
+    likeliest: dict[int, Miscounted] = {}
     common = _common(model)
-    mixed = ((_MIXED, known, _with_common(known, common)) for known in mixes(model))
-    for least, known, amounts in (*mixed, *_mistyped(model, common)):
-        assert known.mix
-        bits = least + _MORE_MIXED * len(known.mix.fields[1:])
-        fields = ", ".join(known.mix.fields)
-        mix = Cause(f"{fields} of {known.mix.preset}" if known.mix.preset else fields, known.parameters - known.right)
+    mixed = ((_MIXED, known_count, _with_common(known_count, common)) for known_count in mixes(model))
+    for least, known_count, amounts in (*mixed, *_mistyped(model, common)):
+        assert known_count.mix
+        bits = least + _MORE_MIXED * len(known_count.mix.fields[1:])
+        fields = ", ".join(known_count.mix.fields)
+        mix = Cause(
+            f"{fields} of {known_count.mix.preset}" if known_count.mix.preset else fields,
+            known_count.parameters - known_count.right,
+        )
         for name, amount in amounts.items():
-            total, rare = known.parameters + amount, bits + MISCOUNTS[name].bits if name else bits
-            if (name == "" or amount) and rare <= MOST_BITS and (total not in found or rare < found[total].bits):
-                more = (Cause(name, amount),) if name else ()
-                found[total] = Miscounted(_COUNTED, known, (mix, *more), bits=rare, ideas=1 + len(more))
-    found.pop(model.num_parameters(), None)
-    return found
+            total, rare = known_count.parameters + amount, bits + MISCOUNTS[name].bits if name else bits
+            if (
+                (name == "" or amount)
+                and rare <= MOST_BITS
+                and (total not in likeliest or rare < likeliest[total].bits)
+            ):
+                with_mistake = (Cause(name, amount),) if name else ()
+                likeliest[total] = Miscounted(
+                    _COUNTED, known_count, (mix, *with_mistake), bits=rare, ideas=1 + len(with_mistake)
+                )
+    likeliest.pop(model.num_parameters(), None)
+    return likeliest
 
 
 @lru_cache(maxsize=16)
 def _mixed_bits(model: Model) -> list[tuple[int, float]]:
-    return sorted((count, one.bits) for count, one in _mixed(model).items())
+    return sorted((count, candidate.bits) for count, candidate in _mixed(model).items())
 
 
 def _common(model: Model) -> Mapping[str, frozenset[str]]:
-    """The very common mistakes that change the model, each with the names of the tensors it changes."""
+    """The very common mistakes that change any tensor, each with the names of the tensors it changes."""
     tensors, sizes = _tensors(model), MiscountSizes.of(model.config)
-    usual = {name: one for name, one in MISCOUNTS.items() if one.bits <= _VERY_COMMON}
+    usual = {name: miscount for name, miscount in MISCOUNTS.items() if miscount.bits <= _VERY_COMMON}
     changed = {
-        name: frozenset(one.name for one in tensors if miscount.make((one,), sizes) != (one,))
+        name: frozenset(tensor.name for tensor in tensors if miscount.make((tensor,), sizes) != (tensor,))
         for name, miscount in usual.items()
     }
     return {name: names for name, names in changed.items() if names}
 
 
-def _with_common(known: Known, common: Mapping[str, frozenset[str]]) -> dict[str, int]:
-    """The amount that each very common mistake adds to a count; under "" 0, for no mistake."""
-    tensors, sizes = counted(known.model), MiscountSizes.of(known.model.config)
-    found = {"": 0}
+def _with_common(known_count: KnownCount, common: Mapping[str, frozenset[str]]) -> dict[str, int]:
+    """The amount that each very common mistake adds to a count; 0 under the key "", for no mistake."""
+    tensors, sizes = counted(known_count.model), MiscountSizes.of(known_count.model.config)
+    amounts = {"": 0}
     for name, names in common.items():
-        some = [tensor for tensor in tensors if tensor.name in names]
-        found[name] = total(MISCOUNTS[name].make(some, sizes)) - total(some)
-    return found
+        changed = [tensor for tensor in tensors if tensor.name in names]
+        amounts[name] = total(MISCOUNTS[name].make(changed, sizes)) - total(changed)
+    return amounts
 
 
-def _mistyped(model: Model, common: Mapping[str, frozenset[str]]) -> Iterator[tuple[float, Known, dict[str, int]]]:
+def _mistyped(model: Model, common: Mapping[str, frozenset[str]]) -> Iterator[tuple[float, KnownCount, dict[str, int]]]:
     """The model with each size mistyped: bits, model, and the amounts of the very common mistakes.
 
-    The count and the amounts are polynomials in a size, of degree two at most: three sizes are counted, the others
-    interpolated.
+    The count and the amounts are polynomials in a size, of degree two at most. So three sizes are counted and the
+    others extrapolated.
     """
     config, right = model.config, model.num_parameters()
     for field in sizes_of(type(config)):
-        own = getattr(config, field)
-        if field == "num_attention_heads" or own < _LONG_SIZE:
+        size = getattr(config, field)
+        if field == "num_attention_heads" or size < _LONG_SIZE:
             continue
-        near = [_with_size(model, field, own + more) for more in (1, 2, 3)]
-        known = [Known(other, other.num_parameters(), mix=Mix("", (field,), right)) for other in near]
-        counts = [{**_with_common(one, common), _WHOLE: one.parameters} for one in known]
-        for number in dict.fromkeys(mistyped(own)):
-            step = number - own - 1
+        near = [_with_size(model, field, size + offset) for offset in (1, 2, 3)]
+        wrong = [KnownCount(other, other.num_parameters(), mix=Mix("", (field,), right)) for other in near]
+        counts = [{**_with_common(count, common), _WHOLE: count.parameters} for count in wrong]
+        for number in dict.fromkeys(mistyped(size)):
+            step = number - size - 1
             amounts = {}
             for name, first in counts[0].items():
                 second, third = counts[1][name], counts[2][name]
                 amounts[name] = first + step * (second - first) + step * (step - 1) // 2 * (third - 2 * second + first)
-            exchanged = sorted(f"{number}") == sorted(f"{own}") or _runs(number) == _runs(own)
-            meant = known[0]._replace(model=_with_size(model, field, number), parameters=amounts.pop(_WHOLE))
+            exchanged = sorted(f"{number}") == sorted(f"{size}") or _runs(number) == _runs(size)
+            meant = wrong[0]._replace(model=_with_size(model, field, number), parameters=amounts.pop(_WHOLE))
             yield _EXCHANGED if exchanged else _WRONG_DIGIT, meant, amounts
 
 
 def _runs(number: int) -> list[str]:
-    """The digits of a number with repetitions dropped: doubling the wrong digit (122 for 112) leaves these alike."""
+    """The digits of a number without repetitions: they are the same if the wrong digit was doubled (122 for 112)."""
     return [digit for digit, _same in groupby(f"{number}")]
 
 
 def _with_size(model: Model, field: str, number: int) -> Model:
-    """The model with another size, which is not checked."""
+    """The model with another size; the size is not checked."""
     return model.changed(config=unchecked(model.config, **{field: number}))
 
 
 _WHOLE = "whole"
-# The smallest size that may be mistyped; bits for two exchanged digits, and for a wrong one.
+# The smallest size that may be mistyped; bits for two exchanged digits, and for a wrong digit.
 _LONG_SIZE, _EXCHANGED, _WRONG_DIGIT = 100, 6.5, 9.0
 _COUNTED = Reading("parameters", Fraction(0), Fraction(0), rounded=False)
 
 
 def _search(model: Model, whole: bool) -> Search:
-    """The search among a model's miscounts: all of them, or only common ones."""
-    bits = MOST_BITS if whole else _MOST_THERE
+    """The search over a model's miscounts: all of them, or only common ones."""
+    bits = MOST_BITS if whole else _MOST_ELSEWHERE
     return search(_tensors(model), MiscountSizes.of(model.config), bits)
 
 
-def _found(places: Iterable[_Assumption]) -> Iterator[Miscounted]:
+def _candidates(places: Iterable[_Assumption]) -> Iterator[Miscounted]:
     for place in places:
         most = _rarest(place.reading) - place.bits
         for count in place.search.near(*place.reading.bounds, most):
-            yield from (_miscount(place, way) for way in place.search.ways(count) if way.bits <= most)
+            yield from (
+                _miscount(place, combination)
+                for combination in place.search.combinations(count)
+                if combination.bits <= most
+            )
 
 
 def _rarest(reading: Reading) -> float:
-    """The most bits an explanation may have: fewer, the fewer digits a rounded number has, down to 0 for none."""
+    """The most bits that an explanation may have: the fewer digits a rounded number has, the fewer; 0 means none."""
     if reading.exact or reading.low == reading.high:
         return MOST_BITS if reading.exact else 0.0
     rough = _ROUGH if _is_rough(reading) else 0.0
     return next((bits for part, bits in _OF_DIGITS if part * (reading.high - reading.low) <= reading.low), rough)
 
 
-# The most bits for a rounded number whose value is this many times its uncertainty. Below 1,000 times it is rough: its
-# explanations are hints of _ROUGH bits at most; below _ROUGHEST times it has none.
-_OF_DIGITS = ((10_000, 10.0), (1_000, _MOST_THERE))
+# The most bits for a rounded number whose value is at least this many times its uncertainty. Below 1,000 times it is
+# rough: explanations are only hints, of at most _ROUGH bits. Below _ROUGHEST times there are none.
+_OF_DIGITS = ((10_000, 10.0), (1_000, _MOST_ELSEWHERE))
 _ROUGH, _ROUGHEST = 8.0, 25
 
 
@@ -610,54 +635,56 @@ def _is_rough(reading: Reading) -> bool:
     return reading.key == "parameters" and not reading.rounded and _ROUGHEST <= part < _OF_DIGITS[-1][0]
 
 
-def _told_apart_in(found: Sequence[Miscounted]) -> list[Miscounted]:
-    """The explanations of a rounded number without those that only add mistakes to a likelier one.
+def _without_supersets(candidates: Sequence[Miscounted]) -> list[Miscounted]:
+    """The explanations of a rounded number, except those that only add mistakes to a likelier one.
 
-    The rounding would hide what they add.
+    Rounding would hide the effect of the added mistakes.
     """
     kept: list[tuple[set[str], Miscounted]] = []
-    for one in found:
-        names = {cause.miscount for cause in one.explanation}
-        if not any((names >= fewer and not one.habit) or one.total == other.total for fewer, other in kept):
-            kept.append((names, one))
-    return [one for _names, one in kept]
+    for candidate in candidates:
+        names = {cause.miscount for cause in candidate.explanation}
+        if not any((names >= fewer and not candidate.habit) or candidate.total == other.total for fewer, other in kept):
+            kept.append((names, candidate))
+    return [candidate for _names, candidate in kept]
 
 
-def _miscount(place: _Assumption, way: Way) -> Miscounted:
+def _miscount(place: _Assumption, combination: Combination) -> Miscounted:
     model = place.model.model
-    explanation = causes(_tensors(model), MiscountSizes.of(model.config), way.miscounts)
-    return Miscounted(place.reading, place.model, explanation, way.habit, way.bits + place.bits, way.ideas)
+    explanation = causes(_tensors(model), MiscountSizes.of(model.config), combination.miscounts)
+    return Miscounted(
+        place.reading, place.model, explanation, combination.habit, combination.bits + place.bits, combination.ideas
+    )
 
 
-def _is_equal(found: Miscounted, first: Miscounted, model: Known) -> bool:
+def _is_equal(candidate: Miscounted, first: Miscounted, model: KnownCount) -> bool:
     """Whether an explanation is about as likely as the first; stricter for more mistakes or another class."""
-    more = _EQUAL_OF_MORE if found.bits <= _USUAL_PAIR else _EQUAL / 2
-    reach = _EQUAL if found.ideas == first.ideas or first.ideas > 1 else more
-    reach = reach if found.model in (first.model, model) else 0.0
-    return found.bits <= first.bits + reach
+    for_more_ideas = _EQUAL_OF_MORE if candidate.bits <= _USUAL_PAIR else _EQUAL / 2
+    reach = _EQUAL if candidate.ideas == first.ideas or first.ideas > 1 else for_more_ideas
+    reach = reach if candidate.model in (first.model, model) else 0.0
+    return candidate.bits <= first.bits + reach
 
 
-def _is_far_fetched(found: Miscounted) -> bool:
+def _is_far_fetched(candidate: Miscounted) -> bool:
     """Whether an explanation takes several unrelated mistakes.
 
-    Three that only leave out small parts are related: together they are one way of counting.
+    Three mistakes that each leave out a small part count as related, as one way of counting.
     """
-    if found.ideas < _UNRELATED:
+    if candidate.ideas < _UNRELATED:
         return False
-    left_out = sum(cause.amount < 0 and MISCOUNTS[cause.miscount].bits <= _SMALL for cause in found.explanation)
-    return found.ideas > _UNRELATED or left_out < len(found.explanation)
+    left_out = sum(cause.amount < 0 and MISCOUNTS[cause.miscount].bits <= _SMALL for cause in candidate.explanation)
+    return candidate.ideas > _UNRELATED or left_out < len(candidate.explanation)
 
 
 _SMALL = 4.5  # the most bits of a miscount that leaves out a small part
 
 
-def told_apart(some: Sequence[Miscounted]) -> list[tuple[str, tuple[int, ...]]]:
-    """The parts whose counts differ between several explanations of one number, with these counts."""
+def told_apart(candidates: Sequence[Miscounted]) -> list[tuple[str, tuple[int, ...]]]:
+    """The parts that several explanations of one number count differently, with their counts."""
     counts = []
-    for one in some:
-        model = one.model.model
+    for candidate in candidates:
+        model = candidate.model.model
         tensors, sizes = _tensors(model), MiscountSizes.of(model.config)
-        for cause in one.explanation:
+        for cause in candidate.explanation:
             tensors = MISCOUNTS[cause.miscount].make(tensors, sizes)
         counts.append(tensors)
     rows = [(part, tuple(total(filter(PARTS[part][0], tensors)) for tensors in counts)) for part in TERMS]
@@ -665,13 +692,13 @@ def told_apart(some: Sequence[Miscounted]) -> list[tuple[str, tuple[int, ...]]]:
 
 
 def _matches(meanings: Sequence[Reading], model: Model) -> Iterator[Match]:
-    """The known counts that the number may mean, each with the first reading it fits."""
+    """The known counts that the number may mean, each in the first reading that fits."""
     by_total = _by_total(model.config, known_counts)
     # A count with buffers is listed only for an exact number, unless the buffers are large.
     bare = {
         total
-        for total, models in by_total.items()
-        if any(not one.buffers or one.convention == "masks" for one in models)
+        for total, counts in by_total.items()
+        if any(not count.buffers or count.convention == "masks" for count in counts)
     }
     seen = set()
     for reading in meanings:
@@ -690,11 +717,11 @@ def _matches(meanings: Sequence[Reading], model: Model) -> Iterator[Match]:
 
 
 def _adapted(meanings: Sequence[Reading], model: Model, *, others: bool = False) -> tuple[Match, ...]:
-    """The model's count with adapters that fits exactly; with ``others`` that of any class, which proves little."""
+    """The model's count with adapters, if it fits exactly; with ``others``, that of any class, which proves little."""
     for reading in meanings:
-        models = _by_total(model.config, adapted_counts).get(reading.exact or 0, ())
-        if here := tuple(one for one in models if others or one.model == model):
-            return (Match(reading, here[0].total, here),)
+        counts = _by_total(model.config, adapted_counts).get(reading.exact or 0, ())
+        if fitting := tuple(count for count in counts if others or count.model == model):
+            return (Match(reading, fitting[0].total, fitting),)
     return ()
 
 
@@ -709,26 +736,26 @@ def _is_vague(matches: Sequence[Match]) -> bool:
 def _without_embeddings(reading: Reading, model: Model) -> Iterator[Match]:
     """The counts without embeddings that round to the number.
 
-    That is without the word embeddings in the present model, if the number has two digits at least. If it is precise
-    to one part in 40, it is without all tables in every class as well.
+    For a number of at least two digits, these are counts of the present model without word embeddings; for a number
+    precise to one part in 40, also counts of every class without any embedding table.
     """
     part = (reading.high - reading.low) / reading.low if reading.low else Fraction(1)
     if reading.key == "parameters" and part <= _TWO_DIGITS:
         yield from (Match(reading, rest.total, (rest,)) for rest in backbones(model) if reading.means(rest.total))
     if part > _CHANCE:
         return
-    for count, models in sorted(_by_total(model.config, more_counts).items()):
-        here = tuple(one for one in models if one.convention == "no embeddings")
-        if here and reading.means(count):
-            yield Match(reading, count, here)
+    for number, counts in sorted(_by_total(model.config, more_counts).items()):
+        bare = tuple(count for count in counts if count.convention == "no embeddings")
+        if bare and reading.means(number):
+            yield Match(reading, number, bare)
 
 
 _TWO_DIGITS = Fraction(1, 10)
 
 
 @lru_cache(maxsize=16)
-def _by_total(config: Config, counts: Callable[[Config], Iterator[Known]]) -> Mapping[int, tuple[Known, ...]]:
-    found: dict[int, tuple[Known, ...]] = {}
+def _by_total(config: Config, counts: Callable[[Config], Iterator[KnownCount]]) -> Mapping[int, tuple[KnownCount, ...]]:
+    by_total: dict[int, tuple[KnownCount, ...]] = {}
     for model in every_count(config, counts):
-        found[model.total] = (*found.get(model.total, ()), model)
-    return found
+        by_total[model.total] = (*by_total.get(model.total, ()), model)
+    return by_total

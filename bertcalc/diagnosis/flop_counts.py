@@ -1,4 +1,4 @@
-"""The FLOPs and multiply-adds of a model for usual batches, by every convention: what a tool may have printed.
+"""The FLOPs and multiply-adds of a model for common batches, by every convention: numbers that a tool may print.
 
 >>> from bertcalc import BertConfig
 >>> from bertcalc.text.amounts import typed
@@ -19,9 +19,9 @@ from bertcalc.model.trace import Sizes
 from bertcalc.text.amounts import Typed
 from bertcalc.text.problem import InputError
 
-# The batches that people and tools measure, the most usual first.
+# The batches that people and tools measure, the most common first.
 _LENGTHS, _BATCH_SIZES = (128, 512, 256, 384, 64, 1024), (1, 8, 16, 32, 64)
-_PRECISE = 100  # the value of a rounded number is this many times its uncertainty at least: three digits
+_PRECISE = 100  # a rounded number must be at least this many times its uncertainty: three digits
 _MOST = 6
 
 CostUnit = Literal["FLOPs", "MACs"]
@@ -39,9 +39,9 @@ class FlopCount(NamedTuple):
 
 
 def flops_of(model: Model, number: Typed) -> tuple[FlopCount, ...]:
-    """The costs that a number of at least three digits means, the most usual batch first.
+    """The costs that a number of at least three digits may mean, the most common batch first.
 
-    A number of parameters or bytes means none, one in FLOPs or MACs only a cost in that unit.
+    There are none for a number of parameters or bytes; a number in FLOPs or MACs is compared in its unit only.
     """
     if number.unit in ("parameters", "bytes") or (number.high - number.low) * _PRECISE > number.value:
         return ()
@@ -52,7 +52,7 @@ def flops_of(model: Model, number: Typed) -> tuple[FlopCount, ...]:
 
 @lru_cache(maxsize=16)
 def flop_counts(model: Model) -> tuple[FlopCount, ...]:
-    """The costs of usual batches: single sequences first, in either case PyTorch's count before the rules."""
+    """The costs of common batches: single sequences first; PyTorch's count before published rules."""
     lengths = [length for length in _LENGTHS if length <= model.config.longest]
     single = [cost for length in lengths for cost in _of_one(model, length)]
     # Every cost is proportional to the batch size.
@@ -75,8 +75,8 @@ def _of_one(model: Model, length: int) -> Iterator[FlopCount]:
     for phase in phases:
         for unit in units:
             yield FlopCount(Fraction(total(steps, Convention(unit), phase)), unit, phase, 1, length)
-        both = Fraction(total(steps, Convention("FLOPs", "all"), phase))
-        yield FlopCount(both, "FLOPs", phase, 1, length, "all")
+        with_elementwise = Fraction(total(steps, Convention("FLOPs", "all"), phase))
+        yield FlopCount(with_elementwise, "FLOPs", phase, 1, length, "all")
     for name, rule in RULES.items():
         flops = rule.flops(model.config, 1, length, steps)
         yield FlopCount(flops, "FLOPs", rule.phase, 1, length, name)

@@ -27,17 +27,17 @@ from bertcalc.model.modules import Component, Tensor
 from bertcalc.model.totals import COMPONENTS
 from bertcalc.text.arguments import checked
 
-# What a line counts: parameters; modules, such as 37 for Dropout; nothing but a size, such as H = 768; what has no
-# parameters; the sum of lines above it; a layer or a head that a later line multiplies.
+# What a line counts: parameters; modules, such as 37 for Dropout; a size, such as H = 768; an operation without
+# parameters; the sum of the lines above it; a layer or a head that a later line multiplies.
 Kind = Literal["parameters", "modules", "size", "no parameters", "total", "step"]
 
 
 class LineVerdict(NamedTuple):
-    """A line, the part it is taken to count, and the miscounts in it: the empty explanation if it is right.
+    """A line, the part that it probably counts, and its miscounts: the empty explanation if it is right.
 
-    ``counted`` is None if no part of the model fits, ``explanation`` if no miscounts are found. ``also`` are other
-    parts with the same count that the line may mean. A total is no term: it says what the lines above it add up to,
-    and ``above`` is what they do add up to.
+    ``counted`` is None if no part of the model fits; ``explanation`` is None if no miscounts explain the line. ``also``
+    are other parts with the same count that the line may mean. A total is not a term: it claims to be the sum of the
+    lines above it, and ``above`` is their actual sum.
     """
 
     line: TypedLine
@@ -67,7 +67,7 @@ class Gap(NamedTuple):
 
 
 class TermsReport(NamedTuple):
-    """The verdicts, the typed sum, and the right one: the right counts of the lines plus the gaps.
+    """The verdicts, the typed sum, and the right sum: the right counts of the lines plus the gaps.
 
     If no line is a term of a sum of parameters, both sums are 0 and there are no gaps.
     """
@@ -93,7 +93,7 @@ class _CountedModel(NamedTuple):
 
 @checked
 def judge(line: TypedLine, model: Model, config: Config) -> LineVerdict:
-    """The verdict on a line alone."""
+    """Check a single line."""
     return check(model, config, [line]).verdicts[0]
 
 
@@ -116,7 +116,7 @@ def check(model: Model, config: Config, lines: Sequence[TypedLine]) -> TermsRepo
 def _verdicts(lines: Sequence[TypedLine], count: _CountedModel, *, walk: bool) -> list[LineVerdict]:
     """The verdict on each line.
 
-    With ``walk`` a line may count one layer: the hand count goes through one layer and then multiplies.
+    With ``walk``, a line may count one layer: the hand count goes through one layer and then multiplies.
     """
     open_elements = _elements(count.tensors)
     verdicts: list[LineVerdict] = []
@@ -143,7 +143,7 @@ def _open(tensors: Sequence[Tensor], verdicts: Sequence[LineVerdict]) -> dict[st
 
 
 def _is_total(verdict: LineVerdict, before: Sequence[LineVerdict]) -> bool:
-    """Whether a line is the sum of lines before it, and no term: the total, or a subtotal of the last lines."""
+    """Whether a line is not a term but a sum of lines before it: the total, or a subtotal of the last lines."""
     called = set(_called(_last_part(verdict.line.name)))
     if called == {_WHOLE} or (called == _MODEL and verdict.counted and verdict.counted.part == _WHOLE):
         return True
@@ -160,11 +160,11 @@ def _is_total(verdict: LineVerdict, before: Sequence[LineVerdict]) -> bool:
 
 def _names(verdict: LineVerdict) -> set[str]:
     """The names of the tensors that a right line counts."""
-    return {one.name for one in verdict.counted.tensors} if verdict.counted and verdict.is_right else set()
+    return {tensor.name for tensor in verdict.counted.tensors} if verdict.counted and verdict.is_right else set()
 
 
 def _with_sums(verdicts: Sequence[LineVerdict]) -> Iterator[LineVerdict]:
-    """The verdicts, with the sum of the lines above each total. A total that is this sum has no mistake of its own."""
+    """The verdicts, with the sum of the lines above each total. A total that equals this sum is not a mistake."""
     above = Fraction(0)
     for verdict in verdicts:
         if verdict.kind == "total":
@@ -181,23 +181,23 @@ _TOTAL = re.compile(r"\b(sub)?total|\bsum\b|合计|小计|总|共(?!享)", re.I)
 
 
 def _with_steps(verdicts: Sequence[LineVerdict]) -> list[LineVerdict]:
-    """The verdicts, with lines about one layer or one head as steps where a later line counts all of them."""
+    """The verdicts; a line about one layer or head becomes a step if a later line counts all layers or heads."""
 
     def is_step(first: Counted, second: Counted) -> bool:
-        wider = first.layers == "one" and second.layers == "all" and any(one.copies > 1 for one in second.tensors)
+        wider = first.layers == "one" and second.layers == "all" and any(tensor.copies > 1 for tensor in second.tensors)
         wider = wider or (first.heads == "one" and second.heads == "all" and second.layers in (first.layers, "all"))
-        return wider and {one.name for one in first.tensors} <= {one.name for one in second.tensors}
+        return wider and {tensor.name for tensor in first.tensors} <= {tensor.name for tensor in second.tensors}
 
-    some = []
-    for at, verdict in enumerate(verdicts):
-        later = [term.counted for term in verdicts[at + 1 :] if term.counted and term.is_term]
+    marked = []
+    for number, verdict in enumerate(verdicts):
+        later = [term.counted for term in verdicts[number + 1 :] if term.counted and term.is_term]
         multiplied = verdict.is_term and verdict.counted and any(is_step(verdict.counted, part) for part in later)
-        some.append(verdict._replace(kind="step") if multiplied else verdict)
-    return some
+        marked.append(verdict._replace(kind="step") if multiplied else verdict)
+    return marked
 
 
 def _with_biases_apart(verdicts: Sequence[LineVerdict], count: _CountedModel) -> Iterator[LineVerdict]:
-    """The verdicts, with a line that leaves out biases right where other lines count these biases."""
+    """The verdicts; a line without biases becomes right if other lines count these biases."""
     apart = {
         tensor.name
         for verdict in verdicts
@@ -219,12 +219,12 @@ def _with_biases_apart(verdicts: Sequence[LineVerdict], count: _CountedModel) ->
 
 
 def _as_part(part: Counted, count: _CountedModel) -> Counted:
-    """A count under the name of the part of the model that it is, if it is one."""
+    """A count under the name of the model's part that has the same tensors, if there is one."""
     elements = {tensor for tensor in part.tensors if tensor.num_parameters()}
     same = (
-        known
-        for known in parts_of(count.tensors, count.sizes)
-        if {tensor for tensor in known.tensors if tensor.num_parameters()} == elements
+        same_part
+        for same_part in parts_of(count.tensors, count.sizes)
+        if {tensor for tensor in same_part.tensors if tensor.num_parameters()} == elements
     )
     return next(same, part)
 
@@ -243,7 +243,7 @@ def _goes_through_one_layer(verdict: LineVerdict) -> bool:
 
 
 def _is_of_all_layers(verdict: LineVerdict) -> bool:
-    """Whether a line counts something in all of several layers."""
+    """Whether a line counts a part in all layers, of which there are several."""
     part = verdict.counted
     return (
         part is not None
@@ -289,7 +289,7 @@ def _verdict(line: TypedLine, count: _CountedModel, open_elements: Mapping[str, 
 
 
 def _wrong(line: TypedLine, count: _CountedModel, meant: Sequence[Counted], *, called: bool, walk: bool) -> LineVerdict:
-    """The verdict on a line that is right for nothing: the likeliest miscounts in what it may mean."""
+    """The verdict on a line that is right for no part: the likeliest miscounts in the parts that it may mean."""
     of_one_head = [part for part in meant if part.heads == "one" and part.layers == "one"]
     whole = [part for part in meant if part.layers == "all" and part.heads == "all"]
     whole = whole or [part for part in meant if part.part not in PARTS]
@@ -303,25 +303,25 @@ def _wrong(line: TypedLine, count: _CountedModel, meant: Sequence[Counted], *, c
     rarest = _MOST_BITS if line.exact is not None else _MOST_OF_ROUNDED
     low, high = line.bounds
     explained = [
-        (way.bits, number, part, way)
+        (combination.bits, number, part, combination)
         for number, part in enumerate([*single, *usual] if walk else usual)
-        for ways in [search(part.tensors, count.sizes, _MOST_BITS)]
-        for value in ways.near(low, high, rarest)
-        for way in ways.ways(value)[:1]
-        if 0 < len(way.miscounts) <= most
-        and way.bits <= rarest
-        and (called or not is_chance(value, ways.right, way.bits))
+        for among in [search(part.tensors, count.sizes, _MOST_BITS)]
+        for value in among.near(low, high, rarest)
+        for combination in among.combinations(value)[:1]
+        if 0 < len(combination.miscounts) <= most
+        and combination.bits <= rarest
+        and (called or not is_chance(value, among.right, combination.bits))
     ]
     if explained:
-        _bits, _number, part, way = min(explained, key=lambda one: one[:2])
-        return LineVerdict(line, part, causes(part.tensors, count.sizes, way.miscounts))
+        _bits, _number, part, combination = min(explained, key=lambda candidate: candidate[:2])
+        return LineVerdict(line, part, causes(part.tensors, count.sizes, combination.miscounts))
     return LineVerdict(line, usual[-1] if usual and called else None, None)
 
 
 _ONE_HEAD = re.compile(r"\b(one|per|each|a|single)\b.?head|单头|每个?头|一个头", re.I)
-# Fewer than in explain.py: one term has fewer mistakes than a whole count. Rounding hides all but common ones.
+# Fewer than in explain.py: one term has fewer mistakes than a whole count. Rounding hides all except common mistakes.
 _MOST_BITS, _MOST_OF_ROUNDED = 9.0, 4.0
-# Operations that people list although nothing in them has parameters.
+# Operations that people list although they have no parameters.
 _NO_PARAMETERS = re.compile(
     r"softmax|dropout|\b[a-z]*elu\b|tanh|activation|residual|\badd\b|\binput|scores?\b|context|\brope\b|rotary"
     r"|non.?trainable|激活|残差|输入|不可训练",
@@ -339,23 +339,25 @@ def _has_no_parameters(name: str, count: _CountedModel) -> bool:
 
 
 def _also(right: Sequence[Counted], open_elements: Mapping[str, int]) -> Iterator[Counted]:
-    """Other parts with the right count, which share no tensor with those before and are not counted yet."""
+    """Other parts with the right count that share no tensor with the parts before them and are not counted yet."""
     names = {tensor.name for tensor in right[0].tensors}
     for part in right[1:]:
-        own = {tensor.name for tensor in part.tensors if tensor.num_parameters()}
-        if not own & names and all(open_elements[tensor.name] >= tensor.num_parameters() for tensor in part.tensors):
-            names |= own
+        uncounted = {tensor.name for tensor in part.tensors if tensor.num_parameters()}
+        if not uncounted & names and all(
+            open_elements[tensor.name] >= tensor.num_parameters() for tensor in part.tensors
+        ):
+            names |= uncounted
             yield part
 
 
 def _last_part(name: str) -> str:
-    """The name of a line without what stands before a colon: the model, or a heading."""
+    """The name of a line after its last colon, without the model or heading before it."""
     last = re.split("[:：]", name)[-1].strip(" `'\"")
     return last or name
 
 
 def _called(name: str) -> list[str]:
-    """The parts that people call so; those that the name means specifically come first."""
+    """The parts that people call by this name, with those that it means in particular first."""
     if not name:
         return []
     specific = [part for part, pattern in SPECIFIC.items() if re.search(pattern, name, re.I)]
@@ -366,7 +368,7 @@ def _called(name: str) -> list[str]:
 def _candidates(name: str, called: Sequence[str], count: _CountedModel) -> list[Counted]:
     """The tensors and modules with the name of a line, and the parts that people call so; all parts if there are none.
 
-    A path, such as encoder.layer.0 or c_proj, means its tensors before it means anything else.
+    If the name is a path, such as encoder.layer.0 or c_proj, its tensors come first.
     """
     paths = list(_of_path(name, count))
     parts = list(parts_of(count.tensors, count.sizes, called or (() if paths else PARTS)))
@@ -382,7 +384,7 @@ def _is_specific(part: Counted, name: str) -> bool:
 
 
 def _meant(name: str, candidates: Sequence[Counted]) -> Sequence[Counted]:
-    """The candidates that a name means: a path or the specific parts, if there are any, else all."""
+    """The candidates that a name means: those of a path or the specific parts, if there are any, else all."""
     if candidates and candidates[0].part not in PARTS:
         return [part for part in candidates if part.part == candidates[0].part]
     return [part for part in candidates if _is_specific(part, name)] or candidates
@@ -392,9 +394,9 @@ _NUMBER = re.compile(r"\.(?:[0-9]+|\*|[a-zA-Z]|\{\w*\}|\[\w*\])(?=\.|$)")
 
 
 def _of_path(name: str, count: _CountedModel) -> Iterator[Counted]:
-    """The tensors at a path as PyTorch prints it, also from the middle of a path on; in all layers and in one.
+    """The tensors at a path as PyTorch prints it, or at the end of such a path; in all layers and in one.
 
-    With the number of a layer in it, only those of this layer.
+    If the path contains the number of a layer, only those of this layer.
     """
     if exact := tuple(tensor for tensor in count.tensors if tensor.name == name):
         yield Counted(name, exact)
@@ -408,8 +410,8 @@ def _of_path(name: str, count: _CountedModel) -> Iterator[Counted]:
         return
     pieces = path.removeprefix(count.model.prefix).split(".")
     for start in range(len(pieces)):
-        if found := list(_at(".".join(pieces[start:]), path, count.tensors)):
-            yield from found
+        if parts := list(_at(".".join(pieces[start:]), path, count.tensors)):
+            yield from parts
             return
 
 
@@ -423,18 +425,18 @@ def _at(path: str, name: str, tensors: Sequence[Tensor]) -> Iterator[Counted]:
             break
     if not inside and re.search(r"[._]", path):
         inside = [tensor for tensor in tensors if path.lower() in tensor.name.lower()]
-    some = tuple(inside)
-    if not some:
+    selected = tuple(inside)
+    if not selected:
         return
-    single = tuple(of_layers(some, "one"))
+    single = tuple(of_layers(selected, "one"))
     if numbers and within == folded and single:
         yield Counted(name, single, "one")
         return
-    ends = {f".{tensor.name.lower()}.".partition(f".{within.lower()}.")[0] for tensor in some}
-    groups = [some]
+    ends = {f".{tensor.name.lower()}.".partition(f".{within.lower()}.")[0] for tensor in selected}
+    groups = [selected]
     for end in sorted(ends) if len(ends) > 1 else ():  # attn.c_proj and mlp.c_proj
         start = f"{end}.{within.lower()}."
-        groups.append(tuple(tensor for tensor in some if f".{tensor.name.lower()}.".startswith(start)))
+        groups.append(tuple(tensor for tensor in selected if f".{tensor.name.lower()}.".startswith(start)))
     layers: tuple[Layers, Layers] = ("all", "one")
     for group in groups:
         for of in layers:
@@ -447,19 +449,19 @@ _MOST_SUMS = 1000
 
 
 def _sums(name: str, count: _CountedModel) -> Iterator[Counted]:
-    """What a name such as "QKV + O" means: a part for each of its pieces, all in the same layers and heads."""
+    """The counts that a name such as "QKV + O" means: a part for each of its pieces, in the same layers and heads."""
     pieces = [piece for piece in _AND.split(name) if piece]
-    some = [_candidates(piece, called, count) for piece in pieces if (called := _called(piece)) or "_" in piece]
-    if len(pieces) < 2 or len(some) < len(pieces):
+    candidates = [_candidates(piece, called, count) for piece in pieces if (called := _called(piece)) or "_" in piece]
+    if len(pieces) < 2 or len(candidates) < len(pieces):
         return
-    for place in dict.fromkeys((part.layers, part.heads) for part in some[0]):
-        within = [[part for part in parts if (part.layers, part.heads) == place] for parts in some]
+    for place in dict.fromkeys((part.layers, part.heads) for part in candidates[0]):
+        within = [[part for part in parts if (part.layers, part.heads) == place] for parts in candidates]
         for combination in islice(product(*within), _MOST_SUMS):
             tensors = tuple(dict.fromkeys(tensor for part in combination for tensor in part.tensors))
             yield Counted(name, tensors, *place)
 
 
-# Names of sizes in papers and other libraries, beside letters and Hugging Face's fields.
+# Names of sizes in papers and other libraries, in addition to letters and Hugging Face's fields.
 _LETTERS = {
     **dict.fromkeys(("d", "d_model", "dim", "hidden_dim", "emb_dim", "隐藏层维度", "隐藏维度"), "H"),
     **dict.fromkeys(("d_ff", "dff", "ffn_dim", "d_inner", "n_inner"), "I"),
@@ -487,10 +489,10 @@ def _is_number_of_modules(name: str, model: Model, value: int) -> bool:
 
 
 def _gaps(tensors: Sequence[Tensor], open_elements: Mapping[str, int]) -> Iterator[Gap]:
-    """The remaining elements by component: tensors that are missing, then tensors that are counted too often."""
+    """The remaining elements of each component: missing tensors, then tensors that are counted too often."""
     for component in COMPONENTS:
         left = {tensor.name: open_elements[tensor.name] for tensor in tensors if tensor.place.component == component}
         for missing in (True, False):
-            some = {name: number for name, number in left.items() if number and (number > 0) == missing}
-            if some:
-                yield Gap(component, tuple(some), sum(some.values()))
+            elements = {name: number for name, number in left.items() if number and (number > 0) == missing}
+            if elements:
+                yield Gap(component, tuple(elements), sum(elements.values()))

@@ -17,9 +17,9 @@ from pathlib import Path
 from typing import NamedTuple
 
 from bertcalc.config import Config, sizes_of
-from bertcalc.diagnosis.layer_parts import Counted, own_counts
+from bertcalc.diagnosis.layer_parts import Counted, part_counts
 from bertcalc.diagnosis.miscounts import MiscountSizes, counted
-from bertcalc.diagnosis.tensor_filter import which
+from bertcalc.diagnosis.tensor_filter import selector
 from bertcalc.families import family_of
 from bertcalc.families.presets import PRESETS
 from bertcalc.model.model import Model
@@ -30,7 +30,7 @@ from bertcalc.text.problem import InputError
 _TABLES = tomllib.loads(Path(__file__).with_suffix(".toml").read_text(encoding="utf-8"))
 # The meanings of a number, and the factor that makes it a number of parameters.
 READINGS: Mapping[str, tuple[str, Fraction]] = {
-    line["key"]: (line["said"], Fraction(line["factor"])) for line in _TABLES["readings"]
+    line["key"]: (line["description"], Fraction(line["factor"])) for line in _TABLES["readings"]
 }
 TRAINING = tuple(key for key in READINGS if key.startswith(("moments", "training")))
 _GIBI = tuple(key for key in READINGS if key.startswith("gibi"))
@@ -40,7 +40,7 @@ _NUMBERS = ("half", "moments", "training")  # these are numbers of elements, not
 
 
 class Mix(NamedTuple):
-    """Sizes with wrong values, from the published model ``preset`` or, for "", from elsewhere; and the right count."""
+    """Wrong sizes, taken from the published model ``preset`` ("" if not from a published model); the right count."""
 
     preset: str
     fields: tuple[str, ...]
@@ -48,8 +48,8 @@ class Mix(NamedTuple):
 
 
 @record
-class Known(NamedTuple):
-    """A model of the configuration, perhaps with some wrong sizes, and its count by a convention."""
+class KnownCount(NamedTuple):
+    """A model and its count by a convention; some of its sizes may be deliberately wrong."""
 
     model: Model
     parameters: Single
@@ -74,14 +74,14 @@ class Known(NamedTuple):
         return self.model.cls.task in ("pretraining", "masked-lm", "causal-lm")
 
 
-# Other conventions by which a count is right than the number of parameters of a class.
-CONVENTIONS: Mapping[str, str] = {line["name"]: line["said"] for line in _TABLES["conventions"]}
-# Conventions that give so many different counts that they prove little.
+# Conventions by which a count is right although it is not the number of parameters of a class.
+CONVENTIONS: Mapping[str, str] = {line["name"]: line["description"] for line in _TABLES["conventions"]}
+# Conventions that give so many different counts that a match proves little.
 PROVE_LITTLE = {name for name in CONVENTIONS if name.startswith(("labels", "adapters"))}
-# The targets of peft's LoRA by default, and with "all-linear"; each with usual ranks.
+# The targets of PEFT's LoRA by default, and with "all-linear"; each with common ranks.
 _ADAPTED = {
-    "adapters": (which("query and value, matrix"), (4, 8, 16, 32, 64)),
-    "adapters everywhere": (which("attention + feed-forward + pooler + map + transform, matrix"), (8, 16)),
+    "adapters": (selector("query and value, matrix"), (4, 8, 16, 32, 64)),
+    "adapters everywhere": (selector("attention + feed-forward + pooler + map + transform, matrix"), (8, 16)),
 }
 _TRAINED = tuple(_TABLES["trained_heads"])
 _MOST_LABELS, _MOST_WITHOUT_BIAS = 100, 10
@@ -100,7 +100,7 @@ class HandCount(NamedTuple):
     """A published count that is wrong, with its source, its preset and its miscounts."""
 
     parameters: int
-    said: str
+    description: str
     preset: str
     miscounts: Sequence[str]  # keys of MISCOUNTS, in their order
 
@@ -113,7 +113,7 @@ class Claim(NamedTuple):
 
     parameters: int
     preset: str
-    said: str
+    description: str
     source: str
 
     def is_meant(self, number: Typed) -> bool:
@@ -148,139 +148,145 @@ class Reading(NamedTuple):
         return self.low <= count <= self.high
 
 
-def known_counts(config: Config) -> Iterator[Known]:
-    """The counts of every class of the family: with and without optional pooler, tied and untied, also with buffers."""
+def known_counts(config: Config) -> Iterator[KnownCount]:
+    """The counts of every class of the family: with and without optional pooler and buffers, tied and untied."""
     family = family_of(config)
     for cls in family.classes:
         for tied in (config.tie_word_embeddings, not config.tie_word_embeddings):
             for pooler in (True, False):
                 if pooler or cls.pooler_is_optional:
                     model = Model(replace(config, tie_word_embeddings=tied), cls.name, pooler)
-                    found = Known(model, model.num_parameters())
-                    if tied == config.tie_word_embeddings or found.has_decoder:
-                        yield found
+                    known_count = KnownCount(model, model.num_parameters())
+                    if tied == config.tie_word_embeddings or known_count.has_decoder:
+                        yield known_count
                         if config.stores_masks:
                             masks = config.num_hidden_layers * config.max_position_embeddings**2
-                            yield found._replace(buffers=masks, convention="masks")
+                            yield known_count._replace(buffers=masks, convention="masks")
                         elif any("position_ids" in module.buffers for _path, module, _copies in model.modules()):
-                            yield found._replace(buffers=config.max_position_embeddings)
+                            yield known_count._replace(buffers=config.max_position_embeddings)
 
 
-def more_counts(config: Config) -> Iterator[Known]:
+def more_counts(config: Config) -> Iterator[KnownCount]:
     """Counts of every class without embeddings, with a pooler that it lacks, or with all buffers.
 
-    Only an exact number means one of these.
+    They are compared with exact numbers only.
     """
     pooler = family_of(config).base.pooler
     hidden = config.hidden_size
-    for found in known_counts(config):
-        if found.buffers:
+    for known_count in known_counts(config):
+        if known_count.buffers:
             continue
-        tensors = list(found.model.tensors())
-        tables = sum(tensor.num_parameters() for tensor in filter(which("tables"), tensors))
-        yield found._replace(parameters=found.parameters - tables, convention="no embeddings")
-        if any(map(which("token type"), tensors)):
-            yield found._replace(buffers=2 * config.max_position_embeddings, convention="both buffers")
-        if pooler and found.model.cls.task != "base" and not any(map(which("pooler"), tensors)):
-            pooled = found._replace(parameters=found.parameters + hidden * hidden + hidden, convention="pooler")
+        tensors = list(known_count.model.tensors())
+        tables = sum(tensor.num_parameters() for tensor in filter(selector("tables"), tensors))
+        yield known_count._replace(parameters=known_count.parameters - tables, convention="no embeddings")
+        if any(map(selector("token type"), tensors)):
+            yield known_count._replace(buffers=2 * config.max_position_embeddings, convention="both buffers")
+        if pooler and known_count.model.cls.task != "base" and not any(map(selector("pooler"), tensors)):
+            pooled = known_count._replace(
+                parameters=known_count.parameters + hidden * hidden + hidden, convention="pooler"
+            )
             yield from (pooled, pooled._replace(buffers=config.max_position_embeddings))
 
 
-def adapted_counts(config: Config) -> Iterator[Known]:
-    """The counts of every class with peft's LoRA adapters, also with the copy of the head that peft trains."""
-    for found in every_count(config, known_counts):
-        tensors = list(found.model.tensors())
-        head = sum(one.num_parameters() for one in tensors if one.name.partition(".")[0].endswith(_TRAINED))
-        for name, (concerned, ranks) in _ADAPTED.items() if not found.buffers else ():
-            sides = sum(one.copies * sum(one.shape) for one in filter(concerned, tensors))
+def adapted_counts(config: Config) -> Iterator[KnownCount]:
+    """The counts of every class with PEFT's LoRA adapters, also with the copy of the head that PEFT trains."""
+    for known_count in every_count(config, known_counts):
+        tensors = list(known_count.model.tensors())
+        head = sum(tensor.num_parameters() for tensor in tensors if tensor.name.partition(".")[0].endswith(_TRAINED))
+        for name, (concerned, ranks) in _ADAPTED.items() if not known_count.buffers else ():
+            sides = sum(tensor.copies * sum(tensor.shape) for tensor in filter(concerned, tensors))
             for rank, trained in product(ranks, {0, head}):
-                adapted = found._replace(buffers=rank * sides + trained, convention=name, rank=rank)
+                adapted = known_count._replace(buffers=rank * sides + trained, convention=name, rank=rank)
                 yield adapted
-                if trained or found.model.cls.task == "base":
+                if trained or known_count.model.cls.task == "base":
                     yield adapted._replace(parameters=0, convention=f"{name} alone")
 
 
 @lru_cache(maxsize=8)
-def mixes(model: Model) -> tuple[Known, ...]:
-    """The model with some sizes of BERT or of a published model of its family; heads change with the hidden size."""
-    own, right = model.config, model.num_parameters()
-    found: dict[Config, Known] = {}
-    if vars(own).get("embedding_size", own.hidden_size) != own.hidden_size:
-        as_wide = model.changed(config=replace(own, embedding_size=own.hidden_size))  # type: ignore[call-arg]
+def mixes(model: Model) -> tuple[KnownCount, ...]:
+    """The model with some sizes of BERT or of a published model of its family; heads follow the hidden size."""
+    config, right = model.config, model.num_parameters()
+    mixed: dict[Config, KnownCount] = {}
+    if vars(config).get("embedding_size", config.hidden_size) != config.hidden_size:
+        as_wide = model.changed(config=replace(config, embedding_size=config.hidden_size))  # type: ignore[call-arg]
         mix = Mix("", ("embedding_size",), right)
-        found[as_wide.config] = Known(as_wide, as_wide.num_parameters(), mix=mix)
-    for name, other in sorted(PUBLISHED_CONFIGS.items(), key=lambda item: type(item[1]) is not type(own)):
-        if type(other) is type(own) or name in ("bert-base-uncased", "bert-large-uncased"):
+        mixed[as_wide.config] = KnownCount(as_wide, as_wide.num_parameters(), mix=mix)
+    for name, other in sorted(PUBLISHED_CONFIGS.items(), key=lambda item: type(item[1]) is not type(config)):
+        if type(other) is type(config) or name in ("bert-base-uncased", "bert-large-uncased"):
             sizes = [
-                size for size in sizes_of(type(own)) if getattr(own, size) != getattr(other, size, getattr(own, size))
+                size
+                for size in sizes_of(type(config))
+                if getattr(config, size) != getattr(other, size, getattr(config, size))
             ]
             alone = [size for size in sizes if size != "num_attention_heads" or "hidden_size" not in sizes]
             for fields in chain.from_iterable(combinations(alone, count) for count in range(1, len(alone) + 1)):
                 heads = ("num_attention_heads",) if "hidden_size" in fields else ()
                 try:
-                    config = replace(own, **{size: getattr(other, size) for size in (*fields, *heads)})
+                    wrong_config = replace(config, **{size: getattr(other, size) for size in (*fields, *heads)})
                 except InputError:  # its heads do not divide the hidden size
                     continue
-                if config not in found:
-                    mixed = model.changed(config=config)
-                    found[config] = Known(mixed, mixed.num_parameters(), mix=Mix(name, fields, right))
-    return tuple(found.values())
+                if wrong_config not in mixed:
+                    other_subject = model.changed(config=wrong_config)
+                    mixed[wrong_config] = KnownCount(
+                        other_subject, other_subject.num_parameters(), mix=Mix(name, fields, right)
+                    )
+    return tuple(mixed.values())
 
 
 @lru_cache(maxsize=32)
-def every_count(config: Config, counts: Callable[[Config], Iterator[Known]]) -> tuple[Known, ...]:
-    """The counts that a generator gives, cached."""
+def every_count(config: Config, counts: Callable[[Config], Iterator[KnownCount]]) -> tuple[KnownCount, ...]:
+    """The counts of a generator, cached."""
     return tuple(counts(config))
 
 
-def other_labels(config: Config, count: int) -> Iterator[Known]:
+def other_labels(config: Config, count: int) -> Iterator[KnownCount]:
     """The classes that have this count with another number of labels."""
-    for name, first, more in _by_labels(config):
-        labels, rest = divmod(count - first, more)
+    for name, first, per_label in _by_labels(config):
+        labels, rest = divmod(count - first, per_label)
         if not rest and 1 <= labels + 2 <= _MOST_LABELS and labels + 2 != config.num_labels:
-            if labels + 2 > _MOST_WITHOUT_BIAS and more % config.hidden_size == 0:
+            if labels + 2 > _MOST_WITHOUT_BIAS and per_label % config.hidden_size == 0:
                 continue  # any count that differs by a multiple of the hidden size would fit
             model = Model(replace(config, num_labels=labels + 2), name)
-            yield Known(model, count, convention="labels")
+            yield KnownCount(model, count, convention="labels")
 
 
 @lru_cache(maxsize=32)
 def _by_labels(config: Config) -> tuple[tuple[str, int, int], ...]:
     """The classes that depend on the number of labels: name, count with two labels, and the amount each label adds."""
-    found = []
+    dependent = []
     for cls in family_of(config).classes:
         if "num_labels" in dict(cls.builds_with):
             continue
         first, second = (Model(replace(config, num_labels=labels), cls.name).num_parameters() for labels in (2, 3))
         if first != second:
-            found.append((cls.name, first, second - first))
-    return tuple(found)
+            dependent.append((cls.name, first, second - first))
+    return tuple(dependent)
 
 
 @lru_cache(maxsize=1)
 def published_parts() -> Mapping[int, tuple[str, Counted]]:
-    """The parts, modules and tensors of every preset's body, by count; for equal counts the first.
+    """The parts, modules and tensors of every preset's body, by count; the first of equal counts.
 
-    Vectors alone are left out: a small number is a vector of some model by chance.
+    Parts that consist only of vectors are left out, as small numbers would match some model by chance.
     """
-    found: dict[int, tuple[str, Counted]] = {}
+    by_count: dict[int, tuple[str, Counted]] = {}
     for name, config in PUBLISHED_CONFIGS.items():
         model = Model(config, family_of(config).base.name)
-        for part in own_counts(counted(model), MiscountSizes.of(config)):
+        for part in part_counts(counted(model), MiscountSizes.of(config)):
             if part.heads == "all" and any(len(tensor.shape) > 1 for tensor in part.tensors):
-                found.setdefault(part.right, (name, part))
-    return found
+                by_count.setdefault(part.right, (name, part))
+    return by_count
 
 
-def backbone(model: Model) -> Known:
-    """The count of a model without its word embeddings, as DeBERTa's authors give it; only rounded numbers mean it."""
+def backbone(model: Model) -> KnownCount:
+    """The count of a model without its word embeddings, as DeBERTa's authors report it, in rounded numbers."""
     tensors = model.tensors()
-    count = sum(tensor.num_parameters() for tensor in tensors if not which("word")(tensor))
-    return Known(model, count, convention="backbone")
+    count = sum(tensor.num_parameters() for tensor in tensors if not selector("word")(tensor))
+    return KnownCount(model, count, convention="backbone")
 
 
-def backbones(model: Model) -> Iterator[Known]:
-    """The backbones of a model and of the masked language model of its family, which DeBERTa-v3's numbers have."""
+def backbones(model: Model) -> Iterator[KnownCount]:
+    """The counts without word embeddings of a model and, as reported for DeBERTa-v3, of its masked language model."""
     yield backbone(model)
     for cls in family_of(model.config).classes:
         if cls.task == "masked-lm" and cls.name != model.architecture:
@@ -289,41 +295,41 @@ def backbones(model: Model) -> Iterator[Known]:
 
 
 @lru_cache(maxsize=1)
-def published_backbones() -> tuple[tuple[str, Known], ...]:
+def published_backbones() -> tuple[tuple[str, KnownCount], ...]:
     """The counts of every preset's body without its word embeddings."""
     models = ((name, Model(config, family_of(config).base.name)) for name, config in PUBLISHED_CONFIGS.items())
     return tuple((name, backbone(model)) for name, model in models)
 
 
 @lru_cache(maxsize=1)
-def published_counts() -> Mapping[int, tuple[str, Known]]:
-    """The known counts of every preset without buffers; for equal counts the first."""
-    return _published(lambda config: (known for known in known_counts(config) if not known.buffers))
+def published_counts() -> Mapping[int, tuple[str, KnownCount]]:
+    """The known counts of every preset without buffers, by count; the first of equal counts."""
+    return _published(lambda config: (count for count in known_counts(config) if not count.buffers))
 
 
 @lru_cache(maxsize=1)
-def published_otherwise() -> Mapping[int, tuple[str, Known]]:
-    """The counts of every preset with buffers and by other conventions; for equal counts the first."""
+def published_otherwise() -> Mapping[int, tuple[str, KnownCount]]:
+    """The counts of every preset with buffers and by other conventions, by count; the first of equal counts."""
     return _published(lambda config: chain(known_counts(config), more_counts(config)))
 
 
-def _published(counts: Callable[[Config], Iterable[Known]]) -> dict[int, tuple[str, Known]]:
-    found: dict[int, tuple[str, Known]] = {}
+def _published(counts: Callable[[Config], Iterable[KnownCount]]) -> dict[int, tuple[str, KnownCount]]:
+    by_total: dict[int, tuple[str, KnownCount]] = {}
     for name, config in PUBLISHED_CONFIGS.items():
-        for known in counts(config):
-            found.setdefault(known.total, (name, known))
-    return found
+        for count in counts(config):
+            by_total.setdefault(count.total, (name, count))
+    return by_total
 
 
 def readings(number: Typed) -> list[Reading]:
-    """The meanings of a number, the most literal first: in every unit, then with trailing zeros not significant."""
-    found = []
-    # 8-bit and training have others' factors.
+    """The meanings of a number, the most literal first: in every unit, then with insignificant trailing zeros."""
+    meanings = []
+    # 8-bit and training have the same factors as other readings.
     none: tuple[str, ...] = ("bits", *_NUMBERS) if number.unit == "bytes" else ("8-bit", "training")
     none = none if number.unit == "bytes" and number.value >= 10**8 else (*none, *_GIBI)
     keys = [key for key in READINGS if key not in none]
     if number.unit == "bytes":
-        keys.sort(key=("parameters", "mebi").__contains__)  # a number of bytes is hardly one of parameters
+        keys.sort(key=("parameters", "mebi").__contains__)  # a number in bytes hardly counts parameters
     elif number.unit == "parameters":
         keys = ["parameters", *_NUMBERS, "mebi"]
     for rounded in (False, True):
@@ -334,13 +340,13 @@ def readings(number: Typed) -> list[Reading]:
             factor = READINGS[key][1]
             whole = number.low == number.high
             if key.startswith(("mebi", "gibi")) and (whole or rounded) and not 0 < reach * _DIVIDED <= number.value:
-                continue  # a whole number is no quotient, unless its trailing zeros stand for missing digits
+                continue  # a whole number is not a quotient, unless its trailing zeros stand for missing digits
             precise = whole or (number.unit == "bytes" and reach * _DIVIDED <= number.value)
             if key in ("float64", "bits", "half", *TRAINING[1:]) and (rounded or not precise):
-                continue  # people do not round these, except bytes slightly
-            low, high = ((number.value + way * reach) * factor for way in (-1, 1))
-            found.append(Reading(key, max(low, Fraction(0)), high, rounded))
-    return found
+                continue  # people do not round these, except for bytes slightly
+            low, high = ((number.value + sign * reach) * factor for sign in (-1, 1))
+            meanings.append(Reading(key, max(low, Fraction(0)), high, rounded))
+    return meanings
 
 
-_DIVIDED = 100  # a quotient is precise to one part in so many at least, and so are bytes of training
+_DIVIDED = 100  # a quotient, or bytes of training, must be precise to one part in this many

@@ -2,7 +2,7 @@
 
 >>> from bertcalc import BertConfig, build
 >>> from bertcalc.diagnosis.miscounts import counted
->>> parts = list(own_counts(counted(build(BertConfig())), MiscountSizes.of(BertConfig())))
+>>> parts = list(part_counts(counted(build(BertConfig())), MiscountSizes.of(BertConfig())))
 >>> [(count.part, count.layers) for count in parts if count.right == 28_348_416]
 [('attention', 'all'), ('first matrix of the feed-forward', 'all')]
 >>> [(count.part, count.layers, count.heads) for count in parts if count.right == 147_648]
@@ -15,18 +15,18 @@ from pathlib import Path
 from typing import Literal, NamedTuple
 
 from bertcalc.diagnosis.miscounts import MiscountSizes, is_fused, of_one_head, slices, total
-from bertcalc.diagnosis.tensor_filter import Concerned, which
+from bertcalc.diagnosis.tensor_filter import Selector, selector
 from bertcalc.model.modules import Tensor, split_layer
 
 Layers = Literal["all", "one", "others"]
 Heads = Literal["all", "one"]
 
-# The parts that people count in one line: a predicate for their tensors, and a pattern for the names of such lines.
+# The parts that people count in one line: a predicate for their tensors, and a pattern for the line's name.
 _TABLE = tomllib.loads(Path(__file__).with_suffix(".toml").read_text(encoding="utf-8"))["parts"]
-PARTS: dict[str, tuple[Concerned, str]] = {line["part"]: (which(line["of"]), line["called"]) for line in _TABLE}
-# The parts that a name means before all others that it may mean.
+PARTS: dict[str, tuple[Selector, str]] = {line["part"]: (selector(line["of"]), line["called"]) for line in _TABLE}
+# Patterns for names that mean one part in particular, even if others fit as well.
 SPECIFIC: dict[str, str] = {line["part"]: line["specific"] for line in _TABLE if "specific" in line}
-# If no part has the right count, miscounts are searched in the usual ones; terms tell explanations apart.
+# If no part has the right count, miscounts are searched in USUAL parts; TERMS are used to tell explanations apart.
 USUAL, TERMS, _OF_HEADS, _OF_LINES = (
     [line["part"] for line in _TABLE if line.get(key)] for key in ("usual", "term", "heads", "line")
 )
@@ -50,7 +50,7 @@ class Counted(NamedTuple):
 
 
 class Selection(NamedTuple):
-    """What a Counted counts, without sizes: the same for numeric and for symbolic tensors."""
+    """The tensors that a Counted selects, by name: the same for numeric and symbolic sizes."""
 
     part: str
     names: frozenset[str]
@@ -59,7 +59,7 @@ class Selection(NamedTuple):
 
     @classmethod
     def of(cls, count: Counted) -> "Selection":
-        """The selection that gives a count."""
+        """The selection that a count was made from."""
         return cls(count.part, frozenset(tensor.name for tensor in count.tensors), count.layers, count.heads)
 
     def tensors(self, tensors: Sequence[Tensor], sizes: MiscountSizes) -> tuple[Tensor, ...]:
@@ -71,37 +71,37 @@ class Selection(NamedTuple):
 
 
 def parts_of(tensors: Sequence[Tensor], sizes: MiscountSizes, parts: Iterable[str] = PARTS) -> Iterator[Counted]:
-    """The parts that a model has: all parts in all layers, in one, in all but one; then those of one head."""
-    everywhere = [(part, some) for part in parts if (some := _part(tensors, sizes, part))]
+    """The parts of a model in all layers, in one layer, in all layers but one; then in one head."""
+    everywhere = [(part, inside) for part in parts if (inside := _part(tensors, sizes, part))]
     places: list[tuple[Layers, Heads]] = [("all", "all"), ("one", "all"), ("others", "all")]
     if sizes.num_attention_heads != 1:
         places += [("one", "one"), ("all", "one")]
     for layers, heads in places:
-        for part, some in everywhere:
-            if (heads == "all" or part in _OF_HEADS) and (within := _within(some, sizes, layers, heads)):
+        for part, inside in everywhere:
+            if (heads == "all" or part in _OF_HEADS) and (within := _within(inside, sizes, layers, heads)):
                 yield Counted(part, within, layers, heads)
 
 
 def _part(tensors: Sequence[Tensor], sizes: MiscountSizes, part: str) -> tuple[Tensor, ...]:
-    """The tensors of a part. Of a fused matrix that is not in it as a whole, the slices that are."""
+    """The tensors of a part; of a fused matrix that belongs to it only partly, the slices that belong to it."""
     concerned = PARTS[part][0]
-    some: list[Tensor] = []
+    inside: list[Tensor] = []
     for tensor in tensors:
         if concerned(tensor):
-            some.append(tensor)
+            inside.append(tensor)
         elif is_fused(tensor):
-            some += filter(concerned, slices(tensor, sizes))
-    return tuple(some)
+            inside += filter(concerned, slices(tensor, sizes))
+    return tuple(inside)
 
 
 def _within(tensors: Sequence[Tensor], sizes: MiscountSizes, layers: Layers, heads: Heads) -> tuple[Tensor, ...]:
-    """The tensors of all layers, of one or of all but one; all of them, or the rows of one head."""
-    some = tensors if layers == "all" else of_layers(tensors, layers)
-    return tuple(some if heads == "all" else [of_one_head(tensor, sizes) for tensor in some])
+    """The tensors of all layers, of one layer or of all but one, in full or only the rows of one head."""
+    inside = tensors if layers == "all" else of_layers(tensors, layers)
+    return tuple(inside if heads == "all" else [of_one_head(tensor, sizes) for tensor in inside])
 
 
-def own_counts(tensors: Sequence[Tensor], sizes: MiscountSizes) -> Iterator[Counted]:
-    """Every part of a model with parameters, then its modules and tensors; the same tensors only once."""
+def part_counts(tensors: Sequence[Tensor], sizes: MiscountSizes) -> Iterator[Counted]:
+    """The parts of a model that have parameters, then its modules and tensors; the same tensors only once."""
     seen = set()
     parts = list(parts_of(tensors, sizes))
     whole = [count for count in parts if count.heads == "all" and not _is_detail(count.part)]
@@ -113,18 +113,18 @@ def own_counts(tensors: Sequence[Tensor], sizes: MiscountSizes) -> Iterator[Coun
 
 
 def sums_of_two(counts: Sequence[Counted], value: int) -> Iterator[tuple[Counted, Counted]]:
-    """Two parts without a common tensor that add up to a number, both in all layers or both in one."""
+    """Pairs of parts without a common tensor that add up to a number, both in all layers or both in one."""
     places: dict[int, list[int]] = {}
-    for at, count in enumerate(counts):
-        places.setdefault(count.right, []).append(at)
-    for at, first in enumerate(counts):
-        for second in [counts[later] for later in places.get(value - first.right, ()) if later > at]:
+    for index, count in enumerate(counts):
+        places.setdefault(count.right, []).append(index)
+    for index, first in enumerate(counts):
+        for second in [counts[later] for later in places.get(value - first.right, ()) if later > index]:
             if _stand_together(first, second):
                 yield first, second
 
 
 def _stand_together(first: Counted, second: Counted) -> bool:
-    """Whether people would add two counts: of the same layers, of all heads, and nothing twice."""
+    """Whether people would add two counts: both of the same layers and of all heads, without overlap."""
     within = [count.layers for count in (first, second) if any(tensor.copies > 1 for tensor in count.tensors)]
     within += [count.layers for count in (first, second) if count.layers != "all"]
     pieces = [{(tensor.name, tensor.place) for tensor in count.tensors} for count in (first, second)]
@@ -134,7 +134,7 @@ def _stand_together(first: Counted, second: Counted) -> bool:
 
 
 def _is_detail(part: str) -> bool:
-    """Whether a part is a single tensor, which is better named as in the model, or means something only in a line."""
+    """Whether a part is a single tensor, which has a better name in the model, or makes sense only in a hand count."""
     if part in _OF_LINES:
         return True
     return part.startswith(("weight of the", "bias of the", "gamma of the", "beta of the")) and part not in _ALWAYS
@@ -144,22 +144,22 @@ _ALWAYS = ("bias of the decoder", "bias of the pooler", "weight of the pooler")
 
 
 def of_layers(tensors: Sequence[Tensor], layers: Layers) -> Iterator[Tensor]:
-    """The tensors of one layer, or of all layers but one; none unless all are repeated in several layers.
+    """The tensors of one layer, or of all layers but one; none unless each tensor is repeated in several layers.
 
-    The one layer is never a first layer that differs from the others.
+    A first layer that differs from the others is never taken as the one layer.
     """
-    own = [tensor for tensor in tensors if split_layer(tensor.name)[0].endswith(".0")]
-    alike = [tensor for tensor in tensors if tensor not in own]
+    first_layers = [tensor for tensor in tensors if split_layer(tensor.name)[0].endswith(".0")]
+    alike = [tensor for tensor in tensors if tensor not in first_layers]
     if any("*" not in tensor.name or tensor.copies == 1 for tensor in alike):
         return
     if layers == "others" and alike:
-        yield from own
+        yield from first_layers
     for tensor in alike:
         yield tensor._replace(copies=1 if layers == "one" else tensor.copies - 1)
 
 
 def _named(tensors: Sequence[Tensor]) -> Iterator[Counted]:
-    """Each module and tensor under its name in the model, in all layers and in one."""
+    """All modules and tensors under their names in the model, in all layers and in one."""
     names = dict.fromkeys(
         ".".join(pieces[:number])
         for pieces in (tensor.name.split(".") for tensor in tensors)
@@ -168,5 +168,5 @@ def _named(tensors: Sequence[Tensor]) -> Iterator[Counted]:
     for name in names:
         inside = tuple(tensor for tensor in tensors if f"{tensor.name}.".startswith(f"{name}."))
         yield Counted(name, inside)
-        if one := tuple(of_layers(inside, "one")):
-            yield Counted(name, one, "one")
+        if of_one := tuple(of_layers(inside, "one")):
+            yield Counted(name, of_one, "one")

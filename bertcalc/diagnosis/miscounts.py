@@ -1,8 +1,8 @@
 """The mistakes that people make when they count parameters by hand, as changes of the counted tensors.
 
-A count is a list of tensors. A miscount maps each tensor to what is counted in its place: nothing, the tensor with
-other sides or copies, or several tensors. Miscounts can therefore be made one after the other, and on symbolic tensors
-they give the formula of the change. They are listed in ``miscounts.toml``.
+A count is a list of tensors. A miscount replaces each tensor by nothing, by the tensor with other sides or copies, or
+by several tensors. Miscounts can therefore be applied one after the other; applied to symbolic tensors, they give the
+formula of the change. They are listed in ``miscounts.toml``.
 
 >>> from bertcalc import BertConfig, build
 >>> after = MISCOUNTS["positions"].make(counted(build(BertConfig())), MiscountSizes.of(BertConfig()))
@@ -19,17 +19,17 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 from bertcalc.config import Config
-from bertcalc.diagnosis.tensor_filter import in_layer, is_bias, which
+from bertcalc.diagnosis.tensor_filter import in_layer, is_bias, selector
 from bertcalc.model.family import LANGUAGE_MODEL
 from bertcalc.model.model import Model
 from bertcalc.model.modules import AFTER_LAYERS, Place, Shape, Tensor, split_layer
 
-# Multiples to which libraries pad a vocabulary for the hardware, and to which people round it.
+# Multiples to which libraries pad a vocabulary for speed, and to which people round it.
 PADDED_TO, ROUNDED_TO = (8, 64, 128), (100, 1_000, 10_000)
 
 
 class MiscountSizes(NamedTuple):
-    """The sizes that miscounts put in wrong places: numbers or symbols."""
+    """The sizes that miscounts use in the wrong places: numbers or symbols."""
 
     vocab_size: int
     hidden_size: int
@@ -37,7 +37,7 @@ class MiscountSizes(NamedTuple):
     num_attention_heads: int
     intermediate_size: int
     max_position_embeddings: int
-    padded_sizes: tuple[int, ...]  # the vocabulary as a multiple of each of PADDED_TO and ROUNDED_TO
+    padded_sizes: tuple[int, ...]  # the vocabulary padded or rounded to each of PADDED_TO and ROUNDED_TO
 
     @classmethod
     def of(cls, config: Config) -> "MiscountSizes":
@@ -54,11 +54,11 @@ class MiscountSizes(NamedTuple):
 
     @property
     def padded(self) -> Mapping[int, int]:
-        """The vocabulary as a multiple of each of PADDED_TO and ROUNDED_TO, by the multiple."""
+        """The vocabulary padded or rounded to each of PADDED_TO and ROUNDED_TO, by the multiple."""
         return dict(zip((*PADDED_TO, *ROUNDED_TO), self.padded_sizes, strict=True))
 
     def padded_by(self, miscount: str) -> int:
-        """The vocabulary as a miscount pads it; unchanged by all others."""
+        """The vocabulary as a miscount pads it; the real one for other miscounts."""
         padded = (size for multiple, size in self.padded.items() if miscount == f"padded to {multiple}")
         return next(padded, self.vocab_size)
 
@@ -67,13 +67,12 @@ Change = Callable[[Tensor, MiscountSizes], Iterable[Tensor]]
 
 
 class Miscount(NamedTuple):
-    """One mistake: its description, the change that it makes to each tensor, and its rarity.
+    """One mistake: its description, the change that it makes to each tensor, and its rarity in bits.
 
-    ``bits`` is the rarity: a mistake of 4 bits is made half as often as one of 3. Exercises use only the ``drawn``
-    ones.
+    A mistake of 4 bits is made half as often as one of 3. Exercises use only the ``drawn`` ones.
     """
 
-    said: str  # an English sentence without its full stop, with placeholders for ``values``
+    description: str  # an English sentence without its full stop, with placeholders for ``values``
     change: Change
     bits: float = 6.0
     values: Mapping[str, str] = {}
@@ -85,15 +84,15 @@ class Miscount(NamedTuple):
 
 
 class Habit(NamedTuple):
-    """A single idea of how to count that makes several miscounts, with its rarity in bits."""
+    """A single idea of how to count that leads to several miscounts, with its rarity in bits."""
 
-    said: str
-    miscounts: tuple[str, ...]  # those that change nothing in a model are skipped
+    description: str
+    miscounts: tuple[str, ...]  # those that do not change a model are skipped
     bits: float
 
 
 def counted(model: Model) -> tuple[Tensor, ...]:
-    """The tensors of a model, without the body's prefix in their names, then those that it lacks (without elements)."""
+    """The tensors of a model, named without the body's prefix, then those that it lacks (with no elements)."""
     tensors = tuple(tensor._replace(name=model.bare(tensor.name)) for tensor in model.tensors())
     return (*tensors, *_lacking(tensors, model.config))
 
@@ -101,9 +100,9 @@ def counted(model: Model) -> tuple[Tensor, ...]:
 def _lacking(tensors: Sequence[Tensor], config: Any) -> Iterator[Tensor]:
     """The tensors that people count although the model lacks them, with brackets around their names.
 
-    Their last side is 0, so that they have no elements; without it they have the shape that people count.
+    A last side of 0 is appended to the shape that people count, so that they have no elements.
     """
-    hidden, words = config.hidden_size, next(filter(which("word"), tensors)).shape
+    hidden, words = config.hidden_size, next(filter(selector("word"), tensors)).shape
     wide = words[1:]
     lacking = [
         ("decoder.weight", Place("head", LANGUAGE_MODEL, "decoder"), words),
@@ -117,29 +116,29 @@ def _lacking(tensors: Sequence[Tensor], config: Any) -> Iterator[Tensor]:
         ("after layers", "final LayerNorm", Place("head", AFTER_LAYERS, "norm"), (2, hidden)),
         ("next sentences", "next sentence", Place("head", role="next sentence"), (2, hidden), (2,)),
     ):
-        if not any(map(which(concerned), tensors)):
+        if not any(map(selector(concerned), tensors)):
             names = (f"{name}.weight", f"{name}.bias")
             lacking += [(last, place, shape) for last, shape in zip(names, shapes, strict=False)]
     yield from (Tensor(f"({name})", (*shape, 0), 1, place) for name, place, shape in lacking)
-    there = {tensor.name for tensor in tensors}
-    related = any(map(which("relative embedding"), tensors)) and not any(map(which("position query"), tensors))
+    names_present = {tensor.name for tensor in tensors}
+    related = any(map(selector("relative embedding"), tensors)) and not any(map(selector("position query"), tensors))
     for tensor in tensors:
         if related and tensor.place.role in ("query", "key"):
             place = tensor.place._replace(role=f"position {tensor.place.role}")
             stem, _dot, last = tensor.name.rpartition(".")
             yield tensor._replace(name=f"({stem} of positions.{last})", shape=(*tensor.shape, 0), place=place)
-        if tensor.name.endswith("weight") and f"{tensor.name[:-6]}bias" not in there and _has_bias(tensor):
-            roles = tensor.place.role.split(", ")  # in a fused matrix, some roles may have a bias of their own
-            own = sum(one.shape[0] for one in tensors if is_bias(one) and one.place.role in roles)
-            yield tensor._replace(name=f"({tensor.name[:-6]}bias)", shape=(tensor.shape[0] - own, 0))
+        if tensor.name.endswith("weight") and f"{tensor.name[:-6]}bias" not in names_present and _has_bias(tensor):
+            roles = tensor.place.role.split(", ")  # in a fused matrix, some roles may have their own bias
+            with_bias = sum(bias.shape[0] for bias in tensors if is_bias(bias) and bias.place.role in roles)
+            yield tensor._replace(name=f"({tensor.name[:-6]}bias)", shape=(tensor.shape[0] - with_bias, 0))
 
 
 def _has_bias(tensor: Tensor) -> bool:
-    return tensor.place.role == "norm" or (in_layer(tensor) and which("attention + feed-forward")(tensor))
+    return tensor.place.role == "norm" or (in_layer(tensor) and selector("attention + feed-forward")(tensor))
 
 
 def is_lacking(tensor: Tensor) -> bool:
-    """Whether a model does not have a tensor."""
+    """Whether the model does not have this tensor."""
     return tensor.name.startswith("(")
 
 
@@ -148,11 +147,11 @@ def total(tensors: Iterable[Tensor]) -> int:
     return sum([tensor.copies * prod(tensor.shape) for tensor in tensors])
 
 
-def _size(said: str, sizes: MiscountSizes) -> Any:
+def _size(text: str, sizes: MiscountSizes) -> Any:
     """The value of "H", "2 H" (a product) or "H / A"; of "padded 8", the padded vocabulary."""
-    if said.startswith("padded"):
-        return sizes.padded[int(said[7:])]
-    above, _sign, below = said.partition(" / ")
+    if text.startswith("padded"):
+        return sizes.padded[int(text[7:])]
+    above, _sign, below = text.partition(" / ")
     values = sizes.letters
     number = prod(int(word) if word.isdigit() else values[word] for word in above.split())
     return number // values[below] if below else number
@@ -168,7 +167,7 @@ def _part(tensor: Tensor, parts: int, sizes: MiscountSizes) -> Shape:
 
 
 def is_fused(tensor: Tensor) -> bool:
-    """Whether the model has a tensor that holds several matrices, or their biases."""
+    """Whether this tensor of the model holds several matrices, or their biases."""
     return not is_lacking(tensor) and len(_roles(tensor)) > 1
 
 
@@ -177,14 +176,14 @@ def _roles(tensor: Tensor) -> list[str]:
 
 
 def slices(tensor: Tensor, sizes: MiscountSizes) -> tuple[Tensor, ...]:
-    """The parts of a fused matrix or of its bias, such as query, key and value; any other tensor as it is."""
+    """The parts of a fused matrix or of its bias, such as query, key and value; any other tensor unchanged."""
     roles = _roles(tensor)
     shape = _part(tensor, len(roles), sizes) if len(roles) > 1 else tensor.shape
     return tuple(tensor._replace(shape=shape, place=tensor.place._replace(role=role)) for role in roles)
 
 
 def of_one_head(tensor: Tensor, sizes: MiscountSizes) -> Tensor:
-    """One head's rows of a query, key or value, also of a fused one."""
+    """One head's rows of a query, key or value, or of a fused matrix."""
     return tensor._replace(shape=_head(tensor, _size("H / A", sizes), sizes))
 
 
@@ -221,9 +220,9 @@ def _is_shared(tensor: Tensor, layers: Any) -> bool:
 
 
 def _layers(tensor: Tensor, count: Any, layers: Any) -> Any:
-    """The copies of a tensor with ``count`` layers in place of ``layers``.
+    """The copies of a tensor if there are ``count`` layers instead of ``layers``.
 
-    Shared layers keep one copy; a first layer that differs from the others keeps its own.
+    Shared layers keep a single copy, and so does a first layer that differs from the others.
     """
     return tensor.copies + (0 if _is_shared(tensor, layers) else count - layers)
 
@@ -251,17 +250,17 @@ def _change(
     copies: str = "",
     **sides: str,
 ) -> Change:
-    """The change that a line of miscounts.toml describes; ``add``, ``out`` and ``of`` select tensors as in which.py.
+    """The change that a line of miscounts.toml describes; tensor_filter.py selects ``add``, ``out`` and ``of``.
 
-    ``add`` counts tensors that the model lacks, ``out`` leaves out tensors that it has. The tensors ``of`` get a second
-    tensor ``beside`` them in another place, other ``copies``, or other sides (keys of _SIDES). With ``split`` the parts
-    of a fused matrix are selected one by one.
+    ``add`` counts tensors that the model lacks; ``out`` leaves out tensors that it has. The tensors ``of`` get a second
+    tensor ``beside`` them in another place, other ``copies``, or other sides (keys of _SIDES). With ``split``, the
+    parts of a fused matrix are selected separately.
     """
-    added, left_out, changed = which(add), which(out), which(of)
+    added, left_out, changed = selector(add), selector(out), selector(of)
 
     def sided(tensor: Tensor, sizes: MiscountSizes) -> Tensor:
-        for key, said in sides.items():
-            tensor = tensor._replace(shape=tuple(_SIDES[key](tensor, _size(said, sizes), sizes)))
+        for key, text in sides.items():
+            tensor = tensor._replace(shape=tuple(_SIDES[key](tensor, _size(text, sizes), sizes)))
         return tensor
 
     def change(tensor: Tensor, sizes: MiscountSizes) -> Iterable[Tensor]:
@@ -285,8 +284,8 @@ def _change(
         return (sided(tensor, sizes),)
 
     def change_slices(tensor: Tensor, sizes: MiscountSizes) -> Iterable[Tensor]:
-        def concerned(some: Tensor) -> bool:
-            return bool((out and left_out(some)) or (of and changed(some)))
+        def concerned(part: Tensor) -> bool:
+            return bool((out and left_out(part)) or (of and changed(part)))
 
         if not is_fused(tensor) or concerned(tensor) or not any(map(concerned, slices(tensor, sizes))):
             return change(tensor, sizes)
@@ -295,21 +294,22 @@ def _change(
     return change_slices if split else change
 
 
-def _miscounts(name: str, said: str, bits: Any, **change: Any) -> Iterator[tuple[str, Miscount]]:
-    """The miscounts of a line of the table, by name: one, or one for each size where ``bits`` is a table of sizes."""
+def _miscounts(name: str, description: str, bits: Any, **change: Any) -> Iterator[tuple[str, Miscount]]:
+    """The miscounts of a line of the table, by name: one for each size if ``bits`` is a table of sizes."""
     drawn = change.pop("drawn", False)
     values: dict[str, str] = {key: change.pop(key) for key in ("part", "size") if key in change}
     if not isinstance(bits, dict):
-        yield name, Miscount(said, _change(**change), bits, values, drawn)
+        yield name, Miscount(description, _change(**change), bits, values, drawn)
         return
     for number, rare in bits.items():
-        own: dict[str, Any] = {key: value.replace("{size}", number) for key, value in change.items()}
-        shown = {"size": f"{int(number):,}"}
-        yield name.replace("{size}", number), Miscount(said, _change(**own), rare, shown, drawn)
+        filled: dict[str, Any] = {key: value.replace("{size}", number) for key, value in change.items()}
+        values = {"size": f"{int(number):,}"}
+        yield name.replace("{size}", number), Miscount(description, _change(**filled), rare, values, drawn)
 
 
 _TABLE = tomllib.loads(Path(__file__).with_suffix(".toml").read_text(encoding="utf-8"))
-MISCOUNTS: Mapping[str, Miscount] = dict(one for line in _TABLE["miscounts"] for one in _miscounts(**line))
+MISCOUNTS: Mapping[str, Miscount] = dict(named for line in _TABLE["miscounts"] for named in _miscounts(**line))
 HABITS: Mapping[str, Habit] = {
-    line["name"]: Habit(line["said"], tuple(line["miscounts"].split(" + ")), line["bits"]) for line in _TABLE["habits"]
+    line["name"]: Habit(line["description"], tuple(line["miscounts"].split(" + ")), line["bits"])
+    for line in _TABLE["habits"]
 }

@@ -1,8 +1,8 @@
 """The counts of other tools for the same model: their formulas, and the reasons why they differ from the right count.
 
-The formulas were read in the named sources; none of their code is copied. The reasons are miscounts, as in a hand
-count: made on the model's tensors, they turn the right count into the tool's. So the differences are computed from the
-model and not written down a second time.
+The formulas come from the cited sources; none of their code is copied. The reasons are miscounts, as in a hand count:
+applied to the model's tensors, they turn the right count into the tool's. So the differences are computed from the
+model rather than stated separately.
 
 >>> from bertcalc import BertConfig
 >>> dict(tool_counts(BertConfig()))["EleutherAI tied"]
@@ -15,7 +15,7 @@ from typing import Any, NamedTuple
 from bertcalc.config import Config
 from bertcalc.diagnosis.explain import causes
 from bertcalc.diagnosis.miscounts import MISCOUNTS, Miscount, MiscountSizes, counted, is_lacking
-from bertcalc.diagnosis.tensor_filter import which
+from bertcalc.diagnosis.tensor_filter import selector
 from bertcalc.model.model import Model
 from bertcalc.model.modules import Tensor
 from bertcalc.text import N_
@@ -50,17 +50,17 @@ class Correction(NamedTuple):
 
 
 def tool_counts(config: Config) -> list[tuple[str, int]]:
-    """Each tool's count for a configuration; no tool distinguishes Hugging Face's classes."""
+    """Each tool's count for a configuration. The tools do not distinguish Hugging Face's classes."""
     return [(tool.name, tool.count(config)) for tool in TOOLS.values()]
 
 
 def tools_with(number: Typed, config: Config) -> list[str]:
-    """The tools whose formula gives exactly this number."""
+    """The tools whose formula gives exactly a number."""
     return [name for name, count in tool_counts(config) if number.low == count == number.high]
 
 
 def corrections(tool: Tool, model: Model, sizes: MiscountSizes) -> tuple[Correction, ...]:
-    """The corrections that lead from a tool's count to a model's, without reasons that do not concern the model.
+    """The corrections that lead from a tool's count to a model's, without those that are 0 for this model.
 
     Model and sizes are numeric or symbolic.
     """
@@ -80,7 +80,7 @@ def padded_vocab_size(config: Config) -> int:
 
 
 def _miscounts(tool: Tool, tensors: Sequence[Tensor]) -> tuple[str, ...]:
-    """The miscounts of a tool for a model; first those that leave out a part, so that each gets the whole part."""
+    """The miscounts of a tool for a model; those that leave out a part come first, so that they remove all of it."""
     if not tool.output_matrix:
         head: tuple[str, ...] = ("head",)
     elif any(map(_is_decoder, tensors)):
@@ -91,7 +91,7 @@ def _miscounts(tool: Tool, tensors: Sequence[Tensor]) -> tuple[str, ...]:
 
 
 def _is_decoder(tensor: Tensor) -> bool:
-    return which("decoder, no bias")(tensor) and not is_lacking(tensor)
+    return selector("decoder, no bias")(tensor) and not is_lacking(tensor)
 
 
 REASONS: dict[str, Miscount] = {
@@ -100,12 +100,12 @@ REASONS: dict[str, Miscount] = {
         N_("an output matrix is counted in addition to the word embeddings"), MISCOUNTS["decoder again"].change
     ),
     "head but decoder": Miscount(
-        N_("the head is left out, all but the matrix of its decoder"),
-        lambda tensor, sizes: () if which("head")(tensor) and not _is_decoder(tensor) else (tensor,),
+        N_("the head is left out, except for the matrix of its decoder"),
+        lambda tensor, sizes: () if selector("head")(tensor) and not _is_decoder(tensor) else (tensor,),
     ),
     "activation": Miscount(
         N_("the parameters of the activation function are left out"),
-        lambda tensor, sizes: () if which("activation")(tensor) else (tensor,),
+        lambda tensor, sizes: () if selector("activation")(tensor) else (tensor,),
     ),
     "LayerNorms twice": Miscount(
         N_("each LayerNorm of the layers is counted twice"), MISCOUNTS["layer LayerNorms 4H"].change
@@ -114,8 +114,8 @@ REASONS: dict[str, Miscount] = {
 
 
 _LAST_NORM = N_(
-    "The LayerNorm at the end of its model corresponds to that of BERT's embeddings: each model has "
-    "one, of the same size."
+    "The final LayerNorm of its model corresponds to the LayerNorm of BERT's embeddings: each model "
+    "has one of the same size."
 )
 _COOKBOOK_TERMS = ("4*L*H**2", "8*L*H**2", "H*P", "8*L*H + 2*H")
 _COOKBOOK = "EleutherAI/cookbook, calc/calc_transformer_params.py, calc_params"

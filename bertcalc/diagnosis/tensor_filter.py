@@ -1,7 +1,7 @@
 """Select tensors with a short text such as "embeddings, no norm".
 
 >>> from bertcalc import BertConfig, build
->>> [tensor.name for tensor in filter(which("embeddings, no norm"), build(BertConfig()).tensors())][1:]
+>>> [tensor.name for tensor in filter(selector("embeddings, no norm"), build(BertConfig()).tensors())][1:]
 ['embeddings.position_embeddings.weight', 'embeddings.token_type_embeddings.weight']
 """
 
@@ -11,45 +11,45 @@ from functools import lru_cache
 from bertcalc.model.family import LANGUAGE_MODEL
 from bertcalc.model.modules import AFTER_LAYERS, Place, Tensor, split_layer
 
-Concerned = Callable[[Tensor], bool]
+Selector = Callable[[Tensor], bool]
 
 
 @lru_cache(maxsize=512)
-def which(said: str) -> Concerned:
-    """A predicate for tensors: "," is and, "+" is or and binds tighter, "no" in front negates; "" is true of all."""
-    conditions = [_condition(part) for part in said.split(", ") if part]
-    known: dict[tuple[str, int, Place], bool] = {}
+def selector(text: str) -> Selector:
+    """A predicate for tensors: "," is and, "+" is or and binds tighter, a leading "no" negates; "" selects all."""
+    conditions = [_condition(part) for part in text.split(", ") if part]
+    cache: dict[tuple[str, int, Place], bool] = {}
 
     def concerned(tensor: Tensor) -> bool:
-        # Conditions depend on nothing else: not on sizes or copies.
-        what = (tensor.name, len(tensor.shape), tensor.place)
-        if (found := known.get(what)) is None:
-            found = known[what] = all(condition(tensor) for condition in conditions)
-        return found
+        # Conditions depend only on these, not on sizes or copies.
+        key = (tensor.name, len(tensor.shape), tensor.place)
+        if (selected := cache.get(key)) is None:
+            selected = cache[key] = all(condition(tensor) for condition in conditions)
+        return selected
 
     return concerned
 
 
-def _condition(said: str) -> Concerned:
-    some = [_NAMED.get(name) or _role(name) for name in said.removeprefix("no ").split(" + ")]
-    wanted = not said.startswith("no ")
-    return lambda tensor: any(one(tensor) for one in some) == wanted
+def _condition(text: str) -> Selector:
+    predicates = [_NAMED.get(name) or _role(name) for name in text.removeprefix("no ").split(" + ")]
+    wanted = not text.startswith("no ")
+    return lambda tensor: any(predicate(tensor) for predicate in predicates) == wanted
 
 
-def _role(*roles: str) -> Concerned:
+def _role(*roles: str) -> Selector:
     return lambda tensor: tensor.place.role in roles
 
 
-def _component(name: str) -> Concerned:
+def _component(name: str) -> Selector:
     return lambda tensor: tensor.place.component == name
 
 
-def _block(name: str) -> Concerned:
+def _block(name: str) -> Selector:
     return lambda tensor: tensor.place.block == name
 
 
 def in_layer(tensor: Tensor) -> bool:
-    """Whether a tensor is in a layer: not in a projection before the layers or a LayerNorm after them."""
+    """Whether a tensor is in a layer, not in a projection before the layers or a LayerNorm after them."""
     return bool(split_layer(tensor.name)[0])
 
 
@@ -59,8 +59,8 @@ def is_bias(tensor: Tensor) -> bool:
 
 
 _QKV = ("query", "key", "value", "query, key, value", "key, value")  # the last two are fused matrices
-# Every name that is missing here is a role.
-_NAMED: dict[str, Concerned] = {
+# Any name that is missing here is a role.
+_NAMED: dict[str, Selector] = {
     **{name: _component(name) for name in ("embeddings", "pooler", "head")},
     **{f"{name} block": _block(name) for name in ("attention", "cross-attention", "feed-forward")},
     "language model": _block(LANGUAGE_MODEL),
@@ -73,7 +73,7 @@ _NAMED: dict[str, Concerned] = {
     "gamma": lambda tensor: tensor.name.endswith("weight") and tensor.place.role == "norm",
     "beta": lambda tensor: tensor.name.endswith("bias") and tensor.place.role == "norm",
     "matrix": lambda tensor: len(tensor.shape) == 2,
-    "whole": lambda tensor: len(tensor.shape) == 3,  # a whole LayerNorm that a model lacks, not its beta alone
+    "whole": lambda tensor: len(tensor.shape) == 3,  # a whole LayerNorm that the model lacks, not only its beta
     "qkv": _role(*_QKV),
     "query and value": _role("query", "value", *_QKV[3:]),
     "key and value": _role("key", "value", "key, value"),

@@ -1,1 +1,1 @@
-"""Many models at once: compared, along one dimension or two, and those that meet a budget."""
+"""Explore many models: compare them, sweep one or two dimensions, and search for those that meet a budget."""

@@ -1,8 +1,8 @@
-"""The difference between two models, explained as a sum over the fields that differ; exact for every quantity.
+"""Explain the difference between two models as a sum over the fields that differ; exact for every quantity.
 
-The fields are changed one after another, in the order of FIELDS, with a count after each. So the parts add up, and each
-can be checked by changing that field in the sidebar. Another order would give other parts: a layer has more parameters
-where there are more hidden units.
+The fields are changed one after another, in the order of FIELDS, and the model is counted after each change. So the
+parts add up, and each can be checked by changing that field in the sidebar. A different order would give different
+parts: the more hidden units, the more parameters a layer has.
 
 >>> from bertcalc.explore.quantities import QUANTITIES
 >>> from bertcalc.families.presets import PRESETS
@@ -35,13 +35,13 @@ from bertcalc.text import N_
 from bertcalc.text.arguments import checked
 
 _WORDS = tomllib.loads(Path(__file__).with_suffix(".toml").read_text(encoding="utf-8"))
-_COUNTED: dict[str, list[str]] = {one["field"]: one["phrases"] for one in _WORDS["counted"]}
-# Each further layer, row or unit costs the same, except for hidden units (the cost is quadratic) and heads.
+_COUNTED: dict[str, list[str]] = {line["field"]: line["phrases"] for line in _WORDS["counted"]}
+# Each additional layer, row or unit costs the same, except for hidden units (the cost is quadratic) and heads.
 _ALIKE = _COUNTED.keys() - {"hidden_size", "num_attention_heads"}
 # Phrases for each switch: turned on, turned off.
 _SWITCHED: dict[str, tuple[str, str]] = {
     "add_pooling_layer": (N_("with a pooler"), N_("without a pooler")),
-    "tie_word_embeddings": (N_("decoder tied to the word embeddings"), N_("decoder with a table of its own")),
+    "tie_word_embeddings": (N_("decoder tied to the word embeddings"), N_("decoder with its own table")),
     "is_decoder": (N_("a decoder"), N_("no decoder")),
     "add_cross_attention": (N_("with cross attention"), N_("without cross attention")),
 }
@@ -52,9 +52,10 @@ _SHOWN = (Place("embeddings", role="word"), Place("embeddings", role="position")
 
 
 class FieldChange(NamedTuple):
-    """A field that differs, with its value in either model.
+    """A field that differs, with its values in both models.
 
-    ``sharing``: how often the one layer of a new class runs; negative: the layers that get weights of their own.
+    If the class changes, ``sharing`` is the number of times that its single layer runs or, if negative, the number of
+    layers that get their own weights.
     """
 
     field: str
@@ -64,11 +65,11 @@ class FieldChange(NamedTuple):
 
     @property
     def counted(self) -> bool:
-        """Whether the field is a number of things, as in "12 more layers"."""
+        """Whether the field counts something, as in "12 more layers"."""
         return self.field in _COUNTED
 
     def sentence(self, *, alone: bool = True) -> tuple[str, dict[str, str]]:
-        """An English phrase with placeholders, and their values; ``alone``: no other field changes with this one."""
+        """An English phrase with placeholders, and their values; ``alone`` if no other field changes with it."""
         field, before, after, sharing = self
         if sharing > 0:
             return N_("one layer, run {count} times"), {"count": f"{sharing:,}"}
@@ -77,9 +78,9 @@ class FieldChange(NamedTuple):
         if field == "type_vocab_size" and not after:
             return N_("without segment types"), {}
         if field in _COUNTED:
-            more = after - before
-            phrases = _COUNTED[field][2 * (more < 0) :]
-            return phrases[abs(more) > 1], {"count": f"{abs(more):,}"}
+            growth = after - before
+            phrases = _COUNTED[field][2 * (growth < 0) :]
+            return phrases[abs(growth) > 1], {"count": f"{abs(growth):,}"}
         if field in _SWITCHED:
             return _SWITCHED[field][not after], {}
         if field == "architecture" and not alone:
@@ -94,7 +95,7 @@ class FieldChange(NamedTuple):
 
 
 class PartChange(NamedTuple):
-    """A component's figure in two models that have no fields in common; an empty ``field`` is the whole model."""
+    """A component's figures in two models without common fields; an empty ``field`` means the whole model."""
 
     field: str
     before: int
@@ -118,9 +119,9 @@ Changes = tuple[FieldChange | PartChange, ...]
 
 
 class Attribution(NamedTuple):
-    """Fields that change together, the figure after the change, and how much it grew.
+    """Fields that change together, the figure after the change, and its growth.
 
-    If it did not grow because as much was removed as was added, ``moved`` is that amount.
+    If it did not grow because the same amount was removed and added, ``moved`` is that amount.
     """
 
     changes: Changes
@@ -129,16 +130,16 @@ class Attribution(NamedTuple):
     moved: int = 0
 
     def each(self) -> int | None:
-        """The difference per added or removed layer, row or unit; None where they do not all cost the same."""
+        """The difference per added or removed layer, row or unit; None if they do not all cost the same."""
         match self.changes:
             case [FieldChange(field, before, after)] if field in _ALIKE:
-                each: int = self.difference // (after - before)
-                return each
+                cost: int = self.difference // (after - before)
+                return cost
         return None
 
 
 class Explanation(NamedTuple):
-    """A quantity of two models, and the parts of its difference."""
+    """A quantity of two models, and the parts of the difference."""
 
     before: int
     after: int
@@ -161,32 +162,34 @@ class Explanation(NamedTuple):
 
 
 @checked
-def explain(here: Case, there: Case, quantity: Quantity) -> Explanation:
+def explain(start: Case, goal: Case, quantity: Quantity) -> Explanation:
     """Explain the difference between two models with the same batch and plan."""
-    way = list(path(here.model, there.model))
-    if quantity.unit != "FLOPs":  # which do not depend on whose weights a layer has
-        models = pairwise([here.model, *(model for _changes, model in way)])
-        way = [(_with_sharing(changes, *pair), pair[1]) for (changes, _after), pair in zip(way, models, strict=True)]
-    counts = ((changes, quantity.of(here._replace(model=one))) for changes, one in way)
-    found = attributed(quantity.of(here), counts)
+    steps = list(path(start.model, goal.model))
+    if quantity.unit != "FLOPs":  # FLOPs do not depend on whether layers share weights
+        models = pairwise([start.model, *(model for _changes, model in steps)])
+        steps = [
+            (_with_sharing(changes, *pair), pair[1]) for (changes, _after), pair in zip(steps, models, strict=True)
+        ]
+    counts = ((changes, quantity.of(start._replace(model=model))) for changes, model in steps)
+    explanation = attributed(quantity.of(start), counts)
     if quantity.of not in (parameters, weights):
-        return found
-    each = quantity.of(here) // parameters(here)
-    models = pairwise([here.model, *(model for _changes, model in way)])
-    return found._replace(
+        return explanation
+    per_parameter = quantity.of(start) // parameters(start)
+    models = pairwise([start.model, *(model for _changes, model in steps)])
+    return explanation._replace(
         parts=[
-            part if part.difference else part._replace(moved=each * _moved(*pair))
-            for part, pair in zip(found.parts, models, strict=True)
+            part if part.difference else part._replace(moved=per_parameter * _moved(*pair))
+            for part, pair in zip(explanation.parts, models, strict=True)
         ]
     )
 
 
-def _with_sharing(changes: tuple[FieldChange, ...], here: Model, there: Model) -> tuple[FieldChange, ...]:
-    """The changes; that of the class says whether it is one layer that runs many times."""
-    before, after = _repeated(here), _repeated(there)
+def _with_sharing(changes: tuple[FieldChange, ...], start: Model, goal: Model) -> tuple[FieldChange, ...]:
+    """The changes, with ``sharing`` for a change of class to or from one layer that runs many times."""
+    before, after = _repeated(start), _repeated(goal)
     if (before > 1) == (after > 1):
         return changes
-    sharing = after if after > 1 else -there.config.num_hidden_layers
+    sharing = after if after > 1 else -goal.config.num_hidden_layers
     return tuple(change._replace(sharing=sharing if change.field == "architecture" else 0) for change in changes)
 
 
@@ -196,67 +199,67 @@ def _repeated(model: Model) -> int:
     return max((step.runs // tensor.copies for step in steps for tensor in step.tensors), default=1)
 
 
-def _moved(here: Model, there: Model) -> int:
-    """The parameters at places where the second model has more than the first."""
+def _moved(start: Model, goal: Model) -> int:
+    """The number of parameters that the second model has in addition, at any place."""
     before, after = (
         Counter(summed((tensor.place, tensor.num_parameters()) for tensor in model.tensors()))
-        for model in (here, there)
+        for model in (start, goal)
     )
     return (after - before).total()
 
 
 def attributed(before: int, counts: Iterable[tuple[Changes, int]]) -> Explanation:
-    """Explain a difference from the first figure, and each change with the figure after it."""
+    """Explain a difference, given the first figure and each change with the figure after it."""
     parts, total = [], before
-    for changes, now in counts:
-        parts.append(Attribution(changes, now, now - total))
-        total = now
+    for changes, figure in counts:
+        parts.append(Attribution(changes, figure, figure - total))
+        total = figure
     return Explanation(before, total, parts)
 
 
 @checked
-def path(here: Model, there: Model) -> Iterator[tuple[tuple[FieldChange, ...], Model]]:
-    """The steps from one model to another: the changes of each, and the model after it, which can be built.
+def path(start: Model, goal: Model) -> Iterator[tuple[tuple[FieldChange, ...], Model]]:
+    """The steps from one model to another: the changes of each step, and the valid model after it.
 
-    A field that cannot change alone (heads that do not divide the old hidden_size) changes with the next field that
-    makes a valid model.
+    A field that cannot change alone (heads that do not divide the old hidden_size) changes together with the next field
+    that gives a valid model.
     """
-    now, target = values_of(here), values_of(there)
+    current, target = values_of(start), values_of(goal)
     fields = list(FIELDS)
-    # The field disappears: first make it as wide as the layers, which changes nothing else.
-    if "embedding_size" in now and "embedding_size" not in target:
+    # If the field disappears, first make it as wide as the layers, which changes nothing else.
+    if "embedding_size" in current and "embedding_size" not in target:
         target["embedding_size"] = target["hidden_size"]
         fields.remove("embedding_size")
         fields.insert(fields.index("architecture"), "embedding_size")
     waiting: tuple[FieldChange, ...] = ()
     for field in fields:
-        if field not in now or field not in target or now[field] == target[field]:
+        if field not in current or field not in target or current[field] == target[field]:
             continue
-        change = FieldChange(field, now[field], target[field])
+        change = FieldChange(field, current[field], target[field])
         for together in dict.fromkeys(((*waiting, change), (change,))):
-            after = _changed(now, target, together)
+            after = _changed(current, target, together)
             try:
                 model = model_of(after)
             except ConfigError:
                 continue
             yield together, model
-            now, waiting = after, tuple(one for one in waiting if one not in together)
+            current, waiting = after, tuple(pending for pending in waiting if pending not in together)
             break
         else:
             waiting += (change,)
     if waiting:
-        yield waiting, there
+        yield waiting, goal
 
 
-def _changed(now: dict[str, Any], target: dict[str, Any], changes: Sequence[FieldChange]) -> dict[str, Any]:
-    """The values after some changes; a new class also brings its family's own fields."""
-    after = {**now, **{change.field: change.after for change in changes}}
+def _changed(current: dict[str, Any], target: dict[str, Any], changes: Sequence[FieldChange]) -> dict[str, Any]:
+    """The values after some changes; with a new class, also its family's own fields."""
+    after = {**current, **{change.field: change.after for change in changes}}
     if all(change.field != "architecture" for change in changes):
         return after
     after = {**target, **after}
-    if "embedding_size" not in now:
+    if "embedding_size" not in current:
         after["embedding_size"] = after["hidden_size"]
-    kinds = [CLASSES[values["architecture"]].config for values in (now, target)]
+    kinds = [CLASSES[values["architecture"]].config for values in (current, target)]
     if not all(kind.has("use_cache") for kind in kinds):
         after["use_cache"] = target["use_cache"]
     return after
@@ -264,20 +267,20 @@ def _changed(now: dict[str, Any], target: dict[str, Any], changes: Sequence[Fiel
 
 @checked
 def differing(models: Sequence[Model]) -> list[str]:
-    """The fields in which some of the models differ."""
+    """The fields in which the models differ."""
     values = list(map(values_of, models))
-    return [field for field in FIELDS if any(one.get(field) != values[0].get(field) for one in values)]
+    return [field for field in FIELDS if any(other.get(field) != values[0].get(field) for other in values)]
 
 
 @checked
 def shapes(model: Model) -> dict[str, Shape]:
-    """The shapes of a few matrices, by their names without the body's prefix."""
-    found = {one.place: one for one in model.tensors() if len(one.shape) == 2}
-    return {model.bare(found[place].name): found[place].shape for place in _SHOWN if place in found}
+    """The shapes of a few important matrices, by name without the body's prefix."""
+    by_place = {tensor.place: tensor for tensor in model.tensors() if len(tensor.shape) == 2}
+    return {model.bare(by_place[place].name): by_place[place].shape for place in _SHOWN if place in by_place}
 
 
 class Pair(NamedTuple):
-    """An instructive comparison: its name, its models as a link writes them, the lesson, and the view to show it in."""
+    """An instructive comparison: its name, its models as in a link, the lesson, and the view to show it in."""
 
     name: str
     models: str

@@ -1,16 +1,16 @@
-"""Search for a budget: the models nearest to it among all that the constraints allow.
+"""Search for the models nearest to a budget among all that the constraints allow.
 
 >>> from bertcalc import BertConfig
 >>> from bertcalc.model.model import Model
->>> found = search(Case(Model(BertConfig())), Budget("parameters", 30_000_000), Constraints())
->>> [(one.hidden_size, one.num_hidden_layers, one.value) for one in found.designs[:3]]
+>>> result = search(Case(Model(BertConfig())), Budget("parameters", 30_000_000), Constraints())
+>>> [(design.hidden_size, design.num_hidden_layers, design.value) for design in result.designs[:3]]
 [(640, 2, 30121600), (576, 3, 30176640), (384, 10, 29811072)]
 
-Every quantity is a polynomial in the sizes of a candidate: quadratic in the number of heads (of fixed size), linear
-in intermediate_size and in the number of layers (of each kind, if layers alternate). Two widths are exceptions: a
-single head, which needs no copy for another memory layout, and the width at which ELECTRA needs no projection. So a few
-exact counts give the quantity of every candidate, and bisection finds the depths nearest to a budget for each width and
-intermediate size.
+Every quantity is a polynomial in the sizes of a candidate: quadratic in the number of heads (of fixed size), linear in
+intermediate_size and in the number of layers (of each kind, if layers alternate). Two widths are exceptions: a single
+head, which needs no copy for a different memory layout, and the width at which ELECTRA needs no projection. So a few
+exact counts determine the quantity of every candidate, and bisection finds the depths nearest to a budget for each
+width and intermediate size.
 """
 
 from bisect import bisect_right
@@ -28,7 +28,7 @@ from bertcalc.text.arguments import Single, checked, record
 from bertcalc.text.problem import InputError
 
 HEAD_SIZES = (32, 64, 96, 128)
-# NVIDIA's "Matrix Multiplication Background": 16-bit products are most efficient with multiples of 8, of 64 on an A100.
+# NVIDIA's "Matrix Multiplication Background": 16-bit products are fastest with multiples of 8, on an A100 of 64.
 MULTIPLES = (8, 64, 128)
 # 4 is BERT's; with 8/3 a gated feed-forward (three matrices) has as many parameters (Shazeer 2020, arXiv:2002.05202).
 RATIOS: Mapping[str, tuple[Fraction, ...]] = {
@@ -52,7 +52,7 @@ class Budget(NamedTuple):
         return quantity_named(self.quantity).unit == "bytes"
 
     def excess(self, value: int) -> tuple[bool, int]:
-        """The distance of a value, as a sort key: values that exceed a limit come after all that do not."""
+        """The distance of a value, as a sort key: values that exceed a limit come last."""
         return self.is_limit and value > self.amount, abs(value - self.amount)
 
 
@@ -78,7 +78,7 @@ class Constraints(NamedTuple):
         return lcm(self.head_size, self.multiple)
 
     def vocabulary(self, vocab_size: int) -> int:
-        """The vocab_size of every candidate; rounding never exceeds the largest one, a multiple of all MULTIPLES."""
+        """The vocab_size of every candidate; rounded, it stays valid, as the limit is a multiple of all MULTIPLES."""
         return _round_up(vocab_size, self.multiple) if self.pad_vocabulary else vocab_size
 
     def problems(self) -> Iterator[Problem]:
@@ -94,11 +94,11 @@ class Constraints(NamedTuple):
             "layers_to": (*DIMENSIONS["num_hidden_layers"], 24),
             "hidden_to": (self.step, widest, 4096),
         }
-        found = [check_whole_number(field, getattr(self, field), *limit) for field, limit in limits.items()]
-        yield from filter(None, found)
+        limit_problems = [check_whole_number(field, getattr(self, field), *limit) for field, limit in limits.items()]
+        yield from filter(None, limit_problems)
         first, last = self.layers_from, self.layers_to
-        if not any(found) and first > last:
-            message = N_("Layers from {first} to {last} is an empty range.")
+        if not any(limit_problems) and first > last:
+            message = N_("The range of layers from {first} to {last} is empty.")
             remedies = {"layers_from": last}, {"layers_to": first}
             yield Problem.of(message, "layers_from", first, *remedies, first=first, last=last)
 
@@ -131,7 +131,7 @@ class Design(NamedTuple):
 
 
 class Result(NamedTuple):
-    """The designs nearest to a budget, the nearest first; of all candidates the smallest, the largest, the number."""
+    """The designs nearest to a budget, the nearest first, and the smallest, largest and number of all candidates."""
 
     designs: tuple[Design, ...]
     smallest: Design
@@ -139,26 +139,26 @@ class Result(NamedTuple):
     candidates: int
 
     def possible(self, budget: Budget) -> bool:
-        """Whether the budget is between the smallest and the largest value; a limit only has to reach the smallest."""
+        """Whether the budget is within the range of values; a limit only needs to be at least the smallest."""
         return self.smallest.value <= budget.amount and (budget.is_limit or budget.amount <= self.largest.value)
 
 
 class _Row(NamedTuple):
-    """All depths of one width and intermediate size; ``at`` gives the value at a depth, which grows with it."""
+    """All depths of one width and intermediate size; ``value_at`` gives the value at a depth, which grows with it."""
 
     heads: int
     intermediate: int
-    at: Callable[[int], int]
+    value_at: Callable[[int], int]
 
 
 @checked
 def search(case: Case, budget: Budget, constraints: Constraints, count: int = 8) -> Result:
-    """The ``count`` candidates nearest to a budget, with the architecture, the batch and the plan of a case.
+    """Find the ``count`` candidates nearest to a budget, with the architecture, batch and plan of a case.
 
     For a limit, candidates within it come first, the largest first. Ties are broken by the distance of their shape from
-    bert-base's, then by their fields from hidden_size on, the smaller first.
+    bert-base's, then by their fields, starting with hidden_size, the smaller first.
 
-    Raises InputError if a constraint is wrong, or if they allow no model of the family.
+    Raises InputError if a constraint is invalid, or if the constraints allow no model of the family.
     """
     for problem in constraints.problems():
         raise InputError(problem)
@@ -170,34 +170,37 @@ def search(case: Case, budget: Budget, constraints: Constraints, count: int = 8)
 
     def design(row: _Row, layers: int) -> Design:
         hidden_size = row.heads * constraints.head_size
-        return Design(hidden_size, row.heads, layers, row.intermediate, vocab_size, row.at(layers))
+        return Design(hidden_size, row.heads, layers, row.intermediate, vocab_size, row.value_at(layers))
 
     def best(row: _Row) -> tuple[bool, int]:
-        return min(budget.excess(row.at(layers)) for layers in _around(row, budget, constraints, 1))
+        return min(budget.excess(row.value_at(layers)) for layers in _around(row, budget, constraints, 1))
 
-    # A row can be skipped if the best depths of ``count`` other rows are nearer than its own best.
+    # A row can be skipped if ``count`` other rows have a nearer best depth.
     places = [(row, layers) for row in _first(rows, best, count) for layers in _around(row, budget, constraints, count)]
-    near = [design(*place) for place in _first(places, lambda place: budget.excess(place[0].at(place[1])), count)]
-    near.sort(key=lambda one: (budget.excess(one.value), abs(one.shape - BERT_BASE_SHAPE), one))
+    near = [design(*place) for place in _first(places, lambda place: budget.excess(place[0].value_at(place[1])), count)]
+    near.sort(key=lambda candidate: (budget.excess(candidate.value), abs(candidate.shape - BERT_BASE_SHAPE), candidate))
     return Result(
         tuple(near[:count]),
-        design(min(rows, key=lambda row: row.at(first)), first),
-        design(max(rows, key=lambda row: row.at(last)), last),
+        design(min(rows, key=lambda row: row.value_at(first)), first),
+        design(max(rows, key=lambda row: row.value_at(last)), last),
         len(rows) * (last - first + 1),
     )
 
 
 def _too_narrow(case: Case, constraints: Constraints) -> Problem:
-    """The problem with constraints within which no model has a multiple of its key/value heads."""
+    """The problem if no model within the constraints has a multiple of its key/value heads."""
     shared: int = case.model.config.shared()["num_key_value_heads"]
     nearest = lcm(constraints.step, shared * constraints.head_size)
-    message = N_("num_key_value_heads {shared} divides no number of heads up to hidden_to {value}: {nearest} would do.")
-    shown = {"shared": shared, "value": constraints.hidden_to, "nearest": nearest}
-    return Problem.of(message, "hidden_to", constraints.hidden_to, {"hidden_to": nearest}, **shown)
+    message = N_(
+        "No number of heads up to hidden_to {value} is a multiple of num_key_value_heads {shared}: "
+        "{nearest} would work."
+    )
+    words = {"shared": shared, "value": constraints.hidden_to, "nearest": nearest}
+    return Problem.of(message, "hidden_to", constraints.hidden_to, {"hidden_to": nearest}, **words)
 
 
 def _first(items: Sequence[_Item], far: Callable[[_Item], tuple[bool, int]], count: int) -> list[_Item]:
-    """The ``count`` items with the smallest distances, and all that tie with the last; in their original order."""
+    """The ``count`` items with the smallest distances, plus ties with the last, in their original order."""
     distances = list(map(far, items))
     last = sorted(distances)[:count][-1]
     return [item for item, distance in zip(items, distances, strict=True) if distance <= last]
@@ -210,7 +213,7 @@ def _rows(case: Case, budget: Budget, constraints: Constraints) -> Iterator[_Row
         hidden_size = width * constraints.step
         if not shares(case.model.config, width * heads):
             continue
-        # Rounding can make two ratios equal.
+        # After rounding, two ratios can give the same size.
         sizes = {_round_up(ratio.numerator * hidden_size, multiple, ratio.denominator) for ratio in constraints.ratios}
         for intermediate in sorted(sizes):
             yield _Row(width * heads, intermediate, values(width, intermediate))
@@ -220,22 +223,22 @@ def _values(case: Case, quantity: str, constraints: Constraints) -> Callable[[in
     """The value as a function of width and intermediate size, then of depth."""
     heads = constraints.step // constraints.head_size
 
-    def one(width: int, intermediate: int, layers: int) -> Case:
+    def case_of(width: int, intermediate: int, layers: int) -> Case:
         sizes = {"hidden_size": width * constraints.step, "num_attention_heads": width * heads}
         return case.replace(**sizes, intermediate_size=intermediate, num_hidden_layers=layers)
 
     if moment := PEAKS.get(quantity):
         from bertcalc.memory.peak.peak_formulas import peak_of_designs  # imports SymPy, which is slow
 
-        sizes = one(1, 1, 1)
+        sizes = case_of(1, 1, 1)
         peak = peak_of_designs(sizes.model, moment(sizes.plan), sizes.batch_size, sizes.sequence_length)
         return lambda width, intermediate: peak(width * heads, intermediate)
 
     def count(width: int, intermediate: int, layers: int) -> int:
-        return quantity_named(quantity).of(one(width, intermediate, layers))
+        return quantity_named(quantity).of(case_of(width, intermediate, layers))
 
     # Quadratic in the width, linear in intermediate size and depth, except for a single head (with relative positions)
-    # and the widths at which the family builds another model. If layers alternate, linear from period to period.
+    # and the widths at which the structure differs. If layers alternate, linear from period to period.
     apart = {1, *(size // constraints.step for size in case.model.config.breaks if size % constraints.step == 0)}
     period = case.model.config.layer_period if quantity == "activations" else 1
     counted = range(1, 2 * period + 2)
@@ -246,11 +249,13 @@ def _values(case: Case, quantity: str, constraints: Constraints) -> Callable[[in
     }
 
     def depths(width: int, intermediate: int) -> Callable[[int], int]:
-        at = {corner: curve(width) for corner, curve in curves.items()}
-        shallow = [at[1, layers] + (intermediate - 1) * (at[2, layers] - at[1, layers]) for layers in counted]
+        counts = {corner: curve(width) for corner, curve in curves.items()}
+        shallow = [
+            counts[1, layers] + (intermediate - 1) * (counts[2, layers] - counts[1, layers]) for layers in counted
+        ]
 
         def deep(layers: int) -> int:
-            if layers == 1:  # ModernBERT has other angles for all layers but the first
+            if layers == 1:  # all layers of ModernBERT except the first have different angles
                 return shallow[0]
             periods, place = divmod(layers - 2, period)
             return shallow[place + 1] + periods * (shallow[place + period + 1] - shallow[place + 1])
@@ -266,23 +271,23 @@ def _through(count: Callable[[int], int], apart: Collection[int]) -> Callable[[i
     values = [Fraction(count(width)) for width in places]
     exact: dict[int, int] = {}
 
-    def at(width: int) -> int:
+    def interpolated(width: int) -> int:
         if width in apart:
             return exact.setdefault(width, exact[width] if width in exact else count(width))
-        found = Fraction()
+        total = Fraction()
         for place, value in zip(places, values, strict=True):
             others = [other for other in places if other != place]
-            found += value * prod(Fraction(width - other, place - other) for other in others)
-        return int(found)
+            total += value * prod(Fraction(width - other, place - other) for other in others)
+        return int(total)
 
-    return at
+    return interpolated
 
 
 def _around(row: _Row, budget: Budget, constraints: Constraints, count: int) -> range:
     """The ``count`` depths on either side of a budget, which include the ``count`` nearest."""
     first, last = constraints.layers_from, constraints.layers_to
     depths = range(first, last + 1)
-    within = first - 1 + bisect_right(depths, budget.amount, key=row.at)  # the last depth that does not exceed it
+    within = first - 1 + bisect_right(depths, budget.amount, key=row.value_at)  # the last depth that does not exceed it
     return range(max(first, within - count + 1), min(last, within + count) + 1)
 
 

@@ -1,4 +1,4 @@
-"""By what factor a count has grown, and why: the letters of the term that made the difference.
+"""Factors by which counts have grown, and the reason: the letters of the term that grew most.
 
 >>> from dataclasses import replace
 >>> from bertcalc import BertConfig
@@ -32,19 +32,19 @@ from bertcalc.text import N_
 WHOLE = "whole"
 STAYS = N_("{letter} stays")
 MOSTLY = N_("mostly {letters}")
-_NEAR = Fraction(1, 20)  # of biases beside matrices: with twice the H, 4H² + 4H is less than 4 times as large
-# Sizes that people expect to follow another one: BERT's feed-forward size is 4 H.
+_NEAR = Fraction(1, 20)  # tolerance for biases beside matrices: doubling H makes 4H² + 4H less than 4 times as large
+# Sizes that users expect to follow another size: BERT's feed-forward size is 4 H.
 _FOLLOWS = {"intermediate_size": "hidden_size"}
 _FIELDS = {symbol: field for field, symbol in ALL_SYMBOLS.items()}
 _SUPERSCRIPTS = str.maketrans("0123456789-", "⁰¹²³⁴⁵⁶⁷⁸⁹⁻")
 
 
 class Factor(NamedTuple):
-    """How often a count has what it had before, and the changed letters of the term that grew most.
+    """The ratio of a count to its previous value, and the changed letters of the term that grew most.
 
-    ``powers`` has the exponent of each changed field, and is empty if there is no reason in letters; ``stays`` are
-    fields that usually follow one of these, and did not change. ``mixed`` is whether the letters alone would give
-    another ratio, because other terms have grown less.
+    ``powers`` has the exponent of each changed field; it is empty if letters cannot explain the ratio. ``stays`` are
+    fields that usually follow one of these but did not change. ``mixed`` says whether the letters alone would give a
+    different ratio, because other terms have grown less.
     """
 
     ratio: Fraction
@@ -53,7 +53,7 @@ class Factor(NamedTuple):
     mixed: bool = False
 
     def text(self, say: Callable[[str], str] = str, letters: Mapping[str, str] = EVERY_LETTER) -> str:
-        """The reason in letters: "H²", "mostly L·H²", or "I stays", which ``say`` translates; "" if there is none."""
+        """The reason in letters, translated by ``say``: "H²", "mostly L·H²" or "I stays"; "" if there is none."""
         grown = "·".join(
             letters[field] + (f"{power}".translate(_SUPERSCRIPTS) if power != 1 else "")
             for field, power in self.powers.items()
@@ -64,7 +64,7 @@ class Factor(NamedTuple):
 
 
 class Side(NamedTuple):
-    """One side of a comparison: figures, their formulas, and the values of the fields in these."""
+    """One side of a comparison: figures, their formulas, and the values of the fields in the formulas."""
 
     figures: Mapping[Any, int]
     formulas: Mapping[Any, Any]  # sympy.Expr, in the symbols of ALL_SYMBOLS or in symbols with the names of fields
@@ -72,27 +72,27 @@ class Side(NamedTuple):
 
 
 def whole(figure: int, formula: Any, values: Mapping[str, Any]) -> Side:
-    """A side with one figure, whose key is WHOLE."""
+    """A side with a single figure, under the key WHOLE."""
     return Side({WHOLE: figure}, {WHOLE: formula}, values)
 
 
 def factors(before: Side, after: Side) -> dict[Any, Factor | None]:
-    """The growth of each figure of ``after``; None if it has not changed, or was 0.
+    """The growth of each figure of ``after``; None if it has not changed or was 0 before.
 
-    A figure has a reason if its formula is the same on both sides.
+    The growth has a reason if the formula is the same on both sides.
     """
     return {key: _factor(before, after, key) for key in after.figures}
 
 
 def _factor(before: Side, after: Side, key: Any) -> Factor | None:
-    was, now = before.figures.get(key, 0), after.figures[key]
-    if was == now or not was:
+    figure_before, figure_after = before.figures.get(key, 0), after.figures[key]
+    if figure_before == figure_after or not figure_before:
         return None
     formulas = [side.formulas.get(key) for side in (before, after)]
     if None in formulas:
-        return Factor(Fraction(now, was), {})
+        return Factor(Fraction(figure_after, figure_before), {})
     earlier, later = map(_expanded, formulas)
-    ratio = Fraction(now, was)
+    ratio = Fraction(figure_after, figure_before)
     if earlier != later:
         return Factor(ratio, {})
     powers, stays = _reason(later, before.values, after.values)
@@ -103,17 +103,17 @@ def _factor(before: Side, after: Side, key: Any) -> Factor | None:
 def _reason(
     expanded: Any, before: Mapping[str, Any], after: Mapping[str, Any]
 ) -> tuple[dict[str, int], tuple[str, ...]]:
-    """The changed letters of the term that has grown most, and the letters that usually follow them and stay."""
+    """The changed letters of the term that grew most, and the letters that usually follow them but stay."""
     fields = {symbol: _FIELDS.get(symbol, symbol.name) for symbol in expanded.free_symbols}
     if any(field not in values for field in fields.values() for values in (before, after)):
         return {}, ()
 
     def difference(term: Any) -> Any:
-        was, now = (
+        value_before, value_after = (
             term.xreplace({symbol: sympy.Integer(values[field]) for symbol, field in fields.items()})
             for values in (before, after)
         )
-        return abs(now - was)
+        return abs(value_after - value_before)
 
     term = max(sympy.Add.make_args(expanded), key=difference)
     powers = {fields[symbol]: int(power) for symbol, power in term.as_powers_dict().items() if symbol in fields}
@@ -125,14 +125,14 @@ def _reason(
     return {field: changed[field] for field in ordered}, stays
 
 
-def piece_factors(here: Model, there: Model, *, path: str = "") -> tuple[Factor | None, ...]:
+def piece_factors(start: Model, goal: Model, *, path: str = "") -> tuple[Factor | None, ...]:
     """The growth of each piece of ``breakdown`` from one model to another."""
-    return tuple(factors(*(_pieces(model, path) for model in (here, there))).values())
+    return tuple(factors(*(_pieces(model, path) for model in (start, goal))).values())
 
 
 def _pieces(model: Model, path: str) -> Side:
     try:
-        pieces, letters = (breakdown(model, path) for model in (model, symbolic_model(model)))
+        pieces, letters = (breakdown(root, path) for root in (model, symbolic_model(model)))
     except KeyError:  # the model has no such part
         return Side({}, {}, {})
     figures = {(piece.component, piece.name): piece.parameters for piece in pieces}
@@ -140,10 +140,11 @@ def _pieces(model: Model, path: str) -> Side:
     return Side(figures, formulas, model.config.shared())
 
 
-def total_factor(here: Model, there: Model) -> Factor | None:
+def total_factor(start: Model, goal: Model) -> Factor | None:
     """The growth of the number of parameters."""
     before, after = (
-        whole(one.num_parameters(), symbolic_model(one).num_parameters(), one.config.shared()) for one in (here, there)
+        whole(model.num_parameters(), symbolic_model(model).num_parameters(), model.config.shared())
+        for model in (start, goal)
     )
     return factors(before, after)[WHOLE]
 

@@ -1,4 +1,4 @@
-"""The effect of a configuration field, found by counting the model with that field changed a little."""
+"""The effect of a configuration field, determined by counting the model with a slightly different value."""
 
 from collections.abc import Iterable, Iterator
 from contextlib import suppress
@@ -9,14 +9,15 @@ from typing import Any, NamedTuple
 from bertcalc.compute.flops import total
 from bertcalc.config import DIMENSIONS, Config, ConfigError, divisors, no_field, sizes_of
 from bertcalc.config.activations import ACTIVATIONS
-from bertcalc.config.fields import known
+from bertcalc.config.fields import field_named
 from bertcalc.memory.plan import Plan
 from bertcalc.memory.saved import cache_bytes, saved_by, total_bytes
 from bertcalc.model.model import Model
 from bertcalc.model.trace import Sizes
 from bertcalc.text.arguments import checked
 
-# One activation for each pair of parameters and saved tensors, those with parameters first: ``effect`` stops there.
+# One activation for each combination of parameters and saved tensors. ``effect`` stops at the first that makes a
+# difference, so those with parameters come first.
 _ACTIVATIONS = sorted(
     {(facts.parameters, facts.kept): name for name, facts in reversed(ACTIVATIONS.items())}.values(),
     key=lambda name: (not ACTIVATIONS[name].parameters, list(ACTIVATIONS).index(name)),
@@ -24,9 +25,9 @@ _ACTIVATIONS = sorted(
 
 
 class Effect(NamedTuple):
-    """The differences in parameters, forward FLOPs and bytes that a change of one field makes.
+    """The difference in parameters, forward FLOPs and bytes that changing one field makes.
 
-    Bytes are those of the weights and of the activations saved for training, in float32, and of a decoder's cache.
+    The bytes are those of weights and activations saved for training, in float32, and of a decoder's cache.
     """
 
     before: object
@@ -38,14 +39,14 @@ class Effect(NamedTuple):
 
 @checked
 def effect(field: str, model: Model, batch_size: int, sequence_length: int) -> Effect:
-    """The effect of the smallest valid change of a field: of several, the first that makes a difference.
+    """Determine the effect of the smallest valid change of a field; of several, the first that makes a difference.
 
-    If a field can change only together with another one (cross attention needs a decoder), the other one is changed in
-    both models. If the field has no other valid value (one unit has one head), nothing changes.
+    If the change requires another field to change (cross attention needs a decoder), both models have that change. If
+    the field has no other valid value (one hidden unit allows only one head), the effect is zero.
     """
     if not hasattr(model.config, field) or not model.config.has(field):
         raise ConfigError(no_field(type(model.config), field, None))
-    now = getattr(model.config, field)
+    present = getattr(model.config, field)
     first = None
     for base, changed in _neighbours(field, model.config):
         if model.cls.unbuilt(changed):
@@ -54,18 +55,18 @@ def effect(field: str, model: Model, batch_size: int, sequence_length: int) -> E
         after = before
         if model.config.own_name(field) in read:  # a field that is never read has no effect
             after, _read = _cost(model.changed(config=changed), batch_size, sequence_length)
-        differences = (more - less for less, more in zip(before, after, strict=True))
-        found = Effect(getattr(base, field), getattr(changed, field), *differences)
-        if any((found.parameters, found.flops, found.memory)):
-            return found
-        first = first or found
-    return first or Effect(now, now, 0, 0, 0)
+        differences = (changed_cost - base_cost for base_cost, changed_cost in zip(before, after, strict=True))
+        field_effect = Effect(getattr(base, field), getattr(changed, field), *differences)
+        if any((field_effect.parameters, field_effect.flops, field_effect.memory)):
+            return field_effect
+        first = first or field_effect
+    return first or Effect(present, present, 0, 0, 0)
 
 
-# Cached: every field is compared with the same model, and a slider that goes up and down comes back to its neighbours.
+# Cached: every field is compared with the same model, and sliders return to neighbouring values.
 @lru_cache(maxsize=4096)
 def _cost(model: Model, batch_size: int, sequence_length: int) -> tuple[tuple[int, int, int], frozenset[str]]:
-    """Parameters, FLOPs and bytes, and the names of the fields that were read to compute them."""
+    """Parameters, FLOPs and bytes, and the names of the fields that they depend on."""
     config, read = _watched(model.config)
     model = model.changed(config=config)
     length = min(sequence_length, config.longest)
@@ -78,7 +79,7 @@ def _cost(model: Model, batch_size: int, sequence_length: int) -> tuple[tuple[in
 
 
 def _watched(config: Config) -> tuple[Config, set[str]]:
-    """A copy of a configuration that records which of its fields are read, and the set of these."""
+    """A copy of a configuration that records which of its fields are read, and the set that it records them in."""
     read: set[str] = set()
     twin: Config = object.__new__(_watching(type(config)))
     twin.__dict__.update(vars(config), **{_READ: read})
@@ -89,9 +90,9 @@ def _watched(config: Config) -> tuple[Config, set[str]]:
 _READ = "fields that are read"
 
 
-@cache  # a class for each copy would stay in the caches of what is known of a class
+@cache  # one class per copy would fill the caches that are keyed by class
 def _watching(kind: type[Config]) -> type[Config]:
-    """A subclass, so that family_of finds the family, whose objects record what is read of them."""
+    """A subclass whose objects record the attributes that are read; family_of treats it like its base."""
 
     class Watching(kind):  # type: ignore[misc, valid-type]
         def __getattribute__(self, name: str) -> Any:
@@ -103,14 +104,14 @@ def _watching(kind: type[Config]) -> type[Config]:
 
 
 def _neighbours(field: str, config: Config) -> Iterator[tuple[Config, Config]]:
-    """Pairs of a base configuration (the given one if possible) and the base with the field changed."""
+    """Pairs of a base configuration (``config`` itself if possible) and the base with the field changed."""
     for value in _candidates(field, config):
         if value == getattr(config, field):
             continue
         try:
             yield config, replace(config, **{field: value})
         except ConfigError as error:
-            # Not remedies that change a size: that would change the count by itself.
+            # A remedy that changes a size would change the count by itself.
             others = [remedy for remedy in error.problem.remedies if not remedy.keys() & {field, *DIMENSIONS}]
             base = _repaired(config, others[0], field) if others else None
             if base:
@@ -118,20 +119,22 @@ def _neighbours(field: str, config: Config) -> Iterator[tuple[Config, Config]]:
                     yield base, replace(base, **{field: value})
         else:
             if field in sizes_of(type(config)):
-                return  # for a size, one more (or one less) is enough
+                return  # for a size, one neighbour is enough
 
 
 def _repaired(config: Config, changes: dict[str, Any], field: str) -> Config | None:
-    """The configuration with the changes and all that they require; None if that is the field itself or a size."""
+    """The configuration with the changes and those that they require; None if they require the field or a size."""
     while True:
         try:
             return replace(config, **changes)
         except ConfigError as error:
-            untouched = (one for one in error.problem.remedies if not one.keys() & {field, *changes, *DIMENSIONS})
-            more = next(untouched, None)
-        if more is None:
+            untouched = (
+                remedy for remedy in error.problem.remedies if not remedy.keys() & {field, *changes, *DIMENSIONS}
+            )
+            required = next(untouched, None)
+        if required is None:
             return None
-        changes = {**changes, **more}
+        changes = {**changes, **required}
 
 
 def _candidates(field: str, config: Config) -> Iterable[Any]:
@@ -144,12 +147,12 @@ def _candidates(field: str, config: Config) -> Iterable[Any]:
         case bool():
             return (not value,)
         case str():
-            about = known(field)
+            about = field_named(field)
             return about.choices or tuple(name for name in _ACTIVATIONS if about.is_right(name))
         case int() if field == "num_attention_heads":
             every = divisors(config.hidden_size)
-            at = every.index(value)
-            return every[at + 1 :] + every[:at][::-1]
+            index = every.index(value)
+            return every[index + 1 :] + every[:index][::-1]
         case int() if field in sizes_of(type(config)):
             step = config.num_attention_heads * config.heads_of if field == "hidden_size" else 1
             return (value + step, value - step)

@@ -1,4 +1,4 @@
-"""Formulas of growth: each quantity as a sum of powers of the swept dimension, from the model built with symbols.
+"""Growth formulas: each quantity as a sum of powers of the swept dimension, from the model built with symbols.
 
 >>> from bertcalc import BertConfig
 >>> from bertcalc.model.model import Model
@@ -26,7 +26,7 @@ from bertcalc.text.digits import latex_fraction
 
 
 class Growth(NamedTuple):
-    """A quantity as a sum of powers of the swept letter, the highest first; relative positions give negative ones."""
+    """A quantity as a sum of powers of the swept letter, the highest first; relative positions add negative powers."""
 
     field: str
     powers: Mapping[int, Formula]  # the coefficient of each power, in the other letters
@@ -38,50 +38,52 @@ class Growth(NamedTuple):
         return max(self.powers, default=0)
 
     def coefficients(self, case: Case) -> dict[int, Fraction]:
-        """The coefficients for the sizes of a model."""
+        """The coefficients as numbers, for the sizes of a model."""
         sizes = {field: getattr(case, field) for field in BATCH}
-        return {power: value(one, case.model.config, **sizes) for power, one in self.powers.items()}
+        return {power: value(coefficient, case.model.config, **sizes) for power, coefficient in self.powers.items()}
 
     def numeric_terms(self, case: Case) -> tuple[tuple[int, str], ...]:
-        """The terms with numbers in place of all letters but the swept one."""
-        found = self.coefficients(case).items()
-        return tuple((power, _term(latex_fraction(one), self.field, power)) for power, one in found)
+        """The terms, with numbers for all letters except the swept one."""
+        coefficients = self.coefficients(case).items()
+        return tuple(
+            (power, _term(latex_fraction(coefficient), self.field, power)) for power, coefficient in coefficients
+        )
 
 
 def growth(name: str, sweep: Sweep) -> Growth:
     """The growth of a quantity along the only dimension of a sweep, including the sizes that follow it.
 
-    With relative positions it holds from 2 on if batch, heads or sequence length are swept. It does not hold at the
-    single width at which ELECTRA has no projection (``Config.breaks``); ``Sweep.row`` is right there, too. For memory
-    it is the formula of the moment at which the present model peaks, and holds as long as that is the peak.
+    With relative positions, if batch, heads or sequence length are swept, it holds from 2 on. It does not hold at the
+    single width at which ELECTRA has no projection (``Config.breaks``), unlike ``Sweep.row``. For memory, it is the
+    formula at the point in time where the present model peaks, and holds as long as the peak is there.
     """
     (field,) = sweep.dimensions
     if moment := PEAKS.get(name):
         case = sweep.case
         if field in ("hidden_size", "embedding_size") and case.model.config.hidden_size in case.model.config.breaks:
             case = case.replace(embedding_size=case.model.config.shared()["embedding_size"] + 1)
-        found = peak(case.model, moment(case.plan), case.batch_size, case.sequence_length)
-        return _growth(found.expression, field, _along(sweep, field))
+        peak_formula = peak(case.model, moment(case.plan), case.batch_size, case.sequence_length)
+        return _growth(peak_formula.expression, field, _along(sweep, field))
     sizes = {size: sweep.present(size) for size in LAID_OUT}
     fixed = sizes if sweep.config.ones_matter else {}
     ones = {size: 1 for size, number in fixed.items() if number == 1 and size not in sweep.fields(**{field: 0})}
     written = {name: SYMBOLS[of] for name, of in sweep.config.letters_of_sizes().items()}
-    if field == "num_hidden_layers":  # a ModernBERT with a single layer has no letter for their number
+    if field == "num_hidden_layers":  # a ModernBERT with a single layer has no letter for the number of layers
         written |= {field: SYMBOLS[field]}
-    if field in ("hidden_size", "embedding_size"):  # they may be equal now, but not along the sweep
+    if field in ("hidden_size", "embedding_size"):  # equal in the present model perhaps, but not along the sweep
         written |= {name: SYMBOLS[name] for name in written}
     letters = {**written, **{name: ALL_SYMBOLS[name] for name in BATCH}, **ones}
     symbolic = sweep.case._replace(**{size: letters.pop(size) for size in BATCH}).replace(**letters)
     return _growth(_expression(name, symbolic), field, _along(sweep, field))
 
 
-def local_exponent(coefficients: Mapping[int, Fraction], at: int) -> Fraction:
+def local_exponent(coefficients: Mapping[int, Fraction], place: int) -> Fraction:
     """The local exponent at a value: the relative growth of the quantity divided by that of the dimension.
 
     >>> local_exponent({2: Fraction(1), 0: Fraction(9)}, 3)
     Fraction(1, 1)
     """
-    parts = {power: coefficient * Fraction(at) ** power for power, coefficient in coefficients.items()}
+    parts = {power: coefficient * Fraction(place) ** power for power, coefficient in coefficients.items()}
     return sum((power * part for power, part in parts.items()), Fraction()) / sum(parts.values(), Fraction())
 
 
@@ -89,7 +91,7 @@ _COUNT = sympy.Symbol("k", integer=True, positive=True)
 
 
 def _along(sweep: Sweep, field: str) -> tuple[tuple[Any, Any], ...]:
-    """The letters that follow the swept one, each as an expression in it: A is H / 64.
+    """The letters that follow the swept letter, as expressions in it: A is H / 64.
 
     The swept letter is written as a multiple of its unit, so that all divisions are exact: SymPy takes 3 ms for the
     H // 64 of an arbitrary H.
@@ -115,20 +117,22 @@ def _growth(expression: Any, field: str, along: tuple[tuple[Any, Any], ...]) -> 
         sums[int(power)] = sums.get(int(power), 0) + coefficient
     falling = {power: sums[power] for power in sorted(sums, reverse=True) if sums[power] != 0}
     terms = tuple(
-        (power, _term(part, field, power)) for power, one in falling.items() for part in _parts(one, bracket=power != 0)
+        (power, _term(part, field, power))
+        for power, total in falling.items()
+        for part in _parts(total, bracket=power != 0)
     )
-    return Growth(field, {power: write(one) for power, one in falling.items()}, terms)
+    return Growth(field, {power: write(total) for power, total in falling.items()}, terms)
 
 
-_MANY = 8  # more terms than this in brackets would be wider than the page
+_MANY = 8  # more terms than this in parentheses would be wider than the page
 
 
 def _parts(coefficient: Any, *, bracket: bool) -> list[str]:
-    """LaTeX of a coefficient: common factors and the rest in brackets, or each summand if there are many."""
+    """LaTeX of a coefficient: factored, with the rest in parentheses, or its summands if there are many."""
     summands = coefficient.as_ordered_terms()
     factored = sympy.factor_terms(coefficient)
     if len(summands) > _MANY or (factored.is_Add and not bracket):
-        return [write(one).latex() for one in summands]
+        return [write(summand).latex() for summand in summands]
     latex = write(factored).latex()
     return [rf"\left({latex}\right)" if factored.is_Add else latex]
 

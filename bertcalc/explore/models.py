@@ -1,8 +1,8 @@
-"""Models written as text, so that a comparison fits into a link.
+"""Read and write lists of models as text, so that a comparison fits into a link.
 
-A comparison is a list of models separated by spaces. A model is its base, a preset or ``present`` (the model of the
-sidebar), followed by its changes: ``bert-base-uncased~vocab_size-21128~architecture-BertForMaskedLM``. It has only
-characters that browsers and Streamlit leave unescaped in an address.
+A comparison is a list of models separated by spaces. A model is a base, which is a preset or ``present`` (the model in
+the sidebar), followed by changes: ``bert-base-uncased~vocab_size-21128~architecture-BertForMaskedLM``. All characters
+are such that browsers and Streamlit leave them unescaped in a URL.
 
 >>> [item], wrong = read("bert-base-uncased~vocab_size-21128")
 >>> item.model().config.vocab_size, wrong
@@ -29,9 +29,9 @@ from bertcalc.text.suggestions import nearest
 
 PRESENT = "present"
 MOST = 12  # models in a comparison
-LONGEST = 8_000  # characters of a comparison: any server accepts addresses of this length
-# All fields in which models can differ, in the order in which they are written and in which differences are explained:
-# the ones that make a model large first. Fields that limit each other are neighbors.
+LONGEST = 8_000  # characters of a comparison: any server accepts URLs of this length
+# All fields in which models can differ, in the order in which they are written and differences are explained: the most
+# important sizes first. Fields that constrain each other are next to each other.
 FIELDS = (
     *("num_hidden_layers", "num_attention_heads", "hidden_size", "intermediate_size"),
     *("vocab_size", "pad_token_id", "max_position_embeddings", "type_vocab_size"),
@@ -45,19 +45,19 @@ _CONSTANTS: dict[str, bool | None] = {"true": True, "false": False, "none": None
 
 
 class WrittenModel(NamedTuple):
-    """A model as it is written: its base, and the changed fields with their values."""
+    """A model as text: its base, and the changed fields with their values."""
 
     base: str
     changes: tuple[tuple[str, Any], ...] = ()
 
     def __str__(self) -> str:
-        own = PRESETS[self.base].config.own_name if self.base in PRESETS else str
-        return "~".join([self.base, *(f"{own(field)}-{_written(value)}" for field, value in self.changes)])
+        own_name = PRESETS[self.base].config.own_name if self.base in PRESETS else str
+        return "~".join([self.base, *(f"{own_name(field)}-{_written(value)}" for field, value in self.changes)])
 
     def model(self, present: Model | None = None) -> Model:
         """The model.
 
-        Raises ConfigError if it cannot be built, KeyError if its base is the present model and that is not given.
+        Raises ConfigError if it cannot be built, KeyError if its base is the present model but ``present`` is None.
         """
         start = model_of_preset(self.base) if present is None or self.base != PRESENT else present
         changes = dict(self.changes)
@@ -74,15 +74,16 @@ class Wrong(NamedTuple):
 
 
 def write(items: Sequence[object]) -> str:
-    """The text of a comparison."""
+    """Write a comparison as text."""
     return " ".join(map(str, items))
 
 
 @checked
 def read(text: str, present: type[Config] | None = None) -> tuple[list[WrittenModel], list[Wrong]]:
-    """The models of a comparison without duplicates, and the problems in the rest of its text.
+    """Read the models of a comparison, without duplicates, and the problems with the rest of the text.
 
-    Whether a model can be built is not checked, as the present model changes. ``present`` is its configuration class.
+    Whether a model can be built is not checked, as the present model may change. ``present`` is the present model's
+    configuration class.
     """
     return read_with(text, partial(read_item, present=present))
 
@@ -91,9 +92,9 @@ Item = TypeVar("Item")
 
 
 def read_with(text: str, read_one: Callable[[str], Item]) -> tuple[list[Item], list[Wrong]]:
-    """``read`` with another function for each model, which raises InputError."""
+    """Like ``read``, with a function that reads one model or raises InputError."""
     if (length := len(text)) > LONGEST:
-        message = N_("a comparison has at most {most} characters, this has {length}.")
+        message = N_("a comparison can have at most {most} characters, but this one has {length}.")
         return [], [Wrong(shorten(text), Problem.of(message, "models", length, most=LONGEST, length=length))]
     items: list[Item] = []
     refused = []
@@ -111,27 +112,29 @@ def read_with(text: str, read_one: Callable[[str], Item]) -> tuple[list[Item], l
 
 @checked
 def item_of(model: Model, base: str | None = None) -> WrittenModel:
-    """A model written as changes of the preset ``base``; by default of the preset with the fewest differences."""
+    """Write a model as changes of the preset ``base``, by default of the preset with the fewest differences."""
     values = values_of(model)
 
     def changes(preset: str) -> tuple[tuple[str, Any], ...]:
         start = values_of(model_of_preset(preset))
-        if model.architecture != start["architecture"]:  # as in ``model``: another class brings its own pooler
+        if model.architecture != start["architecture"]:  # as in ``model``: a different class has its own pooler
             start["add_pooling_layer"] = model.cls.pooler
-        found = (field for field in FIELDS if field in values and values[field] != start.get(field))
-        # add_pooling_layer is an option of some classes only; the others fix it.
+        differing = (field for field in FIELDS if field in values and values[field] != start.get(field))
+        # add_pooling_layer is an option of only some classes; in the others it is fixed.
         return tuple(
-            (field, values[field]) for field in found if field != "add_pooling_layer" or model.cls.pooler_is_optional
+            (field, values[field])
+            for field in differing
+            if field != "add_pooling_layer" or model.cls.pooler_is_optional
         )
 
-    own = [name for name, preset in PRESETS.items() if type(preset.config) is type(model.config)]
-    nearest = base or min(own, key=lambda preset: len(changes(preset)))
+    presets = [name for name, preset in PRESETS.items() if type(preset.config) is type(model.config)]
+    nearest = base or min(presets, key=lambda preset: len(changes(preset)))
     return WrittenModel(nearest, changes(nearest))
 
 
 @checked
 def values_of(model: Model) -> dict[str, Any]:
-    """The model's value of each of FIELDS, without the fields of other families."""
+    """The model's values of FIELDS, without the fields of other families."""
     pooler = model.cls.pooler and model.add_pooling_layer
     return {
         **absent(type(model.config)),
@@ -143,7 +146,7 @@ def values_of(model: Model) -> dict[str, Any]:
 
 @checked
 def model_of_preset(name: str) -> Model:
-    """A preset in its family's base class, which has no head. Raises UnknownNameError if there is no such preset."""
+    """A preset in its family's base class, without a head. Raises UnknownNameError if there is no such preset."""
     preset = preset_named(name)
     if preset is None:
         raise unknown(NO_PRESET, name, PRESETS)
@@ -153,7 +156,7 @@ def model_of_preset(name: str) -> Model:
 
 @checked
 def model_of(values: Mapping[str, Any]) -> Model:
-    """The model with these values, those of ``values_of``. Raises ConfigError if it cannot be built."""
+    """The model with these values (see ``values_of``). Raises ConfigError if it cannot be built."""
     for name in ("architecture", "add_pooling_layer"):
         if name not in values:
             raise ConfigError(Problem.of(N_("{field} is missing."), name, None, field=name))
@@ -161,15 +164,15 @@ def model_of(values: Mapping[str, Any]) -> Model:
     cls, family = class_of(architecture), CLASSES[architecture]
     config = {field: value for field, value in values.items() if family.config.has(field) or field in ABSENT}
     if not cls.pooler_is_optional and pooler != cls.pooler:
-        message = N_("{architecture} has no option add_pooling_layer: only {base} has.")
-        shown = {"architecture": architecture, "base": family.base.name}
-        raise ConfigError(Problem.of(message, "add_pooling_layer", pooler, **shown))
+        message = N_("{architecture} does not have the option add_pooling_layer: only {base} does.")
+        words = {"architecture": architecture, "base": family.base.name}
+        raise ConfigError(Problem.of(message, "add_pooling_layer", pooler, **words))
     return Model(family.config(**config), architecture, pooler or not cls.pooler_is_optional)
 
 
 @checked
 def read_item(text: str, present: type[Config] | None = None) -> WrittenModel:
-    """One model. Raises InputError."""
+    """Read one model. Raises InputError."""
     base, *assignments = text.split("~")
     base = preset_named(base) or base
     if base != PRESENT and base not in PRESETS:
@@ -179,11 +182,11 @@ def read_item(text: str, present: type[Config] | None = None) -> WrittenModel:
     if base == PRESENT and present:
         kind = present
     parted = [assignment.partition("-") for assignment in assignments]
-    for name, _dash, said in parted:
-        if name == "architecture" and said in CLASSES:
-            kind = CLASSES[said].config
+    for name, _dash, value_text in parted:
+        if name == "architecture" and value_text in CLASSES:
+            kind = CLASSES[value_text].config
     changes: dict[str, Any] = {}
-    for name, dash, said in parted:
+    for name, dash, value_text in parted:
         # The same name can mean different fields in different families.
         field = kind.shared_name(name) if kind.has(name) else SHARED.get(name, name)
         if field not in FIELDS:
@@ -192,10 +195,10 @@ def read_item(text: str, present: type[Config] | None = None) -> WrittenModel:
         if not dash or field in changes:
             message = N_("write each field once, with a value: {field}-{value}.")
             like = values_of(model_of_preset(DEFAULT_PRESET)).get(field, 1)
-            raise wrong(message, field, said, field=field, value=_written(like))
-        value = _value(said)
+            raise wrong(message, field, value_text, field=field, value=_written(like))
+        value = _value(value_text)
         if isinstance(value, float) and value.is_integer() and _check(kind, field, value):
-            value = int(value)  # 1e5 where it is a size
+            value = int(value)  # 1e5 for a size
         if problem := _check(kind, field, value):
             raise InputError(problem)
         changes[field] = value
@@ -208,14 +211,14 @@ def _check(kind: type[Config], field: str, value: Any) -> Problem | None:
             return None
         return _unknown(field, str(value), N_("there is no architecture {name}: did you mean {nearest}?"), CLASSES)
     if field == "add_pooling_layer":
-        # It is not a field of the configuration, but has the same type as use_cache.
+        # Not a field of the configuration, but of the same type as use_cache.
         problem = check_field(kind, "use_cache", value)
         return problem and problem._replace(field=field, values={**problem.values, "field": field})
     return check_field(kind, field, value)
 
 
-def _unknown(field: str, name: str, message: str, known: Sequence[str] | Mapping[str, object]) -> Problem:
-    near = nearest(name.rpartition("/")[2], known, similarity=0.0)
+def _unknown(field: str, name: str, message: str, options: Sequence[str] | Mapping[str, object]) -> Problem:
+    near = nearest(name.rpartition("/")[2], options, similarity=0.0)
     return Problem.of(message, field, name, name=shorten(name), nearest=near)
 
 
@@ -224,7 +227,7 @@ def _written(value: object) -> str:
 
 
 def _value(text: str) -> Any:
-    """The value of a text: a constant, a float, an integer, or else the text itself."""
+    """Read a value: a constant, a float or an integer, otherwise the text itself."""
     if text in _CONSTANTS:
         return _CONSTANTS[text]
     if re.fullmatch(r"[0-9]{1,20}(?=[.e])(\.[0-9]{0,20})?(e[-+]?[0-9]{1,3})?", text):

@@ -1,7 +1,7 @@
 """The quantities that models are compared by: parameters, FLOPs and bytes of a model for a batch.
 
-Each quantity works for models built from integers, columns or symbols. Only the memory peaks have no symbolic value, as
-each is the maximum over several moments.
+Each quantity works for models built from integers, columns or symbols, except for peak memory, which has no symbolic
+value because it is a maximum over several points in time.
 
 >>> from bertcalc import BertConfig
 >>> QUANTITIES["parameters"].of(Case(Model(BertConfig())))
@@ -32,9 +32,9 @@ Unit = Literal["parameters", "FLOPs", "bytes"]
 class Case(NamedTuple):
     """A model, its batch, and how it is trained (AdamW, on all parameters unless the plan freezes some).
 
-    Columns are int64, so a quantity that reaches 2**63 wraps around. Because no quantity shrinks when a field grows,
-    except with more heads and relative positions (each distance has a vector of the head size), counting the corners of
-    a range with Python integers shows whether that can happen.
+    Columns are int64, so a quantity of 2**63 or more overflows. No quantity shrinks when a field grows, except with
+    more heads and relative positions (each distance has a vector of the head size). So counting the corners of a range
+    with Python integers shows whether any model in it overflows.
     """
 
     model: Model
@@ -43,7 +43,7 @@ class Case(NamedTuple):
     plan: Plan = Plan()
 
     def replace(self, **fields: Any) -> "Case":
-        """The case with other, unchecked fields of the configuration: numbers, columns or symbols."""
+        """Replace fields of the configuration by numbers, columns or symbols, without checks."""
         return self._replace(model=self.model.changed(config=unchecked(self.model.config, **fields)))
 
 
@@ -55,7 +55,7 @@ class Quantity(NamedTuple):
     of: Callable[[Case], int]  # raises InputError if the memory is not simulated or the class cannot run
 
     def known(self, case: Case) -> int | None:
-        """The figure; None if there is none."""
+        """The value for a case; None if it cannot be computed."""
         try:
             return self.of(case)
         except InputError:
@@ -69,7 +69,7 @@ def parameters(case: Case) -> int:
 
 @checked
 def component_parameters(component: Component, case: Case) -> int:
-    """The parameters of a component; 0 if the architecture lacks it."""
+    """The number of parameters of a component; 0 if the architecture lacks it."""
     try:
         totals = components(case.model)
     except TypeError:  # columns are not hashable
@@ -80,7 +80,7 @@ def component_parameters(component: Component, case: Case) -> int:
 @checked
 @lru_cache(maxsize=256)
 def components(model: Model) -> Mapping[Component, int]:
-    """The parameters of each component of a model; cached, because components are asked for one after another."""
+    """The number of parameters of each component; cached, as components are counted one after another."""
     return totals_by_component(model)
 
 
@@ -93,19 +93,19 @@ def flops(count: Callable[..., int], case: Case) -> int:
 
 @checked
 def training(case: Case) -> int:
-    """FLOPs of a training step, without those that frozen tensors save, with those of what is computed again."""
+    """FLOPs of a training step, including recomputation, without those that frozen tensors save."""
     return flops(partial(training_flops, freezing=case.plan.freezing, recompute=case.plan.recompute), case)
 
 
 @checked
 def weights(case: Case) -> int:
-    """Bytes of the weights in the dtype that the model computes in."""
+    """Bytes of the weights in the dtype of computation."""
     return ITEM_BYTES[PRECISIONS[case.plan.precision].dtype] * parameters(case)
 
 
 @checked
 def activations(case: Case) -> int:
-    """Bytes that autograd keeps for the backward pass."""
+    """Bytes of the tensors that autograd saves for backward."""
     return total_bytes(kept(case.model, case.plan, case.batch_size, case.sequence_length))
 
 
@@ -117,7 +117,7 @@ PEAKS: Mapping[str, Callable[[Plan], Plan | Inference]] = {
 
 @checked
 def peak(name: Literal["training_memory", "inference_memory"], case: Case) -> int:
-    """The peak bytes of a step."""
+    """Peak memory of a step, in bytes."""
     from bertcalc.memory.peak.peak_formulas import peak_bytes  # imports SymPy, which is slow
 
     return peak_bytes(case.model, PEAKS[name](case.plan), case.batch_size, case.sequence_length)

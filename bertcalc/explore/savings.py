@@ -5,8 +5,8 @@
 >>> from bertcalc.model.model import Model
 >>> from bertcalc.model.freezing import Freezing
 >>> half = Plan(freezing=Freezing(embeddings=True, layers=6))
->>> found = of_freezing(Case(Model(BertConfig(), "BertForSequenceClassification"), 32, plan=half))
->>> round(100 * found.saved_flops / found.whole_flops), round(100 * found.saved_bytes / found.whole_bytes)
+>>> saving = of_freezing(Case(Model(BertConfig(), "BertForSequenceClassification"), 32, plan=half))
+>>> round(100 * saving.saved_flops / saving.whole_flops), round(100 * saving.saved_bytes / saving.whole_bytes)
 (34, 47)
 """
 
@@ -19,7 +19,7 @@ from bertcalc.text.arguments import checked
 
 
 class Saving(NamedTuple):
-    """Peak bytes and FLOPs of a step with the saving, and without it (``whole_...``)."""
+    """Peak bytes and FLOPs of a step with the saving, and without (``whole_...``)."""
 
     num_bytes: int
     whole_bytes: int
@@ -37,13 +37,13 @@ class Saving(NamedTuple):
 
 @checked
 def of_freezing(case: Case) -> Saving:
-    """A step with the plan's frozen tensors, against one with nothing frozen."""
+    """Compare a step with the plan's frozen tensors to a step with nothing frozen."""
     return _saving(case, case._replace(plan=case.plan._replace(freezing=NOTHING_FROZEN)), 1)
 
 
 @checked
 def of_adding_up(case: Case, batches: int) -> Saving:
-    """Gradient accumulation over ``batches`` batches, against one batch as large as all of them together."""
+    """Compare gradient accumulation over ``batches`` batches to one batch of their total size."""
     one_after_the_other = case._replace(plan=case.plan._replace(accumulate=batches > 1))
     together = case._replace(batch_size=batches * case.batch_size, plan=case.plan._replace(accumulate=False))
     return _saving(one_after_the_other, together, batches)

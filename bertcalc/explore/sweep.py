@@ -1,4 +1,4 @@
-"""Models along one or two dimensions: the possible values, their costs, and where a cost reaches a level.
+"""Sweep one or two dimensions of a model: their possible values, the costs, and where a cost reaches a level.
 
 >>> from bertcalc.model.model import Model
 >>> from bertcalc import BertConfig
@@ -28,17 +28,17 @@ from bertcalc.text.problem import InputError, wrong
 
 # The fields that can be swept, with their limits.
 SWEPT: dict[str, tuple[int, int]] = {**DIMENSIONS, **OWN_DIMENSIONS, **dict.fromkeys(BATCH, (1, LARGEST))}
-# Where ones matter, a 1 in one of these changes what is saved: a copy for a new memory layout is skipped.
+# If ones matter, a 1 in one of these changes what is saved: a copy for a new memory layout is skipped.
 LAID_OUT = ("batch_size", "num_attention_heads", "sequence_length")
 _RELATED = ({"hidden_size", "num_attention_heads"}, {"max_position_embeddings", "sequence_length"})
 _INT64 = 2**63 - 1
-_Thing = TypeVar("_Thing")
-Array = Callable[[Sequence[int]], Any]  # makes an int64 column; the caller passes NumPy's, as this package has none
+_Item = TypeVar("_Item")
+Array = Callable[[Sequence[int]], Any]  # makes an int64 column: NumPy's, passed in, as NumPy is optional here
 
 
 _NO_DIMENSION = (
-    N_("{name} is no dimension of a sweep: did you mean {nearest}?"),
-    N_("{name} is no dimension of a sweep: it must be one of {options}."),
+    N_("{name} is not a dimension of a sweep: did you mean {nearest}?"),
+    N_("{name} is not a dimension of a sweep: it must be one of {options}."),
 )
 
 _ONE_DIMENSION = N_("A row has a single dimension, such as hidden_size.")
@@ -52,7 +52,7 @@ _NO_DIVISOR = N_("{field} {value} does not divide hidden_size {size}: it must be
 
 @checked
 def sweepable(model: Model) -> list[str]:
-    """The sizes of a model that can be swept: those of the batch, and of its family, unless its class needs another."""
+    """The sizes of a model that can be swept: those of the batch, and the family's, if its class does not fix them."""
     config, fixed = model.config, dict(model.cls.builds_with)
     of_model = [field for field in SWEPT if config.has(field) and field not in fixed and getattr(config, field) > 0]
     return [field for field in SWEPT if field in BATCH or field in of_model]
@@ -66,7 +66,7 @@ def shares(config: Config, heads: int) -> bool:
 
 @record
 class Ties(NamedTuple):
-    """The sizes that follow the hidden size, as in the published models; otherwise they stay."""
+    """The sizes that follow the hidden size, as in the published models; the others stay."""
 
     heads: bool = True  # num_attention_heads, so that the head size stays
     intermediate: bool = True  # intermediate_size, so that its ratio to hidden_size stays
@@ -74,7 +74,7 @@ class Ties(NamedTuple):
 
 @record
 class Sweep(NamedTuple):
-    """A model, the one or two dimensions along which it is changed, and what follows them."""
+    """A model, the one or two dimensions along which it is changed, and the sizes that follow them."""
 
     case: Case
     dimensions: tuple[str, ...]
@@ -98,7 +98,7 @@ class Sweep(NamedTuple):
 
     @property
     def grows(self) -> bool:
-        """Whether no quantity shrinks along any dimension: with relative positions, more heads have smaller tables."""
+        """Whether no quantity shrinks along a dimension; with relative positions, more heads have smaller tables."""
         return not self.config.ones_matter or "num_attention_heads" not in self.dimensions
 
     @checked
@@ -119,7 +119,7 @@ class Sweep(NamedTuple):
         return {**values, **{field: along[field] for field in self.following}}
 
     def at(self, **values: Any) -> Case:
-        """The model with other, unchecked values of the dimensions: numbers, columns or symbols."""
+        """The model with numbers, columns or symbols for the dimensions, without checks."""
         fields = self.fields(**{field: whole(field, value) for field, value in values.items()})
         sizes = {field: fields.pop(field) for field in BATCH if field in fields}
         return self.case._replace(**sizes).replace(**fields)
@@ -137,7 +137,7 @@ class Sweep(NamedTuple):
         elif field == "sequence_length" and "max_position_embeddings" not in self.dimensions:
             high = self.config.longest
         elif field == "num_attention_heads" and "hidden_size" not in self.dimensions:
-            high = self.config.hidden_size // self.config.heads_of  # a head of rotary positions has pairs of numbers
+            high = self.config.hidden_size // self.config.heads_of  # rotary positions need even head sizes
         elif field == "hidden_size" and "intermediate_size" in self.following:
             high = min(high, int(DIMENSIONS["intermediate_size"][1] / self.ratio))
         return max(low, self.unit(field)), high // self.unit(field) * self.unit(field)
@@ -149,7 +149,7 @@ class Sweep(NamedTuple):
 
     @checked
     def unit(self, field: str) -> int:
-        """The number that all values of a dimension are multiples of."""
+        """The number of which all values of a dimension are multiples."""
         if field != "hidden_size":
             return 1
         by_heads = "num_attention_heads" not in {*self.following, *self.dimensions}
@@ -158,9 +158,9 @@ class Sweep(NamedTuple):
 
     @checked
     def values(self, field: str, low: Single, high: Single, most: Single = 200) -> list[int]:
-        """At most about ``most`` possible values from ``low`` to ``high``, both within the limits.
+        """About ``most`` possible values at most from ``low`` to ``high``, both within the limits.
 
-        These are the ends and round numbers in between; if there is none, the nearest value below.
+        These are the ends and round numbers in between; if there are none, the nearest value below.
         """
         if field == "num_attention_heads" and "hidden_size" not in self.dimensions:
             possible = divisors(self.config.hidden_size // self.config.heads_of)
@@ -172,11 +172,11 @@ class Sweep(NamedTuple):
         if first > last:
             return [last * unit]
         step = round_up(Fraction(last - first + 1, most))
-        found = [unit * place for place in sorted({first, *range(-(-first // step) * step, last + 1, step), last})]
-        return [value for value in found if self._shares(**{field: value})] or [self.present(field)]
+        candidates = [unit * place for place in sorted({first, *range(-(-first // step) * step, last + 1, step), last})]
+        return [value for value in candidates if self._shares(**{field: value})] or [self.present(field)]
 
     def _shares(self, **values: int) -> bool:
-        """Whether so many heads can share the model's keys and values."""
+        """Whether this number of heads can share the model's key/value heads."""
         return shares(self.config, self.fields(**values).get("num_attention_heads", self.config.num_attention_heads))
 
     @checked
@@ -196,9 +196,9 @@ class Sweep(NamedTuple):
 
     @checked
     def row(self, name: str, values: Sequence[int], array: Array) -> list[int | None]:
-        """A quantity at each value of the only dimension; None where the class cannot run with it.
+        """A quantity at each value of the only dimension; None where the class cannot run.
 
-        Raises InputError for a value that is outside of the limits, or no multiple of ``unit``.
+        Raises InputError for a value that is outside the limits or not a multiple of ``unit``.
         """
         if len(self.dimensions) != 1:
             raise wrong(_ONE_DIMENSION, "dimensions")
@@ -208,9 +208,9 @@ class Sweep(NamedTuple):
 
     @checked
     def table(self, name: str, xs: Sequence[int], ys: Sequence[int], array: Array) -> list[list[int | None]]:
-        """A quantity of every model of the map: for each x a list with a figure for each y.
+        """A quantity of every model of a map: for each x, a list with a figure for each y.
 
-        None where there is no such model (see ``exists``), or none that can run.
+        None where there is no such model (see ``exists``) or it cannot run.
         """
         if len(self.dimensions) != 2:
             raise wrong(_TWO_DIMENSIONS, "dimensions")
@@ -234,8 +234,8 @@ class Sweep(NamedTuple):
         for value in values:
             if not isinstance(value, int) or value % unit or not low <= value <= high:
                 text = value if isinstance(value, int) else described(value)
-                shown = {"field": self.config.own_name(field), "value": text, "low": low, "high": high, "unit": unit}
-                raise wrong(_NOT_SWEPT[unit > 1], field, value, **shown)
+                words = {"field": self.config.own_name(field), "value": text, "low": low, "high": high, "unit": unit}
+                raise wrong(_NOT_SWEPT[unit > 1], field, value, **words)
             if field == "num_attention_heads" and "hidden_size" not in self.dimensions:
                 hidden_size, unit_of_heads = self.config.hidden_size, value * self.config.heads_of
                 if hidden_size % unit_of_heads:
@@ -246,16 +246,16 @@ class Sweep(NamedTuple):
     def _figures(self, name: str, places: Mapping[str, Sequence[int]], array: Array) -> list[Any]:
         """A quantity at some values of the dimensions, in nested lists; None for a model that cannot run.
 
-        The values are halved until all models are built alike and can run.
+        The values are split in half until all models in a part have the same structure and can run.
         """
         x, *others = places
         columns = {field: array(values) for field, values in places.items()}
         if others:
             columns[x] = columns[x][:, None]
-        # A single value stays an integer, because what is saved depends on whether it is 1.
-        given = {field: values[0] if len(values) == 1 else columns[field] for field, values in places.items()}
+        # A single value stays an integer, because a 1 changes which tensors are saved.
+        sizes = {field: values[0] if len(values) == 1 else columns[field] for field, values in places.items()}
         try:
-            figures = quantity_named(name).of(self.at(**given))
+            figures = quantity_named(name).of(self.at(**sizes))
         except (MixedError, InputError):
             if all(len(values) == 1 for values in places.values()):
                 return [[None]] if others else [None]
@@ -264,8 +264,8 @@ class Sweep(NamedTuple):
             parts = places[halved][:half], places[halved][half:]
             first, second = (self._figures(name, {**places, halved: part}, array) for part in parts)
             return first + second if halved == x else [first[0] + second[0]]
-        found: list[Any] = (figures + sum(0 * column for column in columns.values())).tolist()
-        return found
+        table: list[Any] = (figures + sum(0 * column for column in columns.values())).tolist()
+        return table
 
     def fits(self, names: Sequence[str], ranges: Mapping[str, tuple[int, int]]) -> bool:
         """Whether the quantities of all models in these ranges fit into int64; the largest is at a corner."""
@@ -273,19 +273,21 @@ class Sweep(NamedTuple):
         return all(QUANTITIES[name].of(self.at(**corner)) <= _INT64 for name in names for corner in corners)
 
     def fitting(self, names: Sequence[str], ranges: Mapping[str, tuple[int, int]]) -> dict[str, tuple[int, int]] | None:
-        """The ranges, with upper ends lowered so that all fits into int64; None if not even the first model does."""
-        found = dict(ranges)
+        """The ranges, with upper ends lowered so that all models fit into int64; None if not even the first fits."""
+        lowered = dict(ranges)
         for field, (low, high) in ranges.items():
-            if self.fits(names, found):
-                return found
+            if self.fits(names, lowered):
+                return lowered
             unit = self.unit(field)
             ends = range(low // unit, high // unit + 1)
-            fitting = bisect_left(ends, True, key=lambda end: not self.fits(names, {**found, field: (low, unit * end)}))
-            found[field] = low, max(low, unit * ends[fitting - 1] if fitting else low)
-        return found if self.fits(names, found) else None
+            fitting = bisect_left(
+                ends, True, key=lambda end: not self.fits(names, {**lowered, field: (low, unit * end)})
+            )
+            lowered[field] = low, max(low, unit * ends[fitting - 1] if fitting else low)
+        return lowered if self.fits(names, lowered) else None
 
     def _apart(self, field: str, values: Sequence[int]) -> Iterator[Sequence[int]]:
-        """The values in groups that can be counted as columns; values that make a size of LAID_OUT 1 are alone."""
+        """The values in groups that can be counted as columns; values that set a size of LAID_OUT to 1 are alone."""
         if not self.config.ones_matter:
             yield values
             return
@@ -296,7 +298,7 @@ class Sweep(NamedTuple):
 
 
 class PublishedModels(NamedTuple):
-    """The presets at one place of a map; the first stands for all."""
+    """The presets at one place of a map; the first represents all."""
 
     place: tuple[int, int]
     presets: tuple[str, ...]
@@ -304,7 +306,7 @@ class PublishedModels(NamedTuple):
 
 @checked
 def published(dimensions: Sequence[str]) -> list[PublishedModels]:
-    """The presets by their places on a map of two dimensions; none if one of these is a size of the batch."""
+    """The presets at their places on a map of two dimensions; none if a dimension is a size of the batch."""
     if len(dimensions) != 2:
         raise wrong(_TWO_DIMENSIONS, "dimensions")
     places: dict[tuple[int, int], list[str]] = {}
@@ -324,14 +326,14 @@ def around(values: Sequence[int], present: int) -> tuple[int | None, int | None]
 
 @checked
 def levels(low: int, high: int) -> list[int]:
-    """Round numbers between two: 1, 2, 5, 10, ...; if too many 1, 3, 10, ... or powers of 10; if too few even steps."""
+    """Round numbers in a range: 1, 2, 5, 10, ...; if too many, 1, 3, 10, ... or powers of 10; if too few, steps."""
     digits = range(len(str(high)))
     for heads in ((1, 2, 5), (1, 3), (1,)):
-        found = [head * 10**power for power in digits for head in heads if low < head * 10**power < high]
-        if len(found) <= _MANY:
+        numbers = [head * 10**power for power in digits for head in heads if low < head * 10**power < high]
+        if len(numbers) <= _MANY:
             break
-    if len(found) >= _FEW:
-        return found
+    if len(numbers) >= _FEW:
+        return numbers
     step = round_up(Fraction(max(high - low, 1), 2 * _FEW))
     return [step * place for place in range(low // step + 1, -(-high // step))]
 
@@ -345,40 +347,40 @@ def line(
     """The contour at which a quantity that grows along both dimensions reaches a level, from top left to bottom right.
 
     ``table`` has a list for each x with a figure for each y, None where there is no such model. At about 60 values of
-    each dimension, the crossing between two values of the other one is interpolated, exactly for a quadratic
-    polynomial: all quantities but the memory of inference.
+    each dimension, the crossing between two values of the other dimension is interpolated. This is exact for quadratic
+    polynomials: all quantities except the memory of inference.
     """
     places = set()
-    for x, figures in _some(list(zip(xs, table, strict=True))):
+    for x, figures in _thinned(list(zip(xs, table, strict=True))):
         if (place := crossing(ys, figures, level)) is not None:
             places.add((float(x), place))
-    for y, figures in _some(list(zip(ys, zip(*table, strict=True), strict=True))):
+    for y, figures in _thinned(list(zip(ys, zip(*table, strict=True), strict=True))):
         if (place := crossing(xs, figures, level)) is not None:
             places.add((place, float(y)))
-    return sorted(places, key=lambda one: (one[0], -one[1]))
+    return sorted(places, key=lambda point: (point[0], -point[1]))
 
 
 def crossing(places: Sequence[int], figures: Sequence[int | None], level: int) -> float | None:
     """The place at which growing figures reach a level, interpolated between two places.
 
-    None if they never do, or if figures are missing and fewer than three are left.
+    None if they never reach it, or if figures are missing and fewer than three are left.
 
     >>> crossing([1, 2, 3], [1, 4, 9], 4), crossing([10, 20, 30], [100, 400, 900], 225)
     (2.0, 15.0)
     """
-    known = [(place, figure) for place, figure in zip(places, figures, strict=True) if figure is not None]
-    if len(known) < min(len(places), _CURVED):
+    points = [(place, figure) for place, figure in zip(places, figures, strict=True) if figure is not None]
+    if len(points) < min(len(places), _CURVED):
         return None
-    after = bisect_left(known, level, key=lambda one: one[1])
-    if after == len(known):
+    after = bisect_left(points, level, key=lambda point: point[1])
+    if after == len(points):
         return None
-    if known[after][1] == level:
-        return float(known[after][0])
+    if points[after][1] == level:
+        return float(points[after][0])
     if after == 0:
         return None
-    (low, start), (high, end) = known[after - 1 : after + 1]
+    (low, start), (high, end) = points[after - 1 : after + 1]
     slope = (end - start) / (high - low)
-    third = known[after + 1] if after + 1 < len(known) else known[after - 2] if after > 1 else None
+    third = points[after + 1] if after + 1 < len(points) else points[after - 2] if after > 1 else None
     curve = ((third[1] - end) / (third[0] - high) - slope) / (third[0] - low) if third else 0.0
     # Solve start + b u + curve u^2 = level for the distance u from low, without subtracting two large numbers.
     b = slope - curve * (high - low)
@@ -391,12 +393,12 @@ _CURVED = 3
 
 @checked
 def round_up(number: Fraction) -> int:
-    """The smallest of 1, 2, 5, 10, 20, 50, ... that is not below a number."""
+    """The smallest of 1, 2, 5, 10, 20, 50, ... that is at least a number."""
     power: int = 10 ** (len(str(ceil(number))) - 1)
     return next(step * power for step in (1, 2, 5, 10) if step * power >= number)
 
 
-def _some(things: Sequence[_Thing]) -> Sequence[_Thing]:
-    """About 60 of the things, including the first and the last."""
-    step = -(-len(things) // 60)
-    return [*things[:-1:step], things[-1]]
+def _thinned(items: Sequence[_Item]) -> Sequence[_Item]:
+    """About 60 of the items, including the first and the last."""
+    step = -(-len(items) // 60)
+    return [*items[:-1:step], items[-1]]

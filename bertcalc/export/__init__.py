@@ -1,1 +1,1 @@
-"""Export of a model as a program that rebuilds it, as tables, and as a report."""
+"""Export a model as a program that rebuilds it, as tables, or as a report."""

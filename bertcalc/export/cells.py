@@ -1,4 +1,4 @@
-"""Converting the tables of a page, which contain Markdown, and the data of its charts for export."""
+"""Convert the tables of a page, which contain Markdown, and the data of its charts for export."""
 
 import re
 from collections.abc import Mapping, Sequence
@@ -20,7 +20,7 @@ _MARKS = re.compile(
 
 
 class Shown(NamedTuple):
-    """A table or a chart of a page: its alternative text and its data."""
+    """A table or a chart on a page: its alternative text and its data."""
 
     title: str
     data: Mapping[str, Sequence[Any]]
@@ -29,7 +29,7 @@ class Shown(NamedTuple):
     numbers: Mapping[str, str] | None = None  # of a chart: the columns to export, with their titles
 
     def table(self) -> Table:
-        """The data for export: all of a table, or the numbers of a chart, whose other rows only say how it is drawn."""
+        """The data for export: all of a table, or the numbers of a chart, without rows that are only for drawing."""
         titles = self.numbers or {name: _text(plain(name)) if self.marked else name for name in self.data}
         rows = zip(*(self.data[name] for name in titles), strict=True)
         taken = (row for row in rows if not self.numbers or not any(map(_missing, row)))
@@ -47,33 +47,35 @@ def _cell(value: object, marked: bool) -> Cell:
     if hasattr(value, "item"):  # a NumPy scalar
         value = value.item()
     if isinstance(value, float) and value.is_integer() and abs(value) < 2**53:
-        return int(value)  # a count that was a float because of the chart
+        return int(value)  # a count that is a float only for the chart
     if isinstance(value, int | float) and not isinstance(value, bool):
         return value
-    cell = plain(str(value)) if marked else str(value).replace("\n", " ")  # names in charts are wrapped
-    # Other programs read a negative number only with a hyphen.
+    cell = plain(str(value)) if marked else str(value).replace("\n", " ")  # charts wrap names
+    # Other programs only read negative numbers with a hyphen.
     return cell.replace(MINUS, "-") if isinstance(cell, str) and cell.startswith(MINUS) else cell
 
 
 def plain(markdown: str) -> Cell:
-    """Markdown as the reader sees it: text, formulas and code."""
+    """Convert Markdown to what the reader sees: text, formulas and code."""
     parts: list[Part] = []
-    text, at = "", 0
+    text, position = "", 0
     for mark in _MARKS.finditer(markdown):
-        text += markdown[at : mark.start()]
-        at, kind = mark.end(), mark.lastgroup
+        text += markdown[position : mark.start()]
+        position, kind = mark.end(), mark.lastgroup
         if kind in ("math", "code"):
             parts += [text, Math(mark["math"]) if kind == "math" else Code(_inside(mark["code"]))]
             text = ""
         elif kind in ("sign", "inner", "line"):
             text += "\n" if kind == "line" else mark[kind]
-    parts.append(text + markdown[at:])
-    found = tuple(part.replace("\N{NO-BREAK SPACE}", " ") if isinstance(part, str) else part for part in parts if part)
-    return found[0] if len(found) == 1 else found or ""
+    parts.append(text + markdown[position:])
+    parts_of_cell = tuple(
+        part.replace("\N{NO-BREAK SPACE}", " ") if isinstance(part, str) else part for part in parts if part
+    )
+    return parts_of_cell[0] if len(parts_of_cell) == 1 else parts_of_cell or ""
 
 
 def _inside(code: str) -> str:
-    """The contents of a code span, without the spaces that belong to its fence."""
+    """The contents of a code span, without the padding inside its fence."""
     return code[1:-1] if code.startswith(" ") and code.endswith(" ") and code.strip() else code
 
 

@@ -1,6 +1,6 @@
-"""Tables as CSV, Markdown, LaTeX and HTML.
+"""Write tables as CSV, Markdown, LaTeX and HTML.
 
-Text is escaped, so that nothing in it is read as markup. Text that somebody else wrote must be passed as Code.
+Text is escaped, so that it contains no markup. Untrusted text must be passed as Code.
 """
 
 import csv
@@ -19,7 +19,7 @@ _SIGNED = re.compile(r"[+-][0-9.,]+( [A-Za-z%]+)?")
 
 
 def csv_text(table: Table) -> str:
-    """CSV: numbers without separators, formulas as LaTeX, and no text that a spreadsheet takes for a formula."""
+    """Write CSV: numbers without separators, formulas as LaTeX, and no text that a spreadsheet takes for a formula."""
     out = StringIO()
     writer = csv.writer(out)
     writer.writerow(map(_guarded, table.columns))
@@ -28,16 +28,16 @@ def csv_text(table: Table) -> str:
 
 
 def markdown_text(table: Table) -> str:
-    """A table in GitHub's Markdown; formulas stand between dollar signs."""
-    align = ["---:" if _numeric(table, at) else "---" for at in range(len(table.columns))]
+    """Write a table in GitHub's Markdown, with formulas between dollar signs."""
+    align = ["---:" if _numeric(table, column) else "---" for column in range(len(table.columns))]
     lines = [[markdown_cell(name) for name in table.columns], align]
     lines += [[markdown_cell(cell) for cell in row] for row in table.rows]
     return "".join(f"| {' | '.join(line)} |\n" for line in lines)
 
 
 def latex_text(table: Table) -> str:
-    r"""A tabular with booktabs rules, in a table with its title as caption; a long one is a longtable."""
-    align = "".join("r" if _mostly_amounts(table, at) else "l" for at in range(len(table.columns)))
+    r"""Write a table with booktabs rules and its title as caption; a long table is a longtable."""
+    align = "".join("r" if _mostly_amounts(table, column) else "l" for column in range(len(table.columns)))
     caption = rf"\caption{{{_latex_cell(table.title)}}}"
     head = [r"\toprule", " & ".join(map(_latex_cell, table.columns)) + r" \\", r"\midrule"]
     rows = [" & ".join(map(_latex_cell, row)) + r" \\" for row in table.rows]
@@ -51,8 +51,8 @@ def latex_text(table: Table) -> str:
 
 
 def html_text(table: Table) -> str:
-    """A table in HTML; formulas as MathML."""
-    kinds = [' class="number"' if _numeric(table, at) else "" for at in range(len(table.columns))]
+    """Write a table in HTML, with formulas as MathML."""
+    kinds = [' class="number"' if _numeric(table, column) else "" for column in range(len(table.columns))]
     head = "".join(f"<th{kind}>{escape(name)}</th>" for kind, name in zip(kinds, table.columns, strict=True))
     rows = [
         "".join(f"<td{kind}>{html_cell(cell)}</td>" for kind, cell in zip(kinds, row, strict=True))
@@ -63,7 +63,7 @@ def html_text(table: Table) -> str:
 
 
 def markdown_cell(cell: Cell) -> str:
-    """A cell as one line of Markdown."""
+    """Write a cell as one line of Markdown."""
     return _written(cell, _markdown, lambda math: f"${math.latex}$", _markdown_code)
 
 
@@ -72,14 +72,14 @@ def html_cell(cell: Cell) -> str:
 
 
 def cell_text(cell: Cell) -> str:
-    """A cell as plain text, its formulas as LaTeX."""
+    """Write a cell as plain text, with formulas as LaTeX."""
     return _written(cell, str, lambda math: math.latex)
 
 
 def _written(
     cell: Cell, text: Callable[[str], str], math: Callable[[Math], str], name: Callable[[str], str] = str
 ) -> str:
-    """A cell, its text, formulas and names each written by the function for them."""
+    """Write a cell with a function each for text, formulas and names."""
     if isinstance(cell, Math):
         return math(cell)
     if isinstance(cell, Code):
@@ -101,12 +101,12 @@ def _numeric(table: Table, column: int) -> bool:
     )
 
 
-# 109,482,240; -97,798,656 (-89.3 %); 1.5 GB; 30,522 × 768; – for what is not known.
+# 109,482,240; -97,798,656 (-89.3 %); 1.5 GB; 30,522 × 768; – for an unknown amount.
 _AMOUNT = re.compile(r"–|[<>≈]?[+\-−]?[0-9][0-9.,]*(?: ?[^\W\d_]{0,8}%?)?(?: [(×·].*)?")
 
 
 def _mostly_amounts(table: Table, column: int) -> bool:
-    """Whether at least half of a column's cells are numbers, with or without a unit: they are aligned at the right."""
+    """Whether at least half of a column's cells are numbers, with or without a unit; such columns align right."""
     cells = [cell for row in table.rows if (cell := row[column]) != ""]
     amounts = [isinstance(cell, int | float) or (isinstance(cell, str) and _AMOUNT.fullmatch(cell)) for cell in cells]
     return bool(cells) and 2 * sum(map(bool, amounts)) >= len(cells)
@@ -120,12 +120,12 @@ def _value(cell: Cell) -> int | float | str:
     return text.replace(",", "").removeprefix("+") if is_number else _guarded(text)
 
 
-# Full-width signs begin formulas in Japanese spreadsheets; a semicolon ends a cell where the comma is the decimal sign.
+# Full-width signs start formulas in Japanese spreadsheets; semicolons separate cells where the decimal sign is a comma.
 _FORMULA = re.compile(r"(^|[;\t\r\n])(?=\s*[=+@＝＋＠－-])")
 
 
 def _guarded(text: str) -> str:
-    """The text with an apostrophe in front of whatever a spreadsheet would take for a formula."""
+    """The text, with an apostrophe before anything that a spreadsheet would take for a formula."""
     return text if _SIGNED.fullmatch(text) else _FORMULA.sub(r"\1'", text)
 
 
@@ -135,7 +135,7 @@ def _markdown(text: str) -> str:
 
 
 def _markdown_code(text: str) -> str:
-    """A name in a table: a bar ends the cell even in code, unless exactly one backslash is before it.
+    """A name in a table. A vertical bar ends the cell even in code, unless exactly one backslash precedes it.
 
     See https://github.github.com/gfm/#tables-extension-.
     """
@@ -174,12 +174,12 @@ _LATEX = {sign: rf"\{sign}" for sign in "&%$#_{}"} | {
     "✓": r"$\surd$",
     "✗": r"$\times$",
     "∞": r"$\infty$",
-    "[": "{[}",  # at the beginning of a row it would be an argument of the \\ before it
+    "[": "{[}",  # at the start of a row, it would be an argument of the preceding \\
     "]": "{]}",
     "\n": " ",
     "\N{NO-BREAK SPACE}": "~",
 }
-# Typewriter fonts have ligatures, too, and babel has commands that begin with a quotation mark.
+# Monospaced fonts also have ligatures, and babel has commands that start with a quotation mark.
 LATEX_CODE = _LATEX | {"`": r"\textasciigrave{}", "'": r"\textquotesingle{}", '"': r"{\char34}", "-": "-{}", "–": "–"}
 
 
@@ -193,5 +193,8 @@ def _latex_cell(cell: Cell) -> str:
 
 
 def latex_escaped(text: str, signs: Mapping[str, str] = _LATEX) -> str:
-    """The text with LaTeX's special characters escaped."""
-    return "".join(signs.get(sign) or "".join(signs.get(one, one) for one in visible(sign)) for sign in text)
+    """Escape LaTeX's special characters."""
+    return "".join(
+        signs.get(sign) or "".join(signs.get(visible_sign, visible_sign) for visible_sign in visible(sign))
+        for sign in text
+    )

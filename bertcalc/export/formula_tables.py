@@ -1,4 +1,4 @@
-"""Tables with formulas as LaTeX and MathML, both written by SymPy from the same expression."""
+"""Tables with formulas in LaTeX and MathML, which SymPy writes from the same expression."""
 
 import re
 
@@ -18,12 +18,12 @@ _IDENTIFIER = re.compile(r"<mi>([A-Z])</mi>")
 
 
 def component_table(model: Model, _: Translate) -> Table:
-    """The parameters of each component: formula with letters and with numbers, count, share."""
+    """The parameters of each component: the formula with letters and with numbers, the count, and the share."""
     totals = totals_by_component(model)
     formulas = component_formulas(model)
     whole = sum(totals.values())
     rows: list[tuple[Cell, ...]] = [
-        (_(component), *both(formula, model), totals[component], _percent(totals[component], whole))
+        (_(component), *letters_and_numbers(formula, model), totals[component], _percent(totals[component], whole))
         for component, formula in formulas
     ]
     columns = (_("Component"), _("Formula"), _("In numbers"), _("Parameters"), _("Share, %"))
@@ -31,7 +31,7 @@ def component_table(model: Model, _: Translate) -> Table:
 
 
 def tensor_table(model: Model, _: Translate) -> Table:
-    """Every tensor with the formula of its size, a repeated layer once; the parameters sum to the model's."""
+    """All tensors with the formulas of their sizes; repeated layers are listed once, with their number of copies."""
     texts = tensor_formulas(model)
     whole = model.num_parameters()
     rows: list[tuple[Cell, ...]] = [
@@ -50,21 +50,21 @@ def tensor_table(model: Model, _: Translate) -> Table:
 
 
 def flops_formula(model: Model, batch_size: int, sequence_length: int) -> tuple[Math, Math]:
-    """The formula of a forward pass's FLOPs, as PyTorch counts them, with letters and with numbers."""
+    """The formula of a forward pass's FLOPs, as counted by PyTorch, with letters and with numbers."""
     cross = model.seen(sequence_length) is not None
     steps = letters(model, cross=cross)
     sizes = {"batch_size": batch_size, "sequence_length": sequence_length}
     if cross:
         sizes["encoder_sequence_length"] = sequence_length
-    return both(name_formulas(steps, PYTORCH)[""], model, num_choices=1, **sizes)
+    return letters_and_numbers(name_formulas(steps, PYTORCH)[""], model, num_choices=1, **sizes)
 
 
-def both(formula: Formula, model: Model, **sizes: int) -> tuple[Math, Math]:
-    """A formula with letters, and with the sizes of a model and of its inputs."""
+def letters_and_numbers(formula: Formula, model: Model, **sizes: int) -> tuple[Math, Math]:
+    """A formula with letters, and with the numbers of a model and its inputs."""
     values = {**model.config.shared(), **sizes}
     written = mathml(formula.expression, printer="presentation")
     dotted = mathml(formula.expression, printer="presentation", mul_symbol="dot")
-    numbers = _IDENTIFIER.sub(lambda found: f"<mn>{values[_FIELDS[found[1]]]:,}</mn>", dotted)
+    numbers = _IDENTIFIER.sub(lambda match: f"<mn>{values[_FIELDS[match[1]]]:,}</mn>", dotted)
     return (
         Math(formula.latex(), f"<math>{written}</math>"),
         Math(formula.latex(model.config, **sizes), f"<math>{numbers}</math>"),
@@ -72,6 +72,6 @@ def both(formula: Formula, model: Model, **sizes: int) -> tuple[Math, Math]:
 
 
 def _percent(part: int, whole: int) -> float:
-    """A share in percent, to three digits: 21.8, 0.0014; 100 only for the whole."""
+    """A share in percent, to three digits: 21.8, 0.0014; never 100 for less than the whole."""
     share = rounded(100 * part / whole)
     return min(share, 99.9) if part < whole else share

@@ -1,6 +1,6 @@
-"""A one-page report of a model: configuration, parameters, the steps of the forward pass, costs, and the proof.
+"""A one-page report on a model: configuration, parameters, the steps of the forward pass, costs, and the proof.
 
-It is a sequence of blocks that can be written as Markdown or HTML.
+The report is a sequence of blocks that can be written as Markdown or HTML.
 """
 
 from collections.abc import Sequence
@@ -36,7 +36,7 @@ Part = Heading | Program | Link | Table | str | tuple[str | Math, ...]
 
 
 class Beside(NamedTuple):
-    """Two columns on paper, one after the other in Markdown."""
+    """Two columns on paper; one after the other in Markdown."""
 
     left: tuple[Part, ...]
     right: tuple[Part, ...]
@@ -54,26 +54,26 @@ class Report(NamedTuple):
 
 
 class Verification(NamedTuple):
-    """The verdict of the comparison with the real model, and the single comparisons if it was built."""
+    """The verdict of the comparison with the real model, and the individual checks if the model was built."""
 
     verdict: str
     checks: Table | None = None
 
 
 class ReportFormulas(NamedTuple):
-    """The formulas; they come from the caller because they need SymPy (see bertcalc.export.formula_tables)."""
+    """The formulas, passed in because they need SymPy (see bertcalc.export.formula_tables)."""
 
     components: Table
     flops: tuple[Math, Math]
 
 
 class Settings(NamedTuple):
-    """How the page trains the model or runs it: the words for it, and what they stand for."""
+    """How the page trains or runs the model, in words and as a plan."""
 
     words: str
     plan: Plan = Plan()
-    inference: Inference | None = None  # None: in the type that training computes in
-    results: Table | None = None  # what the page answers
+    inference: Inference | None = None  # None: in the dtype of training
+    results: Table | None = None  # the page's answers
 
 
 def report(
@@ -87,9 +87,9 @@ def report(
     language: str,
     _: Translate,
 ) -> Report:
-    """The report of a model and its batch; ``name`` says which preset it is or started from, ``url`` is its link.
+    """Make the report on a model and its batch.
 
-    ``settings`` are those of the page, if it has any.
+    ``name`` is the preset that the model is or started from, ``url`` its link; ``settings`` are the page's, if any.
     """
     settings = settings or Settings(_("in float32, trained with AdamW"))
     architecture, model = case.model.architecture, case.model
@@ -107,7 +107,7 @@ def report(
         _("{name}: {parameters} parameters in {tensors} tensors.").format(
             name=name, parameters=f"{total:,}", tensors=f"{tensors:,}"
         ),
-        _said(case.model),
+        _fields_sentence(case.model),
         Link(url),
         Heading(_("Parameters")),
         formulas.components,
@@ -139,7 +139,7 @@ def markdown(report: Report) -> str:
 
 
 def html(report: Report) -> str:
-    """The report as one HTML file for printing on A4."""
+    """Write the report as one HTML file for printing on A4."""
     body = "\n".join(map(_html, report.blocks))
     return _PAGE.substitute(language=escape(report.language), title=escape(report.title), body=body)
 
@@ -177,15 +177,15 @@ def _html(block: Block) -> str:
             return f"<p>{html_cell(block)}</p>"
 
 
-def _said(model: Model) -> str:
-    """The sizes, and all other fields that differ from Hugging Face's defaults, as a sentence."""
+def _fields_sentence(model: Model) -> str:
+    """The sizes and all other fields that differ from Hugging Face's defaults, as a sentence."""
     values = model.config.telling() | ({} if model.add_pooling_layer else {"add_pooling_layer": False})
     return ", ".join(f"{name} {written(value)}" for name, value in values.items()) + "."
 
 
 def _costs(case: Case, settings: Settings, _: Translate) -> Table:
     trained, run = case._replace(plan=settings.plan), case._replace(plan=_as_plan(settings))
-    # The words of the settings say which optimizer it is.
+    # The words of the settings name the optimizer.
     meanings = {"training_memory": N_("peak memory of a training step")}
     rows: list[tuple[Cell, ...]] = [
         (_(meanings.get(name, quantity.meaning)), figure, quantity.unit)
@@ -197,14 +197,14 @@ def _costs(case: Case, settings: Settings, _: Translate) -> Table:
 
 
 def _as_plan(settings: Settings) -> Plan:
-    """A plan that computes as inference does; both types of 16 bits take the same bytes."""
+    """A plan with the dtype and attention of inference; both 16-bit dtypes take the same bytes."""
     if settings.inference is None:
         return settings.plan
     return Plan("fp32" if settings.inference.dtype == "float32" else "bf16", attention=settings.inference.attention)
 
 
 def _walk(case: Case, _: Translate) -> Table:
-    """A row for each Keras-style layer, as on the Layers page."""
+    """One row for each Keras-style layer, as on the Layers page."""
     call = Call(case.batch_size, case.sequence_length, encoder_sequence_length=case.sequence_length)
     rows: list[tuple[Cell, ...]] = [
         (

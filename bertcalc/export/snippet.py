@@ -19,7 +19,7 @@ config = {config}(
 with torch.device("{device}"):  # {remark}
     model = {architecture}(config{options})
 
-tensors = dict(model.named_parameters())  # one that is shared is there once
+tensors = dict(model.named_parameters())  # shared tensors are listed once
 parameters = sum(tensor.numel() for tensor in tensors.values())
 print(f"{architecture}: {{parameters:,}} parameters in {{len(tensors):,}} tensors")
 assert parameters == {total:_}
@@ -29,9 +29,9 @@ assert len(tensors) == {tensors:_}
 
 @checked
 def snippet(model: Model) -> str:
-    """The source of the program, which fails if the real model has another number of parameters or tensors.
+    """Write the program, which fails if the real model has a different number of parameters or tensors.
 
-    It sets all sizes, and the other fields that differ from the defaults.
+    It sets all sizes, and other fields that differ from the defaults.
     """
     config, model = model.config, model
     version = version_of(config)

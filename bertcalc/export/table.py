@@ -11,18 +11,18 @@ class Math(NamedTuple):
 
 
 class Code(NamedTuple):
-    """A name in a program, or text that somebody else wrote; every format quotes it as code."""
+    """A name in a program, or untrusted text; every format quotes it as code."""
 
     text: str
 
 
-# A str is plain text and is escaped when it is written; a tuple is a sequence of parts in one cell.
+# A str is plain text, which is escaped when it is written; a tuple is a sequence of parts in one cell.
 Part = str | Math | Code
 Cell = int | float | Part | tuple[Part, ...]
 
 
 class Table(NamedTuple):
-    """Rows under the names of their columns."""
+    """A title, the names of the columns, and the rows."""
 
     title: str
     columns: tuple[str, ...]

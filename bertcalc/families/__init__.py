@@ -1,4 +1,4 @@
-"""The families. A new family is one file here, and its name in the imports and in the list below.
+"""The families. To add a family, add a file here and its name to the imports and to the list below.
 
 The registry (bertcalc/model/registry.py) has them by the names of classes, presets and configurations.
 """

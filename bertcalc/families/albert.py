@@ -35,7 +35,7 @@ class AlbertConfig(EncoderConfig):
 
     @property
     def head_dropout(self) -> float:
-        """The dropout in front of a classifier."""
+        """The dropout probability in front of a classifier."""
         return self.classifier_dropout_prob
 
 

@@ -40,7 +40,7 @@ class BertConfig(DecoderConfig):
 
     @property
     def ones_matter(self) -> bool:
-        """Products with distances need no copy of their inputs if there is a single sequence, head or token."""
+        """True with relative positions: for a single sequence, head or token, products copy no inputs."""
         return self.position_embedding_type != "absolute"
 
 
@@ -73,11 +73,11 @@ def summed_embeddings(
     width: int,
     *,
     padding: int | None = None,
-    more: Callable[[Value, Value], Value] | None = None,
+    extra: Callable[[Value, Value], Value] | None = None,
 ) -> Value:
     """The sum of word, token type and position embeddings, normalized.
 
-    ``more`` adds further embeddings, given the token ids and the sum so far.
+    ``extra`` adds further embeddings, given the token ids and the sum so far.
     """
     numbered_tokens(t, c)
     ids, types = t.inputs("input_ids", "token_type_ids")
@@ -89,8 +89,8 @@ def summed_embeddings(
     else:  # transformers 4 builds the table, but never uses it
         with t.not_run():
             positions(t, c, ids, width)
-    if more:
-        x = more(ids, x)
+    if extra:
+        x = extra(ids, x)
     return t.dropout("dropout", t.norm("LayerNorm", x, c.layer_norm_eps), c.hidden_dropout_prob)
 
 
@@ -130,12 +130,12 @@ def feed_forward(t: Trace, c: Config, x: Value, kind: str, norm: str = "LayerNor
 
 
 def _attention(t: Trace, c: Config, x: Value, seen: Value, kind: str, *, cross: bool = False) -> Value:
-    """All heads at once: they divide the hidden units, so their number does not change the count."""
+    """The attention of all heads; they divide the hidden units, so their number does not change the count."""
     in_4 = c.position_embedding_type != "absolute"
-    which = "SdpaSelf" if in_4 else "Cross" if cross else "Self"  # Sdpa is the default of transformers 4, for both
+    start = "SdpaSelf" if in_4 else "Cross" if cross else "Self"  # Sdpa is the default of transformers 4, for both
     heads, size = c.num_attention_heads, c.attention_head_size
     relative = in_4 and not cross
-    with t.attention("self", f"{kind}{which}Attention", heads, size, order=_SELF if relative else ()):
+    with t.attention("self", f"{kind}{start}Attention", heads, size, order=_SELF if relative else ()):
         y = t.attend(
             t.linear("query", x, c.hidden_size, role="query"),
             t.linear("key", seen, c.hidden_size, role="key"),
@@ -152,7 +152,7 @@ def _attention(t: Trace, c: Config, x: Value, seen: Value, kind: str, *, cross: 
 
 
 def projected(t: Trace, x: Value, *names: str, bias: bool = True) -> tuple[Value, ...]:
-    """Query, key and value from a dense layer each."""
+    """Query, key and value, each from its own dense layer."""
     roles = zip(names, ("query", "key", "value"), strict=True)
     return tuple(t.linear(name, x, x.shape[-1], role=role, bias=bias) for name, role in roles)
 
@@ -259,7 +259,7 @@ def multiple_choice(t: Trace, c: Config, hidden: Hidden) -> None:
 
 
 def side_by_side(t: Trace, scores: Value) -> None:
-    """Output the scores of the choices with an axis for the choices, which were flattened into the batch."""
+    """Output the scores with an axis for the choices, which were flattened into the batch."""
     t.output("logits", t.step("reshape", "view", scores, shape=(t.sizes.batch_size, t.sizes.num_choices)))
 
 
@@ -272,7 +272,7 @@ def classified(t: Trace, x: Value | None, classes: int, p: float) -> Value:
 def summarized(
     t: Trace, x: Value, width: int | None, activation: str | None, *, role: str, first: float = 0, last: float = 0
 ) -> Value:
-    """The modules of transformers' SequenceSummary, of which each that is switched off is an Identity.
+    """The modules of transformers' SequenceSummary; a module that is switched off is an Identity.
 
     ``width`` is that of the dense layer, ``first`` and ``last`` are the probabilities of the dropouts.
     """
@@ -295,7 +295,7 @@ def question_answering(t: Trace, c: Config, hidden: Hidden) -> None:
 
 
 def answers(t: Trace, x: Value, labels: int) -> None:
-    """The scores of question answering from any token vectors."""
+    """The scores of question answering from any vectors of tokens."""
     split_answers(t, t.linear("qa_outputs", x, labels, role="answer span"))
 
 

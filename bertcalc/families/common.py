@@ -1,4 +1,4 @@
-"""What most families have in common: configuration fields with BERT's defaults, class names, sizes of models.
+"""The common parts of most families: configuration fields with BERT's defaults, class names, sizes of models.
 
 A family declares only its differences: additional fields, and other defaults.
 """
@@ -80,12 +80,12 @@ class Named(NamedTuple):
         head: Callable[[Trace, Any, Hidden], None],
         *before: str,
         after: tuple[str, ...] = (),
-        **more: Any,
+        **options: Any,
     ) -> Class:
         """The class for a task, with the usual label inputs, and further inputs ``before`` and ``after`` them."""
         answers = {"base": (), "question-answering": ANSWERS}.get(task, ("labels",))
         inputs = (*self.tokens, *before, *answers, *after, *self.flags)
-        return Class(f"{self.kind}{_ENDS[task]}", task, head, inputs, **more)
+        return Class(f"{self.kind}{_ENDS[task]}", task, head, inputs, **options)
 
 
 BASE: dict[str, Any] = {"hidden_size": 768, "num_attention_heads": 12, "intermediate_size": 3072}
@@ -98,7 +98,7 @@ LARGE: dict[str, Any] = {
 
 
 def presets(config: type[Config], published: Mapping[str, Mapping[str, Any]]) -> dict[str, Preset]:
-    """The presets of published models, given the values that differ from the defaults by repository on the Hub."""
+    """The presets of published models: ``published`` maps repositories on the Hub to values that are not defaults."""
     return {
         repository.rpartition("/")[2]: Preset(config(**sizes), model_card(repository))
         for repository, sizes in published.items()

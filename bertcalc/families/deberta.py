@@ -1,7 +1,7 @@
 """DeBERTa, the first version (He et al. 2021, arXiv:2006.03654): attention that separates content and position.
 
 Hugging Face's modeling_deberta.py as a program: query, key and value of all heads come from one matrix, and each layer
-has its own matrices for the distances. Code that both versions have in common is in deberta_v2.py.
+has its own matrices for the distances. Code shared by both versions is in deberta_v2.py.
 """
 
 from collections.abc import Iterator, Mapping
@@ -29,7 +29,7 @@ class DebertaConfig(deberta_v2.Disentangled):
 
     def __post_init__(self) -> None:
         if is_int(self.max_relative_positions) and self.max_relative_positions == self.max_position_embeddings:
-            object.__setattr__(self, "max_relative_positions", -1)  # which means the same
+            object.__setattr__(self, "max_relative_positions", -1)  # transformers reads both alike
         super().__post_init__()
 
     @classmethod
@@ -46,25 +46,25 @@ class DebertaConfig(deberta_v2.Disentangled):
 
     @property
     def whole(self) -> int | None:
-        """A sequence of this length uses all rows of the table."""
+        """The length of a sequence that uses all rows of the table; None without relative positions."""
         return self.max_position_embeddings if self.relative_attention else None
 
     @property
     def ones_matter(self) -> bool:
-        """Matrix products need no copy of their inputs if there is a single sequence, head or token."""
+        """True: with a single sequence, head or token, matrix products need no copy of their inputs."""
         return True
 
     @classmethod
     def told_by(cls, roles: Mapping[str, int]) -> dict[str, Any]:
         positions = roles.get("position")
-        found: dict[str, Any] = {"position_biased_input": positions is not None}
+        fields: dict[str, Any] = {"position_biased_input": positions is not None}
         if rows := roles.get("relative embedding"):
-            found |= {"relative_attention": True, "pos_att_type": deberta_v2.BOTH}
+            fields |= {"relative_attention": True, "pos_att_type": deberta_v2.BOTH}
             if positions is None:
-                found["max_position_embeddings"] = rows // 2
+                fields["max_position_embeddings"] = rows // 2
             elif rows != 2 * positions:
-                found["max_relative_positions"] = rows // 2
-        return found
+                fields["max_relative_positions"] = rows // 2
+        return fields
 
 
 _NORM = "DebertaLayerNorm"
@@ -80,7 +80,7 @@ def _body(t: Trace, c: DebertaConfig, pooler: bool) -> Hidden:
                 distances = t.table("rel_embeddings", 2 * c.distances, c.hidden_size, role=role)
         with t.repeat("layer", c.num_hidden_layers, "DebertaLayer"):
             x = deberta_v2.layer(t, c, x, "Deberta", lambda x: _attention(t, c, x, distances), _NORM)
-    return Hidden(t.variable("hidden_states.*", x), None)  # the body keeps those of all layers
+    return Hidden(t.variable("hidden_states.*", x), None)  # the body holds those of all layers
 
 
 def _attention(t: Trace, c: DebertaConfig, x: Value, distances: Value | None) -> Value:
@@ -103,24 +103,24 @@ def _attention(t: Trace, c: DebertaConfig, x: Value, distances: Value | None) ->
         # The inputs of the products, in the order of c2p, p2c, scores, context: query and key twice, value once.
         taken = (query, key, query, key, value) if of_distances else (query, key, value)
         with t.core():
-            *ours, query, key, value = (_laid_out(t, one, number) for number, one in enumerate(taken))
-            found = []
-            for name, one, theirs in zip(("c2p", "p2c"), ours, of_distances, strict=False):
-                wide = t.step(name, "matmul", one, theirs, shape=(*square[:-1], theirs.shape[2]))
-                found.append(t.step(f"{name}_gathered", "gather", wide, shape=square))
+            *ours, query, key, value = (_laid_out(t, factor, number) for number, factor in enumerate(taken))
+            products = []
+            for name, factor, theirs in zip(("c2p", "p2c"), ours, of_distances, strict=False):
+                wide = t.step(name, "matmul", factor, theirs, shape=(*square[:-1], theirs.shape[2]))
+                products.append(t.step(f"{name}_gathered", "gather", wide, shape=square))
             scores = t.step("scores", "matmul", query, key, shape=square)
-            if found:
-                scores = t.add("add_distances", scores, *found)
+            if products:
+                scores = t.add("add_distances", scores, *products)
             return deberta_v2.attended(t, c, scores, value, x)
 
 
 def _laid_out(t: Trace, x: Value, number: int) -> Value:
-    """The heads of all sequences flattened into one axis, as the batched product needs them.
+    """Flatten the heads of all sequences into one axis, as the batched product needs them.
 
     This copies, unless there is a single sequence, head or token.
     """
-    turn: Operation = "view" if any_is_one(*x.shape[:3]) else "copy"
-    return t.step(f"laid_out_{number}", turn, x, shape=x.shape, role="laid out")
+    operation: Operation = "view" if any_is_one(*x.shape[:3]) else "copy"
+    return t.step(f"laid_out_{number}", operation, x, shape=x.shape, role="laid out")
 
 
 def _positions(t: Trace, c: DebertaConfig, x: Value, distances: Value) -> tuple[Value, Value]:
@@ -132,15 +132,17 @@ def _positions(t: Trace, c: DebertaConfig, x: Value, distances: Value) -> tuple[
     key = t.linear("pos_proj", table, width, role="position key", bias=False)
     query = t.linear("pos_q_proj", table, width, role="position query")
     query = t.divide("pos_query_scaled", query, wide=True)
-    turn: Operation = "view" if any_is_one(batch, heads) else "copy"
+    operation: Operation = "view" if any_is_one(batch, heads) else "copy"
     shape = (batch, heads, rows, c.attention_head_size)
-    return t.step("pos_key_heads", turn, key, shape=shape), t.step("pos_query_heads", turn, query, shape=shape)
+    return t.step("pos_key_heads", operation, key, shape=shape), t.step(
+        "pos_query_heads", operation, query, shape=shape
+    )
 
 
 _SELF = ("in_proj", "pos_dropout", "pos_proj", "pos_q_proj", "dropout")
 
 
-_SAID: dict[str, Any] = {"relative_attention": True, "pos_att_type": "c2p|p2c", "position_biased_input": False}
+_PUBLISHED: dict[str, Any] = {"relative_attention": True, "pos_att_type": "c2p|p2c", "position_biased_input": False}
 _class = Named("Deberta", flags=FLAGS)
 FAMILY = Family(
     "deberta",
@@ -154,7 +156,7 @@ FAMILY = Family(
         _class("token-classification", bert.token_classification),
         _class("question-answering", bert.question_answering),
     ),
-    presets(DebertaConfig, {"microsoft/deberta-base": _SAID, "microsoft/deberta-large": LARGE | _SAID}),
+    presets(DebertaConfig, {"microsoft/deberta-base": _PUBLISHED, "microsoft/deberta-large": LARGE | _PUBLISHED}),
     recomputes=("full",),  # its attention core is not a function that could be recomputed separately
     peaks=True,
     simulation="deberta",

@@ -50,7 +50,7 @@ class Disentangled(EncoderConfig):
 
     @property
     def reads_numbers(self) -> bool:
-        """It looks for padding in the token ids."""
+        """True: the model looks for padding in the token ids."""
         return True
 
     @classmethod
@@ -62,8 +62,8 @@ class Disentangled(EncoderConfig):
             yield Problem.of(message, "pos_att_type", None, *remedies)
 
     @classmethod
-    def refused(cls, given: Mapping[str, Any]) -> Iterator[Problem]:
-        hidden_size = given.get("hidden_size", cls.hidden_size)
+    def refused(cls, values: Mapping[str, Any]) -> Iterator[Problem]:
+        hidden_size = values.get("hidden_size", cls.hidden_size)
         for key, like in {
             "type_vocab_size": 0,
             "embedding_size": hidden_size,
@@ -71,7 +71,7 @@ class Disentangled(EncoderConfig):
             "cls_dropout": None,
             **cls.unlike,
         }.items():
-            if (value := given.get(key, like)) != like and value is not None:
+            if (value := values.get(key, like)) != like and value is not None:
                 yield uncounted(key, value, f"{like}")
 
 
@@ -110,7 +110,7 @@ class DebertaV2Config(Disentangled):
 
     def __post_init__(self) -> None:
         if is_int(self.position_buckets) and self.position_buckets < 1:
-            object.__setattr__(self, "position_buckets", -1)  # transformers makes no difference between these
+            object.__setattr__(self, "position_buckets", -1)  # transformers treats all of these alike
         super().__post_init__()
 
     @classmethod
@@ -122,18 +122,18 @@ class DebertaV2Config(Disentangled):
             yield Problem.of(message, "norm_rel_ebd", values["norm_rel_ebd"], *ways_out)
         if values["conv_kernel_size"] and values["hidden_size"] == 1:
             message = N_(
-                "A convolution of a single unit is not counted here: set hidden_size to 2 or conv_kernel_size to 0."
+                "bertcalc does not count a convolution of a single unit: set hidden_size to 2 or conv_kernel_size to 0."
             )
             yield Problem.of(message, "hidden_size", 1, {"hidden_size": 2}, {"conv_kernel_size": 0})
 
     @property
     def has_buckets(self) -> bool:
-        """Whether distances are sorted into buckets; symbols stand for numbers of buckets."""
+        """Whether distances are sorted into buckets; a symbol stands for a number of buckets."""
         return all_or_none(self.position_buckets > 0)
 
     @property
     def distances(self) -> int:
-        """The number of distances in each direction that have a vector: of buckets, or of all that are told apart."""
+        """The number of distances in each direction that have a vector: buckets, or all distances up to the maximum."""
         if self.has_buckets:
             return self.position_buckets
         return self.max_relative_positions if self.max_relative_positions > 0 else self.max_position_embeddings
@@ -145,7 +145,7 @@ class DebertaV2Config(Disentangled):
 
     @property
     def ones_matter(self) -> bool:
-        """The convolution's input is transposed, which copies unless there is a single token."""
+        """True with a convolution: its input is transposed, which copies it unless there is a single token."""
         return self.convolves
 
     @property
@@ -156,7 +156,7 @@ class DebertaV2Config(Disentangled):
     def letters_of_sizes(self) -> dict[str, str]:
         """The family's sizes, without D where there are no buckets.
 
-        There is no L for a single layer with a convolution, as no layer follows that.
+        A single layer with a convolution has no L either, as no layer follows the convolution.
         """
         letters = super().letters_of_sizes()
         if not self.has_buckets:
@@ -166,20 +166,20 @@ class DebertaV2Config(Disentangled):
         return letters
 
     @classmethod
-    def refused(cls, given: Mapping[str, Any]) -> Iterator[Problem]:
-        yield from super().refused(given)
-        yield from other_heads(cls, given, "attention_head_size")
+    def refused(cls, values: Mapping[str, Any]) -> Iterator[Problem]:
+        yield from super().refused(values)
+        yield from other_heads(cls, values, "attention_head_size")
 
     @classmethod
     def told_by(cls, roles: Mapping[str, int]) -> dict[str, Any]:
-        found: dict[str, Any] = {"position_biased_input": "position" in roles}
+        fields: dict[str, Any] = {"position_biased_input": "position" in roles}
         if rows := roles.get("relative embedding"):
-            found |= {"relative_attention": True, "pos_att_type": BOTH, "position_buckets": rows // 2}
-            found["share_att_key"] = "position key" not in roles
-            found["norm_rel_ebd"] = "layer_norm" if "relative positions norm" in roles else "none"
+            fields |= {"relative_attention": True, "pos_att_type": BOTH, "position_buckets": rows // 2}
+            fields["share_att_key"] = "position key" not in roles
+            fields["norm_rel_ebd"] = "layer_norm" if "relative positions norm" in roles else "none"
         if kernel_size := roles.get("convolution"):
-            found["conv_kernel_size"] = kernel_size
-        return found
+            fields["conv_kernel_size"] = kernel_size
+        return fields
 
 
 def _body(t: Trace, c: DebertaV2Config, pooler: bool) -> Hidden:
@@ -194,7 +194,7 @@ def _body(t: Trace, c: DebertaV2Config, pooler: bool) -> Hidden:
             x = t.variable("next_kv", x)
             with t.repeat("layer", c.num_hidden_layers - 1, "DebertaV2Layer", start=1, alike=True):
                 x = _layer(t, c, x, distances)
-    return Hidden(t.variable("hidden_states.*", x), None)  # the body keeps those of all layers
+    return Hidden(t.variable("hidden_states.*", x), None)  # the body holds those of all layers
 
 
 def embedded(t: Trace, c: Any, kind: str, norm: str = "LayerNorm") -> Value:
@@ -238,11 +238,11 @@ _ADD_AND_NORM = ("dense", "LayerNorm", "dropout")
 def _convolution(t: Trace, c: DebertaV2Config, x: Value, first: Value) -> Value:
     """A convolution over the embeddings ``x``, added to the output of the first layer."""
     batch, length, width = x.shape
-    turn: Operation = "view" if any_is_one(length) else "copy"
+    operation: Operation = "view" if any_is_one(length) else "copy"
     with t.module("conv", "ConvLayer", block="convolution", order=("conv", "LayerNorm", "dropout")):
-        y = t.step("channels", turn, x, shape=(batch, width, length))
+        y = t.step("channels", operation, x, shape=(batch, width, length))
         y = t.convolution("conv", y, c.conv_kernel_size, role="convolution")
-        y = t.step("tokens", turn, y, shape=x.shape)
+        y = t.step("tokens", operation, y, shape=x.shape)
         mask = Value("attention_mask", (batch, length, 1))
         y = t.step("fill_padding", "fill", y, mask, shape=x.shape)
         y = t.function("conv_act", t.dropout("dropout", y, c.hidden_dropout_prob), c.conv_act)
@@ -267,20 +267,20 @@ def _attention(t: Trace, c: DebertaV2Config, x: Value, distances: Value | None) 
         square = (batch, heads, length, length)
         with t.core():
             query, key, value = (
-                t.step(f"{name}_heads", "copy", one, shape=(batch, heads, length, size))
-                for name, one in (("query", query), ("key", key), ("value", value))
+                t.step(f"{name}_heads", "copy", projection, shape=(batch, heads, length, size))
+                for name, projection in (("query", query), ("key", key), ("value", value))
             )
             scaled = t.step("key_scaled", "divide", key, shape=key.shape)
             scores = t.step("scores", "matmul", query, scaled, shape=square)
         if distances:
             pos_query, pos_key = _positions(t, c, x, distances)
             with t.core():
-                found = []
+                products = []
                 for name, ours, theirs in (("c2p", query, pos_key), ("p2c", key, pos_query)):
                     wide = t.step(name, "matmul", ours, theirs, shape=(*square[:-1], 2 * c.distances))
                     near = t.step(f"{name}_gathered", "gather", wide, shape=square)
-                    found.append(t.step(f"{name}_scaled", "divide", near, shape=square))
-                scores = t.add("add_distances", scores, *found)
+                    products.append(t.step(f"{name}_scaled", "divide", near, shape=square))
+                scores = t.add("add_distances", scores, *products)
         with t.core():
             return attended(t, c, scores, value, x)
 
@@ -318,7 +318,7 @@ _SELF = ("query_proj", "key_proj", "value_proj", "pos_dropout", "pos_key_proj", 
 
 
 def masked_lm(kind: str, t: Trace, c: Any, hidden: Hidden) -> None:
-    """The masked-LM head: BERT's, or (legacy False) one that multiplies directly with the word embeddings."""
+    """The masked-LM head: BERT's, or (legacy False) one that multiplies by the word embeddings directly."""
     if c.legacy:
         bert.masked_lm(f"Legacy{kind}", t, c, hidden, prefix="deberta")
         return

@@ -36,7 +36,7 @@ class ElectraConfig(DecoderConfig):
 
     @property
     def breaks(self) -> tuple[int, ...]:
-        """The hidden size without a projection."""
+        """The hidden size at which there is no projection."""
         return (self.embedding_size,)
 
     def letters_of_sizes(self) -> dict[str, str]:
@@ -65,7 +65,7 @@ def _language_model(t: Trace, c: ElectraConfig, hidden: Hidden) -> None:
 
 
 def _pretraining(t: Trace, c: ElectraConfig, hidden: Hidden) -> None:
-    """The discriminator's head: one score per token, whether it was replaced."""
+    """The discriminator's head: one score per token for whether it was replaced."""
     with t.module("discriminator_predictions", "ElectraDiscriminatorPredictions", block="discriminator"):
         x = t.activation("activation", t.linear("dense", hidden.states, c.hidden_size, role="dense"), c.hidden_act)
         x = t.linear("dense_prediction", x, 1, role="classifier")

@@ -29,11 +29,11 @@ def _body(t: Trace, c: ErnieConfig, pooler: bool) -> Hidden:
     def tasks(ids: Value, x: Value) -> Value:
         numbers = Value("task_type_ids", ids.shape, ids=True)  # zeros by default
         rows = c.task_type_vocab_size
-        found = t.embedding("task_type_embeddings", numbers, rows, c.hidden_size, role="task type")
-        return t.add("add_task_type", x, found, in_place=True)
+        task_embeddings = t.embedding("task_type_embeddings", numbers, rows, c.hidden_size, role="task type")
+        return t.add("add_task_type", x, task_embeddings, in_place=True)
 
     with t.module("embeddings", "ErnieEmbeddings", component="embeddings", order=bert.EMBEDDINGS):
-        x = bert.summed_embeddings(t, c, c.hidden_size, more=tasks if c.use_task_id else None)
+        x = bert.summed_embeddings(t, c, c.hidden_size, extra=tasks if c.use_task_id else None)
     x = bert.encoder(t, c, x, "Ernie")
     return Hidden(x, bert.pooled(t, c, x, "Ernie") if pooler else None)
 

@@ -56,7 +56,7 @@ class EuroBertConfig(Config):
         # ModernBERT's field of this name has other valid values.
         "score_pooling": "classifier_pooling",
     }
-    heads_of = 2  # transformers rotates pairs of numbers, and refuses an odd head size
+    heads_of = 2  # transformers rotates pairs of entries, and refuses an odd head size
     turns_pairs: ClassVar = True
     shaping: ClassVar = (
         *Config.shaping,
@@ -75,11 +75,11 @@ class EuroBertConfig(Config):
         if shared is not None and heads % shared:
             nearest = max(count for count in range(1, heads + 1) if heads % count == 0 and count <= shared)
             message = N_("num_key_value_heads {value} does not divide num_attention_heads {heads}: {nearest} would.")
-            field, shown = "num_key_value_heads", {"value": shared, "heads": heads, "nearest": nearest}
-            yield Problem.of(message, field, shared, {field: nearest}, **shown)
+            field, details = "num_key_value_heads", {"value": shared, "heads": heads, "nearest": nearest}
+            yield Problem.of(message, field, shared, {field: nearest}, **details)
 
     def letters_of_sizes(self) -> dict[str, str]:
-        """The family's sizes, and the key/value heads if grouped; not a single one, whose repetition is a view."""
+        """The family's sizes, and the key/value heads if there are several groups; repeating a single one is a view."""
         grouped = self.num_key_value_heads not in (None, 1)
         return super().letters_of_sizes() | ({"num_key_value_heads": "num_key_value_heads"} if grouped else {})
 
@@ -139,7 +139,7 @@ def gated(
     bias_down: bool | None = None,
     dropout: float | None = None,
 ) -> Value:
-    """A feed-forward whose inner vector is multiplied by a gate, which has its own matrix and the activation.
+    """A feed-forward whose inner vector is multiplied by a gate, which has its own matrix and an activation.
 
     ``bias_down`` is the bias of the last dense layer if it differs from the others; ``dropout`` is in front of that
     layer.

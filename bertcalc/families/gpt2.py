@@ -77,15 +77,15 @@ class GPT2Config(Config):
 
     @property
     def ones_matter(self) -> bool:
-        """Cached keys and values are copies; the query is copied if there are several sequences and several heads.
+        """True with a cache: keys and values are copies, and so is the query of several sequences with several heads.
 
-        The vectors that represent the choices are copied if there are several.
+        Also true if the vectors that stand for the choices are copied, which happens if there are several.
         """
         return self.use_cache or self.summary_type in _OF_ALL_CHOICES
 
     @classmethod
-    def unsaid(cls, given: Mapping[str, Any]) -> dict[str, Any]:
-        """Without n_inner, four times the given n_embd, not four times the default."""
+    def unsaid(cls, values: Mapping[str, Any]) -> dict[str, Any]:
+        """Leave n_inner open: it becomes four times the given n_embd, not four times the default."""
         return {"n_inner": None}
 
     def __post_init__(self) -> None:
@@ -167,7 +167,7 @@ def _language_model(t: Trace, c: GPT2Config, hidden: Hidden) -> None:
 
 
 def _sequence_classification(t: Trace, c: GPT2Config, hidden: Hidden) -> None:
-    """Scores for every token, of which only those of each sequence's last token are used."""
+    """Scores for every token; only those of each sequence's last token are used."""
     scores = t.linear("score", hidden.states, c.num_labels, role="classifier", bias=False)
     t.output("logits", t.step("last_token", "copy", scores, shape=(scores.shape[0], c.num_labels)))
 

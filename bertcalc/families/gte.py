@@ -1,6 +1,6 @@
 """GTE (Zhang et al. 2024, arXiv:2407.19669): NomicBERT's layers with biases, and RoBERTa's masked-LM head.
 
-Hugging Face's modeling_gte.py as a program. The gated feed-forward has dropout inside, and a bias at its end only.
+Hugging Face's modeling_gte.py as a program. The gated feed-forward has dropout, and a bias in its last layer only.
 """
 
 from dataclasses import dataclass
@@ -31,7 +31,7 @@ class GteConfig(EncoderConfig):
 
     turns_pairs: ClassVar = True
     shaping: ClassVar = (*Config.shaping, "attention_probs_dropout_prob")
-    heads_of = 2  # transformers rotates pairs of numbers; it builds a model with an odd head size, but cannot run it
+    heads_of = 2  # transformers rotates pairs of entries; it builds a model with an odd head size, but cannot run it
 
 
 def _body(t: Trace, c: GteConfig, pooler: bool) -> Hidden:

@@ -1,7 +1,7 @@
 """ModernBERT (Warner et al. 2024, arXiv:2412.13663): rotary positions, a gated feed-forward, no biases.
 
-Hugging Face's modeling_modernbert.py as a program. Two of three layers attend only to neighboring tokens, which changes
-the mask and the angles, but no parameters or matrix products.
+Hugging Face's modeling_modernbert.py as a program. Two of every three layers attend only to neighboring tokens, which
+changes the mask and the angles, but no parameters or matrix products.
 """
 
 from collections.abc import Iterator, Mapping
@@ -82,7 +82,7 @@ class ModernBertConfig(Config):
 
     @property
     def window(self) -> int:
-        """Local attention sees this many tokens on each side."""
+        """The number of tokens that local attention sees on each side."""
         return self.local_attention // 2
 
     def letters_of_sizes(self) -> dict[str, str]:
@@ -150,8 +150,8 @@ def _layer(t: Trace, c: ModernBertConfig, x: Value, angles: tuple[Value, ...], *
     with t.block("feed-forward"):
         y = _norm(t, c, "mlp_norm", x)
     with t.module("mlp", "ModernBertMLP", block="feed-forward"):
-        both = t.linear("Wi", y, 2 * c.intermediate_size, role="up and gate", bias=c.mlp_bias)
-        y, gate = map(t.variable, ("input", "gate"), t.cut(both, "input", "gate"))
+        halves = t.linear("Wi", y, 2 * c.intermediate_size, role="up and gate", bias=c.mlp_bias)
+        y, gate = map(t.variable, ("input", "gate"), t.cut(halves, "input", "gate"))
         y = t.multiply("gated", t.activation("act", y, c.hidden_activation), gate)
         y = t.dropout("drop", y, c.mlp_dropout)
         y = t.linear("Wo", y, c.hidden_size, role="down", bias=c.mlp_bias)
@@ -160,7 +160,7 @@ def _layer(t: Trace, c: ModernBertConfig, x: Value, angles: tuple[Value, ...], *
 
 
 def _head(t: Trace, c: ModernBertConfig, x: Value, *, block: str = "", role: str = "dense") -> Value:
-    """A dense layer, its activation and a LayerNorm, which every class with a head has."""
+    """A dense layer, its activation and a LayerNorm: part of every class with a head."""
     with t.module("head", "ModernBertPredictionHead", component="head", block=block):
         x = t.linear("dense", x, c.hidden_size, role=role, bias=c.classifier_bias)
         return _norm(t, c, "norm", t.activation("act", x, c.classifier_activation, role="classifier activation"))

@@ -31,9 +31,9 @@ class MPNetConfig(EncoderConfig):
         yield from super().relations(values)
         for field, least in (("vocab_size", _PAD + 1), ("max_position_embeddings", _PAD + 2)):
             if values[field] < least:
-                message = N_("{field} {value} is not enough: token {pad} is MPNet's padding, {nearest} is the least.")
-                shown = {"field": field, "value": values[field], "pad": _PAD, "nearest": least}
-                yield Problem.of(message, field, values[field], {field: least}, **shown)
+                message = N_("{field} {value} is too small: token {pad} is the padding, so {nearest} is the minimum.")
+                details = {"field": field, "value": values[field], "pad": _PAD, "nearest": least}
+                yield Problem.of(message, field, values[field], {field: least}, **details)
 
     @property
     def fewest_words(self) -> int:
@@ -46,7 +46,7 @@ class MPNetConfig(EncoderConfig):
         return self.max_position_embeddings - _PAD - 1
 
 
-_PAD = 1  # whatever pad_token_id is
+_PAD = 1  # fixed: pad_token_id does not change it
 
 
 def _body(t: Trace, c: MPNetConfig, pooler: bool) -> Hidden:
@@ -54,8 +54,8 @@ def _body(t: Trace, c: MPNetConfig, pooler: bool) -> Hidden:
         bert.numbered_tokens(t, c)
         (ids,) = t.inputs("input_ids")
         words = t.embedding("word_embeddings", ids, c.vocab_size, c.hidden_size, role="word", padding_idx=_PAD)
-        found = bert.positions(t, c, ids, c.hidden_size, padding=_PAD)
-        x = t.norm("LayerNorm", t.add("add_position", words, found), c.layer_norm_eps)
+        positions = bert.positions(t, c, ids, c.hidden_size, padding=_PAD)
+        x = t.norm("LayerNorm", t.add("add_position", words, positions), c.layer_norm_eps)
         x = t.dropout("dropout", x, c.hidden_dropout_prob)
     with t.module("encoder", "MPNetEncoder", component="encoder", order=("layer", "relative_attention_bias")):
         bias = _distances(t, c, x)
@@ -70,14 +70,14 @@ def _body(t: Trace, c: MPNetConfig, pooler: bool) -> Hidden:
 
 
 def _distances(t: Trace, c: MPNetConfig, x: Value) -> Value:
-    """One number per head and pair of tokens, depending on their distance: looked up once for all layers."""
+    """A bias for each head and pair of tokens, by their distance: looked up once for all layers."""
     batch, length, _width = x.shape
     with t.block("relative positions"):
         buckets = Value("distance_buckets", (length, length), ids=True)
         rows, heads = c.relative_attention_num_buckets, c.num_attention_heads
-        found = t.embedding("relative_attention_bias", buckets, rows, heads, role="relative position")
-        found = t.variable("position_bias", found)
-        return t.variable("position_bias", t.step("position_bias", "copy", found, shape=(batch, heads, length, length)))
+        bias = t.embedding("relative_attention_bias", buckets, rows, heads, role="relative position")
+        bias = t.variable("position_bias", bias)
+        return t.variable("position_bias", t.step("position_bias", "copy", bias, shape=(batch, heads, length, length)))
 
 
 def _attention(t: Trace, c: MPNetConfig, x: Value, bias: Value) -> Value:

@@ -38,7 +38,7 @@ class NomicBertConfig(EncoderConfig):
     undeclared: ClassVar = ("tie_word_embeddings",)
     turns_pairs: ClassVar = True
     shaping: ClassVar = (*Config.shaping, "attention_probs_dropout_prob")
-    heads_of = 2  # transformers rotates pairs of numbers, and refuses an odd head size
+    heads_of = 2  # transformers rotates pairs of entries, and refuses an odd head size
 
     def __post_init__(self) -> None:
         for field in ("hidden_dropout_prob", "attention_probs_dropout_prob", "classifier_dropout"):

@@ -1,4 +1,4 @@
-"""The presets, and parameter counts that others published for them (published.toml)."""
+"""The presets, and published parameter counts for them (published.toml)."""
 
 import tomllib
 from pathlib import Path
@@ -13,9 +13,9 @@ DEFAULT_PRESET = next(iter(PRESETS))
 
 
 class PublishedCount(NamedTuple):
-    """A number of parameters that somebody else published, and the model it is for.
+    """A published number of parameters, and its model.
 
-    ``more`` is how many parameters Hugging Face's class has beyond the published number; ``convention`` says why.
+    ``surplus`` is how many more parameters Hugging Face's class has; ``convention`` says why.
     """
 
     preset: str
@@ -24,7 +24,7 @@ class PublishedCount(NamedTuple):
     convention: str
     source: str
     add_pooling_layer: bool = True
-    more: int = 0
+    surplus: int = 0
 
     def model(self) -> Model:
         return build(PRESETS[self.preset].config, self.architecture, add_pooling_layer=self.add_pooling_layer)

@@ -42,8 +42,8 @@ class RobertaConfig(bert.BertConfig):
                 "counts: at least {nearest} is needed."
             )
             remedies = {"max_position_embeddings": pad + 2}, {"pad_token_id": 0}
-            shown = {"value": positions, "pad": pad, "nearest": pad + 2}
-            yield Problem.of(message, "max_position_embeddings", positions, *remedies, **shown)
+            details = {"value": positions, "pad": pad, "nearest": pad + 2}
+            yield Problem.of(message, "max_position_embeddings", positions, *remedies, **details)
 
     @property
     def longest(self) -> int:
@@ -96,8 +96,8 @@ def _multiple_choice(t: Trace, c: RobertaConfig, hidden: Hidden) -> None:
 
 POSITIONS = {
     "position_ids": N_(
-        "The position of each token; by default, padding tokens have their own token number as position, and the "
-        "others count on from there."
+        "The position of each token; by default, padding tokens have their token id as position, and the other tokens "
+        "are numbered from the next one."
     )
 }
 _CHOICES = ("input_ids", "token_type_ids", "attention_mask", "labels", "position_ids", "inputs_embeds")
@@ -106,7 +106,7 @@ _CHOICES = ("input_ids", "token_type_ids", "attention_mask", "labels", "position
 def family(
     name: str, config: type[RobertaConfig], published: Mapping[str, Mapping[str, Any]], *, head_first: bool = False
 ) -> Family:
-    """RoBERTa's program as a family of its own, with its name, configuration and presets."""
+    """A family that runs RoBERTa's program, with its own name, configuration and presets."""
     kind = config.__name__.removesuffix("Config")
     cls, words = Named(kind), partial(language_model, kind)
     classes = (
@@ -118,9 +118,9 @@ def family(
         cls("question-answering", bert.question_answering),
         cls("multiple-choice", _multiple_choice, pooler=True)._replace(inputs=_CHOICES),
     )
-    body, found = partial(_body, kind), presets(config, published)
+    body, published_presets = partial(_body, kind), presets(config, published)
     return Family(
-        *(name, "roberta", config, body, classes, found, head_first),
+        *(name, "roberta", config, body, classes, published_presets, head_first),
         peaks=True,
         like_bert=True,
         meanings=POSITIONS,
@@ -128,7 +128,7 @@ def family(
     )
 
 
-# The position table has two rows more than there are positions, which are counted from the row after padding.
+# The position table has two more rows than positions, which are counted from the row after padding.
 SIZES: dict[str, Any] = {"max_position_embeddings": 514, "type_vocab_size": 1, "layer_norm_eps": 1e-5}
 FAMILY = family(
     "roberta",

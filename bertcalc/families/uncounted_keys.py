@@ -1,13 +1,13 @@
-"""Keys of a config.json that no configuration here has as a field, and that are known to change no count.
+"""Keys of a config.json that are not fields of a configuration here and do not change any count.
 
-A key stands here only if the real class is the same with it: its parameters, the FLOPs of a forward pass, and the peaks
-of memory (tests/families/test_uncounted_keys.py gives each another value). Every other key is unknown.
+A key is listed only if it changes neither the parameters of the real class, nor the FLOPs of a forward pass, nor peak
+memory (tests/families/test_uncounted_keys.py changes each of them). All other keys are unknown.
 """
 
 from collections.abc import Callable, Mapping
 from typing import Any
 
-# How text is generated. transformers 5 moves these to the generation_config.json.
+# Text generation. transformers 5 moves these keys to generation_config.json.
 _GENERATION = (
     *("assistant_confidence_threshold", "assistant_lookbehind", "bad_words_ids", "begin_suppress_tokens"),
     *("diversity_penalty", "do_sample", "early_stopping", "encoder_no_repeat_ngram_size"),
@@ -17,7 +17,7 @@ _GENERATION = (
     *("num_beams", "num_return_sequences", "output_scores", "remove_invalid_values", "repetition_penalty"),
     *("return_dict_in_generate", "suppress_tokens", "target_lookbehind", "temperature", "top_k", "top_p", "typical_p"),
 )
-# Where the file comes from, and what it is for.
+# The origin and purpose of the file.
 _ORIGIN = (
     *("_name_or_path", "name_or_path", "_commit_hash", "transformers_version", "dtype", "torch_dtype"),
     *("tokenizer_class", "finetuning_task", "task_specific_params", "prefix", "language", "model_max_length"),
@@ -27,7 +27,7 @@ _TOKENS = (
     *("bos_token_id", "eos_token_id", "sep_token_id", "cls_token_id", "mask_token_id", "unk_token_id"),
     "decoder_start_token_id",
 )
-# Keys that older programs wrote, and that no class reads: Google's pooler for other tasks, TensorFlow's settings.
+# Keys of older programs that no class reads: Google's pooler for other tasks, TensorFlow's settings.
 _OLD = (
     *("pooler_fc_size", "pooler_num_attention_heads", "pooler_num_fc_layers", "pooler_size_per_head", "pooler_type"),
     *("directionality", "output_past", "n_ctx", "predict_special_tokens", "tie_weights_", "net_structure_type"),
@@ -35,15 +35,15 @@ _OLD = (
     *("tie_encoder_decoder", "cross_attention_hidden_size", "xla_device"),
     *("reference_compile", "repad_logits_with_grad"),
 )
-# Fields of some families that the others do not read.
+# Fields of some families that the other families do not read.
 _ELSEWHERE = ("use_cache", "is_decoder", "type_vocab_size", "layer_norm_eps", "classifier_dropout", "initializer_range")
-# How far rotary positions turn: other numbers in tensors of the same shapes.
+# The angles of rotary positions: they change values, not shapes.
 _ANGLES = ("rope_theta", "global_rope_theta", "local_rope_theta")
 NEUTRAL = frozenset((*_GENERATION, *_ORIGIN, *_TOKENS, *_OLD, *_ELSEWHERE, *_ANGLES))
 
-# Keys that are known to change nothing while they are empty: null, false, {}.
+# Keys that change nothing while they are empty: null, false, {}.
 EMPTY = ("pruned_heads", "torchscript", "rope_scaling", "quantization_config")
-# Keys that change no parameter and no FLOPs, but may change the memory, unless they have such a value.
+# Keys that change neither parameters nor FLOPs but may change the memory, unless these conditions hold.
 OF_MEMORY: Mapping[str, Callable[[Any], bool]] = {
     "output_attentions": lambda value: not value,
     "output_hidden_states": lambda value: not value,
@@ -52,9 +52,10 @@ OF_MEMORY: Mapping[str, Callable[[Any], bool]] = {
     "is_encoder_decoder": lambda value: not value,
     "problem_type": lambda value: value is None,
     "chunk_size_feed_forward": lambda value: value == 0,
-    # Each layer of ModernBERT with local attention has a mask of its own in fused attention; every third one is global.
+    # In fused attention, each ModernBERT layer with local attention has its own mask; every third layer is global.
     "global_attn_every_n_layers": lambda value: value == 3,
     "layer_types": lambda value: value is None or _every_third_is_global(value),
+    "rope_parameters": lambda value: not value or _has_usual_angles(value),
 }
 
 
@@ -63,8 +64,17 @@ def _every_third_is_global(kinds: Any) -> bool:
     return isinstance(kinds, list) and all(kind == pattern[number % 3] for number, kind in enumerate(kinds))
 
 
+def _has_usual_angles(parameters: Any) -> bool:
+    """Whether positions are rotated by multiples of an angle, which may be another one for each kind of layer."""
+    if not isinstance(parameters, dict):
+        return False
+    if "rope_type" not in parameters:
+        return all(map(_has_usual_angles, parameters.values()))
+    return parameters["rope_type"] == "default" and parameters.keys() <= {"rope_type", "rope_theta"}
+
+
 def is_neutral(key: str, value: Any) -> bool:
-    """Whether a key is known to change nothing that is counted, with this value."""
+    """Whether a key with this value is known not to change any count."""
     if key in OF_MEMORY:
         return OF_MEMORY[key](value)
     return key in NEUTRAL or (key in EMPTY and not value)

@@ -1,4 +1,4 @@
-"""The differences between what the forward methods of transformers 4 and 5 take and return."""
+"""The differences between the inputs and outputs of forward methods in transformers 4 and 5."""
 
 from collections.abc import Iterator
 
@@ -12,20 +12,20 @@ from bertcalc.transformers4.version import FIVE, FOUR, Version, version_of
 
 
 def inputs(version: Version, names: tuple[str, ...]) -> tuple[str, ...]:
-    """The parameters of a class's forward method in a version, given those in transformers 5."""
+    """The parameters of a class's forward method in a version of transformers; ``names`` are those in 5."""
     if version is FIVE:
         return names
-    at = names.index("inputs_embeds")
+    position = names.index("inputs_embeds")
     same = tuple(name for name in names if name != "logits_to_keep")
     cached = ("cache_position",) if "past_key_values" in names else ()
-    return (*same[:at], "head_mask", *same[at:], *FLAGS, *cached)
+    return (*same[:position], "head_mask", *same[position:], *FLAGS, *cached)
 
 
 def problems(model: Model, call: Call) -> Iterator[Problem]:
-    """The reasons why forward would fail in transformers 4 but not in 5, for models that 4 builds."""
+    """The reasons why forward fails in transformers 4 but not in 5, for models that 4 builds."""
     if version_of(model.config) is FOUR and _fails(model, call):
         message = N_(
-            "With cross attention but no encoder_hidden_states, transformers 4 fails at output_attentions: set "
+            "With cross attention but no encoder_hidden_states, transformers 4 fails with output_attentions: set "
             "output_attentions or add_cross_attention to False."
         )
         yield Problem.of(message, "output_attentions", True, {"output_attentions": False})
@@ -49,13 +49,13 @@ def differences(model: Model, call: Call) -> Iterator[Problem]:
         return
     as_bert = not family_of(config).cross_cache  # GPT-2's cache is the same in both
     if as_bert and cls.caches and cached and not crossed:
-        message = N_("transformers 4 returns an EncoderDecoderCache, its half for the cross attention empty.")
+        message = N_("transformers 4 returns an EncoderDecoderCache, with an empty half for the cross attention.")
         yield Problem.of(message, "past_key_values")
     if cls.caches and call.output_attentions and not crossed and "cross_attentions" not in cls.withholds:
         yield Problem.of(N_("transformers 4 leaves empty cross_attentions out."), "cross_attentions")
     if as_bert and not cls.caches and not call.return_dict and (cached or (crossed and call.output_attentions)):
         message = N_(
-            "In a tuple, transformers 4 returns past_key_values and cross_attentions too, where the body has them."
+            "In a tuple, transformers 4 also returns past_key_values and cross_attentions if the body has them."
         )
         yield Problem.of(message, "return_dict")
     if not call.return_dict and not model.add_pooling_layer:

@@ -16,10 +16,10 @@ BYTES: dict[DType, int] = {"int64": 8, "float32": 4, "bool": 0, "int": 0}  # per
 
 @record
 class Call(NamedTuple):
-    """The arguments of a forward pass, as far as they decide the outputs.
+    """The arguments of a forward pass that affect its outputs.
 
-    ``encoder_sequence_length`` is that of encoder_hidden_states, None if they are not given. ``labels`` says whether
-    labels are given, ``label`` is the value of all ``labels``; next_sentence_label is 0.
+    ``encoder_sequence_length`` is the length of encoder_hidden_states, None if they are not given. ``labels``: whether
+    labels are given; ``label``: the value of all ``labels``. next_sentence_label is 0.
     """
 
     batch_size: int = BATCH["batch_size"]
@@ -45,7 +45,7 @@ class Entry(NamedTuple):
     """A named input or output: one tensor, or a container of tensors, which may be empty.
 
     An output without tensors or container is None. An input without tensors is a flag, or of unknown shape.
-    ``position`` is the index in the tuple that return_dict=False gives. ``said`` is the meaning of an input in this
+    ``position`` is the index in the tuple that return_dict=False gives. ``note`` is the meaning of an input in this
     model, if it differs from the usual one.
     """
 
@@ -55,11 +55,11 @@ class Entry(NamedTuple):
     container: Container = ""
     given: bool = True
     position: int | None = None
-    said: str = ""
+    note: str = ""
 
     @property
     def meaning(self) -> str:
-        return self.said or MEANINGS[self.name]
+        return self.note or MEANINGS[self.name]
 
     def num_elements(self) -> int:
         return sum(tensors.copies * prod(tensors.shape) for tensors in self.tensors)

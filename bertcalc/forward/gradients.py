@@ -16,7 +16,7 @@ NOTHING_FROZEN = Freezing()
 
 
 class Gradients(NamedTuple):
-    """The steps with frozen layers split off, the tensors that each trains, and the steps that gradients pass."""
+    """The steps with frozen layers split off, the trained tensors of each, and the steps with a gradient."""
 
     steps: list[Step]
     trained: Mapping[str, set[str]]  # by the step's name: the last parts of its tensors' names
@@ -82,7 +82,7 @@ def _bounds(group: Layers, length: int, cuts: Iterable[int]) -> list[int]:
 
 
 def _flowing(steps: Sequence[Step], trained: Mapping[str, set[str]]) -> set[str]:
-    """The names of the steps that a gradient flows back through. (A value has the name of the step that gives it.)"""
+    """The names of the steps that a gradient flows back through (a value has the name of the step that gives it)."""
     flowing: set[str] = set()
     for step in steps:
         if step.operation == "angles":  # computed without gradients

@@ -1,7 +1,7 @@
 """The inputs and outputs of a model: the forward methods of Hugging Face's classes.
 
-Every shape is read from the steps of a run: with integers they are numbers, with symbols letters. The forward methods
-are those of the version of transformers that builds the configuration.
+Every shape is read from the steps of a run, whose sizes are integers or symbols. The forward methods are those of the
+version of transformers that builds the configuration.
 """
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
@@ -49,20 +49,20 @@ def taking_all(model: Model) -> Model:
 @checked
 def inputs(model: Model, call: Call, steps: Sequence[Step]) -> list[Entry]:
     """Every parameter of the class's forward method, in order; ``steps`` are those of ``taking_all(model)``."""
-    config, cls, found = model.config, model.cls, _by_key(steps)
-    ids = found["embeddings.input_ids"].gives.shape
-    given = {"input_ids", *(cls.targets if call.labels else ())}
+    config, cls, by_key = model.config, model.cls, _by_key(steps)
+    ids = by_key["embeddings.input_ids"].gives.shape
+    passed = {"input_ids", *(cls.targets if call.labels else ())}
     if call.encoder_sequence_length is not None:
-        given.add("encoder_hidden_states")
+        passed.add("encoder_hidden_states")
     if needs_mask(model):
-        given.add("attention_mask")
+        passed.add("attention_mask")
     flags = {
         "use_cache": call.use_cache is not None,
         "output_attentions": call.output_attentions,
         "output_hidden_states": call.output_hidden_states,
         "return_dict": not call.return_dict,
     }
-    shapes = _input_shapes(cls, ids, found)
+    shapes = _input_shapes(cls, ids, by_key)
     regression = cls.task == "sequence-classification" and config.num_labels == 1
     entries = []
     for name in between_versions.inputs(version_of(config), cls.inputs):
@@ -76,13 +76,13 @@ def inputs(model: Model, call: Call, steps: Sequence[Step]) -> list[Entry]:
             shape = shapes.get(name, ids)
             decimal = name in _DECIMAL or (regression and name in cls.targets)
             tensors = (TensorCopies(1, shape),) if shape else ()
-            entries.append(Entry(name, "float32" if decimal else "int64", tensors, given=name in given))
+            entries.append(Entry(name, "float32" if decimal else "int64", tensors, given=name in passed))
     meanings = {**{name: UNUSED[name] for name in UNUSED.keys() - _used(model)}, **family_of(config).meanings}
-    return [entry._replace(said=meanings.get(entry.name, "")) for entry in entries]
+    return [entry._replace(note=meanings.get(entry.name, "")) for entry in entries]
 
 
 def _used(model: Model) -> set[str]:
-    """The inputs that affect the outputs, as far as the steps show, and use_cache if a cache can be returned."""
+    """The inputs that some step uses, and use_cache if a cache can be returned."""
     config, steps = model.config, model.run(Sizes(encoder_sequence_length=model.seen(1)))
     used = {value.name for step in steps for value in step.takes}
     roles = {step.place.role for step in steps}
@@ -106,16 +106,16 @@ def needs_mask(model: Model) -> bool:
 _DECIMAL = ("head_mask", "inputs_embeds", "encoder_hidden_states")
 
 
-def _input_shapes(cls: Class, ids: Shape, found: Mapping[str, Step]) -> dict[str, Shape]:
+def _input_shapes(cls: Class, ids: Shape, by_key: Mapping[str, Step]) -> dict[str, Shape]:
     """The shapes of the inputs whose shape differs from that of input_ids."""
-    heads = found["attention.key_heads"]
-    seen = [value.shape for step in found.values() for value in step.takes if value.name == "encoder_hidden_states"]
+    heads = by_key["attention.key_heads"]
+    seen = [value.shape for step in by_key.values() for value in step.takes if value.name == "encoder_hidden_states"]
     memory: Shape = seen[0] if seen else ()
     laid_out = dict.fromkeys(cls.laid_out, (prod(ids[:-1]), ids[-1]))
     return {
         **laid_out,
         "head_mask": (heads.runs, heads.gives.shape[1]),
-        "inputs_embeds": (*laid_out.get("inputs_embeds", ids), found["embeddings.word"].gives.shape[-1]),
+        "inputs_embeds": (*laid_out.get("inputs_embeds", ids), by_key["embeddings.word"].gives.shape[-1]),
         "encoder_hidden_states": memory,
         "encoder_attention_mask": memory[:-1],
         "cache_position": ids[-1:],
@@ -128,15 +128,15 @@ def _input_shapes(cls: Class, ids: Shape, found: Mapping[str, Step]) -> dict[str
 def outputs(model: Model, call: Call, steps: Sequence[Step]) -> list[Entry]:
     """The outputs of the forward method, in order; ``steps`` are those of ``run``, or the same with symbols."""
     cls, version = model.cls, version_of(model.config)
-    given = {step.output: step for step in steps if step.output}
+    returned = {step.output: step for step in steps if step.output}
     crossed = attends(model, call)
     whole = version.whole_tuples and not call.return_dict
     body = [name for name in _OF_BODY if cls.caches and name not in cls.withholds] if not whole else _OF_BODY
     losses = {"loss": bool(cls.targets), "mc_loss": "mc_labels" in cls.targets} if call.labels else {}
     entries = [Entry(name, "float32", (TensorCopies(1, ()),)) for name, there in losses.items() if there]
     for name in output_names(model.architecture):
-        if name in given:
-            shape = given[name].gives.shape
+        if name in returned:
+            shape = returned[name].gives.shape
             flat = cls.flattens_regression and call.labels and model.config.num_labels == 1
             entries.append(Entry(name, "float32", (TensorCopies(1, shape[:-1] if flat else shape),)))
         elif whole or ("return_dict" in cls.inputs and not call.return_dict):  # such a class builds the tuple itself
@@ -147,7 +147,7 @@ def outputs(model: Model, call: Call, steps: Sequence[Step]) -> list[Entry]:
         layers = stack(steps)
         # The output of the embeddings has the shape of a layer's output.
         shape = layers.groups[-1].steps[-1].gives.shape
-        # In GPT-2, the last of them has the choices on an axis of their own again.
+        # In GPT-2, the last one has an axis for the choices again.
         last = next((step.gives.shape for step in layers.after if step.place.role == "choices_apart"), None)
         states_of = (
             (TensorCopies(layers.length, shape), TensorCopies(1, last))
@@ -162,7 +162,7 @@ def outputs(model: Model, call: Call, steps: Sequence[Step]) -> list[Entry]:
         entries.append(_attentions("attentions", steps, "attention"))
         if "cross_attentions" in body and (crossed or version.empty_cross_attentions):
             entries.append(_attentions("cross_attentions", steps, "cross-attention"))
-    return entries if call.return_dict else [entry._replace(position=at) for at, entry in enumerate(entries)]
+    return entries if call.return_dict else [entry._replace(position=index) for index, entry in enumerate(entries)]
 
 
 _OF_BODY = ("past_key_values", "cross_attentions")  # further outputs of a decoder's body
@@ -192,15 +192,15 @@ def _by_key(steps: Sequence[Step]) -> dict[str, Step]:
 
 
 def _cache(steps: Sequence[Step], cross: bool, alone: Container) -> Entry:
-    found = _by_key(steps)
+    by_key = _by_key(steps)
     kinds = ("attention", "cross-attention") if cross else ("attention",)
-    halves = [[found[f"{kind}.{half}_heads"] for half in ("key", "value")] for kind in kinds]
+    halves = [[by_key[f"{kind}.{half}_heads"] for half in ("key", "value")] for kind in kinds]
     tensors = tuple(TensorCopies(key.runs + value.runs, key.gives.shape) for key, value in halves)
     return Entry("past_key_values", "float32", tensors, "EncoderDecoderCache" if cross else alone)
 
 
 def _container(model: Model) -> Container:
-    """The container of keys and values if there are none of an encoder."""
+    """The container of keys and values without an encoder's output."""
     crosses = family_of(model.config).cross_cache and model.config.add_cross_attention
     return "EncoderDecoderCache" if crosses else version_of(model.config).cache
 
@@ -216,8 +216,8 @@ def unpadded(cls: Class, config: Config, batch_size: int) -> Problem | None:
     if not cls.finds_last_token or config.pad_token_id is not None or batch_size == 1:
         return None
     message = N_(
-        "{architecture} takes one sequence at a time without a pad_token_id, as it looks for the last token that is no "
-        "padding: set pad_token_id, or a batch of one."
+        "Without a pad_token_id, {architecture} takes one sequence at a time, because it needs the last token that is "
+        "not padding: set pad_token_id, or batch_size to 1."
     )
     return Problem.of(message, "batch_size", batch_size, {"batch_size": 1}, architecture=cls.name)
 
@@ -225,7 +225,7 @@ def unpadded(cls: Class, config: Config, batch_size: int) -> Problem | None:
 def in_pairs(config: Config) -> Problem | None:
     """The problem with an odd head size, which rotary positions cannot rotate; None for symbols.
 
-    Raises MixedError for columns of which some rows have one.
+    Raises MixedError for columns in which only some rows have a problem.
     """
     heads, hidden_size = config.num_attention_heads, config.hidden_size
     numbers = all(isinstance(size, int) or hasattr(size, "all") for size in (hidden_size, heads))
@@ -236,23 +236,23 @@ def in_pairs(config: Config) -> Problem | None:
     near = max(1, hidden_size // (2 * heads)) * 2 * heads
     if hidden_size == heads:
         message = N_(
-            "A head of a single number is not counted: rotary positions rotate pairs of numbers, and transformers "
-            "makes two numbers of it. {field} {near} would work."
+            "bertcalc does not count heads of size 1: rotary positions rotate pairs of entries, and transformers turns "
+            "a single entry into two. {field} {near} would work."
         )
-        shown = {"field": config.own_name("hidden_size"), "near": near}
-        return Problem.of(message, "hidden_size", hidden_size, {"hidden_size": near}, **shown)
+        values = {"field": config.own_name("hidden_size"), "near": near}
+        return Problem.of(message, "hidden_size", hidden_size, {"hidden_size": near}, **values)
     message = N_(
-        "Rotary positions rotate pairs of numbers, and a head of {size} numbers cannot be split into pairs: no forward "
+        "Rotary positions rotate pairs of entries, and a head of size {size} cannot be split into pairs: no forward "
         "pass is possible. {field} {near} would work."
     )
-    shown = {"size": hidden_size // heads, "field": config.own_name("hidden_size"), "near": near}
-    return Problem.of(message, "hidden_size", hidden_size, {"hidden_size": near}, **shown)
+    values = {"size": hidden_size // heads, "field": config.own_name("hidden_size"), "near": near}
+    return Problem.of(message, "hidden_size", hidden_size, {"hidden_size": near}, **values)
 
 
 def problems(model: Model, call: Call) -> Iterator[Problem]:
     """The reasons why the forward method would fail; ``batch_problems`` checks the batch.
 
-    Not ``checked``, like ``possible``: a call that cannot run is what they are asked about.
+    Not ``checked``, like ``possible``: both have to accept calls that cannot run.
     """
     config, cls = model.config, model.cls
     architecture, labels = model.architecture, config.num_labels
@@ -269,7 +269,7 @@ def problems(model: Model, call: Call) -> Iterator[Problem]:
     if problem := unpadded(cls, config, call.batch_size):
         yield problem
     if call.labels and "sentence_order_label" in cls.targets and labels != 2:
-        message = N_("{architecture} needs num_labels 2 for its loss: two texts are in their order, or were swapped.")
+        message = N_("{architecture} needs num_labels 2 for its loss: two texts are in order, or were swapped.")
         yield Problem.of(message, "num_labels", labels, two, unlabelled, architecture=architecture)
     if call.labels and cls.task == "double-heads" and not vars(config)["summary_use_proj"] and config.hidden_size > 1:
         message = N_("{architecture} has a loss only with summary_use_proj: without it, a choice has many scores.")
@@ -295,8 +295,8 @@ def problems(model: Model, call: Call) -> Iterator[Problem]:
                 "Label {value} is not possible: it must be from 0 to {high}, the nearest is {nearest}; a label of -100 "
                 "is ignored."
             )
-            shown = {"value": call.label, "high": high, "nearest": nearest}
-            yield Problem.of(message, "label", call.label, {"label": nearest}, **shown)
+            values = {"value": call.label, "high": high, "nearest": nearest}
+            yield Problem.of(message, "label", call.label, {"label": nearest}, **values)
 
 
 def scores_of_answers(model: Model) -> int:
@@ -306,7 +306,7 @@ def scores_of_answers(model: Model) -> int:
 
 @checked
 def remarks(model: Model, call: Call) -> Iterator[Problem]:
-    """Notes on inputs that are valid, but do not do what one may expect."""
+    """Notes on valid inputs that do not have the effect that one may expect."""
     config, cls = model.config, model.cls
     if cls.caches and call.use_cache and not config.is_decoder:
         yield Problem.of(N_("use_cache has no effect without is_decoder."), "use_cache")
@@ -349,7 +349,7 @@ def _label_remarks(model: Model, call: Call) -> Iterator[Problem]:
 
 
 def possible(model: Model, call: Call) -> Call:
-    """The nearest call that runs; problems with the configuration are left alone."""
+    """The nearest call that runs; problems with the configuration are not fixed."""
     for problem in problems(model, call):
         for remedy in problem.remedies:
             if set(remedy) <= set(Call._fields):

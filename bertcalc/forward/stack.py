@@ -12,7 +12,7 @@ from bertcalc.text.problem import InputError, Problem
 
 
 class NoLayerError(InputError, IndexError):
-    """A layer that a model does not have."""
+    """The exception for a layer that a model does not have."""
 
 
 class Layers(NamedTuple):
@@ -54,9 +54,9 @@ class Stack(NamedTuple):
 
     def group(self, layer: int) -> Layers:
         """The group that a layer is in. Raises NoLayerError, which is an IndexError as well, if there is none."""
-        for found in self.groups:
-            if found.start <= layer < found.start + found.copies:
-                return found
+        for layers in self.groups:
+            if layers.start <= layer < layers.start + layers.copies:
+                return layers
         message = N_("layer {value} is not one of 0 to {high}.")
         raise NoLayerError(Problem.of(message, "layer", layer, value=layer, high=self.length - 1))
 
@@ -64,23 +64,23 @@ class Stack(NamedTuple):
 @checked
 def stack(steps: Sequence[Step]) -> Stack:
     """Group the steps of a forward pass."""
-    found = Stack([], [], [])
+    layers = Stack([], [], [])
     start = 0
     for name, group in groupby(steps, key=lambda step: split_layer(step.name)[0]):
         if name:
             inside = list(group)
-            if found.after:
-                found.groups[-1].steps.extend(found.after)
-                found.after.clear()
-            found.groups.append(Layers(start, inside[0].runs, inside))
+            if layers.after:
+                layers.groups[-1].steps.extend(layers.after)
+                layers.after.clear()
+            layers.groups.append(Layers(start, inside[0].runs, inside))
             start = start + inside[0].runs
         else:
-            (found.after if found.groups else found.before).extend(group)
-    return found
+            (layers.after if layers.groups else layers.before).extend(group)
+    return layers
 
 
 def in_layers(step: Step, layers: Sequence[int] | None) -> Step:
-    """A step that takes all the angles it uses in these layers; in all layers if ``layers`` is None."""
+    """The step with all angles that it takes in these layers; in all layers if ``layers`` is None."""
     if not step.turns:
         return step
     turns = step.turns if layers is None else [step.turns[layer % len(step.turns)] for layer in layers]

@@ -24,8 +24,7 @@ _TOGETHER = {
     **dict.fromkeys(("key_repeated", "value_repeated"), "repeated"),
     **{role: role for role in ("cut", "flatten", "angles", "laid out")},
 }
-# The names of layers in bert4keras (models.py), by the key of a step or by its block, for readers of write-ups that use
-# them.
+# The names of layers in bert4keras (models.py), by the key of a step or by its block: many write-ups use them.
 _KERAS = {
     "embeddings.input_ids": "Input-Token",
     "embeddings.token_type_ids": "Input-Segment",
@@ -97,7 +96,7 @@ class Stop(NamedTuple):
 
 
 class KerasRow(NamedTuple):
-    """The stops of one layer in the sense of Keras."""
+    """The stops that belong to one Keras layer."""
 
     number: int
     keras: str
@@ -107,8 +106,8 @@ class KerasRow(NamedTuple):
     @property
     def shape(self) -> Shape:
         """The shape of the last output; empty if no step runs, as in cross attention without an encoder's output."""
-        given = [value for stop in self.stops for value in stop.gives]
-        return given[-1].shape if given else ()
+        values = [value for stop in self.stops for value in stop.gives]
+        return values[-1].shape if values else ()
 
 
 class InLayer(NamedTuple):
@@ -140,12 +139,12 @@ def walk(steps: list[Step], layer: int = 0) -> list[Stop]:
     return [stop._replace(so_far=so_far) for stop, so_far in zip(stops, sums, strict=True)]
 
 
-def in_layer(stops: Sequence[Stop], at: int) -> InLayer | None:
-    """The progress in the opened layer at stop number ``at``; None if that is outside of the layer."""
-    if not stops[at].in_layer:
+def in_layer(stops: Sequence[Stop], position: int) -> InLayer | None:
+    """The progress in the opened layer at the stop with this number; None if it is outside of the layer."""
+    if not stops[position].in_layer:
         return None
     learned = [stop.parameters if stop.in_layer else 0 for stop in stops]
-    return InLayer(sum(learned[: at + 1]), sum(learned))
+    return InLayer(sum(learned[: position + 1]), sum(learned))
 
 
 @checked
@@ -159,7 +158,7 @@ def keras_rows(stops: list[Stop]) -> list[KerasRow]:
 
 
 def numbered(step: Step, layer: int | str, names: Mapping[str, str]) -> Step:
-    """A step of a layer with the layer's number in the names of its inputs, output and tensors.
+    """Put the layer's number into the names of a step's inputs, output and tensors.
 
     ``names`` maps value names that are replaced as a whole. Tensors that all runs share get the number 0.
     """
@@ -169,12 +168,12 @@ def numbered(step: Step, layer: int | str, names: Mapping[str, str]) -> Step:
     def number(name: str) -> str:
         return names.get(name, name.replace("*", str(layer)))
 
-    own = "0" if step.shared else str(layer)
+    tensor_number = "0" if step.shared else str(layer)
 
     return step._replace(
         takes=tuple(value._replace(name=number(value.name)) for value in step.takes),
         gives=step.gives._replace(name=number(step.gives.name)),
-        tensors=tuple(tensor._replace(name=tensor.name.replace("*", own)) for tensor in step.tensors),
+        tensors=tuple(tensor._replace(name=tensor.name.replace("*", tensor_number)) for tensor in step.tensors),
     )
 
 
@@ -203,7 +202,7 @@ _FUSED = "query, key, value"  # all three in one matrix
 def factors(module: Module) -> dict[str, Shape]:
     """The parameters of query, key and value, all of one shape, as factors: weight (copies, matrices, out, in).
 
-    Biases likewise. Copies and matrices are left out if there is only one.
+    The same holds for biases. Copies and matrices are left out if there is only one.
     """
     layers = [(child, copies) for _, child, copies in module.modules() if _is_projection(child)]
     first, copies = layers[0]
@@ -224,7 +223,7 @@ def _single(steps: list[Step], layer: int) -> Iterator[Stop]:
 
 
 def _skipped(key: str, layers: Stack, start: int, end: int, opened: Layers, inputs: list[str]) -> Iterator[Stop]:
-    """The layers from ``start`` to before ``end`` as one stop, if any: the first's input, and the last's steps."""
+    """The layers from ``start`` to ``end`` (exclusive), if any, as one stop: the first's input and the last's steps."""
     if start < end:
         learned = 0
         for group in layers.groups:
@@ -237,7 +236,7 @@ def _skipped(key: str, layers: Stack, start: int, end: int, opened: Layers, inpu
         name = f"{split_layer(last.steps[0].name)[0].rpartition('.')[0]}.{key.rpartition('.')[2]}"
         alike = layers.group(start).made == last.made == opened.made
         ends = (group.start + group.copies for group in layers.groups if len(group.steps) > len(group.made))
-        between = any(start < at <= end for at in ends)
+        between = any(start < boundary <= end for boundary in ends)
         keras = f"{_LAYERS_IN_KERAS}-{start}{upto}"
         yield Stop(name, key, keras, through, end - start, learned, alike=alike, between=between)
 

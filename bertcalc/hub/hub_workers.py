@@ -1,7 +1,7 @@
-"""Read from the Hub in two processes beside the server, so that a large or slow answer delays nobody else.
+"""Read from the Hub in two separate processes, so that large or slow responses do not delay other readers.
 
-A third reader waits for a free process. A process is ended when its reader leaves or asks for something else, or when
-it takes too long.
+A third reader waits for a free process. A process is killed if its reader leaves or asks for something else, or if it
+takes too long.
 """
 
 import atexit
@@ -21,26 +21,26 @@ from bertcalc.text.problem import InputError, wrong
 
 Answer = TypeVar("Answer")
 
-SECONDS = 30.0  # for all requests of a reader together
+SECONDS = 30.0  # in total, for all requests of a reader
 PATIENCE = 20.0  # seconds that a reader waits for a free process
 
 PLACES = [Worker(SECONDS, nice=10) for _place in range(2)]
-_FREE: LifoQueue[Worker] = LifoQueue()  # last in, first out: the process that ran last is warm
+_FREE: LifoQueue[Worker] = LifoQueue()  # last in, first out, as the latest process is warm
 for _worker in PLACES:
     atexit.register(_worker.kill)
     _FREE.put(_worker)
 
 
 def ask(repo_id: str, wanted: Callable[[], object]) -> tuple[Described, Matching]:
-    """The config.json of a public model, and the comparison of its tensors with ours. Raises InputError.
+    """Read the config.json of a public model, and compare its tensors with ours. Raises InputError.
 
-    ``wanted`` is called repeatedly meanwhile, and raises if the reader has asked for something else.
+    While waiting, ``wanted`` is called repeatedly; it raises an exception if the reader has asked for something else.
     """
     return _run(reader.compared, repo_id, wanted)
 
 
 def ask_config(repo_id: str, wanted: Callable[[], object]) -> str:
-    """The text of a public model's config.json, of any model type. Raises InputError."""
+    """Read the text of a public model's config.json, of any model type. Raises InputError."""
     return _run(reader.config_text, repo_id, wanted)
 
 
@@ -52,7 +52,7 @@ def _run(function: Callable[[str], Answer], repo_id: str, wanted: Callable[[], o
         except InputError:
             raise
         except SlowError:
-            message = N_("The Hub takes longer than {seconds} seconds: try again later.")
+            message = N_("The Hub took longer than {seconds} seconds: try again later.")
             raise wrong(message, seconds=fixed(worker.limit, 0)) from None
         except StoppedError:
             raise wrong(N_("The process that reads from the Hub was stopped: try again.")) from None
@@ -70,7 +70,7 @@ def _free(wanted: Callable[[], object]) -> Iterator[Worker]:
             break
         except Empty:
             if time.monotonic() > until:
-                message = N_("Others are reading from the Hub right now: try again in a moment.")
+                message = N_("Other users are reading from the Hub right now: try again in a moment.")
                 raise wrong(message) from None
             wanted()
     try:

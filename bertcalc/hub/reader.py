@@ -1,13 +1,13 @@
 """Read a model's config.json and the headers of its safetensors files from the Hugging Face Hub, never the weights.
 
-huggingface_hub knows the address of the Hub (``HF_ENDPOINT``) and whether requests are allowed (``HF_HUB_OFFLINE``),
-holds the connection and validates names. It is imported inside the functions, which run in another process:
-hub_workers.py ends that process when it takes too long, so there is no overall timeout here. All requests are
-anonymous: visitors must not see what only the owner of the server may see.
+huggingface_hub knows the URL of the Hub (``HF_ENDPOINT``) and whether requests are allowed (``HF_HUB_OFFLINE``), keeps
+the connection and validates names. It is imported inside the functions, which run in another process. There is no
+overall timeout here, as hub_workers.py kills that process if it takes too long. All requests are anonymous, so that
+visitors cannot see models that only the owner of the server may see.
 
-The requests are our own, because huggingface_hub 2.4 (``parse_safetensors_file_metadata``) downloads whatever a server
-sends, takes headers of 25 MB, follows redirects to any host, and accepts truncated files and duplicate keys:
-tests/hub/test_hub.py, test_what_huggingface_hub_lacks.
+Requests are made here because huggingface_hub 2.4 (``parse_safetensors_file_metadata``) downloads as much as a server
+sends, accepts headers of 25 MB, truncated files and duplicate keys, and follows redirects to any host; see
+test_what_huggingface_hub_lacks in tests/hub/test_hub.py.
 """
 
 import importlib.util
@@ -33,8 +33,8 @@ _FIRST = 100_000  # bytes of the first request: nearly every header is shorter
 _FILE = "model.safetensors"
 
 
-class Found(NamedTuple):
-    """A model of the Hub: its config.json, and the tensors of its files."""
+class HubModel(NamedTuple):
+    """A model on the Hub: its config.json, and the tensors in its files."""
 
     reading: Described
     tensors: tuple[StoredTensor, ...]
@@ -53,7 +53,7 @@ def installed() -> bool:
 
 
 def check_name(repo_id: str) -> Problem | None:
-    """The problem of a model's name, if it has one; makes no request."""
+    """The problem with a model's name, or None; makes no request."""
     from huggingface_hub.errors import HFValidationError
     from huggingface_hub.utils import validate_repo_id  # type: ignore[attr-defined]  # imported lazily there
 
@@ -69,20 +69,20 @@ def check_name(repo_id: str) -> Problem | None:
 
 
 def compared(repo_id: str) -> tuple[Described, Matching]:
-    """The config.json of a public model, and the comparison of its tensors with ours. Raises InputError."""
-    found = find(repo_id)
-    config, named = found.reading.config, found.reading.architecture
-    model = Model(config, named) if named else best_class(found.tensors, config)
-    return found.reading, compare(found.tensors, model)
+    """Read the config.json of a public model, and compare its tensors with ours. Raises InputError."""
+    published = find(repo_id)
+    config, named = published.reading.config, published.reading.architecture
+    model = Model(config, named) if named else best_class(published.tensors, config)
+    return published.reading, compare(published.tensors, model)
 
 
-def find(repo_id: str) -> Found:
+def find(repo_id: str) -> HubModel:
     """Read config.json and the headers of the safetensors files of a public model. Raises InputError."""
-    return Found(read_config(config_text(repo_id)), _Requests(repo_id).tensors())
+    return HubModel(read_config(config_text(repo_id)), _Requests(repo_id).tensors())
 
 
 def config_text(repo_id: str) -> str:
-    """The text of a public model's config.json. Raises InputError."""
+    """Read the text of a public model's config.json. Raises InputError."""
     if problem := check_name(repo_id):
         raise InputError(problem)
     config = _Requests(repo_id).get("config.json", LARGEST + 1)
@@ -92,21 +92,21 @@ def config_text(repo_id: str) -> str:
 
 
 class _Requests:
-    """Requests for the files of one model; all headers together have at most LARGEST_HEADER bytes."""
+    """Requests for the files of one model, whose headers may have LARGEST_HEADER bytes in total."""
 
     def __init__(self, repo_id: str) -> None:
         self.repo_id = repo_id
         self.left = LARGEST_HEADER
 
     def tensors(self) -> tuple[StoredTensor, ...]:
-        """The tensors of the model's only file, or of all files in its index."""
+        """Read the tensors of the model's only file, or of all files in its index."""
         if (tensors := self._header(_FILE)) is not None:
             return tensors
         index = self.get(INDEX, LARGEST_HEADER)
         if index is None:
             message = N_(
-                "{name} has no safetensors file. Other files of weights are not opened: pickles can run any program "
-                "when they are read."
+                "{name} has no safetensors file. Other weight files are not opened, because reading a pickle can "
+                "run any program."
             )
             raise wrong(message, name=self.repo_id)
         parts = []
@@ -153,7 +153,7 @@ class _Requests:
         except (httpx2.HTTPError, httpx2.InvalidURL, OSError, ValueError):
             host = urlsplit(constants.ENDPOINT).netloc
             raise wrong(N_("The Hub ({host}) cannot be reached from this server."), host=host) from None
-        raise wrong(N_("The Hub redirects {file} elsewhere: redirects are not followed here."), file=filename)
+        raise wrong(N_("The Hub redirects {file} to another server: such redirects are not followed."), file=filename)
 
     def _body(self, response: Any, most: int) -> _Body | None:
         status, why = response.status_code, response.headers.get("x-error-code", "")
@@ -161,13 +161,13 @@ class _Requests:
             return None
         if why == "GatedRepo" or status == 403:
             message = N_(
-                "{name} is gated: only people whom its owner has approved can read it, and nobody is signed in here."
+                "{name} is gated: only users approved by its owner can read it, and this server is not signed in."
             )
             raise wrong(message, name=self.repo_id)
         if status in (401, 404):
             raise wrong(N_("{name} is not on the Hub, or it is not public."), name=self.repo_id)
         if status not in (200, 206):
-            raise wrong(N_("The Hub answers with the status {status}: try again later."), status=f"{status}")
+            raise wrong(N_("The Hub responded with status {status}: try again later."), status=f"{status}")
         size = _size(status, response.headers)
         data = bytearray()
         for chunk in response.iter_raw():
@@ -178,20 +178,20 @@ class _Requests:
 
 
 def _size(status: int, headers: Mapping[str, str]) -> int | None:
-    """The size of the whole file in bytes; None if the server sends the whole file without saying its size."""
+    """The size of the whole file in bytes; None if the server sends the whole file without its size."""
     if status == 200:
         length = headers.get("content-length", "")
         return int(length) if re.fullmatch("[0-9]{1,18}", length) else None
     whole = re.fullmatch(r"bytes 0-[0-9]{1,18}/([0-9]{1,18})", headers.get("content-range", ""))
     if whole is None:
-        raise wrong(N_("The Hub does not say how long the file is."))
+        raise wrong(N_("The Hub did not report the size of the file."))
     return int(whole[1])
 
 
 def _is_the_hubs(url: str, endpoint: str) -> bool:
-    """Whether a URL is on the endpoint itself, or on a host where the Hub keeps large files."""
-    there, here = urlsplit(url), urlsplit(endpoint)
-    if (there.scheme, there.netloc) == (here.scheme, here.netloc):
+    """Whether a URL is on the endpoint itself, or on a host where the Hub stores large files."""
+    target, hub = urlsplit(url), urlsplit(endpoint)
+    if (target.scheme, target.netloc) == (hub.scheme, hub.netloc):
         return True
-    host = there.hostname or ""
-    return there.scheme == "https" and there.port in (None, 443) and host.endswith((".hf.co", ".huggingface.co"))
+    host = target.hostname or ""
+    return target.scheme == "https" and target.port in (None, 443) and host.endswith((".hf.co", ".huggingface.co"))

@@ -1,4 +1,4 @@
-"""Memory formulas: the functions of ``footprint`` called with SymPy symbols, and written as LaTeX."""
+"""Memory formulas: the functions of ``footprint``, run on SymPy symbols and written as LaTeX."""
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
@@ -27,7 +27,7 @@ _BATCH, _LENGTH = CALL_SYMBOLS["batch_size"], CALL_SYMBOLS["sequence_length"]
 
 
 class KeptFormulas(NamedTuple):
-    """The memory that autograd keeps, as formulas: by tensor, by component, by module, and as plain text in all."""
+    """Formulas for the saved activations: by tensor, by component, by module, and the total as plain text."""
 
     saved: tuple[Saved, ...]
     components: Mapping[Component, Formula]
@@ -37,7 +37,7 @@ class KeptFormulas(NamedTuple):
 
 @checked
 def kept_formulas(model: Model, plan: Plan, batch_size: int, sequence_length: int) -> KeptFormulas:
-    """The formulas of ``footprint.kept``, in its order; the sizes matter only where a 1 changes what is kept."""
+    """The formulas of ``footprint.kept``, in its order; sizes matter only if a size of 1 changes what is saved."""
     layers = plan.freezing.layers
     if layers == model.config.num_hidden_layers and "num_hidden_layers" in model.config.letters_of_sizes():
         plan = plan._replace(freezing=replace(plan.freezing, layers=_LAYERS))
@@ -53,12 +53,12 @@ def korthikanti_formulas(model: Model, plan: Plan, batch_size: int, sequence_len
 
 @checked
 def state_expression(precision: Precision, optimizer: Optimizer) -> Any:
-    """The bytes of an optimizer's states in the symbols of _SIZES."""
+    """The bytes of an optimizer's states, as an expression in the symbols of _SIZES."""
     return OPTIMIZERS[optimizer](_SIZES, PRECISIONS[precision].state)
 
 
 def _symbolic(model: Model, batch_size: int, sequence_length: int) -> tuple[Model, Any, Any]:
-    """The model, batch size and sequence length as symbols; a 1 stays a number where it decides what is kept."""
+    """The model, batch size and sequence length as symbols; a 1 stays numeric where it changes what is saved."""
     config = model.config
     sizes = {_HEADS: config.num_attention_heads, _BATCH: batch_size, _LENGTH: sequence_length}
     ones = config.ones_matter
@@ -70,30 +70,30 @@ def _symbolic(model: Model, batch_size: int, sequence_length: int) -> tuple[Mode
 
 @lru_cache(maxsize=256)
 def _korthikanti_formulas(model: Model, batch: Any, length: Any, plan: Plan) -> list[Formula]:
-    return [write(sympy.expand(exact(more))) for _reason, more in korthikanti(model, plan, batch, length)]
+    return [write(sympy.expand(exact(term))) for _reason, term in korthikanti(model, plan, batch, length)]
 
 
 @lru_cache(maxsize=256)
 def _kept_formulas(model: Model, batch: Any, length: Any, plan: Plan) -> KeptFormulas:
     saved = tuple(kept(model, plan, batch, length))
     by_component: dict[Component, list[Saved]] = {}
-    for one in saved:
-        by_component.setdefault(one.place.component, []).append(one)
+    for tensor in saved:
+        by_component.setdefault(tensor.place.component, []).append(tensor)
     return KeptFormulas(
         saved,
-        {component: write(_by_copies(some)) for component, some in by_component.items()},
+        {component: write(_by_copies(tensors)) for component, tensors in by_component.items()},
         by_module(saved),
         plain(total_bytes(saved)),
     )
 
 
 def _by_copies(saved: Sequence[Saved]) -> Any:
-    """The sum as L B S (...) + B S (...) + ...: the repeated layers first; each bracket is the memory of one token."""
+    """Write the sum as L B S (...) + B S (...) + ...: repeated layers first; each bracket is the memory of a token."""
     sums: dict[Any, Any] = {}
-    for one in saved:
-        copies = sympy.sympify(one.copies)
-        sums[copies] = sums.get(copies, 0) + exact(one._replace(copies=1).num_bytes())
-    terms = [term for copies, one in sums.items() for term in by_tokens(copies, sympy.expand(one))]
+    for tensor in saved:
+        copies = sympy.sympify(tensor.copies)
+        sums[copies] = sums.get(copies, 0) + exact(tensor._replace(copies=1).num_bytes())
+    terms = [term for copies, num_bytes in sums.items() for term in by_tokens(copies, sympy.expand(num_bytes))]
     return sympy.Add(*terms, evaluate=False) if len(terms) > 1 else sum(terms)
 
 

@@ -8,8 +8,8 @@ from bertcalc.text.arguments import checked
 from bertcalc.text.digits import brief, fixed
 
 _MIB, _GIB = 2**20, 2**30
-# The size in a device's name is not the memory that it has. These are the totals that nvidia-smi reports
-# ("0MiB / 15360MiB") in output that people posted; T4, L4, A100 and H100 also in
+# The size in a device's name is not its exact memory. These are totals that nvidia-smi reports ("0MiB / 15360MiB") in
+# output that users posted; those of T4, L4, A100 and H100 also stand in
 # https://github.com/modal-labs/modal-client/pull/2797.
 DEVICES: dict[str, int] = {
     "RTX-4060-8GB": 8_188 * _MIB,
@@ -27,19 +27,16 @@ DEVICES: dict[str, int] = {
 }
 DEFAULT = "T4-16GB"
 # GiB that are not available for tensors. CUDA offers 40,339 of an A100's 40,960 MiB (deviceQuery, "Total amount of
-# global memory: 42298834944 bytes") and about 15,100 of a T4's 15,360; a process's CUDA context takes some hundred MiB
+# global memory: 42298834944 bytes") and about 15,100 of a T4's 15,360; a process's CUDA context takes a few hundred MiB
 # more.
 KEPT_FREE = 1.5
-# Per cent that a run needs on top of its tensors, for cuBLAS's workspaces and the allocator's blocks. With expandable
-# segments at most 5.2 was measured; with PyTorch's default settings 2 to 29 (benchmarks/gpu_memory.md).
+# Overhead of a run in per cent of its tensors, for cuBLAS workspaces and allocator blocks. Measured: at most 5.2 with
+# expandable segments, 2 to 29 with PyTorch's default settings (benchmarks/gpu_memory.md).
 GAPS = 6
 
 
 class Device(NamedTuple):
-    """A device's memory: its name, its bytes, how many of them are kept free, and the allocator's share.
-
-    ``overhead``: per cent that a run needs on top of its tensors.
-    """
+    """A device's memory: its name, total bytes, bytes kept free, and a run's overhead in per cent of its tensors."""
 
     name: str
     num_bytes: int
@@ -53,19 +50,19 @@ class Device(NamedTuple):
 
     @property
     def for_tensors(self) -> int:
-        """The usable bytes that tensors can take: the rest is the allocator's."""
+        """The usable bytes that are left for tensors after the overhead."""
         return self.usable * 100 // (100 + self.overhead)
 
     def needed(self, tensors: int) -> int:
-        """The bytes that a run with so many bytes of tensors needs, with the allocator's share."""
+        """The bytes that a run needs for this many bytes of tensors, overhead included."""
         return -(-tensors * (100 + self.overhead) // 100)
 
 
 @checked
 def kept_free(device: Device, gibibytes: float) -> Device | Problem:
-    """Return the device with that many GiB kept free, or the problem if it does not have them."""
+    """Return the device with this many GiB kept free, or the problem if it does not have that many."""
     if 0 <= gibibytes < device.num_bytes / _GIB:
         return device._replace(kept_free=round(gibibytes * _GIB))
-    message = N_("{field} {value} is not possible: it must be from 0 to less than the {high} GiB of the device.")
+    message = N_("{field} {value} is not possible: it must be at least 0, and less than the {high} GiB of the device.")
     values = {"field": "kept_free", "value": brief(gibibytes), "high": fixed(device.num_bytes / _GIB, 2)}
     return Problem("kept_free", gibibytes, message, values, ({"kept_free": 0.0},))

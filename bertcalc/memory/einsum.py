@@ -1,4 +1,4 @@
-"""What autograd keeps of a product with distances, which transformers 4 writes as torch.einsum."""
+"""What autograd saves of a product with distances, which transformers 4 writes as torch.einsum."""
 
 from bertcalc.model.trace import Step, Value, any_is_one
 
@@ -6,11 +6,11 @@ EQUATIONS = {"query_distances": "bhld,lrd->bhlr", "key_distances": "bhrd,lrd->bh
 
 
 def laid_out(step: Step) -> Value:
-    """The first factor of a product as it is kept: einsum makes a contiguous copy.
+    """The first factor of a product as it is saved: einsum makes a contiguous copy.
 
-    It makes none if there is nothing to reorder: a single sequence, head or token. With a cache all queries have one
+    There is no copy if there is nothing to reorder: a single sequence, head or token. With a cache all queries have one
     row of distances, so the order of the sequences does not matter, and keys are contiguous as they come from the
-    cache. Columns and symbols count as sizes above 1: a 1 has to be an integer.
+    cache. Columns and symbols count as sizes above 1.
     """
     (factor, other) = step.takes
     role, axes = step.place.role, factor.shape[:3]

@@ -10,10 +10,10 @@ Limit = Literal["memory", "positions", "nothing"]
 
 
 class Polynomial(NamedTuple):
-    """A number of bytes as a polynomial of an integer, with non-negative integer coefficients.
+    """Bytes as a polynomial of one integer, with non-negative integer coefficients.
 
-    It holds from ``start`` up to ``end`` (exclusive); outside of that it says nothing. The value at 1 is ``first``,
-    which can be smaller: a single sequence or token needs no copy for products with distances.
+    It is valid from ``start`` up to ``end`` (exclusive). The value at 1 is ``first``, which can be smaller: for a
+    single sequence or token, products with distances need no copy.
     """
 
     first: int
@@ -24,7 +24,7 @@ class Polynomial(NamedTuple):
     end: int | None = None
 
     def largest(self, limit: int) -> int | None:
-        """The largest integer at which the value is within a limit: 0 if not even 1 is, None if all are."""
+        """The largest integer whose value is within a limit: 0 if even 1 exceeds it, None if no integer does."""
         room = limit - self.constant
         if self.square:
             last = (isqrt(self.linear**2 + 4 * self.square * max(room, 0)) - self.linear) // (2 * self.square)
@@ -40,7 +40,7 @@ class Polynomial(NamedTuple):
 
 
 class Most(NamedTuple):
-    """The largest batch or the longest sequence: the limit of memory alone, its polynomial, the model's own."""
+    """The largest batch or longest sequence: the limit from memory, its polynomial, and the model's own limit."""
 
     memory: int | None  # None: no limit
     growth: Polynomial
@@ -49,12 +49,12 @@ class Most(NamedTuple):
     @property
     def number(self) -> int | None:
         """The largest possible number; None if there is no limit, 0 if nothing fits."""
-        known = [number for number in (self.memory, self.positions) if number is not None]
-        return min(known, default=None)
+        limits = [number for number in (self.memory, self.positions) if number is not None]
+        return min(limits, default=None)
 
     @property
     def limit(self) -> Limit:
-        """The name of what limits it."""
+        """Which limit applies."""
         if self.positions is not None and (self.memory is None or self.memory >= self.positions):
             return "positions"
         return "nothing" if self.memory is None else "memory"
@@ -62,7 +62,7 @@ class Most(NamedTuple):
 
 @checked
 def most(growths: Sequence[Polynomial], usable: int, positions: int | None = None) -> Most:
-    """Return the most for which every polynomial stays within ``usable`` bytes."""
+    """Find the largest size for which every polynomial stays within ``usable`` bytes."""
 
     def end(growth: Polynomial) -> float:
         largest = growth.largest(usable)

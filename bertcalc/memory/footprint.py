@@ -1,4 +1,4 @@
-"""The bytes of weights, of the activations that autograd keeps under a plan, and of outputs."""
+"""The bytes of weights, of the activations that autograd saves under a plan, and of outputs."""
 
 from itertools import pairwise
 from typing import Literal
@@ -18,8 +18,8 @@ from bertcalc.transformers4.version import ABSOLUTE
 
 # Bits of one weight; the scales that int8 and 4-bit formats add are left out.
 WEIGHT_BITS = {"float32": 32, "bfloat16, float16": 16, "int8": 8, "4-bit": 4}
-# The parameters that a write-up counts (without eleven layers of attention, the biases and the pooler) and calls
-# "72.1 MB".
+# The parameters counted in a write-up, which leaves out eleven layers of attention, the biases and the pooler and
+# gives the size as "72.1 MB".
 WRITE_UP = 75_641_856
 Checkpoint = Literal["weights", "every name", "with states"]
 
@@ -34,35 +34,35 @@ def weight_bytes(parameters: int, bits: int) -> int:
 def checkpoint_bytes(model: Model) -> dict[Checkpoint, int]:
     """The bytes of a float32 checkpoint without its header, by kind; "every name" is left out if no weights are tied.
 
-    save_pretrained and torch.save write a tensor that has two names once. With the states of AdamW beside the weights
-    a checkpoint is three times as large.
+    save_pretrained and torch.save write a tensor with two names only once. A checkpoint that includes the states of
+    AdamW is three times as large.
     """
     untied = model.changed(config=unchecked(model.config, tie_word_embeddings=False))
-    once, twice = (one.num_parameters() for one in (model, untied))
-    found: dict[Checkpoint, int] = {"weights": 4 * once, "every name": 4 * twice, "with states": 12 * once}
-    return {file: count for file, count in found.items() if file != "every name" or twice != once}
+    once, twice = (variant.num_parameters() for variant in (model, untied))
+    files: dict[Checkpoint, int] = {"weights": 4 * once, "every name": 4 * twice, "with states": 12 * once}
+    return {file: count for file, count in files.items() if file != "every name" or twice != once}
 
 
 @checked
 def kept(model: Model, plan: Plan, batch_size: int, sequence_length: int) -> list[Saved]:
-    """The tensors that autograd keeps under a plan."""
+    """The tensors that autograd saves under a plan."""
     sizes = Sizes(batch_size, sequence_length, model.seen(sequence_length))
     return saved_activations(model, sizes, plan)
 
 
 @checked
 def korthikanti(model: Model, plan: Plan, batch_size: int, sequence_length: int) -> list[tuple[str, int]]:
-    """The bytes that one layer keeps by Korthikanti et al. 2022 (arXiv:2205.05198), and what we count beyond them.
+    """The saved bytes of one layer by Korthikanti et al. 2022 (arXiv:2205.05198), and the differences from ours.
 
-    Starting from their model, one setting after the other is changed to ours, and each change is one entry: a reason
-    and its bytes. The sum is one trained layer of our model.
+    Starting from their model, the function changes one setting after another to those of ``model`` and ``plan``. Each
+    change gives one entry: the reason and its bytes. The entries sum to one trained layer of our model.
     """
     tokens, config = batch_size * sequence_length, model.config
     hidden = tokens * config.hidden_size
     square = batch_size * config.num_attention_heads * sequence_length**2
     theirs = {"none": 34 * hidden + 5 * square, "selective": 34 * hidden, "full": 2 * hidden}[plan.recompute]
 
-    now = unchecked(
+    current = unchecked(
         config,
         intermediate_size=4 * config.hidden_size,
         hidden_act="gelu",
@@ -74,24 +74,24 @@ def korthikanti(model: Model, plan: Plan, batch_size: int, sequence_length: int)
     )
     how = plan._replace(precision="mixed-16", attention="eager", fused_dropout=True, freezing=Freezing())
     bert = next(iter(FAMILIES.values()))
-    twin = unchecked(bert.config.default(), **{**now.shared(), "use_cache": False})
+    twin = unchecked(bert.config.default(), **{**current.shared(), "use_cache": False})
     counts = [0, theirs, _one_layer(Model(twin, bert.base.name), how, batch_size, sequence_length)]
     for _reason, fields, changes in _REASONS[2:]:
-        now = unchecked(now, **{field: getattr(config, field) for field in fields})
+        current = unchecked(current, **{field: getattr(config, field) for field in fields})
         how = how._replace(**{change: getattr(plan, change) for change in changes})
-        counts.append(_one_layer(model.changed(config=now), how, batch_size, sequence_length))
-    more = (after - before for before, after in pairwise(counts))
-    return [(reason, one) for (reason, _fields, _changes), one in zip(_REASONS, more, strict=True)]
+        counts.append(_one_layer(model.changed(config=current), how, batch_size, sequence_length))
+    differences = (after - before for before, after in pairwise(counts))
+    return [(reason, difference) for (reason, _fields, _changes), difference in zip(_REASONS, differences, strict=True)]
 
 
-# Their model, then each difference from it with the fields of the configuration and of the plan that make it.
+# Their model, then each difference from it, with the fields of configuration and plan that cause it.
 _REASONS: tuple[tuple[str, tuple[str, ...], tuple[str, ...]], ...] = (
     (N_("Korthikanti et al. 2022"), (), ()),
     (N_("mean and deviation of each LayerNorm, in float32"), (), ()),
-    (N_("layers that are built differently from BERT's"), (), ()),
+    (N_("layers built differently from BERT's"), (), ()),
     (N_("intermediate_size is not 4 H"), ("intermediate_size",), ()),
-    (N_("another activation than gelu"), ("hidden_act",), ()),
-    (N_("no dropout, or all of it"), ("hidden_dropout_prob", "attention_probs_dropout_prob"), ()),
+    (N_("an activation other than gelu"), ("hidden_act",), ()),
+    (N_("a dropout probability of 0 or 1"), ("hidden_dropout_prob", "attention_probs_dropout_prob"), ()),
     (N_("relative positions"), tuple(ABSOLUTE), ()),
     (N_("cross attention"), ("is_decoder", "add_cross_attention"), ()),
     (N_("fused attention"), (), ("attention",)),
@@ -102,8 +102,8 @@ _REASONS: tuple[tuple[str, tuple[str, ...], tuple[str, ...]], ...] = (
 
 def _one_layer(model: Model, plan: Plan, batch_size: int, sequence_length: int) -> int:
     models = (model.changed(config=unchecked(model.config, num_hidden_layers=n)) for n in (1, 2))
-    one, two = (total_bytes(kept(model, plan, batch_size, sequence_length)) for model in models)
-    return two - one
+    single, double = (total_bytes(kept(model, plan, batch_size, sequence_length)) for model in models)
+    return double - single
 
 
 @checked

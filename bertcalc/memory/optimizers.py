@@ -1,6 +1,6 @@
 """The memory of training besides activations: weights, master weights, gradients and optimizer states.
 
-Sums are over the tensors of a model; every rule is written once and works with numbers and with symbols.
+Sums are over the tensors of a model. Every rule works with numbers and with symbols.
 """
 
 from collections.abc import Callable, Iterable
@@ -34,10 +34,7 @@ class StateSizes(NamedTuple):
 
 
 class BytesRule(NamedTuple):
-    """The bytes of a parameter in each part, the type of the weights, and that of autocast.
-
-    ``autocast``: the type in which torch.autocast runs products; None without it.
-    """
+    """The bytes of a parameter in each part, the dtype of the weights, and the dtype of torch.autocast, if it is on."""
 
     weight: int
     master: int
@@ -48,7 +45,7 @@ class BytesRule(NamedTuple):
 
     @property
     def state(self) -> int:
-        """The bytes of an element of a state, which has the type of the master weights, or of the weights without."""
+        """The bytes of a state's element: states have the dtype of the master weights, if any, or of the weights."""
         return self.master or self.weight
 
 
@@ -81,7 +78,7 @@ PRECISIONS: dict[Precision, BytesRule] = {
         0,
         2,
         "bfloat16",
-        N_("Pure bfloat16: everything in 16 bits, as model.to(torch.bfloat16) does: optimizer states, too."),
+        N_("Pure bfloat16, as after model.to(torch.bfloat16): everything in 16 bits, including optimizer states."),
     ),
     "mixed-18": BytesRule(
         2,
@@ -106,10 +103,10 @@ PRECISIONS: dict[Precision, BytesRule] = {
 }
 
 # The bytes of the states, given the bytes of a state's element; step counters are left out. These are PyTorch's own
-# optimizers, whose states have the type of the weights: transformers' Adafactor has float32 states for 16-bit weights.
+# optimizers, whose states have the dtype of the weights; transformers' Adafactor has float32 states for 16-bit weights.
 OPTIMIZERS: dict[Optimizer, Callable[[StateSizes, int], int]] = {
     "adamw": lambda sizes, width: 2 * width * sizes.elements,  # two averages; Adam has the same
-    # bitsandbytes has one byte, or float32, whatever the type of the weights.
+    # bitsandbytes uses one byte or float32, whatever the dtype of the weights.
     "adamw-8bit": lambda sizes, _width: 2 * (sizes.elements - sizes.small) + 8 * sizes.small + 8 * sizes.blocks,
     "adafactor": lambda sizes, width: width * (sizes.rows + sizes.columns + sizes.vectors),
     "momentum": lambda sizes, width: width * sizes.elements,  # SGD with momentum: one average
@@ -139,7 +136,7 @@ def _sizes(tensor: Tensor) -> StateSizes:
     *rows, columns = tensor.shape
     elements = prod(tensor.shape)
     matrix, small = bool(rows), elements < _SMALL
-    one = StateSizes(
+    copy = StateSizes(
         elements=elements,
         rows=prod(rows) * matrix,
         columns=prod(rows[:-1]) * columns * matrix,  # a convolution's tensor is a stack of matrices
@@ -147,4 +144,4 @@ def _sizes(tensor: Tensor) -> StateSizes:
         small=elements * small,
         blocks=-(-elements // _BLOCK) * (elements >= _SMALL),
     )
-    return StateSizes(*(tensor.copies * size for size in one))
+    return StateSizes(*(tensor.copies * size for size in copy))

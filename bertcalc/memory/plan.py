@@ -15,10 +15,10 @@ ALONE = 4  # layers that the formulas of the peak keep apart: the first two and 
 
 @record
 class Plan(NamedTuple):
-    """A training step.
+    """The settings of a training step.
 
-    ``keep_outputs``: the loop holds all outputs in a variable until the next forward pass has returned, instead of only
-    the loss. ``accumulate``: the gradients of the batch before are there already, and are added to.
+    ``keep_outputs``: the loop holds all outputs, not only the loss, in a variable until the next forward pass has
+    returned. ``accumulate``: gradients of earlier batches exist already, and the step adds to them.
     """
 
     precision: Precision = "fp32"
@@ -33,7 +33,7 @@ class Plan(NamedTuple):
 
 @record
 class Inference(NamedTuple):
-    """A forward pass without gradients."""
+    """The settings of a forward pass without gradients."""
 
     dtype: Dtype = "float32"
     attention: Attention = "eager"

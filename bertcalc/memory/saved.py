@@ -1,4 +1,4 @@
-"""The activations that training keeps: the tensors that autograd saves, derived from the steps of the forward pass."""
+"""Saved activations: the tensors that autograd saves for backward, derived from the steps of the forward pass."""
 
 from collections.abc import Iterable, Iterator, Sequence
 from math import prod
@@ -35,10 +35,10 @@ UNDER_AUTOCAST = N_(
 
 
 class Saved(NamedTuple):
-    """A tensor that is kept for the backward pass, or all its copies in a repeated layer."""
+    """A tensor saved for the backward pass, or all its copies in a repeated layer."""
 
-    name: str  # of a value, or of a step and what it makes for its backward pass
-    step: str  # the first that needs it
+    name: str  # of a value, or of a step and the tensor that it makes for backward
+    step: str  # the first step that needs it
     shape: Shape
     item_bytes: int
     copies: int
@@ -58,13 +58,17 @@ def saved_activation_bytes(
     attention: Attention = "eager",
     fused_dropout: bool = False,
 ) -> int:
-    """The bytes of the tensors that autograd keeps for the backward pass of one training step.
+    """The bytes of the tensors that autograd saves for the backward pass of one training step.
 
     Equal to what torch.autograd.graph.saved_tensors_hooks sees on the real model: each storage once, without
-    parameters, buffers and integer index tensors. ``fused_dropout`` keeps dropout masks in one byte an element, as
-    PyTorch's CUDA kernel does; other devices keep them in ``dtype``. ``attention="fused"`` keeps what PyTorch's flash
-    attention keeps: query, key, value, the output and one float32 for each row of scores. A layer with local attention
-    also keeps its mask, if the sequence is as long as half of ``local_attention``.
+    parameters, buffers and integer index tensors. ``fused_dropout`` saves dropout masks with one byte per element,
+    as PyTorch's CUDA kernel does; other devices save them in ``dtype``. ``attention="fused"`` saves what PyTorch's
+    flash attention saves: query, key, value, the output and one float32 for each row of scores. A layer with local
+    attention also saves its mask if the sequence is at least half as long as ``local_attention``.
+
+    >>> from bertcalc import build
+    >>> saved_activation_bytes(build("bert-base-uncased"), 1, 128)
+    114454528
     """
     plan = Plan("fp32" if dtype == "float32" else "bf16", attention=attention, fused_dropout=fused_dropout)
     return total_bytes(saved_activations(model, Sizes(batch_size, sequence_length), plan))
@@ -77,14 +81,14 @@ def total_bytes(kept: Sequence[Saved]) -> int:
 
 @checked
 def saved_activations(model: Model, sizes: Sizes, plan: Plan) -> list[Saved]:
-    """The tensors that autograd keeps, in the order in which they are saved; those of a layer once, with their copies.
+    """The tensors that autograd saves, in order; those of a layer appear once, with the number of copies.
 
-    With gradient checkpointing (``recompute``) only the inputs of the attention core (selective) or of the layer (full)
-    are kept, which the backward pass runs again. Before the first trained tensor nothing is kept; with transformers'
-    gradient checkpointing gradients would still flow to the embeddings, unless its ``disable_input_require_grads()`` is
+    With gradient checkpointing (``recompute``), only the inputs of each attention core (selective) or layer (full) are
+    saved, and the backward pass runs it again. Nothing is saved before the first trained tensor. With transformers'
+    gradient checkpointing, gradients would still flow to the embeddings unless its ``disable_input_require_grads()`` is
     called.
 
-    Raises InputError if the model does not support the plan's ``recompute``, or with autocast, whose copies are only
+    Raises InputError if the model does not support the plan's ``recompute``, and with autocast, whose copies are only
     in the simulated step (bertcalc/memory/peak).
     """
     check_recompute(model, plan.recompute)
@@ -101,15 +105,15 @@ def check_recompute(model: Model, recompute: Recompute) -> None:
     """Raise InputError if a model does not support ``recompute``: some layers have no checkpoints in transformers."""
     possible = ("none", *model.family.recomputes)
     if recompute not in possible:
-        message = N_("{architecture} cannot be trained with recompute {value}: only {possible} is counted for it.")
-        shown = {"architecture": model.cls.name, "value": recompute, "possible": ", ".join(possible)}
-        raise InputError(Problem("recompute", recompute, message, shown, ({"recompute": "none"},)))
+        message = N_("{architecture} cannot be trained with recompute {value}: it supports {possible} only.")
+        values = {"architecture": model.cls.name, "value": recompute, "possible": ", ".join(possible)}
+        raise InputError(Problem("recompute", recompute, message, values, ({"recompute": "none"},)))
 
 
 def saved_by(steps: list[Step], plan: Plan, *, masks: bool = False) -> list[Saved]:
-    """The tensors that autograd keeps of the steps of a forward pass: see ``saved_activations``.
+    """The tensors that autograd saves of the steps of a forward pass: see ``saved_activations``.
 
-    ``masks``: layers with local attention have a mask, of which the fused kernel keeps a copy for each of them.
+    ``masks``: layers with local attention have a mask, and the fused kernel saves a copy of it for each of them.
     """
     recompute, freezing = plan.recompute, plan.freezing
     if plan.attention == "fused":
@@ -123,20 +127,20 @@ def saved_by(steps: list[Step], plan: Plan, *, masks: bool = False) -> list[Save
     storages: dict[str, Value] = {}  # for each view the value that it is a view of
     pieces: set[str] = set()  # views of a part of a wider value
     angles = {step.gives.name for step in steps if step.operation == "angles"}
-    found: dict[str, Saved] = {}
+    saved: dict[str, Saved] = {}
 
-    tables = {step.name for step in steps if step.operation == "table"}  # parameters, which are there anyway
+    tables = {step.name for step in steps if step.operation == "table"}  # parameters, which exist anyway
     once = _outside(steps)
     local = _local_layers(steps) if masks and plan.attention == "fused" else {}
 
     def keep(step: Step, value: Value) -> None:
-        apart = value.name in pieces and not regions[step.name] and _lays_out(step)  # a checkpoint keeps the view
+        apart = value.name in pieces and not regions[step.name] and _lays_out(step)  # a checkpoint saves the view
         root = value if apart else storages.get(value.name, value)
         if root.name in tables:
             return
         from_outside = root.name in angles or value.name in once or root.name not in regions  # which all layers read
         copies = 1 if from_outside else step.runs
-        found.setdefault(root.name, Saved(root.name, step.name, root.shape, width, copies, step.place))
+        saved.setdefault(root.name, Saved(root.name, step.name, root.shape, width, copies, step.place))
 
     for step in steps:
         if region := regions[step.name]:
@@ -152,11 +156,11 @@ def saved_by(steps: list[Step], plan: Plan, *, masks: bool = False) -> list[Save
                 keep(step, value)
             for name, shape, item_bytes in _kept_besides(step, trained[step.name], flows, width, mask):
                 own_name = f"{step.name}: {name}"
-                found[own_name] = Saved(own_name, step.name, shape, item_bytes, step.runs, step.place)
+                saved[own_name] = Saved(own_name, step.name, shape, item_bytes, step.runs, step.place)
             if _is_fused(step) and step.within in local:
                 batch, _heads, length, _size = step.gives.shape
                 own_name = f"{step.name}: mask"
-                found[own_name] = Saved(
+                saved[own_name] = Saved(
                     own_name, step.name, (batch, 1, length, length), width, local[step.within], step.place
                 )
         if is_view(step):
@@ -165,17 +169,17 @@ def saved_by(steps: list[Step], plan: Plan, *, masks: bool = False) -> list[Save
                 pieces.add(step.gives.name)
             if step.takes[0].name in once:
                 once.add(step.gives.name)
-    return list(found.values())
+    return list(saved.values())
 
 
 def _outside(steps: Sequence[Step]) -> set[str]:
-    """The values made before the layers that each layer reads, without the hidden states that go through them."""
-    found: set[str] = set()
+    """The values from before the layers that every layer reads, except the hidden states that go through them."""
+    names: set[str] = set()
     before, groups, _after = stack(steps)
-    given = {step.gives.name for step in before}
+    earlier = {step.gives.name for step in before}
     for group in groups:
-        found |= {value.name for step in group.steps for value in step.takes if value.name in given} - {group.entry}
-    return found
+        names |= {value.name for step in group.steps for value in step.takes if value.name in earlier} - {group.entry}
+    return names
 
 
 def _local_layers(steps: Sequence[Step]) -> dict[str, int]:
@@ -201,7 +205,7 @@ def _local_layers(steps: Sequence[Step]) -> dict[str, int]:
 
 @checked
 def by_module(kept: Sequence[Saved]) -> dict[str, int]:
-    """The kept bytes of each direct child of a layer and of each other top-level module, all copies together."""
+    """The saved bytes of each direct child of a layer and of each other top-level module, all copies together."""
     sums: dict[str, int] = {}
     for saved in kept:
         layer, inside = split_layer(saved.step)
@@ -211,7 +215,7 @@ def by_module(kept: Sequence[Saved]) -> dict[str, int]:
 
 
 def largest(figures: Iterable[int]) -> int:
-    """The largest of some numbers, elementwise if they are columns; 0 if there are none."""
+    """The maximum of the figures, elementwise for columns; 0 if there are none."""
     most = 0
     for figure in figures:
         most = most + (figure - most) * (figure > most)
@@ -229,7 +233,7 @@ def cache_bytes(steps: Iterable[Step]) -> int:
 def fuse_attention(steps: Sequence[Step]) -> list[Step]:
     """The steps with each attention core replaced by one fused kernel, which never makes the scores.
 
-    It takes query, key and value, and lays out its output so that merging the heads is a view. Where there is no such
+    It takes query, key and value, and lays out its output so that merging the heads is a view. If there is no such
     kernel, the steps stay as they are.
     """
     if not can_fuse(steps):
@@ -254,9 +258,9 @@ def fuse_attention(steps: Sequence[Step]) -> list[Step]:
 
 @checked
 def can_fuse(steps: Iterable[Step]) -> bool:
-    """Whether there is a fused kernel for the attention: it scales the scores and adds a mask, and nothing else."""
-    more = {step.place.role for step in steps if step.core and step.operation in ("add", "divide", "fill")}
-    return more <= {"mask"}
+    """Whether a fused kernel exists for the attention: it must only scale the scores and add a mask."""
+    roles = {step.place.role for step in steps if step.core and step.operation in ("add", "divide", "fill")}
+    return roles <= {"mask"}
 
 
 def is_view(step: Step) -> bool:
@@ -282,7 +286,7 @@ def _kept_values(step: Step, trained: set[str], flows: Sequence[bool], width: in
     match step.operation, step.module:
         case "linear", _:
             return step.takes if "weight" in trained else ()
-        case "norm", Norm(written_out=True, centers=centers):  # computed in float32; minus the mean is another tensor
+        case "norm", Norm(written_out=True, centers=centers):  # computed in float32; centering makes another tensor
             return step.takes if flows[0] and width == 4 and not centers else ()
         case "norm" | "gather" | "convolution", _:
             return step.takes
@@ -303,7 +307,7 @@ def _kept_values(step: Step, trained: set[str], flows: Sequence[bool], width: in
 
 
 def _lays_out(step: Step) -> bool:
-    """Whether a step keeps a copy of a piece of a wider value: a product copies the heads of several sequences."""
+    """Whether a step saves a copy of a piece of a wider value: a product copies the heads of several sequences."""
     return step.operation == "matmul" and not _is_fused(step) and not any_is_one(*step.takes[0].shape[:2])
 
 
@@ -330,7 +334,9 @@ def _kept_besides(
             # With p = 1 PyTorch multiplies by a single 0.
             yield ("mask", shape, mask) if p < 1 else ("zero", (), width)
         case "activation", Activation(kept=kept):
-            yield from ((f"part {number}", shape, width) for number in range(kept.more + bool(trained) * kept.learning))
+            yield from (
+                (f"part {number}", shape, width) for number in range(kept.same_size + bool(trained) * kept.learning)
+            )
             yield from ((f"choice {number}", shape, 1) for number in range(kept.bools))
             # transformers makes xielu's tensors in bfloat16, also for a float32 model.
             yield from ((f"scalar {number}", (1,), 2) for number in range(kept.scalars))
@@ -365,9 +371,9 @@ def _is_fused(step: Step) -> bool:
 
 
 def _asks_for_gradient(step: Step) -> bool:
-    """Whether the first trained layer keeps less than the others if no gradient flows to its input.
+    """Whether the first trained layer saves less than the others if no gradient flows to its input.
 
-    A norm that is written out keeps nothing of such an input. If the query has no bias and its weight is frozen, no
+    A norm that is written out saves nothing of such an input. If the query has no bias and its weight is frozen, no
     gradient flows to it in that layer.
     """
     if isinstance(step.module, Norm):

@@ -2,7 +2,7 @@
 
 >>> from bertcalc import BertConfig, build
 >>> model, classifier = (build(BertConfig(), name) for name in ("BertModel", "BertForSequenceClassification"))
->>> [(found.path, found.parameters) for found in differences(model, classifier)]
+>>> [(change.path, change.parameters) for change in differences(model, classifier)]
 [('dropout', 0), ('classifier', 1538)]
 """
 
@@ -16,10 +16,10 @@ from bertcalc.text.arguments import checked
 
 
 class ModuleChange(NamedTuple):
-    """A path in the folded trees, each model's module there, and the second's parameters minus the first's.
+    """A path in the folded trees, each model's module at this path, and the second's parameters minus the first's.
 
-    The path has no body prefix. If both models have a module there, these differ in kind or shape; ``parameters`` then
-    counts only their own tensors, as their children are compared separately.
+    The path has no body prefix. If both models have a module at the path, the modules differ in kind or shape;
+    ``parameters`` then counts only the tensors that they own, as their children are compared separately.
     """
 
     path: str
@@ -29,22 +29,24 @@ class ModuleChange(NamedTuple):
 
 
 @checked
-def differences(here: Model, there: Model) -> list[ModuleChange]:
+def differences(first: Model, second: Model) -> list[ModuleChange]:
     """Every difference between two models, in module order; the parameters sum to the difference of the totals."""
-    old, new = ({name: (module, 1) for name, module in top_level(model).items()} for model in (here, there))
+    old, new = ({name: (module, 1) for name, module in top_level(model).items()} for model in (first, second))
     return list(_compare(old, new, "", 1))
 
 
 _Children = Mapping[str, tuple[Module, int]]
 
 
-def _compare(here: _Children, there: _Children, start: str, copies: int) -> Iterator[ModuleChange]:
-    for name in {**here, **there}:
-        path, one, other = start + name, here.get(name), there.get(name)
-        if one is None or other is None or one[1] != other[1]:
-            yield ModuleChange(path, one and one[0], other and other[0], copies * (_count(other) - _count(one)))
+def _compare(first: _Children, second: _Children, start: str, copies: int) -> Iterator[ModuleChange]:
+    for name in {**first, **second}:
+        path, before, after = start + name, first.get(name), second.get(name)
+        if before is None or after is None or before[1] != after[1]:
+            yield ModuleChange(
+                path, before and before[0], after and after[0], copies * (_count(after) - _count(before))
+            )
             continue
-        (old, times), (new, _) = one, other
+        (old, times), (new, _) = before, after
         if _facts(old) != _facts(new):
             yield ModuleChange(path, old, new, copies * times * (new.own_parameters() - old.own_parameters()))
         yield from _compare(_children(old), _children(new), f"{path}.", copies * times)

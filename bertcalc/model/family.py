@@ -67,17 +67,17 @@ class Class(NamedTuple):
     by_labels: str = ""
 
     def unbuilt(self, config: Config) -> Problem | None:
-        """The problem with a configuration with which transformers does not build the class; None for symbols.
+        """The problem if transformers does not build the class with a configuration; None for symbols.
 
-        Raises MixedError for columns of which some rows have one.
+        Raises MixedError for columns in which only some rows have a problem.
         """
         for name, needed in self.builds_with:
             value = getattr(config, name)
             if (isinstance(value, int) or hasattr(value, "all")) and all_or_none(value != needed):
                 message = N_("{architecture} cannot be built with {field} {value}: transformers takes {needed} only.")
                 first = value if isinstance(value, int) else int(value.flat[0])
-                shown = {"architecture": self.name, "field": name, "value": first, "needed": needed}
-                return Problem.of(message, name, first, {name: needed}, **shown)
+                values = {"architecture": self.name, "field": name, "value": first, "needed": needed}
+                return Problem.of(message, name, first, {name: needed}, **values)
         return None
 
     def leaves_out_tokens(self, config: Config) -> bool:
@@ -121,7 +121,7 @@ class Class(NamedTuple):
 class Source(NamedTuple):
     """The source of a published configuration: its description and its URL."""
 
-    said: str
+    description: str
     url: str
 
 
@@ -144,17 +144,16 @@ class Family:
     ``prefix`` is the attribute under which a class with a head holds the body (bert). With ``head_first``, the head is
     registered before the body, so that its tensors come first.
 
-    Three fields say what is supported; the rest is refused with a message. ``peaks``: peak memory, which depends on
-    what the real forward methods keep alive, and is given once measured runs agree (bertcalc/memory/peak,
-    tests/memory/test_peak.py). ``like_bert``: explanations by the formulas of other
-    tools, which assume BERT's layers (bertcalc/diagnosis/other_tools.py). ``recomputes``: kinds of gradient
-    checkpointing.
+    Three fields say what is supported; everything else is refused with a message. ``peaks``: peak memory, set to True
+    once the simulation has been validated against PyTorch (bertcalc/memory/peak, tests/memory/test_peak.py).
+    ``like_bert``: explanations by the formulas of other tools, which assume BERT's layers
+    (bertcalc/diagnosis/other_tools.py). ``recomputes``: kinds of gradient checkpointing.
 
     With ``cross_cache``, the cache of layers with cross attention has room for an encoder's keys and values even if no
     encoder output is given. ``buffers`` are name suffixes of tensors in checkpoints that are not parameters. ``remote``
-    are the model types of repositories with the same models and code of their own. ``meanings`` describe inputs that
-    mean something else than in other families (bertcalc/forward/meanings.py). ``simulation`` names the steps in
-    which its forward methods allocate otherwise (bertcalc/memory/family_steps), if there are any.
+    are the model types of repositories that hold the same models with their own code. ``meanings`` describe inputs that
+    differ in meaning from other families (bertcalc/forward/meanings.py). ``simulation`` names the overrides of the
+    memory simulation (bertcalc/memory/family_steps), if there are any.
     """
 
     name: str  # Hugging Face's model_type
@@ -183,22 +182,22 @@ class Family:
         """The start of its class names: Bert."""
         return self.base.name.removesuffix("Model")
 
-    def fullest(self, **more: Any) -> Config:
-        """The configuration with every optional part that the family allows, and with ``more`` if that is valid."""
-        found = self.config.default()
+    def fullest(self, **fields: Any) -> Config:
+        """The configuration with every optional part that the family allows, and with ``fields`` if they are valid."""
+        config = self.config.default()
         everything: tuple[dict[str, Any], ...] = (
             {"is_decoder": True, "add_cross_attention": True},
             {"tie_word_embeddings": False},
             {"use_task_id": True},
             dict(self.config.most),
-            more,
+            fields,
         )
         for change in everything:
             lacking = {name: value for name, value in change.items() if not self.config.has(name)}
             if all(getattr(self.config, name, None) == value for name, value in lacking.items()):
                 with suppress(ConfigError):
-                    found = replace(found, **change)
-        return found
+                    config = replace(config, **change)
+        return config
 
     @checked
     def for_task(self, task: Task) -> str:

@@ -1,4 +1,4 @@
-"""Formulas: the same definition run with SymPy symbols as sizes, written as LaTeX.
+"""Formulas: the definition of a model, run with SymPy symbols as sizes and written as LaTeX.
 
 >>> from bertcalc import BertConfig
 >>> formula(Model(BertConfig()), path="encoder.layer.*").latex()
@@ -66,6 +66,16 @@ class Formula(NamedTuple):
     letters: str  # LaTeX with placeholders, products by juxtaposition
     numbers: str  # LaTeX with placeholders, products with dots
 
+    def __str__(self) -> str:
+        return _text(self.expression)
+
+    def __repr__(self) -> str:
+        return str(self)
+
+    def _repr_latex_(self) -> str:
+        """What a notebook shows."""
+        return f"${self.latex()}$"
+
     @checked
     def latex(self, config: Config | None = None, **sizes: int) -> str:
         """LaTeX with letters, or with the numbers of a configuration and the ``sizes`` of a call."""
@@ -75,7 +85,7 @@ class Formula(NamedTuple):
         return _PLACEHOLDER.sub(lambda match: latex_number(values[match[1]]), self.numbers)
 
     def numbers_of(self, config: Config, sizes: Mapping[str, int]) -> dict[str, Any]:
-        """The numbers for all letters of the formula. Raises ArgumentError for one that neither argument has."""
+        """The numbers for all letters of the formula. Raises ArgumentError for a letter that neither argument has."""
         values = {**config.shared(), **sizes}
         for field in dict.fromkeys(_PLACEHOLDER.findall(self.numbers)):
             if field not in values:
@@ -97,7 +107,7 @@ class Term(NamedTuple):
     In layers, tensors whose sizes differ only by a number are one term: 4H² is four matrices, or GPT-2's H² and 3H².
     """
 
-    text: str  # as people write it: 4H²
+    text: str  # as on paper: 4H²
     expression: Any  # a sympy.Expr, for one layer if the tensors are in every layer
     tensors: tuple[Tensor, ...]  # with symbols as sizes
     fixed: bool  # its coefficient is a size that no field sets, not a number of tensors: the 2 classes of 2H
@@ -117,7 +127,7 @@ class Bracket(NamedTuple):
 
     @property
     def text(self) -> str:
-        """The bracket as people write it."""
+        """The bracket as on paper."""
         written = " + ".join(self.inside)
         return f"{self.factor} ({written})" if self.braced else f"{self.factor} {written}".lstrip()
 
@@ -137,11 +147,11 @@ def once(maxsize: int) -> Callable[[_OfSubject], _OfSubject]:
         cached = lru_cache(maxsize)(function)
 
         @wraps(function)
-        def found(model: Model, *rest: Any, **named: Any) -> Any:
+        def from_structure(model: Model, *rest: Any, **named: Any) -> Any:
             return cached(model.changed(config=_structure(model.config)), *rest, **named)
 
-        found.cache_clear = cached.cache_clear  # type: ignore[attr-defined]
-        return cast(_OfSubject, found)
+        from_structure.cache_clear = cached.cache_clear  # type: ignore[attr-defined]
+        return cast(_OfSubject, from_structure)
 
     return decorate
 
@@ -163,7 +173,7 @@ def _structure(config: Config) -> Config:
     """A configuration with symbols as sizes and only the other values that determine the structure: a cache key."""
     kind: Any = type(config)
     letters = config.letters_of_sizes()
-    # Sizes without a letter: their present value gives the model a structure of its own.
+    # Sizes without a letter: each value gives the model another structure.
     numbers = [field for field in sizes_of(kind) if field not in letters]
     shaping = {field: getattr(config, field) for field in (*config.shaping, *numbers) if field not in letters}
     return _in_letters(kind, tuple(letters.items()), **shaping)
@@ -188,7 +198,7 @@ def formula(model: Model, *, path: str = "") -> Formula:
 
     Paths have no body prefix ("bert."). Raises UnknownNameError if there is no module at ``path``.
     """
-    if _NUMBER.search(path):  # whether there is such a layer, only the numbers say
+    if _NUMBER.search(path):  # only the integer model knows whether there is such a layer
         submodule(model, path)
     return _formula(model, path=path)
 
@@ -215,7 +225,7 @@ def component_formulas(model: Model) -> tuple[tuple[Component, Formula], ...]:
 def component_terms(model: Model) -> tuple[tuple[Component, tuple[Bracket, ...]], ...]:
     """The terms of each component's formula: every tensor of the folded tree is in one of them.
 
-    If the first layer differs from the others, the tensors that it has in common with them are counted together:
+    If the first layer differs from the others, the tensors that all layers have are counted together:
     ModernBERT's L (4H² + 3HI + H) + (L − 1) H + H.
 
     >>> from bertcalc import BertConfig
@@ -227,20 +237,20 @@ def component_terms(model: Model) -> tuple[tuple[Component, tuple[Bracket, ...]]
     """
     alike: dict[Component, dict[Any, list[Tensor]]] = {}
     for tensor in over_layers(symbolic_model(model)):
-        one = exact(prod(tensor.shape))
-        if tensor.copies != 1 and not one.is_number:
-            one = one.as_coeff_Mul()[1]
-        alike.setdefault(tensor.place.component, {}).setdefault((tensor.copies, one), []).append(tensor)
-    found: list[tuple[Component, tuple[Bracket, ...]]] = []
+        elements = exact(prod(tensor.shape))
+        if tensor.copies != 1 and not elements.is_number:
+            elements = elements.as_coeff_Mul()[1]
+        alike.setdefault(tensor.place.component, {}).setdefault((tensor.copies, elements), []).append(tensor)
+    components: list[tuple[Component, tuple[Bracket, ...]]] = []
     for component in [component for component in COMPONENTS if component in alike]:
         sizes = alike[component]
         terms: dict[Any, list[Term]] = {}
-        for (copies, _one), tensors in sorted(sizes.items(), key=lambda size: _in_order(size[1][0])):
+        for (copies, _elements), tensors in sorted(sizes.items(), key=lambda size: _in_order(size[1][0])):
             terms.setdefault(copies, []).append(_term(tensors))
         layers_first = sorted(terms.items(), key=lambda item: item[0] == 1)
-        brackets = [bracket for copies, here in layers_first for bracket in _brackets(copies, here)]
-        found.append((component, tuple(brackets)))
-    return tuple(found)
+        brackets = [bracket for copies, group in layers_first for bracket in _brackets(copies, group)]
+        components.append((component, tuple(brackets)))
+    return tuple(components)
 
 
 @checked
@@ -301,19 +311,19 @@ def symbolic_steps(model: Model, *, cross: bool = False) -> tuple[SymbolicStep, 
 
 
 def shape_letters(shape: Shape) -> str:
-    """A shape of SymPy expressions as people write it: B × A × S × H/A."""
+    """A shape of SymPy expressions as on paper: B × A × S × H/A."""
     return " × ".join(map(_side, shape))
 
 
 def _in_order(tensor: Tensor) -> tuple[int, bool]:
-    """The sort key: matrices before vectors, attention before feed-forward, as usual: 4H² + 2HI + 9H + I."""
+    """The sort key: matrices before vectors, attention before feed-forward: 4H² + 2HI + 9H + I."""
     return -len(tensor.shape), tensor.place.block == "feed-forward"
 
 
 def _term(tensors: list[Tensor]) -> Term:
     sizes = [exact(prod(tensor.shape)) for tensor in tensors]
-    expression, one = sum(sizes), sizes[0]
-    fixed = one.is_number or (tensors[0].copies == 1 and one.as_coeff_Mul()[0] != 1)
+    expression, first = sum(sizes), sizes[0]
+    fixed = first.is_number or (tensors[0].copies == 1 and first.as_coeff_Mul()[0] != 1)
     return Term(_text(expression), expression, tuple(tensors), fixed)
 
 
@@ -355,7 +365,7 @@ def _expression(module: Module) -> Any:
 def exact(expression: Any) -> Any:
     """An expression without floors: in H // A, the heads divide the hidden size in every valid configuration.
 
-    Those of the number of layers stay: of L layers, ⌊L / 3⌋ begin anew a pattern of three.
+    Floors of the number of layers stay: of L layers, ⌊L / 3⌋ start a pattern of three.
     """
     layers = SYMBOLS["num_hidden_layers"]
     return sympy.sympify(expression).replace(
@@ -373,7 +383,7 @@ def _rows_times_units(expression: Any) -> Any:
 
 
 def write(expression: Any) -> Formula:
-    """The formula of an expression in the symbols above."""
+    """Write an expression in the symbols above as a formula."""
     letters = sympy.latex(expression, symbol_names=_PLACEHOLDERS)
     numbers = sympy.latex(expression, symbol_names=_PLACEHOLDERS, mul_symbol="dot")
     return Formula(expression, letters, numbers)

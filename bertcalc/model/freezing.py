@@ -19,7 +19,7 @@ TRAIN: tuple[Train, ...] = ("all", "head", "bias+LayerNorm")
 
 
 class Split(NamedTuple):
-    """Numbers of trainable and frozen parameters."""
+    """The numbers of trainable and frozen parameters."""
 
     trainable: int
     frozen: int
@@ -42,7 +42,7 @@ class Freezing:
     train: Train = "all"
 
     def is_frozen(self, tensor: Tensor, layer: int = 0) -> bool:
-        """Whether a tensor is frozen; for a tensor of every layer, whether that of the given layer is."""
+        """Whether a tensor is frozen; for a tensor of every layer, whether its copy in the given layer is."""
         component, block, role = tensor.place
         return (
             (self.embeddings and component == "embeddings")
@@ -83,7 +83,7 @@ class Freezing:
             trained = self.trained(tensor, model.first_layer(tensor.name)).num_parameters()
             split = Split(trained, tensor.num_parameters() - trained)
             splits.setdefault(tensor.place.component, []).append(split)
-        return {component: _sum(each) for component, each in splits.items()}
+        return {component: _sum(parts) for component, parts in splits.items()}
 
     def trained(self, tensor: Tensor, start: int = 0) -> Tensor:
         """A tensor of the folded tree, with ``copies`` reduced to those that are trained.

@@ -23,23 +23,25 @@ class ModuleGroup(NamedTuple):
 
 @checked
 def inventory(model: Module) -> list[ModuleGroup]:
-    """The modules without children or with own tensors, by kind; their parameters sum to the model's."""
-    found = [at for at in model.modules() if at[1].parameters or not any(at[1].named_children(folded=True))]
-    kinds = dict.fromkeys(module.kind for _, module, _ in found)
-    return [_part(kind, (at for at in found if at[1].kind == kind)) for kind in kinds]
+    """The modules that own tensors or have no children, by kind; their parameters sum to the model's."""
+    entries = [
+        entry for entry in model.modules() if entry[1].parameters or not any(entry[1].named_children(folded=True))
+    ]
+    kinds = dict.fromkeys(module.kind for _, module, _ in entries)
+    return [_part(kind, (entry for entry in entries if entry[1].kind == kind)) for kind in kinds]
 
 
 @checked
 def named(model: Module, name: str) -> ModuleGroup:
     """The modules with a name such as ``dense``, of any kind."""
-    return _part(name, (at for at in model.modules() if at[0].rpartition(".")[2] == name))
+    return _part(name, (entry for entry in model.modules() if entry[0].rpartition(".")[2] == name))
 
 
-def _part(name: str, found: Iterable[tuple[str, Module, int]]) -> ModuleGroup:
-    here = list(found)
+def _part(name: str, entries: Iterable[tuple[str, Module, int]]) -> ModuleGroup:
+    members = list(entries)
     return ModuleGroup(
         name,
-        sum(copies for _, _, copies in here),
-        sum(copies * module.own_parameters() for _, module, copies in here),
-        tuple(path for path, _, _ in here),
+        sum(copies for _, _, copies in members),
+        sum(copies * module.own_parameters() for _, module, copies in members),
+        tuple(path for path, _, _ in members),
     )

@@ -2,7 +2,7 @@
 
 from dataclasses import replace
 from functools import cache
-from typing import Any
+from typing import Any, Self
 
 from bertcalc.config import Config, ConfigError
 from bertcalc.model.family import Class, Family
@@ -25,7 +25,7 @@ _ONE = Sizes()
 
 
 class Model(Module):
-    """The root of a module tree; it keeps the program that declared it, so that it can run it.
+    """The root of a module tree, with the program that declared it, which it can run.
 
     ``config`` is a configuration, ``architecture`` the name of one of its family's classes (by default the body's), and
     ``add_pooling_layer`` an option of the body's class. Two models are equal if these are. Raises InputError if the
@@ -48,6 +48,23 @@ class Model(Module):
             raise unknown(_NOT_OF_FAMILY, architecture, names, config=type(config).__name__)
         kind = class_of(architecture) if architecture is not None else family.base
         self._declare(family, kind, config, add_pooling_layer)
+
+    @classmethod
+    def build(cls, config: Config | str, architecture: str | None = None, *, add_pooling_layer: bool = True) -> Self:
+        """The model of a configuration or preset: see ``build``."""
+        if isinstance(config, str):
+            preset = preset_named(config)
+            if preset is None:
+                raise unknown(NO_PRESET, config, PRESETS)
+            config = PRESETS[preset].config
+        model = cls(config, architecture, add_pooling_layer)
+        if not add_pooling_layer and not model.cls.pooler_is_optional:
+            message = N_("{architecture} does not have the option add_pooling_layer: only {base} does.")
+            if not model.family.base.pooler:
+                message = N_("{architecture} has no option add_pooling_layer.")
+            values = {"architecture": model.architecture, "base": model.family.base.name}
+            raise ArgumentError(Problem("add_pooling_layer", add_pooling_layer, message, values))
+        return model
 
     @classmethod
     def of_family(cls, family: Family, kind: Class, config: Any, *, add_pooling_layer: bool = True) -> "Model":
@@ -108,7 +125,7 @@ class Model(Module):
 
     def changed(
         self, config: Config | None = None, architecture: str | None = None, add_pooling_layer: bool | None = None
-    ) -> "Model":
+    ) -> Self:
         """A copy with another configuration, class or option."""
         return type(self)(
             self.config if config is None else config,
@@ -118,18 +135,7 @@ class Model(Module):
 
     def as_class(self, architecture: str) -> "Model":
         """The same sizes in another class, or the nearest ones that are possible there."""
-        cls = class_of(architecture)
-        kind = CLASSES[cls.name].config
-        config = self.config
-        if type(config) is not kind:
-            values = {name: value for name, value in config.shared().items() if kind.has(name)}
-            while type(config) is not kind:
-                try:
-                    config = kind(**values)
-                except ConfigError as error:
-                    values = values | error.problem.remedies[0]
-        problem = cls.unbuilt(config)
-        return Model(replace(config, **problem.remedies[0]) if problem else config, architecture)
+        return Model(config_of_class(self.config, architecture), architecture)
 
     def bare(self, name: str) -> str:
         """The name of a module or tensor without the body's prefix."""
@@ -166,20 +172,34 @@ class Model(Module):
             root.children[family.prefix] = root.children.pop(family.prefix)
 
 
+def config_of_class(config: Config, architecture: str) -> Config:
+    """The configuration with the same sizes for a class of any family, or with the nearest sizes possible there."""
+    cls = class_of(architecture)
+    kind = CLASSES[cls.name].config
+    values = {name: value for name, value in config.shared().items() if kind.has(name)}
+    while type(config) is not kind:
+        try:
+            config = kind(**values)
+        except ConfigError as error:
+            values = values | error.problem.remedies[0]
+    problem = cls.unbuilt(config)
+    return replace(config, **problem.remedies[0]) if problem else config
+
+
 def not_taken(model: Model, sizes: Sizes) -> Problem | None:
-    """The problem with a batch that has what the forward method of a model does not take; None if there is none."""
+    """The problem if a batch has inputs that the forward method of a model does not take; otherwise None."""
     name, config = model.cls.name, model.config
-    shown: dict[str, Any] = {"architecture": name}
+    values: dict[str, Any] = {"architecture": name}
     choices, length = sizes.num_choices, sizes.encoder_sequence_length
     if not model.cls.takes_choices and (not isinstance(choices, int) or choices != 1):
-        message = N_("{architecture} takes no choices: leave num_choices out, or take a class for multiple choice.")
-        return Problem.of(message, "num_choices", choices, {"num_choices": 1}, **shown)
+        message = N_("{architecture} takes no choices: leave num_choices out, or use a class for multiple choice.")
+        return Problem.of(message, "num_choices", choices, {"num_choices": 1}, **values)
     if length is not None and not (model.cls.sees_encoder and config.add_cross_attention):
         message = N_(
             "{architecture} reads no encoder_hidden_states with this configuration: leave encoder_sequence_length "
             "out. Only a decoder with add_cross_attention True reads them."
         )
-        return Problem.of(message, "encoder_sequence_length", length, {"encoder_sequence_length": None}, **shown)
+        return Problem.of(message, "encoder_sequence_length", length, {"encoder_sequence_length": None}, **values)
     return None
 
 
@@ -200,17 +220,9 @@ def build(config: Config | str, architecture: str | None = None, *, add_pooling_
     passing False to any other raises ArgumentError, which is a TypeError, as transformers does. Raises InputError if
     there is no such preset, or if the configuration's family has no class of this name, and ConfigError if transformers
     does not build the class with this configuration.
+
+    >>> from bertcalc import build
+    >>> build("bert-base-uncased", "BertForMaskedLM").num_parameters()
+    109514298
     """
-    if isinstance(config, str):
-        preset = preset_named(config)
-        if preset is None:
-            raise unknown(NO_PRESET, config, PRESETS)
-        config = PRESETS[preset].config
-    model = Model(config, architecture, add_pooling_layer)
-    if not add_pooling_layer and not model.cls.pooler_is_optional:
-        message = N_("{architecture} has no option add_pooling_layer: only {base} has.")
-        if not model.family.base.pooler:
-            message = N_("{architecture} has no option add_pooling_layer.")
-        shown = {"architecture": model.architecture, "base": model.family.base.name}
-        raise ArgumentError(Problem("add_pooling_layer", add_pooling_layer, message, shown))
-    return model
+    return Model.build(config, architecture, add_pooling_layer=add_pooling_layer)

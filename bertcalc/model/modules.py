@@ -1,4 +1,4 @@
-"""A module tree like torch.nn's, made of names, kinds and shapes, without weights and without torch.
+"""A module tree like torch.nn's, made of names, kinds and shapes, without weights and without PyTorch.
 
 Sizes are integers, SymPy symbols (which give formulas) or NumPy arrays (which give columns); the code is the same, and
 the types below say ``int`` for all three.
@@ -43,7 +43,7 @@ AFTER_LAYERS = "after the layers"  # the block of the encoder's modules that run
 
 
 class Tensor(NamedTuple):
-    """A learned tensor, or all copies of one in a repeated layer."""
+    """A parameter tensor, or all copies of one in a repeated layer."""
 
     name: str  # Hugging Face's; with * instead of the layer number if it stands for all copies
     shape: Shape
@@ -73,8 +73,8 @@ class Module:
 
     ``parameters`` maps the last part of a tensor's name to its shape; ``places`` has the tensors whose place differs
     from the module's. ``tied`` maps the last part of the name of a tensor that the module uses but does not own to the
-    owner's full name: it is not counted again. ``buffers`` are tensors that are not learned: the shape of each, and
-    whether it holds integers.
+    owner's full name: it is not counted again. ``buffers`` are tensors that are not parameters: the shape of each,
+    and whether it holds integers.
     """
 
     # Defaults are class attributes for speed: a tree is built whenever a slider moves.
@@ -92,14 +92,14 @@ class Module:
         self.children = children
 
     def __getstate__(self) -> dict[str, Any]:
-        """Return what copy and pickle take; they cannot take a mapping that is read-only."""
+        """Return the state for copy and pickle, which cannot handle read-only mappings."""
         state = vars(self).items()
         return {name: dict(value) if isinstance(value, MappingProxyType) else value for name, value in state}
 
     def num_parameters(self) -> int:
         """The number of parameters in this module and below; tied tensors count once, with their owner."""
         count = 0
-        if parameters := self.parameters:  # most modules lack tensors or children: the checks save time
+        if parameters := self.parameters:  # most modules have no tensors or no children: the checks save time
             for shape in parameters.values():
                 count = count + prod(shape)  # not +=, which cannot broadcast one column against another
         if children := self.children:
@@ -121,10 +121,10 @@ class Module:
         seen: set[str] = set()
         for path, module, copies in self.modules(folded=folded):
             for owner in module.tied.values():
-                if owner not in seen and (found := self._owner(owner)):
+                if owner not in seen and (owning := self._owner(owner)):
                     early.add(owner)
                     last = owner.rpartition(".")[2]
-                    yield Tensor(owner, found.parameters[last], copies, found.places.get(last, found.place))
+                    yield Tensor(owner, owning.parameters[last], copies, owning.places.get(last, owning.place))
             for last, shape in module.parameters.items():
                 name = _join(path, last)
                 seen.add(name)
@@ -151,15 +151,15 @@ class Module:
         return module
 
     def ties(self) -> dict[str, str]:
-        """The name under which PyTorch lists each tied tensor (the first in module order), by its other name."""
-        found: dict[str, str] = {}
+        """Map the other name of each tied tensor to the name that PyTorch lists (the first in module order)."""
+        names: dict[str, str] = {}
         seen: set[str] = set()
         for path, module, _copies in self.modules():
             for last, owner in module.tied.items():
                 name = _join(path, last)
-                found |= {name: owner} if owner in seen else {owner: name}
+                names |= {name: owner} if owner in seen else {owner: name}
             seen |= {_join(path, last) for last in module.parameters}
-        return found
+        return names
 
     def named_parameters(self) -> Iterator[tuple[str, Shape]]:
         """The name and shape of every learned tensor, as the real model's ``named_parameters()`` lists them."""
@@ -181,7 +181,7 @@ class Module:
     def named_children(self, folded: bool) -> Iterator[tuple[str, "Module", int]]:
         """The name, module and number of copies of each child."""
         children = self.children
-        # ``order`` may have names of children that this model lacks.
+        # ``order`` may name children that this model does not have.
         ordered = dict.fromkeys((*self.order, *children)) if self.order else children
         for name in ordered:
             if name in children:
@@ -208,7 +208,7 @@ class Module:
         return self.children
 
     def extra_repr(self) -> str:
-        """The arguments that ``print`` shows in the module's brackets."""
+        """The arguments that ``print`` shows in parentheses."""
         return ""
 
     def __str__(self) -> str:
@@ -293,12 +293,12 @@ class Linear(Module):
         self.parameters = {name: shapes[name] for name in shapes if name not in tied} if tied else shapes
         self.in_features = in_features
         self.out_features = out_features
-        self.shapes = shapes  # of all that it uses, tied or its own
+        self.shapes = shapes  # of all tensors that it uses, tied or owned
         self.tied = tied
 
     @property
     def biased(self) -> bool:
-        """Whether it adds a bias, its own or a tied one."""
+        """Whether it adds a bias, owned or tied."""
         return "bias" in self.parameters or "bias" in self.tied
 
     def extra_repr(self) -> str:
@@ -367,7 +367,7 @@ class Norm(Module):
 
     @property
     def centers(self) -> bool:
-        """Whether the mean is subtracted; an RMSNorm does not."""
+        """Whether the mean is subtracted, as in LayerNorm; an RMSNorm does not subtract it."""
         return self.kind.endswith("LayerNorm")
 
     @property
@@ -378,8 +378,8 @@ class Norm(Module):
     def extra_repr(self) -> str:
         if self.written_out and self.centers:
             return ""
-        shown = f"({self.size},), eps={self.eps}"
-        return f"{shown}, elementwise_affine=True, bias={'bias' in self.parameters}" if self.centers else shown
+        arguments = f"({self.size},), eps={self.eps}"
+        return f"{arguments}, elementwise_affine=True, bias={'bias' in self.parameters}" if self.centers else arguments
 
 
 class Dropout(Module):
@@ -426,8 +426,8 @@ def split_layer(name: str) -> tuple[str, str]:
     >>> split_layer("encoder.layer.*.attention.self.query")
     ('encoder.layer.*', 'attention.self.query')
     """
-    found = _LAYER.fullmatch(name)
-    return (found[1], found[2]) if found else ("", name)
+    match = _LAYER.fullmatch(name)
+    return (match[1], match[2]) if match else ("", name)
 
 
 def layer_number(name: str) -> int:

@@ -1,4 +1,4 @@
-"""Names for people of the parts of a model and the modules of its tensors, the same in every family."""
+"""Human-readable names of the parts of a model and the modules of its tensors, shared by all families."""
 
 from bertcalc.model.modules import Component, Module, Norm, Place
 from bertcalc.text import N_
@@ -79,14 +79,14 @@ TENSOR_NAMES: dict[tuple[str, str], str] = {
 
 
 def meaning(place: Place) -> tuple[str, str]:
-    """The key of a tensor's name: its block or component, and its role; cross-attention has the names of attention."""
+    """The key of a tensor's name: its block or component, and its role; cross-attention counts as attention."""
     component, block, role = place
     where = {"cross-attention": "attention"}.get(block, block) if component == "encoder" else component
     return where, role
 
 
 def tensor_name(place: Place) -> str:
-    """The name of a tensor's module for people."""
+    """The human-readable name of a tensor's module."""
     return TENSOR_NAMES[meaning(place)]
 
 

@@ -11,9 +11,9 @@ from bertcalc.text.arguments import checked, unknown, wrong_kind
 
 FAMILIES: dict[str, Family] = {}
 CLASSES: dict[str, Family] = {}  # by the name of each class
-PRESETS: dict[str, Preset] = {}  # of all families
-SHARED: dict[str, str] = {}  # a family's own name of a field: its shared name
-_PRESET_NAMED: dict[str, str] = {}  # by every name of it, in lower case
+PRESETS: dict[str, Preset] = {}  # those of all families
+SHARED: dict[str, str] = {}  # the shared name of a field, by the name that a family has for it
+_PRESET_NAMED: dict[str, str] = {}  # presets by each of their names, in lower case
 _OF_CONFIG: dict[type[Config], Family] = {}
 _DECLARED: dict[str, Class] = {}
 
@@ -21,7 +21,7 @@ _DECLARED: dict[str, Class] = {}
 def register(family: Family) -> None:
     """Register a family and its classes. Raises ValueError if a name is taken.
 
-    It is not run: ``bertcalc.completeness.missing_parts`` says whether it is complete.
+    The family is not run; ``bertcalc.completeness.missing_parts`` checks whether it is complete.
     """
     if taken := [*_taken(family)]:
         raise ValueError("\n".join(taken))
@@ -29,23 +29,23 @@ def register(family: Family) -> None:
     PRESETS.update(family.presets)
     for name, preset in family.presets.items():
         _PRESET_NAMED[name.casefold()] = name
-        for known in _hub_names(name, preset):
-            _PRESET_NAMED.setdefault(known.casefold(), name)
-    SHARED.update({own: shared for shared, own in family.config.attribute_map.items()})
+        for hub_name in _hub_names(name, preset):
+            _PRESET_NAMED.setdefault(hub_name.casefold(), name)
+    SHARED.update({own_name: shared for shared, own_name in family.config.attribute_map.items()})
     for cls in family.classes:
         CLASSES[cls.name] = family
         _DECLARED[cls.name] = cls
 
 
 def _taken(family: Family) -> Iterator[str]:
-    """A sentence for each name that is another family's already."""
+    """An error message for each name that another family already has."""
     if other := _OF_CONFIG.get(family.config):
         yield f"{family.name}: {family.config.__name__} is the configuration of {other.name} already."
-    own = {"family": [family.name], "class": [cls.name for cls in family.classes], "preset": [*family.presets]}
-    known: dict[str, Collection[str]] = {"family": FAMILIES, "class": CLASSES, "preset": PRESETS}
-    for kind, names in own.items():
+    declared = {"family": [family.name], "class": [cls.name for cls in family.classes], "preset": [*family.presets]}
+    registered: dict[str, Collection[str]] = {"family": FAMILIES, "class": CLASSES, "preset": PRESETS}
+    for kind, names in declared.items():
         for name in names:
-            if name in known[kind]:
+            if name in registered[kind]:
                 yield f"{family.name}: there is a {kind} {name} already."
 
 
@@ -73,7 +73,7 @@ NO_CLASS = (
 
 @checked
 def preset_named(name: str) -> str | None:
-    """Return the preset that is meant by its own name or by a name on the Hub, in any case; None if there is none.
+    """Return the preset with this name or this repository on the Hub, ignoring case; None if there is none.
 
     >>> preset_named("BERT-base-uncased"), preset_named("FacebookAI/roberta-base"), preset_named("nobody/roberta-base")
     ('bert-base-uncased', 'roberta-base', None)
@@ -101,14 +101,14 @@ def _family_named(name: str) -> Family:
     return FAMILIES[name]
 
 
-def _by_name(thing: Any) -> Any:
-    """How pickle and copy write a family or a class: by its name, unless it is not registered."""
-    name = thing.name
-    if thing is FAMILIES.get(name):
+def _by_name(entry: Any) -> Any:
+    """Reduce a registered family or class to its name, for pickle and copy."""
+    name = entry.name
+    if entry is FAMILIES.get(name):
         return _family_named, (name,)
-    if thing is _DECLARED.get(name):
+    if entry is _DECLARED.get(name):
         return class_of, (name,)
-    return object.__reduce_ex__(thing, 4)
+    return object.__reduce_ex__(entry, 4)
 
 
 copyreg.pickle(Family, _by_name)

@@ -22,7 +22,7 @@ def rows_for(config: Config, length: int) -> int:
 
 
 def batch_problems(config: Config, values: Mapping[str, object]) -> Iterator[Problem]:
-    """The problems with a batch_size and a sequence_length for a configuration."""
+    """The problems with a batch_size and a sequence_length in a configuration."""
     for field, default in BATCH.items():
         if problem := check_whole_number(field, values[field], 1, LARGEST, default):
             yield problem

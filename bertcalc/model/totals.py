@@ -92,49 +92,49 @@ def summed(pairs: Iterable[tuple[Key, Any]]) -> dict[Key, Any]:
 
 @checked
 def over_layers(model: Module) -> list[Tensor]:
-    """The tensors of the folded tree; a differing first layer's are merged with those of the other layers."""
-    found: dict[str, Tensor] = {}
+    """The tensors of the folded tree; if the first layer differs, its tensors are merged with those of the others."""
+    merged: dict[str, Tensor] = {}
     for tensor in model.tensors():
         in_layers = tensor.name.replace(".0.", ".*.", 1) if tensor.place.component == "encoder" else tensor.name
-        first = found.get(in_layers)
-        found[in_layers] = tensor._replace(copies=tensor.copies + first.copies) if first else tensor
-    return list(found.values())
+        first = merged.get(in_layers)
+        merged[in_layers] = tensor._replace(copies=tensor.copies + first.copies) if first else tensor
+    return list(merged.values())
 
 
 @checked
 def openable(model: Model) -> list[str]:
-    """The paths that ``breakdown`` can open: "" for the model, components, single layers, modules of several tensors.
+    """The paths that ``breakdown`` can open: "" for the model, components, single layers, modules with several tensors.
 
     Paths have no body prefix, so that a link stays valid if the class changes.
     """
     leaves = [(model.bare(path), module) for path, module, _ in model.modules() if module.parameters]
-    found = {"": None}
+    paths = {"": None}
     for top in dict.fromkeys(_top(path) for path, _ in leaves):
-        found[top] = None
-        found |= {path: None for path, leaf in leaves if _top(path) == top and len(leaf.parameters) > 1}
-    return list(found)
+        paths[top] = None
+        paths |= {path: None for path, leaf in leaves if _top(path) == top and len(leaf.parameters) > 1}
+    return list(paths)
 
 
 @checked
 def breakdown(model: Model, path: str = "") -> list[Bar]:
-    """The bars of the module at ``path``: of the whole model its parts, of anything else down to single tensors.
+    """The bars of the module at ``path``: parts for the whole model, otherwise modules and single tensors.
 
     A layer is counted once, not once per copy. Raises KeyError if there is no module at ``path``.
     """
     if not path:
-        # ``*`` last, so that a part of many layers opens one of the equal layers, not a first one that differs.
+        # ``*`` comes last, so that a part of many layers opens one of the equal layers, not a first one that differs.
         tensors = sorted(model.tensors(), key=lambda tensor: "*" in tensor.name)
         tops = {place_of(tensor): _top(model.bare(tensor.name)) for tensor in tensors}
         return [Bar(key[1], tops[key], key[0], count) for key, count in totals_by_part(model).items()]
     opened = submodule(model, path)
     component = component_at(model, path)
-    leaves = [(at, leaf) for at, leaf, _ in opened.modules() if leaf.parameters]
+    leaves = [(inside, leaf) for inside, leaf, _ in opened.modules() if leaf.parameters]
     bars = []
-    for at, leaf in leaves:
+    for inside, leaf in leaves:
         if len(leaf.parameters) > 1 and len(leaves) > 1:
-            bars.append(Bar(at, f"{path}.{at}", component, leaf.own_parameters()))
+            bars.append(Bar(inside, f"{path}.{inside}", component, leaf.own_parameters()))
         else:
-            names = [(f"{at}.{name}" if at else name, shape) for name, shape in leaf.parameters.items()]
+            names = [(f"{inside}.{name}" if inside else name, shape) for name, shape in leaf.parameters.items()]
             bars += [Bar(name, "", component, prod(shape)) for name, shape in names]
     return bars
 

@@ -245,7 +245,7 @@ class Trace:
         return self._enter(f"{name}.{group}", layer, self._roles, copies, copies if runs is None else runs)
 
     def block(self, block: str, *, component: Component | None = None) -> "Trace":
-        """Put what is declared within into a block or component, without a module of its own."""
+        """Put the modules declared within into a block or component, without a module for it."""
         return self._enter("", self._module, _roles(component or self._roles.component, block))
 
     def ordered(self, *order: str) -> "Trace":
@@ -270,7 +270,9 @@ class Trace:
     def __enter__(self) -> None:
         """Do nothing: the method that returned the trace has already entered the module."""
 
-    def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, at: TracebackType | None) -> None:
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, traceback: TracebackType | None
+    ) -> None:
         self._module, self._path, self._roles, self._copies, self._runs = self._outer.pop()
 
     @contextmanager
@@ -312,7 +314,7 @@ class Trace:
         tied: Mapping[str, str] = NOT_TIED,
         using: tuple[Tensor, ...] = (),
     ) -> Value:
-        """y = x W^T + b. ``tied``: full names of tied tensors, by the last part; ``using``: further tensors it uses."""
+        """y = x W^T + b. ``tied``: full names of tied tensors, by the last part; ``using``: further tensors in use."""
         shape = x.shape
         module = Linear(shape[-1], out_features, tied, bias)
         if out_features is not shape[-1]:
@@ -345,7 +347,7 @@ class Trace:
     def product(
         self, name: str, x: Value, out_features: int, *, role: str, table: str, using: tuple[Tensor, ...] = ()
     ) -> Value:
-        """A product with the tensor named ``table``, which another module owns, without a module of its own."""
+        """A product with the tensor named ``table``, which another module owns; the product is not a module."""
         shape = (*x.shape[:-1], out_features)
         module = Linear(x.shape[-1], out_features, {"weight": table}, bias=False)
         return self.step(name, "linear", x, shape=shape, role=role, module=module, tensors=using)
@@ -398,8 +400,8 @@ class Trace:
         batch, length, _encoder, choices, _cached = self.sizes
         if self.steps is None:
             return (Value("ids", (batch, length), ids=True),) * len(names)
-        given = (batch, choices, length) if self._choices else (batch, length)
-        values = [Value(name, given, ids=True) for name in names]
+        shape = (batch, choices, length) if self._choices else (batch, length)
+        values = [Value(name, shape, ids=True) for name in names]
         # The inputs belong to no module, so their names have no path.
         path, self._path = self._path, ""
         self.steps += [Step(value.name, "input", (), value, (), 1, place=self._roles[value.name]) for value in values]
@@ -428,25 +430,25 @@ class Trace:
         ids: bool = False,
         role: str = "",
         tensors: tuple[Tensor, ...] = (),
-        **said: Any,
+        **fields: Any,
     ) -> Value:
         """Record an operation that is not a module; its role is its name unless ``role`` is given.
 
-        ``said`` are further fields of the step.
+        ``fields`` are further fields of the step.
         """
         if self.steps is None:
             return takes[0] if takes and shape is takes[0].shape else Value(name, shape, ids)
         path = self._path.removeprefix(self._base)
         gives = Value(f"{path}.{name}" if path and f"{path}." != self._base else name, shape, ids)
         place = self._roles[role or name]
-        step = Step(gives.name, operation, takes, gives, tensors, self._runs, place=place, core=self._core, **said)
+        step = Step(gives.name, operation, takes, gives, tensors, self._runs, place=place, core=self._core, **fields)
         self.steps.append(step)
         return gives
 
     def add(
         self, name: str, *takes: Value, role: str = "", in_place: bool = False, using: tuple[Tensor, ...] = ()
     ) -> Value:
-        """A sum with the shape of its first term; ``in_place``: by Python's +=; ``using``: a bias that is added."""
+        """A sum with the shape of its first term; ``in_place``: with Python's +=; ``using``: a bias that is added."""
         if self.steps is None:
             return takes[0]
         return self.step(name, "add", *takes, shape=takes[0].shape, role=role, in_place=in_place, tensors=using)
@@ -474,9 +476,9 @@ class Trace:
         return self.step(called, "angles", x, shape=(2, 1, length, head_size), role="angles", module=module)
 
     def rotate(self, name: str, x: Value, angles: Sequence[Value] = (), *, wide: bool = False) -> Value:
-        """Rotary positions (Su et al. 2021, arXiv:2104.09864): pairs of numbers rotated by an angle; no parameters.
+        """Rotary positions (Su et al. 2021, arXiv:2104.09864): pairs of entries rotated by an angle; no parameters.
 
-        Several ``angles`` are taken by the layers in turn. ``wide``: in float32, whatever the model's dtype.
+        The layers take several ``angles`` in turn. ``wide``: in float32, whatever the model's dtype.
         """
         turns = tuple(angles) if len(angles) > 1 else ()
         return self.step(name, "rotate", x, *angles[:1], shape=x.shape, turns=turns, wide=wide)
@@ -523,11 +525,11 @@ class Trace:
     ) -> Value:
         """softmax(Q K^T / sqrt(d)) V in the heads of the current Attention module, with the heads merged again.
 
-        ``dropout``: its probability for the weights, None for no dropout; with ``dropout_name`` "" no module does it.
+        ``dropout``: the probability for the weights, None for no dropout; with ``dropout_name`` "" it is not a module.
         ``distances``: adds position-dependent scores, given scores, query and key. ``bias``: added after the division.
         ``angles``: query and key are rotated. ``wide`` and ``wide_angles``: softmax and rotation are in float32,
         whatever the model's dtype. ``cached``: keys and values are copied into the cache and read from it; BERT's
-        programs leave this out because their keys and values are kept once, with or without a cache. ``written_out``:
+        programs leave this out because their keys and values are held once, with or without a cache. ``written_out``:
         scores and weights are variables of the module's forward method itself. ``shared_by``: the number of key/value
         heads, each for several query heads (Ainslie et al. 2023, arXiv:2305.13245); None for as many as query heads.
         """
@@ -580,42 +582,42 @@ class Trace:
         return merged
 
     def output(self, name: str, value: Value | None) -> None:
-        """Declare a value as an output of the model; None, for one that this model lacks, is ignored."""
+        """Declare a value as an output of the model; None, for an output that this model does not have, is ignored."""
         if value is not None:
-            self._say(value, output=name)
+            self._set_fields(value, output=name)
 
     def variable(self, name: str, value: Value) -> Value:
         """Record that a variable in the current module's forward method holds the value from now on.
 
         It stays alive until the variable is reassigned or the method returns. A value without a variable is alive as
-        long as it is needed; variables that all families have in common are in memory/simulator/lifetimes.py.
+        long as it is needed; variables that all families share are in memory/simulator/lifetimes.py.
         """
-        self._say(value, variable=(f"{self._path}.".removeprefix(self._base).removesuffix("."), name))
+        self._set_fields(value, variable=(f"{self._path}.".removeprefix(self._base).removesuffix("."), name))
         return value
 
     def aside(self, value: Value, *done: str) -> Value:
-        """Record what the body's forward method does before the step that gives the value, for memory/.
+        """Record what the body's forward method does before the step that gives the value, for the memory simulation.
 
         It checks for "padding" to warn about, creates position ids ("positions", or "positions for layers" if it hands
-        them to all layers) or the attention "masks", or does what only the family's own simulation knows. By default,
+        them to all layers) or the attention "masks", or does what only the family's overrides know. By default,
         position ids are in a buffer of the embeddings, and masks are created in front of the encoder.
         """
-        self._say(value, asides=done)
+        self._set_fields(value, asides=done)
         return value
 
     def buffer(self, name: str, shape: Shape, *, ids: bool = False) -> None:
         """Declare a buffer of the current module: of integers with ``ids``, otherwise of the model's dtype."""
         self._module.buffers = {**self._module.buffers, name: (shape, ids)}
 
-    def _say(self, value: Value, **said: Any) -> None:
+    def _set_fields(self, value: Value, **fields: Any) -> None:
         """Set fields of the step that gives a value."""
         if self.steps is None:
             return
-        for at in range(len(self.steps) - 1, -1, -1):
-            if self.steps[at].gives == value:
-                self.steps[at] = self.steps[at]._replace(**said)
+        for index in range(len(self.steps) - 1, -1, -1):
+            if self.steps[index].gives == value:
+                self.steps[index] = self.steps[index]._replace(**fields)
                 return
-        raise ValueError(f"{said}: no step gives {value.name}")
+        raise ValueError(f"{fields}: no step gives {value.name}")
 
     def _call(
         self,
@@ -641,6 +643,6 @@ class Trace:
             Tensor(f"{path}.{last}", sides, self._copies, place) for last, sides in module.parameters.items()
         )
         gives = Value(path.removeprefix(self._base) + ("_again" if again else ""), shape)
-        found = Step(gives.name, operation, (x,), gives, tensors + using, self._runs, module, place, self._core)
-        self.steps.append(found._replace(again=True) if again else found)
+        step = Step(gives.name, operation, (x,), gives, tensors + using, self._runs, module, place, self._core)
+        self.steps.append(step._replace(again=True) if again else step)
         return gives

@@ -1,1 +1,1 @@
-"""Slow or memory-hungry work in a process of its own; caches bounded by memory."""
+"""Run slow or memory-hungry work in separate processes; caches bounded by memory."""

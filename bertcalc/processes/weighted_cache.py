@@ -1,4 +1,4 @@
-"""A cache whose entries have different sizes: bounded by their sum, where ``functools.lru_cache`` counts entries.
+"""A cache bounded by the total weight of its entries, where ``functools.lru_cache`` counts entries.
 
 >>> repeated = WeightedCache("x".__mul__, most=10, weigh=len)
 >>> for number in (4, 5, 3):
@@ -16,9 +16,9 @@ R = TypeVar("R")
 
 
 class WeightedCache(Generic[R]):
-    """A function of hashable arguments that keeps its results while they weigh no more than ``most`` together.
+    """A function of hashable arguments whose results are cached up to a total weight of ``most``.
 
-    The least recently used ones leave first; the last one stays, whatever it weighs. Several threads may call it.
+    The least recently used results are dropped first; the latest result always stays. It is thread-safe.
     """
 
     def __init__(self, function: Callable[..., R], most: int, weigh: Callable[[R], int]) -> None:
@@ -28,7 +28,7 @@ class WeightedCache(Generic[R]):
         self.weight = 0
 
     def __call__(self, *arguments: Hashable) -> R:
-        """The function's result, kept or new."""
+        """Return the result of the function, cached or new."""
         with self._lock:
             if arguments in self._kept:
                 self._kept.move_to_end(arguments)

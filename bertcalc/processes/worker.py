@@ -1,7 +1,7 @@
-"""Running functions in another process, because they take more time or memory than the server has for one session.
+"""Run functions in another process if they take too much time or memory for the server.
 
-Importing PyTorch takes a second and 300 MB. In a process of its own, only the sessions that need it wait, and the
-memory is freed when it has been idle for a while.
+Importing PyTorch takes a second and 300 MB. In a separate process, only the sessions that need it wait, and the memory
+is freed after the process has been idle for a while.
 """
 
 import atexit
@@ -29,15 +29,15 @@ _Answer = tuple[int, Any, Exception | None]  # number of the call, result, excep
 class _Told(NamedTuple):
     """A progress report of a running function, sent in place of a result."""
 
-    said: Any
+    report: Any
 
 
 IDLE = 120.0  # seconds without work after which the process ends
 LIMIT = 60.0  # seconds that a caller waits, including for calls before its own
 LOOK = 0.1  # seconds between two calls of ``wanted``
 _ROOT = Path(__file__).parents[2]
-_STOPPING = (signal.SIGINT, signal.SIGTERM, getattr(signal, "SIGKILL", 9))  # signals that one process sends another
-# Both have a line "oom_kill COUNT": of the whole machine, and of this container.
+_STOPPING = (signal.SIGINT, signal.SIGTERM, getattr(signal, "SIGKILL", 9))  # signals that other processes send
+# Files with a line "oom_kill COUNT": of the whole machine, and of this container.
 _MEMORY_EVENTS = (Path("/proc/vmstat"), Path("/sys/fs/cgroup/memory.events"))
 
 
@@ -48,8 +48,8 @@ class SlowError(Exception):
 class StoppedError(Exception):
     """The process ended without a result.
 
-    ``from_outside`` says that somebody stopped it: another try may succeed. Otherwise it crashed, or Linux killed it
-    because memory ran out.
+    With ``from_outside``, another process stopped it, so that another try may succeed. Otherwise it crashed, or Linux
+    killed it because memory ran out.
     """
 
     def __init__(self, *, from_outside: bool = False) -> None:
@@ -60,8 +60,8 @@ class StoppedError(Exception):
 class Worker:
     """A process that runs functions of importable modules, one at a time; if it ends or hangs, a new one starts.
 
-    While a caller waits, ``wanted`` is called repeatedly; it raises if the result is no longer wanted. A caller waits
-    at most ``limit`` seconds. ``nice`` lowers the priority of the process (see os.nice).
+    While a caller waits, ``wanted`` is called repeatedly; it raises an exception if the result is no longer wanted. A
+    caller waits at most ``limit`` seconds. ``nice`` lowers the priority of the process (see os.nice).
     """
 
     def __init__(self, limit: float = LIMIT, nice: int = 0) -> None:
@@ -75,13 +75,13 @@ class Worker:
         self._asked = 0
 
     def run(self, function: Callable[P, R], *arguments: P.args, **named: P.kwargs) -> R:
-        """Run a function and return its result. Raises what it raises, SlowError or StoppedError."""
+        """Run a function and return its result. Raises the function's exception, SlowError or StoppedError."""
         return self.listen(_nobody, function, *arguments, **named)
 
     def listen(
         self, hear: Callable[[Any], object], function: Callable[P, R], *arguments: P.args, **named: P.kwargs
     ) -> R:
-        """``run``, calling ``hear`` with each progress report of the function (see ``tell``)."""
+        """Like ``run``, but call ``hear`` with each progress report of the function (see ``tell``)."""
         until = time.monotonic() + self.limit
         with self._locked(until):
             if self._timer:
@@ -123,19 +123,19 @@ class Worker:
             process.stdin.flush()
         while True:
             try:
-                found = self._answers.get(timeout=LOOK)
+                received = self._answers.get(timeout=LOOK)
             except Empty:
                 self._look(until)
                 continue
-            if found is None:
+            if received is None:
                 stopped = -process.wait() in _STOPPING and _out_of_memory_kills() == kills
                 raise StoppedError(from_outside=stopped)
-            number, answer, error = found
-            if number != self._asked:  # the answer to an earlier call, whose caller gave up
+            number, answer, error = received
+            if number != self._asked:  # the answer to an earlier call whose caller gave up
                 continue
             if not isinstance(answer, _Told):
                 return answer, error
-            hear(answer.said)
+            hear(answer.report)
             self._look(until)
 
     def _look(self, until: float) -> None:
@@ -144,12 +144,12 @@ class Worker:
         self.wanted()
 
     def stop(self) -> None:
-        """End the process after its present call."""
+        """End the process after its current call."""
         with self._lock:
             self._end()
 
     def kill(self) -> None:
-        """End the process at once, without waiting for its present call."""
+        """End the process at once, without waiting for its current call."""
         if process := self._process:
             process.kill()
             process.wait()
@@ -192,21 +192,21 @@ def _nobody(_said: Any) -> None:
 _tell: Callable[[Any], object] = _nobody
 
 
-def tell(said: Any) -> None:
-    """Report progress to the caller of ``listen``, from a function that a worker runs; elsewhere do nothing."""
-    _tell(said)
+def tell(report: Any) -> None:
+    """Report progress from a function in a worker to the caller of ``listen``; do nothing outside a worker."""
+    _tell(report)
 
 
 def serve(asked: BinaryIO, answers: BinaryIO) -> None:
     """Run the functions that come through the pipe until it is closed."""
-    import bertcalc.processes.worker as imported  # functions import this one; the running module is __main__
+    import bertcalc.processes.worker as imported  # the module that functions import; this one runs as __main__
 
     def answer_with(answer: _Answer) -> None:
         pickle.dump(answer, answers)
         answers.flush()
 
-    def say(number: int, said: Any) -> None:
-        answer_with((number, imported._Told(said), None))
+    def say(number: int, report: Any) -> None:
+        answer_with((number, imported._Told(report), None))
 
     frozen = False
     while True:
@@ -227,7 +227,7 @@ def serve(asked: BinaryIO, answers: BinaryIO) -> None:
 
 
 def _short_of_memory(error: Exception) -> bool:
-    """Whether PyTorch 2.13 ran out of memory on the CPU, for which it has no exception of its own."""
+    """Whether PyTorch 2.13 ran out of memory on the CPU, for which it has no separate exception."""
     return isinstance(error, RuntimeError) and "DefaultCPUAllocator" in str(error)
 
 
@@ -237,10 +237,10 @@ atexit.register(WORKER.kill)
 if __name__ == "__main__":
     with suppress(AttributeError):  # Windows has none
         os.nice(int(sys.argv[1]))
-    # Where memory runs out, Linux ends this process before the server.
+    # If memory runs out, Linux kills this process before the server.
     with suppress(OSError):
         Path("/proc/self/oom_score_adj").write_text("1000")
-    # Answers go through stdout: redirect what libraries print to stderr.
+    # Answers go through stdout, so redirect the output of libraries to stderr.
     kept = os.fdopen(os.dup(sys.stdout.fileno()), "wb")
     os.dup2(sys.stderr.fileno(), sys.stdout.fileno())
     serve(sys.stdin.buffer, kept)

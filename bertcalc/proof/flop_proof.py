@@ -13,7 +13,7 @@ from bertcalc.proof.real_model import empty_model
 
 
 class FlopCheck(NamedTuple):
-    """The FLOPs of a module or of a whole pass in our count and in PyTorch's; None if a count has none."""
+    """The FLOPs of a module or a whole pass, by our count and by PyTorch's; None if a count does not have it."""
 
     name: str
     ours: int | None
@@ -21,7 +21,7 @@ class FlopCheck(NamedTuple):
 
 
 class FlopProof(NamedTuple):
-    """The counts of the forward pass, of forward and backward together, and of each module of the forward pass."""
+    """The counts of the forward pass, of forward and backward together, and of the modules of the forward pass."""
 
     forward: FlopCheck
     training: FlopCheck
@@ -35,14 +35,14 @@ class FlopProof(NamedTuple):
 def prove(model: Model, call: Call, *, recompute: bool) -> FlopProof:
     """Compare with PyTorch's count of a forward and backward pass on the meta device, with eager attention.
 
-    The configuration must be one that transformers 5 can build, and the call one that runs.
+    transformers 5 must be able to build the configuration and to run the call.
     """
     import torch
     from torch.utils.flop_counter import FlopCounterMode
 
     with torch.device("meta"):
         real = empty_model(model)
-        real.set_attn_implementation("eager")  # FlopCounterMode counts nothing for fused attention on this device
+        real.set_attn_implementation("eager")  # FlopCounterMode does not count fused attention on this device
         if recompute:
             real.train()
             real.activation_checkpointing_enable()
@@ -50,22 +50,22 @@ def prove(model: Model, call: Call, *, recompute: bool) -> FlopProof:
         with FlopCounterMode(display=False) as counter:
             returned = real(**given_tensors(model, entries))
             forward = counter.get_total_flops()
-            counts = {name: sum(found.values()) for name, found in counter.get_flop_counts().items()}
+            counts = {name: sum(by_operator.values()) for name, by_operator in counter.get_flop_counts().items()}
             outputs = [value for value in returned.values() if isinstance(value, torch.Tensor) and value.requires_grad]
             torch.autograd.backward([output.sum() for output in outputs])
-            both = counter.get_total_flops()
+            both_passes = counter.get_total_flops()
     steps = run(model, call)
     training = total(steps, Convention(training="4x" if recompute else "3x"), "training")
     modules = compare(
         {row.name: row.copies * row.cost for row in by_name(steps)}, counts, real, family_of(model.config).prefix
     )
-    return FlopProof(FlopCheck("forward", total(steps), forward), FlopCheck("training", training, both), modules)
+    return FlopProof(FlopCheck("forward", total(steps), forward), FlopCheck("training", training, both_passes), modules)
 
 
 def compare(ours: dict[str, int], counts: dict[str, int], real: Any, prefix: str) -> list[FlopCheck]:
-    """Compare each module, summed over the layers; a step that is not a module counts for the modules it is in.
+    """Compare each module, summed over the layers; a step that is not a module counts toward the modules around it.
 
-    PyTorch's names have the body's ``prefix`` in a class with a head, ours do not.
+    In a class with a head, PyTorch's names have the body's ``prefix``, ours do not.
     """
 
     def folded(name: str) -> str:

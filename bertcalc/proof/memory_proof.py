@@ -1,4 +1,4 @@
-"""Prove the memory: compare our count of what autograd saves with saved_tensors_hooks on the real model."""
+"""Prove the memory: compare our count of saved tensors with saved_tensors_hooks on the real model."""
 
 from functools import partial
 from typing import Any, NamedTuple
@@ -18,17 +18,17 @@ _SELECTIVE = "bertcalc-selective"
 
 
 class MemoryProof(NamedTuple):
-    """The saved bytes in our count and in PyTorch's."""
+    """The saved bytes, by our count and by PyTorch's."""
 
     ours: int
     theirs: int
 
 
 def prove(model: Model, plan: Plan, batch_size: int, sequence_length: int) -> MemoryProof:
-    """Compare with what autograd holds at the end of a forward pass on the meta device.
+    """Compare with the tensors that autograd has saved at the end of a forward pass on the meta device.
 
-    On that device attention is eager, and dropout masks have the dtype of the activations. The configuration must be
-    one that transformers 5 can build, and the pass one that runs.
+    On that device, attention is eager, and dropout masks have the dtype of the activations. transformers 5 must be able
+    to build the configuration and to run the pass.
     """
     import torch
 
@@ -53,17 +53,17 @@ def prove(model: Model, plan: Plan, batch_size: int, sequence_length: int) -> Me
 
 
 class _Handle:
-    """The object that autograd holds in place of a tensor."""
+    """The object that autograd saves in place of a tensor."""
 
     def __init__(self, tensor: Any) -> None:
         self.tensor = tensor
 
 
-def _kept_bytes(real: Any, given: dict[str, Any], masks: list[Any]) -> int:
-    """Bytes of the distinct storages that autograd holds, without parameters, buffers, attention masks and indices."""
+def _kept_bytes(real: Any, arguments: dict[str, Any], masks: list[Any]) -> int:
+    """Bytes of the distinct storages that autograd saves, except parameters, buffers, attention masks and indices."""
     import torch
 
-    handles: WeakSet[_Handle] = WeakSet()  # weak, because gradient checkpointing frees some tensors again
+    handles: WeakSet[_Handle] = WeakSet()  # weak, because gradient checkpointing frees some tensors
 
     def hold(tensor: Any) -> _Handle:
         handle = _Handle(tensor)
@@ -71,12 +71,12 @@ def _kept_bytes(real: Any, given: dict[str, Any], masks: list[Any]) -> int:
         return handle
 
     with torch.autograd.graph.saved_tensors_hooks(hold, lambda handle: handle.tensor):
-        returned = real(**given)
+        returned = real(**arguments)
     held = [handle.tensor for handle in handles if handle.tensor.dtype not in (torch.int64, torch.int32)]
     storages = {tensor.untyped_storage()._cdata: tensor.untyped_storage().nbytes() for tensor in held}
     for tensor in (*real.parameters(), *real.buffers(), *masks):
         storages.pop(tensor.untyped_storage()._cdata, None)
-    del returned  # it held the graph
+    del returned  # it refers to the graph
     return sum(storages.values())
 
 

@@ -1,4 +1,4 @@
-"""Prove the outputs: compare those we predict for forward with those it returns on the meta device."""
+"""Prove the outputs: compare our prediction with the outputs of the real forward method on the meta device."""
 
 from itertools import zip_longest
 from math import prod
@@ -21,7 +21,7 @@ class Returned(NamedTuple):
 
 
 class ComparedOutput(NamedTuple):
-    """One output, ours and the real model's; None if one of them has no output at this position."""
+    """One output of ours and of the real model's; None if there is no output at this position."""
 
     ours: Returned | None
     theirs: Returned | None
@@ -35,7 +35,7 @@ class ComparedOutput(NamedTuple):
 def prove(model: Model, call: Call) -> list[ComparedOutput]:
     """Run the real forward method with the arguments of a call, and compare each output with ours.
 
-    The configuration must be one that transformers 5 can build, and the call one that runs.
+    transformers 5 must be able to build the configuration and to run the call.
     """
     import torch
 
@@ -58,8 +58,8 @@ def countable(model: Model, call: Call) -> bool:
 def given_tensors(model: Model, entries: list[Entry], dtype: Any = None) -> dict[str, Any]:
     """The inputs of a call as tensors on PyTorch's default device, with ``dtype`` in place of float32.
 
-    Some models get an attention_mask in any case: without one transformers reads the values of tokens or positions,
-    which the meta device does not have.
+    Some models always get an attention_mask, because without it transformers reads the values of tokens or positions,
+    which do not exist on the meta device.
     """
     import torch
 
@@ -74,8 +74,10 @@ def given_tensors(model: Model, entries: list[Entry], dtype: Any = None) -> dict
 
 
 def compare(entries: list[Entry], returned: Any) -> list[ComparedOutput]:
-    """Compare our outputs with those of a real forward method, which are a tuple or a dictionary by name."""
-    pairs = [(f"[{at}]", value) for at, value in enumerate(returned)] if type(returned) is tuple else returned.items()
+    """Compare our outputs with those of a real forward method: a tuple, or a dictionary by name."""
+    pairs = (
+        [(f"[{index}]", value) for index, value in enumerate(returned)] if type(returned) is tuple else returned.items()
+    )
     theirs = [Returned(name, type(value).__name__, _contents(value)) for name, value in pairs]
     return [ComparedOutput(*pair) for pair in zip_longest(map(_ours, entries), theirs)]
 
@@ -96,4 +98,4 @@ def _contents(value: Any) -> Contents:
         value = (value.self_attention_cache, value.cross_attention_cache)
     elif hasattr(value, "layers"):
         value = [tensor for layer in value.layers for tensor in (layer.keys, layer.values)]
-    return [found for inside in value for found in _contents(inside)]
+    return [content for inside in value for content in _contents(inside)]

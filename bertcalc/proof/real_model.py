@@ -39,7 +39,7 @@ def buildable(model: Model) -> Model:
 
 
 def not_checked(model: Model) -> int:
-    """Parameters of the relative position embeddings, which ``buildable`` leaves out."""
+    """The number of parameters of relative position embeddings, which ``buildable`` leaves out."""
     tensors = model.tensors()
     return sum(tensor.num_parameters() for tensor in tensors if tensor.place.role == "distance")
 
@@ -57,10 +57,10 @@ def real_model(model: Model) -> Any:
     """The model that transformers builds, on PyTorch's current default device."""
     import transformers
 
-    transformers.logging.set_verbosity_error()  # its warnings about decoders matter in training only
+    transformers.logging.set_verbosity_error()  # its warnings about decoders matter only in training
     config = getattr(transformers, type(model.config).__name__)(**FIVE.fields(model.config))
     if model.cls.flattens_regression and model.config.num_labels > 1:
-        config.problem_type = "single_label_classification"  # otherwise forward reads the values of the labels
+        config.problem_type = "single_label_classification"  # else forward reads the values of the labels
     options = {} if model.add_pooling_layer else {"add_pooling_layer": False}  # only the body's class accepts it
     return real_class(model.architecture)(config, **options)
 
@@ -68,8 +68,8 @@ def real_model(model: Model) -> Any:
 def empty_model(model: Model) -> Any:
     """The model that transformers builds on the meta device: shapes without weights.
 
-    Even there PyTorch runs the initialization of weights. transformers 5.23 can skip it, which saves a third of the
-    time, but then also skips tying the weights: hence ``tie_weights``.
+    PyTorch initializes weights even there. transformers 5.23 can skip that, which saves a third of the time, but then
+    it does not tie the weights either: hence ``tie_weights``.
     """
     import torch
     from transformers.initialization import no_init_weights
@@ -85,7 +85,7 @@ def empty_model(model: Model) -> Any:
 def with_values(forward: Callable[..., Any]) -> Callable[..., Any]:
     """Wrap a forward method that reads values of tensors, so that it runs on the meta device, which has no values.
 
-    ModernBERT's for multiple choice reads the position of its first token, and whether any token is padding: none is.
+    ModernBERT's, for multiple choice, reads the position of the first token and whether any token is padding.
     """
     import torch
     from torch.overrides import TorchFunctionMode
@@ -99,20 +99,20 @@ def with_values(forward: Callable[..., Any]) -> Callable[..., Any]:
             return func(*args, **(kwargs or {}))
 
     @wraps(forward)
-    def run(*args: Any, **given: Any) -> Any:
+    def run(*args: Any, **kwargs: Any) -> Any:
         with Values():
-            return forward(*args, **given)
+            return forward(*args, **kwargs)
 
     return run
 
 
 def needed_bytes(model: Module) -> int:
-    """Bytes for the weights in float32, and a quarter more for building the model and for the forward pass."""
+    """Bytes of the weights in float32, plus a quarter for building the model and for the forward pass."""
     return 5 * model.num_parameters()
 
 
 def available_bytes() -> int:
-    """The memory that is still available to this process, on the machine or in its container if that is less."""
+    """The memory available to this process: the machine's or, if it is less, the container's."""
     free: int = psutil.virtual_memory().available
     group = Path("/sys/fs/cgroup")
     try:
@@ -123,7 +123,7 @@ def available_bytes() -> int:
 
 
 def run_forward(model: Model) -> RealRun:
-    """Build the model with random weights, and run a forward pass of a few tokens.
+    """Build the model with random weights and run a forward pass on a few tokens.
 
     Raises MemoryError if the model does not fit into the available memory.
     """
@@ -135,11 +135,11 @@ def run_forward(model: Model) -> RealRun:
     real = real_model(model).eval()
     tokens = min(FORWARD_TOKENS, model.config.longest)
     ids = torch.zeros((1, 1, tokens) if model.cls.takes_choices else (1, tokens), dtype=torch.long)
-    given = {"input_ids": ids}
+    inputs = {"input_ids": ids}
     if needs_mask(model):
-        given["attention_mask"] = torch.ones_like(ids)
+        inputs["attention_mask"] = torch.ones_like(ids)
     with torch.inference_mode():
-        outputs = real(**given)
+        outputs = real(**inputs)
     shapes = [(name, tuple(value.shape)) for name, value in outputs.items() if isinstance(value, torch.Tensor)]
     weights = list(real.parameters())
     count = sum(weight.numel() for weight in weights)

@@ -22,7 +22,7 @@ class Check(NamedTuple):
 
 
 class Difference(NamedTuple):
-    """Two different tensors at the same position of the two models; None if a model has no tensor there."""
+    """Two tensors that differ, at the same position of both models; None if a model has no tensor there."""
 
     ours: tuple[str, Shape] | None
     theirs: tuple[str, Shape] | None
@@ -51,18 +51,18 @@ def prove(model: Model) -> Proof:
     import torch
     import transformers
 
-    real_class(model.architecture)  # imports the module of the class, which is not to be timed
+    real_class(model.architecture)  # imports the module of the class before the time is measured
     began = perf_counter()
     real = empty_model(model)
     built = perf_counter()
     checks, differences = compare(model, real)
-    # str, because unpickling PyTorch's own version type would import PyTorch in the server.
+    # str, because unpickling PyTorch's version type would import PyTorch in the server.
     versions = {"transformers": transformers.__version__, "torch": str(torch.__version__)}
     return Proof(checks, differences, 1000 * (built - began), 1000 * (perf_counter() - built), versions)
 
 
 def compare(model: Module, real: Any) -> tuple[list[Check], list[Difference]]:
-    """Compare our tree with a real torch module: all checks, and the tensors that differ."""
+    """Compare our tree with a real torch module: the checks, and the tensors that differ."""
     ours = list(model.named_parameters())
     theirs = [(name, tuple(tensor.shape)) for name, tensor in real.named_parameters()]
     differences = [Difference(*pair) for pair in zip_longest(ours, theirs) if pair[0] != pair[1]]

@@ -1,1 +1,1 @@
-"""Exercises in counting: drawn from a seed, with free-form answers, whose mistakes are explained by miscounts."""
+"""Counting exercises: drawn from a seed, with free-form answers; wrong answers are explained by miscounts."""

@@ -6,7 +6,7 @@
 ('encoder.layer.0.attention.self.value.weight', 100)
 >>> check(exercise, "10^2").state
 'right'
->>> [said.message for [said] in check(exercise, "200").because]
+>>> [sentence.message for [sentence] in check(exercise, "200").because]
 ['all layers are counted, but one is asked for']
 """
 
@@ -25,18 +25,18 @@ from bertcalc.text.amounts import Typed, amount
 from bertcalc.text.arithmetic import LONGEST, evaluate
 from bertcalc.text.problem import InputError, wrong
 
-_MOST_MISCOUNTS = 2  # that are searched in one answer
-_MOST_TOLD = 3  # explanations that are shown
+_MOST_MISCOUNTS = 2  # to search for in one answer
+_MOST_TOLD = 3  # explanations to show
 # A rounded answer whose range is wider than this share of the right number is too imprecise.
 _ROUGH = Fraction(1, 10)
 State = Literal["right", "rounded", "wrong", "unreadable"]
 
 
 class Verdict(NamedTuple):
-    """The state of an answer, remarks on it, and the explanations of a wrong one, each a tuple of miscounts."""
+    """The state of an answer, remarks, and explanations if it is wrong, each a tuple of miscounts."""
 
     state: State
-    said: tuple[Sentence, ...] = ()
+    remarks: tuple[Sentence, ...] = ()
     because: tuple[tuple[Sentence, ...], ...] = ()
 
     @property
@@ -68,7 +68,7 @@ def _number(exercise: Exercise, right: int, text: str, read: Typed) -> Verdict:
         because = tuple(_because(exercise, right, read))
         return Verdict("wrong", () if because else (_TOO_SMALL if read.value < right else _TOO_LARGE,), because)
     if _is_rough(read, right):
-        rough = N_('"{text}" could be many numbers: type at least two significant digits.')
+        rough = N_('"{text}" is too imprecise: type at least two significant digits.')
         return Verdict("unreadable", (Sentence(rough, {"text": shorten(text)}),))
     return _exactly(right)
 
@@ -82,7 +82,7 @@ def _is_rough(read: Typed | Reading, right: int) -> bool:
 
 
 def _with_zeros_unknown(read: Typed) -> Reading:
-    """The reading in which trailing zeros are not significant, so that 110M means as much as 1.1e8."""
+    """The reading in which trailing zeros are not significant: 110M means the same as 1.1e8."""
     return [reading for reading in readings(read) if reading.key == "parameters"][-1]
 
 
@@ -91,40 +91,42 @@ _TOO_SMALL, _TOO_LARGE = Sentence(N_("It is too small.")), Sentence(N_("It is to
 
 def _because(exercise: Exercise, right: int, read: Typed) -> list[tuple[Sentence, ...]]:
     """Explanations of a wrong number: the exercise's own mistakes, then the fewest miscounts that lead to it."""
-    found: list[tuple[Sentence, ...]] = [(mistake.said,) for mistake in exercise.mistakes if read.means(mistake.amount)]
+    reasons: list[tuple[Sentence, ...]] = [
+        (mistake.reason,) for mistake in exercise.mistakes if read.means(mistake.amount)
+    ]
     if tensors := exercise.explained():
         sizes = MiscountSizes.of(exercise.config)
         single = {total(miscount.make(tensors, sizes)) for miscount in MISCOUNTS.values()} - {right}
         meant = sorted(filter(read.means, single))
-        if not found and not meant and read.low == read.high and read.value.denominator == 1:
+        if not reasons and not meant and read.low == read.high and read.value.denominator == 1:
             meant = [int(read.value)]
         for amount in meant:
             explanations = [
                 causes
                 for causes in explain_tensors(tensors, sizes, amount, _MOST_MISCOUNTS, chance=False)
-                # A part of one layer looks like one that all layers share; and nothing is added to a part.
+                # A part of a single layer looks shared by all layers; and tensors are never added to a part.
                 if not (exercise.path and any(cause.miscount.endswith(("not shared", "added")) for cause in causes))
             ]
-            found += [tuple(_said(cause.miscount) for cause in causes) for causes in explanations]
-    return [one for number, one in enumerate(found) if one not in found[:number]][:_MOST_TOLD]
+            reasons += [tuple(_sentence(cause.miscount) for cause in causes) for causes in explanations]
+    return [reason for number, reason in enumerate(reasons) if reason not in reasons[:number]][:_MOST_TOLD]
 
 
-def _said(miscount: str) -> Sentence:
-    return Sentence(MISCOUNTS[miscount].said, MISCOUNTS[miscount].values)
+def _sentence(miscount: str) -> Sentence:
+    return Sentence(MISCOUNTS[miscount].description, MISCOUNTS[miscount].values)
 
 
 def _read_shapes(text: str, names: Mapping[str, int]) -> Iterator[list[Fraction]]:
-    """Every way to read a shape: a comma may separate sides or thousands."""
+    """All possible readings of a shape: a comma may separate sides or thousands."""
     inside = text.strip().removeprefix("torch.Size").strip("()[] ").rstrip(",")
-    found = False
+    readable = False
     for separator in ("[×x*;]", r",\s+", ",", r"\s+", "$"):
         sides = [side for side in re.split(separator, inside) if side.strip()]
         try:
             yield [evaluate(side, names) for side in sides]
         except InputError:
             continue
-        found = found or bool(sides)
-    if not found:
+        readable = readable or bool(sides)
+    if not readable:
         message = N_('"{text}" is not a shape: write its dimensions like {example}.')
         raise wrong(message, text=shorten(text), example="2 × 5 × 4")
 
@@ -147,9 +149,9 @@ def _agreeing(right: Shape, reading: Sequence[Fraction]) -> int:
 
 
 def _fields(right: frozenset[str], chosen: frozenset[str]) -> Verdict:
-    said = []
+    remarks = []
     if wrong := sorted(chosen - right):
-        said.append(Sentence(N_("No effect here: {fields}."), {"fields": ", ".join(wrong)}))
+        remarks.append(Sentence(N_("No effect here: {fields}."), {"fields": ", ".join(wrong)}))
     if missing := right - chosen:
-        said.append(Sentence(N_("Fields you missed: {number}."), {"number": f"{len(missing)}"}))
-    return Verdict("wrong" if said else "right", tuple(said))
+        remarks.append(Sentence(N_("Fields you missed: {number}."), {"number": f"{len(missing)}"}))
+    return Verdict("wrong" if remarks else "right", tuple(remarks))

@@ -1,4 +1,4 @@
-"""Models for exercises: small ones for mental arithmetic, round ones, published ones."""
+"""Draw models for exercises: small ones for mental arithmetic, ones with round sizes, published ones."""
 
 from collections.abc import Mapping
 from dataclasses import replace
@@ -13,7 +13,7 @@ from bertcalc.text import N_
 Level = Literal["easy", "medium", "hard"]
 LEVELS: tuple[Level, ...] = (N_("easy"), N_("medium"), N_("hard"))
 
-# Changing any of these lists changes the sheets of existing links.
+# Changes to these lists change the exercises behind existing links.
 _SHAPES: Mapping[str, tuple[tuple[int, int], ...]] = {
     "easy": ((2, 1), (2, 2), (4, 1), (4, 2), (10, 2), (10, 5)),
     "medium": ((100, 2), (100, 10), (200, 4), (256, 4), (500, 10)),

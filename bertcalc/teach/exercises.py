@@ -1,4 +1,4 @@
-"""Draw exercises: a seed and a level give everybody the same sheet; every right answer is computed from the model.
+"""Generate exercises: a seed and a level determine the sheet; right answers are computed from the model.
 
 >>> [exercise.kind for exercise in sheet(7, "easy")][:4]
 ['tensor', 'shape', 'layer', 'model']
@@ -29,15 +29,15 @@ from bertcalc.text import N_
 from bertcalc.text.amounts import Unit
 from bertcalc.text.arguments import checked, unknown
 
-# Increase it with any change that gives old links another sheet; every sheet shows its version.
+# Increase this with any change that alters the sheets of existing links; every sheet shows its version.
 VERSION = 1
 LARGEST_SEED = 999_999
-BERT = next(iter(FAMILIES))  # for links that name no family
+BERT = next(iter(FAMILIES))  # for links without a family
 
 
 @checked
 def sheet(seed: int, level: Level, family: str = BERT) -> tuple[Exercise, ...]:
-    """One exercise of each kind about models of a family; each is drawn independently of the others."""
+    """Draw one exercise of each kind about models of a family, independently of each other."""
     if family not in FAMILIES:
         raise unknown(_NO_FAMILY, family, FAMILIES)
     return tuple(exercise(seed, level, kind, family) for kind in KINDS)
@@ -51,8 +51,8 @@ _NO_FAMILY = (
 
 @lru_cache(maxsize=4096)
 def exercise(seed: int, level: Level, kind: Kind, family: str = BERT) -> Exercise:
-    """One exercise of a sheet."""
-    # A text as seed gives the same numbers on every machine and in every version of Python.
+    """Draw one exercise of a sheet."""
+    # With a text as seed, every machine and every version of Python draws the same numbers.
     return _KINDS[kind](Random(f"{VERSION} {level} {seed} {kind}"), level, FAMILIES[family])
 
 
@@ -61,7 +61,7 @@ _TASKS: Mapping[Level, tuple[Task, ...]] = {
     "medium": ("sequence-classification", "token-classification", "masked-lm"),
     "hard": ("masked-lm", "pretraining", "multiple-choice", "token-classification"),
 }
-# Modules and steps by their meaning; those that a family's models lack are skipped.
+# Modules and steps by meaning; those that a family lacks are skipped.
 _PARTS: Mapping[Level, tuple[str, ...]] = {
     "easy": ("layer", "layer attention", "embeddings", "pooler"),
     "medium": ("layer", "layer attention", "embeddings"),
@@ -93,7 +93,7 @@ _PRODUCTS: Mapping[Level, Mapping[str, str]] = {
     "hard": {"layer": N_("one layer"), "": N_("the whole model")},
 }
 _OPTIMIZERS: Mapping[Optimizer, str] = {"sgd": "SGD", "momentum": N_("SGD with momentum"), "adamw": "AdamW"}
-# Fields that can change the number of parameters or FLOPs, and fields that people may think can.
+# Fields that can change the number of parameters or FLOPs, and fields that students may think can.
 _FIELDS = (
     "vocab_size",
     "hidden_size",
@@ -121,18 +121,18 @@ def _classes(level: Level, family: Family) -> tuple[str, ...]:
 
 
 def _paths(model: Model, meanings: Iterable[str]) -> dict[str, str]:
-    """The paths of modules and steps by their meaning, for those that the model has; one layer stands for all."""
+    """The paths of the model's modules and steps, by meaning; one layer stands for all."""
     names = {step.key: step.name for step in model.run(Sizes())}
     layer, inside = split_layer(names["attention.scores"])
     tops = {key.split(".")[0]: name.split(".")[0] for key, name in names.items() if "." in name}
-    known = {**tops, **names, "layer": layer, "layer attention": f"{layer}.{inside.split('.')[0]}", "": ""}
-    return {meaning: known[meaning] for meaning in meanings if meaning in known}
+    paths = {**tops, **names, "layer": layer, "layer attention": f"{layer}.{inside.split('.')[0]}", "": ""}
+    return {meaning: paths[meaning] for meaning in meanings if meaning in paths}
 
 
 def _tensor(random: Random, level: Level, family: Family) -> Exercise:
     model = _drawn_model(random, level, family)
     tensor = random.choice([tensor for tensor in model.tensors() if len(tensor.shape) == 2])
-    question = Sentence(N_("How many numbers are in the tensor `{name}`?"), {"name": shown(tensor.name, model)})
+    question = Sentence(N_("How many elements does the tensor `{name}` have?"), {"name": shown(tensor.name, model)})
     return _count("tensor", model, question, tensor.name)
 
 
@@ -148,7 +148,7 @@ def _layer(random: Random, level: Level, family: Family) -> Exercise:
     model = _drawn_model(random, level, family)
     path = random.choice(tuple(_paths(model, _PARTS[level]).values()))
     question = Sentence(
-        N_("How many parameters are in `{name}`, with everything inside it?"), {"name": shown(path, model)}
+        N_("How many parameters does `{name}` have, including everything inside it?"), {"name": shown(path, model)}
     )
     return _count("layer", model, question, path)
 
@@ -160,19 +160,19 @@ def _model(random: Random, level: Level, family: Family) -> Exercise:
 
 def _architecture(random: Random, level: Level, family: Family) -> Exercise:
     model = _drawn_model(random, level, family, random.choice(_classes(level, family)))
-    known = model.changed(architecture=family.base.name).num_parameters()
+    base_count = model.changed(architecture=family.base.name).num_parameters()
     question = Sentence(
         N_("{base} has {parameters} parameters with these sizes. How many does {architecture} have?"),
-        {"base": family.base.name, "parameters": f"{known:,}", "architecture": model.architecture},
+        {"base": family.base.name, "parameters": f"{base_count:,}", "architecture": model.architecture},
     )
     return _count("architecture", model, question)
 
 
 def _count(kind: Kind, model: Model, question: Sentence, path: str = "") -> Exercise:
-    """An exercise that asks for a number of elements: of the whole model, or of one copy of what is at a path."""
+    """An exercise that asks for the number of elements of the model, or of one copy of a module or tensor."""
     empty = Exercise(kind, model, question, 0, "parameters", path=path)
     tensors = tuple(asked(empty, counted(model)))
-    # A tensor is not a module of the tree.
+    # A tensor is not a module.
     right = total(tensors) if kind == "tensor" else submodule(model, path).num_parameters()
     layers = model.config.num_hidden_layers
     mistakes = [Mistake(_EVERYWHERE, layers * right)] if "*" in path else []
@@ -182,11 +182,11 @@ def _count(kind: Kind, model: Model, question: Sentence, path: str = "") -> Exer
 
 
 _EVERYWHERE = Sentence(N_("all layers are counted, but one is asked for"))
-_WITH_BIAS = Sentence(N_("the bias is counted as well, but it is a tensor of its own"))
+_WITH_BIAS = Sentence(N_("the bias is counted as well, but it is a separate tensor"))
 
 
 def _others(right: int, mistakes: Iterable[Mistake]) -> tuple[Mistake, ...]:
-    """The mistakes that change the number: not all layers where there is one, not a bias that an embedding lacks."""
+    """The mistakes that change the number: no extra layers if there is one, no bias that an embedding lacks."""
     return tuple(mistake for mistake in mistakes if mistake.amount not in (0, right))
 
 
@@ -224,7 +224,7 @@ def _flops_mistakes(model: Model, call: tuple[int, int], path: str) -> Iterator[
         _cost(steps, path, Convention("MACs")),
     )
     yield Mistake(
-        Sentence(N_("one sequence is counted, and there are {batch_size}"), {"batch_size": f"{call[0]:,}"}),
+        Sentence(N_("one sequence is counted, but there are {batch_size}"), {"batch_size": f"{call[0]:,}"}),
         _cost(model.run(Sizes(1, call[1])), path),
     )
     yield Mistake(Sentence(N_("one token is counted")), _cost(model.run(Sizes(1, 1)), path))
@@ -236,7 +236,7 @@ def _flops_mistakes(model: Model, call: tuple[int, int], path: str) -> Iterator[
 
 
 def _cost(steps: Iterable[Step], path: str, convention: Convention = PYTORCH) -> int:
-    """The cost of one copy of a module or step; 0 if it has none of these steps."""
+    """The cost of one copy of a module or step; 0 if none of the steps belongs to it."""
     return next((row.cost for row in by_name(steps, convention) if row.name == path), 0)
 
 
@@ -288,7 +288,7 @@ def _memory_mistakes(memory: TrainingMemory) -> Iterator[Mistake]:
             other = memory._replace(precision=precision).num_bytes()
             dtype = PRECISIONS[precision].dtype
             yield Mistake(
-                Sentence(N_("the numbers are assumed to be in {dtype}"), {"dtype": dtype}), sum(other.values())
+                Sentence(N_("the parameters are assumed to be in {dtype}"), {"dtype": dtype}), sum(other.values())
             )
 
 
@@ -300,11 +300,11 @@ def _field(random: Random, level: Level, family: Family) -> Exercise:
     fields = [model.config.own_name(field) for field in _FIELDS if model.config.has(field)]
     changing = {field for field in fields if change(of, field, model, call)}
     number = random.randrange(1, min(_OPTIONS, len(changing) + 1))
-    some = random.sample(sorted(changing), number)
+    chosen = random.sample(sorted(changing), number)
     others = random.sample(sorted(set(fields) - changing), _OPTIONS - number)
-    options = tuple(field for field in fields if field in {*some, *others})
+    options = tuple(field for field in fields if field in {*chosen, *others})
     question = Sentence(_ASKED[of], {"architecture": architecture})
-    return Exercise("field", model, question, frozenset(some), of, call, options=options)
+    return Exercise("field", model, question, frozenset(chosen), of, call, options=options)
 
 
 _ASKED: Mapping[Unit, str] = {
@@ -314,9 +314,9 @@ _ASKED: Mapping[Unit, str] = {
 
 
 def change(of: Unit, field: str, model: Model, call: tuple[int, int]) -> int:
-    """The change of the number of parameters, or of the FLOPs of a forward pass, by a small change of a field."""
-    found = effect(field, model, *call)
-    return found.parameters if of == "parameters" else found.flops
+    """The effect of a small change of a field on the number of parameters, or on the FLOPs of a forward pass."""
+    field_effect = effect(field, model, *call)
+    return field_effect.parameters if of == "parameters" else field_effect.flops
 
 
 def _error(random: Random, level: Level, family: Family) -> Exercise:
@@ -334,13 +334,13 @@ def _error(random: Random, level: Level, family: Family) -> Exercise:
     right = by_place(flawed.tensors, model)
     mistakes = [
         Mistake(Sentence(N_("the line is left unchanged")), by_place(flawed.miscounted(), model)[place]),
-        *(Mistake(Sentence(N_("a different line is taken, which is right")), amount) for amount in right.values()),
+        *(Mistake(Sentence(N_("a different line is chosen, which is correct")), amount) for amount in right.values()),
     ]
     return flawed._replace(right=right[place], mistakes=_others(right[place], mistakes))
 
 
 def _wrong_places(exercise: Exercise) -> list[tuple[str, str]]:
-    """The wrong lines of a worked count; none if the miscount removes a line or adds tensors."""
+    """The wrong lines of a worked count; empty if the miscount removes a line or adds tensors."""
     right = by_place(exercise.tensors, exercise.model)
     wrong = by_place(exercise.miscounted(), exercise.model)
     if set(wrong) != set(right) or len(exercise.miscounted()) > len(exercise.tensors):

@@ -1,4 +1,4 @@
-"""Reading lectures, screens that a lecturer writes in a TOML file, with complete validation.
+"""Read and validate lectures: sequences of screens that a lecturer writes in a TOML file.
 
 >>> words = Vocabulary(parts={"total": {}}, sliders=["vocab_size"], placeholders=["parameters"])
 >>> lecture = read(b'''
@@ -25,8 +25,10 @@ from bertcalc.text.suggestions import nearest
 
 
 class Vocabulary(NamedTuple):
-    """The names that a lecture can use: parts with the options of their arguments (None: any text), sliders,
-    placeholders for braces in its texts, and presets that a screen can begin with.
+    """The names that a lecture can use.
+
+    ``parts`` map their arguments to the valid options (None: any text), ``placeholders`` are those of its texts, and a
+    screen can start from one of ``presets``.
     """
 
     parts: Mapping[str, Mapping[str, Collection[str] | None]]
@@ -43,9 +45,9 @@ class Show(NamedTuple):
 
 
 class Screen(NamedTuple):
-    """A screen: its name in the link, its texts (with placeholders), parts, sliders, and the speaker's notes.
+    """A screen: its name in the link, texts (with placeholders), parts, sliders and speaker's notes.
 
-    A screen with a preset begins with that model; one without keeps the present model.
+    A screen with a preset starts from that model; without one, the present model stays.
     """
 
     name: str
@@ -65,7 +67,7 @@ class Lecture(NamedTuple):
 
 
 def read(data: bytes, vocabulary: Vocabulary) -> Lecture:
-    """The lecture in a TOML file. Raises InputError."""
+    """Read the lecture in a TOML file. Raises InputError."""
     try:
         content = tomllib.loads(data.decode("utf-8-sig"))
     except (ValueError, RecursionError) as error:
@@ -77,7 +79,7 @@ def read(data: bytes, vocabulary: Vocabulary) -> Lecture:
     )
     names = [screen.name for screen in screens]
     for twice in (name for name in names if names.count(name) > 1):
-        raise wrong(N_("Two screens have the name {name}: a link could not tell them apart."), name=twice)
+        raise wrong(N_("Two screens have the name {name}: names must be unique, because links use them."), name=twice)
     return Lecture(file.template("title", vocabulary.placeholders), screens)
 
 
@@ -88,7 +90,8 @@ def _screen(content: dict[str, Any], number: int, vocabulary: Vocabulary) -> Scr
     name = screen.text("name")
     if not re.fullmatch(r"[\w-]{1,60}", name):
         message = N_(
-            "{where}: name can have only letters, digits and hyphens, at most 60, because it appears in the link."
+            "{where}: name can have only letters, digits and hyphens, at most 60 characters, because it "
+            "appears in the link."
         )
         raise wrong(message, where=screen.where)
     if preset := screen.text("preset", default=""):
@@ -111,27 +114,27 @@ def _show(where: str, content: dict[str, Any], vocabulary: Vocabulary) -> Show:
     table = _TomlTable(f"{where}, show", content)
     part = table.text("part")
     table.check("part", part, vocabulary.parts)
-    known = vocabulary.parts[part]
-    table.only(("part", *known))
-    arguments = {name: table.text(name) for name in known}
-    for name, options in known.items():
+    parameters = vocabulary.parts[part]
+    table.only(("part", *parameters))
+    arguments = {name: table.text(name) for name in parameters}
+    for name, options in parameters.items():
         if options is not None:
             table.check(name, arguments[name], options)
     return Show(part, arguments)
 
 
 class _TomlTable:
-    """A table of the file, with its place for messages. The methods raise InputError."""
+    """A table of the file and where it is, for messages. The methods raise InputError."""
 
     def __init__(self, where: str, content: Mapping[str, Any]) -> None:
         self.where = where
         self._content = content
 
-    def only(self, known: Collection[str]) -> None:
+    def only(self, keys: Collection[str]) -> None:
         """Check that the table has no other keys."""
-        for unknown in self._content.keys() - set(known):
-            message = N_("{where}: there is no key {key}: did you mean {nearest}?")
-            near = nearest(unknown, known, similarity=0.0)
+        for unknown in self._content.keys() - set(keys):
+            message = N_("{where}: unknown key {key}: did you mean {nearest}?")
+            near = nearest(unknown, keys, similarity=0.0)
             raise wrong(message, where=self.where, key=shorten(unknown), nearest=near)
 
     def check(self, key: str, value: str, options: Collection[str]) -> None:
@@ -148,31 +151,31 @@ class _TomlTable:
         return value
 
     def template(self, key: str, placeholders: Collection[str], default: str | None = None) -> str:
-        """The text of a key; its placeholders must be known."""
+        """The text of a key. Raises InputError for unknown placeholders."""
         value = self.text(key, default)
         try:
-            found = list(_placeholders(value))
+            names = list(_placeholders(value))
         except ValueError:
             message = N_("{where}: {key} has a single brace: to write a brace, double it.")
             raise wrong(message, where=self.where, key=key) from None
-        for placeholder in found:
+        for placeholder in names:
             if placeholder not in placeholders:
                 message = N_("{where}: {key} has the unknown placeholder {placeholder}: did you mean {nearest}?")
-                shown = f"{{{shorten(placeholder)}}}"
+                braced = f"{{{shorten(placeholder)}}}"
                 near = nearest(placeholder, placeholders, similarity=0.0)
-                raise wrong(message, where=self.where, key=key, placeholder=shown, nearest=near)
+                raise wrong(message, where=self.where, key=key, placeholder=braced, nearest=near)
         return value
 
     def texts(self, key: str) -> tuple[str, ...]:
         """The strings of a list; empty if the key is missing."""
         value = self._content.get(key, [])
-        if not isinstance(value, list) or not all(isinstance(one, str) for one in value):
+        if not isinstance(value, list) or not all(isinstance(text, str) for text in value):
             raise wrong(N_("{where}: {key} must be a list of strings."), where=self.where, key=key)
         return tuple(value)
 
     def tables(self, key: str, least: int = 0) -> list[dict[str, Any]]:
         value = self._value(key)
-        if not isinstance(value, list) or not all(isinstance(one, dict) for one in value) or len(value) < least:
+        if not isinstance(value, list) or not all(isinstance(table, dict) for table in value) or len(value) < least:
             raise wrong(N_("{where}: {key} must be a list of tables."), where=self.where, key=key)
         return value
 

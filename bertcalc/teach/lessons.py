@@ -34,11 +34,11 @@ class Question(NamedTuple):
 
 
 def lesson(stop: Stop) -> Lesson:
-    return _LESSONS[_special(stop) or _known(stop.key)]
+    return _LESSONS[_special(stop) or _text_key(stop.key)]
 
 
 def _special(stop: Stop) -> str:
-    """The key of the texts of a stop whose own key does not decide them; "" for other stops."""
+    """The key of a stop's texts if they depend on more than its own key; "" for other stops."""
     module = stop.steps[0].module
     if stop.steps[0].operation == "unused" and stop.key == "embeddings.position":
         return "embeddings.unused position"
@@ -57,13 +57,16 @@ def _special(stop: Stop) -> str:
 
 def has_lesson(key: str) -> bool:
     """Whether there are texts for a stop with this key."""
-    return _known(key) in _LESSONS
+    return _text_key(key) in _LESSONS
 
 
-def _known(key: str) -> str:
+def _text_key(key: str) -> str:
     """The key of the texts for a stop: its own, that of attention for cross-attention, or "everywhere" and its role."""
     in_attention = key.replace("cross-attention", "attention")
-    return next((one for one in (key, in_attention) if one in _LESSONS), f"everywhere.{key.rpartition('.')[2]}")
+    return next(
+        (candidate for candidate in (key, in_attention) if candidate in _LESSONS),
+        f"everywhere.{key.rpartition('.')[2]}",
+    )
 
 
 def questions(stop: Stop, config: Config) -> Iterator[Question]:
@@ -93,14 +96,14 @@ _CONDITIONS: Mapping[str, _Condition] = {
 _TEXTS = tomllib.loads(Path(__file__).with_suffix(".toml").read_text(encoding="utf-8"))
 
 
-def _question(said: Mapping[str, Any]) -> Question:
-    when, unless = (tuple(_CONDITIONS[name] for name in said.get(key, ())) for key in ("when", "unless"))
-    return Question(tuple(said["at"]), said["question"], said["answer"], when, unless)
+def _question(entry: Mapping[str, Any]) -> Question:
+    when, unless = (tuple(_CONDITIONS[name] for name in entry.get(key, ())) for key in ("when", "unless"))
+    return Question(tuple(entry["at"]), entry["question"], entry["answer"], when, unless)
 
 
 _QUESTIONS = tuple(map(_question, _TEXTS.pop("question")))
 _LESSONS = {
-    f"{block}.{role}": Lesson(said.get("term") or said["label"], said["text"])
+    f"{block}.{role}": Lesson(entry.get("term") or entry["label"], entry["text"])
     for block, roles in _TEXTS.items()
-    for role, said in roles.items()
+    for role, entry in roles.items()
 }

@@ -39,14 +39,14 @@ class Sentence(NamedTuple):
 
 
 class Mistake(NamedTuple):
-    """A wrong number that somebody may arrive at, and the reason, without a full stop."""
+    """A wrong number that a student may arrive at, and the reason, without a full stop."""
 
-    said: Sentence
+    reason: Sentence
     amount: int
 
 
 class TrainingMemory(NamedTuple):
-    """The memory for some parts of what training a number of parameters needs."""
+    """Memory for selected parts of training (weights, gradients, ...) at a given parameter count."""
 
     parameters: int
     precision: Precision
@@ -54,8 +54,8 @@ class TrainingMemory(NamedTuple):
     parts: tuple[Part, ...]
 
     def num_bytes(self) -> dict[Part, int]:
-        found = parts(self.parameters, StateSizes(elements=self.parameters), self.precision, self.optimizer)
-        return {part: found[part] for part in self.parts}
+        sizes = parts(self.parameters, StateSizes(elements=self.parameters), self.precision, self.optimizer)
+        return {part: sizes[part] for part in self.parts}
 
 
 class Exercise(NamedTuple):
@@ -68,10 +68,10 @@ class Exercise(NamedTuple):
     unit: Unit | None = None  # of a number
     call: tuple[int, int] | None = None  # batch_size and sequence_length, for an exercise about a forward pass
     path: str = ""  # of the module or step in question, as in the tree
-    tensors: tuple[Tensor, ...] = ()  # the counted ones
+    tensors: tuple[Tensor, ...] = ()  # the counted tensors
     mistakes: tuple[Mistake, ...] = ()  # in addition to MISCOUNTS
     options: tuple[str, ...] = ()  # fields to choose from
-    miscount: str = ""  # in the worked count
+    miscount: str = ""  # the one in the worked count
     place: tuple[str, str] | None = None  # the component and the part with the miscount
     memory: TrainingMemory | None = None
 
@@ -80,21 +80,21 @@ class Exercise(NamedTuple):
         return self.model.config
 
     def sizes(self) -> dict[str, int]:
-        """The given sizes of the model and of the batch, by the names of fields."""
+        """The sizes of the model and of the batch that the question states, by field."""
         labels = self.kind in ("architecture", "field")
         fields = [field for field in sizes_of(type(self.config)) if field != "num_labels" or labels]
-        given = {field: getattr(self.config, field) for field in fields}
-        return given | (dict(zip(BATCH, self.call, strict=True)) if self.call else {})
+        values = {field: getattr(self.config, field) for field in fields}
+        return values | (dict(zip(BATCH, self.call, strict=True)) if self.call else {})
 
     def published(self) -> str | None:
-        """The name of the preset that has these sizes, or None."""
+        """The name of the preset with these sizes, or None."""
         labels = self.config.num_labels
         return next(
-            (name for name, one in PRESETS.items() if replace(one.config, num_labels=labels) == self.config), None
+            (name for name, preset in PRESETS.items() if replace(preset.config, num_labels=labels) == self.config), None
         )
 
     def explained(self) -> tuple[Tensor, ...]:
-        """The tensors that the right number counts."""
+        """Tensors included in the correct count."""
         if self.place is None:
             return self.tensors
         places = _places(self.model)
@@ -106,10 +106,7 @@ class Exercise(NamedTuple):
 
 
 def by_place(tensors: Iterable[Tensor], model: Model) -> dict[tuple[str, str], int]:
-    """The terms of a count: the number of elements in each (component, part) of a model.
-
-    With symbolic tensors the terms are symbolic.
-    """
+    """The terms of a count: the number of elements in each (component, part) of a model, numeric or symbolic."""
     places = _places(model)
     return summed((places[tensor.name], tensor.num_parameters()) for tensor in tensors if tensor.name in places)
 
@@ -120,7 +117,7 @@ def _places(model: Model) -> Mapping[str, tuple[str, str]]:
 
 
 def asked(exercise: Exercise, tensors: Iterable[Tensor]) -> Iterator[Tensor]:
-    """The tensors that an exercise counts: all of the model's, or one copy of those at its path."""
+    """The tensors that an exercise asks about: all of the model's, or one copy of those at its path."""
     for tensor in tensors:
         if not exercise.path:
             yield tensor

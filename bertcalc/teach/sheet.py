@@ -1,6 +1,6 @@
 """Write a sheet of exercises as Markdown, or as a complete LaTeX document.
 
-Texts are already translated, in a subset of Markdown: words, `code`, $formulas$ and **bold**.
+Texts are passed already translated, in a subset of Markdown: words, `code`, $formulas$ and **bold**.
 """
 
 import re
@@ -11,19 +11,19 @@ from bertcalc.export.formats import LATEX_CODE, latex_escaped
 
 
 class WrittenExercise(NamedTuple):
-    """The texts of an exercise: question, given lines, answer, lines of the solution."""
+    """The texts of an exercise: question, lines of a worked count, answer, and lines of the solution."""
 
     title: str
     question: str
     sizes: str
-    given: tuple[str, ...]  # a worked count
+    worked_lines: tuple[str, ...]  # a worked count
     options: tuple[str, ...]  # to choose from
     answer: str
     solution: tuple[str, ...]
 
 
 class Sheet(NamedTuple):
-    """A whole sheet; ``answer`` is the label in front of an answer, in the sheet's language."""
+    """A whole sheet; ``answer`` is the label before each answer, in the sheet's language."""
 
     title: str
     note: str
@@ -32,11 +32,11 @@ class Sheet(NamedTuple):
 
 
 def markdown(sheet: Sheet, *, solutions: bool) -> str:
-    """The sheet in Markdown, with answers and solutions, or with blanks."""
+    """Write the sheet in Markdown, with answers and solutions, or with blanks."""
     blocks = [f"# {sheet.title}", sheet.note]
     for number, item in enumerate(sheet.items, 1):
         blocks += [f"## {number}. {item.title}", item.question, item.sizes]
-        blocks += _list("- {}", item.given) + _list("- [ ] {}", item.options)
+        blocks += _list("- {}", item.worked_lines) + _list("- [ ] {}", item.options)
         blocks.append(f"{sheet.answer}{item.answer if solutions else '____________'}")
         blocks += _list("- {}", item.solution) if solutions else []
     return "\n\n".join(blocks) + "\n"
@@ -47,7 +47,7 @@ def _list(form: str, lines: Sequence[str]) -> list[str]:
 
 
 def latex(sheet: Sheet, *, solutions: bool, chinese: bool) -> str:
-    """The sheet as a LaTeX document; a Chinese one needs XeLaTeX for its characters."""
+    """Write the sheet as a LaTeX document; a Chinese sheet needs XeLaTeX for its characters."""
     lines = ["% !TEX program = xelatex"] if chinese else []
     lines += [r"\documentclass[11pt,a4paper]{article}", r"\usepackage[margin=2.5cm]{geometry}"]
     lines += [r"\usepackage{amsmath,amssymb}", *([r"\usepackage{ctex}"] if chinese else [])]
@@ -55,7 +55,7 @@ def latex(sheet: Sheet, *, solutions: bool, chinese: bool) -> str:
     lines += [rf"\section*{{{_tex(sheet.title)}}}", _tex(sheet.note), r"\begin{enumerate}"]
     for item in sheet.items:
         lines += [rf"\item \textbf{{{_tex(item.title)}}} \par", rf"{_tex(item.question)} \par", _tex(item.sizes)]
-        lines += _itemize(r"\item", item.given) + _itemize(r"\item[$\square$]", item.options)
+        lines += _itemize(r"\item", item.worked_lines) + _itemize(r"\item[$\square$]", item.options)
         lines.append(rf"\par {_tex(sheet.answer)}{_tex(item.answer) if solutions else _RULE}")
         lines += _itemize(r"\item", item.solution) if solutions else []
     return "\n".join([*lines, r"\end{enumerate}", r"\end{document}", ""])
@@ -73,7 +73,7 @@ _PIECES = re.compile(r"(`[^`]*`|\$[^$]*\$|\*\*[^*]*\*\*)")
 
 
 def _tex(text: str) -> str:
-    """Markdown as LaTeX: formulas unchanged, code in typewriter type that may break after dots and underscores."""
+    """Convert Markdown to LaTeX: formulas unchanged, code in monospace with breaks after dots and underscores."""
     return "".join(map(_piece, _PIECES.split(text)))
 
 

@@ -1,4 +1,4 @@
-"""Solutions of exercises line by line, from the same tensors and steps with symbolic sizes.
+"""Work out exercises line by line, from the same tensors and steps with symbolic sizes.
 
 >>> from bertcalc.teach.exercises import sheet
 >>> [line] = worked(sheet(1, "easy")[0])
@@ -38,7 +38,7 @@ _PARAMETERS = sympy.Symbol("N")
 
 
 class WorkedLine(NamedTuple):
-    """A line of a solution: its label (English, or a name in backquotes), and letters, numbers and result as LaTeX."""
+    """A line of a solution: its label (English, or a name in backticks), and letters, numbers and result in LaTeX."""
 
     label: tuple[str, ...]
     letters: str
@@ -46,7 +46,7 @@ class WorkedLine(NamedTuple):
     result: str
 
     def latex(self) -> str:
-        """The line as one equation, without sides that repeat another."""
+        """The line as one equation, without repeated sides."""
         return " = ".join(dict.fromkeys(part for part in (self.letters, self.numbers, self.result) if part))
 
 
@@ -66,7 +66,7 @@ def worked(exercise: Exercise) -> tuple[WorkedLine, ...]:
 
 
 def worked_wrong(exercise: Exercise) -> tuple[WorkedLine, ...]:
-    """The worked count with one wrong line, without the letters that would reveal it."""
+    """The worked count with one wrong line, without letters, which would reveal it."""
     wrong = MISCOUNTS[exercise.miscount].make(_symbolic(exercise), SYMBOLIC_SIZES)
     return tuple(line._replace(letters="") for line in _terms(exercise, exercise.miscounted(), wrong))
 
@@ -115,8 +115,8 @@ def _flops(exercise: Exercise) -> WorkedLine:
 
 def _shape(exercise: Exercise) -> WorkedLine:
     model = symbolic_model(exercise.model)
-    shapes: dict[str, Shape] = {model.bare(one.name): one.shape for one in model.tensors()}
-    shapes |= {one.step.name: one.step.gives.shape for one in symbolic_steps(exercise.model)}
+    shapes: dict[str, Shape] = {model.bare(tensor.name): tensor.shape for tensor in model.tensors()}
+    shapes |= {symbolic.step.name: symbolic.step.gives.shape for symbolic in symbolic_steps(exercise.model)}
     assert isinstance(exercise.right, tuple)
     sides = r" \times ".join(map(latex_number, exercise.right))
     return WorkedLine((N_("shape"),), shape_letters(shapes[exercise.path]).replace("×", r"\times"), "", sides)
@@ -124,11 +124,11 @@ def _shape(exercise: Exercise) -> WorkedLine:
 
 def _memory(memory: TrainingMemory) -> Iterator[WorkedLine]:
     rules = parts(_PARAMETERS, StateSizes(elements=_PARAMETERS), memory.precision, memory.optimizer)
-    found = memory.num_bytes()
-    for part, count in found.items():
+    sizes = memory.num_bytes()
+    for part, count in sizes.items():
         yield _bytes((part,), rules[part], memory, count)
-    if len(found) > 1:
-        yield _bytes(_TOGETHER, sum(rules[part] for part in found), memory, sum(found.values()))
+    if len(sizes) > 1:
+        yield _bytes(_TOGETHER, sum(rules[part] for part in sizes), memory, sum(sizes.values()))
 
 
 def _bytes(label: tuple[str, ...], rule: Any, memory: TrainingMemory, count: int) -> WorkedLine:

@@ -1,6 +1,6 @@
-"""Parsing amounts as people type them, exactly: 30M, 1.1e8, 22.4 GFLOPs, 16 GiB, 75,641,856, 30 million, 1亿1千万.
+"""Parse amounts exactly, as users type them: 30M, 1.1e8, 22.4 GFLOPs, 16 GiB, 75,641,856, 30 million, 1亿1千万.
 
-A comma is read as decimal, and dots as thousands separators, only if nothing else can be meant, as in 109,5M.
+A comma is a decimal comma, and dots are thousands separators, only if there is no other reading, as in 109,5M.
 
 >>> typed("72.1 MB")
 Typed(value=Fraction(72100000, 1), low=Fraction(72050000, 1), high=Fraction(72150000, 1), unit='bytes', zeros=False)
@@ -41,10 +41,10 @@ _LARGEST_WHOLE = 2**53 - 1  # JavaScript's largest safe integer
 
 
 class Typed(NamedTuple):
-    """The value of a text, the lowest and highest number that rounds to it, and its unit if it has one.
+    """The value of a text, the lowest and the highest number that round to it, and its unit if it has one.
 
-    An integer without prefix or exponent means exactly itself; 110M means 109.5 to 110.5 million. ``zeros``: whether
-    the decimals end in a zero, which is then meant to be significant: 90.0M.
+    An integer without prefix or exponent is exact; 110M means 109.5 to 110.5 million. ``zeros`` says whether the
+    decimals end in a zero, which is then significant: 90.0M.
     """
 
     value: Fraction
@@ -54,13 +54,13 @@ class Typed(NamedTuple):
     zeros: bool = False
 
     def means(self, count: int) -> bool:
-        """Whether this count rounds to the text."""
+        """Whether a count rounds to the text."""
         return self.low <= count <= self.high
 
     def reach(self, *, rounded: bool) -> Fraction:
-        """The distance up to which the text may differ from the meant number: half a unit in its last digit.
+        """The most that the text may differ from the intended number: half a unit in its last digit.
 
-        If ``rounded``, in its last digit that is not zero; a whole number is exact unless it ends in three zeros.
+        If ``rounded``, in its last nonzero digit; a whole number is exact unless it ends in three zeros.
         """
         reach = self.high - self.value
         if not rounded or not self.value or self.zeros:
@@ -72,7 +72,7 @@ class Typed(NamedTuple):
         return reach
 
 
-# A billion is 10**9, as in papers; everything is compared in lower case.
+# A billion is 10**9, as in papers. All spellings are in lower case.
 _FACTORS = {
     **dict.fromkeys(("k", "thousand"), 10**3),
     **dict.fromkeys(("m", "million", "mio", "mln"), 10**6),
@@ -88,7 +88,7 @@ _UNITS: dict[str, Unit] = {
     **dict.fromkeys(("mac", "macs"), "MACs"),
     **dict.fromkeys(_BYTES, "bytes"),
 }
-# Everything that may follow a number, the likeliest first: spelling, factor, unit.
+# Everything that may follow a number, the likeliest first: spelling, factor and unit.
 _SPELLINGS: tuple[tuple[str, int, Unit | None], ...] = (
     ("", 1, None),
     *((unit, 1, meaning) for unit, meaning in _UNITS.items()),
@@ -103,13 +103,13 @@ _EXAMPLES: dict[Unit | None, str] = {
     "bytes": N_("16 GB, 16 GiB or 437.9 MB"),
     None: N_("110M, 1.1e8, 72.1 MB or 75,641,856"),
 }
-# Thousands are all separated by the same sign, or not at all; in Chinese, groups of four digits may be separated.
+# Either the same sign separates all thousands, or none does; Chinese also separates groups of four digits.
 _GROUPED = r"[0-9]{1,3}(?:(?P<mark>[, _'])[0-9]{3})(?:(?P=mark)[0-9]{3})*"
 _NUMBER = re.compile(
     rf"(?P<whole>{_GROUPED}|[0-9]{{1,4}}(?:,[0-9]{{4}}){{2,}}|[0-9]+)"
     r"(?:\.(?P<decimals>[0-9]+))?(?:e(?P<power>[+-]?[0-9]{1,3}))?(?P<rest>[^0-9.,_'+-]*)"
 )
-# Numbers in which dots must be thousands separators, or a comma the decimal sign.
+# Numbers whose dots must be thousands separators, or whose comma must be the decimal sign.
 _COMMA = re.compile(
     r"(?:[0-9]{1,3}(?:\.[0-9]{3}){2,}(?:,[0-9]+)?|[1-9][0-9]{0,2}\.[0-9]{3},[0-9]+|0,[0-9]+|[0-9]+,(?:[0-9]{1,2}|[0-9]{4,}))"
     r"(?![0-9.,])"
@@ -128,15 +128,15 @@ _TOO_LARGE = N_('"{text}" is too large: the limit is 1e30.')
 
 @checked
 def typed(text: str, unit: Unit | None = None) -> Typed:
-    """Read an amount in ``unit``, or in any unit if that is None. A text without a unit is in ``unit``.
+    """Read an amount in ``unit``, or in any unit if it is None; ``unit`` is also the default.
 
-    B is a billion, unless bytes are wanted or it follows a prefix. Raises InputError.
+    B means a billion, unless the unit is bytes or B follows a prefix. Raises InputError.
     """
     match = _NUMBER.fullmatch(_plain(text) if len(text) <= LONGEST else "")
     if match is None:
-        message = N_('"{text}" is not an amount that can be read: write it like {examples}.')
+        message = N_('"{text}" is not a valid amount: write it like {examples}.')
         raise wrong(message, text=shorten(text), examples=_EXAMPLES[unit])
-    scale, found, scaled = _scale(match["rest"].strip(), unit, text)
+    scale, written_unit, scaled = _scale(match["rest"].strip(), unit, text)
     decimals, power = match["decimals"] or "", int(match["power"] or 0)
     place = Fraction(10) ** (power - len(decimals)) * scale  # the place value of the last digit
     value = int(match["whole"].translate(_MARKS) + decimals) * place
@@ -146,7 +146,7 @@ def typed(text: str, unit: Unit | None = None) -> Typed:
     low, high = max(value - rounded, Fraction(0)), value + rounded
     if ceil(low) > floor(high):
         raise _not_whole(text, unit)
-    return Typed(value, low, high, found or unit, decimals.endswith("0"))
+    return Typed(value, low, high, written_unit or unit, decimals.endswith("0"))
 
 
 def _not_whole(text: str, unit: Unit | None) -> InputError:
@@ -156,7 +156,7 @@ def _not_whole(text: str, unit: Unit | None) -> InputError:
 
 @checked
 def whole(text: str) -> int | str:
-    """The integer in a text, possibly negative; the text itself if it is not an integer."""
+    """Read an integer, possibly negative; return the text itself if it is not an integer."""
     plain = text.strip()
     with suppress(InputError):
         value, _low, _high, unit, _zeros = typed(plain.removeprefix("-"))
@@ -166,19 +166,19 @@ def whole(text: str) -> int | str:
 
 
 def _plain(text: str) -> str:
-    """The text in English notation and lower case: ASCII for full-width characters and spaces, a dot for decimals."""
+    """The text in English notation and lower case: ASCII for full-width characters, a decimal point."""
     plain = _RAISED.sub("^", text.replace("’", "'").replace("{,}", ","))
     plain = unicodedata.normalize("NFKC", plain).strip().lower()
     plain = _ABOUT.sub("", plain, 1) if _ABOUT.match(plain) else plain
     if comma := _COMMA.match(plain):
         plain = comma[0].translate(_EXCHANGED) + plain[comma.end() :]
-    return _POWER.sub(lambda found: f"{found[1]}e{found[2].strip('{}')}", _in_digits(plain), 1)
+    return _POWER.sub(lambda power: f"{power[1]}e{power[2].strip('{}')}", _in_digits(plain), 1)
 
 
 def _in_digits(plain: str) -> str:
-    """The text with a leading number in Chinese units written in digits: 1亿948万2240 as 109482240.
+    """Write a leading number with Chinese units in digits: 1亿948万2240 as 109482240.
 
-    Trailing units become an exponent: 1亿1千万 is 11e7.
+    Trailing units become an exponent: 1亿1千万 becomes 11e7.
     """
     text = plain.translate(_CHINESE)
     value, below, place, last, end = Fraction(0), Fraction(0), Fraction(1), 0, 0
@@ -206,10 +206,10 @@ def _in_digits(plain: str) -> str:
     step = Fraction(1) if place < _EXACT and total.denominator == 1 else place
     if not last or (total / step).denominator != 1:
         return plain
-    power, shown = len(f"{step.numerator}") - len(f"{step.denominator}"), f"{total / step}"
+    power, figure = len(f"{step.numerator}") - len(f"{step.denominator}"), f"{total / step}"
     if step > 1 and "." in digits and digits.endswith("0"):  # keep a trailing zero as a decimal: 0.60亿 is 6.0e7
-        power, shown = power + 1, f"{shown[:-1] or 0}.0"
-    return shown + (f"e{power}" if power else "") + plain[end:]
+        power, figure = power + 1, f"{figure[:-1] or 0}.0"
+    return figure + (f"e{power}" if power else "") + plain[end:]
 
 
 _SIGNS = re.compile(r"[-+*/^×·÷()²³]")
@@ -218,7 +218,7 @@ _WITH_UNIT = re.compile(r"(.*[0-9)²³])\s*([^\W\d_]+)\s*")
 
 @checked
 def amount(text: str, unit: Unit | None = None, names: Mapping[str, int] | None = None) -> Typed:
-    """Read an amount, or a calculation, which a unit may follow: 85M, 2^20, 4H^2 + 9H, 4 * 25 kB.
+    """Read an amount, or a calculation with an optional unit: 85M, 2^20, 4H^2 + 9H, 4 * 25 kB.
 
     ``names`` are the letters that may stand for numbers. Raises InputError.
     """
@@ -229,18 +229,18 @@ def amount(text: str, unit: Unit | None = None, names: Mapping[str, int] | None 
     try:
         value = evaluate(text, names)
     except InputError as error:
-        plain = unicodedata.normalize("NFKC", text).replace("×", "*")  # full-width signs are operators, too
+        plain = unicodedata.normalize("NFKC", text).replace("×", "*")  # full-width signs are operators as well
         match = _WITH_UNIT.fullmatch(plain)
         if match is None or not _SIGNS.search(plain):
             raise (error if _SIGNS.search(plain) else not_typed) from error
         value = evaluate(match[1], names)
         try:
             value *= typed(f"1 {match[2]}", unit).value
-        except InputError as unknown:  # what is quoted is the whole text, in which that 1 is not
+        except InputError as unknown:  # quote the whole text, which does not contain that 1
             problem = unknown.problem
             raise InputError(problem._replace(values=problem.values | {"text": shorten(text)})) from None
     if value < 0:
-        raise wrong(N_('"{text}" is negative, and a count cannot be.'), text=shorten(text))
+        raise wrong(N_('"{text}" is negative, but a count cannot be.'), text=shorten(text))
     if value > LARGEST:
         raise wrong(_TOO_LARGE, text=shorten(text))
     if value.denominator != 1:
@@ -249,7 +249,7 @@ def amount(text: str, unit: Unit | None = None, names: Mapping[str, int] | None 
 
 
 def _scale(rest: str, wanted: Unit | None, text: str) -> tuple[int, Unit | None, bool]:
-    """The factor and unit of the letters after a number, and whether they include a factor."""
+    """The factor and unit in the letters after a number, and whether they include a factor."""
     for spelled, factor, unit in _SPELLINGS:
         if spelled != rest.replace(" ", "") or (spelled == "b" and unit == "bytes" != wanted):
             continue

@@ -1,6 +1,6 @@
-"""Checks of arguments: a wrong one is refused in a sentence that names it and says what would be right.
+"""Check arguments; errors name the argument and say what would be right.
 
-``checked`` reads what a function takes from its annotations, so that the checks of all public functions are these:
+``checked`` derives the checks of a function from its annotations:
 
 >>> @checked
 ... def tokens(batch_size: int, sequence_length: int, dtype: Literal["float32", "bfloat16"] = "float32") -> str:
@@ -16,8 +16,8 @@ Traceback (most recent call last):
     ...
 bertcalc.text.arguments.ArgumentError: dtype 'float64' is not possible: it must be float32 or bfloat16.
 
-Names that PyTorch and transformers have for the same thing are taken as well: see ``SYNONYMS``. NumPy's integers are
-whole numbers. A size can also be a column or a symbol, as everything is counted with these, too.
+Names that PyTorch and transformers use for an option are accepted as well: see ``SYNONYMS``. NumPy's integers are whole
+numbers. A size can also be a column or a symbol.
 """
 
 import types
@@ -51,7 +51,7 @@ P = ParamSpec("P")
 R = TypeVar("R")
 Kind = TypeVar("Kind")
 Single = Annotated[int, "no column and no symbol"]  # an int for functions that count a single model
-Check = Callable[[str, Any], Any]  # takes the name and the value of an argument, and returns what is meant
+Check = Callable[[str, Any], Any]  # takes the name and the value of an argument, returns the value to use
 
 
 class ArgumentError(InputError, TypeError):
@@ -67,8 +67,8 @@ _DTYPES: dict[str, tuple[str, ...]] = {
     "bfloat16": ("torch.bfloat16", "bf16"),
     "float16": ("torch.float16", "torch.half", "half", "fp16"),
 }
-# The names, in lower case, that PyTorch and transformers have for the same thing, by the argument and our name for it.
-# A torch.dtype is compared by its text, an optimizer's class by its name, so that PyTorch need not be imported.
+# The names, in lower case, that PyTorch and transformers use for our options, by argument and option. A torch.dtype is
+# compared as text, an optimizer's class by its name, so that PyTorch need not be imported.
 SYNONYMS: dict[str, dict[str, tuple[str, ...]]] = {
     "dtype": _DTYPES,
     "autocast": _DTYPES,
@@ -84,7 +84,7 @@ SYNONYMS: dict[str, dict[str, tuple[str, ...]]] = {
         "adafactor": ("torch.optim.adafactor",),
     },
 }
-# What else may be meant, and why it is not taken for one of ours.
+# Known options that are not counted, and why.
 _FLASH = N_("Flash Attention makes no masks, so its memory differs")
 _STEPS = N_("this optimizer updates all tensors at once, so its temporary tensors differ")
 OTHERS: dict[str, dict[str, str]] = {
@@ -100,14 +100,14 @@ _LOWEST = {
 _WITH_LENGTH = {"sequence_length", "sizes", "call"}
 _NOT_EMPTY = ("steps", "stops", "changes", "growths")
 _WANTED: dict[str, str] = {
-    "Model": N_("a model, such as build(BertConfig()) makes"),
-    "Module": N_("a module, such as build(BertConfig()) makes"),
+    "Model": N_("a model, such as build(BertConfig())"),
+    "Module": N_("a module, such as build(BertConfig())"),
     "Config": N_("a configuration, such as BertConfig()"),
     "Case": N_("a model with its batch, such as Case(build(BertConfig()))"),
     "Sizes": N_("sizes of a batch, such as Sizes(1, 128)"),
     "Step": N_("a step of model.run(...)"),
     "Tensor": N_("a tensor of model.tensors()"),
-    "Typed": N_("a number as typed(...) reads it"),
+    "Typed": N_("a number from typed(...)"),
 }
 _NUMBER, _FLAG, _TEXT = N_("a number"), N_("True or False"), N_("a text")
 _WHOLE = N_("a single whole number")
@@ -115,10 +115,10 @@ _SEQUENCE, _MAPPING, _FUNCTION = N_("a list"), N_("a dictionary"), N_("a functio
 
 
 def checked(function: Callable[P, R]) -> Callable[P, R]:
-    """Decorate a function so that it checks its arguments by its annotations before it runs.
+    """Decorate a function so that it checks its arguments against its annotations before it runs.
 
-    Raises ArgumentError for a wrong argument, for one that is missing, and for one that the function does not have.
-    Together with a model, ``sequence_length`` is at most the model's positions, and ``config`` that of the model.
+    The decorated function raises ArgumentError for a wrong, missing or unknown argument. If it takes a model,
+    ``sequence_length`` must not exceed the model's positions, and ``config`` must be the model's configuration.
     """
 
     @wraps(function)
@@ -142,26 +142,26 @@ def checked(function: Callable[P, R]) -> Callable[P, R]:
 
 
 def record(kind: type[Kind]) -> type[Kind]:
-    """Decorate a NamedTuple or dataclass that people fill: where it is an argument, its fields are checked as well."""
+    """Decorate a NamedTuple or dataclass that users fill: if it is an argument, its fields are checked as well."""
     RECORDS.add(kind)
     return kind
 
 
 _MOST_LISTED = 12
 RECORDS: set[type] = set()  # the NamedTuples whose fields are arguments
-CHECKED: list[Callable[..., Any]] = []  # every function that is decorated, for the tests
+CHECKED: list[Callable[..., Any]] = []  # every decorated function, for the tests
 
 
 class _Signature(NamedTuple):
-    """What a function takes: a check for each argument, and which of them it needs."""
+    """The arguments of a function: a check for each, and which of them are required."""
 
     name: str
     positional: tuple[tuple[str, Check], ...]
     named: Mapping[str, Check]
     required: tuple[str, ...]  # of the positional ones, which come first
     required_by_name: tuple[str, ...]
-    more: Check | None  # for further positional arguments
-    others: Check | None  # for further named ones
+    varargs: Check | None  # for further positional arguments
+    keywords: Check | None  # for further named arguments
     relates: bool
 
 
@@ -172,14 +172,14 @@ def _wanted_by(function: Callable[..., Any]) -> _Signature:
     named: dict[str, Check] = {}
     required: list[str] = []
     required_by_name: list[str] = []
-    more = others = None
+    varargs = keywords = None
     for name, parameter in signature(function).parameters.items():
         check = _self if name == "self" else check_of(hints.get(name, Any))
         if parameter.kind is Parameter.VAR_POSITIONAL:
-            more = check
+            varargs = check
             continue
         if parameter.kind is Parameter.VAR_KEYWORD:
-            others = check
+            keywords = check
             continue
         if parameter.kind is not Parameter.KEYWORD_ONLY:
             positional.append((name, check))
@@ -188,26 +188,30 @@ def _wanted_by(function: Callable[..., Any]) -> _Signature:
         if parameter.default is Parameter.empty:
             (required_by_name if parameter.kind is Parameter.KEYWORD_ONLY else required).append(name)
     has_length = not _WITH_LENGTH.isdisjoint(named)
-    relates = has_length or ("config" in named and ("model" in named or others is not None))
+    relates = has_length or ("config" in named and ("model" in named or keywords is not None))
     name = f"{function.__name__}()"
-    return _Signature(name, tuple(positional), named, tuple(required), tuple(required_by_name), more, others, relates)
+    return _Signature(
+        name, tuple(positional), named, tuple(required), tuple(required_by_name), varargs, keywords, relates
+    )
 
 
 def _self(name: str, value: Any) -> Any:
-    """The check of a method's own object: of its fields, if people fill these."""
+    """Check a method's own object: its fields, if users fill them."""
     kind: Any = type(value)
     return _record(kind)(name, value) if kind in RECORDS else value
 
 
 def _each(wanted: _Signature, value: Any) -> Any:
-    if wanted.more is None:
+    if wanted.varargs is None:
         names = ", ".join(name for name, _check in wanted.positional)
-        raise _error(N_("{function} takes fewer arguments: {names}."), "", value, function=wanted.name, names=names)
-    return wanted.more("", value)
+        raise _error(
+            N_("{function} takes only these arguments: {names}."), "", value, function=wanted.name, names=names
+        )
+    return wanted.varargs("", value)
 
 
 def _check_named(wanted: _Signature, name: str, value: Any) -> Any:
-    check = wanted.named.get(name) or wanted.others
+    check = wanted.named.get(name) or wanted.keywords
     if check is None:
         message = N_("{function} has no argument {argument}: did you mean {nearest}?")
         near = nearest(name, wanted.named, similarity=0.0)
@@ -217,7 +221,7 @@ def _check_named(wanted: _Signature, name: str, value: Any) -> Any:
 
 @cache
 def check_of(hint: Any) -> Check:
-    """The check of values that an annotation describes. It raises ArgumentError, or returns the value that is meant."""
+    """The check for an annotation. It returns the value to use, or raises ArgumentError."""
     origin, inside = get_origin(hint), get_args(hint)
     if origin is Annotated:
         return single
@@ -258,7 +262,7 @@ def check_of(hint: Any) -> Check:
 
 
 def whole(name: str, value: Any, low: int | None = None) -> Any:
-    """Return a whole number that is at least ``low``, by default the lowest that an argument of this name can be."""
+    """Return a whole number of at least ``low``, by default the lowest value of an argument of this name."""
     low = _LOWEST.get(name) if low is None else low
     if type(value) is int and (low is None or value >= low):
         return value
@@ -296,7 +300,7 @@ def text(name: str, value: Any) -> str:
 
 
 def choice(name: str, value: Any, choices: Sequence[Any]) -> Any:
-    """Return the choice that is meant: see SYNONYMS."""
+    """Return the choice that a value stands for; see SYNONYMS."""
     try:
         if value in choices:
             return value
@@ -320,12 +324,13 @@ def choice(name: str, value: Any, choices: Sequence[Any]) -> Any:
 def unknown(messages: tuple[str, str], name: Any, options: Collection[str], **values: object) -> UnknownNameError:
     """Return the error for a name that is not among the options.
 
-    The first message has {name} and {nearest}, the second one, for a name that is like none of them, {options}.
+    The first message has the placeholders {name} and {nearest}; the second, for a name that resembles no option, {name}
+    and {options}.
     """
     near = nearest(name, options) if isinstance(name, str) else None
     listed = ", ".join(list(options)[:_MOST_LISTED]) + (" ..." if len(options) > _MOST_LISTED else "")
-    shown = {"name": described(name), "nearest": near or "", "options": listed}
-    return UnknownNameError(Problem.of(messages[near is None], "", name, **shown, **values))
+    words = {"name": described(name), "nearest": near or "", "options": listed}
+    return UnknownNameError(Problem.of(messages[near is None], "", name, **words, **values))
 
 
 def _number(name: str, value: Any) -> Any:
@@ -350,7 +355,7 @@ def _callable(name: str, value: Any) -> Any:
 
 def _mapping_of(key: Any) -> Check:
     def check(name: str, value: Any) -> Any:
-        if not isinstance(value, Mapping) or (key is str and not all(isinstance(each, str) for each in value)):
+        if not isinstance(value, Mapping) or (key is str and not all(isinstance(member, str) for member in value)):
             raise wrong_kind(name, value, _MAPPING)
         return value
 
@@ -370,7 +375,7 @@ def _instance(kind: type) -> Check:
 
 @cache
 def _record(kind: Any) -> Check:
-    """The check of a NamedTuple, or of a dataclass, and of all its fields."""
+    """The check for a NamedTuple or a dataclass, with all its fields."""
     if is_dataclass(kind):
         return _dataclass(kind)
     defaults = kind._field_defaults
@@ -383,7 +388,7 @@ def _record(kind: Any) -> Check:
             raise wrong_kind(name, value, wanted)
         changed = None
         for (field, check_field, default), part in zip(fields, value, strict=True):
-            if part is not default:  # which needs no check, and takes the most time
+            if part is not default:  # defaults need no check, and checks take time
                 meant = check_field(field, part)
                 if meant is not part and not _same(meant, part):
                     changed = {**(changed or {}), field: meant}
@@ -409,7 +414,7 @@ def _dataclass(kind: Any) -> Check:
 
 
 def _items(kind: type, check_item: Check | None) -> Check:
-    """The check of a list, tuple, set or iterator, and of all that is in it."""
+    """The check for a list, tuple, set or iterator, with all its items."""
 
     def check(name: str, value: Any) -> Any:
         if type(value) not in (list, tuple) and not _is_items(value):
@@ -433,7 +438,7 @@ def _items(kind: type, check_item: Check | None) -> Check:
 
 
 def _tuple(hints: Sequence[Any]) -> Check:
-    """The check of a tuple with something else at each place."""
+    """The check for a tuple with a separate type at each place."""
     checks = [check_of(hint) for hint in hints]
 
     def check(name: str, value: Any) -> Any:
@@ -461,7 +466,7 @@ def _either(hints: Sequence[Any]) -> Check:
             try:
                 return check_kind(name, value)
             except ArgumentError as error:
-                if error.problem.message != _NOT:  # of the right kind, but wrong
+                if error.problem.message != _NOT:  # the right type, but a wrong value
                     raise
                 kinds.append(error.problem.values["wanted"])
         raise _error(_NOT, name, value, wanted=_listed(kinds))
@@ -470,13 +475,13 @@ def _either(hints: Sequence[Any]) -> Check:
 
 
 def _check_together(values: Mapping[str, Any]) -> None:
-    """Raise ArgumentError if a sequence is longer than a model's positions, or a configuration is not the model's."""
+    """Raise ArgumentError if a sequence exceeds a model's positions, or a configuration is not the model's."""
     config = next((kind for value in values.values() if (kind := _config_of(value)) is not None), None)
     if config is None:
         return
     stated = values.get("config")
     if stated is not None and stated is not config and "model" in values and not _same(stated, config):
-        message = N_("config has to be the configuration of the model, model.config: this is another one.")
+        message = N_("config has to be the configuration of the model, model.config, but it is a different one.")
         raise _error(message, "config", stated)
     longest = config.longest
     for name in values.keys() & _WITH_LENGTH:
@@ -495,11 +500,11 @@ def _config_of(value: Any) -> Any:
     return config if hasattr(config, "longest") else None
 
 
-def _same(one: Any, other: Any) -> bool:
-    if one is other:
+def _same(first: Any, second: Any) -> bool:
+    if first is second:
         return True
     try:
-        return type(one) is type(other) and bool(one == other)
+        return type(first) is type(second) and bool(first == second)
     except (ValueError, RuntimeError):  # columns, or tensors
         return False
 
@@ -513,14 +518,14 @@ def _is_column(value: Any) -> bool:
 
 
 def _is_items(value: Any) -> bool:
-    """Whether a value has items; a value of NumPy or PyTorch without a dimension can be iterated over, but has none."""
+    """Whether a value has items. NumPy and PyTorch scalars are iterable by type but have none."""
     if isinstance(value, str | bytes | Mapping | type) or not isinstance(value, Iterable):
         return False
     return not hasattr(value, "dtype") or bool(getattr(value, "shape", ()))
 
 
 def _is_short(value: Any) -> bool:
-    """Whether the text of a value can be a name: that of a dtype, but not of a model."""
+    """Whether the text of a value can be a name, as for a dtype, unlike a model."""
     return not isinstance(value, Collection) or isinstance(value, str)
 
 
@@ -533,7 +538,7 @@ _NOT = N_("{argument} has to be {wanted}, not {value}.")
 
 
 def wrong_kind(name: str, value: Any, wanted: str) -> ArgumentError:
-    """Return the error for a value of another kind than an argument has."""
+    """Return the error for a value of the wrong type."""
     return _error(_NOT, name, value, wanted=wanted)
 
 
@@ -542,7 +547,7 @@ def _error(message: str, name: str, value: Any, **values: object) -> ArgumentErr
 
 
 def described(value: Any) -> str:
-    """A value as a sentence shows it: numbers and texts as Python writes them, anything else by its type."""
+    """A value for an error message: numbers and texts as Python writes them, anything else by its type."""
     if isinstance(value, type):
         return f"the class {value.__name__}"
     if isinstance(value, str | int | float | complex | bytes | list | dict | set | type(None)) and not hasattr(

@@ -25,16 +25,16 @@ from bertcalc.text.problem import InputError, wrong
 LONGEST = 200
 _DEEPEST = 30
 _MOST_DIGITS = 40
-_MOST_BITS = 512  # of every numerator and denominator on the way: 150 digits
+_MOST_BITS = 512  # of every intermediate numerator and denominator: 150 digits
 
 
 @checked
 def evaluate(text: str, names: Mapping[str, int] | None = None) -> Fraction:
-    """The value of a calculation; ``names`` are the letters that may stand for numbers, such as H for 768.
+    """Evaluate a calculation; ``names`` are the letters that may stand for numbers, such as H for 768.
 
-    Operators are + - * / ^ and their other spellings ** × · x ÷. A letter after a number, next to another letter or to
-    a parenthesis is multiplied with it, with the precedence of *: 1/2H is (1/2)·H. Powers associate to the right and
-    bind tighter than a minus, as in Python. Raises InputError.
+    Operators are + - * / ^ and their other spellings ** × · x ÷. A letter next to a number, a letter or a parenthesis
+    is multiplied by it, with the precedence of *: 1/2H is (1/2)·H. Powers associate to the right and bind tighter than
+    a minus, as in Python. Raises InputError.
     """
     if len(text) > LONGEST:
         message = N_('"{text}" is longer than {most} characters: split it into shorter ones.')
@@ -44,7 +44,7 @@ def evaluate(text: str, names: Mapping[str, int] | None = None) -> Fraction:
 
 _SUPERSCRIPTS = str.maketrans("⁰¹²³⁴⁵⁶⁷⁸⁹", "0123456789")
 _SIGNS = str.maketrans({"×": "*", "·": "*", "⋅": "*", "∙": "*", "÷": "/", "−": "-", "–": "-"})
-# Thousands are all separated by the same sign, or not at all. H2 is refused: it may mean 2H or H^2.
+# Either the same sign separates all thousands, or none does. H2 is refused: it may mean 2H or H^2.
 _NUMBER = re.compile(
     r"(?:[0-9]{1,3}([, _'])[0-9]{3}(?:\1[0-9]{3})*|[0-9]+|(?=\.[0-9]))(?![0-9])"
     r"(?:\.[0-9]+)?(?:[eE][+-]?[0-9]{1,2}(?![0-9]))?"
@@ -62,7 +62,7 @@ _OPERATORS = {ast.Add: operator.add, ast.Sub: operator.sub, ast.Mult: operator.m
 
 
 class _Calculation:
-    """A calculation, parsed by Python with each number and letter as a name, since Python would read 0.1 as a float."""
+    """A calculation, parsed by Python with a name for each number and letter, since Python reads 0.1 as a float."""
 
     def __init__(self, text: str, names: Mapping[str, int]) -> None:
         self._text = text
@@ -74,17 +74,17 @@ class _Calculation:
         return self._value(ast.parse("".join(self._python()), mode="eval").body)
 
     def _python(self) -> Iterator[str]:
-        """The tokens of a valid Python expression for the calculation. Raises InputError if there is none."""
-        at = depth = 0
+        """The tokens of the calculation as a Python expression. Raises InputError if it is not valid."""
+        index = depth = 0
         complete = False  # whether the expression could end here
-        while at < len(self._text):
-            sign = self._text[at]
+        while index < len(self._text):
+            sign = self._text[index]
             if sign.isspace():
-                at += 1
+                index += 1
                 continue
-            if not complete and (number := _NUMBER.match(self._text, at)):
+            if not complete and (number := _NUMBER.match(self._text, index)):
                 yield self._operand(self._number(number[0]))
-                at, complete = number.end(), True
+                index, complete = number.end(), True
                 continue
             letter = next((name for name in (sign, sign.upper()) if name in self._names), None)
             if complete and (letter or sign == "("):
@@ -104,8 +104,8 @@ class _Calculation:
                 yield {"x": "*", "X": "*", "^": "**"}.get(sign, sign)
                 complete = False
             else:
-                raise self._unreadable(at)
-            at += 1
+                raise self._unreadable(index)
+            index += 1
         if not complete:
             raise wrong(N_('"{text}" is incomplete: a number is missing at the end.'), text=shorten(self._text))
         if depth:
@@ -136,7 +136,7 @@ class _Calculation:
                 return self._quotient(self._value(left, depth), self._value(right, depth))
             case ast.BinOp(left, op, right):
                 return self._bounded(_OPERATORS[type(op)](self._value(left, depth), self._value(right, depth)))
-        raise AssertionError(node)  # _python yields nothing else
+        raise AssertionError(node)  # _python yields no other nodes
 
     def _quotient(self, value: Fraction, divisor: Fraction) -> Fraction:
         if not divisor:
@@ -165,11 +165,11 @@ class _Calculation:
     def _too_large(self) -> InputError:
         return wrong(N_('"{text}" has numbers that are too large or have too many digits.'), text=shorten(self._text))
 
-    def _unreadable(self, at: int) -> InputError:
-        """The error for text that cannot be read from ``at`` on: it is quoted from the beginning of its word."""
-        while 0 < at < len(self._text) and self._text[at].isalpha() and self._text[at - 1].isalpha():
-            at -= 1
-        rest = self._text[at:]
+    def _unreadable(self, index: int) -> InputError:
+        """The error for text that cannot be read from ``index`` on; it quotes the text from the start of that word."""
+        while 0 < index < len(self._text) and self._text[index].isalpha() and self._text[index - 1].isalpha():
+            index -= 1
+        rest = self._text[index:]
         if not self._names:
             return wrong(N_('Cannot read "{rest}": use numbers, + - * / ^ and parentheses.'), rest=shorten(rest))
         message = N_('Cannot read "{rest}": use numbers, {letters}, + - * / ^ and parentheses.')

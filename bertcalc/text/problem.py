@@ -1,4 +1,4 @@
-"""Problems of wrong input, and the exception that carries them."""
+"""Problems with wrong input, and the exception that carries them."""
 
 from typing import Any, NamedTuple
 
@@ -6,11 +6,11 @@ from bertcalc.text import written
 
 
 class Problem(NamedTuple):
-    """A problem of an input.
+    """A problem with an input.
 
-    ``message`` is an English sentence with placeholders in braces that ``values`` fills, so that a user interface can
-    translate the sentence alone; a value can itself be a sentence to translate. Each of ``remedies`` is a change of
-    fields to a valid value, the nearest first.
+    ``message`` is an English sentence with placeholders in braces, which ``values`` fill, so that a user interface can
+    translate the sentence before it is filled; values can also be sentences to translate. Each of ``remedies`` maps
+    fields to valid values, the nearest first.
     """
 
     field: str
@@ -23,8 +23,8 @@ class Problem(NamedTuple):
     def of(
         cls, message: str, field: str = "", value: object = None, /, *remedies: dict[str, Any], **values: object
     ) -> "Problem":
-        """A problem whose message is filled with names and numbers; integers get thousands separators."""
-        return cls(field, value, message, {name: written(one) for name, one in values.items()}, remedies)
+        """Make a problem with values as text; integers get thousands separators."""
+        return cls(field, value, message, {name: written(word) for name, word in values.items()}, remedies)
 
     def __str__(self) -> str:
         return self.message.format(**self.values)

@@ -1,11 +1,11 @@
-"""Strict reading of untrusted JSON: UTF-8, no duplicate keys, no NaN, no longer than a limit.
+"""Read untrusted JSON strictly: UTF-8, no duplicate keys, no NaN, no more than a given length.
 
 >>> read_json('{"a": [1, 2.5, null]}', most=100)
 {'a': [1, 2.5, None]}
 >>> read_json('{"a": 1, "a": 2}', most=100)
 Traceback (most recent call last):
     ...
-bertcalc.text.problem.InputError: a appears twice: it must appear once.
+bertcalc.text.problem.InputError: a appears twice: it must appear only once.
 """
 
 import json
@@ -16,9 +16,9 @@ from bertcalc.text.problem import InputError, wrong
 
 
 def read_json(text: str | bytes, most: int) -> Any:
-    """The value of a JSON text of at most ``most`` characters (bytes, if it is bytes). Raises InputError."""
+    """Parse a JSON text of at most ``most`` characters, or bytes if it is bytes. Raises InputError."""
     if len(text) > most:
-        message = N_("This text has {length} characters: at most {most} are read here.")
+        message = N_("This text has {length} characters: at most {most} are allowed.")
         raise wrong(message, length=len(text), most=most)
     if isinstance(text, bytes):
         text = decode(text)
@@ -37,7 +37,7 @@ def read_json(text: str | bytes, most: int) -> Any:
 
 
 def _why(error: json.JSONDecodeError) -> str:
-    """The mistake, if it is one of those that people make in JSON by hand; otherwise the parser's message."""
+    """The mistake, if it is a common one in handwritten JSON; otherwise the parser's message."""
     rest, before = error.doc[error.pos :].lstrip(), error.doc[: error.pos].rstrip()
     for starts, why in HABITS.items():
         if rest.startswith(starts) and (starts != ("}", "]") or before.endswith(",")):
@@ -49,7 +49,7 @@ HABITS = {
     ("//", "/*", "#"): N_("JSON has no comments"),
     ("'", "“", "”", "‘"): N_("names and strings must be in straight double quotes"),
     ("True", "False", "None"): N_("it is written true, false or null"),
-    ("}", "]"): N_("no comma may stand before a closing bracket"),
+    ("}", "]"): N_("no comma is allowed before a closing bracket"),
 }
 
 
@@ -79,12 +79,12 @@ PARSER_SAYS = (
 
 
 def _each_once(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
-    found: dict[str, Any] = {}
+    members: dict[str, Any] = {}
     for key, value in pairs:
-        if key in found:
-            raise wrong(N_("{key} appears twice: it must appear once."), key, value, key=shorten(key))
-        found[key] = value
-    return found
+        if key in members:
+            raise wrong(N_("{key} appears twice: it must appear only once."), key, value, key=shorten(key))
+        members[key] = value
+    return members
 
 
 def _not_a_number(text: str) -> NoReturn:

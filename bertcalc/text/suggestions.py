@@ -1,18 +1,18 @@
-"""The name that somebody probably meant."""
+"""Suggest the name that the user probably meant."""
 
 from collections.abc import Iterable
 from difflib import get_close_matches
 
-_LONGEST = 100  # characters of a name that are compared: the comparison takes time that grows with their square
+_LONGEST = 100  # characters of a name that are compared, since the time grows with their square
 _SIMILAR = 0.6  # difflib's own default
 
 
 def nearest(name: str, options: Iterable[str], *, similarity: float = _SIMILAR, beginning: bool = True) -> str | None:
-    """Return the option that is most like a name, or None if none is like it; case, - and _ make no difference.
+    """Return the option most similar to a name, or None if there is none; case, - and _ make no difference.
 
-    An option that begins with the name comes before those that only look alike (bert-base means bert-base-uncased, not
-    roberta-base), unless ``beginning`` is False. With a ``similarity`` of 0 there is always an answer, unless there are
-    no options.
+    An option that begins with the name takes precedence over similar ones (bert-base means bert-base-uncased, not
+    roberta-base), unless ``beginning`` is False. With a ``similarity`` of 0, the result is None only if there are no
+    options.
 
     >>> nearest("bertmodel", ["AlbertModel", "BertModel"]), nearest("T5Model", ["roberta-base"])
     ('BertModel', None)

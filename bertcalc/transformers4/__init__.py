@@ -1,4 +1,4 @@
-"""What only transformers 4 does: it alone builds models with relative positions. All other models are those of 5.
+"""The parts of transformers 4 that 5 lacks: only 4 builds models with relative positions; all others follow 5.
 
-BERT's program (families/bert.py) declares the table of distances and the modules that have other names in 4.
+BERT's program (families/bert.py) declares the table of distances, and the modules whose names differ in 4.
 """

@@ -1,4 +1,4 @@
-"""The version of transformers that builds a model, and what is different in it."""
+"""The version of transformers that builds a model, and its differences from the other version."""
 
 from collections.abc import Iterator, Mapping
 from typing import Any, Literal, NamedTuple
@@ -23,8 +23,7 @@ class Version(NamedTuple):
     and values without cross attention. With ``whole_tuples``, a tuple has everything that the body returns, and
     None for a missing pooler. With ``states_first``, the body returns hidden_states before past_key_values. With
     ``empty_attentions``, only the eager attention returns its weights.
-    ``simulation`` names the steps that allocate otherwise in
-    its forward methods (bertcalc/memory/family_steps).
+    ``simulation`` names the overrides of the memory simulation (bertcalc/memory/family_steps).
     """
 
     requirement: str = "transformers>=5"
@@ -77,13 +76,13 @@ def unknown_activation(values: Mapping[str, Any]) -> Iterator[Problem]:
 
 
 def only_absolute(kind: type[Config], values: Mapping[str, Any]) -> Iterator[Problem]:
-    """The problem of relative positions in a family that has BERT's fields, but not these."""
+    """The problem of relative positions in a family that has BERT's fields but no relative positions."""
     field = "position_embedding_type"
     if values[field] != "absolute":
-        message = N_("{config} knows absolute positions only: set position_embedding_type to absolute.")
+        message = N_("{config} supports absolute positions only: set position_embedding_type to absolute.")
         yield Problem.of(message, field, values[field], ABSOLUTE, config=kind.__name__)
 
 
 def told_by_distances(hidden_size: int, table: Shape) -> dict[str, Any]:
-    """The fields that a checkpoint's table of distances tells; which of the two kinds it is, none does."""
+    """The fields that a checkpoint's table of distances tells; it does not tell which of the two kinds it is."""
     return {**RELATIVE, "num_attention_heads": hidden_size // max(1, table[1])}

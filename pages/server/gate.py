@@ -3,11 +3,11 @@
 import re
 from urllib.parse import urlsplit
 
+import streamlit as st
 from starlette.datastructures import Headers, MutableHeaders
 from starlette.responses import Response
 from starlette.types import ASGIApp, Receive, Scope, Send
 from starlette.websockets import WebSocketClose
-from streamlit import config
 
 from pages.server.messages import Connection
 
@@ -26,13 +26,13 @@ class Gate:
         if refusal:
             await refusal(scope, receive, send)
         elif scope["type"] == "websocket":
-            # The origin has been checked, and for some of the allowed ones Streamlit would ask another host.
+            # The origin has been checked. For some allowed origins Streamlit would ask another host.
             headers = [(name, value) for name, value in scope["headers"] if name != b"origin"]
             connection = Connection(receive, send)
             try:
                 await self._app({**scope, "headers": headers}, connection.receive, connection.send)
             except RuntimeError:
-                # Streamlit 1.67 takes a client that has left for one that sends text, and raises.
+                # Streamlit 1.67 mistakes the end of a connection for a text message, and raises.
                 if not connection.closed:
                     raise
         elif scope["type"] == "http":
@@ -47,35 +47,35 @@ def _refusal(scope: Scope) -> ASGIApp | None:
         if not allowed(headers.get("origin"), headers.get("host")):
             return WebSocketClose()  # becomes a 403
     elif scope["type"] == "http":
-        if "/_stcore/metrics" in scope["path"]:  # the numbers of sessions are not public
+        if "/_stcore/metrics" in scope["path"]:  # the number of sessions is not public
             return Response("Not Found", 404)
         if "/_stcore/upload_file/" in scope["path"]:
-            return Response("Nothing is uploaded here.", 403)
+            return Response("This app accepts no uploads.", 403)
     return None
 
 
 def allowed(origin: str | None, host: str | None) -> bool:
     """Whether a page of this origin may open a WebSocket.
 
-    Like ``_is_origin_allowed`` of Streamlit 1.67, but without the server's external IP address: Streamlit would ask
-    another host for it at every handshake from elsewhere, and everybody would wait for the answer.
+    Streamlit 1.67 also allows the server's external IP address. It asks another host for it at every handshake from
+    another site, and all readers wait for the answer.
     """
-    if origin is None or not config.get_option("server.enableCORS"):
+    if origin is None or not st.get_option("server.enableCORS"):
         return True
     try:
-        there = urlsplit(origin)
-        name = there.hostname
+        site = urlsplit(origin)
+        host_name = site.hostname
     except ValueError:
         return False
-    listed = [urlsplit(one.strip()).hostname for one in config.get_option("server.corsAllowedOrigins")]
-    return there.netloc == host or (name is not None and name in (*_ALWAYS, *listed))
+    listed = [urlsplit(address.strip()).hostname for address in st.get_option("server.corsAllowedOrigins")]
+    return site.netloc == host or (host_name is not None and host_name in (*_ALWAYS, *listed))
 
 
 def _plain_encodings(scope: Scope) -> Scope:
-    """The request with accept-encoding gzip or none: Streamlit and assets.py mistake "gzip;q=0" for gzip."""
+    """Return the request with accept-encoding gzip or none: Streamlit and assets.py mistake "gzip;q=0" for gzip."""
     headers = MutableHeaders(raw=[*scope["headers"]])
-    asked = headers.get("accept-encoding", "")
+    encodings = headers.get("accept-encoding", "")
     del headers["accept-encoding"]
-    if re.search(r"(^|,)\s*gzip\s*(;\s*q=(1|0\.0*[1-9])[0-9.]*\s*)?(,|$)", asked, re.IGNORECASE):
+    if re.search(r"(^|,)\s*gzip\s*(;\s*q=(1|0\.0*[1-9])[0-9.]*\s*)?(,|$)", encodings, re.IGNORECASE):
         headers["accept-encoding"] = "gzip"
     return {**scope, "headers": headers.raw}

@@ -3,28 +3,27 @@
 import re
 from base64 import b64encode
 from hashlib import sha256
-from pathlib import Path
 
-import streamlit
 from starlette.datastructures import MutableHeaders
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
+from pages.server.upstream.streamlit_internals import index_page
+
 
 def _hashes(html: str) -> str:
-    """The hashes of a page's inline scripts, in the syntax of a Content-Security-Policy.
+    """Return the hashes of a page's inline scripts, in the syntax of a Content-Security-Policy.
 
-    If one is missing, browsers refuse that script, and tests/browser/test_security.py fails.
+    If a hash is missing, browsers refuse that script, and tests/browser/test_security.py fails.
     """
-    scripts = re.findall(r"<script>(.*?)</script>", html, re.DOTALL)
+    scripts = re.findall(r"<script(?![^>]*\ssrc=)[^>]*>(.*?)</script>", html, re.DOTALL)
     return " ".join(f"'sha256-{b64encode(sha256(script.encode()).digest()).decode()}'" for script in scripts)
 
 
-_PAGE = (Path(streamlit.__file__).parent / "static" / "index.html").read_text(encoding="utf-8")
 # The strictest policy with which Streamlit 1.67 works on every page, found by trial. 'unsafe-eval' is not needed:
 # Streamlit uses Vega's expression interpreter.
 _POLICY = {
     "default-src": "'none'",
-    "script-src": f"'self' {_hashes(_PAGE)} blob:",  # Streamlit loads a component's script as a blob
+    "script-src": f"'self' {_hashes(index_page())} blob:",  # Streamlit loads a component's script as a blob
     "style-src": "'self' 'unsafe-inline'",  # Emotion, KaTeX and st.html write styles into the page
     "img-src": "'self' data:",
     "font-src": "'self' data:",  # one font is inlined in KaTeX's style sheet
@@ -38,7 +37,7 @@ _POLICY = {
 HEADERS = {
     "Content-Security-Policy": "; ".join(f"{name} {sources}" for name, sources in _POLICY.items()),
     "X-Content-Type-Options": "nosniff",
-    "Referrer-Policy": "no-referrer",  # a URL reveals the model that its reader looks at
+    "Referrer-Policy": "no-referrer",  # a URL reveals which model its reader looks at
     "Permissions-Policy": "camera=(), geolocation=(), microphone=(), payment=(), usb=()",
 }
 
@@ -50,7 +49,7 @@ class SecurityHeaders:
         self._app = app
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
-        """Add them to the first message of an HTTP or WebSocket response, the only one with headers."""
+        """Add HEADERS to the first message of an HTTP or WebSocket response, the only one with headers."""
         first = True
 
         async def send_with_headers(message: Message) -> None:

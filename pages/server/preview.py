@@ -10,14 +10,17 @@ from urllib.parse import parse_qs
 from starlette.datastructures import Headers, MutableHeaders
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
-# Headers that ask for other bytes than the whole page: Streamlit would apply them to its own page, not to ours.
+from pages.server.upstream.streamlit_internals import with_head
+
+# Headers that ask for a part or another encoding of the page. Streamlit would apply them to its own page, not to ours.
 _OF_BYTES = (b"accept-encoding", b"range", b"if-range", b"if-none-match", b"if-modified-since")
 
 
 class Preview:
     """Middleware that writes a page's title and description into the HTML that Streamlit serves for all pages.
 
-    ``about`` tells them by the page's address and the language that a link asks for, with the language of the answer.
+    ``about`` returns the language, title and description of a page, by its address and the language in a link; None if
+    there is no such page.
     """
 
     def __init__(self, app: ASGIApp, about: Callable[[str, str], tuple[str, str, str] | None]) -> None:
@@ -25,17 +28,17 @@ class Preview:
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         """Answer a request for a page; leave all others to Streamlit."""
-        said = None
+        entry = None
         if scope["type"] == "http" and scope["method"] in ("GET", "HEAD"):
-            asked = parse_qs(scope["query_string"].decode("latin-1")).get("lang", [""])[0]
-            said = self._about(posixpath.basename(scope.get("path", "")), asked)
-        if not said:
+            language = parse_qs(scope["query_string"].decode("latin-1")).get("lang", [""])[0]
+            entry = self._about(posixpath.basename(scope.get("path", "")), language)
+        if not entry:
             await self._app(scope, receive, send)
             return
         body = b""
         start: Message = {}
 
-        async def note(message: Message) -> None:
+        async def collect(message: Message) -> None:
             nonlocal body, start
             if message["type"] == "http.response.start":
                 start = message
@@ -43,11 +46,11 @@ class Preview:
                 body += message.get("body", b"")
 
         headers = [(name, value) for name, value in scope["headers"] if name not in _OF_BYTES]
-        await self._app({**scope, "method": "GET", "headers": headers}, receive, note)
+        await self._app({**scope, "method": "GET", "headers": headers}, receive, collect)
         answer = MutableHeaders(scope=start)
         if start["status"] == 200:
             zipped = "gzip" in Headers(scope=scope).get("accept-encoding", "")
-            body = _page(body, *said, zipped)
+            body = _page(body, *entry, zipped)
             answer["content-length"] = f"{len(body)}"
             answer.add_vary_header("Accept-Encoding")
             if zipped:
@@ -69,6 +72,5 @@ def _page(html: bytes, language: str, heading: str, description: str, zipped: bo
         '<meta property="og:site_name" content="bertcalc" />',
         '<meta name="twitter:card" content="summary" />',
     ]
-    page = html.replace(b"<title>Streamlit</title>", "\n    ".join(tags).encode())
-    page = page.replace(b'<html lang="en">', f'<html lang="{language}">'.encode())
+    page = with_head(html, language, "\n    ".join(tags))
     return gzip.compress(page) if zipped else page

@@ -1,5 +1,6 @@
-"""Check Python and Streamlit at the start: without this the server would report that it is healthy, and no page would
-work.
+"""Check Python and Streamlit at the start.
+
+Otherwise the server would report that it is healthy, but no page would work.
 """
 
 import logging
@@ -9,13 +10,14 @@ import sys
 
 import streamlit
 
-# The first Streamlit with which every page works. Newer versions start with a warning, as they may have changed the
-# methods that the modules of this folder replace.
-STREAMLIT = (1, 67)
+from pages.server.upstream.internals import WRITTEN_FOR
+
+# The first Streamlit with which every page works. In 1.65, components that are made at import are not registered.
+STREAMLIT = (1, 66)
 
 
 def check() -> None:
-    """End the process with a sentence if no page can work; log a warning if Streamlit is newer than the tested version.
+    """End the process with a sentence if no page can work; log a warning with another version than the tested one.
 
     Streamlit without App does not import the launcher but runs it in a thread for the first visitor, where SystemExit
     would end nothing.
@@ -23,14 +25,15 @@ def check() -> None:
     if problem := problem_of(streamlit.__version__, sys.flags.optimize):
         print(problem, file=sys.stderr, flush=True)
         os._exit(1)
-    if _release(streamlit.__version__) > STREAMLIT:
+    tested = WRITTEN_FOR["streamlit"]
+    if _release(streamlit.__version__) != _release(tested):
         logging.getLogger("bertcalc").warning(
-            "bertcalc is tested with Streamlit %s.%s; this is %s.", *STREAMLIT, streamlit.__version__
+            "bertcalc is tested with Streamlit %s; this is %s.", tested, streamlit.__version__
         )
 
 
 def problem_of(version: str, optimize: int) -> str | None:
-    """The reason why no page works with this version of Streamlit and level of Python's optimization, or None."""
+    """Return why no page works with this version of Streamlit and this level of optimization in Python, or None."""
     if optimize > 1:
         return "bertcalc needs docstrings: start Python without -OO, and without PYTHONOPTIMIZE=2."
     if _release(version) < STREAMLIT:

@@ -4,12 +4,12 @@ Streamlit runs the script of each session in a thread, and Python runs one threa
 would each take forty times as long; in a queue the first page is drawn after 20 ms.
 
 The order is fair queueing (Demers, Keshav and Shenker, SIGCOMM 1989). A session that has used less than its share goes
-before a session that sends without pause; sessions that have used the same go first come, first served. A run that a
-newer message ends counts as a long one, so a sender that does not wait for answers, as a browser does, comes later. The
-wait of a reader does not depend on how much others send.
+before a session that sends without pause; sessions that have used the same amount are served in order of arrival. A run
+that is ended by a newer message counts as a long one, so clients that do not wait for answers (browsers do) come later.
+How long a reader waits does not depend on how much others send.
 
-``runner.fastReruns = false`` in .streamlit/config.toml belongs to the queue: it gives a session one thread, and so one
-place in the line, whatever it sends. Streamlit merges the messages that arrive while that thread waits. With
+The queue needs ``runner.fastReruns = false`` in .streamlit/config.toml: it gives a session one thread, and so one place
+in the line, whatever it sends. Streamlit merges the messages that arrive while that thread waits. With
 ``fastReruns = true`` Streamlit starts a thread for each message: five senders had 900 threads in the line.
 
 Callbacks, dialogs and downloads run outside pages/main.py and do not wait.
@@ -24,10 +24,10 @@ from typing import Any, NamedTuple
 
 # Seconds after which the next run begins in any case; a longer run continues in parallel.
 PATIENCE = 1.0
-# The seconds that a run counts for: the shortest counts, too, and a slow page is not locked out. A run that is ended by
-# the next message of its reader counts as MOST.
+# Limits on the seconds that a run counts for: even the shortest run counts, and a slow page is not locked out. A run
+# that is ended by the next message of its reader counts as MOST.
 LEAST, MOST = 0.001, 0.1
-# Seconds of its share that a session can have saved up: enough to go before all that always want theirs.
+# Seconds of its share that an idle session can save up: enough to go before sessions that always want a turn.
 SAVED = 0.1
 _SHARE = "share of the queue"  # the session's key for its Share
 
@@ -49,13 +49,13 @@ class _Turn(NamedTuple):
 
 
 class RunQueue:
-    """A queue for runs that are each in a thread of its own."""
+    """A queue for runs, each of which has its own thread."""
 
     def __init__(self) -> None:
         self._change = threading.Lock()
         self._line: list[_Turn] = []  # a heap
         self._count = 0  # of all turns
-        self._clock = 0.0  # the virtual time: what a session would have used by now that always wants its share
+        self._clock = 0.0  # the virtual time: the seconds that a session would have used that always wanted a turn
         self._active: _Turn | None = None
         self._since = 0.0
         self._thread = threading.local()
@@ -72,9 +72,10 @@ class RunQueue:
 
     @contextmanager
     def enter(self, session: MutableMapping[Any, Any]) -> Iterator[None]:
-        """Wait for the turn of a run, then run; ``session`` is what Streamlit keeps between the runs of one reader.
+        """Wait for the turn of a run, then run.
 
-        Streamlit ends a run with an exception when its reader moves on, and begins the next run in the same thread.
+        ``session`` is the state that Streamlit keeps between the runs of a reader. Streamlit ends a run with
+        an exception when its reader moves on, and begins the next run in the same thread.
         """
         self._begin(session.setdefault(_SHARE, Share(self._clock)))
         try:
@@ -115,20 +116,20 @@ class RunQueue:
         self._thread.turn = None
         with self._change:
             turn.share.until = turn.start + used
-            # Not by the next start alone: a stream of new sessions, which start now, would stop the clock for others.
+            # Not by the next start alone: a stream of new sessions, whose start is the present, would stop the clock.
             self._clock += used / (len(self._line) + 1)
             if self._active is turn:
                 self._active = None
                 self._call_next()
 
     def _call_next(self) -> float:
-        """Start the first in line if no run is active or the active one is overdue; the seconds until one will be."""
-        now = time.monotonic()
-        if self._line and (self._active is None or now - self._since >= PATIENCE):
-            self._active, self._since = heapq.heappop(self._line), now
+        """Start the first run in line if none is active or the active one is overdue; return the seconds until then."""
+        moment = time.monotonic()
+        if self._line and (self._active is None or moment - self._since >= PATIENCE):
+            self._active, self._since = heapq.heappop(self._line), moment
             self._clock = max(self._clock, self._active.start)
             self._active.begun.set()
-        return self._since + PATIENCE - now
+        return self._since + PATIENCE - moment
 
 
 RUN_QUEUE = RunQueue()

@@ -63,7 +63,7 @@ def test_an_amount_that_cannot_be_read_is_explained(visit: Open) -> None:
     field = page.get_by_role("textbox", name="Budget")
     field.fill("**many**")
     field.press("Enter")
-    expect(page.get_by_text('"**many**" is not an amount that can be read')).to_be_visible()
+    expect(page.get_by_text('"**many**" is not a valid amount')).to_be_visible()
     expect(page.get_by_role("cell")).to_have_text(before)
     page.get_by_role("button", name="Budget = 30M").click()
     expect(page.get_by_text("cannot be read")).to_have_count(0)

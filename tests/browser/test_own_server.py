@@ -79,7 +79,7 @@ def test_a_model_of_the_hub_is_read_on_request(page: Page, own: tuple[str, int],
     page.keyboard.press("Enter")
     shown(page)
     nothing_is_cut(page)
-    expect(page.get_by_text("has all of BertForMaskedLM, and other tensors as well")).to_be_visible()
+    expect(page.get_by_text("has all tensors of BertForMaskedLM, and others as well")).to_be_visible()
     expect(page.get_by_text("head of another class")).to_be_in_viewport()
     assert len(hub.asked) == 2
     page.get_by_role("link", name="Parameters").click()
@@ -119,7 +119,7 @@ def test_who_closes_the_page_makes_room_for_others(page: Page, own: tuple[str, i
         other.close()
     page.goto(f"{own[0]}/{HUB}")
     page.get_by_role("button", name="Read it from the Hub").click(timeout=30_000)
-    expect(page.get_by_text("has all of BertForMaskedLM, and other tensors as well")).to_be_visible(timeout=10_000)
+    expect(page.get_by_text("has all tensors of BertForMaskedLM, and others as well")).to_be_visible(timeout=10_000)
 
 
 def test_after_the_server_has_died_the_next_key_counts_on(page: Page, own: tuple[str, int], tmp_path: Path) -> None:

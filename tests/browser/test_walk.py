@@ -54,7 +54,7 @@ def test_the_walk_needs_no_scrolling(look: Look) -> None:
         assert bottom(thing) <= 720
     assert bottom(page.get_by_test_id("stVegaLiteChart")) <= 720
     expect(page.get_by_role("spinbutton", name="Layer", exact=True)).to_be_in_viewport()
-    expect(page.get_by_text("Why is there another dense after attention?")).to_be_in_viewport()
+    expect(page.get_by_text("Why is there another dense layer after attention?")).to_be_in_viewport()
 
 
 def test_the_batch_is_kept_on_the_way_to_another_page_and_back(look: Look) -> None:

@@ -74,7 +74,7 @@ FORGED: list[object] = [
 
 @pytest.mark.parametrize("message", FORGED)
 def test_what_no_browser_sends_is_refused(message: object) -> None:
-    with pytest.raises(InputError, match="What the browser sent is no list of files"):
+    with pytest.raises(InputError, match="The browser did not send a list of files"):
         chosen(message)
 
 
@@ -91,30 +91,33 @@ def test_messages_raise_nothing_else(message: list[object]) -> None:
 
 
 def test_limits_are_the_servers_own() -> None:
-    assert sentence(*[said()] * (MOST_FILES + 1)) == "These are more than 50 files."
+    assert sentence(*[said()] * (MOST_FILES + 1)) == "Too many files: at most 50 are allowed."
     long = LARGEST_HEADER + 1
-    assert "at most 4,000,000 are read here" in sentence(said(data=long.to_bytes(8, "little"), size=10**9))
+    assert "at most 4,000,000 are allowed" in sentence(said(data=long.to_bytes(8, "little"), size=10**9))
     half = file_of(b"{" + b" " * (LARGEST_HEADER // 2))
-    assert "more than 4,000,000 bytes together" in sentence(*[said(data=half, size=10**9)] * 3)
-    assert "more than 4,000,000 bytes together" in sentence(said(data=DATA[: END - 1]))
+    assert "more than 4,000,000 bytes in total" in sentence(*[said(data=half, size=10**9)] * 3)
+    assert "more than 4,000,000 bytes in total" in sentence(said(data=DATA[: END - 1]))
 
 
 @pytest.mark.parametrize(
     ("files", "expected"),
     [
-        ([said("pytorch_model.bin", b"", 438 * 10**6)], "pytorch_model.bin is no .safetensors file. Other files of"),
-        ([said("config.json", b"{}", 2)], "config.json is no .safetensors file"),
-        ([said("pytorch_model.bin.index.json", b"", 9)], "pytorch_model.bin.index.json is no .safetensors file"),
+        (
+            [said("pytorch_model.bin", b"", 438 * 10**6)],
+            "pytorch_model.bin is not a .safetensors file. Other weight files",
+        ),
+        ([said("config.json", b"{}", 2)], "config.json is not a .safetensors file"),
+        ([said("pytorch_model.bin.index.json", b"", 9)], "pytorch_model.bin.index.json is not a .safetensors file"),
         (
             [said("model-00001-of-00003.safetensors"), said("model-00003-of-00003.safetensors")],
             "model-00001-of-00003.safetensors is one of the 3 files of a model: choose all of them together.",
         ),
-        ([said(data=b"version ", size=135)], "This is a pointer of Git LFS, and not the file itself"),
+        ([said(data=b"version ", size=135)], "This is a Git LFS pointer, not the file itself"),
         ([{**said(), "gzip": None}], "model.safetensors could not be read by the browser."),
-        ([said(data=b"PK", size=2)], "it has 2 bytes, and the length of its header alone takes 8"),
+        ([said(data=b"PK", size=2)], "it has 2 bytes, but the length of its header alone takes 8"),
         ([said(size=END - 1)], "it is cut off: its first 8 bytes announce a header of"),
-        ([said(size=len(DATA) + 1)], "The tensors end at byte 4,000 of the data, which has 4,001."),
-        ([said("a.safetensors"), said("b.safetensors")], "a is in two of the files."),
+        ([said(size=len(DATA) + 1)], "The tensors end at byte 4,000, but there are 4,001 bytes of data."),
+        ([said("a.safetensors"), said("b.safetensors")], "The tensor a is in two of the files."),
         ([said(), said("model.safetensors.index.json", b"[]")], "is not an index of safetensors files"),
         (
             [said(), said("model.safetensors.index.json", b'{"weight_map": {"a": "other.safetensors"}}')],

@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 
 from bertcalc import BertConfig, Config
 from bertcalc.diagnosis.diagnose import Diagnosis, Elsewhere, Match, OwnPart, diagnose, told_apart
-from bertcalc.diagnosis.known_counts import Known
+from bertcalc.diagnosis.known_counts import KnownCount
 from bertcalc.diagnosis.typos import is_slip, slips_to
 from bertcalc.families import family_of
 from bertcalc.families.presets import PRESETS
@@ -22,7 +22,7 @@ CHINESE = PRESETS["bert-base-chinese"].config
 
 def of(text: str, config: Config = BertConfig(), architecture: str = "BertModel") -> Diagnosis:  # noqa: B008 # frozen
     model = Model(config, architecture)
-    return diagnose(Known(model, model.num_parameters()), typed(text))
+    return diagnose(KnownCount(model, model.num_parameters()), typed(text))
 
 
 def test_a_known_count_needs_no_miscounts() -> None:
@@ -92,13 +92,13 @@ def test_write_up_004_is_said_to_be_what_it_is_whatever_is_shown(config: Config)
 )
 def test_a_part_of_the_model_is_no_miscount(text: str, part: str, layers: str) -> None:
     found = of(text)
-    assert (part, layers) in [(own.counted.part, own.counted.layers) for own in found.own]
-    assert {own.reading.key for own in found.own} == {"parameters"}
+    assert (part, layers) in [(own.counted.part, own.counted.layers) for own in found.parts]
+    assert {own.reading.key for own in found.parts} == {"parameters"}
     assert not found.miscounted
 
 
 def test_bytes_of_a_part() -> None:
-    [own] = of(str(4 * 7_087_872)).own
+    [own] = of(str(4 * 7_087_872)).parts
     assert (own.reading.key, own.counted.part, own.counted.layers) == ("float32", "layers", "one")
 
 
@@ -154,7 +154,7 @@ def test_a_slip_of_the_keyboard_is_recognised(text: str) -> None:
 
 
 def test_a_neighbour_comes_before_a_wrong_digit() -> None:
-    found = slips_to(Known(Model(BertConfig()), 109_482_240), 135_063_810)
+    found = slips_to(KnownCount(Model(BertConfig()), 109_482_240), 135_063_810)
     assert [slip.meant for slip in found] == [135_063_809, 435_063_810]
 
 
@@ -293,12 +293,12 @@ def test_counts_by_other_conventions_are_known(text: str, said: str) -> None:
 )
 def test_counts_of_other_models_by_other_conventions_are_known(text: str, preset: str) -> None:
     [found] = of(text).elsewhere
-    assert (found.preset, found.known and found.known.convention) == (preset, "pooler")
+    assert (found.preset, found.known_count and found.known_count.convention) == (preset, "pooler")
 
 
 def test_what_rounds_to_a_part_of_another_model_is_not_read_as_bytes_first() -> None:
     found = of("85M", PRESETS["bert_uncased_L-4_H-512_A-8"].config)
-    assert not found.own
+    assert not found.parts
     assert "parameters" not in {match.reading.key for match in found.matches}
     assert "bert-base-uncased" in {one.preset for one in found.elsewhere}
 
@@ -605,10 +605,10 @@ def test_a_slip_to_another_models_neighbour_is_none_where_a_miscount_is_plain() 
 )
 def test_a_sum_of_two_parts_is_known(text: str, parts: tuple[str, str]) -> None:
     found = of(text)
-    assert found.own
-    assert {one.right for one in found.own} == {int(text.replace(",", ""))}
+    assert found.parts
+    assert {one.right for one in found.parts} == {int(text.replace(",", ""))}
     assert any(
-        one.added and one.counted.part.endswith(parts[0]) and one.added.part.endswith(parts[1]) for one in found.own
+        one.added and one.counted.part.endswith(parts[0]) and one.added.part.endswith(parts[1]) for one in found.parts
     )
 
 
@@ -622,7 +622,7 @@ def test_bytes_and_bits_never_stand_before_a_sum_of_tensors(preset: str) -> None
     for _number in range(12):
         number = sum(drawn.sample(layer, 2))
         found = of_preset(f"{number}", preset)
-        some: tuple[Match | OwnPart | Elsewhere, ...] = (*found.matches, *found.own, *found.elsewhere)
+        some: tuple[Match | OwnPart | Elsewhere, ...] = (*found.matches, *found.parts, *found.elsewhere)
         meanings = {one.reading.key for one in some}
         assert meanings == {"parameters"}, number
 
@@ -635,7 +635,7 @@ def test_three_digits_stand_before_one() -> None:
     assert found.matches[0].total == backbone
     assert not any(match.reading.rounded for match in found.matches)
     [elsewhere] = of("100M").elsewhere
-    assert (elsewhere.preset, elsewhere.known and elsewhere.known.total) == ("deberta-base", backbone)
+    assert (elsewhere.preset, elsewhere.known_count and elsewhere.known_count.total) == ("deberta-base", backbone)
 
 
 def real_size(preset: str, architecture: str, unless: str = "nothing") -> int:
@@ -681,5 +681,5 @@ def test_nobody_asks_for_the_bytes_of_vectors(preset: str) -> None:
         tensor.numel() for name, tensor in parameters if name.endswith(("query.bias", "key.bias", "value.bias"))
     )
     architecture = family_of(PRESETS[preset].config).base.name
-    assert {part.right for part in of(f"{biases}", PRESETS[preset].config, architecture).own} == {biases}
-    assert not of(f"{4 * biases}", PRESETS[preset].config, architecture).own
+    assert {part.right for part in of(f"{biases}", PRESETS[preset].config, architecture).parts} == {biases}
+    assert not of(f"{4 * biases}", PRESETS[preset].config, architecture).parts

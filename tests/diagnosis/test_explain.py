@@ -1,7 +1,7 @@
 """Every usual miscount and pair of miscounts is found again, what is found is true, and what it proves is measured."""
 
+import itertools
 from dataclasses import replace
-from itertools import combinations
 from typing import NamedTuple
 
 from hypothesis import given
@@ -10,13 +10,13 @@ from hypothesis import strategies as st
 from bertcalc import BertConfig, build
 from bertcalc.diagnosis.explain import (
     MOST_BITS,
-    Way,
+    Combination,
     causes,
+    combinations,
     evidence,
     explain,
     explain_tensors,
     search,
-    ways,
 )
 from bertcalc.diagnosis.miscounts import HABITS, MISCOUNTS, MiscountSizes, counted, total
 from bertcalc.families.presets import PRESETS
@@ -56,10 +56,10 @@ def mistaken(draw: st.DrawFn, most: int) -> Mistaken:
 @given(mistaken(most=2))
 def test_one_or_two_usual_miscounts_are_found_again(count: Mistaken) -> None:
     bits = sum(MISCOUNTS[name].bits for name in count.miscounts)
-    found = ways(counted(count.case.ours()), MiscountSizes.of(count.case.config), count.wrong)
+    found = combinations(counted(count.case.ours()), MiscountSizes.of(count.case.config), count.wrong)
     if bits <= MOST_BITS:
         assert found[0].bits <= bits
-        if found != [Way(0, ())]:
+        if found != [Combination(0, ())]:
             assert any(same(count.case, way.miscounts, count.miscounts) for way in found)
 
 
@@ -80,7 +80,7 @@ def made(case: Case, miscounts: tuple[str, ...]) -> tuple[Tensor, ...]:
 def test_what_is_found_comes_out_line_by_line(count: Mistaken) -> None:
     tensors, sizes = counted(count.case.ours()), MiscountSizes.of(count.case.config)
     right = sum(tensor.numel() for tensor in count.case.real().parameters())
-    for way in (*ways(tensors, sizes, count.wrong), *search(tensors, sizes, MOST_BITS).rarer(count.wrong)):
+    for way in (*combinations(tensors, sizes, count.wrong), *search(tensors, sizes, MOST_BITS).rarer(count.wrong)):
         assert total(made(count.case, way.miscounts)) == count.wrong
         explanation = causes(tensors, sizes, way.miscounts)
         assert right + sum(cause.amount for cause in explanation) == count.wrong
@@ -95,12 +95,12 @@ def test_nothing_is_found_that_is_not_there(case: Case, wrong: int) -> None:
     totals = {total(MISCOUNTS[name].make(tensors, sizes)) for name in MISCOUNTS}
     habits = {total(made(case, tuple(sorted(habit.miscounts, key=list(MISCOUNTS).index)))) for habit in HABITS.values()}
     for number in {wrong, *totals}:
-        for way in ways(tensors, sizes, number):
+        for way in combinations(tensors, sizes, number):
             assert way.ideas != 1 or number in totals | habits
 
 
 def test_the_likeliest_comes_first() -> None:
-    found = ways(counted(build(BertConfig())), MiscountSizes.of(BertConfig()), 109_454_592)
+    found = combinations(counted(build(BertConfig())), MiscountSizes.of(BertConfig()), 109_454_592)
     assert [way.miscounts for way in found][:2] == [("qkv biases",), ("feed-forward biases of H",)]
     assert [way.bits for way in found] == sorted(way.bits for way in found)
 
@@ -113,7 +113,7 @@ def test_what_explains_in_fewer_miscounts_is_said_alone() -> None:
 def test_a_habit_is_one_idea() -> None:
     """A calculator on the web prints V H + L (12 H² + 13 H) for bert-base: words and layers."""
     count = 30_522 * 768 + 12 * (12 * 768**2 + 13 * 768)
-    first = ways(counted(build(BertConfig())), MiscountSizes.of(BertConfig()), count)[0]
+    first = combinations(counted(build(BertConfig())), MiscountSizes.of(BertConfig()), count)[0]
     assert (first.habit, first.ideas, len(first.miscounts)) == ("words and layers", 1, 4)
 
 
@@ -124,7 +124,7 @@ def test_the_evidence_is_how_many_numbers_nearby_are_explained() -> None:
     reached = set()
     for names in (
         *[(name,) for name in MISCOUNTS],
-        *combinations(MISCOUNTS, 2),
+        *itertools.combinations(MISCOUNTS, 2),
         *[h.miscounts for h in HABITS.values()],
     ):
         bits = min(

@@ -8,7 +8,7 @@ from torch.utils.flop_counter import FlopCounterMode
 
 from bertcalc.diagnosis.diagnose import diagnose
 from bertcalc.diagnosis.flop_counts import flop_counts, flops_of
-from bertcalc.diagnosis.known_counts import Known
+from bertcalc.diagnosis.known_counts import KnownCount
 from bertcalc.families import family_of
 from bertcalc.families.presets import PRESETS
 from bertcalc.model.model import Model
@@ -53,7 +53,7 @@ def test_a_measured_number_is_recognised_exactly_and_rounded(
 def test_a_number_of_operations_has_no_other_meaning(text: str) -> None:
     """22.363G is what calflops prints, with what it counts for LayerNorm and softmax."""
     model = Model(PRESETS["bert-base-chinese"].config)
-    diagnosis = diagnose(Known(model, model.num_parameters()), typed(text))
+    diagnosis = diagnose(KnownCount(model, model.num_parameters()), typed(text))
     assert diagnosis._replace(flops=()) == type(diagnosis)()
     assert {(cost.batch_size, cost.sequence_length) for cost in diagnosis.flops} == {(1, 128)}
     assert ("calflops" in {cost.rule for cost in diagnosis.flops}) or text != "22.363G"

@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 from bertcalc import BertConfig, Config
 from bertcalc.diagnosis.known_counts import (
     PUBLISHED_CONFIGS,
-    Known,
+    KnownCount,
     adapted_counts,
     known_counts,
     mixes,
@@ -135,7 +135,7 @@ def test_all_that_the_presets_have_is_known() -> None:
 @pytest.mark.parametrize("published", PUBLISHED)
 def test_a_published_count_is_known(published: PublishedCount) -> None:
     known = known_counts(PRESETS[published.preset].config)
-    found = [one.model for one in known if one.total == published.parameters + published.more]
+    found = [one.model for one in known if one.total == published.parameters + published.surplus]
     assert (published.architecture, published.add_pooling_layer) in [
         (model.architecture, model.add_pooling_layer) for model in found
     ]
@@ -212,5 +212,5 @@ def test_the_published_models_are_found_by_their_counts() -> None:
 
 
 def test_a_known_count_builds_its_own_model() -> None:
-    known = Known(Model(BertConfig(), add_pooling_layer=False), 108_891_648, 512)
+    known = KnownCount(Model(BertConfig(), add_pooling_layer=False), 108_891_648, 512)
     assert known.model.num_parameters() == known.total - 512

@@ -445,5 +445,5 @@ def test_relative_distances() -> None:
 
 @pytest.mark.parametrize("name", MISCOUNTS)
 def test_a_miscount_is_said_in_words(name: str) -> None:
-    assert MISCOUNTS[name].said[0].islower()
-    assert not MISCOUNTS[name].said.endswith(".")
+    assert MISCOUNTS[name].description[0].islower()
+    assert not MISCOUNTS[name].description.endswith(".")

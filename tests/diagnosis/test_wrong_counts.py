@@ -17,7 +17,7 @@ from pathlib import Path
 from typing import Literal
 
 from bertcalc.diagnosis.diagnose import Miscounted, diagnose
-from bertcalc.diagnosis.known_counts import Known
+from bertcalc.diagnosis.known_counts import KnownCount
 from bertcalc.diagnosis.other_tools import tool_counts
 from bertcalc.families.presets import PRESETS
 from bertcalc.model.model import Model
@@ -32,7 +32,7 @@ with Path(__file__).with_name("wrong_counts.csv").open(encoding="utf-8") as _fil
 def outcome(row: dict[str, str]) -> Outcome:
     """What is said to a wrong count."""
     model = Model(PRESETS[row["preset"]].config, row["architecture"])
-    found = diagnose(Known(model, model.num_parameters()), typed(row["number"]))
+    found = diagnose(KnownCount(model, model.num_parameters()), typed(row["number"]))
     tool = typed(row["number"]).value in dict(tool_counts(model.config)).values()
     known = found.known or found.hand is not None or tool
     if row["cause"].startswith("known"):

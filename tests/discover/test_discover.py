@@ -40,6 +40,11 @@ def found_for(model_type: str, cls: str) -> Discovered:
     return discover(model_type, cls)
 
 
+# A class with few layers is built sooner, and the same is found.
+SHALLOW = {"num_hidden_layers": 4}
+SHALLOW_CLIP = {"text_config": {"num_hidden_layers": 2}, "vision_config": {"num_hidden_layers": 2}}
+
+
 # Classes with a projection that comes and goes, layers of two kinds, experts, sizes that divide, groups, and a list.
 CLASSES = [
     ("electra", "ElectraForMaskedLM"),
@@ -134,15 +139,15 @@ def test_what_is_no_size_is_refused(wrong: dict[str, Any]) -> None:
 
 
 def test_what_a_configuration_derives_follows_and_what_is_given_is_a_field_of_its_own() -> None:
-    plain = discover("llama", "LlamaModel")
+    plain = discover("llama", "LlamaModel", SHALLOW)
     assert not {"head_dim", "num_key_value_heads"} & plain.fields.keys()
-    given_heads = discover("llama", "LlamaModel", {"num_key_value_heads": 8})
+    given_heads = discover("llama", "LlamaModel", {**SHALLOW, "num_key_value_heads": 8})
     assert given_heads.fields["num_key_value_heads"] == 8
-    assert given_heads.count(num_key_value_heads=4) == real("llama", "LlamaModel", num_key_value_heads=4)
+    assert given_heads.count(num_key_value_heads=4) == real("llama", "LlamaModel", **SHALLOW, num_key_value_heads=4)
 
 
 def test_fields_that_have_to_be_alike_are_given_together() -> None:
-    found = found_for("gpt_neo", "GPTNeoModel")
+    found = discover("gpt_neo", "GPTNeoModel", {"num_layers": 8, "attention_types": [[["global", "local"], 4]]})
     [(follower, (leader, share))] = found.follows.items()
     assert {follower, leader} == {"num_layers", "attention_types[0][1]"}
     sizes = {"num_layers": 4, "attention_types[0][1]": 2}
@@ -157,7 +162,7 @@ def test_fields_that_have_to_be_alike_are_given_together() -> None:
 
 
 def test_what_is_given_stays_even_if_it_is_what_the_class_would_derive() -> None:
-    heads = {"hidden_size": 1024, "num_attention_heads": 16, "head_dim": 64}
+    heads = {**SHALLOW, "hidden_size": 1024, "num_attention_heads": 16, "head_dim": 64}
     found = discover("llama", "LlamaModel", heads)
     assert found.count(hidden_size=2048) == real("llama", "LlamaModel", **heads | {"hidden_size": 2048})
 
@@ -188,28 +193,33 @@ def test_a_change_of_a_field_that_there_is_not_is_refused(
 
 
 @pytest.mark.parametrize(
-    ("model_type", "cls", "config", "changes"),
+    ("model_type", "cls", "config", "changes", "shallow"),
     [
-        ("emu3", "Emu3ForCausalLM", transformers.Emu3TextConfig, {"hidden_size": 2048}),
-        ("musicgen", "MusicgenForCausalLM", transformers.MusicgenDecoderConfig, {"num_hidden_layers": 3}),
-        ("mllama", "MllamaForCausalLM", transformers.MllamaTextConfig, {"hidden_size": 1024, "vocab_size": 130_000}),
+        ("emu3", "Emu3ForCausalLM", transformers.Emu3TextConfig, {"hidden_size": 2048}, SHALLOW),
+        ("musicgen", "MusicgenForCausalLM", transformers.MusicgenDecoderConfig, {"num_hidden_layers": 3}, {}),
+        (
+            *("mllama", "MllamaForCausalLM", transformers.MllamaTextConfig),
+            *({"hidden_size": 1024, "vocab_size": 130_000}, {**SHALLOW, "cross_attention_layers": [1, 3]}),
+        ),
     ],
 )
 def test_a_class_of_a_nested_configuration_takes_its_fields(
-    model_type: str, cls: str, config: Any, changes: dict[str, int]
+    model_type: str, cls: str, config: Any, changes: dict[str, int], shallow: dict[str, Any]
 ) -> None:
-    with torch.device("meta"), no_init_weights():
-        model = getattr(transformers, cls)(config(**changes))
-    there = sum(tensor.numel() for tensor in model.parameters())
+    def there(fields: dict[str, Any]) -> int:
+        with torch.device("meta"), no_init_weights():
+            model = getattr(transformers, cls)(config(**fields))
+        return sum(tensor.numel() for tensor in model.parameters())
+
     usual = shipped(model_type, cls)
     assert usual is not None
-    assert usual.count(**changes) == there
-    assert discover(model_type, cls, changes).parameters == there
+    assert usual.count(**changes) == there(changes)
+    assert discover(model_type, cls, {**changes, **shallow}).parameters == there({**changes, **shallow})
 
 
 def test_a_path_is_what_it_stands_for() -> None:
-    nested = {"text_config": {"hidden_size": 256, "num_attention_heads": 4}}
-    paths = {"text_config.hidden_size": 256, "text_config.num_attention_heads": 4}
+    nested = {**SHALLOW_CLIP, "text_config": {"hidden_size": 256, "num_attention_heads": 4, "num_hidden_layers": 2}}
+    paths = {f"{part}.{field}": size for part, fields in nested.items() for field, size in fields.items()}
     there = real("clip", "CLIPModel", **nested)
     assert discover("clip", "CLIPModel", nested).parameters == there
     assert discover("clip", "CLIPModel", paths).parameters == there
@@ -218,12 +228,13 @@ def test_a_path_is_what_it_stands_for() -> None:
 
 
 def test_a_file_that_says_everything_is_read_as_what_it_changes() -> None:
-    config = transformers.LlamaConfig(hidden_size=512, num_attention_heads=8, intermediate_size=999)
+    changes = {**SHALLOW, "hidden_size": 512, "num_attention_heads": 8, "intermediate_size": 999}
+    config = transformers.LlamaConfig(**changes)
     written = {**config.to_dict(), "auto_map": {"AutoModel": "somewhere--else.Model"}, "architectures": ["Other"]}
     found = discover(written)
     assert found.cls == "LlamaModel"
     assert "head_dim" not in found.fields
-    assert found.count() == real("llama", "LlamaModel", hidden_size=512, num_attention_heads=8, intermediate_size=999)
+    assert found.count() == real("llama", "LlamaModel", **changes)
 
 
 def test_other_names_of_fields_are_understood() -> None:
@@ -232,9 +243,10 @@ def test_other_names_of_fields_are_understood() -> None:
 
 
 def test_fields_of_nested_configurations_have_paths() -> None:
-    found = discover("clip", "CLIPModel")
+    found = discover("clip", "CLIPModel", SHALLOW_CLIP)
     sizes = {"text_config.hidden_size": 256, "vision_config.num_hidden_layers": 3}
-    there = real("clip", "CLIPModel", text_config={"hidden_size": 256}, vision_config={"num_hidden_layers": 3})
+    text = {"hidden_size": 256, "num_hidden_layers": 2}
+    there = real("clip", "CLIPModel", text_config=text, vision_config={"num_hidden_layers": 3})
     assert found.count(**sizes) == there
     assert sympy.Symbol("text_config.hidden_size", integer=True, positive=True) in found.total.free_symbols
 

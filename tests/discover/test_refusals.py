@@ -8,6 +8,7 @@ import pytest
 
 from bertcalc.discover import discover
 from bertcalc.discover.search.build import Refused
+from tests.discover.real import real
 
 CASES: list[tuple[str, str, dict[str, Any], str]] = [
     ("gpt2", "GPT2LMHeadModel", {"n_embd": 13, "n_layer": 2}, "n_embd = 13 is not a multiple of 12 (try 12)."),
@@ -36,7 +37,7 @@ def test_a_refusal_says_what_is_wrong_and_what_would_be_right(
     if right:
         [size] = [name for name in given if f"{name} = " in sentence.split(";")[0]][:1]
         changes = {**given, size: json.loads(right[1].replace(",", ""))}
-        assert discover(model_type, cls, changes).parameters
+        assert real(model_type, cls, **changes)
 
 
 def test_what_is_no_refusal_of_transformers_is_said_as_before() -> None:

@@ -121,7 +121,10 @@ def test_a_size_is_read_as_people_write_it(text: str) -> None:
 def test_what_cannot_be_built_is_known_when_it_is_built() -> None:
     heads = "bert-base-uncased~num_attention_heads-7"
     pooler = "bert-base-uncased~add_pooling_layer-false~architecture-BertForPreTraining"
-    for text, why in ((heads, "is not a multiple"), (pooler, "BertForPreTraining has no option add_pooling_layer")):
+    for text, why in (
+        (heads, "is not a multiple"),
+        (pooler, "BertForPreTraining does not have the option add_pooling"),
+    ):
         [item], wrong = read(text)
         assert not wrong
         with pytest.raises(ConfigError, match=why):

@@ -8,6 +8,7 @@ import sys
 import tomllib
 from collections.abc import Callable, Iterator
 from dataclasses import MISSING, dataclass, fields, replace
+from functools import cache
 from pathlib import Path
 from typing import Any, cast
 
@@ -69,6 +70,7 @@ SAID = {
 }
 
 
+@cache
 def names() -> set[str]:
     """Classes, modules and parts of paths of every family, as far as they are no words."""
     found, meanings = set(CLASSES), set[str]()

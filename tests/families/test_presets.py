@@ -19,7 +19,7 @@ MINIATURES = [name for name in PRESETS if name.startswith("bert_uncased_")]
 
 def test_each_preset_has_a_source() -> None:
     assert len(FAMILIES["bert"].presets) == 38
-    assert all(preset.source.said and preset.source.url.startswith("https://") for preset in PRESETS.values())
+    assert all(preset.source.description and preset.source.url.startswith("https://") for preset in PRESETS.values())
     assert PRESETS[DEFAULT_PRESET].config == BertConfig()
 
 
@@ -47,7 +47,9 @@ def test_a_preset_is_the_real_model(name: str) -> None:
 @pytest.mark.parametrize("published", PUBLISHED, ids=lambda count: f"{count.preset}-{count.architecture}")
 def test_a_published_count_comes_out_and_is_that_of_the_real_class(published: PublishedCount) -> None:
     case = Case(PRESETS[published.preset].config, published.architecture, published.add_pooling_layer)
-    assert published.parameters + published.more == published.model().num_parameters() == case.real().num_parameters()
+    assert (
+        published.parameters + published.surplus == published.model().num_parameters() == case.real().num_parameters()
+    )
     assert published.source.strip()
 
 

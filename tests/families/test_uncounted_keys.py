@@ -57,7 +57,9 @@ VALUES: dict[str, Any] = {
     "classifier_dropout": 0.4,
     "layer_types": ["full_attention", "full_attention"],
     "global_attn_every_n_layers": 1,
+    "rope_parameters": {"rope_type": "linear", "rope_theta": 5.0, "factor": 2.0},
 }
+ANGLES = {"rope_type": "default", "rope_theta": 5.0}
 
 
 class Figures(NamedTuple):
@@ -104,12 +106,21 @@ FAMILY = pytest.mark.parametrize("family", FAMILIES.values(), ids=FAMILIES)
 
 def others(kind: type[Config], keys: Any) -> dict[str, Any]:
     """Another value of each key that is no field of a family."""
-    return {key: VALUES.get(key, 3) for key in sorted(keys) if not kind.has(key)}
+    values = {key: VALUES.get(key, 3) for key in sorted(keys) if not kind.has(key)}
+    return (
+        values | {"rope_parameters": rotary(kind, VALUES["rope_parameters"])} if "rope_parameters" in keys else values
+    )
+
+
+def rotary(kind: type[Config], parameters: dict[str, Any]) -> dict[str, Any]:
+    """Parameters of rotary positions, for each kind of layer if there are two."""
+    kinds = ("full_attention", "sliding_attention")
+    return dict.fromkeys(kinds, parameters) if kind.has("local_attention") else parameters
 
 
 @FAMILY
 def test_what_is_said_to_affect_no_count_affects_none(family: Family) -> None:
-    keys = others(family.config, NEUTRAL)
+    keys = others(family.config, NEUTRAL) | {"rope_parameters": rotary(family.config, ANGLES)}
     assert all(is_neutral(key, value) for key, value in keys.items())
     if family.config.has("relative_attention"):  # refused there
         del keys["type_vocab_size"]
@@ -140,12 +151,12 @@ def remarks(**keys: Any) -> list[str]:
 
 
 def test_each_kind_of_key_has_its_own_remark() -> None:
-    ignored = "Ignored, because they do not affect any count: "
-    unknown = "Unknown, so not read: {}. If they change the model, its count differs."
+    ignored = "Ignored keys, which do not affect any count: "
+    unknown = "Unknown keys, which are ignored: {}. If they change the model, its count differs."
     sizes = "Missing, so set to Hugging Face's defaults: type_vocab_size = 2."
     assert remarks(tokenizer_class="X")[1:] == [f"{ignored}cls_token_id, sep_token_id, mask_token_id, tokenizer_class."]
     assert remarks(auto_map={}, rotary=1)[:2] == [sizes, unknown.format("auto_map, rotary")]
-    memory = "Not read: output_attentions. No parameter and no FLOPs depend on them, but the memory may."
+    memory = "Ignored keys: output_attentions. They do not affect parameters or FLOPs, but may affect memory."
     assert memory in remarks(output_attentions=True)
     for key in EMPTY:
         assert unknown.format(key) in remarks(**{key: {"0": [1]}})
@@ -181,7 +192,7 @@ def test_what_is_no_misspelling_is_not_asked_about(key: str) -> None:
 
 
 def test_a_misspelling_beside_the_right_name_is_unknown() -> None:
-    assert any("Unknown, so not read: hidden_sze." in remark for remark in remarks(hidden_sze=5))
+    assert any("Unknown keys, which are ignored: hidden_sze." in remark for remark in remarks(hidden_sze=5))
 
 
 def test_every_third_layer_is_global_in_what_transformers_writes() -> None:
@@ -191,4 +202,4 @@ def test_every_third_layer_is_global_in_what_transformers_writes() -> None:
     other = transformers.ModernBertConfig(num_hidden_layers=7, global_attn_every_n_layers=2).to_dict()["layer_types"]
     assert not is_neutral("layer_types", other)
     described = read(json.dumps({"model_type": "modernbert", "layer_types": other, "num_hidden_layers": 7}))
-    assert any("the memory may" in str(remark) and "layer_types" in str(remark) for remark in described.remarks)
+    assert any("may affect memory" in str(remark) and "layer_types" in str(remark) for remark in described.remarks)

@@ -145,7 +145,7 @@ def test_a_convolution_comes_once_between_the_first_layer_and_the_others() -> No
     assert walk(steps)[-1].name.endswith("layer.after")
     for layer in (1, 23):
         before = next(stop for stop in walk(steps, layer) if stop.key == BEFORE)
-        assert "After the first of all comes the convolution" in lesson(before).text
+        assert "The convolution runs once, after the first layer" in lesson(before).text
         assert before.parameters == layer * 28_331_520 + 3 * 1536**2 + 3 * 1536
     without: dict[str, Any] = {"conv_kernel_size": 0}
     assert not any(stop.between for stop in walk(build(replace(config, **without)).run(Sizes(1, 8)), 1))
@@ -158,9 +158,9 @@ def test_questions_are_asked_where_they_arise() -> None:
 
     base = asked(BertConfig())
     assert base["embeddings.word_embeddings"] == ["Does padding_idx save parameters?"]
-    assert base["attention.output.LayerNorm"] == ["What do gamma and beta multiply, and why are there 2H of them?"]
+    assert base["attention.output.LayerNorm"] == ["What do gamma and beta act on, and why are there 2H of them?"]
     assert base["attention.self.heads"] == ["Why does the number of heads not change the count?"]
-    assert base["attention.output.dense"] == ["Why is there another dense after attention?"]
+    assert base["attention.output.dense"] == ["Why is there another dense layer after attention?"]
     assert base["cls.predictions.decoder"] == ["Why is the decoder free?"]
     assert asked(BertConfig(), "BertModel")["pooler.dense"] == ["What is the pooler for?"]
     assert asked(BertConfig(num_attention_heads=1))["attention.output.dense"] == []  # one head has nothing to exchange

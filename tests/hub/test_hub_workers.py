@@ -80,7 +80,7 @@ def test_what_is_found_is_read_elsewhere(hub: Server) -> None:
 def test_who_sends_slowly_is_given_up_in_time(name: str, monkeypatch: pytest.MonkeyPatch) -> None:
     limit(monkeypatch, 2)
     began = time.monotonic()
-    assert said(name) == "The Hub takes longer than 2 seconds: try again later."
+    assert said(name) == "The Hub took longer than 2 seconds: try again later."
     assert time.monotonic() - began < 20  # it sends for ever
 
 
@@ -88,7 +88,7 @@ def test_a_third_reader_is_told_that_others_read_and_reads_when_they_have_done(
     both_taken: Callable[[], None], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(hub_workers, "PATIENCE", 0.2)
-    assert said("some/published") == "Others are reading from the Hub right now: try again in a moment."
+    assert said("some/published") == "Other users are reading from the Hub right now: try again in a moment."
     both_taken()
     monkeypatch.setattr(hub_workers, "PATIENCE", 20)
     assert hub_workers.ask("some/published", stay)[1].complete

@@ -34,14 +34,13 @@ from bertcalc.forward.outputs import Call
 from bertcalc.memory.optimizers import ITEM_BYTES, PRECISIONS, Dtype, Optimizer, Precision, parts, sizes
 from bertcalc.memory.peak import (
     NotSimulatedError,
-    alive,
     changes_in,
     curve,
     run_of,
 )
 from bertcalc.memory.peak import peak as our_peak
 from bertcalc.memory.plan import ATTENTIONS, RECOMPUTE, Attention, Inference, Plan
-from bertcalc.memory.simulator.tape import AREAS, Change
+from bertcalc.memory.simulator.timeline import AREAS, Change, alive
 from bertcalc.model.freezing import TRAIN, Freezing
 from bertcalc.model.model import Model
 from bertcalc.model.trace import Sizes
@@ -471,7 +470,7 @@ def test_several_sequences_of_which_none_can_be_padded_are_refused_as_the_real_c
     with pytest.raises(ValueError, match="Cannot handle batch sizes > 1 if no padding token is defined"):
         case.real()(**unmasked(case, Call(2, 8)))
     for count in (training_peak_bytes, inference_peak_bytes):
-        with pytest.raises(ValueError, match=r"one sequence at a time.*: set pad_token_id, or a batch of one\.$"):
+        with pytest.raises(ValueError, match=r"one sequence at a time.*: set pad_token_id, or batch_size to 1\.$"):
             count(case.ours(), 2, 8)
         assert count(case.ours(), 1, 8)
         assert count(padded.ours(), 2, 8)
@@ -558,5 +557,5 @@ def test_a_head_of_one_number_runs_in_another_way_than_is_counted() -> None:
     case = Case(replace(WITH_WINDOW, num_attention_heads=16), "ModernBertModel")
     real, given = on_cpu(case.real(), unmasked(case, Call(1, 3)))
     assert real(**given).last_hidden_state.shape == (1, 3, 16)
-    with pytest.raises(ValueError, match=r"^A head of a single number is not counted: .* hidden_size 32 would work\.$"):
+    with pytest.raises(ValueError, match=r"^bertcalc does not count heads of size 1: .* hidden_size 32 would work\.$"):
         inference_peak_bytes(case.ours(), 1, 3)

@@ -1,16 +1,21 @@
 """The app without a browser."""
 
 import json
+from functools import cache
 from pathlib import Path
 from typing import Any
 
 import pandas as pd
+from streamlit.components.v2 import manifest_scanner
 from streamlit.testing.v1 import AppTest
 
 from bertcalc import Config
 from bertcalc.export.cells import Shown
 
 ROOT = Path(__file__).parents[2]
+# Each run of AppTest (Streamlit 1.67) looks through the metadata of every installed package for components again: a
+# third of the time of the pages' tests.
+manifest_scanner.scan_component_manifests = cache(manifest_scanner.scan_component_manifests)
 
 
 def open_app(page: str = "", **link: str) -> AppTest:

@@ -10,7 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from bertcalc import ARCHITECTURES, BertConfig
-from bertcalc.controls.history import ChosenModel
+from bertcalc.controls.chosen_model import ChosenModel
 from bertcalc.diagnosis.known_counts import readings
 from bertcalc.families.presets import PRESETS
 from bertcalc.text.amounts import typed
@@ -90,7 +90,7 @@ def test_the_papers_number_is_the_one_in_two_digits_and_the_other_rounded(langua
         (choice(architecture="BertForMaskedLM"), "As BertForMaskedLM it has 109,514,298."),
         (
             choice(architecture="BertForMaskedLM", tie_word_embeddings=False),
-            "As BertForMaskedLM it has 109,514,298. Yours: decoder with a table of its own, +23,471,418.",
+            "As BertForMaskedLM it has 109,514,298. Yours: decoder with its own table, +23,471,418.",
         ),
         (
             choice(LARGE),

@@ -125,7 +125,7 @@ def test_a_part_that_the_preset_lacks_is_all_added() -> None:
     ("page", "link", "title"),
     [
         ("compute.py", {}, "Share of each part in the forward pass"),
-        ("memory.py", {"memory": "activations"}, "Bytes kept for each module"),
+        ("memory.py", {"memory": "activations"}, "Bytes saved for each module"),
     ],
 )
 def test_other_charts_of_parts_have_the_preset_behind_them_too(page: str, link: dict[str, str], title: str) -> None:
@@ -140,8 +140,8 @@ def test_other_charts_of_parts_have_the_preset_behind_them_too(page: str, link: 
 @pytest.mark.parametrize(
     ("view", "title"),
     [
-        ("training", "What is alive over the step"),
-        ("inference", "What is alive over the step"),
+        ("training", "Live memory over the step"),
+        ("inference", "Live memory over the step"),
         ("fit", "The parts in proportion"),
     ],
 )

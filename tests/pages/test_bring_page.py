@@ -128,7 +128,7 @@ def test_fields_without_a_control_are_named_and_nothing_else_is_lost() -> None:
     app = paste(json.dumps(fields), architecture="BertLMHeadModel")
     assert "BertLMHeadModel is taken from the sidebar" in captions(app)
     left = "`initializer_range`, `pad_token_id`, `use_cache`, `classifier_dropout`"
-    assert f"no count changes: {left}" in captions(app)
+    assert f"they change no count: {left}" in captions(app)
     shown = metrics(app)["Parameters of BertLMHeadModel"]
     app = take(app)
     chosen = app.session_state["track"].present
@@ -152,10 +152,10 @@ WRONG = [
         f"model_type 'no_type' is a different kind of model: only {', '.join(FAMILIES)} are counted here.",
     ),
     ('{"hidden_size": NaN}', "NaN is not a number in JSON: write null, or a number."),
-    ('{"a": 1, "a": 2}', "a appears twice: it must appear once."),
+    ('{"a": 1, "a": 2}', "a appears twice: it must appear only once."),
     ('{"a": ' + "[" * 100_000, "This is nested too deeply."),
     ('{"a": ' + "9" * 5000 + "}", "A number in this text has too many digits."),
-    ('{"a": "' + "x" * LARGEST + '"}', "This text has 1,000,009 characters: at most 1,000,000 are read here."),
+    ('{"a": "' + "x" * LARGEST + '"}', "This text has 1,000,009 characters: at most 1,000,000 are allowed."),
 ]
 
 
@@ -171,7 +171,7 @@ def test_every_wrong_field_is_named_and_the_last_good_one_stays() -> None:
     before = metrics(app)
     app = paste('{"hidden_size": "many", "num_hidden_layers": 0, "vocab_size": 1e99}', app)
     assert [error.split(" ")[0] for error in errors(app)] == ["vocab_size", "hidden_size", "num_hidden_layers"]
-    assert "Still showing the last one that could be read." in captions(app)
+    assert "The model below is the last one that could be read." in captions(app)
     assert metrics(app) == before
     app = paste(CHINESE, app)
     assert not app.error
@@ -195,7 +195,7 @@ def test_a_config_of_another_type_leads_on_and_no_older_number_stays(text: str, 
     assert not app.metric
     assert not app.error
     assert not app.table
-    assert "Still showing" not in captions(app)
+    assert "The model below" not in captions(app)
     [link] = app.get("page_link")
     assert cls in link.proto.label
     assert "fields=" in link.proto.query_string
@@ -255,7 +255,7 @@ def test_a_chosen_config_goes_into_the_field() -> None:
     assert errors(app) == ["This is not UTF-8: byte 1 is 0xff."]
     assert "Parameters of BertForTokenClassification" in metrics(app)
     choose(app, "config_file", ("config.json", b""), size=438_000_000)
-    assert errors(app) == ["This file has 438,000,000 bytes or more: a config.json has at most 1,000,000 here."]
+    assert errors(app) == ["This file has at least 438,000,000 bytes: a config.json can have at most 1,000,000."]
     choose(app, "config_file", ("config.json", b""), gzip=None)
     assert errors(app) == ["config.json could not be read by the browser."]
     app = paste(CHINESE + " ", app)
@@ -272,7 +272,7 @@ def test_the_text_is_still_there_after_another_view() -> None:
 
 def test_a_chosen_file_is_compared_and_taken(models: Path) -> None:
     app = bring_files((models / "some" / "published" / "model.safetensors").read_bytes())
-    assert "it has every tensor, in the right shape; anything else is only copies or buffers" in app.success[0].value
+    assert "it has every tensor, in the right shape; anything else is a copy or a buffer" in app.success[0].value
     count = real("BertForPreTraining", SMALL)
     assert metrics(app) == {
         "Tensors": "47",
@@ -282,7 +282,7 @@ def test_a_chosen_file_is_compared_and_taken(models: Path) -> None:
     }
     rows = groups(app)
     assert rows["older name: gamma, beta"][0] == "12"
-    assert rows["buffer: nothing learned"][:3] == ["1", "40", "+40"]
+    assert rows["buffer: not trained"][:3] == ["1", "40", "+40"]
     assert rows["the file has"][2] == f"{int(count.replace(',', '')) + 40:,}"
     assert f"F32 {count} · I64 40" in captions(app)
     assert "`num_attention_heads` cannot be read from any shape: 2 is assumed, which changes no count." in captions(app)
@@ -299,7 +299,7 @@ def test_a_file_that_is_none_is_said_and_the_last_stays(models: Path) -> None:
     app = bring_files(b"PK\x03\x04" + bytes(100), app)
     assert "This is a PyTorch file, and not a safetensors file" in errors(app)[0]
     assert metrics(app) == before
-    assert "Still showing the last one that could be read." in captions(app)
+    assert "The model below is the last one that could be read." in captions(app)
 
 
 def test_what_was_read_is_there_after_another_view(models: Path) -> None:
@@ -308,7 +308,7 @@ def test_what_was_read_is_there_after_another_view(models: Path) -> None:
     for view in ("config", "file"):
         app.segmented_control(key="bring").set_value(view).run()
     assert metrics(app) == before
-    assert "Still showing the last" not in captions(app)
+    assert "The model below is the last" not in captions(app)
 
 
 def test_somebodys_tensors_are_no_markdown() -> None:
@@ -324,9 +324,9 @@ def test_somebodys_tensors_are_no_markdown() -> None:
         at += size
     header = json.dumps(tensors).encode()
     app = bring_files(len(header).to_bytes(8, "little") + header + bytes(at), name="![x](y).safetensors")
-    assert "has all of BertModel, and other tensors" in app.info[0].value
+    assert "has all tensors of BertModel, and others" in app.info[0].value
     assert "`![x](y).safetensors`" in app.info[0].value
-    example = groups(app)["in no class of this size"][3]
+    example = groups(app)["in no class of these sizes"][3]
     assert read(example).code == ["x`![x](http://example.com/x.png)embe ..."]
     assert "BF16" in captions(app)
 
@@ -345,7 +345,7 @@ def test_a_model_of_the_hub_is_read_on_request_only(hub: Server, models: Path) -
     assert not app.metric
     app = ask(app)
     assert len(hub.asked) == 2
-    assert "has all of BertForMaskedLM, and other tensors as well" in app.info[0].value
+    assert "has all tensors of BertForMaskedLM, and others as well" in app.info[0].value
     ours, theirs = real("BertForMaskedLM", SMALL), real("BertForPreTraining", SMALL)
     assert metrics(app)["Parameters in the file"] == theirs
     assert metrics(app)["Parameters of BertForMaskedLM"] == ours
@@ -384,14 +384,14 @@ def test_what_the_hub_has_not_is_said_and_the_last_stays(hub: Server) -> None:
     before = metrics(app)
     for name, said in {
         "some/nothing": "some/nothing is not on the Hub, or it is not public.",
-        "some/gated": "some/gated is gated: only people whom its owner has approved can read it, and nobody is",
+        "some/gated": "some/gated is gated: only users approved by its owner can read it, and this server is",
         "../../etc": "../../etc is not a name on the Hub",
     }.items():
         app.text_input(key="repo_id").set_value(name)
         app = ask(app)
         assert said in errors(app)[0]
         assert metrics(app) == before
-        assert "Still showing the last one that could be read." in captions(app)
+        assert "The model below is the last one that could be read." in captions(app)
 
 
 def test_a_model_of_another_type_on_the_hub_leads_on_with_its_sizes(hub: Server) -> None:
@@ -424,7 +424,7 @@ def test_a_file_that_is_cut_off_is_read_and_what_is_missing_is_said(models: Path
     app = bring_files(data[: 8 + int.from_bytes(data[:8], "little")])
     assert metrics(app) == metrics(whole)
     rest = len(data) - 8 - int.from_bytes(data[:8], "little")
-    assert f"its header announces {rest:,} bytes of data, and 0 are there" in app.warning[0].value
+    assert f"its header announces {rest:,} bytes of data, but the file has 0" in app.warning[0].value
     assert not whole.warning
 
 
@@ -448,8 +448,8 @@ def test_the_file_that_is_wrong_is_named(models: Path) -> None:
 def test_pickles_are_refused_in_a_sentence() -> None:
     app = bring_files(b"", name="pytorch_model.bin")
     assert errors(app) == [
-        "pytorch_model.bin is no .safetensors file. Other files of weights are not opened: pickles can run any program "
-        "when they are read. transformers' save_pretrained writes a .safetensors file."
+        "pytorch_model.bin is not a .safetensors file. Other weight files are not opened, because reading a pickle "
+        "can run any program. Use save_pretrained of transformers to write a .safetensors file."
     ]
 
 

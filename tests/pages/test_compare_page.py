@@ -133,7 +133,7 @@ def test_a_pasted_config_joins_the_comparison() -> None:
     config = {"model_type": "bert", "architectures": ["BertForTokenClassification"], "pad_token_id": 5, "x": 1}
     app.text_area(key="config_json").set_value(json.dumps({**config, "vocab_size": 21128})).run()
     said = texts(app)
-    assert "Unknown, so not read: x. If they change the model, its count differs." in said
+    assert "Unknown keys, which are ignored: x. If they change the model, its count differs." in said
     count = real(BertConfig(vocab_size=21128), "BertForTokenClassification")
     assert f"BertForTokenClassification: {count:,} parameters" in said
     press(app, "Add to the comparison")
@@ -517,7 +517,7 @@ def test_without_pytorch_what_is_not_shipped_is_left_out(monkeypatch: pytest.Mon
 
 
 @pytest.mark.parametrize(
-    ("language", "said"), [("en", "−394,752 and +394,752 cancel each other"), ("zh", "−394,752 与 +394,752 相互抵消")]
+    ("language", "said"), [("en", "−394,752 and +394,752 cancel out"), ("zh", "−394,752 与 +394,752 相互抵消")]
 )
 def test_a_step_in_which_changes_cancel_does_not_say_that_nothing_changed(language: str, said: str) -> None:
     app = open_app("compare.py", models="bert-base-uncased deberta-v3-base", lang=language)

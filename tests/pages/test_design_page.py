@@ -163,7 +163,7 @@ def test_an_amount_that_cannot_be_read_is_explained_and_the_last_stays(text: str
 
 def test_limits_that_contradict_each_other_are_explained() -> None:
     app = open_app("design.py", layers_from="30")
-    assert app.error[0].value == "Layers from 30 to 24 is an empty range."
+    assert app.error[0].value == "The range of layers from 30 to 24 is empty."
     assert {row["$L$"] for row in rows(app)} == {"24"}
     app.button(key="remedy layers_to = 30").click().run()
     assert not app.error

@@ -77,7 +77,7 @@ def test_a_rounded_answer_counts() -> None:
 
 def test_a_wrong_answer_gets_a_diagnosis_and_no_solution() -> None:
     app = answer(open_app(PAGE, exercise="4"), "2,480")  # without the pooler's 110
-    assert said(app).startswith("**Not yet.** You get it if the pooler is left out")
+    assert said(app).startswith("**Not yet.** This is the result if the pooler is left out")
     assert "$" not in words(app).split("## ")[1]
     assert "**0 of 10** right" in words(app)
     assert "✗ 4" in words(app)
@@ -203,7 +203,7 @@ def test_the_sheet_is_the_same_in_every_language(level: Any, solutions: bool) ->
     chosen = ChosenSheet(level, 5, solutions)
     sheets = [printable(chosen, catalogue(language).gettext) for language in LANGUAGES]
     for one, other in zip(*(document.items for document in sheets), strict=True):
-        for lines, others in ((one.given, other.given), (one.solution, other.solution)):
+        for lines, others in ((one.worked_lines, other.worked_lines), (one.solution, other.solution)):
             assert [line.partition("$")[2] for line in lines] == [line.partition("$")[2] for line in others]
         assert (one.answer, one.options, one.sizes) == (
             other.answer.replace("字节", "bytes"),

@@ -9,7 +9,7 @@ from streamlit.testing.v1 import AppTest
 
 from bertcalc import BertConfig
 from bertcalc.diagnosis.diagnose import diagnose
-from bertcalc.diagnosis.known_counts import Known
+from bertcalc.diagnosis.known_counts import KnownCount
 from bertcalc.families import family_of
 from bertcalc.families.presets import PRESETS, PUBLISHED
 from bertcalc.memory.peak.peak_formulas import peak_bytes
@@ -56,7 +56,7 @@ def test_what_rounds_to_110_million() -> None:
     assert ["**109,482,240**", "`BertModel` · with pooler"] in rows
 
 
-@pytest.mark.parametrize("published", sampled([one for one in PUBLISHED if not one.more], 16))
+@pytest.mark.parametrize("published", sampled([one for one in PUBLISHED if not one.surplus], 16))
 def test_a_published_total_is_recognised(published: Any) -> None:
     app = open_app("explain.py", preset=published.preset, number=f"{published.parameters:,}")
     assert "Exactly a known count" in app.success[0].value
@@ -181,12 +181,12 @@ def test_another_published_model_is_named_and_can_be_taken() -> None:
 
 def test_what_nothing_explains_is_said_honestly() -> None:
     app = open_app("explain.py", number="123,456,789")
-    assert app.warning[0].value.startswith("Nothing simple gives")
+    assert app.warning[0].value.startswith("123,456,789 has no simple explanation")
 
 
 def test_equals_are_shown_with_what_tells_them_apart() -> None:
     app = open_app("explain.py", number="109,454,592")
-    assert app.info[0].value.startswith("2 explanations lead to exactly this number, the likeliest first.")
+    assert app.info[0].value.startswith("2 explanations lead to exactly this number; the likeliest comes first.")
     rows = cells(app)
     assert [row[0] for row in rows if row[-1] == "−27,648"] == [
         "**1.** the biases of query, key and value are left out",
@@ -202,7 +202,7 @@ def test_a_habit_is_said_as_one() -> None:
 
 
 def test_a_weak_explanation_is_said_to_be_a_hint_and_several_mistakes_are_folded() -> None:
-    known = Known(Model(BertConfig()), 109_482_240)
+    known = KnownCount(Model(BertConfig()), 109_482_240)
     numbers = [109_482_240 + 768 * step for step in range(2, 60)]
     found = {number: diagnose(known, typed(f"{number}")) for number in numbers}
     weak = next(number for number, one in found.items() if one.miscounted and not (one.confident or one.slips))
@@ -217,7 +217,7 @@ def test_a_weak_explanation_is_said_to_be_a_hint_and_several_mistakes_are_folded
 def test_a_rounded_number_with_a_miscount_is_said_before_another_models_count() -> None:
     app = open_app("explain.py", number="470.3M", preset="xlm-roberta-base", architecture="XLMRobertaForMaskedLM")
     said, elsewhere = [info.value for info in app.info]
-    assert said.startswith("Counted like this it rounds to your number. Among nearby numbers, one in")
+    assert said.startswith("This way of counting rounds to your number. Among nearby numbers, one in")
     assert "LaBSE" in elsewhere
     assert [row[-1] for row in cells(app)][-2:] == ["470,296,722", "**470,300,000**"]
 
@@ -231,7 +231,7 @@ def test_a_slip_is_said_first() -> None:
 @pytest.mark.parametrize(
     ("number", "said"),
     [
-        ("85M", "Read as anything from 84,500,000 to 85,500,000."),
+        ("85M", "Read as a range: 84,500,000 to 85,500,000."),
         ("85,054,464", "Read as 85,054,464, exactly."),
         ("12*7087872", "Read as 85,054,464, exactly."),
         ("437.9 MB", "Read as 437,850,000 to 437,950,000 bytes."),

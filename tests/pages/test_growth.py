@@ -84,7 +84,7 @@ def test_activations_say_how_each_module_grew() -> None:
         real = case.real().train()
         real.set_attn_implementation("eager")
         seen.append(seen_bytes(real, arguments(case, Call(1, 128))))
-    data = chart(open_app("memory.py", memory="activations", **LINK), "Bytes kept")
+    data = chart(open_app("memory.py", memory="activations", **LINK), "Bytes saved")
     assert sum(data["figure"]) - sum(data["preset"]) == seen[1] - seen[0]
     assert [text.partition(" · ")[2] for text in data["more"]] == ["", *["× 1.50: L"] * 3, ""]
 
@@ -110,7 +110,7 @@ def test_any_model_says_how_it_grew() -> None:
 )
 def test_labels_stand_beside_their_bars(page: str, link: dict[str, str]) -> None:
     """On a laptop: the longest bar leaves room for 16.8 em of text."""
-    title = {"compute.py": "Share of each part", "memory.py": "Bytes kept"}.get(page, "Parameters of each part")
+    title = {"compute.py": "Share of each part", "memory.py": "Bytes saved"}.get(page, "Parameters of each part")
     data = chart(open_app(page, **link), title)
     for label, more, far, limit in zip(
         data["label_width"], data["more_width"], data["far"], data["limit"], strict=True

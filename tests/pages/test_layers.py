@@ -27,7 +27,7 @@ def test_next_leads_to_the_end_and_the_real_total(architecture: str) -> None:
     for number in range(1, len(stops) + 1):
         assert headline(app).startswith(f"## {number} / {len(stops)} · ")
         assert app.selectbox(key="step").value == stops[number - 1].name
-        assert any(f" of {total}, learned here " in one.proto.text for one in app.get("progress"))
+        assert any(f" of {total} parameters, " in one.proto.text for one in app.get("progress"))
         if number < len(stops):
             app.button(key="forward step").click().run()
             assert not app.exception
@@ -64,13 +64,13 @@ def test_an_opened_layer_has_its_own_number_and_the_others_stand_around_it() -> 
     assert "encoder.layer.before" in names
     assert "encoder.layer.after" in names
     app.selectbox(key="step").set_value("encoder.layer.before").run()
-    assert "3 layers like the one that is opened" in app.markdown[1].value
+    assert "3 layers like the opened one" in app.markdown[1].value
 
 
 def test_a_layer_that_is_not_there_is_explained_and_the_nearest_shown() -> None:
     app = open_app("layers.py", layer="12")
     assert app.error[0].value == (
-        "Layer 12 is not possible: it must be a whole number from 0 to 11, the nearest is 11."
+        "Layer 12 is not possible: it must be a whole number from 0 to 11; the nearest is 11."
     )
     assert "encoder.layer.before" in app.selectbox(key="step").options
     assert "encoder.layer.after" not in app.selectbox(key="step").options
@@ -97,7 +97,7 @@ def test_the_write_up_in_the_keras_manner() -> None:
     table = app.table[-1].value
     assert len(table) == 17
     assert list(table["So far"])[-1] == "324,472,832"
-    assert list(table["Learned here"])[8] == "4,198,400"
+    assert list(table["Parameters"])[8] == "4,198,400"
     assert PRESETS["bert-large-chinese"].config.num_hidden_layers == 24
 
 

@@ -200,16 +200,16 @@ def test_a_screen_that_is_not_there_is_named_and_the_nearest_or_the_first_is_sho
     assert app.warning[0].value == "This lecture has no screen “zzz”. Showing the first one."
     assert "## A word is a row of numbers" in words(app)
     assert "screen in the link is too long" in texts(open_app(PAGE, screen="x" * 61))[0]
-    assert "there is no such lecture, but there is why-110-million" in texts(open_app(PAGE, lecture="why"))[0]
+    assert "there is no such lecture. Did you mean why-110-million?" in texts(open_app(PAGE, lecture="why"))[0]
 
 
 def test_notes_are_a_page_of_their_own_and_never_on_the_screen() -> None:
-    said = component(open_app(PAGE, screen=NAMES[1]), "bertcalc_notes_button")["said"]
+    said = component(open_app(PAGE, screen=NAMES[1]), "bertcalc_notes_button")["screen"]
     assert "A fifth of the model" in said["notes"]
     assert said["title"] == "2 / 15 · The word table: one row for each word piece"
     assert said["after"] == "Next: 3 / 15 · Where a word stands"
     app = open_app(PAGE, screen=NAMES[1], notes="true")
-    assert component(app, "bertcalc_notes")["said"] == said
+    assert component(app, "bertcalc_notes")["screen"] == said
     assert not app.metric
     button(app, "To the screen").click().run()
     assert "## The word table" in words(app)

@@ -62,7 +62,7 @@ def test_the_72_megabytes_of_a_write_up_are_shown_for_what_they_are() -> None:
 )
 def test_adams_bytes_a_parameter(training_dtype: str, bytes_a_parameter: str) -> None:
     app = memory("training", training_dtype=training_dtype)
-    assert app.metric[1].value == f"{bytes_a_parameter} bytes a parameter"
+    assert app.metric[1].value == f"{bytes_a_parameter} bytes per parameter"
 
 
 PRESETS_WITH_PEAKS = [
@@ -166,7 +166,7 @@ def test_every_tensor_has_a_row() -> None:
 
 def test_one_byte_masks_are_said_to_be_not_measured() -> None:
     app = memory("activations", fused_dropout="true", kept="true")
-    assert "Not measured here" in captions(app)
+    assert "This was not measured here" in captions(app)
     assert "bool" in set(app.dataframe[0].value["dtype"])
     assert "Not measured here" not in captions(memory("activations"))
 
@@ -377,7 +377,7 @@ def test_a_class_that_cannot_pad_takes_one_sequence() -> None:
     link = {"preset": "gpt2", "architecture": "GPT2ForSequenceClassification"}
     for view in ("fit", "training", "inference"):
         app = memory(view, batch_size="2", **link)
-        assert "set pad_token_id, or a batch of one" in str(app.error[0].value)
+        assert "set pad_token_id, or batch_size to 1" in str(app.error[0].value)
         assert not app.metric
     app = memory("fit", **link)
     assert app.metric[1].value == "1"
@@ -397,7 +397,7 @@ def test_on_a_projector_the_figures_alone_say_the_most_that_fits() -> None:
 @pytest.mark.parametrize("view", ["fit", "training", "inference"])
 def test_heads_that_rotary_positions_cannot_turn_get_a_sentence(view: str) -> None:
     app = memory(view, preset="ModernBERT-base", num_attention_heads="768")
-    assert "A head of a single number is not counted" in " ".join(str(error.value) for error in app.error)
+    assert "bertcalc does not count heads of size 1" in " ".join(str(error.value) for error in app.error)
     assert not app.exception
     assert not app.metric
 

@@ -77,7 +77,10 @@ def test_a_term_says_what_it_counts() -> None:
         "encoder: L (4H² + 2HI + 9H + I) = 85,054,464",
         "192 tensors, 77.7 % of the model",
     ]
-    assert tips["H"] == ["hidden_size H = 768", "Numbers for each token, from the embeddings to the last layer."]
+    assert tips["H"] == [
+        "hidden_size H = 768",
+        "Size of the vector for each token, from the embeddings to the last layer.",
+    ]
     assert tips["γ, β"][-1] == "LayerNorms in the model: 25"
 
 

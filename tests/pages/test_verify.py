@@ -28,8 +28,8 @@ def test_published_counts_are_all_there_and_agree() -> None:
     for published, said, theirs, ours in zip(
         PUBLISHED, frame["Verdict"], frame["Published"], frame["bertcalc"], strict=True
     ):
-        assert int(ours.replace(",", "")) - int(theirs.replace(",", "")) == published.more
-        assert said == ("✓\N{NO-BREAK SPACE}agrees" if not published.more else signed_count(published.more))
+        assert int(ours.replace(",", "")) - int(theirs.replace(",", "")) == published.surplus
+        assert said == ("✓\N{NO-BREAK SPACE}agrees" if not published.surplus else signed_count(published.surplus))
 
 
 def test_relative_positions_say_what_was_checked_instead() -> None:

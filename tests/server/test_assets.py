@@ -1,4 +1,4 @@
-"""Streamlit's own files from memory: the same bytes as on the disk, and only what never changes."""
+"""Streamlit's own files are served from memory: the same bytes as on the disk, and only files that never change."""
 
 import asyncio
 import gzip
@@ -22,7 +22,7 @@ GZIP = {"accept-encoding": "gzip, deflate, br"}
 
 
 class Counted:
-    """Streamlit's own answers, as it compresses some of them, and which paths it was asked for."""
+    """Streamlit's own handler, which compresses some responses; it notes the requested paths."""
 
     def __init__(self) -> None:
         self.asked: list[str] = []
@@ -34,20 +34,20 @@ class Counted:
 
 
 async def answer(app: ASGIApp, path: str, headers: dict[str, str] = GZIP, method: str = "GET") -> tuple[Headers, bytes]:
-    """What an ASGI application answers; the status is among the headers."""
-    said: list[Message] = []
+    """Return the response of an ASGI application; the status is among the headers."""
+    messages: list[Message] = []
 
     async def receive() -> Message:
         await asyncio.Event().wait()  # the reader stays
         raise AssertionError
 
     async def send(message: Message) -> None:
-        said.append(message)
+        messages.append(message)
 
     raw = [(name.encode(), value.encode()) for name, value in headers.items()]
     scope = {"type": "http", "method": method, "path": path, "root_path": "", "headers": raw, "query_string": b""}
     await app(scope, receive, send)
-    start, *bodies = said
+    start, *bodies = messages
     status = (b"status", f"{start['status']}".encode())
     return Headers(raw=[*start["headers"], status]), b"".join(body.get("body", b"") for body in bodies)
 
@@ -97,7 +97,7 @@ def test_all_else_is_streamlits_answer(path: str, headers: dict[str, str], metho
         await answer(app, f"/{FIRST[0]}")
         await answer(app, path, headers, method)
         streamlits.asked.clear()
-        ours, theirs = [await answer(one, path, headers, method) for one in (app, Counted())]
+        ours, theirs = [await answer(server, path, headers, method) for server in (app, Counted())]
         assert ours == theirs
 
     finished(asked())
@@ -105,7 +105,7 @@ def test_all_else_is_streamlits_answer(path: str, headers: dict[str, str], metho
 
 
 @pytest.mark.parametrize("name", ["/static//{}", "/static/./{}", "/./static/{}", "/static/js/../{}", "//static/{}"])
-def test_a_file_is_kept_under_one_name(name: str) -> None:
+def test_a_file_is_stored_under_one_name(name: str) -> None:
     file = FIRST[-1].removeprefix("static/")
     streamlits = Counted()
     app = Assets(streamlits)
@@ -114,20 +114,20 @@ def test_a_file_is_kept_under_one_name(name: str) -> None:
         for _time in range(2):
             headers, body = await answer(app, name.format(file))
             if headers["status"] == "200":
-                said = gzip.decompress(body) if headers.get("content-encoding") == "gzip" else body
-                assert said in ((STATIC / "static" / file).read_bytes(), (STATIC / "index.html").read_bytes())
+                content = gzip.decompress(body) if headers.get("content-encoding") == "gzip" else body
+                assert content in ((STATIC / "static" / file).read_bytes(), (STATIC / "index.html").read_bytes())
 
     finished(twice())
     assert len(streamlits.asked) == 2
 
 
-def test_who_asks_while_the_first_answer_is_on_its_way_does_not_wait_for_it() -> None:
+def test_a_request_during_the_first_response_does_not_wait_for_it() -> None:
     streamlits = Counted()
     app = Assets(streamlits)
 
     async def at_once() -> None:
         answers = await asyncio.gather(*(answer(app, f"/{FIRST[0]}") for _reader in range(5)))
-        assert {plain(*one) for one in answers} == {(STATIC / FIRST[0]).read_bytes()}
+        assert {plain(*response) for response in answers} == {(STATIC / FIRST[0]).read_bytes()}
         assert len(streamlits.asked) == 5
         await answer(app, f"/{FIRST[0]}")
         assert len(streamlits.asked) == 5
@@ -136,7 +136,7 @@ def test_who_asks_while_the_first_answer_is_on_its_way_does_not_wait_for_it() ->
 
 
 @pytest.mark.parametrize("lost", ["half", "error"])
-def test_half_an_answer_is_not_kept(lost: str) -> None:
+def test_half_a_response_is_not_stored(lost: str) -> None:
     asked = []
 
     async def breaks(_scope: Scope, _receive: Receive, send: Send) -> None:

@@ -1,4 +1,4 @@
-"""Connections on which nothing arrives, or what nobody can read: at the real server."""
+"""Connections on which nothing arrives, or only unreadable data, on the real server."""
 
 import asyncio
 import resource
@@ -35,7 +35,7 @@ def _place(url: str) -> tuple[str, int]:
     return address.hostname or "", address.port or 0
 
 
-def test_a_request_that_never_ends_is_dropped_and_what_goes_on_stays(server: tuple[str, int]) -> None:
+def test_an_endless_request_is_dropped_and_other_connections_stay(server: tuple[str, int]) -> None:
     never = [
         b"",
         b"GET / HTTP/1.1\r\nHost: a\r\nX-Slow: ",
@@ -57,16 +57,16 @@ def test_a_request_that_never_ends_is_dropped_and_what_goes_on_stays(server: tup
         began = time.monotonic()
         while time.monotonic() - began < PATIENCE - 2:
             time.sleep(1)
-            for one in slow[1:]:
-                one.sendall(b"a")
+            for sender in slow[1:]:
+                sender.sendall(b"a")
             visitor.sendall(HEALTH)
             assert _answer(visitor).status == 200
-        assert not any(_ended(one) for one in slow)
+        assert not any(map(_ended, slow))
         while time.monotonic() - began < 2 * PATIENCE + 2:
             time.sleep(1)
             visitor.sendall(HEALTH)
             assert _answer(visitor).status == 200
-        assert all(_ended(one) for one in slow)
+        assert all(map(_ended, slow))
         assert _answer(reader).status == 101
         assert not _ended(reader)
 
@@ -81,7 +81,7 @@ def _answer(connection: socket.socket) -> HTTPResponse:
 
 
 def _ended(connection: socket.socket) -> bool:
-    """Whether the other side has ended it; what it sent before counts for nothing."""
+    """Whether the server has closed it; what it sent before is ignored."""
     connection.setblocking(False)
     try:
         while connection.recv(65_536):
@@ -104,7 +104,7 @@ def _ended(connection: socket.socket) -> bool:
     ],
     ids=["no host", "no request", "version of WebSocket", "method of WebSocket", "no length"],
 )
-def test_a_refusal_of_what_cannot_be_read_has_the_headers(
+def test_the_refusal_of_an_unreadable_request_has_the_headers(
     server: tuple[str, int], request_: bytes, status: int
 ) -> None:
     with socket.create_connection(server) as connection:
@@ -114,7 +114,7 @@ def test_a_refusal_of_what_cannot_be_read_has_the_headers(
     assert {name: answer.headers[name] for name in HEADERS} == HEADERS
 
 
-def test_what_cannot_be_read_after_an_answer_brings_no_traceback(server: tuple[str, int]) -> None:
+def test_unreadable_data_after_a_response_causes_no_traceback(server: tuple[str, int]) -> None:
     """The fixture's server asserts that there is none."""
     with socket.create_connection(server) as connection:
         connection.sendall(b"POST / HTTP/1.1\r\nHost: a\r\nTransfer-Encoding: chunked\r\n\r\n")
@@ -136,35 +136,29 @@ def test_the_server_takes_more_connections_than_a_process_may_have_at_first(tmp_
         assert _answer(connections[-1]).status == 200
 
 
-class _Socket:
-    """What a connection looks at: its bytes without the end of a message, its loop, and whether it was ended."""
+class _Peer:
+    """What a limit needs of a WebSocket: the bytes without the end of a message, and whether it was ended."""
 
     def __init__(self) -> None:
-        self.frames: list[bytes] = []
-        self.loop = asyncio.get_running_loop()
-        self.conn: Any = self
-        self.reader = self.transport = self.conn
-        self.buffer = b""
-        self.is_ended = False
+        self.incomplete_bytes = self.fragments = 0
+        self.is_open = True
+        self.call_later = asyncio.get_running_loop().call_later
 
-    def abort(self) -> None:
-        self.is_ended = True
-
-    def is_closing(self) -> bool:
-        return self.is_ended
+    def end(self) -> None:
+        self.is_open = False
 
 
 @pytest.mark.parametrize("completes", [True, False])
 def test_each_large_message_has_its_own_time(completes: bool, monkeypatch: pytest.MonkeyPatch) -> None:
     """A slow one that is complete in time leaves none of its time to the next one."""
     monkeypatch.setattr(connections, "_SLOWEST", 0.5)
-    monkeypatch.setattr(connections, "_receive", lambda socket, data: setattr(socket, "buffer", data))
 
     async def receive() -> bool:
-        socket: Any = _Socket()
-        for data in (bytes(100_000), b"" if completes else bytes(200_000), bytes(100_000)):
-            connections._receive_within_limits(socket, data)
+        peer: Any = _Peer()
+        for arrived in (100_000, 0 if completes else 200_000, 100_000):
+            peer.incomplete_bytes = arrived
+            connections._limit_fragments(peer)
             await asyncio.sleep(0.2)
-        return bool(socket.is_ended)
+        return not peer.is_open
 
     assert asyncio.run(receive()) is not completes

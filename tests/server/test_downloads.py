@@ -1,4 +1,4 @@
-"""Files are made in turns: fair between sessions, and fast for who has asked for little."""
+"""Files are made in turns: sessions get fair shares, and small requests are fast."""
 
 import asyncio
 import logging
@@ -55,8 +55,8 @@ def test_sessions_take_turns_and_each_waits_for_a_few_files_only() -> None:
     async def ask() -> int:
         turns, refused = Turns(), 0
         many = [asyncio.create_task(turns.run("many", make("many", 0.02, made))) for _file in range(20)]
-        one = asyncio.create_task(turns.run("one", make("one", 0.02, made)))
-        for result in await asyncio.gather(*many, one, return_exceptions=True):
+        single = asyncio.create_task(turns.run("one", make("one", 0.02, made)))
+        for result in await asyncio.gather(*many, single, return_exceptions=True):
             refused += isinstance(result, TooManyError)
         return refused
 
@@ -97,7 +97,7 @@ def test_a_session_that_ends_leaves_its_turn_to_others(steps: int) -> None:
 
 
 def test_a_class_that_leaves_all_its_downloads_is_passed_over() -> None:
-    """1,600 files that nobody waits for any more: more than Python lets functions call each other."""
+    """1,600 files that nobody waits for: more than Python's limit on nested calls."""
 
     async def ask() -> str:
         turns = Turns()
@@ -116,7 +116,7 @@ def test_a_class_that_leaves_all_its_downloads_is_passed_over() -> None:
     assert asyncio.run(ask()) == "made"
 
 
-def test_an_exception_comes_back_and_what_was_used_is_forgotten(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_an_exception_is_raised_and_used_time_is_forgotten(monkeypatch: pytest.MonkeyPatch) -> None:
     async def ask() -> Turns:
         turns = Turns()
         with pytest.raises(ZeroDivisionError):
@@ -125,14 +125,14 @@ def test_an_exception_comes_back_and_what_was_used_is_forgotten(monkeypatch: pyt
         return turns
 
     turns = asyncio.run(ask())
-    now, before = time.monotonic(), turns.used("one")
+    start, before = time.monotonic(), turns.used("one")
     assert before >= REPORT * 0.9
-    monkeypatch.setattr(time, "monotonic", lambda: now + 60)
+    monkeypatch.setattr(time, "monotonic", lambda: start + 60)
     assert turns.used("one") == pytest.approx(before / 2, rel=0.01)
 
 
 class Files:
-    """Streamlit's manager of files, of which one cannot be made, and the others do not exist."""
+    """Streamlit's manager of files: one file cannot be made, and the others do not exist."""
 
     def execute_deferred(self, identifier: str) -> str:
         if identifier != "broken":
@@ -143,8 +143,7 @@ class Files:
             raise MediaFileStorageError(f"Callable execution failed: {error}") from error
 
 
-def answer(identifier: str, monkeypatch: pytest.MonkeyPatch) -> BackendOperationResponse:
-    monkeypatch.setattr(DeferredFileHandler, "handle", DeferredFileHandler.handle)
+def answer(identifier: str) -> BackendOperationResponse:
     downloads.take_turns(lambda session: lambda text: f"{session}: {text}")
     request = BackendOperationRequest(request_id="1")
     request.deferred_file.file_id = identifier
@@ -157,9 +156,9 @@ def test_a_file_of_a_session_that_is_gone_is_a_sentence_and_no_traceback(
 ) -> None:
     logged: list[object] = []
     monkeypatch.setattr(logging.getLogger("bertcalc"), "error", lambda _text, exc_info: logged.append(exc_info))
-    assert answer("unknown", monkeypatch).error_msg == f"s: {downloads.GONE}"
+    assert answer("unknown").error_msg == f"s: {downloads.GONE}"
     assert not logged
-    assert answer("broken", monkeypatch).error_msg == f"s: {downloads.FAILED}"
+    assert answer("broken").error_msg == f"s: {downloads.FAILED}"
     assert "no such luck" in f"{logged[0]}"
 
 
@@ -168,4 +167,4 @@ def test_a_session_that_waits_for_many_files_is_told_so(monkeypatch: pytest.Monk
         raise TooManyError
 
     monkeypatch.setattr(downloads.TURNS, "run", refuse)
-    assert answer("any", monkeypatch).error_msg == f"s: {downloads.TOO_MANY}"
+    assert answer("any").error_msg == f"s: {downloads.TOO_MANY}"

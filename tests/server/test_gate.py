@@ -1,4 +1,4 @@
-"""What is refused before Streamlit sees it: at the real server, which may ask nobody else."""
+"""Requests that are refused before Streamlit sees them, on the real server, which must not ask other hosts."""
 
 import socket
 from collections.abc import Iterator
@@ -24,7 +24,7 @@ _HANDSHAKE = {
 
 @pytest.fixture(scope="module")
 def outside() -> Iterator[socket.socket]:
-    """All other hosts: a place that takes every connection and never answers."""
+    """Stands for all other hosts: it accepts every connection and never answers."""
     with socket.create_server(("127.0.0.1", 0)) as hole:
         hole.setblocking(False)
         yield hole
@@ -32,7 +32,7 @@ def outside() -> Iterator[socket.socket]:
 
 @pytest.fixture(scope="module")
 def address(outside: socket.socket, tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
-    """A server whose every way to other hosts leads there, for all interfaces: Streamlit then names its address."""
+    """A server on all interfaces, for which Streamlit names its address; it reaches other hosts only by ``outside``."""
     proxy = f"http://127.0.0.1:{outside.getsockname()[1]}"
     log: Path = tmp_path_factory.mktemp("gate") / "log"
     with running_server(log, bound="0.0.0.0", http_proxy=proxy, https_proxy=proxy) as (url, _):
@@ -49,7 +49,7 @@ def ask(address: str, path: str, method: str = "GET", **headers: str) -> HTTPRes
 
 
 @pytest.mark.parametrize("origin", ["https://example.org", "http://127.0.0.1.example.org", "null", "http://[", ""])
-def test_another_site_may_not_connect_and_nobody_is_asked_about_it(
+def test_another_site_may_not_connect_and_no_host_is_asked_about_it(
     address: str, outside: socket.socket, origin: str
 ) -> None:
     answer = ask(address, "/_stcore/stream", Origin=origin, **_HANDSHAKE)
@@ -84,10 +84,10 @@ def test_a_refusal_of_streamlits_own_has_the_headers(address: str) -> None:
         ("GET", "/_stcore/health", 200),
     ],
 )
-def test_what_no_page_asks_for_is_refused(address: str, method: str, path: str, status: int) -> None:
+def test_paths_that_no_page_requests_are_refused(address: str, method: str, path: str, status: int) -> None:
     assert ask(address, path, method).status == status
-    here = isinstance(gate._refusal({"type": "http", "path": path}), Response)
-    assert here == (status != 200)  # Streamlit would take an upload from a session of its own
+    is_refused = isinstance(gate._refusal({"type": "http", "path": path}), Response)
+    assert is_refused == (status != 200)  # Streamlit would accept an upload from its own sessions
 
 
 @pytest.mark.parametrize(
@@ -103,7 +103,7 @@ def test_what_no_page_asks_for_is_refused(address: str, method: str, path: str, 
     ],
 )
 @pytest.mark.parametrize("path", ["/", "/layers", "/_stcore/host-config"])
-def test_gzip_comes_to_those_who_take_it(address: str, asked: str, gets: str | None, path: str) -> None:
+def test_gzip_is_sent_to_clients_that_accept_it(address: str, asked: str, gets: str | None, path: str) -> None:
     answer = ask(address, path, Accept_Encoding=asked)
     assert answer.status == 200
     assert answer.headers["content-encoding"] in (gets, None if path.startswith("/_stcore") else gets)

@@ -1,4 +1,4 @@
-"""What a browser may send over its WebSocket: at the real server, whose memory, threads and log stay small."""
+"""Messages of a browser on the real server, whose memory, threads and log stay small."""
 
 import asyncio
 import gzip
@@ -31,7 +31,7 @@ CONTROL = "$$ID-1-"
 
 
 class Running(NamedTuple):
-    """A server of these tests alone."""
+    """The server of these tests."""
 
     url: str
     process: psutil.Process
@@ -68,7 +68,7 @@ async def opened(server: Running) -> AsyncIterator[ClientConnection]:
 
 
 def rerun(**texts: str) -> BackMsg:
-    """A message with controls by their JSON, without a control for none."""
+    """Return a message with the JSON of controls, by name."""
     message = BackMsg()
     message.rerun_script.context_info.color_scheme = "light"
     for name, text in texts.items():
@@ -78,7 +78,7 @@ def rerun(**texts: str) -> BackMsg:
 
 
 async def ask(reader: ClientConnection, message: BackMsg | None = None) -> None:
-    """Have the page drawn."""
+    """Send a message, and wait until the page is drawn."""
     await reader.send((message or rerun()).SerializeToString())
     async with asyncio.timeout(60):
         while True:
@@ -88,7 +88,7 @@ async def ask(reader: ClientConnection, message: BackMsg | None = None) -> None:
 
 
 async def code(server: Running, *payloads: bytes | str) -> int | None:
-    """The code with which the server closes the connection after these messages; None if it answers them."""
+    """Return the code with which the server closes the connection after these messages; None if it answers them."""
     async with opened(server) as connection:
         try:
             for payload in payloads:
@@ -100,7 +100,7 @@ async def code(server: Running, *payloads: bytes | str) -> int | None:
 
 
 def events(count: int) -> str:
-    """The panel's message with so many empty events: 3 bytes of JSON are 72 of Python's."""
+    """Return the panel's message with this many empty events: 3 bytes of JSON become 72 bytes in Python."""
     return json.dumps([{"event": "events", "value": [{}] * count}], separators=(",", ":"))
 
 
@@ -143,7 +143,7 @@ def test_messages_of_pages_are_taken(server: Running) -> None:
 
 
 def kept_by_browser(pasted: str) -> bytes:
-    """A message after the connection was lost: the browser sends the pasted text along, as a string of JSON."""
+    """Return a message after the connection was lost: the browser adds the pasted text as a string of JSON."""
     message = BackMsg()
     widget = message.rerun_script.widget_states.widgets.add()
     widget.id, widget.json_value = f"{CONTROL}keeper", json.dumps({"kept": {"any config": pasted}}, ensure_ascii=False)
@@ -155,7 +155,7 @@ def kept_by_browser(pasted: str) -> bytes:
     "pasted", ["[" * 5_000, "[1, 2], " * 7_000, "," * 59_000, '{"a": 1}, ' * 5_500, '"\\' * 10_000, "{" * 59_000]
 )
 def test_brackets_of_a_pasted_text_are_no_structure(pasted: str) -> None:
-    """The message would come again with each new connection, and be refused each time."""
+    """Otherwise the message would be sent and refused again on each new connection."""
     assert messages._wanted(kept_by_browser(pasted))
 
 
@@ -183,7 +183,7 @@ def test_a_control_that_streamlit_did_not_name_is_refused(server: Running) -> No
     assert finished(code(server, message.SerializeToString())) == 1008
 
 
-def test_what_nobody_can_read_is_one_line_in_the_log(server: Running) -> None:
+def test_unreadable_messages_are_one_line_in_the_log(server: Running) -> None:
     """Streamlit writes a traceback of 33 kB for each. The fixture's server asserts that there is none."""
     before = len(server.log.read_text())
 
@@ -194,7 +194,7 @@ def test_what_nobody_can_read_is_one_line_in_the_log(server: Running) -> None:
     assert len(server.log.read_text()) - before < 300
 
 
-def test_who_leaves_while_messages_wait_brings_no_traceback(server: Running) -> None:
+def test_leaving_while_messages_wait_causes_no_traceback(server: Running) -> None:
     """The fixture's server asserts that there is none: Streamlit 1.67 takes the end of the connection for text."""
 
     async def leave() -> None:
@@ -225,7 +225,7 @@ def test_the_kinds_of_messages_that_no_page_sends_do_nothing() -> None:
 
 
 def frame(payload: bytes, opcode: int, announced: int | None = None, *, last: bool = True) -> bytes:
-    """A frame of a WebSocket with an empty mask, and perhaps less than it announces."""
+    """Return a frame of a WebSocket with an empty mask, perhaps with fewer bytes than it announces."""
     size = len(payload) if announced is None else announced
     length = bytes([128 | size]) if size < 126 else bytes([255]) + struct.pack("!Q", size)
     return bytes([opcode | (128 if last else 0)]) + length + bytes(4) + payload
@@ -244,7 +244,7 @@ def upgraded(server: Running, stack: ExitStack) -> socket.socket:
 
 
 def ended(*connections: socket.socket) -> int:
-    """How many of these the server ends within a second."""
+    """Return how many of these the server closes within a second."""
     time.sleep(1)
     return sum(map(_ended, connections))
 
@@ -261,7 +261,7 @@ def _ended(connection: socket.socket) -> bool:
     return True
 
 
-def test_what_is_not_complete_is_bounded_for_all_together(server: Running) -> None:
+def test_incomplete_messages_are_bounded_for_all_together(server: Running) -> None:
     before = server.megabytes()
     with ExitStack() as stack:
         senders = [upgraded(server, stack) for _sender in range(80)]
@@ -282,7 +282,7 @@ def test_a_message_in_countless_parts_is_ended(server: Running) -> None:
         assert ended(sender)
 
 
-def test_five_who_send_without_pause_have_a_thread_each_and_others_are_served(server: Running) -> None:
+def test_five_senders_without_pause_have_a_thread_each_and_others_are_served(server: Running) -> None:
     before, most, worked = server.process.num_threads(), 0, list[float]()
 
     def cpu() -> float:
@@ -323,7 +323,7 @@ def test_five_who_send_without_pause_have_a_thread_each_and_others_are_served(se
 
 
 class Clock:
-    """A clock that sleeping moves on."""
+    """A clock that advances by sleeping."""
 
     def __init__(self, monkeypatch: pytest.MonkeyPatch) -> None:
         self.now = 0.0
@@ -335,7 +335,7 @@ class Clock:
         self.now += seconds
 
     def taken(self, seconds: float, *connections: messages.Connection) -> int:
-        """The messages that come through in so many seconds."""
+        """Return the number of messages that arrive in this many seconds."""
 
         async def take() -> int:
             count, end = 0, self.now + seconds
@@ -359,9 +359,9 @@ def sender(payload: bytes) -> messages.Connection:
 
 
 def test_messages_without_pause_wait(monkeypatch: pytest.MonkeyPatch) -> None:
-    """In 100 s of a sender that never pauses no more come through than the burst and 100 times the rate.
+    """In 100 s, a sender that never pauses gets through no more than the burst and 100 times the rate.
 
-    Nor after a long pause.
+    The same holds after a long pause.
     """
     clock = Clock(monkeypatch)
     connection = sender(rerun().SerializeToString())

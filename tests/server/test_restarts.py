@@ -11,14 +11,8 @@ from streamlit.testing.v1 import AppTest
 from pages.server import restarts
 
 
-@pytest.fixture(autouse=True)
-def _streamlit(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Streamlit as it is, put back afterwards."""
-    monkeypatch.setattr(SessionState, "on_script_will_rerun", restarts._begin_run)
-
-
 def page() -> None:
-    """A form whose callback notes what was sent, as the page of a session that may be new."""
+    """Draw a form whose callback notes what was sent; the session may be new."""
     import streamlit as st
 
     from pages.server.restarts import rehearse, sent_by, tell_browser
@@ -40,7 +34,7 @@ def page() -> None:
 
 
 def message(*, submitted: bool = True) -> WidgetStates:
-    """What a browser sends that has typed 7 into the page of another session, and has submitted it."""
+    """Return what a browser sends after 7 was typed into the page of another session and submitted."""
     app = AppTest.from_function(page).run()
     app.text_input[0].input("7")
     if submitted:
@@ -80,7 +74,7 @@ def test_a_first_visit_is_drawn_once() -> None:
     assert app.session_state["drawn"] == 2
 
 
-def test_nothing_of_the_rehearsal_reaches_the_browser_and_what_takes_long_does(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_rehearsal_is_not_sent_to_the_browser_unless_it_is_slow(monkeypatch: pytest.MonkeyPatch) -> None:
     sent: list[str] = []
     enqueue = ScriptRunner._enqueue_forward_msg
 
@@ -101,11 +95,11 @@ def test_nothing_of_the_rehearsal_reaches_the_browser_and_what_takes_long_does(m
         assert len(sent) == times * once
 
 
-def test_a_newer_message_joins_the_one_that_waits() -> None:
+def test_a_newer_message_is_merged_with_the_one_that_waits() -> None:
     restarts.hold_first_message()
     state = SessionState()
     state.on_script_will_rerun(message())
-    first = vars(state.query_params)[restarts._STATE]
+    first = vars(state.query_params)[restarts._NOTE]
     state.on_script_will_rerun(message(submitted=False))
     assert any(widget.trigger_value for widget in first.held.widgets)
     assert not state._new_widget_state.states

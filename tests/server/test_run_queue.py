@@ -1,4 +1,4 @@
-"""The run queue: one run at a time, each session has the same share, and nobody waits for ever."""
+"""The run queue: one run at a time, the same share for each session, and a bounded wait."""
 
 import threading
 import time
@@ -51,7 +51,7 @@ def test_one_at_a_time() -> None:
     assert most == [1]
 
 
-def test_who_waits_for_something_else_lets_others_pass() -> None:
+def test_a_run_that_waits_for_something_else_lets_others_pass() -> None:
     line, passed = RunQueue(), threading.Event()
 
     def other() -> None:
@@ -87,7 +87,7 @@ def test_a_run_that_does_not_end_stops_nobody(monkeypatch: pytest.MonkeyPatch) -
             pass
         ended.set()
         thread.join(60)
-        assert line.taken  # what ends late does not end the turn of who passed it
+        assert line.taken  # a run that ends late does not end the turn of the run that passed it
     assert not line.taken
 
 
@@ -117,7 +117,7 @@ def test_behind_a_run_that_does_not_end_there_is_still_one_at_a_time(monkeypatch
 
 
 def waiting(line: RunQueue, count: int) -> None:
-    """Wait until so many stand in line."""
+    """Wait until this many runs are in line."""
     while line.waiting < count:
         time.sleep(0.001)
 
@@ -139,7 +139,7 @@ def test_first_come_first_served() -> None:
     assert order == list(range(20))
 
 
-def test_who_sends_without_pause_does_not_go_before_others() -> None:
+def test_a_sender_without_pause_does_not_go_before_others() -> None:
     """A session that has just run waits for those that have not; after that they take turns."""
     line, order = RunQueue(), list[str]()
 
@@ -200,7 +200,7 @@ def test_the_wait_does_not_depend_on_how_much_others_send(
     assert sorted(waits)[5] <= most, waits  # in a line it would be 20
 
 
-def test_nobody_waits_for_ever_whatever_others_do(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_every_run_begins_whatever_others_do(monkeypatch: pytest.MonkeyPatch) -> None:
     """Sixty threads whose runs end, fail, are ended, wait for another process, or take longer than PATIENCE.
 
     No session's turn starts more than MOST after the virtual time, so that those that go before it are bounded.
@@ -272,7 +272,7 @@ with RUN_QUEUE.enter(st.session_state):
 
 
 def test_streamlit_ends_a_run_whose_reader_has_moved_on() -> None:
-    """As of Streamlit 1.67 a newer move, like st.rerun, raises in the script, and session_state stays."""
+    """In Streamlit 1.67 a newer move, like st.rerun, raises in the script, and session_state stays."""
     app = AppTest.from_string(SCRIPT).run()
     assert app.session_state["began"] == [0, 1, 2]
     assert app.session_state["share of the queue"].until > 0
@@ -287,7 +287,7 @@ def test_an_error_ends_the_run() -> None:
     assert not line.taken
 
 
-def test_readers_who_ask_for_the_same_model_let_others_pass(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_readers_that_request_the_same_model_let_others_pass(monkeypatch: pytest.MonkeyPatch) -> None:
     """The second waits for the answer to the first, and must not have the turn meanwhile."""
     line, asked, answered, passed = RunQueue(), threading.Event(), threading.Event(), threading.Event()
     monkeypatch.setattr(real_answers, "RUN_QUEUE", line)
@@ -328,7 +328,9 @@ def test_outside_of_the_queue_there_is_nothing_to_pause() -> None:
 
 
 @pytest.mark.parametrize("room", [real_answers, bring])
-def test_who_waits_for_another_process_lets_others_pass(room: ModuleType, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_run_that_waits_for_another_process_lets_others_pass(
+    room: ModuleType, monkeypatch: pytest.MonkeyPatch
+) -> None:
     line = RunQueue()
     taken: list[bool] = []
     monkeypatch.setattr(room, "RUN_QUEUE", line)

@@ -1,24 +1,22 @@
-"""Two runs of one session, of which one moves on while the other still draws, or calls what was pressed."""
+"""Two runs of one session: one starts while the other still draws or calls a callback."""
 
 import threading
 from collections.abc import Callable
 from types import SimpleNamespace
 
-import pytest
 from streamlit.proto.ForwardMsg_pb2 import ForwardMsg
 from streamlit.runtime.forward_msg_cache import populate_hash_if_needed
-from streamlit.runtime.memory_session_storage import MemorySessionStorage
 from streamlit.runtime.runtime import RuntimeConfig
-from streamlit.runtime.scriptrunner import ScriptRunner
 from streamlit.runtime.session_manager import SessionInfo
 from streamlit.runtime.state import SafeSessionState, SessionState
 from streamlit.testing.v1 import AppTest
 
 from pages.server import sessions
+from pages.server.upstream import streamlit_internals
 
 
 def overlap() -> list[BaseException]:
-    """What goes wrong where one run reads all values, as a selectbox does, while others begin, a thousand times."""
+    """Return the errors of a run that reads all values, as a selectbox does, while a thousand others begin."""
     state = SessionState()
     drawing, beginning = (SafeSessionState(state, lambda: None) for _run in range(2))
     wrong: list[BaseException] = []
@@ -48,20 +46,18 @@ def locks() -> set[object]:
     return {SafeSessionState(state, lambda: None)._lock for _run in range(2)}
 
 
-def test_a_run_that_begins_does_not_break_the_one_before(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(SafeSessionState, "__init__", SafeSessionState.__init__)  # put back afterwards
-    sessions.share_lock()
+def test_a_run_that_begins_does_not_break_the_one_before() -> None:
+    streamlit_internals.share_lock()
     assert len(locks()) == 1
     assert not overlap()
 
 
-def test_streamlit_has_two_locks_without_it(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(SafeSessionState, "__init__", sessions._made)
+def test_streamlit_has_two_locks_without_it() -> None:
     assert len(locks()) == 2
 
 
 def page() -> None:
-    """A button that says that it was pressed, while the next run is asked for."""
+    """Draw a button whose callback requests the next run before it notes that it was pressed."""
     import streamlit as st
     from streamlit.runtime.scriptrunner import RerunData, get_script_run_ctx
 
@@ -77,20 +73,17 @@ def page() -> None:
 
 
 def is_pressed() -> bool:
-    shown: str = AppTest.from_function(page).run().button[0].click().run().text[0].value
-    return shown == "True"
+    text: str = AppTest.from_function(page).run().button[0].click().run().text[0].value
+    return text == "True"
 
 
-def test_what_is_pressed_is_not_lost_where_the_next_run_begins(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(ScriptRunner, "_maybe_handle_execution_control_request", sessions._begin_next)
+def test_a_click_is_not_lost_when_the_next_run_begins() -> None:
     assert not is_pressed()
-    sessions.end_callbacks()
+    streamlit_internals.finish_callbacks()
     assert is_pressed()
 
 
-def test_the_launcher_does_it(launch: Callable[[], object], monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(SafeSessionState, "__init__", sessions._made)
-    monkeypatch.setattr(ScriptRunner, "_maybe_handle_execution_control_request", sessions._begin_next)
+def test_the_launcher_does_it(launch: Callable[[], object]) -> None:
     launch()
     assert len(locks()) == 1
     assert is_pressed()
@@ -103,11 +96,8 @@ def test_no_message_is_so_large_that_the_browser_is_asked_to_keep_it() -> None:
     assert not message.metadata.cacheable
 
 
-def test_as_many_sessions_are_stored_as_two_classes_have(
-    launch: Callable[[], object], monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_as_many_sessions_are_stored_as_two_classes_have(launch: Callable[[], object]) -> None:
     """Of those that lost the network at the same moment, each finds its session again."""
-    monkeypatch.setattr(MemorySessionStorage, "__init__", sessions._made_storage)
     assert stored(200) == 128  # what Streamlit has is not enough for one
     launch()
     assert stored(200) == 200
@@ -115,7 +105,7 @@ def test_as_many_sessions_are_stored_as_two_classes_have(
 
 
 def stored(count: int) -> int:
-    """How many of so many sessions are there again."""
+    """Return how many of this many sessions are still stored."""
     storage = RuntimeConfig("", None, None, None, None, None).session_storage  # type: ignore[arg-type]
     for number in range(count):
         session = SimpleNamespace(id=f"{number}")

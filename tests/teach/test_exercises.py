@@ -207,7 +207,7 @@ def test_flops_are_those_that_pytorch_counts(exercise: Exercise) -> None:
 def test_bytes_are_those_of_pytorch(exercise: Exercise) -> None:
     assert exercise.memory is not None
     assert isinstance(exercise.right, int)
-    bits = [mistake.amount for mistake in exercise.mistakes if mistake.said.message == "bits are counted, not bytes"]
+    bits = [mistake.amount for mistake in exercise.mistakes if mistake.reason.message == "bits are counted, not bytes"]
     assert bits == [8 * exercise.right]
     real = case_of(exercise).real()
     if "dtype" in exercise.question.values:
@@ -308,7 +308,7 @@ def test_a_rounded_answer_is_right_and_the_exact_one_is_told(exercise: Exercise,
     assert verdict.state in ("right", "rounded")
     assert verdict.counts
     if verdict.state == "rounded":
-        assert [said.values for said in verdict.said] == [{"right": f"{exercise.right:,}"}]
+        assert [said.values for said in verdict.remarks] == [{"right": f"{exercise.right:,}"}]
     assert check(exercise, f"{2 * exercise.right:.{digits - 1}e}").state == "wrong"
 
 
@@ -319,7 +319,7 @@ def test_what_is_rounded_too_much_is_not_accepted() -> None:
     assert check(model, "0.33B").state == "rounded"
     rough = check(model, "0.3B")
     assert rough.state == "unreadable"
-    assert "at least two significant digits" in rough.said[0].message
+    assert "at least two significant digits" in rough.remarks[0].message
     assert check(model, "340M").state == "wrong"
 
 
@@ -349,8 +349,8 @@ def test_each_miscount_is_named(exercise: Exercise) -> None:
     for wrong in set(totals.values()) - {exercise.right, 0}:
         verdict = check(exercise, f"{wrong:,}")
         assert verdict.state == "wrong"
-        miscounts = {MISCOUNTS[name].said for name, amount in totals.items() if amount == wrong}
-        mistakes = {mistake.said.message for mistake in exercise.mistakes if mistake.amount == wrong}
+        miscounts = {MISCOUNTS[name].description for name, amount in totals.items() if amount == wrong}
+        mistakes = {mistake.reason.message for mistake in exercise.mistakes if mistake.amount == wrong}
         told = sentences(verdict)
         single = set[str]().union(*(way for way in told if len(way) == 1))
         assert single <= miscounts | mistakes
@@ -377,7 +377,7 @@ def test_what_only_tiny_sizes_make_possible_is_not_given_as_the_cause() -> None:
     assert not answered("encoder.layer.*.output.dense.weight", 6, "16")
     # All matrices of the attention without biases and LayerNorm are 4 H^2 as well, and people do count so; query, key
     # and value as a single matrix, 2 H^2 + 4 H, would be 16 with this hidden size alone.
-    matrices = {frozenset((MISCOUNTS["biases"].said, MISCOUNTS["LayerNorm"].said))}
+    matrices = {frozenset((MISCOUNTS["biases"].description, MISCOUNTS["LayerNorm"].description))}
     assert answered("encoder.layer.*.attention", 6, "16") == matrices
 
 
@@ -388,7 +388,7 @@ def test_each_mistake_of_an_exercise_is_named(exercise: Exercise) -> None:
         assert mistake.amount != exercise.right
         told = sentences(check(exercise, f"{mistake.amount}"))
         same = [other for other in exercise.mistakes if other.amount == mistake.amount]
-        assert {mistake.said.message} in told or len(same) > len(told) == 3
+        assert {mistake.reason.message} in told or len(same) > len(told) == 3
 
 
 @examples(20)
@@ -400,7 +400,7 @@ def test_the_bias_of_the_same_module_is_no_part_of_a_weight(exercise: Exercise) 
     assert isinstance(exercise.right, int)
     if bias is not None:
         verdict = check(exercise, f"{exercise.right + bias.numel()}")  # 20 for 16, of a matrix of 4 x 4
-        assert {"the bias is counted as well, but it is a tensor of its own"} in sentences(verdict)
+        assert {"the bias is counted as well, but it is a separate tensor"} in sentences(verdict)
 
 
 def test_two_miscounts_are_named_together() -> None:
@@ -408,7 +408,9 @@ def test_two_miscounts_are_named_together() -> None:
     tensors, sizes = model.explained(), MiscountSizes.of(model.config)
     for name in ("pooler", "positions"):
         tensors = MISCOUNTS[name].make(tensors, sizes)
-    assert {MISCOUNTS["pooler"].said, MISCOUNTS["positions"].said} in sentences(check(model, f"{total(tensors)}"))
+    assert {MISCOUNTS["pooler"].description, MISCOUNTS["positions"].description} in sentences(
+        check(model, f"{total(tensors)}")
+    )
 
 
 def test_what_nothing_explains_is_too_small_or_too_large() -> None:
@@ -419,20 +421,20 @@ def test_what_nothing_explains_is_too_small_or_too_large() -> None:
         ("51/3", "It is too small."),
     ):
         verdict = check(model, text)
-        assert (verdict.state, [sentence.message for sentence in verdict.said]) == ("wrong", [said])
+        assert (verdict.state, [sentence.message for sentence in verdict.remarks]) == ("wrong", [said])
     assert check(model, "1/3").state == "unreadable"  # no count is a third
 
 
 @pytest.mark.parametrize(
     ("kind", "text", "said"),
     [
-        ("model", "abc", "is not an amount that can be read"),
+        ("model", "abc", "is not a valid amount"),
         ("model", "3*(4", "a parenthesis is not closed"),
         ("model", "12 MB", "is in bytes, but parameters are needed here"),
         ("flops", "12 apples", "has an unknown unit"),
         ("model", "9^9^9", "too large"),
         ("model", "1+" * 10**6, "longer than 200 characters"),
-        ("model", "1" * 10**6, "is not an amount that can be read"),
+        ("model", "1" * 10**6, "is not a valid amount"),
         ("step", "1" * 10**6, "is not a shape"),
         ("shape", "two by three", "is not a shape"),
         ("shape", "()", "is not a shape"),
@@ -441,15 +443,15 @@ def test_what_nothing_explains_is_too_small_or_too_large() -> None:
 def test_what_cannot_be_read_is_said_in_one_sentence(kind: Kind, text: str, said: str) -> None:
     verdict = check(exercise(1, "easy", kind), text)
     assert verdict.state == "unreadable"
-    [sentence] = verdict.said
+    [sentence] = verdict.remarks
     assert said in sentence.message.format(**sentence.values)
 
 
 @given(exercises(), st.text(max_size=40) | st.text("0123456789+-*/^().,x×eMGBi HLV", max_size=40))
 def test_any_text_gets_a_verdict(exercise: Exercise, text: str) -> None:
     verdict = check(exercise, (text,) if exercise.options else text, names_of(exercise))
-    assert verdict.state == "right" or verdict.said or verdict.because
-    for said in (*verdict.said, *(one for way in verdict.because for one in way)):
+    assert verdict.state == "right" or verdict.remarks or verdict.because
+    for said in (*verdict.remarks, *(one for way in verdict.because for one in way)):
         assert said.message.format(**said.values)
 
 
@@ -461,11 +463,11 @@ def test_what_is_said_to_a_wrong_shape() -> None:
         ("4", "It has 2 dimensions, not 1."),
         ("4 × 13", "Correct dimensions: 1 of 2."),
     ):
-        [sentence] = check(shape, text).said
+        [sentence] = check(shape, text).remarks
         assert sentence.message.format(**sentence.values) == said
     twice = exercise(0, "medium", "step")
     assert twice.right == (4, 10, 50, 50)
-    [sentence] = check(twice, "4 × 10 × 10 × 50").said
+    [sentence] = check(twice, "4 × 10 × 10 × 50").remarks
     assert sentence.message.format(**sentence.values) == "Correct dimensions: 3 of 4."
 
 
@@ -473,7 +475,7 @@ def test_what_is_said_to_wrong_fields() -> None:
     field = exercise(1, "easy", "field")
     assert field.right == frozenset({"vocab_size"})
     verdict = check(field, ["pad_token_id"])
-    assert [said.message.format(**said.values) for said in verdict.said] == [
+    assert [said.message.format(**said.values) for said in verdict.remarks] == [
         "No effect here: pad_token_id.",
         "Fields you missed: 1.",
     ]

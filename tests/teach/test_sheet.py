@@ -12,7 +12,7 @@ ITEM = WrittenExercise(
     title="100 % & more_",
     question="What is `a_b.c#1` in {braces} ~ ^ \\?",
     sizes="`hidden_size` $H = 1{,}024$",
-    given=("word: $2^{3} = 8$",),
+    worked_lines=("word: $2^{3} = 8$",),
     options=("`hidden_size`", "`pad_token_id`"),
     answer="**42 × 7**",
     solution=("together: $\\left(1 + 2\\right) = 3$",),

@@ -234,5 +234,5 @@ def chinese(number: int) -> str:
 
 @pytest.mark.parametrize("text", ["-1", "1/2 - 1", "3 - 4 GB"])
 def test_less_than_nothing_is_no_count(text: str) -> None:
-    with pytest.raises(InputError, match="is negative, and a count cannot be"):
+    with pytest.raises(InputError, match="is negative, but a count cannot be"):
         amount(text)

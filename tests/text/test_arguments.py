@@ -26,8 +26,8 @@ from bertcalc.compute.flops import PYTORCH, forward_flops, total, training_flops
 from bertcalc.controls.stops import Locks
 from bertcalc.diagnosis import count_lines
 from bertcalc.diagnosis.diagnose import diagnose
-from bertcalc.diagnosis.explain import explain, ways
-from bertcalc.diagnosis.known_counts import Known
+from bertcalc.diagnosis.explain import combinations, explain
+from bertcalc.diagnosis.known_counts import KnownCount
 from bertcalc.diagnosis.miscounts import MiscountSizes
 from bertcalc.discover.results.shipped import shipped
 from bertcalc.discover.search.build import Ended
@@ -62,6 +62,13 @@ MODEL = build(SMALL, "BertForMaskedLM")
 SUBJECT = Model(SMALL, "BertForMaskedLM")
 STEPS = MODEL.run(Sizes(2, 3))
 STORED = [StoredTensor(name, "F32", shape) for name, shape in MODEL.named_parameters()]
+
+
+def end(*_steps: object) -> None:
+    """What is told of its progress: a search ends as soon as it has begun, with all arguments read."""
+    raise Ended
+
+
 # A right value for each argument: by the function and its name, by its name, or by what the annotation says.
 BY_NAME: dict[str, Any] = {
     "batch_size": 2,
@@ -93,7 +100,7 @@ BY_NAME: dict[str, Any] = {
     "cls": None,
     "seconds": 0.001,
     "changes": None,
-    "progress": lambda *_steps: None,
+    "progress": end,
     "present": None,
     "base": None,
     "start": b"x" * 8,
@@ -111,6 +118,9 @@ BY_NAME: dict[str, Any] = {
     "line": count_lines.read("V*H", SMALL)[0],
 }
 SPECIAL: dict[tuple[str, str], Any] = {
+    ("bertcalc.api.load", "source"): SMALL,
+    ("bertcalc.api.compare", "quantity"): "parameters",
+    ("bertcalc.api.live_model.of", "real_model"): torch.nn.Linear(2, 2),
     ("bertcalc.explore.sweep.around", "values"): [1, 2],
     ("bertcalc.checkpoints.checkpoint.plain_name", "family"): FAMILIES["bert"],
     ("bertcalc.discover.discover", "model"): "bert",
@@ -120,12 +130,12 @@ SPECIAL: dict[tuple[str, str], Any] = {
     ("bertcalc.memory.peak.changes_in", "sizes"): Sizes(2, 3),
     ("bertcalc.memory.peak.peak", "changes"): changes_in(MODEL, Plan(), Sizes(2, 3)),
     ("bertcalc.memory.peak.curve", "changes"): changes_in(MODEL, Plan(), Sizes(2, 3)),
-    ("bertcalc.memory.peak.alive", "changes"): changes_in(MODEL, Plan(), Sizes(2, 3)),
+    ("bertcalc.memory.simulator.timeline.alive", "changes"): changes_in(MODEL, Plan(), Sizes(2, 3)),
     ("bertcalc.model.inventory.named", "name"): "dense",
-    ("bertcalc.diagnosis.diagnose.diagnose", "model"): Known(SUBJECT, MODEL.num_parameters()),
+    ("bertcalc.diagnosis.diagnose.diagnose", "model"): KnownCount(SUBJECT, MODEL.num_parameters()),
     ("bertcalc.discover.results.shipped.shipped", "cls"): "BertModel",
     ("bertcalc.discover.results.shipped.by_class", "text"): "[]",
-    ("bertcalc.diagnosis.explain.ways", "sizes"): MiscountSizes.of(SMALL),
+    ("bertcalc.diagnosis.explain.combinations", "sizes"): MiscountSizes.of(SMALL),
 }
 EXAMPLES: tuple[Any, ...] = (
     *(
@@ -230,6 +240,43 @@ def test_a_wrong_argument_is_refused_in_a_sentence(name: str) -> None:
         function(**right, nope="nope")
 
 
+LOADED = bertcalc.load(SMALL, "BertForMaskedLM")
+METHODS: dict[str, dict[str, Any]] = {  # right arguments for each method of a model
+    "formula": {"path": "encoder"},
+    "explain": {"number": 3},
+    "compare": {"other": LOADED, "quantity": "forward", "batch_size": 2, "sequence_length": 3},
+    "replace": {"architecture": "BertModel", "add_pooling_layer": False, "vocab_size": 60, "hidden_act": "relu"},
+}
+
+
+@pytest.mark.parametrize("method", METHODS)
+def test_a_wrong_argument_of_a_method_is_refused_in_a_sentence(method: str) -> None:
+    right = METHODS[method]
+    getattr(LOADED, method)(**right)
+    for argument in right:
+        for value in WRONG:
+            try:
+                getattr(LOADED, method)(**{**right, argument: value})
+            except InputError as error:
+                sentence = str(error)
+                assert sentence[-1] in ".?", sentence
+                assert "object at 0x" not in sentence, sentence
+    with pytest.raises(InputError, match=r"nope"):
+        getattr(LOADED, method)(**right, nope="nope")
+
+
+def test_every_method_of_a_model_checks_its_arguments() -> None:
+    """It is one of those above, or a function that is public, too."""
+    methods = {name: value for name, value in vars(bertcalc.Model).items() if inspect.isfunction(value)}
+    public = {name for name in methods if not name.startswith("_")}
+    functions = {name for name in public if methods[name] in FUNCTIONS.values()}
+    assert functions | METHODS.keys() == public
+    assert {getattr(bertcalc, name) for name in functions - {"flops"}} == {
+        methods[name] for name in functions - {"flops"}
+    }
+    assert methods["flops"] is bertcalc.forward_flops
+
+
 LLAMA = "llama-7b"
 TORCH = torch.nn.Linear(2, 2)
 BLOOM = shipped("bloom", "BloomForCausalLM")
@@ -253,7 +300,7 @@ CALLS: list[tuple[Callable[[], object], str]] = [
     (lambda: forward_flops(GPT2, 1, 1025), "positions for 1,024 tokens"),
     (lambda: forward_flops(build(bertcalc.RobertaConfig()), 1, 511), "positions for 510 tokens"),
     (lambda: forward_flops(MODEL, 1), "forward_flops() needs sequence_length"),
-    (lambda: forward_flops(MODEL, 1, 2, 3), "forward_flops() takes fewer arguments"),
+    (lambda: forward_flops(MODEL, 1, 2, 3), "forward_flops() takes only these arguments"),
     (lambda: forward_flops(MODEL, batchsize=1, sequence_length=2), "did you mean batch_size?"),
     (lambda: training_flops(MODEL, 1, 8, recompute="checkpoint"), "must be none, selective or full"),
     (lambda: training_flops(MODEL, 1, 8, freezing=3), "freezing has to be Freezing"),
@@ -279,20 +326,34 @@ CALLS: list[tuple[Callable[[], object], str]] = [
     (lambda: changes_in(MODEL, Inference("float64"), Sizes(1, 2)), "dtype 'float64'"),
     (lambda: changes_in(MODEL, Plan(), Sizes(0, 2)), "batch_size 0"),
     (lambda: changes_in(MODEL, Plan(), Sizes(1, 513)), "positions for 512 tokens"),
+    (lambda: LOADED.flops(1), "forward_flops() needs sequence_length"),
+    (lambda: LOADED.flops(batchsize=1, sequence_length=2), "did you mean batch_size?"),
+    (lambda: LOADED.training_peak_bytes(1, 8, optimizer="lion"), "must be sgd, momentum"),
+    (lambda: LOADED.explain("110M"), "number '110M' is not possible: it must be a whole number"),
+    (lambda: LOADED.formula("encoder.layer.2"), "There is no module '2' in encoder.layer"),
+    (lambda: LOADED.replace(hiden_size=8), "did you mean hidden_size?"),
+    (lambda: LOADED.replace(hidden_size=9), "hidden_size 9 is not a multiple of num_attention_heads 2"),
+    (lambda: LOADED.replace(architecture="BertForMasked"), "did you mean BertForMaskedLM?"),
+    (lambda: LOADED.replace(add_pooling_layer=False), "only BertModel does"),
+    (lambda: LOADED.compare(SMALL), "other has to be a model"),
+    (lambda: bertcalc.load("bert-base"), "did you mean bert-base-uncased?"),
+    (lambda: bertcalc.load("bert-base-uncased", "GPT2Model"), "For BertConfig it must be one of BertModel"),
+    (lambda: bertcalc.load(SMALL, 3), "architecture has to be a text"),
+    (lambda: bertcalc.infer("bloom", 3), "cls has to be a text"),
     (lambda: build(MODEL), "config has to be a configuration"),
     (lambda: build(LLAMA), "There is no preset 'llama-7b'"),
     (lambda: build("bert-base"), "did you mean bert-base-uncased?"),
     (lambda: build("bert-base-uncased", "GPT2Model"), "BertModel"),
     (lambda: build(SMALL, "bertformaskedlm"), "did you mean BertForMaskedLM?"),
     (lambda: build(SMALL, 3), "architecture has to be a text"),
-    (lambda: build(SMALL, "BertForMaskedLM", add_pooling_layer=False), "only BertModel has"),
+    (lambda: build(SMALL, "BertForMaskedLM", add_pooling_layer=False), "only BertModel does"),
     (lambda: build(SMALL, add_pooling_layer="no"), "add_pooling_layer has to be True or False"),
     (lambda: MODEL.get_submodule("foo"), "Inside of it: bert, cls."),
     (lambda: MODEL.get_submodule("bert.encoder.layer.2"), "Inside of it: *, 0, 1."),
     (lambda: MODEL.get_submodule("bert.encodr"), "did you mean encoder?"),
     (lambda: MODEL.get_submodule(3), "path has to be a text"),
     (lambda: formula(SUBJECT, path="encoder.layer.2"), "There is no module '2' in encoder.layer"),
-    (lambda: formula(MODEL), "model has to be a model with its class"),
+    (lambda: formula(SMALL), "model has to be a model, such as build(BertConfig()), not a BertConfig"),
     (lambda: formula(Model(SMALL, "BertForMasked"), path="0"), "did you mean BertForMaskedLM?"),
     (lambda: formula(SUBJECT).latex(MODEL), "config has to be a configuration"),
     (lambda: explain(MODEL, bertcalc.GPT2Config(), 5), "config has to be the configuration of the model"),
@@ -326,8 +387,8 @@ CALLS: list[tuple[Callable[[], object], str]] = [
     (lambda: inference_peak_bytes(MODEL, 1, 8, encoder_sequence_length=4), "reads no encoder_hidden_states"),
     (lambda: training_peak_bytes(MODEL, TWO, 8), "batch_size has to be a single whole number, not a numpy ndarray"),
     (lambda: inference_peak_bytes(MODEL, 1, TWO), "sequence_length has to be a single whole number"),
-    (lambda: forward_flops(ODD_HEADS, 1, 8), "a head of 3 numbers cannot be split into pairs"),
-    (lambda: training_flops(ODD_HEADS, 1, 8), "a head of 3 numbers cannot be split into pairs"),
+    (lambda: forward_flops(ODD_HEADS, 1, 8), "a head of size 3 cannot be split into pairs"),
+    (lambda: training_flops(ODD_HEADS, 1, 8), "a head of size 3 cannot be split into pairs"),
     (lambda: bertcalc.BertConfig.own_name([1]), "field has to be a text"),
     (lambda: list(MODEL.tensors(folded=TWO)), "folded has to be True or False"),
     (lambda: list(MODEL.modules(folded=TWO)), "folded has to be True or False"),
@@ -335,10 +396,13 @@ CALLS: list[tuple[Callable[[], object], str]] = [
     (lambda: FAMILIES["bert"].for_task(TWO), "task a numpy ndarray is not possible"),
     (lambda: FAMILIES["bert"].for_task(torch.tensor([1, 2])), "task a torch Tensor is not possible"),
     (lambda: search(Case(SUBJECT), Budget("parameters", TWO), Constraints()), "amount has to be a single whole"),
-    (lambda: diagnose(Known(None, 1), typed("1")), "model has to be a model with its class"),
-    (lambda: diagnose(Known(SUBJECT, TWO), typed("1")), "parameters has to be a single whole number"),
-    (lambda: ways(MODEL, MiscountSizes.of(SMALL), 5), "tensors has to be a list"),
-    (lambda: ways(list(MODEL.tensors()), SMALL, 5), "sizes has to be MiscountSizes"),
+    (
+        lambda: diagnose(KnownCount(None, 1), typed("1")),
+        "model has to be a model, such as build(BertConfig()), not None",
+    ),
+    (lambda: diagnose(KnownCount(SUBJECT, TWO), typed("1")), "parameters has to be a single whole number"),
+    (lambda: combinations(MODEL, MiscountSizes.of(SMALL), 5), "tensors has to be a list"),
+    (lambda: combinations(list(MODEL.tensors()), SMALL, 5), "sizes has to be MiscountSizes"),
     (
         lambda: Freezing(layers=99).split(MODEL),
         "freeze_layers 99 is not possible: it must be a whole number from 0 to 2",
@@ -353,7 +417,7 @@ CALLS: list[tuple[Callable[[], object], str]] = [
     (lambda: WIDER.values("hidden_size", 4, 100, 0), "most 0 is not possible: it must be a whole number from 1"),
     (lambda: WIDER.has("hidden_size", TWO), "value has to be a single whole number"),
     (lambda: WIDER.at(hidden_size="12"), "hidden_size '12' is not possible: it must be a whole number"),
-    (lambda: WIDER.present("embedding_size"), "no dimension of a sweep"),
+    (lambda: WIDER.present("embedding_size"), "not a dimension of a sweep"),
     (lambda: WIDER.table("parameters", [8], [8], numpy.array), "dimensions must be two sizes"),
     (
         lambda: MORE_HEADS.row("parameters", [3], numpy.array),

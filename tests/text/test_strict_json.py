@@ -32,9 +32,9 @@ def test_what_python_writes_is_read_as_the_same(value: object) -> None:
 @pytest.mark.parametrize(
     ("text", "said"),
     [
-        ("[1]" + " " * 98, "This text has 101 characters: at most 100 are read here."),
+        ("[1]" + " " * 98, "This text has 101 characters: at most 100 are allowed."),
         (b'{"\xff": 1}', "This is not UTF-8: byte 3 is 0xff."),
-        ('{"a": {"b": 1, "b": 1}}', "b appears twice: it must appear once."),
+        ('{"a": {"b": 1, "b": 1}}', "b appears twice: it must appear only once."),
         ("[NaN]", "NaN is not a number in JSON: write null, or a number."),
         ("[-Infinity]", "-Infinity is not a number in JSON: write null, or a number."),
         ("{// mine\n}", "This is not JSON: line 1, column 2: JSON has no comments."),

@@ -1,6 +1,6 @@
-"""The steps in which the forward methods of a family, or of transformers 4, allocate otherwise than the simulator.
+"""The steps in which the forward methods of a family, or of a version of transformers, differ from the defaults.
 
-A new family whose steps differ has a module here, its entry in ``OVERRIDES``, and the name of the entry in
+To add overrides for a family, add a module here and an entry in ``OVERRIDES``, and name the entry in
 ``Family.simulation``.
 """
 
@@ -13,24 +13,24 @@ from bertcalc.memory.family_steps import (
     relative_step,
     roberta_step,
 )
-from bertcalc.memory.simulator.overrides import Own
+from bertcalc.memory.simulator.forward_pass import Overrides
 from bertcalc.model.model import Model
 from bertcalc.text.arguments import checked
 from bertcalc.transformers4.version import version_of
 
-OVERRIDES: dict[str, Own] = {
-    "": Own(),
-    "deberta": deberta_step.OWN,
-    "deberta_v2": deberta_v2_step.OWN,
-    "gpt2": gpt2_step.OWN,
-    "modernbert": modernbert_step.OWN,
-    "mpnet": mpnet_step.OWN,
-    "relative": relative_step.OWN,
-    "roberta": roberta_step.OWN,
+OVERRIDES: dict[str, Overrides] = {
+    "": Overrides(),
+    "deberta": deberta_step.OVERRIDES,
+    "deberta_v2": deberta_v2_step.OVERRIDES,
+    "gpt2": gpt2_step.OVERRIDES,
+    "modernbert": modernbert_step.OVERRIDES,
+    "mpnet": mpnet_step.OVERRIDES,
+    "relative": relative_step.OVERRIDES,
+    "roberta": roberta_step.OVERRIDES,
 }
 
 
 @checked
-def overrides_of(model: Model) -> Own:
-    """What the forward methods of this model do differently."""
+def overrides_of(model: Model) -> Overrides:
+    """The overrides for a model's forward methods."""
     return OVERRIDES[version_of(model.config).simulation or model.family.simulation]

@@ -1,13 +1,12 @@
-"""The attention of DeBERTa's first version on tensors without data: query, key and value come from one matrix.
+"""The attention of DeBERTa's first version on simulated tensors: query, key and value come from one matrix.
 
-Each function has the operations and variables of modeling_deberta.py in transformers 5.23 in their order, because the
-lifetime of tensors depends on them.
+Each function has the operations and variables of modeling_deberta.py in transformers 5.23, in the same order, because
+the lifetime of tensors depends on them.
 """
 
-from bertcalc.memory.family_steps.deberta_v2_step import distances, for_each, for_step, own, scaled_size_sqrt
-from bertcalc.memory.simulator.forward_pass import Pass
+from bertcalc.memory.family_steps.deberta_v2_step import distances, for_each, for_step, overrides, scaled_size_sqrt
+from bertcalc.memory.simulator.forward_pass import Pass, Steps
 from bertcalc.memory.simulator.layer_memory import quotient
-from bertcalc.memory.simulator.overrides import Steps
 from bertcalc.memory.simulator.tape import BOOL, INT64, SimulatedTensor, Tape
 from bertcalc.model.steps import Step
 
@@ -67,7 +66,7 @@ def _bias(
     for_step(run, steps["c2p_gathered"])
     c2p_pos = tape.like(tape.like(relative_pos), tape.like(tape.like(att_span)))  # clamped
     c2p_att = tape.gather(c2p_att, for_each(c2p_pos, c2p_att))
-    score = tape.shift(c2p_att)  # Python begins with 0
+    score = tape.shift(c2p_att)  # Python's sum starts with 0
     linear = run.call(steps["position query"], rel_embeddings)
     pos_query_layer = _heads(tape, linear, heads)
     for_step(run, steps["pos_query_scaled"])
@@ -89,7 +88,7 @@ def _heads(tape: Tape, x: SimulatedTensor, heads: int) -> SimulatedTensor:
 
 
 def _bias_of_heads(run: Pass, step: Step, heads: int) -> SimulatedTensor:
-    """The learned bias of the query or the value, with the axes of heads."""
+    """The bias of the query or the value, with an axis for the heads."""
     bias = run.tape.unsqueeze(run.tape.unsqueeze(run.parameters[step.tensors[0].name], 0), 0)
     return _heads(run.tape, bias, heads)
 
@@ -112,4 +111,4 @@ def _relative_positions(run: Pass, length: int) -> SimulatedTensor:
     return tape.unsqueeze(rel_pos_ids, 0)
 
 
-OWN = own(_relative_positions, query_scaled=_attention)
+OVERRIDES = overrides(_relative_positions, query_scaled=_attention)

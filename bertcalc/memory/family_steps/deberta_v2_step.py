@@ -1,14 +1,13 @@
-"""DeBERTa-v2's disentangled attention, convolution, masks and loss on tensors without data.
+"""DeBERTa-v2's disentangled attention, convolution, masks and loss on simulated tensors.
 
-Each function has the operations and variables of modeling_deberta_v2.py in transformers 5.23 in their order, because
-the lifetime of tensors depends on them.
+Each function has the operations and variables of modeling_deberta_v2.py in transformers 5.23, in the same order,
+because the lifetime of tensors depends on them.
 """
 
 from collections.abc import Callable
 from typing import Any
 
-from bertcalc.memory.simulator.forward_pass import Pass
-from bertcalc.memory.simulator.overrides import Own, Steps
+from bertcalc.memory.simulator.forward_pass import Overrides, Pass, Steps
 from bertcalc.memory.simulator.tape import BOOL, FLOAT32, INT64, SimulatedTensor, Tape, is_contiguous
 from bertcalc.model.steps import Step
 
@@ -57,8 +56,8 @@ def _bias(
     rel_embeddings = tape.unsqueeze(tape.same(rel_embeddings), 0)
 
     def positions(name: str) -> SimulatedTensor:
-        own = steps.get(f"position {name}")
-        y = _heads(tape, run.call(own or steps[f"{name} again"], rel_embeddings), heads, size)
+        position_step = steps.get(f"position {name}")
+        y = _heads(tape, run.call(position_step or steps[f"{name} again"], rel_embeddings), heads, size)
         return tape.repeat(y, batch)
 
     if "query again" in steps:
@@ -157,26 +156,26 @@ def _loss(run: Pass, returned: list[SimulatedTensor]) -> list[SimulatedTensor]:
 
 
 def _make_ones(run: Pass, _step: Step) -> None:
-    """The body makes a float32 mask if none is given, and token types, which it does not use."""
-    given = run.batch.get("attention_mask")
-    ones = run.tape.view(given, run.sides) if given else run.tape.new(run.sides, FLOAT32)
+    """Make a float32 mask if none is given, and token types, which the body does not use."""
+    mask = run.batch.get("attention_mask")
+    ones = run.tape.view(mask, run.sides) if mask else run.tape.new(run.sides, FLOAT32)
     run.hold("", {"ones": ones, "no_types": run.tape.new(run.sides, INT64)})
 
 
 def _make_no_positions(run: Pass, step: Step) -> None:
-    """The embeddings make zeros in place of position embeddings."""
+    """Make zeros in place of position embeddings."""
     run.hold(step.within, {"no_positions": run.tape.new(step.gives.shape, run.width)})
 
 
 def _mask_padding(run: Pass, step: Step) -> SimulatedTensor:
-    """The embeddings multiply with the mask."""
+    """Multiply the embeddings by the mask."""
     (x,) = run.taken(step)
     run.hold(step.within, {"mask": run.tape.to(run.tape.unsqueeze(run.values["ones"], 2), x.item)})
     return run.tape.multiply(x, run.values["mask"])
 
 
 def _make_masks(run: Pass, positions: Callable[[Pass, int], SimulatedTensor]) -> None:
-    """get_attention_mask, and the distances between all tokens, which the encoder hands to each layer."""
+    """get_attention_mask, and the distances between all tokens, which the encoder passes to each layer."""
     ones = run.values["ones"]
     batch, length = ones.shape
     run.hold("", {"attention_mask": run.tape.new((batch, 1, length, length), ones.item)})
@@ -215,9 +214,11 @@ def _log_buckets(tape: Tape, relative_pos: SimulatedTensor) -> SimulatedTensor:
     return made(FLOAT32, sign, abs_pos, log_pos, made(BOOL), made(FLOAT32), made(FLOAT32))
 
 
-def own(positions: Callable[[Pass, int], SimulatedTensor], **modules: Callable[[Pass, Steps], SimulatedTensor]) -> Own:
-    """What both versions do; each has its own distances and modules."""
-    return Own(
+def overrides(
+    positions: Callable[[Pass, int], SimulatedTensor], **modules: Callable[[Pass, Steps], SimulatedTensor]
+) -> Overrides:
+    """The overrides shared by both versions, with the distances and modules of one of them."""
+    return Overrides(
         steps={"mask_padding": _mask_padding},
         modules=modules,
         asides={
@@ -230,4 +231,4 @@ def own(positions: Callable[[Pass, int], SimulatedTensor], **modules: Callable[[
     )
 
 
-OWN = own(_relative_positions, key_scaled=_attention, convolution=_convolution)
+OVERRIDES = overrides(_relative_positions, key_scaled=_attention, convolution=_convolution)

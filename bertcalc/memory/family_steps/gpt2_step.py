@@ -1,9 +1,8 @@
-"""GPT-2's heads on tensors without data: the tokens that they choose, and the loss of two of them."""
+"""GPT-2's heads on simulated tensors: the tokens that they select, and the losses of the double head."""
 
 from math import prod
 
-from bertcalc.memory.simulator.forward_pass import Pass
-from bertcalc.memory.simulator.overrides import Own
+from bertcalc.memory.simulator.forward_pass import Overrides, Pass
 from bertcalc.memory.simulator.tape import BOOL, HALF, INT32, INT64, SimulatedTensor
 from bertcalc.model.steps import Step
 from bertcalc.text import N_
@@ -13,7 +12,7 @@ CHOICES = N_("{architecture} cannot be trained with summary_use_proj False: ther
 
 
 def _last_token(run: Pass, step: Step) -> SimulatedTensor:
-    """The scores of the last token of each sequence that is no padding."""
+    """The scores of each sequence's last token that is not padding."""
     tape, ids, (scores,) = run.tape, run.batch["input_ids"], run.taken(step)
     if run.model.config.pad_token_id is None:
         return tape.index(tape.select(scores), [tape.new(ids.shape[:1], INT64)])
@@ -40,8 +39,8 @@ def _losses(run: Pass, logits: list[SimulatedTensor]) -> list[SimulatedTensor]:
     """A loss for the words, and one for the choices."""
     tape, labels, (words, choices) = run.tape, run.batch["labels"], logits
     if prod(choices.shape[:-1]) != run.batch_size:
-        shown = {"architecture": run.model.cls.name}
-        raise InputError(Problem("summary_use_proj", "False", CHOICES, shown, ({"summary_use_proj": True},)))
+        values = {"architecture": run.model.cls.name}
+        raise InputError(Problem("summary_use_proj", "False", CHOICES, values, ({"summary_use_proj": True},)))
     of_choices = run.classified(choices, run.batch["mc_labels"])
     *first, length = labels.shape
     shift_logits = tape.contiguous(tape.narrow(words, (*first, length - 1, words.shape[-1])))
@@ -50,16 +49,16 @@ def _losses(run: Pass, logits: list[SimulatedTensor]) -> list[SimulatedTensor]:
 
 
 def _softmax(run: Pass, step: Step) -> SimulatedTensor:
-    """Softmax, cast to the type of the values: with autocast it is computed in float32."""
+    """Softmax, cast to the dtype of the values: with autocast it is computed in float32."""
     (x,) = run.taken(step)
     item = HALF if run.tape.autocast else x.item
     run.values[step.takes[0].name] = x = run.tape.softmax(x)  # the same variable
     return run.tape.to(x, item)
 
 
-OWN = Own(
+OVERRIDES = Overrides(
     steps={"softmax": _softmax, "last_token": _last_token, "tokens": _tokens, "chosen_token": _chosen_token},
-    # The body looks before it flattens the choices.
+    # The body checks for padding before it flattens the choices.
     asides={"padding": lambda run, _step: run.look_for_padding(run.batch["input_ids"].shape)},
     losses={"double-heads": _losses},
 )

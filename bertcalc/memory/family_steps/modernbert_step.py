@@ -1,13 +1,12 @@
-"""ModernBERT's choice of a token without data: the first of each sequence that is no padding."""
+"""ModernBERT's selection of a token on simulated tensors: the first of each sequence that is not padding."""
 
-from bertcalc.memory.simulator.forward_pass import Pass
-from bertcalc.memory.simulator.overrides import Own
+from bertcalc.memory.simulator.forward_pass import Overrides, Pass
 from bertcalc.memory.simulator.tape import INT64, SimulatedTensor
 from bertcalc.model.steps import Step
 
 
 def _first_token(run: Pass, step: Step) -> SimulatedTensor | None:
-    """For multiple choice; without a mask the index of the token is one number for all sequences."""
+    """The token for multiple choice; without a mask, all sequences share one index."""
     if step.operation == "view":
         return run.usual(step)
     tape, (x,) = run.tape, run.taken(step)
@@ -18,4 +17,4 @@ def _first_token(run: Pass, step: Step) -> SimulatedTensor | None:
     return tape.index(x, [run.values["rows"], run.values["columns"]])
 
 
-OWN = Own(steps={"first_token": _first_token})
+OVERRIDES = Overrides(steps={"first_token": _first_token})

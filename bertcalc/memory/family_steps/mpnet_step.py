@@ -1,8 +1,7 @@
-"""MPNet's distances between tokens, which its encoder computes once for all layers, on tensors without data."""
+"""MPNet's distances between tokens, which its encoder computes once for all layers, on simulated tensors."""
 
 from bertcalc.memory.family_steps.roberta_step import positions_after_padding
-from bertcalc.memory.simulator.forward_pass import Pass
-from bertcalc.memory.simulator.overrides import Own
+from bertcalc.memory.simulator.forward_pass import Overrides, Pass
 from bertcalc.memory.simulator.tape import BOOL, INT64, SimulatedTensor, Tape
 from bertcalc.model.steps import Step
 
@@ -21,26 +20,26 @@ def _bucket(tape: Tape, distances: SimulatedTensor) -> SimulatedTensor:
     """T5's relative_position_bucket: logarithmic buckets for large distances, computed in float32."""
     shape, like = distances.shape, tape.like
     n = like(distances)
-    found = like(like(tape.made(shape, INT64, tape.new(shape, BOOL))))  # 0 + (n < 0) * num_buckets
+    relative_buckets = like(like(tape.made(shape, INT64, tape.new(shape, BOOL))))  # 0 + (n < 0) * num_buckets
     n = like(n)
     small = tape.new(shape, BOOL)
     large = like(tape.made(shape, INT64, like(like(like(like(tape.new(shape)))))))
     large = like(large, like(large))
-    like(n, small, large)  # torch.where, added to ``found`` in place
-    return found
+    like(n, small, large)  # torch.where, added to ``relative_buckets`` in place
+    return relative_buckets
 
 
 def _bias(run: Pass, step: Step) -> SimulatedTensor:
-    """The bias of the scores, from (length, length, heads), copied for each sequence; then the method returns."""
+    """Copy the bias of the scores, of shape (length, length, heads), for each sequence; then the method returns."""
     tape, (bias,) = run.tape, run.taken(step)
     heads_first = tape.unsqueeze(tape.permute(bias, (2, 0, 1)), 0)
-    found = tape.contiguous(tape.expand(heads_first, step.gives.shape))
+    biases = tape.contiguous(tape.expand(heads_first, step.gives.shape))
     for name in ("rows", "columns", "distances", "buckets"):
         del run.values[name]
-    return found
+    return biases
 
 
-OWN = Own(
+OVERRIDES = Overrides(
     steps={"position_bias": _bias},
     ids={"position": positions_after_padding, "relative position": _buckets},
 )

@@ -1,50 +1,49 @@
-"""BERT's forward methods in transformers 4.57 on tensors without data: masks, ids, distances, attention weights.
+"""BERT's forward methods in transformers 4.57 on simulated tensors: masks, ids, distances, attention weights.
 
 Each function has the operations and variables of the original, in the same order.
 """
 
 from bertcalc.memory.einsum import EQUATIONS
-from bertcalc.memory.simulator.forward_pass import ENCODED, Pass, usual_positions
-from bertcalc.memory.simulator.overrides import Own
+from bertcalc.memory.simulator.forward_pass import ENCODED, Overrides, Pass, usual_positions
 from bertcalc.memory.simulator.tape import BOOL, FLOAT32, INT64, SimulatedTensor
 from bertcalc.model.modules import layer_number, split_layer
 from bertcalc.model.steps import Step
 
 
 def _positions(run: Pass, step: Step) -> SimulatedTensor:
-    """The embeddings look for padding, too."""
+    """Position ids; the embeddings also check for padding."""
     run.look_for_padding(step.takes[0].shape)
     return usual_positions(run, step)
 
 
 def _types(run: Pass, step: Step) -> SimulatedTensor:
-    """Token type ids are in a buffer."""
+    """Token type ids, from a buffer unless the caller passes them."""
     return run.batch.get("token_type_ids") or run.buffers["token_type_ids"]
 
 
 def _make_masks(run: Pass, _step: Step) -> None:
-    """Make a mask with or without padding, and that for the cross-attention."""
+    """Make the attention mask, with or without padding, and the mask for the cross-attention."""
     if run.padded:
-        given = run.tape.view(run.batch["attention_mask"], run.sides)
+        mask = run.tape.view(run.batch["attention_mask"], run.sides)
     else:
-        given = run.tape.new(run.sides, FLOAT32)
-        run.hold("", {"ones": given})
+        mask = run.tape.new(run.sides, FLOAT32)
+        run.hold("", {"ones": mask})
     decoder = run.model.config.is_decoder
-    run.hold("", {"attention_mask": _inverted(run, _causal(run, given) if decoder else given)})
+    run.hold("", {"attention_mask": _inverted(run, _causal(run, mask) if decoder else mask)})
     if decoder and ENCODED in run.batch:
         ones = run.tape.new(run.batch[ENCODED].shape[:2], FLOAT32)
         run.hold("", {"encoder_ones": ones, "encoder_attention_mask": _inverted(run, ones)})
 
 
-def _causal(run: Pass, given: SimulatedTensor) -> SimulatedTensor:
+def _causal(run: Pass, mask: SimulatedTensor) -> SimulatedTensor:
     """The causal mask: get_extended_attention_mask in modeling_utils.py."""
-    tape, (batch, length) = run.tape, given.shape
+    tape, (batch, length) = run.tape, mask.shape
     square = (batch, length, length)
     numbers = tape.new((length,), INT64)
     allowed = tape.made(square, BOOL, tape.new(square, INT64))
-    causal = tape.made(square, given.item, allowed)
+    causal = tape.made(square, mask.item, allowed)
     del allowed
-    return tape.made((batch, 1, length, length), given.item, numbers, causal)
+    return tape.made((batch, 1, length, length), mask.item, numbers, causal)
 
 
 def _inverted(run: Pass, seen: SimulatedTensor) -> SimulatedTensor:
@@ -79,7 +78,7 @@ def _context(run: Pass, step: Step) -> SimulatedTensor | None:
     return run.usual(step)
 
 
-OWN = Own(
+OVERRIDES = Overrides(
     steps={**dict.fromkeys(EQUATIONS, _product), "context": _context},
     ids={"position": _positions, "token type": _types, "distance": _distances},
     asides={"masks": _make_masks},

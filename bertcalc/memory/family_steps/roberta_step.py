@@ -1,7 +1,6 @@
-"""RoBERTa's positions, which are counted from padding, on tensors without data."""
+"""RoBERTa's positions, which are counted from the padding id, on simulated tensors."""
 
-from bertcalc.memory.simulator.forward_pass import Pass
-from bertcalc.memory.simulator.overrides import Own
+from bertcalc.memory.simulator.forward_pass import Overrides, Pass
 from bertcalc.memory.simulator.tape import BOOL, INT32, INT64, SimulatedTensor
 from bertcalc.model.steps import Step
 
@@ -17,4 +16,4 @@ def positions_after_padding(run: Pass, step: Step) -> SimulatedTensor:
     return tape.shift(tape.new(counted.shape, INT64))
 
 
-OWN = Own(ids={"position": positions_after_padding})
+OVERRIDES = Overrides(ids={"position": positions_after_padding})

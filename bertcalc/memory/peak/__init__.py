@@ -1,25 +1,22 @@
 """The peak memory of the tensors of a training step or a forward pass: a simulation, not a bound.
 
-The step is run on tensors without data: bertcalc/memory/simulator has the forward pass, the lifetime of its
-variables, the operations, the backward pass and the optimizers; bertcalc/memory/family_steps what some models do
-differently. The result equals that of the real model to the byte, with every storage followed, under every plan except
-with 8-bit Adam, which is not measured; in float32 it is within a few numbers of what PyTorch's CPU allocator hands out
-(tests/memory/test_peak.py). The workspace of a convolution's kernel is not counted, nor a copy that the CPU makes of
+The step runs on simulated tensors, without data: bertcalc/memory/simulator has the forward pass, the lifetime of its
+variables, the operations, the backward pass and the optimizers; bertcalc/memory/family_steps has the family-specific
+overrides. The result equals that of the real model to the byte, storage by storage, under every plan except 8-bit Adam,
+which has not been measured. In float32 it is within a few elements of what PyTorch's CPU allocator hands out
+(tests/memory/test_peak.py). Not counted are the workspace of a convolution's kernel, and a copy that the CPU makes of
 the gradient of its weight.
 """
 
 from collections.abc import Sequence
-from contextlib import nullcontext, suppress
+from contextlib import suppress
 from typing import Any, Literal, NamedTuple
 
 from bertcalc.forward.outputs import in_pairs, scores_of_answers, unpadded
-from bertcalc.memory.family_steps import overrides_of
 from bertcalc.memory.optimizers import PRECISIONS, Dtype, Optimizer, Precision
 from bertcalc.memory.plan import Attention, Inference, Plan
 from bertcalc.memory.saved import UNDER_AUTOCAST, check_recompute
-from bertcalc.memory.simulator.forward_pass import Pass
-from bertcalc.memory.simulator.optimizer_step import Optimizing
-from bertcalc.memory.simulator.tape import AREAS, Area, Change, Phase, SimulatedTensor
+from bertcalc.memory.simulator.timeline import AREAS, Area, Change, Phase
 from bertcalc.model.model import Model, not_taken
 from bertcalc.model.modules import ModuleList, layer_number, split_layer
 from bertcalc.model.trace import Sizes
@@ -28,7 +25,6 @@ from bertcalc.text.arguments import Single, checked
 from bertcalc.text.problem import InputError, Problem, wrong
 from bertcalc.transformers4.version import version_of
 
-NOTHING_TO_TRAIN = N_("Everything in {architecture} is frozen: there is nothing to train.")
 ANSWERS = N_("{architecture} cannot run with num_labels {value}: its forward method splits the scores in two.")
 ORDER = N_("{architecture} cannot be trained with num_labels {value}: its loss takes the scores in pairs.")
 PADDING = N_("The memory of {architecture} depends on how many tokens are padding: its loss leaves them out.")
@@ -44,7 +40,7 @@ class NotSimulatedError(InputError, NotImplementedError):
 
 
 class Moment(NamedTuple):
-    """The bytes that are alive at one moment of a step, in all and by area, in the order of AREAS."""
+    """The live bytes at one point in time of a step: in total, and by area in the order of AREAS."""
 
     phase: Phase
     where: str
@@ -68,14 +64,19 @@ def training_peak_bytes(
     encoder_sequence_length: Single | None = None,
     padded: bool = False,
 ) -> int:
-    """The peak bytes of all tensors in a training step, weights included: see ``changes_in``.
+    """The peak bytes of all tensors in a training step, weights included; ``changes_in`` describes the step.
 
-    ``autocast`` is the type of torch.autocast on CUDA; the weights are then float32.
+    ``autocast`` is the dtype of torch.autocast on CUDA; the weights are then float32. Raises InputError if there are no
+    labels or the class cannot run, and NotSimulatedError if the model's memory is not simulated.
+
+    >>> from bertcalc import build
+    >>> training_peak_bytes(build("bert-base-uncased"), 1, 128)
+    1939649312
     """
     if not labels:
         raise wrong(N_("Without labels there is no loss: nothing can be trained."), "labels", labels)
     if autocast and dtype != "float32":
-        message = N_("With autocast, the weights stay float32: leave dtype as it is, instead of {value}.")
+        message = N_("With autocast, the weights stay float32: leave dtype at float32 instead of {value}.")
         raise wrong(message, "dtype", dtype, value=dtype)
     precisions: dict[str | None, Precision] = {
         "bfloat16": "amp-bf16",
@@ -105,20 +106,27 @@ def inference_peak_bytes(
     encoder_sequence_length: Single | None = None,
     padded: bool = False,
 ) -> int:
-    """The peak bytes of all tensors in a forward pass under ``torch.no_grad()``, weights included."""
+    """The peak bytes of all tensors in a forward pass under ``torch.no_grad()``, weights included.
+
+    Raises InputError if the class cannot run, and NotSimulatedError if the model's memory is not simulated.
+
+    >>> from bertcalc import build
+    >>> inference_peak_bytes(build("bert-base-uncased"), 1, 128)
+    443049984
+    """
     sizes = Sizes(batch_size, sequence_length, encoder_sequence_length, num_choices)
     return _peak_bytes(model, Inference(dtype, attention), sizes, padded)
 
 
 @checked
 def peak(changes: Sequence[Change]) -> Moment:
-    """The first moment at which most is alive."""
+    """The first moment with the most live memory."""
     return max(curve(changes), key=lambda moment: moment.live)
 
 
 @checked
 def curve(changes: Sequence[Change]) -> list[Moment]:
-    """The memory that is alive after each change, from the first change of the forward pass on."""
+    """The live memory after each change, starting with the forward pass."""
     areas: dict[Area, int] = dict.fromkeys(AREAS, 0)
     live = 0
     moments = []
@@ -142,27 +150,29 @@ def changes_of(model: Model, how: Plan | Inference, batch_size: int, sequence_le
 
 @checked
 def moments_of_step(model: Model, how: Plan | Inference, batch_size: int, sequence_length: int) -> list[Moment]:
-    """The curve of a whole step, thinned to at most 300 moments: of each run of moments the largest one stays."""
-    found = curve(changes_of(model, how, batch_size, sequence_length))
-    step = -(-len(found) // 300)
-    return [max(found[at : at + step], key=lambda moment: moment.live) for at in range(0, len(found), step)]
+    """The curve of a whole step, downsampled to at most 300 moments: the largest one of each interval is kept."""
+    moments = curve(changes_of(model, how, batch_size, sequence_length))
+    step = -(-len(moments) // 300)
+    return [
+        max(moments[start : start + step], key=lambda moment: moment.live) for start in range(0, len(moments), step)
+    ]
 
 
 @checked
 def run_of(model: Model, where: str) -> tuple[str, int | None]:
-    """The name that a moment's step has in the model; in a layer that is run several times, also the run, from 1."""
+    """The name of a moment's step in the model, and the run, from 1, if it is in a layer that runs several times."""
     name = model.bare(where)
     layers = split_layer(name)[0].rpartition(".")[0]
     shared = model.body().get_submodule(layers) if layers else model
     runs = sum(copies for _start, copies in shared.groups.values()) if isinstance(shared, ModuleList) else 0
-    one = ".".join("0" if part.isdecimal() else part for part in name.split("."))
+    shared_name = ".".join("0" if part.isdecimal() else part for part in name.split("."))
     if not runs or runs == model.config.num_hidden_layers or "*" in name:
         return where, None
-    module, _dot, last = one.rpartition(".")
+    module, _dot, last = shared_name.rpartition(".")
     with suppress(KeyError):
-        if last in model.body().get_submodule(module).parameters:  # a tensor that is learned, no step of a run
+        if last in model.body().get_submodule(module).parameters:  # a parameter, not a step of a run
             return where, None
-    return one, layer_number(name) + 1
+    return shared_name, layer_number(name) + 1
 
 
 @checked
@@ -185,93 +195,69 @@ def changes_in(model: Model, how: Plan | Inference, sizes: Sizes, *, padded: boo
     them, and an attention_mask that contains zeros, so that the model makes an additive mask. With an
     ``encoder_sequence_length`` it also has encoder_hidden_states for the cross-attention.
 
-    The variable ``outputs`` is overwritten when the next forward pass has returned: until then the logits of the step
-    before are alive. Without ``plan.keep_outputs`` the loop is ``loss = model(...).loss`` and holds only the loss: the
+    The variable ``outputs`` is overwritten when the next forward pass has returned: until then the previous logits
+    are alive. Without ``plan.keep_outputs``, the loop is ``loss = model(...).loss`` and holds only the loss: the
     logits are released before the backward pass. The other settings of a plan:
 
     - ``precision``: "amp-bf16" and "amp-fp16" are torch.autocast("cuda") around the forward pass and the loss, as
       PyTorch's dispatcher casts there: products in 16 bits, each trained weight cast once, softmax, norms and losses in
       float32. The two scalars of a GradScaler, 8 bytes, are not counted. "bf16" is ``model.to(torch.bfloat16)``;
-      float16 takes the same bytes. The two mixed ones are such a model with float32 master weights, which the
-      optimizer updates tensor by tensor. "mixed-16" makes a float32 copy of each gradient when its tensor is updated;
+      float16 takes the same bytes. The two mixed precisions add float32 master weights, which the optimizer
+      updates tensor by tensor. "mixed-16" makes a float32 copy of each gradient when its tensor is updated;
       "mixed-18" has float32 gradients all the time, and each 16-bit gradient is added to them and released as soon as
       it is computed. Master weights are counted as "optimizer states". LayerNorm's means and deviations are float32, as
       on CUDA: on the CPU a 16-bit model has them in 16 bits.
     - ``optimizer``: those of torch.optim with ``foreach=False``. 8-bit Adam is that of bitsandbytes, whose kernels work
-      in place: its states by their rule and no temporary tensors, which is not measured.
-    - ``attention``: "fused" is the flash kernel of scaled_dot_product_attention, which keeps query, key, value, output
+      in place: its states follow its rule, and there are no temporary tensors. This has not been measured.
+    - ``attention``: "fused" is the flash kernel of scaled_dot_product_attention, which saves query, key, value, output
       and a float32 for each row of scores. On the CPU PyTorch chooses it only if the attention has no dropout; on CUDA
-      it also has a seed of 16 bytes. With a mask, each layer makes and keeps an additive copy of it.
-    - ``fused_dropout``: dropout masks of one byte an element, as PyTorch keeps them on CUDA.
+      it also has a seed of 16 bytes. With a mask, each layer makes and saves an additive copy of it.
+    - ``fused_dropout``: dropout masks of one byte an element, as PyTorch saves them on CUDA.
     - ``recompute``: torch.utils.checkpoint with ``use_reentrant=False`` around each layer ("full", which is
-      transformers' gradient checkpointing) or each attention core ("selective"). The states of random number generators
-      that it keeps are not counted: some 5 kB each, on the CPU.
+      transformers' gradient checkpointing) or each attention core ("selective"). The saved states of random number
+      generators are not counted: about 5 kB each, on the CPU.
     - ``freezing``: ``requires_grad_(False)``; transformers' gradient checkpointing also needs
       ``disable_input_require_grads()``, or a gradient flows to frozen embeddings.
-    - ``accumulate``: the step is the last of several, and the gradients of those before are there all the time.
+    - ``accumulate``: the step is the last of several; the gradients of the earlier ones exist from the beginning.
 
-    Raises InputError if nothing is trained or the class cannot run, NotSimulatedError for some families.
+    Raises InputError if nothing is trained or the class cannot run, and NotSimulatedError if the model's memory is
+    not simulated.
     """
     _check(model, sizes, training=isinstance(how, Plan), padded=padded)
     if isinstance(how, Plan):
         if problem := _unknown_under_autocast(model, how):
             raise NotSimulatedError(problem)
         check_recompute(model, how.recompute)
-    step = Pass(model, how, sizes, overrides_of(model), padded=padded)
-    step.begin()
-    if isinstance(how, Plan):
-        return _train(step, how)
-    outputs = step.forward()  # noqa: F841  # alive until the changes are copied
-    return list(step.memory.changes)
+    from bertcalc.memory.family_steps import overrides_of  # a tenth of the library's import time
+    from bertcalc.memory.simulator.simulated_step import simulate
 
-
-def _train(step: Pass, plan: Plan) -> list[Change]:
-    optimizer = Optimizing(step)
-    outputs: list[SimulatedTensor] = []
-    loss: SimulatedTensor
-    for number in range(2):  # from the second step on there are optimizer states, and the outputs of the step before
-        step.memory.changes = [change._replace(phase="before") for change in alive(step.memory.changes)]
-        with step.tape.autocast or nullcontext():
-            returned = step.forward()
-            if plan.keep_outputs:
-                outputs = returned  # noqa: F841  # held until the next forward pass has returned
-            loss = step.loss(returned)
-            del returned
-        if not loss.node:
-            raise wrong(NOTHING_TO_TRAIN, "train", plan.freezing.train, architecture=step.model.cls.name)
-        step.memory.phase = "backward"
-        step.tape.backward(loss)
-        step.memory.phase = "optimizer"
-        optimizer.step()
-        if not plan.accumulate or number:
-            optimizer.zero_grad()
-    return list(step.memory.changes)  # without the releases at the end of this function
+    return simulate(model, how, sizes, overrides_of(model), padded=padded)
 
 
 def _check(model: Model, sizes: Sizes, *, training: bool, padded: bool) -> None:
     config: Any = model.config
     cls, labels = model.cls, config.num_labels
-    shown = {"architecture": cls.name}
+    values = {"architecture": cls.name}
     if problem := unknown_peaks(model):
         raise NotSimulatedError(problem)
     one_of_them = cls.task == "double-heads" and config.choice_token in ("first", "last")
     if one_of_them and sizes.num_choices > 1:  # the chosen token is not contiguous: PyTorch uses another product
-        raise NotSimulatedError(Problem("architecture", cls.name, UNKNOWN, shown))
+        raise NotSimulatedError(Problem("architecture", cls.name, UNKNOWN, values))
     if training and padded and cls.task == "replaced-tokens":
-        raise NotSimulatedError(Problem("architecture", cls.name, PADDING, shown))
+        raise NotSimulatedError(Problem("architecture", cls.name, PADDING, values))
     if training and cls.leaves_out_tokens(model.config):
         field = cls.by_labels
-        raise NotSimulatedError(Problem(field, "True", SPARSE, {**shown, "field": field}, ({field: False},)))
+        raise NotSimulatedError(Problem(field, "True", SPARSE, {**values, "field": field}, ({field: False},)))
     if wrong_number := two_labels(model, training=training) if labels != 2 else "":
         number = f"{labels:,}"
-        raise InputError(Problem("num_labels", number, wrong_number, {**shown, "value": number}, ({"num_labels": 2},)))
+        raise InputError(Problem("num_labels", number, wrong_number, {**values, "value": number}, ({"num_labels": 2},)))
     if problem := unpadded(cls, model.config, sizes.batch_size):
         raise InputError(problem)
 
 
 @checked
 def unknown_peaks(model: Model) -> Problem | None:
-    """The problem of a model whose memory is not simulated, or that cannot run; None if there is none."""
+    """The problem if a model's memory is not simulated or the model cannot run; otherwise None."""
     name = model.cls.name
     if model.family.peaks:
         return in_pairs(model.config)
@@ -279,7 +265,7 @@ def unknown_peaks(model: Model) -> Problem | None:
 
 
 def _unknown_under_autocast(model: Model, plan: Plan) -> Problem | None:
-    """The problem of a model whose memory under AMP is not simulated; None if it is, or without AMP."""
+    """The problem if the plan uses AMP and the model's memory is not simulated under AMP; otherwise None."""
     relative = getattr(model.config, "relative_attention", False) or version_of(model.config).distances
     if not (PRECISIONS[plan.precision].autocast and relative):
         return None
@@ -288,7 +274,7 @@ def _unknown_under_autocast(model: Model, plan: Plan) -> Problem | None:
 
 @checked
 def unlisted(model: Model, plan: Plan) -> Problem | None:
-    """The problem of a plan whose saved activations are not listed tensor by tensor: AMP; None if they are."""
+    """The problem if saved activations are not listed tensor by tensor, as under AMP; otherwise None."""
     if not PRECISIONS[plan.precision].autocast:
         return None
     return _unknown_under_autocast(model, plan) or Problem.of(UNDER_AUTOCAST, "precision", plan.precision)
@@ -296,21 +282,7 @@ def unlisted(model: Model, plan: Plan) -> Problem | None:
 
 @checked
 def two_labels(model: Model, *, training: bool) -> str:
-    """The message if the model needs ``num_labels`` to be 2; empty for most models."""
+    """The error message if the model requires ``num_labels`` 2; empty for most models."""
     if model.cls.task == "question-answering":
         return "" if scores_of_answers(model) == 2 != model.config.num_labels else ANSWERS  # GPT-2 always has 2 scores
     return ORDER if training and "sentence_order_label" in model.cls.inputs else ""
-
-
-@checked
-def alive(changes: Sequence[Change]) -> list[Change]:
-    """The changes that allocated the storages that are still alive after all of them, with their last area."""
-    found: dict[int, Change] = {}
-    for change in changes:
-        if change.moved_from:
-            found[change.storage] = found[change.storage]._replace(area=change.area)
-        elif change.storage in found:
-            del found[change.storage]
-        else:
-            found[change.storage] = change
-    return list(found.values())

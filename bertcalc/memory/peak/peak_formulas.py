@@ -1,8 +1,8 @@
 """The peak of a step as a formula: the simulation of bertcalc/memory/peak, run on SymPy symbols instead of sizes.
 
-The order of allocations and releases does not depend on the sizes of a model, except on which of them are 1 and on the
-number of layers. So one run gives the bytes of every moment as a formula for all sizes, integers and columns alike. The
-moments that can be the largest for some sizes are kept, about a dozen of a thousand.
+The order of allocations and releases depends only on the number of layers and on which sizes are 1. So one run gives
+the bytes at every moment as a formula for all sizes, integers and columns alike. Only the moments that can be the
+largest for some sizes are kept: about a dozen of a thousand.
 
 >>> from bertcalc import BertConfig
 >>> peak_bytes(Model(BertConfig(), "BertForMaskedLM"), Plan(), 123, 128)
@@ -25,10 +25,10 @@ from bertcalc.memory import optimizers
 from bertcalc.memory.byte_formulas import by_tokens, state_expression
 from bertcalc.memory.fit import Polynomial
 from bertcalc.memory.optimizers import OPTIMIZERS, PRECISIONS
-from bertcalc.memory.peak import alive, changes_of, two_labels
+from bertcalc.memory.peak import changes_of, two_labels
 from bertcalc.memory.plan import ALONE, Inference, Plan
 from bertcalc.memory.saved import largest
-from bertcalc.memory.simulator.tape import AREAS, Area, Change, Phase
+from bertcalc.memory.simulator.timeline import AREAS, Area, Change, Phase, alive
 from bertcalc.model.formula import (
     CALL_SYMBOLS,
     COUNT_SYMBOLS,
@@ -47,7 +47,7 @@ from bertcalc.text.problem import InputError
 
 _HEAD_SIZE = sympy.Symbol("d", integer=True, positive=True)
 _LAYERS = SYMBOLS["num_hidden_layers"]
-_PERIODS = sympy.Symbol("p", integer=True, positive=True)  # of layers that alternate: num_hidden_layers // layer_period
+_PERIODS = sympy.Symbol("p", integer=True, positive=True)  # periods of layers: num_hidden_layers // layer_period
 _SYMBOLS: dict[str, Any] = {
     **{field: SYMBOLS[field] for field in SIZES},
     "attention_head_size": _HEAD_SIZE,
@@ -56,7 +56,7 @@ _SYMBOLS: dict[str, Any] = {
     "layer_periods": _PERIODS,
 }
 _NAMES = tuple(_SYMBOLS)
-_DERIVED = ("batch_size", "sequence_length", "attention_head_size", "layer_periods")  # no fields of a configuration
+_DERIVED = ("batch_size", "sequence_length", "attention_head_size", "layer_periods")  # not fields of a configuration
 
 Monomial = tuple[int, ...]  # the exponent of each of _NAMES
 Terms = Mapping[Monomial, int]
@@ -65,9 +65,9 @@ _Designs = Callable[[int, int], Callable[[int], int]]  # heads and intermediate_
 
 
 class _LeftOut(NamedTuple):
-    """Layers that the symbolic run leaves out, which come after the ``period`` layers from number ``layer`` on.
+    """Layers that the symbolic run leaves out: copies of the ``period`` layers from number ``layer`` on.
 
-    They are copies of these: ``times`` of each, ``layers`` in all.
+    They come after these layers: ``times`` copies of each, ``layers`` in total.
     """
 
     layer: int
@@ -81,7 +81,7 @@ _Symbolic = tuple[Model, Plan | Inference, Any, Any, tuple[_LeftOut, ...]]
 
 
 class Products(dict[Monomial, Any]):
-    """The products of sizes by their exponents, each computed when it is first needed."""
+    """The products of sizes by their exponents, computed on first use."""
 
     def __init__(self, sizes: Sequence[Any]) -> None:
         self.sizes = sizes
@@ -103,18 +103,18 @@ class Products(dict[Monomial, Any]):
 
 
 class SymbolicMoment(NamedTuple):
-    """A moment of a step, with the bytes of each area, and of all, as polynomials of the sizes."""
+    """A moment of a step: the bytes of each area and in total, as polynomials of the sizes."""
 
     phase: Phase
     where: str
     areas: Mapping[Area, Terms]
     live: Terms
-    at: int  # the index of its change in the symbolic run
-    since: Terms  # ``live`` minus that of the moment before, which has only a few terms
+    position: int  # the index of its change in the symbolic run
+    since: Terms  # ``live`` minus that of the previous moment: only a few terms
 
 
 class LiveTensor(NamedTuple):
-    """A tensor that is alive, or its copies in all layers: the step that it belongs to, its bytes, their formula."""
+    """A live tensor, or its copies in all layers: its step, its bytes, and the formula for them."""
 
     where: str
     num_bytes: int
@@ -122,7 +122,7 @@ class LiveTensor(NamedTuple):
 
 
 class Peak(NamedTuple):
-    """The moment at which most memory is alive, with the bytes of each area that has any."""
+    """The moment with the most live memory, with the bytes of each area that is not empty."""
 
     phase: Phase
     where: str  # a step of the forward pass, "loss", or the name of a parameter
@@ -133,13 +133,13 @@ class Peak(NamedTuple):
 
     @property
     def num_bytes(self) -> int:
-        """All bytes that are alive."""
+        """The live bytes in total."""
         return sum(self.areas.values())
 
 
 @checked
 def peak_bytes(model: Model, how: Plan | Inference, batch_size: int, sequence_length: int) -> int:
-    """The peak bytes of a training step or a forward pass: a number, or a column."""
+    """The peak bytes of a training step or a forward pass: an integer, or a column."""
     _check(model)
     sizes = _sizes(model, batch_size, sequence_length)
     if all(isinstance(size, int) for size in sizes):
@@ -156,28 +156,28 @@ def peak_bytes(model: Model, how: Plan | Inference, batch_size: int, sequence_le
         *(() if whole is None else (length == whole,)),
     ):
         structure = 2 * structure + is_so
-    found = 0 * structure
-    for one in set(structure.ravel().tolist()):
-        rows = structure == one
+    peaks = 0 * structure
+    for code in set(structure.ravel().tolist()):
+        rows = structure == code
         columns = [size if isinstance(size, int) else (size + 0 * structure)[rows] for size in sizes]
         like = [column if isinstance(column, int) else int(column[0]) for column in columns]
-        found[rows] = _peak_bytes(model, how, like, columns)
-    return cast(int, found)
+        peaks[rows] = _peak_bytes(model, how, like, columns)
+    return cast(int, peaks)
 
 
 def _peak_bytes(model: Model, how: Plan | Inference, like: Sequence[int], sizes: Sequence[Any]) -> int:
     """``peak_bytes`` for sizes that all have the structure of ``like``."""
     fields = dict(zip(_NAMES, like, strict=True))
-    batch_size, sequence_length, *_more = (fields.pop(name) for name in _DERIVED)
+    batch_size, sequence_length, *_rest = (fields.pop(name) for name in _DERIVED)
     config = unchecked(model.config, **fields)
     products = Products(sizes)
-    found = moments(model.changed(config=config), how, batch_size, sequence_length)
-    return largest(accumulate(products.sum(moment.since) for moment in found)) + _in_8_bits(model, how)
+    candidates = moments(model.changed(config=config), how, batch_size, sequence_length)
+    return largest(accumulate(products.sum(moment.since) for moment in candidates)) + _in_8_bits(model, how)
 
 
 @checked
 def peak(model: Model, how: Plan | Inference, batch_size: int, sequence_length: int) -> Peak:
-    """The first moment at which most memory is alive, with formulas: N is all parameters, N_t the trained ones."""
+    """The first moment with the most live memory, with formulas: N is all parameters, N_t the trained ones."""
     _check(model)
     products = Products(_sizes(model, batch_size, sequence_length))
     symbolic = _symbolic(model, how, batch_size, sequence_length)
@@ -185,13 +185,14 @@ def peak(model: Model, how: Plan | Inference, batch_size: int, sequence_length: 
     areas = {area: products.sum(terms) for area, terms in most.areas.items() if terms}
     if states := _in_8_bits(model, how):
         areas["optimizer states"] = areas.get("optimizer states", 0) + states
-    formulas, temporaries, expression = _written(symbolic, most.at)
+    formulas, temporaries, expression = _written(symbolic, most.position)
     if _is_in_8_bits(how):
         masters = formulas["optimizer states"].expression if "optimizer states" in formulas else 0
         written = write(masters + state_expression(how.precision, how.optimizer))
         formulas = {**formulas, "optimizer states": written}
     alive = (
-        LiveTensor(_unfolded(where, symbolic, model), products.sum(terms), one) for where, terms, one in temporaries
+        LiveTensor(_unfolded(where, symbolic, model), products.sum(terms), formula)
+        for where, terms, formula in temporaries
     )
     where = _unfolded(most.where, symbolic, model)
     return Peak(most.phase, where, areas, formulas, tuple(alive), expression)
@@ -226,7 +227,7 @@ def growths(model: Model, how: Plan | Inference, field: str, batch_size: int, se
 
 @checked
 def most_sequences(model: Model) -> int | None:
-    """The largest batch that a class can take, whatever the memory: 1, or None for no limit, as for most classes."""
+    """The largest batch that a class accepts, whatever the memory: 1, or None for no limit, as for most classes."""
     return 1 if unpadded(model.cls, model.config, 2) else None
 
 
@@ -269,31 +270,31 @@ def _along(
     model: Model, how: Plan | Inference, batch_size: int, sequence_length: int, *, free: Sequence[str]
 ) -> list[Terms]:
     """The bytes of each moment as polynomials of the ``free`` sizes, with numbers for the others."""
-    found = moments(model, how, batch_size, sequence_length)
+    candidates = moments(model, how, batch_size, sequence_length)
     sizes = _sizes(model, batch_size, sequence_length)
-    return _partly((moment.live for moment in found), sizes, [_NAMES.index(name) for name in free])
+    return _partly((moment.live for moment in candidates), sizes, [_NAMES.index(name) for name in free])
 
 
 def _partly(sums: Iterable[Terms], sizes: Sequence[Any], free: Sequence[int]) -> list[Terms]:
-    """Polynomials of the sizes at the indices ``free``, with numbers for the others; without those never largest."""
+    """Polynomials of the sizes at the indices ``free``, with numbers for the others; never-largest ones are dropped."""
     numbers = Products([1 if place in free else size for place, size in enumerate(sizes)])
-    found = []
-    for one in sums:
+    polynomials = []
+    for polynomial in sums:
         terms: Counter[Monomial] = Counter()
-        for powers, count in one.items():
+        for powers, count in polynomial.items():
             terms[tuple(powers[place] for place in free)] += count * numbers[powers]
-        found.append(terms)
-    return _can_be_largest(found, lambda terms: terms)
+        polynomials.append(terms)
+    return _can_be_largest(polynomials, lambda terms: terms)
 
 
 def _can_be_largest(items: Iterable[_Item], terms_of: Callable[[_Item], Terms]) -> list[_Item]:
     """The items that can be the largest for some sizes; of two equal ones, the first."""
-    found: list[_Item] = []
+    candidates: list[_Item] = []
     for item in items:
         terms = terms_of(item)
-        if not any(_covers(terms_of(other), terms) for other in found):
-            found = [*(other for other in found if not _covers(terms, terms_of(other))), item]
-    return found
+        if not any(_covers(terms_of(other), terms) for other in candidates):
+            candidates = [*(other for other in candidates if not _covers(terms, terms_of(other))), item]
+    return candidates
 
 
 def _is_in_8_bits(how: Plan | Inference) -> TypeGuard[Plan]:
@@ -303,13 +304,13 @@ def _is_in_8_bits(how: Plan | Inference) -> TypeGuard[Plan]:
 def _in_8_bits(model: Model, how: Plan | Inference) -> int:
     """The bytes of the states of an 8-bit optimizer; 0 with any other.
 
-    They are no polynomial, because blocks are whole and small tensors have float32 states. They are alive all the time,
-    and the optimizer has no temporary tensors, so the rest of the step is that of SGD.
+    They are not a polynomial of the sizes, because blocks are rounded up and small tensors have float32 states. They
+    are always alive, and the optimizer has no temporary tensors, so the rest of the step is that of SGD.
     """
     if not _is_in_8_bits(how):
         return 0
-    # The run with momentum shows which tensors are learned: each has one state. Master weights, which tensors without a
-    # gradient have as well, are left out; float32 gradients are there from the beginning, for every tensor.
+    # A run with momentum shows which tensors are trained: each has one state. Master weights are left out, because
+    # tensors without a gradient have them as well; float32 gradients exist from the beginning, for every tensor.
     rule = PRECISIONS[how.precision]
     precision = "bf16" if rule.gradient == rule.weight else how.precision
     changes = _changes(*_symbolic(model, how._replace(optimizer="momentum", precision=precision), 1, 1)[:4])
@@ -321,7 +322,7 @@ def _in_8_bits(model: Model, how: Plan | Inference) -> int:
 
 
 def _sizes(model: Model, batch_size: Any, sequence_length: Any) -> list[Any]:
-    # A size that the family lacks is in no formula: its value does not matter.
+    # A size that the family does not have is in no formula: its value does not matter.
     config = model.config
     numbers = {"batch_size": batch_size, "sequence_length": sequence_length}
     numbers["layer_periods"] = config.num_hidden_layers // config.layer_period
@@ -334,31 +335,31 @@ def _frozen(how: Plan | Inference) -> int:
 
 
 def _fewest(layers: Any, period: int) -> Any:
-    """The smallest number of layers in a model of the same structure, of which a period is left out: or a column.
+    """The smallest number of layers, or a column of them, in a model of the same structure with a period to leave out.
 
-    Kept apart are the first layer, the last one, and a period of layers beside each of them.
+    The first and the last layer stay, and a period of layers beside each of them.
     """
-    more = layers - _kept_apart(period) - period
-    return layers - more // period * period * (more > 0)
+    surplus = layers - _kept_apart(period) - period
+    return layers - surplus // period * period * (surplus > 0)
 
 
 def _kept_apart(period: int) -> int:
     return ALONE - 2 + 2 * period
 
 
-def _leave_out(layers: Any, layer: int, period: int, now: int) -> _LeftOut:
-    """Leave out ``layers``, a multiple of the period if the model has ``now`` layers, after a period from ``layer``."""
+def _leave_out(layers: Any, layer: int, period: int, model_layers: int) -> _LeftOut:
+    """Leave out ``layers`` layers after the period that starts at ``layer``, in a model of ``model_layers`` layers."""
     if isinstance(layers, int):
         times = layers // period
     elif period == 1:
         times = layers
     else:
-        times = _PERIODS + int(layers.subs(_LAYERS, now)) // period - now // period
+        times = _PERIODS + int(layers.subs(_LAYERS, model_layers)) // period - model_layers // period
     return _LeftOut(layer, period, layers, times)
 
 
 def _in_layers(expression: Any, folds: Sequence[_LeftOut]) -> Any:
-    """An expression with the number of layers in place of the number of periods."""
+    """Replace the number of periods in an expression by the number of layers."""
     for fold in folds:
         if fold.period > 1 and not isinstance(fold.times, int):
             expression = expression.subs(_PERIODS, fold.layers / fold.period - (fold.times - _PERIODS))
@@ -368,20 +369,20 @@ def _in_layers(expression: Any, folds: Sequence[_LeftOut]) -> Any:
 def moments(model: Model, how: Plan | Inference, batch_size: int, sequence_length: int) -> tuple[SymbolicMoment, ...]:
     """The moments that can be the peak of a model of this structure, in the order of the step.
 
-    Not ``checked``: ``growths`` reads polynomials off longer sequences than the model takes. Raises InputError as
-    bertcalc/memory/peak does.
+    Not ``checked``, because ``growths`` derives polynomials from longer sequences than the model takes. Raises
+    InputError as bertcalc/memory/peak does.
     """
     return _moments(*_symbolic(model, how, batch_size, sequence_length))
 
 
 def _check(model: Model) -> None:
-    """Raise InputError for wrong sizes that the symbolic run cannot see."""
+    """Raise InputError for invalid sizes that the symbolic run cannot detect."""
     if problem := in_pairs(model.config):
         raise InputError(problem)
 
 
 def _symbolic(model: Model, how: Plan | Inference, batch_size: int, sequence_length: int) -> _Symbolic:
-    """The symbolic model with few layers and its symbolic batch; sizes of 1 stay numbers. And the layers left out."""
+    """The symbolic model with few layers, its symbolic batch, and the layers left out; sizes of 1 stay numeric."""
     config = model.config
     fields = set(SIZES) - {"hidden_size", "num_hidden_layers"}
     if two_labels(model, training=isinstance(how, Plan)):
@@ -394,7 +395,7 @@ def _symbolic(model: Model, how: Plan | Inference, batch_size: int, sequence_len
     same = config.letters_of_sizes()  # sizes that have to be equal have one symbol
     changes = {name: letters[same[name]] for name in (*fields, "hidden_size") if name in same}
     frozen = _frozen(how)
-    masks = how.attention == "fused" and config.masks_window(sequence_length)  # by which layers differ
+    masks = how.attention == "fused" and config.masks_window(sequence_length)  # layers differ in their masks
     period = config.layer_period if masks else 1
     folds = []
     layers = 0
@@ -423,41 +424,41 @@ def _moments(
 ) -> tuple[SymbolicMoment, ...]:
     tops = _tops(_changes(model, how, batch, length), folds)
     before: Terms = {}
-    found = []
+    candidates = []
     for moment in _can_be_largest(tops, lambda moment: moment.live):
-        found.append(moment._replace(since=_more(moment.live, before)))
+        candidates.append(moment._replace(since=_difference(moment.live, before)))
         before = moment.live
-    return tuple(found)
+    return tuple(candidates)
 
 
-def _more(now: Terms, before: Terms) -> Terms:
-    """The difference of two polynomials, ``now - before``."""
-    found = {one: now.get(one, 0) - before.get(one, 0) for one in {**before, **now}}
-    return {one: count for one, count in found.items() if count}
+def _difference(later: Terms, earlier: Terms) -> Terms:
+    """The difference of two polynomials, ``later - earlier``."""
+    difference = {powers: later.get(powers, 0) - earlier.get(powers, 0) for powers in {**earlier, **later}}
+    return {powers: count for powers, count in difference.items() if count}
 
 
-def _covers(more: Terms, less: Terms) -> bool:
+def _covers(larger: Terms, smaller: Terms) -> bool:
     """Whether one polynomial is at least the other for all sizes: no coefficient is smaller."""
-    return all(more.get(one, 0) >= less.get(one, 0) for one in {**more, **less})
+    return all(larger.get(powers, 0) >= smaller.get(powers, 0) for powers in {**larger, **smaller})
 
 
 def _tops(changes: Sequence[Change], folds: Sequence[_LeftOut]) -> Iterator[SymbolicMoment]:
     """The local maxima of the step: each moment after which something is released.
 
-    The changes of the layers that were left out are added where they would come: those of one layer, times the number
-    of layers. From one of them to the next the bytes change by a constant, so the maximum is at the first or the last.
+    The changes of the layers that were left out are added where they would occur: those of one layer, times the number
+    of layers. From one layer to the next the bytes change by a constant, so the maximum is at the first or the last.
     """
     areas: dict[Area, Counter[Monomial]] = {area: Counter() for area in AREAS}
     left_out = _left_out(changes, folds)
     alive: set[int] = set()
     rose = False
-    for at, change in enumerate(changes):
+    for index, change in enumerate(changes):
         goes = change.storage in alive and not change.moved_from
         if rose and goes:
-            yield _moment(changes, at - 1, areas)
+            yield _moment(changes, index - 1, areas)
             rose = False
-        for one, more in left_out.get(at, ()):
-            _apply(areas, one, more)
+        for repeated, times in left_out.get(index, ()):
+            _apply(areas, repeated, times)
         _apply(areas, change, 1)
         if goes:
             alive.remove(change.storage)
@@ -469,7 +470,7 @@ def _tops(changes: Sequence[Change], folds: Sequence[_LeftOut]) -> Iterator[Symb
 
 
 def _left_out(changes: Sequence[Change], folds: Sequence[_LeftOut]) -> Mapping[int, list[tuple[Change, Any]]]:
-    """The changes of the layers that are left out, by the index of the change before which they come, and their number.
+    """The changes of the layers left out and how often each occurs, by the index of the change that follows them.
 
     In each phase these are the changes from the first one of a layer to the first one of the next layer, forward or
     backward. Storages of a layer can also be allocated before the step, and released with those of all other layers,
@@ -478,21 +479,21 @@ def _left_out(changes: Sequence[Change], folds: Sequence[_LeftOut]) -> Mapping[i
     layers = [split_layer(change.where)[0].rpartition(".")[2] for change in changes]
     firsts: dict[tuple[Phase, str], int] = {}
     born: dict[int, str] = {}
-    for at, (change, layer) in enumerate(zip(changes, layers, strict=True)):
-        firsts.setdefault((change.phase, layer), at)
+    for index, (change, layer) in enumerate(zip(changes, layers, strict=True)):
+        firsts.setdefault((change.phase, layer), index)
         born.setdefault(change.storage, "" if change.phase == "backward" else layer)  # gradients pass between layers
-    found: dict[int, list[tuple[Change, Any]]] = {}
+    insertions: dict[int, list[tuple[Change, Any]]] = {}
     for fold in folds:
-        one, after = str(fold.layer), str(fold.layer + fold.period)
+        first, after = str(fold.layer), str(fold.layer + fold.period)
         copied = {str(fold.layer + number) for number in range(fold.period)}
-        for at, (change, layer) in enumerate(zip(changes, layers, strict=True)):
+        for index, (change, layer) in enumerate(zip(changes, layers, strict=True)):
             if born[change.storage] in copied and (change.phase == "before" or not layer):
-                found.setdefault(at, []).append((change, fold.times))
+                insertions.setdefault(index, []).append((change, fold.times))
         for phase in ("forward", "backward", "optimizer"):
-            if (phase, one) in firsts and (phase, after) in firsts:
-                start, end = sorted((firsts[phase, one], firsts[phase, after]))
-                found.setdefault(end, []).extend((change, fold.times) for change in changes[start:end])
-    return found
+            if (phase, first) in firsts and (phase, after) in firsts:
+                start, end = sorted((firsts[phase, first], firsts[phase, after]))
+                insertions.setdefault(end, []).extend((change, fold.times) for change in changes[start:end])
+    return insertions
 
 
 def _apply(areas: Mapping[Area, Counter[Monomial]], change: Change, times: Any) -> None:
@@ -503,12 +504,12 @@ def _apply(areas: Mapping[Area, Counter[Monomial]], change: Change, times: Any) 
             areas[change.moved_from][monomial] -= count
 
 
-def _moment(changes: Sequence[Change], at: int, areas: Mapping[Area, Counter[Monomial]]) -> SymbolicMoment:
-    found = {area: {one: count for one, count in terms.items() if count} for area, terms in areas.items()}
+def _moment(changes: Sequence[Change], position: int, areas: Mapping[Area, Counter[Monomial]]) -> SymbolicMoment:
+    nonzero = {area: {powers: count for powers, count in terms.items() if count} for area, terms in areas.items()}
     live: Counter[Monomial] = Counter()
-    for terms in found.values():
+    for terms in nonzero.values():
         live.update(terms)
-    return SymbolicMoment(changes[at].phase, changes[at].where, found, live, at, live)
+    return SymbolicMoment(changes[position].phase, changes[position].where, nonzero, live, position, live)
 
 
 @lru_cache(maxsize=8192)
@@ -518,15 +519,17 @@ def _terms(expression: Any) -> Terms:
 
 
 def _expression(terms: Terms) -> Any:
-    """The expression of a polynomial, in which the size of a head is H / A."""
+    """A polynomial as an expression, with H / A for the size of a head."""
     polynomial = sympy.Poly.from_dict(dict(terms), *_SYMBOLS.values()).as_expr()
     return sympy.expand(polynomial.subs(_HEAD_SIZE, SYMBOLS["hidden_size"] / SYMBOLS["num_attention_heads"]))
 
 
 @lru_cache(maxsize=1024)
-def _written(symbolic: _Symbolic, at: int) -> tuple[Mapping[Area, Formula], list[tuple[str, Terms, Formula]], Any]:
-    """The formulas of a moment: for each area, for each temporary tensor, and for all together."""
-    moment = next(one for one in _moments(*symbolic) if one.at == at)
+def _written(
+    symbolic: _Symbolic, position: int
+) -> tuple[Mapping[Area, Formula], list[tuple[str, Terms, Formula]], Any]:
+    """The formulas of a moment: for each area, for each temporary tensor, and in total."""
+    moment = next(candidate for candidate in _moments(*symbolic) if candidate.position == position)
     counts = _counts(symbolic)
     areas: dict[Area, Formula] = {}
     for area, terms in moment.areas.items():
@@ -534,23 +537,23 @@ def _written(symbolic: _Symbolic, at: int) -> tuple[Mapping[Area, Formula], list
             expression = sympy.expand(_in_layers(_expression(terms), symbolic[4]))
             written = _in_counts(expression, counts)
             areas[area] = write(sympy.Add(*_grouped(expression), evaluate=False) if written is None else written)
-    temporaries = _temporaries(_changes(*symbolic[:4]), symbolic[4], at)
+    temporaries = _temporaries(_changes(*symbolic[:4]), symbolic[4], position)
     pieces = [(name, terms, write(_in_layers(_expression(terms), symbolic[4]))) for name, terms in temporaries]
     return areas, pieces, sympy.expand(_in_layers(_expression(moment.live), symbolic[4]))
 
 
-def _temporaries(changes: Sequence[Change], folds: Sequence[_LeftOut], at: int) -> Iterator[tuple[str, Terms]]:
-    """The temporary tensors that are alive at a moment: the bytes of each step, or of one step in all layers."""
+def _temporaries(changes: Sequence[Change], folds: Sequence[_LeftOut], position: int) -> Iterator[tuple[str, Terms]]:
+    """The live temporary tensors at a moment: the bytes of each step, or of one step in all layers."""
     left_out = _left_out(changes, folds)
     made_for: dict[int, str] = {}
     sums: dict[str, Counter[Monomial]] = {}
-    for place, change in enumerate(changes[: at + 1]):
-        for one, times in (*left_out.get(place, ()), (change, 1)):
-            name = made_for.setdefault(one.storage, _numbered(one.where))
-            sign = (one.area == "temporaries") - (one.moved_from == "temporaries")
-            for monomial, count in _terms(sign * times * one.num_bytes).items():
+    for place, change in enumerate(changes[: position + 1]):
+        for event, times in (*left_out.get(place, ()), (change, 1)):
+            name = made_for.setdefault(event.storage, _numbered(event.where))
+            sign = (event.area == "temporaries") - (event.moved_from == "temporaries")
+            for monomial, count in _terms(sign * times * event.num_bytes).items():
                 sums.setdefault(name, Counter())[monomial] += count
-    last = {made_for[one.storage]: one for one in alive(changes[: at + 1]) if one.area == "temporaries"}
+    last = {made_for[event.storage]: event for event in alive(changes[: position + 1]) if event.area == "temporaries"}
     for name, terms in sums.items():
         if left := {monomial: count for monomial, count in terms.items() if count}:
             alone = name in last and left == _terms(last[name].num_bytes)
@@ -558,27 +561,29 @@ def _temporaries(changes: Sequence[Change], folds: Sequence[_LeftOut], at: int) 
 
 
 def _numbered(where: str, number: int | str = "*") -> str:
-    """The name with another number for its layer, everywhere in the name; * for all layers."""
+    """Replace every layer number in a name; * stands for all layers."""
     return ".".join(f"{number}" if part.isdecimal() else part for part in where.split("."))
 
 
 def _unfolded(where: str, symbolic: _Symbolic, model: Model) -> str:
-    """The name with the number that its layer has in the whole model."""
+    """Replace the layer number in a name by the number of that layer in the whole model."""
     layer, _inside = split_layer(where)
     if not layer or layer.endswith("*"):
         return where
     number = layer_number(where)
-    more = sum(fold.layers for fold in symbolic[4] if number >= fold.layer + fold.period)
-    found = number + int(sympy.sympify(more).subs(_LAYERS, model.config.num_hidden_layers))
-    return _numbered(where, found)
+    layers_before = sum(fold.layers for fold in symbolic[4] if number >= fold.layer + fold.period)
+    number_in_model = number + int(sympy.sympify(layers_before).subs(_LAYERS, model.config.num_hidden_layers))
+    return _numbered(where, number_in_model)
 
 
 def _counts(symbolic: _Symbolic) -> dict[Any, Any]:
     """The formulas of the number of parameters and of trained parameters, by their symbols N and N_t."""
     model, how, _batch, _length, folds = symbolic
     frozen = _frozen(how)
-    trained_layers = model.config.num_hidden_layers - frozen + sum(one.layers for one in folds if one.layer >= frozen)
-    all_layers = trained_layers + frozen + sum(one.layers for one in folds if one.layer < frozen)
+    trained_layers = (
+        model.config.num_hidden_layers - frozen + sum(fold.layers for fold in folds if fold.layer >= frozen)
+    )
+    all_layers = trained_layers + frozen + sum(fold.layers for fold in folds if fold.layer < frozen)
 
     def with_layers(layers: Any) -> Model:
         config = model.config
@@ -600,7 +605,7 @@ def _counts(symbolic: _Symbolic) -> dict[Any, Any]:
 
 
 def _in_counts(expression: Any, counts: Mapping[Any, Any]) -> Any:
-    """The expression as bytes a parameter times N or N_t, plus a rest; None if that is not half as long."""
+    """The expression as bytes per parameter times N or N_t, plus a rest; None unless that is at most half as long."""
     terms = expression.as_coefficients_dict()
     best, length = None, len(terms) / 2
     for letter, count in counts.items():
@@ -617,4 +622,4 @@ def _grouped(expression: Any) -> Iterator[Any]:
         if part := expression.coeff(_LAYERS, power):
             tokens, *rest = by_tokens(_LAYERS**power, part)
             yield tokens
-            yield from (term for one in rest for term in sympy.Add.make_args(one))
+            yield from (term for remainder in rest for term in sympy.Add.make_args(remainder))

@@ -1,6 +1,6 @@
-"""The activations of transformers 5.23 (transformers/activations.py) on tensors without data.
+"""The activations of transformers 5.23 (transformers/activations.py) on simulated tensors.
 
-Each has the operations of the original in their order, because the lifetime of temporary tensors depends on both.
+Each has the operations of the original in the same order, because the lifetime of temporary tensors depends on both.
 """
 
 from collections.abc import Callable, Sequence
@@ -13,12 +13,12 @@ from bertcalc.model.modules import Activation
 def simulate_activation(
     tape: Tape, module: Activation, x: SimulatedTensor, learned: Sequence[SimulatedTensor]
 ) -> SimulatedTensor:
-    """Run an activation, chosen by what it keeps and by the kind that ``print`` shows."""
+    """Run an activation, selected by what it saves and by its class name."""
     if module.kept in (INPUT, OUTPUT) and not learned:  # a single kernel
         return tape.kernel(x, "input" if module.kept == INPUT else "output")
     if module.kind in _WRITTEN_OUT:
         return _WRITTEN_OUT[module.kind](tape, x, *learned)
-    raise NotImplementedError(f"Nothing says what {module.kind} allocates.")
+    raise NotImplementedError(f"There is no rule for what {module.kind} allocates.")
 
 
 def _gelu_new(t: Tape, x: SimulatedTensor) -> SimulatedTensor:
@@ -66,7 +66,7 @@ _WRITTEN_OUT: dict[str, Callable[..., SimulatedTensor]] = {
 }
 
 
-# Operations whose backward pass makes temporary tensors. The named ones are alive until a C++ expression ends.
+# Operations whose backward pass makes temporary tensors. Those with names are alive until a C++ expression ends.
 
 
 def _prelu(t: Tape, x: SimulatedTensor, weight: SimulatedTensor) -> SimulatedTensor:

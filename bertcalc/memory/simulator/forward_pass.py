@@ -1,7 +1,8 @@
-"""The forward pass and the loss on tensors without data, with the variables of transformers' forward methods."""
+"""The forward pass and the loss on simulated tensors, with the variables of transformers' forward methods."""
 
 from collections.abc import Callable, Mapping, Sequence
 from math import prod
+from typing import Any, NamedTuple
 
 from bertcalc.memory.optimizers import ITEM_BYTES, PRECISIONS
 from bertcalc.memory.plan import Inference, Plan
@@ -9,8 +10,8 @@ from bertcalc.memory.saved import fuse_attention, recomputed_in
 from bertcalc.memory.simulator import layer_memory as layers
 from bertcalc.memory.simulator.activation_memory import simulate_activation
 from bertcalc.memory.simulator.lifetimes import HEADS, held_until, sine_of, unfolded
-from bertcalc.memory.simulator.overrides import Own, Steps
 from bertcalc.memory.simulator.tape import BOOL, FLOAT32, HALF, INT64, Autocast, Memory, Region, SimulatedTensor, Tape
+from bertcalc.model.family import Task
 from bertcalc.model.model import Model
 from bertcalc.model.modules import Activation, Conv1D, Convolution, Dropout, Linear, Norm, Shape, split_layer
 from bertcalc.model.steps import Step
@@ -20,21 +21,43 @@ ENCODED = "encoder_hidden_states"
 # The variables that hold the ids for the tables; the word ids have the name of the input.
 _IDS = {"word": "", "token type": "types", "position": "positions"}
 
+Steps = Mapping[str, Step]  # of a module, by their roles
+_NONE: Mapping[Any, Any] = {}
+
+
+class Overrides(NamedTuple):
+    """Functions on simulated tensors that replace the defaults of ``Pass``.
+
+    ``steps`` run a step, by its role. ``modules`` run a whole module whose steps share variables, by the role of one of
+    these steps. ``ids`` return the ids that a table looks up, by its role. ``asides`` run operations that are not steps
+    (see ``Trace.aside``), by name. ``losses`` compute the losses that a class returns, by its task. ``handed`` names
+    the variables that every layer gets as an argument, so that a checkpoint holds them.
+    """
+
+    steps: Mapping[str, Callable[["Pass", Step], SimulatedTensor | None]] = _NONE
+    modules: Mapping[str, Callable[["Pass", Steps], SimulatedTensor]] = _NONE
+    ids: Mapping[str, Callable[["Pass", Step], SimulatedTensor]] = _NONE
+    asides: Mapping[str, Callable[["Pass", Step], None]] = _NONE
+    losses: Mapping[Task, Callable[["Pass", list[SimulatedTensor]], list[SimulatedTensor]]] = _NONE
+    handed: tuple[str, ...] = ()
+
 
 class Pass:
     """A model, its batch, and the variables of its forward methods.
 
-    ``padded``: the batch is as a tokenizer makes it of sequences of different lengths, with token_type_ids and an
+    ``padded``: the batch is a tokenizer's output for sequences of different lengths, with token_type_ids and an
     attention_mask that contains zeros.
     """
 
-    def __init__(self, model: Model, how: Plan | Inference, sizes: Sizes, own: Own, *, padded: bool) -> None:
+    def __init__(
+        self, model: Model, how: Plan | Inference, sizes: Sizes, overrides: Overrides, *, padded: bool
+    ) -> None:
         self.model = model
         self.training = training = isinstance(how, Plan)
         self.plan = plan = how if isinstance(how, Plan) else Plan(attention=how.attention)
         self.width = ITEM_BYTES[PRECISIONS[how.precision].dtype if isinstance(how, Plan) else how.dtype]
         self.padded = padded
-        self.own = own
+        self.overrides = overrides
         self.memory = Memory()
         autocast = PRECISIONS[how.precision].autocast if isinstance(how, Plan) else None
         self.tape = Tape(self.memory, grad=training, autocast=Autocast(autocast) if autocast else None)
@@ -50,7 +73,7 @@ class Pass:
         self.held = held_until(self.steps, pooler=model.cls.pooler)
         self._regions = [recomputed_in(step, plan.recompute if training else "none") for step in self.steps]
         self._windowed = _windowed(self.steps)
-        self._whole = _whole(self.steps, own)
+        self._whole = _whole(self.steps, overrides)
         self._window_mask = model.config.window is not None and (
             padded or model.config.masks_window(sizes.sequence_length)
         )
@@ -63,18 +86,18 @@ class Pass:
         self._own_positions = any(aside.startswith("positions") for aside in asides)
         # Arguments of each layer that a checkpoint holds, besides the values of steps.
         positions = ["positions"] if "positions for layers" in asides else []
-        self._handed = {*own.handed, *positions} if plan.recompute == "full" else set()
+        self._handed = {*overrides.handed, *positions} if plan.recompute == "full" else set()
         self._has_types = any(step.place.role == "token type" for step in self.steps)
         self.parameters: dict[str, SimulatedTensor] = {}
         self.buffers: dict[str, SimulatedTensor] = {}
         self.batch: dict[str, SimulatedTensor] = {}  # held by the caller
         self.values: dict[str, SimulatedTensor] = {}  # the variables, by the names of our steps
         self.cache: list[SimulatedTensor] = []
-        self._pieces: list[SimulatedTensor] = []  # of a value that is split, which are not yet in variables
-        self._losses = 0  # that the class returned
+        self._pieces: list[SimulatedTensor] = []  # of a split value, not yet assigned to variables
+        self._losses = 0  # the number of losses that the class returned
 
     def begin(self) -> None:
-        """Allocate what is there before the first step: buffers, parameters and the batch."""
+        """Allocate what exists before the first step: buffers, parameters and the batch."""
         tape = self.tape
         frozen = self.plan.freezing.owned(self.model)
         for _path, module, _copies in self.model.modules(folded=False):
@@ -85,13 +108,13 @@ class Pass:
             self.memory.where = name
             self.parameters[name] = tape.leaf(name, shape, 2 if xielu else self.width, trained=name not in frozen)
             if xielu:
-                self.buffers[name] = tape.new((), 2, "buffers and batch")  # xielu has one for each of the two
+                self.buffers[name] = tape.new((), 2, "buffers and batch")  # xielu has a buffer for each of the two
         self.memory.where = "batch"
         types = self.padded and self._has_types
-        given = {"input_ids": True, "attention_mask": self.given_mask, "token_type_ids": types}
+        inputs = {"input_ids": True, "attention_mask": self.given_mask, "token_type_ids": types}
         for step in self.steps:
             if step.name == "input_ids":
-                for name, there in given.items():
+                for name, there in inputs.items():
                     if there:
                         self.batch[name] = tape.new(step.gives.shape, INT64, "buffers and batch")
             for value in step.takes:
@@ -124,35 +147,35 @@ class Pass:
         in_encoder = any("masks" in step.asides for step in self.steps)  # the body makes the masks earlier
         if ENCODED in self.batch:
             self.values[ENCODED] = self.batch[ENCODED]
-        for at, step in enumerate(self.steps):
+        for index, step in enumerate(self.steps):
             self.memory.where = step.name
             asides = step.asides
             if step.place.component == "encoder" and not in_encoder:
                 in_encoder = True
                 asides = (*asides, "masks")
             for aside in asides:
-                (self.own.asides.get(aside) or _ASIDES[aside])(self, step)
-            region = self._regions[at]
-            if region and region != self._regions[at - 1]:
-                self.tape.region = self._region(at)
-            self._run(at)
-            if region not in self._regions[at + 1 : at + 2]:  # its last step
+                (self.overrides.asides.get(aside) or _ASIDES[aside])(self, step)
+            region = self._regions[index]
+            if region and region != self._regions[index - 1]:
+                self.tape.region = self._region(index)
+            self._run(index)
+            if region not in self._regions[index + 1 : index + 2]:  # its last step
                 self.tape.region = None
         self.memory.phase, self.memory.where = "loss", "loss"
         returned = [self.values.pop(step.gives.name) for step in self.steps if step.output]
         if self.training and self.model.cls.targets:
-            losses = self.own.losses.get(self.model.cls.task)
-            returned[:0] = found = losses(self, returned) if losses else [self._loss(returned)]
-            self._losses = len(found)
+            losses = self.overrides.losses.get(self.model.cls.task)
+            returned[:0] = terms = losses(self, returned) if losses else [self._loss(returned)]
+            self._losses = len(terms)
         if self.model.cls.caches and "past_key_values" not in self.model.cls.withholds:
             returned += self.cache
         self.values.clear()
         self.cache = []
         return returned
 
-    def _run(self, at: int) -> None:
+    def _run(self, index: int) -> None:
         """Run one step, and delete the variables that are not held after it."""
-        step = self.steps[at]
+        step = self.steps[index]
         self.memory.where = step.name
         if step.within in self._whole:
             run, steps = self._whole[step.within]
@@ -161,25 +184,25 @@ class Pass:
         elif step.operation != "unused":
             self._do(step)
         layer = split_layer(step.name)[0]
-        if layer and not any(split_layer(later.name)[0] for later in self.steps[at + 1 : at + 2]):
+        if layer and not any(split_layer(later.name)[0] for later in self.steps[index + 1 : index + 2]):
             self.memory.where = layer.rpartition(".")[0]  # what is released after the last layer belongs to no layer
-        for name in self.held.after[at]:
+        for name in self.held.after[index]:
             self.values.pop(name, None)
 
     def hold(self, module: str, variables: Mapping[str, SimulatedTensor]) -> None:
-        """Assign to variables of a module's forward method (with "" of the body's), held until it returns."""
+        """Assign variables of a module's forward method ("" for the body's), which are held until it returns."""
         self.values |= variables
         gone = self.held.after[self.held.returns[module]]
         gone += [name for name in variables if name not in gone]
 
     def _region(self, first: int) -> Region:
-        """The checkpoint that begins at a step, which holds the inputs of its steps."""
+        """The checkpoint that begins at a step; it holds the inputs of its steps."""
         name = self._regions[first]
-        steps = [at for at in range(first, len(self.steps)) if self._regions[at] == name]
-        taken = {value.name for at in steps for value in self.steps[at].takes} | self._handed
-        taken.add(next(self._mask_of(self.steps[at]) for at in steps if self.steps[at].core))
+        steps = [index for index in range(first, len(self.steps)) if self._regions[index] == name]
+        taken = {value.name for index in steps for value in self.steps[index].takes} | self._handed
+        taken.add(next(self._mask_of(self.steps[index]) for index in steps if self.steps[index].core))
         taken |= {sine_of(name) for name in taken}
-        # In the order in which they were made: a set has another one in each process.
+        # In the order of creation: the order of a set differs between processes.
         inputs = {name: value for name, value in self.values.items() if name in taken}
         for tensor in inputs.values():
             if tensor.storage.area == "temporaries":
@@ -188,15 +211,15 @@ class Pass:
         def again() -> None:
             self.values = dict(inputs)
             try:
-                for at in steps:
-                    self._run(at)
+                for index in steps:
+                    self._run(index)
             finally:
                 self.values = {}
 
         return Region(again)
 
     def loss(self, returned: list[SimulatedTensor]) -> SimulatedTensor:
-        """The tensor that is minimized: the class's loss, the sum of its two, or of all outputs if it has none."""
+        """The tensor to minimize: the class's loss, the sum of its two losses, or of all outputs if it has none."""
         tape = self.tape
         if self._losses:
             total, *others = returned[: self._losses]
@@ -204,26 +227,26 @@ class Pass:
                 total = tape.add(total, other)
             return total
         first, *others = returned[: sum(step.output != "" for step in self.steps)]
-        total = tape.shift(tape.sum(first))  # Python begins with 0
+        total = tape.shift(tape.sum(first))  # Python's sum starts with 0
         for output in others:
             total = tape.add(total, tape.sum(output))
         return total
 
     def _do(self, step: Step) -> None:
         """Run a step, and assign its result to a variable."""
-        own = self.own.steps.get(step.place.role)
-        found = own(self, step) if own else self.usual(step)
-        if found is not None:
-            self.values[step.gives.name] = found
+        override = self.overrides.steps.get(step.place.role)
+        result = override(self, step) if override else self.usual(step)
+        if result is not None:
+            self.values[step.gives.name] = result
         if step.place.role == "value_heads" and self._caches() and not self._cached_apart:
             self._fill_cache(step)
 
     def taken(self, step: Step) -> list[SimulatedTensor]:
-        """The inputs of a step, without a mask or ids that it does not find in a variable."""
+        """The inputs of a step that are in variables: masks and ids can be missing."""
         return [self.values[value.name] for value in step.takes if value.name in self.values]
 
     def usual(self, step: Step) -> SimulatedTensor | None:
-        """Run a step by its operation and role; None if these are the token types, and the caller has given none."""
+        """Run a step by its operation and role; None for token types that the caller has not passed."""
         tape, values, shape = self.tape, self.values, step.gives.shape
         if step.operation == "mean":
             return self._mean(step)
@@ -246,8 +269,8 @@ class Pass:
                 return tape.multiply(*taken)
             case "angles", _:
                 frequencies = self.buffers[f"{step.name.rpartition('.')[2]}.inv_freq"]
-                found = layers.angles(tape, values["positions"], frequencies, shape[-1], self.width)
-                cosine, values[sine_of(step.gives.name)] = found
+                pair = layers.angles(tape, values["positions"], frequencies, shape[-1], self.width)
+                cosine, values[sine_of(step.gives.name)] = pair
                 return cosine
             case "rotate", role:
                 return self._rotated(step, role, *taken)
@@ -290,11 +313,13 @@ class Pass:
             case "copy", "key_cached" | "value_cached":
                 self.cache.append(tape.cat_with_nothing(*taken))
                 return self.cache[-1]
-        raise NotImplementedError(f"Nothing says what {step.name} ({step.operation}) allocates.")
+        raise NotImplementedError(f"There is no rule for what {step.name} ({step.operation}) allocates.")
 
     def _query_of(self, step: Step) -> SimulatedTensor:
         """The query of the attention core that a step is in."""
-        (name,) = (one.takes[0].name for one in self.steps if one.within == step.within and one.place.role == "scores")
+        (name,) = (
+            other.takes[0].name for other in self.steps if other.within == step.within and other.place.role == "scores"
+        )
         return self.values[name]
 
     def call(self, step: Step, x: SimulatedTensor) -> SimulatedTensor:
@@ -321,17 +346,19 @@ class Pass:
         return tape.linear(x, weight, bias, transposed=not isinstance(module, Conv1D))
 
     def _tensor(self, step: Step, last: str) -> SimulatedTensor:
-        found = self._learned(step, last)
-        assert found
-        return found
+        tensor = self._learned(step, last)
+        assert tensor
+        return tensor
 
     def _learned(self, step: Step, last: str) -> SimulatedTensor | None:
         if step.module and (name := step.module.tied.get(last)):
             return self.parameters[name]
-        return next((self.parameters[one.name] for one in step.tensors if one.name.rpartition(".")[2] == last), None)
+        return next(
+            (self.parameters[tensor.name] for tensor in step.tensors if tensor.name.rpartition(".")[2] == last), None
+        )
 
     def _looked_up(self, step: Step, role: str) -> SimulatedTensor:
-        """The ids for a table; all but those of words are made by the model, if the caller gives none."""
+        """The ids for a table; the model makes all except word ids if the caller passes none."""
         if role not in _IDS:
             return self._other_ids(step)
         if self._own_positions and role == "token type":
@@ -342,18 +369,18 @@ class Pass:
         return self.values[_IDS[role] or step.takes[0].name]
 
     def _other_ids(self, step: Step) -> SimulatedTensor:
-        """The ids for a table that only some families have; those that the caller could give are zeros."""
+        """The ids for a table that only some families have; ids that the caller could pass are zeros."""
         name, shape, _ids = step.takes[0]
-        if own := self.own.ids.get(step.place.role):
-            return own(self, step)
+        if override := self.overrides.ids.get(step.place.role):
+            return override(self, step)
         if name not in self.model.cls.inputs:
-            raise NotImplementedError(f"Nothing says where the ids of {step.name} come from.")
+            raise NotImplementedError(f"There is no rule for the ids of {step.name}.")
         self.hold(step.within, {name: self.tape.new(shape, INT64)})
         return self.values[name]
 
     def _number_tokens(self, step: Step) -> None:
         """Make position ids and token type ids."""
-        ids = self.own.ids
+        ids = self.overrides.ids
         self.hold(step.within, {"positions": ids.get("position", usual_positions)(self, step)})
         if self._has_types:
             types = ids.get("token type", _types)(self, step)
@@ -362,31 +389,31 @@ class Pass:
 
     def _rotated(self, step: Step, role: str, x: SimulatedTensor, cosine: SimulatedTensor) -> SimulatedTensor:
         """The rotated query or key; if they are computed in float32, both are cast back once the key is there."""
-        found = layers.rotated(self.tape, x, cosine, self.values[sine_of(step.takes[1].name)], wide=step.wide)
+        result = layers.rotated(self.tape, x, cosine, self.values[sine_of(step.takes[1].name)], wide=step.wide)
         if role == "key_rotated" and step.wide:
             query_name = step.gives.name.replace("key_rotated", "query_rotated")
             query = self.values[query_name]  # alive until both are cast
             self.values[query_name] = self.tape.to(query, x.item)
-            return self.tape.to(found, x.item)
-        return found
+            return self.tape.to(result, x.item)
+        return result
 
     def _mean(self, step: Step) -> SimulatedTensor:
         """The mean of the vectors of a sequence's tokens, without padding."""
         tape = self.tape
         x = self.values[step.takes[0].name]
-        given = self.batch.get("attention_mask")
-        if given and len(given.shape) > 2:  # (batch, choices, length)
-            given = tape.view(given, x.shape[:2])
+        mask = self.batch.get("attention_mask")
+        if mask and len(mask.shape) > 2:  # (batch, choices, length)
+            mask = tape.view(mask, x.shape[:2])
             counts = self.values["counts"] = tape.new((x.shape[0], 1), INT64)
-            return tape.divide(tape.sum_along(tape.masked(x, given), 1), counts)
-        if given is None and step.takes[1].ids:  # no mask: the mean of all tokens
+            return tape.divide(tape.sum_along(tape.masked(x, mask), 1), counts)
+        if mask is None and step.takes[1].ids:  # no mask: the mean of all tokens
             return tape.squeeze(tape.mean(x, 1), 1)
-        if given is None:
-            given = self.values["all_tokens"] = tape.new(x.shape[:2], BOOL)
+        if mask is None:
+            mask = self.values["all_tokens"] = tape.new(x.shape[:2], BOOL)
         if not step.in_place:
-            return tape.divide(tape.sum_along(tape.masked(x, given), 1), tape.new((x.shape[0], 1), INT64))
-        sums = tape.sum_along(tape.masked(x, given), 1)
-        (made,) = (one for one in self.steps if one.gives == step.takes[0])
+            return tape.divide(tape.sum_along(tape.masked(x, mask), 1), tape.new((x.shape[0], 1), INT64))
+        sums = tape.sum_along(tape.masked(x, mask), 1)
+        (made,) = (maker for maker in self.steps if maker.gives == step.takes[0])
         if made.variable == step.variable:
             del self.values[step.takes[0].name], x
         return tape.divide(sums, tape.new((sums.shape[0], 1), INT64), in_place=True)
@@ -441,7 +468,7 @@ class Pass:
     def look_for_padding(self, shape: Shape) -> None:
         """Check for padding without a mask, as transformers does for a warning.
 
-        It looks at the first and the last along the second axis: of tokens, or of choices if the body flattens them.
+        It checks the first and the last entry along the second axis: tokens, or choices if the body flattens them.
         """
         if not self.padded and self.model.config.pad_token_id is not None:
             ends = self.tape.made((shape[0], 2, *shape[2:]), INT64, self.tape.new((2,), INT64))
@@ -509,14 +536,14 @@ class Pass:
         rows, heads = tape.new((batch,), INT64), tape.new((1,), INT64)
         queries = tape.like(tape.new(row, INT64))
         keys = tape.like(tape.new(row, INT64))
-        one = tape.new((), BOOL) if self.given_mask else None
+        flag = tape.new((), BOOL) if self.given_mask else None
         if window:
             allowed = _in_window(tape, (1, 1, length, length))
         else:
             allowed = tape.new((1, 1, length, length if self.model.config.is_decoder else 1), BOOL)
         if self.given_mask:
             allowed = tape.like(allowed)
-            del one
+            del flag
             allowed = tape.made((batch, 1, length, length), BOOL, tape.new((batch, 1, 1, length), BOOL))
         del rows, heads, queries, keys
         return allowed
@@ -549,21 +576,23 @@ class Pass:
                 starts = tape.cross_entropy(logits[0], start)
                 ends = tape.cross_entropy(logits[1], end)
                 return tape.scale(tape.add(starts, ends))
-        raise NotImplementedError(f"Nothing says what the loss of {cls.name} allocates.")
+        raise NotImplementedError(f"There is no rule for what the loss of {cls.name} allocates.")
 
     def classified(self, logits: SimulatedTensor, labels: SimulatedTensor) -> SimulatedTensor:
         rows = self.tape.view(logits, (prod(logits.shape[:-1]), logits.shape[-1]))
         return self.tape.cross_entropy(rows, labels)
 
 
-def _whole(steps: Sequence[Step], own: Own) -> dict[str, tuple[Callable[[Pass, Steps], SimulatedTensor], Steps]]:
-    """The modules that their family runs as a whole: how, and their steps by role."""
-    runs = {step.within: own.modules[step.place.role] for step in steps if step.place.role in own.modules}
+def _whole(
+    steps: Sequence[Step], overrides: Overrides
+) -> dict[str, tuple[Callable[[Pass, Steps], SimulatedTensor], Steps]]:
+    """The modules that their family runs as a whole: the function that runs each, and its steps by role."""
+    runs = {step.within: overrides.modules[step.place.role] for step in steps if step.place.role in overrides.modules}
     inside: dict[str, dict[str, Step]] = {module: {} for module in runs}
     for step in steps:
         if step.within in runs:
-            found, role = inside[step.within], step.place.role
-            found[f"{role} again" if role in found else role] = step
+            by_role, role = inside[step.within], step.place.role
+            by_role[f"{role} again" if role in by_role else role] = step
     return {module: (run, inside[module]) for module, run in runs.items()}
 
 
@@ -578,17 +607,17 @@ def _types(run: Pass, _step: Step) -> SimulatedTensor:
 
 
 def _windowed(steps: Sequence[Step]) -> set[str]:
-    """The attentions with a window: those that rotate query and key by other angles than the first one does."""
+    """The attention modules with a window: they rotate query and key by other angles than the first one."""
     angles = [step.gives.name for step in steps if step.operation == "angles"]
     return {step.within for step in steps if step.operation == "rotate" and step.takes[1].name not in angles[:1]}
 
 
 def _in_window(tape: Tape, square: tuple[int, ...]) -> SimulatedTensor:
     """The boolean mask of a window: tokens that are near each other, and not before the first one."""
-    one = tape.new((), BOOL)
+    flag = tape.new((), BOOL)
     near = tape.made(square, BOOL, tape.like(tape.new(square, INT64)))
     allowed = tape.like(near)
-    del one, near
+    del flag, near
     return tape.like(allowed, tape.new((*square[:3], 1), BOOL))
 
 

@@ -1,6 +1,6 @@
-"""Parts of layers that take several operations, on tensors without data: rotary positions, RMSNorm, shared keys.
+"""Parts of layers that take several operations, on simulated tensors: rotary positions, RMSNorm, shared keys.
 
-Each function has the operations and variables of transformers 5.23 in their order.
+Each function has the operations and variables of transformers 5.23, in the same order.
 """
 
 from typing import Any
@@ -16,9 +16,9 @@ def angles(
     together = _products(tape, positions, frequencies), tape.new((1, length, head_size))
     cosine = tape.like(tape.new((1, length, head_size)))
     sine = tape.like(tape.new((1, length, head_size)))
-    found = tape.to(cosine, item), tape.to(sine, item)
+    pair = tape.to(cosine, item), tape.to(sine, item)
     del together
-    return found
+    return pair
 
 
 def _products(tape: Tape, positions: SimulatedTensor, frequencies: SimulatedTensor) -> SimulatedTensor:
@@ -31,7 +31,7 @@ def _products(tape: Tape, positions: SimulatedTensor, frequencies: SimulatedTens
 def rotated(
     tape: Tape, x: SimulatedTensor, cosine: SimulatedTensor, sine: SimulatedTensor, *, wide: bool
 ) -> SimulatedTensor:
-    """A query or key rotated by the angles, if ``wide`` in float32."""
+    """Rotate a query or key by the angles, in float32 if ``wide``."""
     item = FLOAT32 if wide else x.item
     cosine, sine = tape.unsqueeze(cosine, 1), tape.unsqueeze(sine, 1)
     return tape.add(tape.multiply(tape.to(x, item), cosine), tape.multiply(_half_turned(tape, tape.to(x, item)), sine))
@@ -50,14 +50,14 @@ def quotient(whole: Any, part: Any) -> Any:
 
 
 def repeated(tape: Tape, x: SimulatedTensor, heads: int) -> SimulatedTensor:
-    """Keys or values that several heads share, repeated for each of them (grouped-query attention)."""
+    """Repeat keys or values for each of the heads that share them (grouped-query attention)."""
     batch, groups, length, size = x.shape
     wide = tape.expand(tape.unsqueeze(x, 2), (batch, groups, quotient(heads, groups), length, size))
     return tape.reshape(wide, (batch, heads, length, size))
 
 
 def layer_norm(tape: Tape, x: SimulatedTensor, weight: SimulatedTensor, bias: SimulatedTensor) -> SimulatedTensor:
-    """torch's LayerNorm, written out in float32."""
+    """LayerNorm computed step by step in float32."""
     item, last = x.item, len(x.shape) - 1
     x = tape.to(x, FLOAT32)
     mean = tape.mean(x, last)

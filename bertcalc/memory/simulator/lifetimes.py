@@ -1,7 +1,7 @@
 """The lifetime of the Python variables in transformers' forward methods: which value each holds, and until when.
 
-Read off transformers 5.23. This module has what all families have in common; the program of a family declares its own
-variables (Trace.variable), and those that hold no value of a step are held by whatever makes them (Pass.hold).
+Taken from the source of transformers 5.23. This module covers what all families share. The program of a family declares
+its own variables (Trace.variable); code that makes a value outside of the steps holds it itself (Pass.hold).
 """
 
 from collections.abc import Mapping, Sequence
@@ -24,22 +24,22 @@ _HEADS_ANEW = ("query_rotated", "key_rotated", "key_cached", "value_cached")
 
 
 def unfolded(steps: Sequence[Step]) -> list[Step]:
-    """The steps with each layer written out, in the order in which transformers runs them."""
+    """The steps with every layer unrolled, in the order in which transformers runs them."""
     layers = stack(_in_order(steps))
-    found = list(layers.before)
+    sequence = list(layers.before)
     inside = layers.groups[0].entry
     for group in layers.groups:
         for layer in range(group.start, group.start + group.copies):
             for step in group.steps:
-                one = numbered(step, layer, {group.entry: inside})
+                copy = numbered(step, layer, {group.entry: inside})
                 output = step.output if layer == layers.length - 1 else ""
                 frame, variable = (name.replace("*", str(layer)) for name in step.variable or ("", ""))
                 name = step.name.replace("*", str(layer))
-                found.append(
-                    one._replace(name=name, runs=1, output=output, variable=(frame, variable) if variable else None)
+                sequence.append(
+                    copy._replace(name=name, runs=1, output=output, variable=(frame, variable) if variable else None)
                 )
             inside = group.last.replace("*", str(layer))
-    return [*found, *(numbered(step, "", {layers.groups[-1].last: inside}) for step in layers.after)]
+    return [*sequence, *(numbered(step, "", {layers.groups[-1].last: inside}) for step in layers.after)]
 
 
 def _in_order(steps: Sequence[Step]) -> list[Step]:
@@ -48,23 +48,23 @@ def _in_order(steps: Sequence[Step]) -> list[Step]:
     Where query, key and value are cut from one matrix, the query is split last.
     """
     cut = {_modules(step.name)[-1] for step in steps if step.place.role == "cut"}
-    found: list[Step] = []
+    ordered: list[Step] = []
     for step in steps:
         if step.place.role not in HEADS:
-            found.append(step)
+            ordered.append(step)
         elif _modules(step.name)[-1] not in cut:
-            found.insert(1 + next(at for at, one in enumerate(found) if one.gives == step.takes[0]), step)
+            ordered.insert(1 + next(index for index, other in enumerate(ordered) if other.gives == step.takes[0]), step)
         else:
-            found.append(step)
+            ordered.append(step)
             if step.place.role == "value_heads":
-                found.append(found.pop(-3))
-    return found
+                ordered.append(ordered.pop(-3))
+    return ordered
 
 
 class Held(NamedTuple):
-    """When variables are gone.
+    """When values are released.
 
-    ``after``: for each step, the values that no variable holds any longer. ``returns``: the last step of each module;
+    ``after``: for each step, the values that no variable holds after it. ``returns``: the last step of each module;
     the module "" is the body.
     """
 
@@ -73,41 +73,41 @@ class Held(NamedTuple):
 
 
 def held_until(steps: Sequence[Step], *, pooler: bool) -> Held:
-    """How long each value is held; ``pooler``: whether the body has one.
+    """Find out how long each value is held; ``pooler``: whether the body has one.
 
-    A module's argument is held while the module runs, by the frame that called it. A variable of a forward method is
-    held until it is overwritten or the method returns.
+    The caller's frame holds a module's argument while the module runs. A variable of a forward method holds its value
+    until it is overwritten or the method returns.
     """
     made: dict[str, int] = {}
     until: dict[str, int] = {}
     last_in: dict[str, int] = {}
-    for at, step in enumerate(steps):
-        made[step.gives.name] = at
+    for index, step in enumerate(steps):
+        made[step.gives.name] = index
         for module in _modules(step.name):
-            last_in[module] = at
+            last_in[module] = index
     variables = (*HEADS, *_HEADS_ANEW)
-    roles = {(step.within, step.place.role): at for at, step in enumerate(steps)}
+    roles = {(step.within, step.place.role): index for index, step in enumerate(steps)}
     contexts = [step.name for step in steps if step.place.role == "context"]
     end = len(steps)  # when the model's forward method returns
     heads = ("head",) if pooler else ("head", "pooler")
-    body = max(at for at, step in enumerate(steps) if step.place.component not in heads)
+    body = max(index for index, step in enumerate(steps) if step.place.component not in heads)
     set_anew = _set_anew(steps)
 
-    def hold(value: Value, at: int) -> None:
-        until[value.name] = max(until.get(value.name, 0), at)
+    def hold(value: Value, index: int) -> None:
+        until[value.name] = max(until.get(value.name, 0), index)
 
-    for at, step in enumerate(steps):
-        hold(step.gives, at)
+    for index, step in enumerate(steps):
+        hold(step.gives, index)
         inner = _modules(step.name)
         for value in step.takes:
-            if value.name in made:  # otherwise Pass.hold says how long
+            if value.name in made:  # otherwise Pass.hold decides
                 outer = _modules(steps[made[value.name]].name)
-                hold(value, max([at, *(last_in[module] for module in inner if module not in outer)]))
+                hold(value, max([index, *(last_in[module] for module in inner if module not in outer)]))
         role, component = step.place.role, step.place.component
         if step.variable:
             frame = step.variable[0]
             returns = last_in[frame] if frame else end if component == "head" else body
-            hold(step.gives, set_anew.get(at, returns))
+            hold(step.gives, set_anew.get(index, returns))
         elif component == "head" and not inner:  # the class's forward method has a variable for each
             hold(step.gives, end)
         if step.operation == "angles":  # until the body returns
@@ -116,7 +116,7 @@ def held_until(steps: Sequence[Step], *, pooler: bool) -> Held:
         if (step.operation == "lookup" and not step.variable) or role in variables:
             anew = [roles[inner[-1], later] for later in _ANEW.get(role, ()) if (inner[-1], later) in roles]
             hold(step.gives, min([*anew, last_in[inner[-1]]]))
-        elif role in ("key_repeated", "value_repeated"):  # by the function for the attention core
+        elif role in ("key_repeated", "value_repeated"):  # held by the function for the attention core
             hold(step.gives, roles[inner[-1], "merge_heads"])
         elif role == "context" and len(step.takes) == 2 and not steps[made[step.takes[0].name]].variable:
             # Eager attention returns its weights: the layer assigns them to _ and holds them until it returns, or
@@ -126,14 +126,14 @@ def held_until(steps: Sequence[Step], *, pooler: bool) -> Held:
             hold(step.takes[0], last_in[_inside(later[0], layer) if later else layer])
         if step.output:
             hold(step.gives, end)
-        if component == "embeddings" and steps[at + 1].place.component != "embeddings" and not step.variable:
+        if component == "embeddings" and steps[index + 1].place.component != "embeddings" and not step.variable:
             hold(step.gives, body)
-        if at == body or (component == "encoder" and steps[at + 1].place.component != "encoder"):
+        if index == body or (component == "encoder" and steps[index + 1].place.component != "encoder"):
             hold(step.gives, end)  # outputs of the body
-    found: list[list[str]] = [[] for _step in range(end + 1)]
-    for name, at in until.items():
-        found[at].append(name)
-    return Held(found, last_in | {"": body})
+    after: list[list[str]] = [[] for _step in range(end + 1)]
+    for name, index in until.items():
+        after[index].append(name)
+    return Held(after, last_in | {"": body})
 
 
 def sine_of(angles: str) -> str:
@@ -144,21 +144,21 @@ def sine_of(angles: str) -> str:
 def _set_anew(steps: Sequence[Step]) -> dict[int, int]:
     """For each step whose variable is overwritten later: the step that overwrites it."""
     last: dict[tuple[str, str], int] = {}
-    found: dict[int, int] = {}
-    for at, step in enumerate(steps):
+    overwriting: dict[int, int] = {}
+    for index, step in enumerate(steps):
         if step.variable:
             if step.variable in last:
-                found[last[step.variable]] = at
-            last[step.variable] = at
-    return found
+                overwriting[last[step.variable]] = index
+            last[step.variable] = index
+    return overwriting
 
 
 def _inside(name: str, layer: str) -> str:
-    """The outermost module in a layer that contains something with a dotted name."""
+    """The outermost module inside a layer that encloses a dotted name."""
     return next(module for module in _modules(name) if module != layer and module.startswith(layer))
 
 
 def _modules(name: str) -> list[str]:
-    """The modules that contain something with a dotted name, outermost first; no ModuleLists, which are not run."""
+    """The modules that enclose a dotted name, outermost first, without ModuleLists, which are never called."""
     parts = name.split(".")
     return [".".join(parts[:length]) for length in range(1, len(parts)) if not parts[length].isdecimal()]

@@ -1,6 +1,6 @@
-"""The step of an optimizer on tensors without data: its states, and the temporary tensors of its loop.
+"""The step of an optimizer on simulated tensors: its states, and the temporary tensors of its loop.
 
-Each loop has the variables of PyTorch's own function for ``foreach=False`` (torch/optim).
+Each loop has the variables of PyTorch's function for ``foreach=False`` (torch/optim).
 """
 
 from collections.abc import Iterable, Iterator
@@ -77,7 +77,7 @@ def _states(optimizer: Optimizer, tensor: SimulatedTensor) -> list[tuple[Shape, 
 
 
 def _sums(shape: Shape) -> tuple[Shape, Shape]:
-    """The shapes of a matrix's sums: one number for each row, and one for each column."""
+    """The shapes of a matrix's row sums and column sums."""
     *stack, rows, columns = shape
     return (*stack, rows, 1), (*stack, 1, columns)
 
@@ -86,7 +86,7 @@ def _update(tape: Tape, optimizer: Optimizer, tensors: Iterable[SimulatedTensor]
     """Run the optimizer's loop over tensors.
 
     A key of ``held`` is a variable of PyTorch's loop: it holds its value until it is overwritten. The other optimizers
-    work in place: bitsandbytes has one kernel for each tensor, which is not measured.
+    work in place: bitsandbytes has one kernel for each tensor, which has not been measured.
     """
     held: dict[str, SimulatedTensor] = {}
     for tensor in tensors:

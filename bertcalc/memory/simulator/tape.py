@@ -4,33 +4,20 @@ It records which memory is alive when. A storage is released when the last simul
 CPython's reference counting does that at the same moment as with real tensors. So an expression written here as in
 transformers holds its intermediate values exactly as long.
 
-Every rule was read off PyTorch 2.13, and tests compare it with the real one, release by release.
+Every rule is taken from the source of PyTorch 2.13, and tests compare it with the real one, release by release.
 """
 
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import nullcontext, suppress
 from heapq import heappop, heappush
 from math import prod
-from typing import Any, Literal, NamedTuple, get_args
+from typing import Any, Literal
 from weakref import ref
 
+from bertcalc.memory.simulator.timeline import Area, Change, Phase
 from bertcalc.model.modules import Shape
 
 BOOL, INT32, INT64, FLOAT32, HALF = 1, 4, 8, 4, 2  # bytes of an element
-Area = Literal["weights", "buffers and batch", "gradients", "optimizer states", "kept activations", "temporaries"]
-AREAS: tuple[Area, ...] = get_args(Area)
-Phase = Literal["before", "forward", "loss", "backward", "optimizer"]
-
-
-class Change(NamedTuple):
-    """An allocation in an area, a release (negative bytes), or a move from another area."""
-
-    phase: Phase
-    where: str  # the step of the forward pass that it belongs to, the loss, or the name of a parameter
-    area: Area
-    num_bytes: int
-    storage: int  # the number that an allocation and its release have in common
-    moved_from: Area | None = None
 
 
 class Memory:
@@ -93,12 +80,12 @@ class SimulatedTensor:
         self.storage.holders -= 1
 
     def detached(self) -> "SimulatedTensor":
-        """The tensor without its grad_fn, as autograd keeps it."""
+        """The tensor without its grad_fn, as autograd saves it."""
         return SimulatedTensor(self.storage, self.shape, self.strides, self.item, is_view=self.is_view)
 
 
 Gradients = Sequence[SimulatedTensor | None]
-Rule = Callable[..., Gradients]  # from the gradients of the outputs, and the kept tensors
+Rule = Callable[..., Gradients]  # from the gradients of the outputs, and the saved tensors
 
 
 class Node:
@@ -115,13 +102,13 @@ class Node:
         self.rule: Rule | None = None  # None for a leaf
         self.outputs = 1
         self.grad: SimulatedTensor | None = None  # of a leaf
-        self.region: Region | None = None  # the checkpoint that recomputes what is to be kept
+        self.region: Region | None = None  # the checkpoint that recomputes what is to be saved
 
 
 class Region:
-    """A checkpoint: operations that keep nothing, which the backward pass runs ``again`` as far as it needs to.
+    """A checkpoint: operations that save nothing and that the backward pass runs ``again``, as far as it needs to.
 
-    This is torch.utils.checkpoint with use_reentrant=False. The nodes that would have kept something hold the region,
+    This is torch.utils.checkpoint with use_reentrant=False. The nodes that would have saved something hold the region,
     and ``again`` holds its inputs.
     """
 
@@ -137,8 +124,8 @@ class _EnoughError(Exception):
 
 
 Keep = Literal["nothing", "input", "output"]
-# Elementwise functions: what they keep, and how many tensors the backward pass makes, one from the other; all of them
-# are alive until the last one is made. With 0 the gradient is passed on unchanged.
+# Elementwise functions: what they save, and how many tensors the backward pass makes, each from the one before; all are
+# alive until the last one is made. With 0 the gradient is passed on unchanged.
 FUNCTIONS: dict[str, tuple[Keep, int]] = {
     "add": ("nothing", 0),
     "mul": ("nothing", 1),
@@ -180,7 +167,7 @@ class Autocast:
         self.copies.clear()
 
 
-_LEAF = 1 << 62  # of the nodes that are ready PyTorch runs the one that was made last, and leaves before all others
+_LEAF = 1 << 62  # of the ready nodes, PyTorch runs leaves first, then the one made last
 
 
 class Tape:
@@ -197,7 +184,7 @@ class Tape:
     # Making tensors.
 
     def new(self, shape: Shape, item: int = 4, area: Area = "temporaries") -> SimulatedTensor:
-        """A tensor with a storage of its own."""
+        """A tensor with its own storage."""
         return SimulatedTensor(Storage(self.memory, prod(shape) * item, area), shape, contiguous_strides(shape), item)
 
     def made(self, shape: Shape, item: int, *_of: SimulatedTensor) -> SimulatedTensor:
@@ -218,38 +205,38 @@ class Tape:
 
     def record(
         self,
-        given: Sequence[SimulatedTensor],
+        inputs: Sequence[SimulatedTensor],
         made: SimulatedTensor,
         kept: Sequence[SimulatedTensor] = (),
         rule: Rule | None = None,
     ) -> SimulatedTensor:
-        """Add an operation to the autograd graph: its inputs, its output, the tensors that it keeps, its backward rule.
+        """Add an operation to the autograd graph: its inputs, its output, the tensors that it saves, its backward rule.
 
         Without a rule, the backward pass makes a new gradient for each input that needs one.
         """
-        self.record_all(given, (made,), kept, rule)
+        self.record_all(inputs, (made,), kept, rule)
         return made
 
     def record_all(
         self,
-        given: Sequence[SimulatedTensor],
+        inputs: Sequence[SimulatedTensor],
         made: Sequence[SimulatedTensor],
         kept: Sequence[SimulatedTensor] = (),
         rule: Rule | None = None,
     ) -> None:
         """``record`` for an operation with several outputs."""
-        if not self.grad or all(tensor.node is None for tensor in given):
+        if not self.grad or all(tensor.node is None for tensor in inputs):
             return
         self._made += 1
         node = Node(self._made, self.memory.where)
-        node.edges = [(tensor.node, tensor.output) if tensor.node else None for tensor in given]
-        node.shapes = [(tensor.shape, tensor.item) for tensor in given]
+        node.edges = [(tensor.node, tensor.output) if tensor.node else None for tensor in inputs]
+        node.shapes = [(tensor.shape, tensor.item) for tensor in inputs]
         if kept and self.region:
             node.region = self.region
             self.region.nodes.append(ref(node))
         else:
             node.kept = self._kept(kept)
-        node.rule = rule or self._new_gradients(given)
+        node.rule = rule or self._new_gradients(inputs)
         node.outputs = len(made)
         for output, tensor in enumerate(made):
             tensor.node = node
@@ -257,8 +244,8 @@ class Tape:
         if kept and self._again:
             self._fill(self._again, kept)
 
-    def _new_gradients(self, given: Sequence[SimulatedTensor]) -> Rule:
-        needed = [(tensor.shape, tensor.item) if tensor.node else None for tensor in given]
+    def _new_gradients(self, inputs: Sequence[SimulatedTensor]) -> Rule:
+        needed = [(tensor.shape, tensor.item) if tensor.node else None for tensor in inputs]
         return lambda *_grad_and_kept: [self.new(*size) if size else None for size in needed]
 
     def _kept(self, tensors: Sequence[SimulatedTensor]) -> tuple[SimulatedTensor, ...]:
@@ -268,7 +255,7 @@ class Tape:
         return tuple(tensor.detached() for tensor in tensors)
 
     def _fill(self, region: Region, kept: Sequence[SimulatedTensor]) -> None:
-        """Give the next node of a region its kept tensors; after the last one, stop the recomputation."""
+        """Give the next node of a region its saved tensors; after the last one, stop the recomputation."""
         if node := region.nodes[region.filled]():
             node.kept = self._kept(kept)
         region.filled += 1
@@ -276,9 +263,9 @@ class Tape:
             raise _EnoughError
 
     def _factors(self, x: SimulatedTensor, y: SimulatedTensor) -> tuple[bool, bool, list[SimulatedTensor]]:
-        """Whether each factor of a product needs a gradient, and what is kept for that, which is the other factor.
+        """Whether each factor of a product needs a gradient, and the saved factors: each gradient needs the other one.
 
-        An operation asks this before it runs, because a recomputation may stop before it.
+        An operation calls this before it runs, because a recomputation may stop before it.
         """
         of_x, of_y = x.node is not None, y.node is not None
         kept = [*((y,) if of_x else ()), *((x,) if of_y else ())]
@@ -303,9 +290,9 @@ class Tape:
         """A view that PyTorch does not treat as one."""
         return self.view(x, shape, is_view=x.is_view)
 
-    def transpose(self, x: SimulatedTensor, one: int, other: int) -> SimulatedTensor:
+    def transpose(self, x: SimulatedTensor, first: int, second: int) -> SimulatedTensor:
         order = list(range(len(x.shape)))
-        order[one], order[other] = order[other], order[one]
+        order[first], order[second] = order[second], order[first]
         return self.permute(x, order)
 
     def permute(self, x: SimulatedTensor, order: Sequence[int]) -> SimulatedTensor:
@@ -324,8 +311,8 @@ class Tape:
         shape = x.shape
 
         def rule(grad: SimulatedTensor) -> Gradients:
-            at = (*grad.strides[:axis], 1, *grad.strides[axis:])
-            return (SimulatedTensor(grad.storage, shape, at, grad.item, is_view=True),)
+            strides = (*grad.strides[:axis], 1, *grad.strides[axis:])
+            return (SimulatedTensor(grad.storage, shape, strides, grad.item, is_view=True),)
 
         return self._view(x, *_without(x, axis), rule)
 
@@ -363,9 +350,9 @@ class Tape:
             del zeros
             return (whole,)
 
-        found = [SimulatedTensor(x.storage, part, strides, item, is_view=True) for _part in range(parts)]
-        self.record_all((x,), found, (), rule)
-        return found
+        pieces = [SimulatedTensor(x.storage, part, strides, item, is_view=True) for _part in range(parts)]
+        self.record_all((x,), pieces, (), rule)
+        return pieces
 
     def reshape(self, x: SimulatedTensor, shape: Shape) -> SimulatedTensor:
         """A view if the strides allow one, else a copy."""
@@ -431,13 +418,13 @@ class Tape:
         rule = (lambda grad: (self.reshape(grad, shape),)) if once else None
         return self.record((x,), self.new((times * shape[0], *shape[1:]), x.item), (), rule)
 
-    def index(self, x: SimulatedTensor, at: Sequence[SimulatedTensor]) -> SimulatedTensor:
+    def index(self, x: SimulatedTensor, indices: Sequence[SimulatedTensor]) -> SimulatedTensor:
         """The rows of a tensor at indices of its first axes."""
-        return self.record((x,), self.new((*at[0].shape, *x.shape[len(at) :]), x.item), at)
+        return self.record((x,), self.new((*indices[0].shape, *x.shape[len(indices) :]), x.item), indices)
 
-    def gather(self, x: SimulatedTensor, at: SimulatedTensor) -> SimulatedTensor:
+    def gather(self, x: SimulatedTensor, indices: SimulatedTensor) -> SimulatedTensor:
         """The elements of each row at the given indices."""
-        return self.record((x,), self.new(at.shape, x.item), (x, at))
+        return self.record((x,), self.new(indices.shape, x.item), (x, indices))
 
     # Products.
 
@@ -468,7 +455,7 @@ class Tape:
         self, x: SimulatedTensor, weight: SimulatedTensor, bias: SimulatedTensor | None, transposed: bool
     ) -> SimulatedTensor:
         of_x, of_weight, kept = self._factors(x, weight)
-        biased = bias is not None  # the rule must not hold the bias: autocast's copy goes after the forward pass
+        biased = bias is not None  # the rule must not hold the bias: autocast's copy is released after forward
         y = self.new((x.shape[0], weight.shape[1]), x.item)
 
         def rule(grad: SimulatedTensor, *kept: SimulatedTensor) -> Gradients:
@@ -509,17 +496,17 @@ class Tape:
         last = len(out)
         if x.shape[last] == 1:
             return self.view(self.multiply(x, y), shape)
-        both: list[int] = []
+        shared: list[int] = []
         left: list[int] = []
         right: list[int] = []
         for axis in range(last):
-            one, other = x.shape[axis] != 1, y.shape[axis] != 1
-            (both if one and other else left if one else right).append(axis)
-        order = [*both, *left, last, *right]
-        sides = [prod(tensor.shape[axis] for axis in axes) for tensor, axes in ((x, both), (x, left), (y, right))]
+            in_x, in_y = x.shape[axis] != 1, y.shape[axis] != 1
+            (shared if in_x and in_y else left if in_x else right).append(axis)
+        order = [*shared, *left, last, *right]
+        sides = [prod(tensor.shape[axis] for axis in axes) for tensor, axes in ((x, shared), (x, left), (y, right))]
         sizes = [1 if axis == last else (y if axis in right else x).shape[axis] for axis in order]
         rows = self.reshape(self.permute(x, order), (sides[0], sides[1], x.shape[last]))
-        columns = self.reshape(self.permute(y, [*both, last, *right, *left]), (sides[0], y.shape[last], sides[2]))
+        columns = self.reshape(self.permute(y, [*shared, last, *right, *left]), (sides[0], y.shape[last], sides[2]))
         product = self.bmm(rows, columns)
         del rows, columns
         laid_out = self.view(product, tuple(sizes))
@@ -538,13 +525,13 @@ class Tape:
     ) -> SimulatedTensor:
         """The attention core in one kernel, which never makes the scores; its output is laid out for merging the heads.
 
-        For the backward pass it keeps its inputs, its output and one float32 for each row of scores.
+        For the backward pass it saves its inputs, its output and one float32 for each row of scores.
         """
 
         def laid_out(x: SimulatedTensor) -> SimulatedTensor:
             batch, heads, rows, size = x.shape
-            one, row, head, number = contiguous_strides((batch, rows, heads, size))
-            return SimulatedTensor(self.like(x).storage, x.shape, (one, head, row, number), x.item)
+            sequence, row, head, entry = contiguous_strides((batch, rows, heads, size))
+            return SimulatedTensor(self.like(x).storage, x.shape, (sequence, head, row, entry), x.item)
 
         query, key, value = self.lower(query, key, value)
         output = laid_out(query)
@@ -565,7 +552,7 @@ class Tape:
         return self.kernel(cast, *FUNCTIONS[name])
 
     def kernel(self, x: SimulatedTensor, keep: Keep, backward: int = 1) -> SimulatedTensor:
-        """An elementwise function, by what it keeps and how many tensors its backward pass makes: see FUNCTIONS."""
+        """An elementwise function, by what it saves and how many tensors its backward pass makes: see FUNCTIONS."""
         y = self.like(x)
 
         def rule(grad: SimulatedTensor, *_kept: SimulatedTensor) -> Gradients:
@@ -654,12 +641,12 @@ class Tape:
         once = self._each(x, y)
         twice = self._each(once, y)
         negative = self._in_bytes(grad, grad.item)
-        found = self._each(negative, twice)
+        gradient = self._each(negative, twice)
         del once, twice, negative  # in C++ they live until the end of the function
-        return found
+        return gradient
 
     def changed_in_view(self, base: SimulatedTensor, x: SimulatedTensor, by: SimulatedTensor) -> SimulatedTensor:
-        """Fill or divide ``x`` in place, a view of all elements of ``base``, by a tensor without a gradient.
+        """Fill or divide ``x``, a view of all of ``base``, in place; the other tensor has no gradient.
 
         The backward pass copies the gradient of the base and sets the part of the view, which is all of it.
         """
@@ -719,8 +706,8 @@ class Tape:
 
         PyTorch allocates room for the squares of all sequences and makes it a tensor of one number with ``resize_``,
         which keeps the storage. The CPU and CUDA share this code (TORCH_META_FUNC(mse_loss) in ATen/native/Loss.cpp);
-        only the meta device, which replaces it, has a storage of one number. A second tensor of squares is gone when
-        the kernel returns; like any workspace of a kernel, it is not counted.
+        only the meta device, which replaces it, has a storage of one number. A second tensor of squares is released
+        when the kernel returns; like any workspace of a kernel, it is not counted.
         """
         scores = self.raised(scores)
         item, shape = common_item(scores, labels), scores.shape
@@ -735,14 +722,14 @@ class Tape:
         assert loss.node
         grad, self.grad = self.grad, False
         waiting: dict[Node, int] = {}
-        seen, found = {loss.node}, [loss.node]
-        while found:
-            for edge in found.pop().edges:
+        seen, stack = {loss.node}, [loss.node]
+        while stack:
+            for edge in stack.pop().edges:
                 if edge:
                     waiting[edge[0]] = waiting.get(edge[0], 0) + 1
                     if edge[0] not in seen:
                         seen.add(edge[0])
-                        found.append(edge[0])
+                        stack.append(edge[0])
         seen.clear()
         root = self.like(loss)  # held by Tensor.backward until it returns
         buffers: dict[Node, list[SimulatedTensor | None]] = {loss.node: [root]}
@@ -765,26 +752,26 @@ class Tape:
                 del gradient  # PyTorch's engine has no such variable
         self.grad = grad
 
-    def _run(self, node: Node, given: list[SimulatedTensor | None]) -> list[SimulatedTensor | None]:
-        """Return the gradients of an operation's inputs, and release what it kept."""
+    def _run(self, node: Node, grads: list[SimulatedTensor | None]) -> list[SimulatedTensor | None]:
+        """Return the gradients of an operation's inputs, and release the tensors that it saved."""
         if node.rule is None:
-            (gradient,) = given
+            (gradient,) = grads
             assert gradient
             if node.grad is None:
                 gradient.storage.move("gradients")
                 node.grad = gradient
-            return []  # a gradient that was there is added to in place
+            return []  # an existing gradient is added to in place
         if node.region and not node.region.ran_again:
             self._run_again(node.region)
             self.memory.where = node.where
-        gradients = list(node.rule(*given, *node.kept))
+        gradients = list(node.rule(*grads, *node.kept))
         if node.region:  # recomputed tensors are released as soon as they were used
             node.kept = ()
-        for at, (shape, item) in enumerate(node.shapes):
-            if not node.edges[at]:
-                gradients[at] = None
-            gradients[at] = self._summed(gradients[at], shape)
-            gradients[at] = self._cast(gradients[at], item)
+        for index, (shape, item) in enumerate(node.shapes):
+            if not node.edges[index]:
+                gradients[index] = None
+            gradients[index] = self._summed(gradients[index], shape)
+            gradients[index] = self._cast(gradients[index], item)
         node.kept, node.rule, node.region = (), _released, None
         return gradients
 
@@ -869,13 +856,13 @@ def iterated_strides(shape: Shape, tensors: Sequence[SimulatedTensor]) -> Shape:
         sides = zip(shape[missing:], tensor.shape, tensor.strides, strict=True)
         aligned.append([0] * missing + [0 if side == 1 != whole else stride for whole, side, stride in sides])
 
-    def swaps(one: int, other: int) -> bool | None:
+    def swaps(inner: int, outer: int) -> bool | None:
         """Whether an inner axis is to be swapped with an outer one; None if no tensor decides that."""
         for strides in aligned:
-            if strides[one] != 0 != strides[other]:
-                if strides[one] != strides[other]:
-                    return _is_more(strides[one], strides[other])
-                if _is_more(shape[one], shape[other]):
+            if strides[inner] != 0 != strides[outer]:
+                if strides[inner] != strides[outer]:
+                    return _exceeds(strides[inner], strides[outer])
+                if _exceeds(shape[inner], shape[outer]):
                     return True
         return None
 
@@ -888,19 +875,19 @@ def iterated_strides(shape: Shape, tensors: Sequence[SimulatedTensor]) -> Shape:
                 place = inside
             elif swap is False:
                 break
-    found = [0] * len(shape)
+    output_strides = [0] * len(shape)
     expected = 1
     for axis in order:
-        found[axis] = expected
+        output_strides[axis] = expected
         expected *= shape[axis]
-    return tuple(found)
+    return tuple(output_strides)
 
 
-def _is_more(one: Any, other: Any) -> bool:
-    """``one > other`` for sizes or strides; symbols are above 1, and one symbolic stride is a multiple of the other."""
-    if isinstance(one, int) and isinstance(other, int):
-        return one > other
-    return bool((one / other).is_integer)
+def _exceeds(left: Any, right: Any) -> bool:
+    """Whether ``left > right``, of sizes or strides; symbols are above 1, and of two strides one is a multiple."""
+    if isinstance(left, int) and isinstance(right, int):
+        return left > right
+    return bool((left / right).is_integer)
 
 
 def common_item(x: SimulatedTensor, y: SimulatedTensor) -> int:
@@ -910,11 +897,11 @@ def common_item(x: SimulatedTensor, y: SimulatedTensor) -> int:
     return max(x.item, y.item)
 
 
-def broadcast(one: Shape, other: Shape) -> Shape:
+def broadcast(left: Shape, right: Shape) -> Shape:
     """The shape that two shapes are broadcast to."""
-    length = max(len(one), len(other))
-    one, other = (1,) * (length - len(one)) + one, (1,) * (length - len(other)) + other
-    return tuple(b if a == 1 else a for a, b in zip(one, other, strict=True))
+    length = max(len(left), len(right))
+    left, right = (1,) * (length - len(left)) + left, (1,) * (length - len(right)) + right
+    return tuple(b if a == 1 else a for a, b in zip(left, right, strict=True))
 
 
 def view_strides(shape: Shape, strides: Shape, wanted: Shape) -> Shape | None:
@@ -923,21 +910,21 @@ def view_strides(shape: Shape, strides: Shape, wanted: Shape) -> Shape | None:
         return (1,) * len(wanted)
     if 0 in shape:
         return contiguous_strides(wanted)
-    found = [0] * len(wanted)
-    at = len(wanted) - 1
+    new_strides = [0] * len(wanted)
+    new_axis = len(wanted) - 1
     base = strides[-1]
     elements = taken = 1
     for axis in reversed(range(len(shape))):
         elements *= shape[axis]
         if axis and (shape[axis - 1] == 1 or strides[axis - 1] == elements * base):
             continue
-        while at >= 0 and (taken != elements or wanted[at] == 1):
-            found[at] = taken * base
-            taken *= wanted[at]
-            at -= 1
+        while new_axis >= 0 and (taken != elements or wanted[new_axis] == 1):
+            new_strides[new_axis] = taken * base
+            taken *= wanted[new_axis]
+            new_axis -= 1
         if taken != elements:
             return None
         if axis:
             base = strides[axis - 1]
             elements = taken = 1
-    return tuple(found) if at == -1 else None
+    return tuple(new_strides) if new_axis == -1 else None

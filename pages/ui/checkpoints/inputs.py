@@ -1,7 +1,7 @@
-"""What a visitor brings: a config.json, a name on the Hub, files of weights; what is wrong with it, and what was read.
+"""The user's own model: a config.json, a name on the Hub or weight files; the problems in it, and the result.
 
-The last model that could be read stays on the page for the session. The browser sends only the header of a file of
-weights.
+The last model that could be read stays on the page for the session. The browser sends only the header of a weight
+file.
 """
 
 import json
@@ -38,7 +38,7 @@ WEIGHTS = Wanted(accept=f"{SUFFIX},.json", several=True, whole=INDEX_SUFFIX, lar
 
 
 def read_config(text: str) -> Described | None:
-    """Read a config.json, and return the last one that can be shown; the problems of this one are kept."""
+    """Read a config.json and return the last valid one; the problems of this one go into the session."""
     if "problems of config" not in st.session_state and text.strip():
         try:
             st.session_state["config read last"] = read(text)
@@ -62,7 +62,7 @@ def take_file_of_config() -> None:
 
 
 def read_from_hub(repo_id: str) -> None:
-    """Read a model from the Hub, and keep it, or what is wrong with it."""
+    """Read a model from the Hub; put it, or its problems, into the session."""
     forget("hub")
     try:
         with st.spinner(_("Asking the Hub ...")):
@@ -78,7 +78,7 @@ def read_from_hub(repo_id: str) -> None:
 
 
 def ask_hub(repo_id: str) -> tuple[Described, Matching]:
-    """Read a model from the Hub; other runs go on meanwhile. Raises InputError."""
+    """Read a model from the Hub; other runs continue meanwhile. Raises InputError."""
     with RUN_QUEUE.pause():
         return hub_workers.ask(repo_id, wanted)
 
@@ -90,17 +90,17 @@ def take_files_of_weights() -> None:
         return
     forget("file")
     try:
-        found = weights_of(chosen(files))
+        weights = weights_of(chosen(files))
     except InputError as error:
-        st.session_state["problems of file"] = error.problems  # their fields are names of files
+        st.session_state["problems of file"] = error.problems  # in these, a field is the name of a file
         return
     try:
-        model, guessed = model_of_shapes(found.tensors)
+        model, guessed = model_of_shapes(weights.tensors)
     except InputError as error:
         st.session_state["problems of file"] = tuple(problem._replace(field="") for problem in error.problems)
         return
-    compared = compare(found.tensors, model)
-    st.session_state["file read last"] = Brought(found.name, compared, guessed, found.cut_off)
+    compared = compare(weights.tensors, model)
+    st.session_state["file read last"] = Brought(weights.name, compared, guessed, weights.cut_off)
 
 
 def forget(view: str) -> None:
@@ -109,18 +109,18 @@ def forget(view: str) -> None:
 
 
 def show_problems(view: str, config: str = "") -> None:
-    """Show each problem of a view, and whether the model below was read before.
+    """Show each problem of a view, and say if the model below is an earlier one.
 
     For a config.json of another type, whose text is ``config``, show the way to the page of any model.
     """
-    found = _problems(view)
-    if is_of_another_type(found) and show_config_link(config):
+    problems = _problems(view)
+    if is_of_another_type(problems) and show_config_link(config):
         return
-    for problem in found:
-        said = sentence(problem)
-        st.error(with_colon(code(shorten(problem.field)), said) if view == "file" and problem.field else said)
-    if found and last_read(view):
-        st.caption(_("Still showing the last one that could be read."))
+    for problem in problems:
+        message = sentence(problem)
+        st.error(with_colon(code(shorten(problem.field)), message) if view == "file" and problem.field else message)
+    if problems and last_read(view):
+        st.caption(_("The model below is the last one that could be read."))
 
 
 def like_sidebar(config: Config) -> Model:
@@ -152,21 +152,21 @@ def _rename(text: str, key: str, field: str) -> None:
 
 
 def last_read(view: str) -> Any:
-    """What a view read last; None if nothing, or if its input is now of another type, whose count is another one."""
+    """What a view read last; None if nothing, or if its input is now a model of another type."""
     return None if is_of_another_type(_problems(view)) else st.session_state.get(f"{view} read last")
 
 
 def _problems(view: str) -> Sequence[Problem]:
-    found: Sequence[Problem] = st.session_state.get(f"problems of {view}", ())
-    return found
+    problems: Sequence[Problem] = st.session_state.get(f"problems of {view}", ())
+    return problems
 
 
 def show_lost(view: str, brought: Brought | None) -> None:
-    """Say that the server no longer has what it read last, if it was restarted; else have the browser keep its name."""
+    """If the server restarted, say that it lost what it had read; else have the browser keep the name."""
     if view == "config":
         return
     if brought:
         kept.put(f"{view} read", brought.name)
     elif isinstance(name := kept.get(f"{view} read"), str):
-        message = _("The server has restarted and no longer has what it read of {name}: read it again.")
+        message = _("The server has restarted and lost what it had read of {name}. Please read it again.")
         st.warning(message.format(name=code(shorten(name))))

@@ -9,7 +9,7 @@ from bertcalc.checkpoints.checkpoint import Group, Matched, Matching, Members, c
 from bertcalc.checkpoints.local_files import CutOff
 from bertcalc.config import Config
 from bertcalc.config.fields import is_int
-from bertcalc.controls.history import DECIMALS, FIELDS
+from bertcalc.controls.chosen_model import DECIMALS, FIELDS
 from bertcalc.explore.models import WrittenModel, model_of_preset, values_of
 from bertcalc.model.model import Model
 from bertcalc.text import N_, code, shorten, written
@@ -27,13 +27,13 @@ _WORDS: dict[Group, str] = {
     "missing": N_("missing in the file"),
     "head": N_("head of another class"),
     "tied": N_("tied copy"),
-    "buffer": N_("buffer: nothing learned"),
-    "other": N_("in no class of this size"),
+    "buffer": N_("buffer: not trained"),
+    "other": N_("in no class of these sizes"),
 }
 
 
 class Brought(NamedTuple):
-    """A checkpoint that was read: its name, its comparison, guessed fields, files that are cut off, and remarks."""
+    """A checkpoint that was read: its name, comparison, guessed fields, truncated files and remarks."""
 
     name: str
     comparison: Matching
@@ -51,27 +51,29 @@ def show_changes(config: Config, item: WrittenModel) -> None:
 
 
 def show_cut_off(file: CutOff) -> None:
-    """Say that a file ends too early."""
-    said = _(
-        "{name} is incomplete: its header announces {expected:,} bytes of data, and {there:,} are there. The "
-        "header is complete, and nothing else is read."
+    """Say that a file is truncated."""
+    message = _(
+        "{name} is incomplete: its header announces {expected:,} bytes of data, but the file has {there:,}. "
+        "The header is complete, and nothing else is needed."
     )
-    st.warning(said.format(**{**file._asdict(), "name": code(shorten(file.name))}), icon=":material/content_cut:")
+    st.warning(message.format(**{**file._asdict(), "name": code(shorten(file.name))}), icon=":material/content_cut:")
 
 
 def show_details(brought: Brought) -> None:
-    """Show data types, what all names begin with, and the fields that no shape tells."""
-    found, config, by_names = brought.comparison, brought.comparison.model.config, "tie_word_embeddings"
-    dtypes = " · ".join(f"{dtype} {count:,}" for dtype, count in found.dtypes.items())
+    """Show data types, the common prefix of all names, and the fields that cannot be read from shapes."""
+    comparison, config, by_names = brought.comparison, brought.comparison.model.config, "tie_word_embeddings"
+    dtypes = " · ".join(f"{dtype} {count:,}" for dtype, count in comparison.dtypes.items())
     lines = [_("Data types: {dtypes}").format(dtypes=dtypes)]
-    if found.wrapper:
-        lines.append(_("All names begin with {prefix}, which is left out.").format(prefix=code(shorten(found.wrapper))))
-    if by_names in brought.guessed:
-        said = _(
-            "{field} is guessed to be false, because the file has a decoder of its own; in files of older releases it "
-            "can be a copy of the word embeddings."
+    if comparison.wrapper:
+        lines.append(
+            _("All names begin with {prefix}, which is left out.").format(prefix=code(shorten(comparison.wrapper)))
         )
-        lines.append(said.format(field=code(config.own_name(by_names))))
+    if by_names in brought.guessed:
+        message = _(
+            "{field} is guessed to be false, because the file has its own decoder; in files of older releases, it can "
+            "be a copy of the word embeddings."
+        )
+        lines.append(message.format(field=code(config.own_name(by_names))))
     assumed = _("{field} cannot be read from any shape: {value} is assumed, which changes no count.")
     guessed = [field for field in brought.guessed if field != by_names]
     lines += [assumed.format(field=code(field), value=getattr(config, field)) for field in guessed]
@@ -79,41 +81,45 @@ def show_details(brought: Brought) -> None:
 
 
 def show_verdict(brought: Brought) -> None:
-    """Say whether a checkpoint is the model, has all of it, or does not fit."""
-    found = brought.comparison
-    names = {"name": code(brought.name), "architecture": _described(found.model)}
-    if found.agrees:
-        said = _(
+    """Say whether a checkpoint matches the model, contains all of it, or does not fit."""
+    comparison = brought.comparison
+    names = {"name": code(brought.name), "architecture": _described(comparison.model)}
+    if comparison.agrees:
+        message = _(
             "According to its header, {name} is {architecture}: it has every tensor, in the right shape, and no others."
         )
-        if found.groups.keys() & {"tied", "buffer"}:
-            said = _(
+        if comparison.groups.keys() & {"tied", "buffer"}:
+            message = _(
                 "According to its header, {name} is {architecture}: it has every tensor, in the right shape; anything "
-                "else is only copies or buffers."
+                "else is a copy or a buffer."
             )
-        st.success(said.format(**names), icon=":material/check_circle:")
-    elif found.complete:
-        said = _("{name} has all of {architecture}, and other tensors as well.")
-        st.info(said.format(**names), icon=":material/add_circle:")
+        st.success(message.format(**names), icon=":material/check_circle:")
+    elif comparison.complete:
+        message = _("{name} has all tensors of {architecture}, and others as well.")
+        st.info(message.format(**names), icon=":material/add_circle:")
     else:
-        said = _("{name} does not fit {architecture}: {missing:,} tensors are missing, {other:,} have another shape.")
-        missing, other = (found.groups[group].tensors if group in found.groups else 0 for group in ("missing", "shape"))
-        st.warning(said.format(missing=missing, other=other, **names), icon=":material/warning:")
+        message = _(
+            "{name} does not fit {architecture}: {missing:,} tensors are missing, {other:,} have another shape."
+        )
+        missing, other = (
+            comparison.groups[group].tensors if group in comparison.groups else 0 for group in ("missing", "shape")
+        )
+        st.warning(message.format(missing=missing, other=other, **names), icon=":material/warning:")
 
 
 def _described(model: Model) -> str:
     return model.architecture if model.add_pooling_layer else f"{model.architecture} ({_('without pooler')})"
 
 
-def show_groups(found: Matching) -> None:
+def show_groups(matching: Matching) -> None:
     """Show the groups of tensors that lead from our count to the file's own."""
     bold = "**{}**".format
-    ours = bold(_("{architecture} has").format(architecture=found.model.architecture))
-    tensors, numbers = bold(f"{found.tensors:,}"), bold(f"{found.numbers:,}")
-    rows = [(ours, "", "", bold(f"{found.ours:,}"), "")]
-    for group, some in found.groups.items():
-        difference, example = found.differences.get(group, 0), _examples(group, some, found.model.config)
-        counts = (f"{some.tensors:,}", f"{some.in_checkpoint:,}", signed_count(difference))
+    ours = bold(_("{architecture} has").format(architecture=matching.model.architecture))
+    tensors, numbers = bold(f"{matching.tensors:,}"), bold(f"{matching.numbers:,}")
+    rows = [(ours, "", "", bold(f"{matching.ours:,}"), "")]
+    for group, members in matching.groups.items():
+        difference, example = matching.differences.get(group, 0), _examples(group, members, matching.model.config)
+        counts = (f"{members.tensors:,}", f"{members.in_checkpoint:,}", signed_count(difference))
         rows.append((_(_WORDS[group]), *counts, example))
     rows.append((bold(_("the file has")), tensors, numbers, numbers, ""))
     titles = (_("What it is"), _("Tensors"), _("Elements"), _("Difference"), _("For example"))
@@ -123,24 +129,24 @@ def show_groups(found: Matching) -> None:
 
 
 def _examples(group: Group, members: Members, config: Config) -> str:
-    """The name of one tensor of a group; of heads, the names of all modules, with the classes that have them."""
-    some = members.first
+    """Name one tensor of a group; of heads, name all modules and the classes that have them."""
+    tensors = members.first
     if group == "head":
-        modules = dict.fromkeys(one.name.rpartition(".")[0] for one in some)
-        return f"{', '.join(map(code, modules))}: {', '.join(classes_of(some, config))}"
+        modules = dict.fromkeys(tensor.name.rpartition(".")[0] for tensor in tensors)
+        return f"{', '.join(map(code, modules))}: {', '.join(classes_of(tensors, config))}"
     if group == "shape":
-        one = some[0]
-        assert one.entry is not None
-        assert one.shape is not None
+        tensor = tensors[0]
+        assert tensor.entry is not None
+        assert tensor.shape is not None
         return _("{name}: {theirs} instead of {ours}").format(
-            name=code(_full_name(one)), theirs=list(one.entry.shape), ours=list(one.shape)
+            name=code(_full_name(tensor)), theirs=list(tensor.entry.shape), ours=list(tensor.shape)
         )
-    return code(shorten(_full_name(some[0])) if group == "other" else _full_name(some[0]))
+    return code(shorten(_full_name(tensors[0])) if group == "other" else _full_name(tensors[0]))
 
 
-def _full_name(one: Matched) -> str:
+def _full_name(tensor: Matched) -> str:
     """A tensor's name in the file if it is there, else in the model."""
-    return one.entry.name if one.entry else one.name
+    return tensor.entry.name if tensor.entry else tensor.name
 
 
 def show_figure(label: str, count: int) -> None:
@@ -156,8 +162,8 @@ def offer(model: Model, item: WrittenModel) -> None:
     with st.container(width="content", gap="xxsmall"):
         st.button(_("Use this model"), icon=":material/arrow_back:", on_click=_take, args=(model, item))
         if left:
-            said = _("Not copied to the sidebar, which has no control for them; no count changes: {fields}")
-            st.caption(said.format(fields=listed(f"`{field}`" for field in left)))
+            message = _("Not copied, because the sidebar has no control for them and they change no count: {fields}")
+            st.caption(message.format(fields=listed(f"`{field}`" for field in left)))
 
 
 def _take(model: Model, item: WrittenModel) -> None:

@@ -22,8 +22,8 @@ def names_of(items: Sequence[WrittenModel | WrittenFound]) -> list[str]:
 def _name(item: WrittenModel | WrittenFound, same_base: bool) -> str:
     """The base of a model and its first changes; without the base if all models share it and the changes are enough."""
     ordered = sorted(item.changes, key=lambda change: change[0] != "architecture")
-    changes = listed(_change(field, value) for field, value in ordered[:_SAID])
-    if item.changes[_SAID:]:
+    changes = listed(_change(field, value) for field, value in ordered[:_MOST_CHANGES])
+    if item.changes[_MOST_CHANGES:]:
         changes = listed([changes, "..."])
     if same_base and len(changes) > _ENOUGH:
         return changes
@@ -34,7 +34,7 @@ def _name(item: WrittenModel | WrittenFound, same_base: bool) -> str:
     return listed([base, changes]) if changes else base
 
 
-_SAID = 5
+_MOST_CHANGES = 5
 _ENOUGH = 8
 
 
@@ -49,6 +49,6 @@ def signed(difference: int) -> str:
     return signed_count(difference, "0")
 
 
-def relative(found: Explanation) -> str:
+def relative(explanation: Explanation) -> str:
     """The difference in percent of the first figure; empty if the first figure is 0."""
-    return "" if found.share is None else signed_percent(found.share)
+    return "" if explanation.share is None else signed_percent(explanation.share)

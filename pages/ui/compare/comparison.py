@@ -60,7 +60,7 @@ ORDER = Select[str]("order", N_("Order"), words=_ORDERS, width=250)
 
 
 class Compared(NamedTuple):
-    """A model of the comparison: as it is written in the link, its name, and the model itself."""
+    """A model of the comparison: its text in the link, its name, and the model itself."""
 
     item: WrittenModel | WrittenFound
     name: str
@@ -80,15 +80,15 @@ class Comparison(NamedTuple):
     def quantity(self) -> Quantity:
         return QUANTITIES[self.measure]
 
-    def case(self, one: Compared) -> Case | FoundCase:
+    def case(self, model: Compared) -> Case | FoundCase:
         """A model with its batch."""
-        if isinstance(one.model, FoundModel):
-            return FoundCase(one.model, *self.batch)
-        return Case(one.model, *self.batch)
+        if isinstance(model.model, FoundModel):
+            return FoundCase(model.model, *self.batch)
+        return Case(model.model, *self.batch)
 
-    def known(self, one: Compared, measure: str = "") -> int | None:
+    def figure_of(self, model: Compared, measure: str = "") -> int | None:
         """The figure of a model, by default of the chosen quantity; None if it is not known."""
-        return figure_or_none(measure or self.measure, self.case(one))
+        return figure_or_none(measure or self.measure, self.case(model))
 
     def unknown(self) -> dict[str, list[str]]:
         """The reasons for "–" in place of a figure in this view, each with the names of its models.
@@ -96,35 +96,35 @@ class Comparison(NamedTuple):
         Discovered models are not included (``show_limits`` explains theirs), nor is anything explained elsewhere: the
         scatter plot leaves such models out, and the explained difference shows its own message.
         """
-        shown = {"glance": GLANCE, "table": FIGURES, "scatter": ()}.get(self.view, (self.measure,))
-        said = (self.models[0], explained(self.models)) if self.view == "differences" and self.models[1:] else ()
-        found: dict[str, list[str]] = {}
-        for one in self.models:
-            if isinstance(one.model, Model) and one not in said:
-                for why in dict.fromkeys(reason(measure, self.case(one)) for measure in shown):
-                    found.setdefault(why, []).append(one.name)
-        found.pop("", None)
-        return found
+        measures = {"glance": GLANCE, "table": FIGURES, "scatter": ()}.get(self.view, (self.measure,))
+        covered = (self.models[0], explained(self.models)) if self.view == "differences" and self.models[1:] else ()
+        reasons: dict[str, list[str]] = {}
+        for model in self.models:
+            if isinstance(model.model, Model) and model not in covered:
+                for why in dict.fromkeys(reason(measure, self.case(model)) for measure in measures):
+                    reasons.setdefault(why, []).append(model.name)
+        reasons.pop("", None)
+        return reasons
 
-    def components(self, one: Compared) -> dict[str, int]:
-        return dict(components_of(self.case(one)).items())
+    def components(self, model: Compared) -> dict[str, int]:
+        return dict(components_of(self.case(model)).items())
 
     def names(self) -> dict[str, str]:
         """The names of components; less specific if there is a discovered model, which only has names of tensors."""
         parts: dict[str, str] = {part: _(part) for part in COMPONENTS}
-        if any(isinstance(one.model, FoundModel) for one in self.models):
+        if any(isinstance(model.model, FoundModel) for model in self.models):
             parts |= {"encoder": _("layers"), "pooler": _("pooler, other parts")}
         return parts
 
-    def explained(self, one: Compared) -> Explanation | None:
+    def explained(self, model: Compared) -> Explanation | None:
         """The explained difference of a model from the first; None if one of the figures is not known."""
         with suppress(InputError):
-            return explain(self.case(self.models[0]), self.case(one), self.measure)
+            return explain(self.case(self.models[0]), self.case(model), self.measure)
         return None
 
 
 def models_of_link(choice: Choice) -> tuple[list[WrittenModel | WrittenFound], list[Wrong]]:
-    """The models that the link says, or the default comparison, and what is wrong in the rest of the text."""
+    """The models in the link, or the default comparison; and the problems in the rest of the text."""
     text = st.session_state[MODELS.name]
     return read(text, type(choice.config)) if text.strip() else ([*begin(choice)], [])
 
@@ -140,21 +140,21 @@ def begin(choice: Choice) -> list[WrittenModel]:
     return [present, WrittenModel(_BASE if choice.preset == _LARGE else _LARGE)]
 
 
-def choose_measure(shown: str) -> str:
-    """Draw the quantity, or what the models at a glance are sorted by."""
-    glance = {"label": _("Sort by"), "width": 300} if shown == "glance" else {}
+def choose_measure(view: str) -> str:
+    """Draw the choice of the quantity; at a glance, it is the one to sort by."""
+    glance = {"label": _("Sort by"), "width": 300} if view == "glance" else {}
     offered = GLANCE if glance else tuple(QUANTITIES)
     words = COMPARE_BY.meanings({name: QUANTITIES[name].meaning for name in offered})
     return COMPARE_BY.show(offered, help=words, **glance)
 
 
-def choose_common_batch(models: Sequence[Compared], present: Model, shown: str) -> Batch:
-    """Draw the batch; it is limited to what all models can take whose limits are known."""
-    configs = [one.model.config for one in models if isinstance(one.model, Model)]
-    if models and not configs and shown != "scatter":
+def choose_common_batch(models: Sequence[Compared], present: Model, view: str) -> Batch:
+    """Draw the batch, limited to what all models with known limits can take."""
+    configs = [model.model.config for model in models if isinstance(model.model, Model)]
+    if models and not configs and view != "scatter":
         return Batch(BATCH_SIZE.show_within(1, LARGEST), SEQUENCE_LENGTH.show_within(1, LARGEST))
     configs = configs or [present.config]
-    if shown == "scatter":
+    if view == "scatter":
         configs += [preset.config for preset in PRESETS.values()]
     return choose_batch(min(configs, key=lambda config: config.longest), sidebar=False)
 
@@ -163,8 +163,8 @@ def choose_models(items: Sequence[WrittenModel | WrittenFound], choice: Choice) 
     """Draw the list of models, for adding and removing some."""
     written = list(map(str, items))
     names = dict(zip(written, names_of(items), strict=True))
-    # A new key for each comparison: a control in a closed popover would send the server its old value. What the control
-    # itself has chosen keeps its key, and so the focus: somebody types the next name.
+    # A new key for each comparison: a control in a closed popover would send the server its old value. After a choice
+    # in the control itself the key stays, and so does the focus, for typing the next name.
     picker: _Picker = st.session_state.get("picker", _Picker(0, ""))
     if picker.models != write(items):
         picker = _Picker(picker.number + 1, write(items))
@@ -178,13 +178,13 @@ def choose_models(items: Sequence[WrittenModel | WrittenFound], choice: Choice) 
         key=key,
         format_func=lambda item: names.get(item, item),
         max_selections=MOST,
-        select_all=False,  # it would be what Enter takes, before the model whose name somebody has typed
+        select_all=False,  # else Enter would select all models instead of the one that was typed
         on_change=_take_chosen,
         args=(picker.number, options),
     )
-    said = _("It stays in the comparison as it is now, while the sidebar changes.")
+    help_text = _("It stays in the comparison as it is now when the sidebar changes.")
     pin = item_of(choice.model, choice.preset)
-    _add_button(_("Pin the current model"), items, pin, icon=":material/keep:", help=said)
+    _add_button(_("Pin the current model"), items, pin, icon=":material/keep:", help=help_text)
     other = found_models.choose()
     _add_button(_("Add {model}").format(model=other.cls), items, other, icon=":material/add:")
 
@@ -197,7 +197,7 @@ class _Picker(NamedTuple):
 
 
 def _take_chosen(number: int, options: Sequence[str]) -> None:
-    # An option that has disappeared comes as its label (see controls.Select): the present model's changes in a drag.
+    # An option that has disappeared arrives as its label (see controls.Select): the present model's changes in a drag.
     models = " ".join(item for item in st.session_state[f"picker {number}"] if item in options)
     st.session_state["picker"] = _Picker(number, models)
     change({"models": models})
@@ -205,7 +205,7 @@ def _take_chosen(number: int, options: Sequence[str]) -> None:
 
 def paste(items: Sequence[WrittenModel | WrittenFound]) -> None:
     """Draw the field for a config.json, and the problems of its text."""
-    text = st.text_area(_("Paste a config.json of Hugging Face"), key="config_json", height=220, max_chars=PASTED)
+    text = st.text_area(_("Paste a Hugging Face config.json"), key="config_json", height=220, max_chars=PASTED)
     if not text.strip():
         return
     try:
@@ -214,7 +214,7 @@ def paste(items: Sequence[WrittenModel | WrittenFound]) -> None:
         if is_of_another_type(error.problems):
             with suppress(InputError):
                 other = found_models.read_config(text)
-                st.text(_("{architecture}: its formula is discovered").format(architecture=other.cls))
+                st.text(_("{architecture}: its formula will be discovered").format(architecture=other.cls))
                 _add_button(_("Add to the comparison"), items, other)
                 return
         with st.container(border=True):
@@ -236,10 +236,10 @@ def _quote(problems: Iterable[Problem]) -> None:
 def _add_button(
     label: str, items: Sequence[WrittenModel | WrittenFound], item: WrittenModel | WrittenFound, **look: Any
 ) -> None:
-    """Draw a button that appends a model; disabled if it is there already or there is no room."""
-    more = write([*items, item])
-    full = item in items or len(items) >= MOST or len(more) > LONGEST
-    st.button(label, on_click=change, args=({"models": more},), disabled=full, **look)
+    """Draw a button that appends a model; disabled if the comparison has it already or is full."""
+    models = write([*items, item])
+    full = item in items or len(items) >= MOST or len(models) > LONGEST
+    st.button(label, on_click=change, args=({"models": models},), disabled=full, **look)
 
 
 def show_pairs() -> None:
@@ -263,7 +263,7 @@ def _take_pair(key: str) -> None:
 
 
 def build(items: Sequence[WrittenModel | WrittenFound], present: Model) -> tuple[list[Compared], list[Wrong]]:
-    """The models, and what is wrong with those that are not possible."""
+    """The possible models, and the problems of the others."""
     models, wrong = [], []
     for item, name in zip(items, names_of(items), strict=True):
         try:
@@ -276,7 +276,7 @@ def build(items: Sequence[WrittenModel | WrittenFound], present: Model) -> tuple
 
 
 def show_wrong(wrong: Sequence[Wrong], models: Sequence[Compared]) -> None:
-    """Name what is left out of the comparison, and why, with a button that keeps the other models alone."""
+    """Name the models that are left out, and why, with a button that removes them from the link."""
     with st.container(border=True, key="left_out"):
         for model, problem in wrong:
             # st.text, because it quotes the link, which must not be read as Markdown.
@@ -292,16 +292,16 @@ def choose_explained(models: Sequence[Compared]) -> None:
         st.selectbox(EXPLAINED.title, others, key=EXPLAINED.name, bind="query-params", width=430)
     other = explained(models)
     turned = write([other.item, *(model.item for model in models if model is not other)])
-    said = filled(_("Compare all others with {model}."), model=other.name)
-    st.button(_("Use as baseline"), on_click=change, args=({"models": turned},), help=said)
+    help_text = filled(_("Compare all others with {model}."), model=other.name)
+    st.button(_("Use as baseline"), on_click=change, args=({"models": turned},), help=help_text)
 
 
 def found_in(comparison: Comparison) -> dict[WrittenFound, FoundModel]:
     """The models of the comparison whose formula was discovered."""
     return {
-        one.item: one.model
-        for one in comparison.models
-        if isinstance(one.item, WrittenFound) and isinstance(one.model, FoundModel)
+        model.item: model.model
+        for model in comparison.models
+        if isinstance(model.item, WrittenFound) and isinstance(model.model, FoundModel)
     }
 
 

@@ -28,7 +28,7 @@ _TERMS = 66  # digits and letters of a sum that fit on a line beside sidebar and
 
 
 def difference(comparison: Comparison) -> Explanation | None:
-    """The difference of the explained model from the first; None, and why on the page, if it is not known."""
+    """The difference of the explained model from the first; None, with the reason on the page, if it is not known."""
     first, other = comparison.models[0], explained(comparison.models)
     try:
         return explain(comparison.case(first), comparison.case(other), comparison.measure)
@@ -37,21 +37,21 @@ def difference(comparison: Comparison) -> Explanation | None:
         return None
 
 
-def how_found(comparison: Comparison, found: Explanation) -> str:
+def how_found(comparison: Comparison, explanation: Explanation) -> str:
     """How the parts of a difference were found, in a sentence."""
-    if not found.by_part:
+    if not explanation.by_part:
         return _(
-            "The fields are changed one after another, in this order, with a count after each, so "
-            "that the parts add up to the difference. Another order would give different parts."
+            "The fields are changed one after another in this order, and the model is counted after each change, so "
+            "the parts add up to the difference. Another order would give different parts."
         )
     if comparison.measure == "parameters":
-        return _("These models have no configuration in common, so what each part has is compared.")
-    return _("These models have no configuration in common, and it is not known which part this comes from.")
+        return _("These models have different configurations, so their parts are compared.")
+    return _("These models have different configurations, so the difference cannot be assigned to parts.")
 
 
-def show_parts(comparison: Comparison, found: Explanation) -> None:
-    """Draw the parts of a difference as a waterfall of bars, and their sum; if there are many, without those of 0."""
-    parts = [part for part in found.parts if part.difference or part.moved or len(found.parts) <= _MANY]
+def show_parts(comparison: Comparison, explanation: Explanation) -> None:
+    """Draw the parts of a difference as a waterfall of bars, and their sum; if there are many, leave out those of 0."""
+    parts = [part for part in explanation.parts if part.difference or part.moved or len(explanation.parts) <= _MANY]
     ends = accumulate((part.difference for part in parts), initial=0)
     bars = [
         PieceBar(
@@ -62,7 +62,7 @@ def show_parts(comparison: Comparison, found: Explanation) -> None:
         )
         for part, (start, end) in zip(parts, pairwise(ends), strict=True)
     ]
-    whole = found.difference
+    whole = explanation.difference
     label = _label(comparison, whole) if whole else "0"
     bars.append(PieceBar(_("together"), [Piece("together", 0, whole)], label, {"difference": whole}))
     draw_pieces(
@@ -73,25 +73,31 @@ def show_parts(comparison: Comparison, found: Explanation) -> None:
     )
 
 
-def show_steps(comparison: Comparison, found: Explanation) -> None:
+def show_steps(comparison: Comparison, explanation: Explanation) -> None:
     """Show the sum as a table, with the fields to change in the sidebar to check each line."""
     first, other = comparison.models[0], explained(comparison.models)
-    steps = [(_phrase(part), _assignments(part), f"{part.total:,}", signed(part.difference)) for part in found.parts]
-    end = (f"**{other.name}**", "", f"**{found.after:,}**", f"**{signed(found.difference)}**")
+    steps = [
+        (_phrase(part), _assignments(part), f"{part.total:,}", signed(part.difference)) for part in explanation.parts
+    ]
+    end = (f"**{other.name}**", "", f"**{explanation.after:,}**", f"**{signed(explanation.difference)}**")
     titles = (_("Step"), _("Changed"), _("Running total"), _("Difference"))
-    rows = [(first.name, "", f"{found.before:,}", ""), *steps, end]
+    rows = [(first.name, "", f"{explanation.before:,}", ""), *steps, end]
     show_rows(titles, rows, _("The difference, step by step"))
 
 
-def show_all(comparison: Comparison, explained_one: Explanation) -> None:
-    """Show the difference of each model from the first; that of the chosen one is known."""
+def show_all(comparison: Comparison, chosen_explanation: Explanation) -> None:
+    """Show the difference of each model from the first; that of the explained model is given."""
     first, *others = comparison.models
     chosen = explained(comparison.models)
     st.markdown(_("**All models, compared to {first}**").format(first=first.name))
     rows = []
     for model in others:
-        found = explained_one if model is chosen else comparison.explained(model)
-        figures = (f"{found.after:,}", signed(found.difference), relative(found)) if found else ("–", "", "")
+        explanation = chosen_explanation if model is chosen else comparison.explained(model)
+        figures = (
+            (f"{explanation.after:,}", signed(explanation.difference), relative(explanation))
+            if explanation
+            else ("–", "", "")
+        )
         rows.append((model.name, *figures))
     titles = (_("Model"), title_of(comparison.quantity), _("Difference"), _("Share"))
     show_rows(titles, rows, _("The differences from the baseline"))
@@ -111,11 +117,11 @@ def _assignments(part: Attribution) -> str:
 
 
 def _cancelled(part: Attribution) -> str:
-    """Say what goes and what comes, if it is the same."""
+    """Say how much is removed and added, if both are equal; else empty."""
     if not part.moved:
         return ""
-    said = _("{fewer} and {more} cancel each other")
-    return "0  ·  " + said.format(fewer=signed(-part.moved), more=signed(part.moved))
+    message = _("{fewer} and {more} cancel out")
+    return "0  ·  " + message.format(fewer=signed(-part.moved), more=signed(part.moved))
 
 
 def _label(comparison: Comparison, difference: int) -> str:
@@ -129,11 +135,11 @@ def _label(comparison: Comparison, difference: int) -> str:
     return f"{signed(difference)}  ·  {short}"
 
 
-def sum_latex(found: Explanation) -> str:
+def sum_latex(explanation: Explanation) -> str:
     """LaTeX for the difference as a sum, with words under each term."""
-    lines = [f"& {latex_number(found.after)} - {latex_number(found.before)}"]
+    lines = [f"& {latex_number(explanation.after)} - {latex_number(explanation.before)}"]
     width: float = _TERMS
-    for part in found.parts:
+    for part in explanation.parts:
         if not part.difference:
             continue
         phrase = _phrase(part)

@@ -30,19 +30,19 @@ def choose() -> WrittenFound:
 
 def read_config(text: str) -> WrittenFound:
     """The model of a config.json of any model type. Raises InputError."""
-    parsed = read_pasted(text)
+    config = read_pasted(text)
     return WrittenFound(
-        parsed.model_type, parsed.cls or classes_of(parsed.model_type)[0], config=text_of(parsed.fields)
+        config.model_type, config.cls or classes_of(config.model_type)[0], config=text_of(config.fields)
     )
 
 
 def show_limits(models: Mapping[WrittenFound, FoundModel], measure: str) -> None:
-    """Show what is known of discovered models, if there are any, and links to where missing FLOPs can be found."""
+    """Show which figures of discovered models are known, with links for discovering missing FLOPs."""
     if not models:
         return
     message = _(
         "For {models}, only the parameters, the bytes of the weights and, where discovered, the FLOPs of a forward "
-        "pass are known; memory and training show –. Layers and heads are read off the names of tensors."
+        "pass are known; memory and training show –. Layers and heads are inferred from the names of tensors."
     )
     st.caption(message.format(models=listed(dict.fromkeys(model.architecture for model in models.values()))))
     for item, model in models.items():
@@ -58,7 +58,7 @@ def show_limits(models: Mapping[WrittenFound, FoundModel], measure: str) -> None
 def discover(items: Sequence[WrittenFound]) -> None:
     """Discover the formulas that are not known yet, one after another, rerunning the page after each."""
     failed: dict[tuple[str, str], Problem] = {}
-    st.session_state[_FAILED] = failed  # of this run alone: the next one tries again what may succeed
+    st.session_state[_FAILED] = failed  # of this run only: the next one tries again
     for item in items:
         selection = selection_of(item.model_type, item.cls, item.fields())
         if selection.discovery or not real_model.installed():
@@ -71,13 +71,13 @@ def discover(items: Sequence[WrittenFound]) -> None:
 
 def build(item: WrittenFound) -> FoundModel:
     """The model with its discovered formula. Raises InputError."""
-    found = selection_of(item.model_type, item.cls, item.fields()).discovery
-    if found is None:
+    discovered = selection_of(item.model_type, item.cls, item.fields()).discovery
+    if discovered is None:
         failed = st.session_state[_FAILED].get((item.base, item.config))
         raise InputError(failed) if failed else wrong(MISSING)
-    if found.unexplained and item.changes:
-        raise wrong(N_("not all of it has a formula, so that its sizes cannot be changed."))
-    model = FoundModel(found, item.changes)
+    if discovered.unexplained and item.changes:
+        raise wrong(N_("not all of its parameters have a formula, so its sizes cannot be changed."))
+    model = FoundModel(discovered, item.changes)
     if problem := model.problem():
         raise InputError(problem)
     return model

@@ -5,7 +5,7 @@ from urllib.parse import urlencode
 import streamlit as st
 
 from bertcalc.charts.compare_charts import OTHER, Cell, ModelRow, glance_bars, glance_frame
-from bertcalc.controls.history import ChosenModel
+from bertcalc.controls.chosen_model import ChosenModel
 from bertcalc.discover.comparable import FoundModel, WrittenFound
 from bertcalc.explore.models import PRESENT
 from bertcalc.families import family_of
@@ -27,8 +27,12 @@ from pages.ui.widgets.tables import show_rows
 def show_links(comparison: Comparison, choice: Choice) -> None:
     """Show the models as a table of links with exact figures."""
     rows = [
-        (f"[{one.name}]({_link(one, choice)})", _family(one), *(cell.exact for cell in cells_of(comparison, one)))
-        for one in in_order(comparison)
+        (
+            f"[{model.name}]({_link(model, choice)})",
+            _family(model),
+            *(cell.exact for cell in cells_of(comparison, model)),
+        )
+        for model in in_order(comparison)
     ]
     titles = (_("Model"), _("Family"), *_titles(comparison.batch))
     show_rows(titles, rows, _("The models, with a link to each"))
@@ -39,22 +43,22 @@ def in_order(comparison: Comparison) -> list[Compared]:
     models = list(comparison.models)
     if comparison.order == "chosen":
         return models
-    figures = {one.name: comparison.known(one) for one in models}
-    known = [one for one in models if figures[one.name] is not None]
-    known.sort(key=lambda one: figures[one.name] or 0, reverse=comparison.order == "descending")
-    return known + [one for one in models if figures[one.name] is None]
+    figures = {model.name: comparison.figure_of(model) for model in models}
+    with_figure = [model for model in models if figures[model.name] is not None]
+    with_figure.sort(key=lambda model: figures[model.name] or 0, reverse=comparison.order == "descending")
+    return with_figure + [model for model in models if figures[model.name] is None]
 
 
 def draw_models(comparison: Comparison, choice: Choice | None = None) -> None:
     """Draw the chart; on a phone with the chosen quantity only. If ``choice`` is given, a click opens a model."""
     rows = [
-        ModelRow(_named(one), _link(one, choice) if choice else "", cells_of(comparison, one))
-        for one in in_order(comparison)
+        ModelRow(_named(model), _link(model, choice) if choice else "", cells_of(comparison, model))
+        for model in in_order(comparison)
     ]
-    shown = GLANCE.index(comparison.measure)
+    column = GLANCE.index(comparison.measure)
     draw_chart(
         glance_frame(_titles(comparison.batch), rows),
-        glance_bars(appearance(), len(rows), len(GLANCE), shown, linked=choice is not None),
+        glance_bars(appearance(), len(rows), len(GLANCE), column, linked=choice is not None),
         numbers={"name": _("Model"), "quantity": _("Quantity"), "figure": _("Figure")},
         alt=_("Models at a glance: parameters, embeddings, FLOPs for a token, memory of a training step"),
     )
@@ -66,42 +70,42 @@ def _titles(batch: Batch) -> list[str]:
     return [_("Parameters"), _("Embeddings"), _("FLOPs for a token"), memory]
 
 
-def cells_of(comparison: Comparison, one: Compared) -> list[Cell]:
+def cells_of(comparison: Comparison, model: Compared) -> list[Cell]:
     """The figures of a model, in the order of the columns."""
-    count, embeddings, flops, memory = (comparison.known(one, name) for name in GLANCE)
-    parts, batch = comparison.components(one), comparison.batch
+    count, embeddings, flops, memory = (comparison.figure_of(model, name) for name in GLANCE)
+    parts, batch = comparison.components(model), comparison.batch
     whole, part, unknown = sum(parts.values()), embeddings or 0, Cell({}, "–", "–")
     label = f"{short(part, 'parameters')} · {percent(part, whole, decimals=0)}"
-    each = (flops or 0) / (batch.batch_size * batch.sequence_length)
+    per_token = (flops or 0) / (batch.batch_size * batch.sequence_length)
     return [
         Cell(parts, short(whole, "parameters"), f"{count:,}"),
         Cell({"embeddings": part}, label, f"{part:,} ({percent(part, whole)})"),
         # Abbreviated like the parameters beside them, although these are FLOPs, as the title says.
-        unknown if flops is None else Cell({OTHER: flops}, short(each, "parameters"), fixed(each, 0)),
+        unknown if flops is None else Cell({OTHER: flops}, short(per_token, "parameters"), fixed(per_token, 0)),
         unknown if memory is None else Cell({OTHER: memory}, short(memory, "bytes"), size(memory)),
     ]
 
 
-def _family(one: Compared) -> str:
+def _family(model: Compared) -> str:
     """The name of a model's family, as in its class names; for a discovered model its model type."""
-    if isinstance(one.model, FoundModel):
-        return one.model.discovery.model_type
-    return family_of(one.model.config).config.__name__.removesuffix("Config")
+    if isinstance(model.model, FoundModel):
+        return model.model.discovery.model_type
+    return family_of(model.model.config).config.__name__.removesuffix("Config")
 
 
-def _named(one: Compared) -> str:
+def _named(model: Compared) -> str:
     """A model's name, followed by its family if the name does not contain it."""
-    family = _family(one)
-    said = family.lower() in one.name.lower().replace("-", "")
-    return one.name if said else f"{one.name} · {family}"
+    family = _family(model)
+    is_named = family.lower() in model.name.lower().replace("-", "")
+    return model.name if is_named else f"{model.name} · {family}"
 
 
-def _link(one: Compared, choice: Choice) -> str:
-    """The link of a model's first page, with the language and the view of this one."""
+def _link(model: Compared, choice: Choice) -> str:
+    """The link of a model's first page, with the language and the projector view of this page."""
     kept = {name: st.query_params[name] for name in ("lang", "present") if name in st.query_params}
-    if isinstance(one.item, WrittenFound):
-        return f"./{PAGE}?{urlencode({**link_of(one.item), **kept})}"
-    assert isinstance(one.model, Model)
-    preset = choice.preset if one.item.base == PRESENT else one.item.base
-    chosen = ChosenModel(preset, one.model.config, one.model.architecture, one.model.add_pooling_layer)
+    if isinstance(model.item, WrittenFound):
+        return f"./{PAGE}?{urlencode({**link_of(model.item), **kept})}"
+    assert isinstance(model.model, Model)
+    preset = choice.preset if model.item.base == PRESENT else model.item.base
+    chosen = ChosenModel(preset, model.model.config, model.model.architecture, model.model.add_pooling_layer)
     return f"./?{urlencode({'preset': preset, **chosen.link(), **kept})}"

@@ -44,9 +44,10 @@ def show_side_by_side(comparison: Comparison) -> None:
     if len(models) <= _WIDE:
         rows = [*fields, *figures, *_shape_rows(models)]
         columns = {"": [name for name, _cells in rows]}
-        with st.container(key="side-by-side"):  # on a phone what a row is stands above it: see window.css
+        with st.container(key="side-by-side"):  # on a phone the name of a row is above its values: see window.css
             show_table(
-                columns | {model.name: [cells[at] for _n, cells in rows] for at, model in enumerate(models)}, alt
+                columns | {model.name: [cells[column] for _n, cells in rows] for column, model in enumerate(models)},
+                alt,
             )
     else:
         # Columns with equal values are left out and figures come first, so that what matters fits on the screen.
@@ -59,14 +60,14 @@ def _field_rows(compared: Sequence[Compared]) -> list[tuple[str, list[str]]]:
     ours = [model for model in models if isinstance(model, Model)]
     values = [model.values() if isinstance(model, FoundModel) else values_of(model) for model in models]
     sizes = [model.values() for model in models if isinstance(model, FoundModel)]
-    found = {field for one in sizes for field in one if any(one[field] != other.get(field) for other in values)}
-    differ = {*(differing(ours) if ours else ()), *found}
+    varying = {field for row in sizes for field in row if any(row[field] != other.get(field) for other in values)}
+    differ = {*(differing(ours) if ours else ()), *varying}
     fields = [*(field for field in FIELDS if field in differ), *sorted(differ.difference(FIELDS))]
     if "architecture" in fields and "add_pooling_layer" in fields:
         fields.remove("add_pooling_layer")  # it follows from the class
     if all(map(_names_class, compared)):
         fields = [field for field in fields if field != "architecture"]
-    return [(f"`{field}`", [written(one[field]) if field in one else "–" for one in values]) for field in fields]
+    return [(f"`{field}`", [written(row[field]) if field in row else "–" for row in values]) for field in fields]
 
 
 def _names_class(compared: Compared) -> bool:
@@ -78,12 +79,12 @@ def _names_class(compared: Compared) -> bool:
 
 
 def _shape_rows(models: Sequence[Compared]) -> list[tuple[str, list[str]]]:
-    """The shapes that differ, of a few matrices."""
-    found = [{} if isinstance(model.model, FoundModel) else shapes(model.model) for model in models]
+    """The shapes of a few matrices, if they differ."""
+    columns = [{} if isinstance(model.model, FoundModel) else shapes(model.model) for model in models]
     return [
-        (f"`{split_layer(name)[1]}`", [shape_text(one[name]) if name in one else "–" for one in found])
-        for name in dict.fromkeys(name for one in found for name in one)
-        if len({one.get(name) for one in found if one}) > 1
+        (f"`{split_layer(name)[1]}`", [shape_text(column[name]) if name in column else "–" for column in columns])
+        for name in dict.fromkeys(name for column in columns for name in column)
+        if len({column.get(name) for column in columns if column}) > 1
     ]
 
 
@@ -93,44 +94,48 @@ def _figure_rows(comparison: Comparison) -> list[tuple[str, list[str]]]:
 
     def row(name: str) -> tuple[str, list[str]]:
         quantity = QUANTITIES[name]
-        found = [comparison.known(model, name) for model in models]
-        return _(quantity.meaning), ["–" if one is None else unbroken(figure(one, quantity.unit)) for one in found]
+        figures = [comparison.figure_of(model, name) for model in models]
+        return _(quantity.meaning), [
+            "–" if value is None else unbroken(figure(value, quantity.unit)) for value in figures
+        ]
 
     name, totals = row("parameters")
     differences = [comparison.explained(model) for model in models[1:]]
     relation = _("relative to the baseline: {quantity}").format(quantity=title_of(comparison.quantity))
     components = [
-        (names[component], [f"{one[component]:,}" if component in one else "–" for one in parts])
+        (names[component], [f"{counts[component]:,}" if component in counts else "–" for counts in parts])
         for component in COMPONENTS
-        if any(component in one for one in parts)
+        if any(component in counts for counts in parts)
     ]
     return [
         (f"**{name}**", [f"**{total}**" for total in totals]),
-        (relation, ["", *("–" if one is None else _changed(one) for one in differences)]),
+        (relation, ["", *("–" if explanation is None else _changed(explanation) for explanation in differences)]),
         *components,
         *map(row, FIGURES),
     ]
 
 
-def _changed(found: Explanation) -> str:
-    return unbroken(f"{signed(found.difference)} ({relative(found)})")
+def _changed(explanation: Explanation) -> str:
+    return unbroken(f"{signed(explanation.difference)} ({relative(explanation)})")
 
 
 def show_bars(comparison: Comparison) -> None:
     """Draw a bar for each model; parameters are stacked by component."""
     quantity = comparison.quantity
     names = comparison.names()
-    found = {model.name: _pieces(comparison, model) for model in comparison.models}
-    legend = {kind: text for kind, text in names.items() if any(kind in one for one in found.values())}
-    first = sum(next(iter(found.values())).values())
+    counted = {model.name: _pieces(comparison, model) for model in comparison.models}
+    legend = {kind: text for kind, text in names.items() if any(kind in counts for counts in counted.values())}
+    first = sum(next(iter(counted.values())).values())
     bars = []
-    for at, (name, counts) in enumerate(found.items()):
+    for position, (name, counts) in enumerate(counted.items()):
         ends = pairwise(accumulate(counts.values(), initial=0))
         pieces = [
             Piece(kind, start, end, part, figures={"part": part, "figure": end - start})
             for (kind, part), (start, end) in zip(((kind, names.get(kind, "")) for kind in counts), ends, strict=True)
         ]
-        bars.append(PieceBar(name, pieces, _label(comparison, sum(counts.values()), at and first) if counts else "–"))
+        bars.append(
+            PieceBar(name, pieces, _label(comparison, sum(counts.values()), position and first) if counts else "–")
+        )
     st.markdown(f"**{_(quantity.meaning)}**")
     parts = {"part": _("Part")} if legend else {}
     draw_pieces(
@@ -145,8 +150,8 @@ def show_bars(comparison: Comparison) -> None:
 def _pieces(comparison: Comparison, model: Compared) -> dict[str, int]:
     """The pieces of a model's bar; empty if the figure is not known."""
     if comparison.measure != "parameters":
-        known = comparison.known(model)
-        return {} if known is None else {comparison.measure: known}
+        count = comparison.figure_of(model)
+        return {} if count is None else {comparison.measure: count}
     return comparison.components(model)
 
 
@@ -162,7 +167,8 @@ def show_scatter(comparison: Comparison) -> None:
     measure = comparison.measure if comparison.quantity.unit != "parameters" else "forward"
     quantity = QUANTITIES[measure]
     figures = [
-        (one.name, comparison.known(one, "parameters"), comparison.known(one, measure)) for one in comparison.models
+        (model.name, comparison.figure_of(model, "parameters"), comparison.figure_of(model, measure))
+        for model in comparison.models
     ]
     compared = [ModelPoint(name, count, other, True) for name, count, other in figures if count and other]
     titles = title_of(QUANTITIES["parameters"]), title_of(quantity)
@@ -175,8 +181,8 @@ def show_scatter(comparison: Comparison) -> None:
     )
     st.caption(
         _(
-            "Every preset without a head; diamonds are the models of the comparison. Where there is no room for a "
-            "name, hover over the point to see it. Both axes are logarithmic."
+            "Every preset without a head; diamonds are the models of the comparison. If a point has no "
+            "name, hover over it to see the name. Both axes are logarithmic."
         )
     )
     if len(presets) < len(PRESETS):
@@ -185,11 +191,11 @@ def show_scatter(comparison: Comparison) -> None:
 
 @lru_cache(maxsize=64)
 def _presets(batch: Batch, measure: str) -> tuple[ModelPoint, ...]:
-    found = []
+    points = []
     for name in PRESETS:
         case = Case(model_of_preset(name), *batch)
         parameters, figure = QUANTITIES["parameters"].of(case), QUANTITIES[measure].known(case)
         short = re.sub(r"bert_uncased_(L-\d+)_(H-\d+)_A-\d+", r"\1 \2", name)  # BERT miniatures: L-2 H-128
         if figure is not None:
-            found.append(ModelPoint(short, parameters, figure, False))
-    return tuple(found)
+            points.append(ModelPoint(short, parameters, figure, False))
+    return tuple(points)

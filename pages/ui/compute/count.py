@@ -79,12 +79,12 @@ class Count(NamedTuple):
         return self._replace(choice=start, steps=steps)
 
     def side(self, figures: Mapping[Any, int], formulas: Mapping[Any, Any]) -> Side:
-        """These figures as a side of a comparison."""
+        """These figures as one side of a comparison."""
         return Side(figures, formulas, {**self.choice.config.shared(), **self.sizes})
 
     @property
     def sizes(self) -> dict[str, int]:
-        """The values of the letters that are not fields of the configuration; none for an encoder that is missing."""
+        """The values of the letters that are not configuration fields; no encoder length without an encoder."""
         sizes = {field: size for field in CALL_LETTERS if (size := getattr(self.call, field)) is not None}
         return sizes | {"masked_positions": masked_positions(self.call.sequence_length)}
 
@@ -99,30 +99,30 @@ def part_costs(model: Model, call: Call, convention: Convention) -> dict[Part, i
 
 
 def choose_count(choice: Choice, *, trained: bool = False) -> Count:
-    """Draw the controls and return their values, or the nearest possible ones; ``trained``: of a training run."""
+    """Draw the controls and return their values, or the nearest possible ones; ``trained`` for a training run."""
     with st.container(horizontal=True, vertical_alignment="bottom"):
         call = _choose_call(choice.model, trained=trained)
         steps = run(choice.model, call)
-        said: dict[str, Any] = {
+        options: dict[str, Any] = {
             field: control.show(help=_meanings(control))
             for field, control in CONVENTION.items()
             if (field != "logits" or has_masked_head(steps))
             and (field != "training" or "full" in choice.model.family.recomputes)
         }
-    convention = Convention(**said)
+    convention = Convention(**options)
     return Count(choice, call, convention, as_stated(steps, convention, call.sequence_length))
 
 
 def _choose_call(model: Model, *, trained: bool) -> Call:
-    said = Call(*(choose_training_batch if trained else choose_batch)(model.config))
+    call = Call(*(choose_training_batch if trained else choose_batch)(model.config))
     if model.reads_encoder:
-        said = said._replace(encoder_sequence_length=ENCODER_SEQUENCE_LENGTH.show())
+        call = call._replace(encoder_sequence_length=ENCODER_SEQUENCE_LENGTH.show())
     if model.cls.takes_choices:
-        said = said._replace(num_choices=NUM_CHOICES.show())
-    for problem in problems(model, said):
+        call = call._replace(num_choices=NUM_CHOICES.show())
+    for problem in problems(model, call):
         if problem.field in CALL_LETTERS:
             show_problem(problem)
-    return possible(model, said)
+    return possible(model, call)
 
 
 def _meanings(control: Select[str]) -> str:
@@ -131,7 +131,7 @@ def _meanings(control: Select[str]) -> str:
 
 def show_convention(count: Count) -> None:
     """Show in words what the figures count."""
-    said = count.convention._asdict()
+    options = count.convention._asdict()
     if not has_masked_head(count.steps):
-        del said["logits"]
-    st.caption(" · ".join(_(MEANINGS[choice]) for choice in said.items()))
+        del options["logits"]
+    st.caption(" · ".join(_(MEANINGS[choice]) for choice in options.items()))

@@ -35,7 +35,7 @@ def show_figures(count: Count) -> None:
     grown = _growth(count)
     figures: list[tuple[str, Fraction | int, str]] = [
         (_("Forward, {unit}"), forward, grown.get("forward", "")),
-        # Its growth is that of the forward pass: three times a reason would not fit into one row.
+        # It grows like the forward pass; a third explanation would not fit into the row.
         (_("Forward per token, {unit}"), Fraction(forward, tokens(count.steps)), ""),
     ]
     if not unknown_training(count.choice.model):
@@ -48,17 +48,17 @@ def show_figures(count: Count) -> None:
 
 
 def _growth(count: Count) -> dict[Phase, str]:
-    """By what factor the cost of each phase has grown against the preset's, and why."""
+    """The factor by which the cost of each phase has grown from the preset's, and why."""
     phases: tuple[Phase, ...] = ("forward", "training")
     start = count.of_preset
     if not start:
         return {}
     before, after = (
-        one.side(
-            {phase: total(one.steps, one.convention, phase) for phase in phases},
-            {phase: total_expression(one.letters, one.convention, phase) for phase in phases},
+        model_count.side(
+            {phase: total(model_count.steps, model_count.convention, phase) for phase in phases},
+            {phase: total_expression(model_count.letters, model_count.convention, phase) for phase in phases},
         )
-        for one in (start, count)
+        for model_count in (start, count)
     )
     return {phase: grown_by(factor) for phase, factor in factors(before, after).items()}
 
@@ -131,12 +131,12 @@ def _show_proof(proof: FlopProof) -> None:
         rows = [(count.name, _figure(count.ours), _figure(count.theirs)) for count in proof.differences]
         show_rows((_("Module"), "bertcalc", "PyTorch"), rows, _("The counts that differ"))
     else:
-        said = _(
+        message = _(
             "PyTorch counts the same: {forward:,} FLOPs forward, {training:,} with backward, and the same in each "
             "of {modules:,} modules."
         )
         figures = {"forward": proof.forward.theirs, "training": proof.training.theirs, "modules": len(proof.modules)}
-        show_agreement(True, said.format(**figures))
+        show_agreement(True, message.format(**figures))
 
 
 def _figure(figure: int | None) -> str:

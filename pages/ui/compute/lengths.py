@@ -24,19 +24,19 @@ _OVERTAKEN: dict[tuple[Part, ...], str] = {
 
 
 def crossings(count: Count) -> dict[str, float]:
-    """The lengths at which scores and context overtake other parts, each by its sentence, with the formula."""
-    found = {}
+    """The lengths at which scores and context overtake other parts, by a sentence with the formula."""
+    lengths = {}
     for parts, sentence in _OVERTAKEN.items():
         formula = crossover(count.letters, count.convention, parts)
         if formula and (length := value(formula, count.choice.config, **count.sizes)) > 0:
             result = latex(fixed(length, 0 if length.denominator == 1 else 1))
             sides = dict.fromkeys(["S", *count.written(formula), result])
-            found[f"{_(sentence)} ${' = '.join(sides)}$"] = float(length)
-    return found
+            lengths[f"{_(sentence)} ${' = '.join(sides)}$"] = float(length)
+    return lengths
 
 
 def show_lengths(count: Count, crossed: Iterable[float], look: str) -> None:
-    """Show each part's share over the sequence length, with marks at the present, the longest and the crossed ones."""
+    """Show each part's share over the sequence length, with marks: the present and the longest one, crossovers."""
     config = count.choice.config
     marks: list[tuple[float, str]] = [
         (count.call.sequence_length, "S ="),
@@ -46,16 +46,16 @@ def show_lengths(count: Count, crossed: Iterable[float], look: str) -> None:
     # Twice the largest mark, but a distant crossover does not stretch the axis without limit.
     longest = round(max(2 * min(length, _LONGEST) for length, _text in marks))
     first = min(_SHORTEST, config.longest, count.call.sequence_length)
-    lengths = sorted({round(first * (longest / first) ** (at / _POINTS)) for at in range(_POINTS + 1)})
+    lengths = sorted({round(first * (longest / first) ** (point / _POINTS)) for point in range(_POINTS + 1)})
     call = count.call._replace(batch_size=1)  # shares do not depend on the batch
     costs = [
         part_costs(_reaching(count, length), call._replace(sequence_length=length), count.convention)
         for length in lengths
     ]
     names = {part: _(part) for part in PARTS}
-    shown = [(length, f"{text} {fixed(length, 0)}") for length, text in marks if length <= longest]
+    labels = [(length, f"{text} {fixed(length, 0)}") for length, text in marks if length <= longest]
     draw_chart(
-        length_frame(lengths, costs, names, shown, percent),
+        length_frame(lengths, costs, names, labels, percent),
         lower(length_areas(look, _("Share")), 270),
         numbers={"length": SEQUENCE_LENGTH.title, "name": _("Part"), "share": _("Share")},
         alt=_("Share of each part over the sequence length"),
@@ -63,7 +63,7 @@ def show_lengths(count: Count, crossed: Iterable[float], look: str) -> None:
 
 
 def _reaching(count: Count, length: int) -> Model:
-    """The model, with more positions where it has too few for the length: the chart goes on beyond them."""
+    """The model, with more positions if it has too few for the length: the chart continues beyond its limit."""
     model = count.choice.model
     config = model.config
     return model.changed(config=unchecked(config, max_position_embeddings=rows_for(config, length)))

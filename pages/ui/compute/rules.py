@@ -51,15 +51,15 @@ def rule_latex(count: Count, rule: PublishedRule, look: str) -> str:
 
 
 def published(rule: PublishedRule) -> list[str]:
-    """The counts that were published by a convention, beside ours, each as a sentence."""
-    said = _("Published for {preset}, batch {batch:,}, sequence {length:,}: {figure} {unit}; here {ours}")
-    found = []
-    for one in PUBLISHED:
-        if one.rule == rule.name:
-            sizes = {"preset": one.preset, "batch": one.batch_size, "length": one.sequence_length}
-            figures = {"figure": f"{one.figure:,}", "unit": one.unit, "ours": brief(one.ours())}
-            found.append(said.format(**sizes, **figures))
-    return found
+    """The counts that were published with a convention, beside ours, each as a sentence."""
+    message = _("Published for {preset}, batch {batch:,}, sequence {length:,}: {figure} {unit}; here {ours}")
+    sentences = []
+    for count in PUBLISHED:
+        if count.rule == rule.name:
+            sizes = {"preset": count.preset, "batch": count.batch_size, "length": count.sequence_length}
+            figures = {"figure": f"{count.figure:,}", "unit": count.unit, "ours": brief(count.ours())}
+            sentences.append(message.format(**sizes, **figures))
+    return sentences
 
 
 def show_element_costs(steps: Iterable[Step]) -> None:
@@ -68,9 +68,9 @@ def show_element_costs(steps: Iterable[Step]) -> None:
     costs = [cost for operation, cost in ELEMENT_COSTS.items() if operation in operations]
     st.caption(
         _(
-            "Element-wise operations are counted as in ELECTRA's flops_computation.py, per number of "
-            "the output; views, copies and look-ups count as zero."
+            "Element-wise operations are counted as in ELECTRA's flops_computation.py, per "
+            "output element; views, copies and look-ups count as zero."
         )
     )
     rows = [(_(cost.meaning), f"{cost.flops}") for cost in costs]
-    show_rows((_("Operation"), _("FLOPs per number")), rows, _("What each element-wise operation counts"))
+    show_rows((_("Operation"), _("FLOPs per output element")), rows, _("What each element-wise operation counts"))

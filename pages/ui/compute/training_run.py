@@ -47,9 +47,9 @@ class TrainingRun(NamedTuple):
 
     @property
     def duration(self) -> Fraction:
-        """In seconds."""
-        found: Fraction = seconds(self.flops, self.device.peak[self.precision], self.utilisation, self.devices)
-        return found
+        """The time in seconds."""
+        time: Fraction = seconds(self.flops, self.device.peak[self.precision], self.utilisation, self.devices)
+        return time
 
     @property
     def device_hours(self) -> float:
@@ -57,30 +57,30 @@ class TrainingRun(NamedTuple):
 
     @property
     def price(self) -> float:
-        """In the currency of the hourly price."""
+        """The price, in the currency of the hourly price."""
         return self.device_hours * self.hourly
 
 
 def choose_plan(count: Count) -> TrainingRun:
     """Draw the controls of a training run and return their values, or the nearest possible ones."""
-    found: list[Problem] = []
+    problems: list[Problem] = []
     with st.container(horizontal=True, vertical_alignment="bottom"):
         budget = BUDGET.show()
-        amount = _number(STEPS if budget == "steps" else TOKENS, found)
+        amount = _number(STEPS if budget == "steps" else TOKENS, problems)
         name = DEVICE.show()
         precision = PRECISION.show()
-        devices = _number(DEVICE_COUNT, found)
-        utilisation = _number(UTILISATION, found, label=_in_unit(UTILISATION.title, "%"))
-        hourly = _hourly(found)
+        devices = _number(DEVICE_COUNT, problems)
+        utilisation = _number(UTILISATION, problems, label=_in_unit(UTILISATION.title, "%"))
+        hourly = _hourly(problems)
     device = DEVICES[name]
     if precision not in device.peak:
         nearest = next(iter(device.peak))
         message = N_("{device} does not support {precision} matrix products: {nearest} is available.")
         words = {"precision": PRECISION.word(precision), "nearest": PRECISION.word(nearest)}
         remedy = {PRECISION.name: nearest}
-        found.append(Problem(PRECISION.name, precision, message, {"device": DEVICE.word(name), **words}, (remedy,)))
+        problems.append(Problem(PRECISION.name, precision, message, {"device": DEVICE.word(name), **words}, (remedy,)))
         precision = nearest
-    for problem in found:
+    for problem in problems:
         show_problem(problem)
     step = total(count.steps, count.convention._replace(unit="FLOPs"), "training")
     flops = Fraction(step * amount, 1 if budget == "steps" else tokens(count.steps))
@@ -91,18 +91,18 @@ def _in_unit(label: str, unit: str) -> str:
     return _("{label}, {unit}").format(label=label, unit=unit)
 
 
-def _number(control: Number[int], found: list[Problem], **look: Any) -> int:
-    return control.show_within(1, _MOST[control.name], found.append, **look)
+def _number(control: Number[int], problems: list[Problem], **look: Any) -> int:
+    return control.show_within(1, _MOST[control.name], problems.append, **look)
 
 
-def _hourly(found: list[Problem]) -> float:
+def _hourly(problems: list[Problem]) -> float:
     number = PRICE.show(label=_in_unit(PRICE.title, "USD/h"))
     if 0 <= number <= _MOST_EXPENSIVE:
         return number
     message = N_("{field} {value} is not possible: it must be from 0 to {high}.")
     nearest = 0.0 if number < 0 else _MOST_EXPENSIVE
     values = {"field": PRICE.name, "value": brief(number), "high": brief(_MOST_EXPENSIVE)}
-    found.append(Problem(PRICE.name, number, message, values, ({PRICE.name: nearest},)))
+    problems.append(Problem(PRICE.name, number, message, values, ({PRICE.name: nearest},)))
     return nearest
 
 
@@ -120,19 +120,19 @@ def show_plan(plan: TrainingRun) -> None:
     peak = plan.device.peak[plan.precision]
     formula, numbers = time_formula(plan.flops, peak, plan.utilisation, plan.devices)
     st.latex(rf"t = {formula} = {numbers} = {latex_scientific(plan.duration)}\ \text{{s}}")
-    said = _(
+    message = _(
         "F: FLOPs, as stated above. n: devices. R: peak for dense matrix products, {peak}; memory"
         " bandwidth {bandwidth}. u: utilisation, the fraction of the peak that is reached. "
         "{source}."
     )
-    known = plan.device.bandwidth
-    bandwidth = scaled(known, "B/s") if known else _("not stated, because sources disagree")
-    st.caption(said.format(peak=scaled(peak, "FLOP/s"), bandwidth=bandwidth, source=plan.device.source))
+    rate = plan.device.bandwidth
+    bandwidth = scaled(rate, "B/s") if rate else _("not stated, because sources disagree")
+    st.caption(message.format(peak=scaled(peak, "FLOP/s"), bandwidth=bandwidth, source=plan.device.source))
 
 
 def show_runs(plan: TrainingRun, convention: Convention) -> None:
     """Show published pre-training runs beside the times that the formula gives for them."""
-    said = _("{remark}. {source}")
+    message = _("{remark}. {source}")
     rows = [
         (
             run.name,
@@ -141,7 +141,7 @@ def show_runs(plan: TrainingRun, convention: Convention) -> None:
             duration(run.hours * 3600),
             duration(run.seconds(convention, plan.utilisation)),
             percentage(fixed(100 * run.utilisation(convention))),
-            said.format(remark=_(run.remark), source=run.source),
+            message.format(remark=_(run.remark), source=run.source),
         )
         for run in RUNS
     ]

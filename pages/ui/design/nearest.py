@@ -79,7 +79,7 @@ class BudgetQuestion(NamedTuple):
     budget: Budget
     field: str  # the control in which the amount was typed
 
-    def said(self, value: int) -> str:
+    def written(self, value: int) -> str:
         """An exact value with the unit of the budget."""
         return counted(value, QUANTITIES[self.budget.quantity].unit)
 
@@ -103,7 +103,7 @@ def choose_constraints() -> Constraints:
     any_ratio = _("intermediate_size / hidden_size, 4 in published BERTs; “Any” allows {ratios}.")
     multiples = _(
         "hidden_size and intermediate_size are multiples of it, the latter rounded up. NVIDIA's guide to matrix "
-        "multiplication: 16-bit products are most efficient with multiples of 64 on an A100, of 8 before it."
+        "multiplication: 16-bit products are most efficient with multiples of 64 on an A100, of 8 on earlier GPUs."
     )
     with st.container(horizontal=True, vertical_alignment="bottom", gap="xsmall"):
         head_size = HEAD_SIZE.show(help=_("hidden_size / num_attention_heads, 64 in most published BERTs"))
@@ -111,10 +111,10 @@ def choose_constraints() -> Constraints:
         multiple = MULTIPLE_OF.show(help=multiples)
         limits: dict[str, Any] = {control.name: control.show() for control in LIMITS}
         padded = PAD_VOCAB.show(help=_("vocab_size is also rounded up to a multiple."))
-    said = Constraints(int(head_size), RATIOS[ratio], int(multiple), pad_vocabulary=padded, **limits)
-    for problem in said.problems():
+    constraints = Constraints(int(head_size), RATIOS[ratio], int(multiple), pad_vocabulary=padded, **limits)
+    for problem in constraints.problems():
         show_problem(problem)
-    return said.nearest()
+    return constraints.nearest()
 
 
 # The search does not depend on these fields; fixing them lets models that differ only in them share the cached result.
@@ -126,11 +126,11 @@ _SEARCHED = {
 
 def answer(question: BudgetQuestion, constraints: Constraints) -> Result:
     """The nearest designs."""
-    return _found(question.case.replace(**_SEARCHED), question.budget, constraints)
+    return _cached_search(question.case.replace(**_SEARCHED), question.budget, constraints)
 
 
 @lru_cache(maxsize=256)
-def _found(case: Case, budget: Budget, constraints: Constraints) -> Result:
+def _cached_search(case: Case, budget: Budget, constraints: Constraints) -> Result:
     return search(case, budget, constraints, DRAWN)
 
 
@@ -149,39 +149,45 @@ def impossible(question: BudgetQuestion, result: Result) -> Problem:
     )
     if question.budget.is_limit:
         message = N_("No model within these constraints fits into {amount}: the smallest takes {smallest} ({narrow}).")
-    smallest, largest = (question.said(design.value) for design in ends)
+    smallest, largest = (question.written(design.value) for design in ends)
     narrow, wide = (f"H = {design.hidden_size:,}, L = {design.num_hidden_layers:,}" for design in ends)
-    values = {"amount": question.said(amount), "smallest": smallest, "narrow": narrow, "largest": largest, "wide": wide}
+    values = {
+        "amount": question.written(amount),
+        "smallest": smallest,
+        "narrow": narrow,
+        "largest": largest,
+        "wide": wide,
+    }
     return Problem(question.field, amount, message, values, ({question.field: f"{nearest.value:,}"},))
 
 
 def columns(question: BudgetQuestion, designs: Sequence[Design], config: Config) -> dict[str, list[str]]:
-    """Each design in a row: its sizes, what it has, and its distance to the budget; the present model has a tick."""
+    """Each design in a row: its sizes, figures and distance to the budget; the present model has a tick."""
     budget = question.budget
     names = {quantity: _(name) for quantity, name in _NAMES.items()}
-    distances = [one.value - budget.amount for one in designs]
+    distances = [design.value - budget.amount for design in designs]
     cells = {
         "": [
-            f"**{rank} ✓**" if one.fields.items() <= config.shared().items() else f"{rank}"
-            for rank, one in enumerate(designs, 1)
+            f"**{rank} ✓**" if design.fields.items() <= config.shared().items() else f"{rank}"
+            for rank, design in enumerate(designs, 1)
         ],
-        "$H$": [f"{one.hidden_size:,}" for one in designs],
-        "$L$": [f"{one.num_hidden_layers:,}" for one in designs],
-        "$A$": [f"{one.num_attention_heads:,}" for one in designs],
-        "$I$": [f"{one.intermediate_size:,}" for one in designs],
-        "$H/L$": [fixed(one.shape) for one in designs],
+        "$H$": [f"{design.hidden_size:,}" for design in designs],
+        "$L$": [f"{design.num_hidden_layers:,}" for design in designs],
+        "$A$": [f"{design.num_attention_heads:,}" for design in designs],
+        "$I$": [f"{design.intermediate_size:,}" for design in designs],
+        "$H/L$": [fixed(design.shape) for design in designs],
     }
     title = names.pop(budget.quantity)
-    cases = [question.case.replace(**one.fields) for one in designs]
+    cases = [question.case.replace(**design.fields) for design in designs]
     for quantity, name in names.items():
-        found = [_value(quantity, case) for case in cases]
+        values = [_value(quantity, case) for case in cases]
         unit = QUANTITIES[quantity].unit
-        cells[name] = ["–" if value is None else unbroken(short(value, unit)) for value in found]
+        cells[name] = ["–" if value is None else unbroken(short(value, unit)) for value in values]
     return {
         **cells,
         "%": [_share(distance, budget.amount) for distance in distances],
         _("Difference"): [signed_count(distance) for distance in distances],
-        title: [f"**{one.value:,}**" for one in designs],  # the last column stays in view on a phone
+        title: [f"**{design.value:,}**" for design in designs],  # the last column stays in view on a phone
     }
 
 
@@ -198,7 +204,7 @@ def show_chart(question: BudgetQuestion, result: Result, look: str) -> None:
     """Draw the width and depth of many models near the budget."""
     sides = (_("within the budget"), _("above it"))
     draw_chart(
-        designs_frame(result.designs, question.budget, LISTED, sides, question.said),
+        designs_frame(result.designs, question.budget, LISTED, sides, question.written),
         near_budget(look, sides),
         numbers={
             "hidden": "hidden_size",

@@ -3,7 +3,7 @@
 from bertcalc.config import sizes_of
 from bertcalc.diagnosis.cause_formulas import cause_formulas
 from bertcalc.diagnosis.explain import Explanation
-from bertcalc.diagnosis.known_counts import CONVENTIONS, Known, Mix
+from bertcalc.diagnosis.known_counts import CONVENTIONS, KnownCount, Mix
 from bertcalc.diagnosis.layer_parts import PARTS, Counted
 from bertcalc.diagnosis.miscounts import MiscountSizes
 from bertcalc.diagnosis.other_tools import REASONS
@@ -12,20 +12,22 @@ from bertcalc.text.digits import latex_number
 from pages.ui.shell.i18n import _, listed
 
 
-def describe(known: Known) -> str:
+def describe(reference: KnownCount) -> str:
     """A known count in words: its class, and the convention by which it is counted."""
-    said = [f"`{known.model.architecture}`"]
-    if known.model.cls.task == "base" and known.model.cls.pooler:
-        said.append(_("with pooler") if known.model.add_pooling_layer else _("without pooler"))
-    if known.has_decoder:
-        said.append(_("decoder tied") if known.model.config.tie_word_embeddings else _("decoder untied"))
-    if known.convention:
-        labels = known.convention == "labels"
-        count = known.model.config.num_labels if labels else known.buffers
-        said.append(_(CONVENTIONS[known.convention]).format(count=count, rank=known.rank))
-    if known.buffers and known.convention in ("", "pooler"):
-        said.append(_("with {count:,} position_ids, a buffer in files of older releases").format(count=known.buffers))
-    return " · ".join(said)
+    words = [f"`{reference.model.architecture}`"]
+    if reference.model.cls.task == "base" and reference.model.cls.pooler:
+        words.append(_("with pooler") if reference.model.add_pooling_layer else _("without pooler"))
+    if reference.has_decoder:
+        words.append(_("decoder tied") if reference.model.config.tie_word_embeddings else _("decoder untied"))
+    if reference.convention:
+        labels = reference.convention == "labels"
+        count = reference.model.config.num_labels if labels else reference.buffers
+        words.append(_(CONVENTIONS[reference.convention]).format(count=count, rank=reference.rank))
+    if reference.buffers and reference.convention in ("", "pooler"):
+        words.append(
+            _("with {count:,} position_ids, a buffer in files of older releases").format(count=reference.buffers)
+        )
+    return " · ".join(words)
 
 
 def part_name(count: Counted) -> str:
@@ -36,12 +38,12 @@ def part_name(count: Counted) -> str:
 
 def part_in_layers(count: Counted) -> str:
     """The counted part in words, with its layers unless all are counted."""
-    part, one = part_name(count), count.layers == "one"
+    part, single = part_name(count), count.layers == "one"
     if count.layers == "all":
         return part
     if count.part == "layers":
-        return _("one layer") if one else _("all layers but one")
-    return (_("{part} of one layer") if one else _("{part} of all layers but one")).format(part=part)
+        return _("one layer") if single else _("all layers but one")
+    return (_("{part} of one layer") if single else _("{part} of all layers but one")).format(part=part)
 
 
 def own_count(count: Counted, layers: int) -> str:
@@ -54,38 +56,41 @@ def own_count(count: Counted, layers: int) -> str:
     return part
 
 
-def causes(known: Known, explanation: Explanation, count: Counted | None = None) -> list[tuple[str, str, int]]:
+def causes(reference: KnownCount, explanation: Explanation, count: Counted | None = None) -> list[tuple[str, str, int]]:
     """Each miscount in words, its formula in letters and numbers, and the amount it adds to the model, or to a part."""
-    config = known.model.config
-    if known.mix:
+    config = reference.model.config
+    if reference.mix:
         mix, *others = explanation
-        return [(*_taken_sizes(known, known.mix), mix.amount), *causes(known._replace(mix=None), tuple(others), count)]
+        return [
+            (*_taken_sizes(reference, reference.mix), mix.amount),
+            *causes(reference._replace(mix=None), tuple(others), count),
+        ]
     miscounts = tuple(cause.miscount for cause in explanation)
-    formulas = cause_formulas(known.model, miscounts, count)
+    formulas = cause_formulas(reference.model, miscounts, count)
     sizes = MiscountSizes.of(config)
-    found = []
+    rows = []
     for cause, formula in zip(explanation, formulas, strict=True):
         in_numbers = formula.latex(config, padded_vocab_size=sizes.padded_by(cause.miscount))
         written = f"${formula.latex()} = {in_numbers}$"
-        found.append((miscount_in_words(cause.miscount), written, cause.amount))
-    return found
+        rows.append((miscount_in_words(cause.miscount), written, cause.amount))
+    return rows
 
 
-def _taken_sizes(known: Known, mix: Mix) -> tuple[str, str]:
+def _taken_sizes(reference: KnownCount, mix: Mix) -> tuple[str, str]:
     """The sizes that are taken from elsewhere: in words, and with letters."""
-    config, symbols = known.model.config, sizes_of(type(known.model.config))
+    config, symbols = reference.model.config, sizes_of(type(reference.model.config))
     fields = listed([code(type(config).own_name(field)) for field in mix.fields])
     sizes = [f"${symbols[field]} = {latex_number(getattr(config, field))}$" for field in mix.fields]
     if mix.preset:
-        said = _("{fields} of {preset}")
+        message = _("{fields} of {preset}")
     elif mix.fields == ("embedding_size",) and config.hidden_size == vars(config)["embedding_size"]:
-        said = _("{fields} taken to be the hidden size")
+        message = _("{fields} taken to be the hidden size")
     else:
-        said = _("{fields} taken to be another number, perhaps mistyped")
-    return said.format(fields=fields, preset=mix.preset), listed(sizes)
+        message = _("{fields} taken to be another number, perhaps mistyped")
+    return message.format(fields=fields, preset=mix.preset), listed(sizes)
 
 
 def miscount_in_words(name: str) -> str:
     """A miscount or another reason in REASONS, in words."""
     miscount = REASONS[name]
-    return _(miscount.said).format(**{name: _(value) for name, value in miscount.values.items()})
+    return _(miscount.description).format(**{name: _(value) for name, value in miscount.values.items()})

@@ -1,4 +1,4 @@
-"""What a number is: known counts, parts of the model, counts of published models, and peaks of memory."""
+"""What a number may be: known counts, parts of the model, counts of published models, and peaks of memory."""
 
 from collections.abc import Sequence
 from itertools import groupby
@@ -8,7 +8,7 @@ import streamlit as st
 from bertcalc.diagnosis.cause_formulas import count_formula
 from bertcalc.diagnosis.diagnose import Elsewhere, Match, OwnPart
 from bertcalc.diagnosis.flop_counts import FlopCount
-from bertcalc.diagnosis.known_counts import PUBLISHED_CONFIGS, READINGS, Claim, Known, Reading
+from bertcalc.diagnosis.known_counts import PUBLISHED_CONFIGS, READINGS, Claim, KnownCount, Reading
 from bertcalc.diagnosis.typos import Slip
 from bertcalc.explore.quantities import PEAKS, QUANTITIES, Case
 from bertcalc.families import build
@@ -31,59 +31,59 @@ _OFFERED = 3
 
 def show_matches(model: Model, matches: Sequence[Match]) -> None:
     """Show the known counts that a number may mean, in a table for each reading of the number."""
-    groups = [(reading, list(some)) for reading, some in groupby(matches, lambda match: match.reading)]
+    groups = [(reading, list(group)) for reading, group in groupby(matches, lambda match: match.reading)]
     beside = presenting() and len(groups) > 1
     places = st.columns(len(groups)) if beside else [st.container() for _group in groups]
-    here = model.num_parameters()
-    for place, (reading, some) in zip(places, groups, strict=True):
+    present = model.num_parameters()
+    for place, (reading, group) in zip(places, groups, strict=True):
         with place:
             if reading.exact is None:
                 st.markdown(f"**{_meaning(reading)}**")
             else:
                 st.success(_meaning(reading), icon=":material/check_circle:")
-            counts = [f"**{match.total:,}**" if match.total == here else f"{match.total:,}" for match in some]
-            names = ["  \n".join(map(describe, match.models)) for match in some]
+            counts = [f"**{match.total:,}**" if match.total == present else f"{match.total:,}" for match in group]
+            names = ["  \n".join(map(describe, match.models)) for match in group]
             show_table({_("Parameters"): counts, _("Which count it is"): names}, _("Known counts"))
 
 
 def _meaning(reading: Reading) -> str:
     """A reading of a number in words."""
-    said = _(READINGS[reading.key][0])
+    meaning = _(READINGS[reading.key][0])
     if reading.exact is not None:
-        return _("Exactly a known count, as {meaning}:").format(meaning=said)
-    bounds = {"meaning": said, "low": fixed(reading.low, 0), "high": fixed(reading.high, 0)}
+        return _("Exactly a known count, as {meaning}:").format(meaning=meaning)
+    bounds = {"meaning": meaning, "low": fixed(reading.low, 0), "high": fixed(reading.high, 0)}
     if reading.rounded:
         return _("If the trailing zeros are not significant, as {meaning}: {low} to {high}").format(**bounds)
-    return _("Every count that rounds to it, as {meaning}: {low} to {high}").format(**bounds)
+    return _("Known counts that round to it, from {low} to {high}, read as {meaning}").format(**bounds)
 
 
 def show_peaks(model: Model, number: Typed) -> bool:
-    """Show the peaks of memory that a number of bytes means, for the Memory page's batch; whether there is one."""
+    """Show the memory peaks that a number of bytes means, for the Memory page's batch; return whether there is one."""
     batch = linked_batch()
     if number.unit != "bytes" or any(batch_problems(model.config, batch._asdict())):
         return False
     peaks = {name: QUANTITIES[name].known(Case(model, *batch)) for name in PEAKS}
-    found = {name: count for name, count in peaks.items() if count is not None and number.means(count)}
-    for name, count in found.items():
-        said = _("**{quantity}** is {size} here, for {batch_size:,} × {sequence_length:,} tokens: see Memory.")
-        st.info(said.format(quantity=_(QUANTITIES[name].meaning), size=size(count), **batch._asdict()))
-    return bool(found)
+    meant = {name: count for name, count in peaks.items() if count is not None and number.means(count)}
+    for name, count in meant.items():
+        message = _("**{quantity}** is {size} here, for {batch_size:,} × {sequence_length:,} tokens: see Memory.")
+        st.info(message.format(quantity=_(QUANTITIES[name].meaning), size=size(count), **batch._asdict()))
+    return bool(meant)
 
 
-def show_own(model: Model, found: Sequence[OwnPart]) -> None:
+def show_own_parts(model: Model, parts: Sequence[OwnPart]) -> None:
     """Show the parts of the present model with this count, with formulas."""
-    reading = found[0].reading
+    reading = parts[0].reading
     layers = model.config.num_hidden_layers
-    said = _(READINGS[reading.key][0])
+    meaning = _(READINGS[reading.key][0])
     if reading.exact is None:
-        st.markdown(_("**Parts of this model round to it, as {meaning}:**").format(meaning=said))
+        st.markdown(_("**Parts of this model round to it, as {meaning}:**").format(meaning=meaning))
     else:
         st.success(
-            _("Exactly a part of this model, as {meaning}:").format(meaning=said), icon=":material/check_circle:"
+            _("Exactly a part of this model, as {meaning}:").format(meaning=meaning), icon=":material/check_circle:"
         )
-    shown = found[:_MOST_ROWS]
+    visible = parts[:_MOST_ROWS]
     rows = []
-    for part in shown:
+    for part in visible:
         counts = (part.counted, part.added) if part.added else (part.counted,)
         formulas = [count_formula(model, count) for count in counts]
         letters, numbers = (
@@ -93,15 +93,15 @@ def show_own(model: Model, found: Sequence[OwnPart]) -> None:
         rows.append((names, f"${letters} = {numbers}$", f"{part.right:,}"))
     titles = (_("What is counted"), _("Formula"), _("Parameters"))
     show_rows(titles, rows, _("Parts of the model with this count"))
-    if len(found) > len(shown):
-        st.caption(_("And {count:,} more.").format(count=len(found) - len(shown)))
+    if len(parts) > len(visible):
+        st.caption(_("And {count:,} more.").format(count=len(parts) - len(visible)))
 
 
 def show_flops(counts: Sequence[FlopCount]) -> None:
     """Show the batches and conventions by which the model costs this number of FLOPs or multiply-adds."""
     if not counts:
         return
-    st.success(_("It is a number of operations of this model, by usual conventions:"), icon=":material/check_circle:")
+    st.success(_("This is a number of operations of this model by common conventions:"), icon=":material/check_circle:")
     rows = [
         (
             _("forward pass") if count.phase == "forward" else _("training step"),
@@ -115,66 +115,71 @@ def show_flops(counts: Sequence[FlopCount]) -> None:
     show_rows(titles, rows, _("Operations with this count"))
 
 
-_CONVENTIONS = {"": N_("matrix products, as PyTorch counts them"), "all": N_("all operations, also element-wise ones")}
+_CONVENTIONS = {
+    "": N_("matrix products, as PyTorch counts them"),
+    "all": N_("all operations, including element-wise ones"),
+}
 
 
 def show_claims(model: Model, claims: Sequence[Claim]) -> None:
     """Show the models for which this number was published although it is not their count."""
     for claim in claims:
-        said = _("For {preset} this number was published: {whose} ({source}). Exactly, it has {count:,} parameters.")
+        message = _(
+            "This number was published for {preset}: {whose} ({source}). The exact count is {count:,} parameters."
+        )
         count = build(PRESETS[claim.preset].config).num_parameters()
         st.info(
-            said.format(preset=claim.preset, whose=_(claim.said), source=claim.source, count=count),
+            message.format(preset=claim.preset, whose=_(claim.description), source=claim.source, count=count),
             icon=":material/article:",
         )
     offer_presets([claim.preset for claim in claims if PRESETS[claim.preset].config != model.config])
 
 
-def show_elsewhere(found: Sequence[Elsewhere]) -> None:
-    """Show the published models that have the number."""
-    if not found:
+def show_elsewhere(origins: Sequence[Elsewhere]) -> None:
+    """Show the published models that have the number, or a part with it."""
+    if not origins:
         return
-    first = found[0]
-    presets = list(dict.fromkeys(one.preset for one in found))
+    first = origins[0]
+    presets = list(dict.fromkeys(origin.preset for origin in origins))
     icon = ":material/check_circle:"
     if first.reading.exact is None:
-        said = _("It is the rounded count of published models: {models}.")
+        message = _("This is the rounded count of published models: {models}.")
         if first.counted:
-            said = _("Parts of published models round to it: {models}.")
-        names = [f"{one.preset} ({_part_of(one)})" if one.counted else one.preset for one in found]
-        st.info(said.format(models=listed(names[:_MOST_ROWS])), icon=":material/info:")
-    elif first.known:
-        said = _("Exactly the count of another published model: {preset}, {model}")
-        st.success(said.format(preset=first.preset, model=describe(first.known)), icon=icon)
+            message = _("Parts of published models round to it: {models}.")
+        names = [f"{origin.preset} ({_part_of(origin)})" if origin.counted else origin.preset for origin in origins]
+        st.info(message.format(models=listed(names[:_MOST_ROWS])), icon=":material/info:")
+    elif first.known_count:
+        message = _("Exactly the count of another published model: {preset}, {model}")
+        st.success(message.format(preset=first.preset, model=describe(first.known_count)), icon=icon)
     else:
-        said = _("Exactly a part of another published model: {part} of {preset}")
-        st.success(said.format(preset=first.preset, part=_part_of(first)), icon=icon)
+        message = _("Exactly a part of another published model: {part} of {preset}")
+        st.success(message.format(preset=first.preset, part=_part_of(first)), icon=icon)
     if first.reading.key != "parameters":
         st.caption(_("This holds if the number means {meaning}.").format(meaning=_(READINGS[first.reading.key][0])))
     offer_presets(presets)
 
 
-def _part_of(one: Elsewhere) -> str:
-    assert one.counted
-    return own_count(one.counted, PUBLISHED_CONFIGS[one.preset].num_hidden_layers)
+def _part_of(origin: Elsewhere) -> str:
+    assert origin.counted
+    return own_count(origin.counted, PUBLISHED_CONFIGS[origin.preset].num_hidden_layers)
 
 
 def offer_presets(presets: Sequence[str]) -> None:
-    """Draw a button for each of the first few presets that takes its model."""
+    """Draw a button for each of the first few presets, which loads its model."""
     for preset in [preset for preset in presets if preset in PRESETS][:_OFFERED]:
         st.button(_("Use {preset}").format(preset=preset), on_click=take_preset, args=(preset,))
 
 
-def show_slips(present: Known, slips: Sequence[Slip], number: Typed) -> None:
-    """Show the known counts that may have been mistyped; the present model's or a direct neighbor is likely."""
+def show_slips(present: KnownCount, slips: Sequence[Slip], number: Typed) -> None:
+    """Show known counts that may have been mistyped; the present model's, and those that differ by 1, are likely."""
     if not slips:
         return
     counts = listed([_slip(present.model, slip) for slip in slips])
     if any(slip.meant == present.total or abs(slip.meant - number.value) == 1 for slip in slips):
-        said = _("Probably a typo: it is one digit away from a known count, {counts}.")
+        message = _("Probably a typo: it is one digit away from a known count, {counts}.")
     else:
-        said = _("Perhaps a typo: it is one digit away from a known count, {counts}.")
-    st.info(said.format(counts=counts), icon=":material/keyboard:")
+        message = _("Perhaps a typo: it is one digit away from a known count, {counts}.")
+    st.info(message.format(counts=counts), icon=":material/keyboard:")
 
 
 def _slip(model: Model, slip: Slip) -> str:

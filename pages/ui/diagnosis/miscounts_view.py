@@ -1,4 +1,4 @@
-"""What leads to a number: the mistakes of a published hand count, the likeliest miscounts, and rarer ones."""
+"""What can lead to a number: the mistakes of a published hand count, the likeliest miscounts, and rarer ones."""
 
 from collections.abc import Sequence
 
@@ -24,10 +24,10 @@ POSSIBLE = Fold("possible", N_("Several mistakes together could lead to it as we
 
 
 def show_hand_count(model: Model, hand: HandCount, miscounted: Miscounted, number: Typed) -> None:
-    """Show the source of a published hand count, its mistakes, and a button that takes its model."""
-    said = _("This is {whose}. Exactly, {model} has {count:,} parameters.")
+    """Show the source of a published hand count, its mistakes, and a button that loads its model."""
+    message = _("This is {whose}. The exact count of {model} is {count:,} parameters.")
     st.info(
-        said.format(whose=_(hand.said), model=hand.preset, count=miscounted.model.parameters),
+        message.format(whose=_(hand.description), model=hand.preset, count=miscounted.model.parameters),
         icon=":material/article:",
     )
     _show_sums([miscounted], number)
@@ -35,16 +35,16 @@ def show_hand_count(model: Model, hand: HandCount, miscounted: Miscounted, numbe
         offer_presets([hand.preset])
 
 
-def show_miscounted(found: Diagnosis, number: Typed, *, known: bool) -> None:
+def show_miscounted(diagnosis: Diagnosis, number: Typed, *, explained: bool) -> None:
     """Show the likeliest explanations, how much they prove, and the terms that would tell them apart."""
-    equals = found.miscounted
-    said = [_summary(equals), _strength(found)]
-    if known:
-        said.insert(0, _("As a count of the model in the sidebar:"))
-    st.info(in_a_row(said), icon=":material/troubleshoot:" if found.confident else ":material/help:")
-    if len(equals) == 1 or len({(one.model, one.reading, one.total) for one in equals}) > 1:
-        for one in equals:
-            _show_sums([one], number)
+    equals = diagnosis.miscounted
+    sentences = [_summary(equals), _strength(diagnosis)]
+    if explained:
+        sentences.insert(0, _("As a count of the model in the sidebar:"))
+    st.info(in_a_row(sentences), icon=":material/troubleshoot:" if diagnosis.confident else ":material/help:")
+    if len(equals) == 1 or len({(miscounted.model, miscounted.reading, miscounted.total) for miscounted in equals}) > 1:
+        for miscounted in equals:
+            _show_sums([miscounted], number)
         return
     _show_sums(equals, number)
     _show_what_tells_them_apart(equals)
@@ -54,29 +54,33 @@ def _summary(equals: Sequence[Miscounted]) -> str:
     """The number and kind of the explanations, in a sentence."""
     if equals[0].reading.exact is None:
         if len(equals) > 1:
-            return _("Counted in one of these ways it rounds to your number, the likeliest first.")
-        return _("Counted like this it rounds to your number.")
+            return _("Each of these ways of counting rounds to your number; the likeliest comes first.")
+        return _("This way of counting rounds to your number.")
     if len(equals) > 1:
-        return _("{count} explanations lead to exactly this number, the likeliest first.").format(count=len(equals))
-    [one] = equals
-    count = one.ideas + (one.reading.key != "parameters")
-    if one.habit and one.ideas == 1:
-        return _("One way of counting explains it exactly: {habit}.").format(habit=_(HABITS[one.habit].said))
+        return _("{count} explanations lead to exactly this number; the likeliest comes first.").format(
+            count=len(equals)
+        )
+    [miscounted] = equals
+    count = miscounted.ideas + (miscounted.reading.key != "parameters")
+    if miscounted.habit and miscounted.ideas == 1:
+        return _("One way of counting explains it exactly: {habit}.").format(
+            habit=_(HABITS[miscounted.habit].description)
+        )
     if count == 1:
         return _("One miscount explains it exactly.")
     return _("{count} miscounts together explain it exactly.").format(count=count)
 
 
-def _strength(found: Diagnosis) -> str:
+def _strength(diagnosis: Diagnosis) -> str:
     """How much the explanations prove, in a sentence."""
-    assert found.evidence
-    one_in = found.evidence.one_in
-    if found.confident:
+    assert diagnosis.evidence
+    one_in = diagnosis.evidence.one_in
+    if diagnosis.confident:
         return _("Among nearby numbers, one in {count:,} could be explained just as simply.").format(count=one_in)
-    if found.miscounted[0].reading.exact is None:
+    if diagnosis.miscounted[0].reading.exact is None:
         return _("A rounded number leaves room for other mistakes: take it as a hint.")
-    said = _("Among nearby numbers, one in {count:,} could be explained just as simply: take it as a hint.")
-    return said.format(count=one_in)
+    message = _("Among nearby numbers, one in {count:,} could be explained just as simply: take it as a hint.")
+    return message.format(count=one_in)
 
 
 def _show_what_tells_them_apart(equals: Sequence[Miscounted]) -> None:
@@ -92,26 +96,30 @@ def _show_what_tells_them_apart(equals: Sequence[Miscounted]) -> None:
     show_table(columns, _("The terms in which the explanations differ"))
 
 
-def show_ways(some: Sequence[Miscounted], number: Typed, caption: str = "") -> None:
-    """Show the way to the number for each of a few explanations, below a caption if there is one."""
+def show_ways(explanations: Sequence[Miscounted], number: Typed, caption: str = "") -> None:
+    """Show how each of the first few explanations leads to the number, below a caption if there is one."""
     if caption:
         st.caption(caption)
-    for one in some[:_MOST_FOLDED]:
-        _show_sums([one], number)
+    for miscounted in explanations[:_MOST_FOLDED]:
+        _show_sums([miscounted], number)
 
 
-def _show_sums(some: Sequence[Miscounted], number: Typed) -> None:
-    """Show the way from the right count to the number, line by line; several ways are numbered.
+def _show_sums(explanations: Sequence[Miscounted], number: Typed) -> None:
+    """Show the steps from the right count to the number; if there are several explanations, they are numbered.
 
-    Below it stands the number, with its conversion if it is not a number of parameters.
+    The last line is the number, with its conversion if it is not a number of parameters.
     """
-    first = some[0]
+    first = explanations[0]
     rows = [(_("right: {model}").format(model=describe(first.model)), "", f"{first.model.right:,}")]
-    for at, one in enumerate(some, 1):
-        mark = f"**{at}.**" if one.bits <= first.bits + _AS_COMMON else _("**{number}.** rarer:").format(number=at)
+    for rank, miscounted in enumerate(explanations, 1):
+        mark = (
+            f"**{rank}.**"
+            if miscounted.bits <= first.bits + _AS_COMMON
+            else _("**{number}.** rarer:").format(number=rank)
+        )
         rows += [
-            (f"{mark} {said}" if len(some) > 1 else said, formula, signed_count(amount))
-            for said, formula, amount in causes(one.model, one.explanation)
+            (f"{mark} {text}" if len(explanations) > 1 else text, formula, signed_count(amount))
+            for text, formula, amount in causes(miscounted.model, miscounted.explanation)
         ]
     wrong, exact, (meaning, factor) = first.total, first.reading.exact, READINGS[first.reading.key]
     converted = first.reading.key != "parameters"

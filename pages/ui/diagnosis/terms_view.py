@@ -8,7 +8,7 @@ import streamlit as st
 
 from bertcalc.diagnosis import count_lines
 from bertcalc.diagnosis.hand_count import Gap, LineVerdict, TermsReport, check
-from bertcalc.diagnosis.known_counts import Known
+from bertcalc.diagnosis.known_counts import KnownCount
 from bertcalc.families import family_of
 from bertcalc.families.presets import PRESETS
 from bertcalc.model.model import Model
@@ -82,13 +82,13 @@ Linear = 6*12 + 1 = 73""",
 
 
 def _check(text: str) -> Reason | None:
-    found = count_lines.problem(text)
-    return None if found is None else (found.message, found.values)
+    problem = count_lines.problem(text)
+    return None if problem is None else (problem.message, problem.values)
 
 
 COUNT = Text(
     "terms",
-    N_("Your count, a line for each term: name = calculation. V, H, L, A, I, P, T are the sidebar's numbers."),
+    N_("Your count, a line for each term: name = calculation. V, H, L, A, I, P, T are the sizes in the sidebar."),
     TERMS,
     count_lines.LONGEST,
     check=_check,
@@ -102,7 +102,7 @@ def report_on(model: Model, text: str) -> TermsReport:
 
 
 def show_examples() -> None:
-    """Draw a button for each published hand count, which takes its model, too."""
+    """Draw a button for each published hand count, which also loads its model."""
     with st.container(horizontal=True, vertical_alignment="center"):
         for name in EXAMPLES:
             st.button(_(name), key=f"example {name}", on_click=_take_example, args=(name,))
@@ -116,9 +116,12 @@ def _take_example(name: str) -> None:
 
 def show_verdicts(model: Model, report: TermsReport) -> None:
     """Show the verdict on each line of a count, and its mistakes."""
-    known = Known(model, report.right)
+    present = KnownCount(model, report.right)
     titles = (_("Term"), _("Value"), _("Verdict"), _("What is wrong, and by how much"))
-    rows = [(_name(one), _value(one), _verdict(one), _miscounts(one, known)) for one in report.verdicts]
+    rows = [
+        (_name(verdict), _value(verdict), _verdict(verdict), _miscounts(verdict, present))
+        for verdict in report.verdicts
+    ]
     show_rows(titles, rows, _("Each term with its verdict"))
 
 
@@ -151,32 +154,32 @@ def _verdict(verdict: LineVerdict) -> str:
     if verdict.kind == "no parameters":
         return _(":material/check_circle: no parameters") if verdict.is_right else _(":material/cancel: should be 0")
     if verdict.counted and verdict.is_right:
-        parts = [part_in_layers(found) for found in (verdict.counted, *verdict.also[:_MOST_ALSO])]
-        more = " ..." if len(verdict.also) > _MOST_ALSO else ""
-        return f":material/check_circle: {_(' or ').join(parts)}{more}"
+        parts = [part_in_layers(counted) for counted in (verdict.counted, *verdict.also[:_MOST_ALSO])]
+        ellipsis = " ..." if len(verdict.also) > _MOST_ALSO else ""
+        return f":material/check_circle: {_(' or ').join(parts)}{ellipsis}"
     if verdict.counted:
         should = _("should be {count}").format(count=f"{verdict.counted.right:,}")
         return f":material/cancel: {with_colon(part_in_layers(verdict.counted), should)}"
     return ":material/help:"
 
 
-def _miscounts(verdict: LineVerdict, known: Known) -> str:
+def _miscounts(verdict: LineVerdict, present: KnownCount) -> str:
     """Each miscount in a line with its formula and the parameters it adds, or the reason why there is none."""
-    said = [sentence(verdict.line.problem)] if verdict.line.problem else []
+    texts = [sentence(verdict.line.problem)] if verdict.line.problem else []
     if verdict.kind == "step":
-        said.append(_("A later line multiplies this: it is not added."))
+        texts.append(_("A later line multiplies this, so it is not added."))
     if verdict.above is not None and verdict.line.value is not None:
-        said.append(_sum_above(verdict.above, verdict))
+        texts.append(_sum_above(verdict.above, verdict))
     elif verdict.counted and verdict.explanation is None:
-        said.append(_("No miscounts were found that give this value."))
+        texts.append(_("No known miscount gives this value."))
     elif verdict.line.value is not None and not verdict.counted and verdict.kind == "parameters":
-        said.append(_("Nothing in this model has this value."))
+        texts.append(_("Nothing in this model has this value."))
     if verdict.counted and verdict.explanation:
-        said += [
+        texts += [
             f"{miscount}  \n{formula} = {signed_count(amount)}"
-            for miscount, formula, amount in causes(known, verdict.explanation, verdict.counted)
+            for miscount, formula, amount in causes(present, verdict.explanation, verdict.counted)
         ]
-    return "  \n".join(said)
+    return "  \n".join(texts)
 
 
 def _sum_above(above: Fraction, verdict: LineVerdict) -> str:
@@ -190,7 +193,7 @@ _MOST_ALSO = 2  # other parts with the same count that are named
 
 
 def show_corrections(model: Model, report: TermsReport) -> None:
-    """Show a table from the typed sum to the right one, if any term counts parameters: corrections, and gaps."""
+    """Show the corrections and gaps between the typed sum and the right one, if any term counts parameters."""
     if not report.right:
         return
     rows: list[tuple[str, int]] = []
@@ -198,11 +201,11 @@ def show_corrections(model: Model, report: TermsReport) -> None:
         if not verdict.is_term or not verdict.line.value:
             continue
         if not verdict.counted:
-            said = _("{term} is not part of this model").format(term=_name(verdict))
-            rows.append((said, -int(verdict.line.value)))
+            text = _("{term} is not part of this model").format(term=_name(verdict))
+            rows.append((text, -int(verdict.line.value)))
         elif lack := verdict.counted.right - verdict.line.value:
-            said = _("{term}, exactly") if verdict.is_right else _("missing from {term}")
-            rows.append((said.format(term=_name(verdict)), int(lack)))
+            text = _("{term}, exactly") if verdict.is_right else _("missing from {term}")
+            rows.append((text.format(term=_name(verdict)), int(lack)))
     rows += [(_gap(gap), gap.parameters) for gap in report.gaps]
     if not rows:
         st.success(
@@ -211,15 +214,15 @@ def show_corrections(model: Model, report: TermsReport) -> None:
         )
         return
     first = (_("the sum of the terms"), f"{int(report.typed):,}")
-    last = (f"**{describe(Known(model, report.right))}**", f"**{report.right:,}**")
+    last = (f"**{describe(KnownCount(model, report.right))}**", f"**{report.right:,}**")
     title = _("From this sum to the right one")
-    show_rows((title, _("Parameters")), [first, *((said, signed_count(amount)) for said, amount in rows), last], title)
+    show_rows((title, _("Parameters")), [first, *((text, signed_count(amount)) for text, amount in rows), last], title)
 
 
 def _gap(gap: Gap) -> str:
     """The tensors of a gap in words, and whether they are missing or counted twice."""
     names = listed(name.removeprefix(f"{gap.component}.").removeprefix("layer.*.") for name in gap.names[:3])
-    more = " ..." if len(gap.names) > 3 else ""
-    said = _("not counted") if gap.parameters > 0 else _("counted twice")
-    tensors = _("({names})").format(names=names + more)
-    return with_colon(said, in_a_row([_(gap.component), f":small[{tensors}]"]))
+    ellipsis = " ..." if len(gap.names) > 3 else ""
+    kind = _("not counted") if gap.parameters > 0 else _("counted twice")
+    tensors = _("({names})").format(names=names + ellipsis)
+    return with_colon(kind, in_a_row([_(gap.component), f":small[{tensors}]"]))

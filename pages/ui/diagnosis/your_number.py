@@ -1,4 +1,4 @@
-"""The number that somebody types: the field and its examples, how the text is read, and what to say if nothing fits."""
+"""The number to explain: its field and examples, how its text is read, and the message if nothing explains it."""
 
 import math
 
@@ -37,7 +37,7 @@ def numbers_to_try(model: Model) -> list[str]:
 
 
 def read_number(text: str, config: Config) -> Typed | None:
-    """The number of a text; None for an empty one, and for one that is no number, which is said."""
+    """The number of a text; None if the text is empty, or is not a number (an error is shown)."""
     try:
         return amount(text, names=letters(config)) if text.strip() else None
     except InputError as error:
@@ -48,51 +48,51 @@ def read_number(text: str, config: Config) -> Typed | None:
 def show_reading(number: Typed) -> None:
     """Show how the text was read."""
     numbers = {name: getattr(number, name) for name in ("value", "low", "high")}
-    values = {name: f"{int(one) if one.denominator == 1 else float(one):,}" for name, one in numbers.items()}
+    values = {name: f"{int(value) if value.denominator == 1 else float(value):,}" for name, value in numbers.items()}
     if number.unit in ("bytes", "FLOPs", "MACs"):
         exactly, about = _("Read as {value} {unit}."), _("Read as {low} to {high} {unit}.")
-        said = exactly if number.low == number.high else about
+        message = exactly if number.low == number.high else about
     elif number.low == number.high:
-        said = _("Read as {value}, exactly.")
+        message = _("Read as {value}, exactly.")
     else:
-        said = _("Read as anything from {low} to {high}.")
-    st.caption(said.format(**values, unit=_(number.unit) if number.unit else ""))
+        message = _("Read as a range: {low} to {high}.")
+    st.caption(message.format(**values, unit=_(number.unit) if number.unit else ""))
 
 
 def show_nothing(model: Model, number: Typed, text: str) -> None:
     """Say that nothing explains the number, and show its other readings."""
     if cost := next((cost for cost in flop_counts(model) if cost.unit == number.unit), None):
-        said = _(
-            "No usual batch of this configuration costs {number}. One forward pass of {architecture} over a single "
+        message = _(
+            "No common batch of this configuration costs {number}. One forward pass of {architecture} over a single "
             "sequence of {tokens:,} tokens takes {cost}."
         )
         costs = {"number": literal(shorten(text)), "cost": scaled(cost.operations, cost.unit)}
-        said = said.format(**costs, architecture=model.architecture, tokens=cost.sequence_length)
-        st.warning(said, icon=":material/help:")
+        message = message.format(**costs, architecture=model.architecture, tokens=cost.sequence_length)
+        st.warning(message, icon=":material/help:")
         return
     if exactly := number.low == number.high:
-        said = _(
-            "Nothing simple gives {number}: no known count of this configuration, no part of it, and no mistake that "
-            "is often made. It may belong to another model: {architecture} in the sidebar has {count:,} parameters. "
-            "The individual terms of the count would tell more."
+        message = _(
+            "{number} has no simple explanation: it is not a known count of this configuration or of a part of it, and "
+            "no common mistake leads to it. It may belong to another model: {architecture} in the sidebar has "
+            "{count:,} parameters. Enter the individual terms of the count to learn more."
         )
     else:
-        said = _(
+        message = _(
             "No known count of this configuration rounds to {number}. It may belong to another model: {architecture} "
-            "in the sidebar has {count:,} parameters. The exact total, or the individual terms of the count, would "
-            "tell more."
+            "in the sidebar has {count:,} parameters. Enter the exact total, or the individual terms of the count, to "
+            "learn more."
         )
-    shown = f"{math.floor(number.low):,}" if exactly else literal(shorten(text))
+    quoted = f"{math.floor(number.low):,}" if exactly else literal(shorten(text))
     count = model.num_parameters()
-    st.warning(said.format(number=shown, architecture=model.architecture, count=count), icon=":material/help:")
+    st.warning(message.format(number=quoted, architecture=model.architecture, count=count), icon=":material/help:")
     show_links_of_count(math.ceil(number.low), math.floor(number.high))
     if not exactly:
         zeros = _("if the trailing zeros are not significant")
         rows = [
             (
-                listed([_(READINGS[one.key][0]), *([zeros] if one.rounded else [])]),
-                f"{fixed(one.low, 0)} – {fixed(one.high, 0)}",
+                listed([_(READINGS[reading.key][0]), *([zeros] if reading.rounded else [])]),
+                f"{fixed(reading.low, 0)} – {fixed(reading.high, 0)}",
             )
-            for one in readings(number)
+            for reading in readings(number)
         ]
         show_rows((_("If it means"), _("Parameters")), rows, _("What the number may mean"))

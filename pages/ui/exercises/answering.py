@@ -5,7 +5,7 @@ from random import randrange
 
 import streamlit as st
 
-from bertcalc.controls.history import FIELDS
+from bertcalc.controls.chosen_model import FIELDS
 from bertcalc.families import FAMILIES
 from bertcalc.model.formula import LETTER_OF
 from bertcalc.teach import exercises
@@ -26,7 +26,7 @@ LEVEL = Select("level", N_("Level"), LEVELS, {"easy": N_("Easy"), "medium": N_("
 SEED = Number("seed", N_("Sheet number"), 1, width=120)
 SOLUTIONS = Switch("solutions", N_("Solutions"))
 EXERCISE = Select("exercise", N_("Exercise"), NUMBERS, row=True, label_visibility="collapsed")
-# Examples of what can be typed for each unit of an answer; none is likely to be right.
+# Examples of input for each unit of an answer; unlikely to be right answers.
 _EXAMPLES = {"parameters": "85M   2^20   3*(4 + 1)", "FLOPs": "2.4 GFLOPs   2*3*4", "bytes": "437.9 MB   16*12"}
 _SHAPE = "2 × 5 × 4"
 
@@ -48,17 +48,17 @@ def choose_exercise() -> str:
 
 
 def _move(by: int) -> None:
-    """Move from the exercise that the session holds, which may not be drawn yet: keys are faster than pages."""
-    at = NUMBERS.index(st.session_state["exercise"]) + by
-    st.session_state["exercise"] = NUMBERS[min(max(at, 0), len(NUMBERS) - 1)]
+    """Move from the exercise in the session, which may not be drawn yet: keys can outrun the page."""
+    position = NUMBERS.index(st.session_state["exercise"]) + by
+    st.session_state["exercise"] = NUMBERS[min(max(position, 0), len(NUMBERS) - 1)]
 
 
 def score(chosen: ChosenSheet) -> str:
     """The number of right answers as Markdown, and which exercises are right and wrong."""
-    verdicts = {number: verdict for number in NUMBERS if (verdict := given(chosen, number)[1])}
+    verdicts = {number: verdict for number in NUMBERS if (verdict := last_answer(chosen, number)[1])}
     right = [number for number, verdict in verdicts.items() if verdict.counts]
     wrong = [number for number, verdict in verdicts.items() if verdict.state == "wrong"]
-    marks = [f"{mark} {' '.join(some)}" for mark, some in (("✓", right), ("✗", wrong)) if some]
+    marks = [f"{mark} {' '.join(numbers)}" for mark, numbers in (("✓", right), ("✗", wrong)) if numbers]
     total = _("**{right} of {all}** right").format(right=len(right), all=len(NUMBERS))
     return f"{total}  \n:small[{' · '.join(marks)}]" if marks else total
 
@@ -69,17 +69,17 @@ _LONGEST = 200  # characters of an answer that the browser keeps
 _MOST = 100  # answers that it keeps
 
 
-def given(chosen: ChosenSheet, number: str) -> tuple[_Answer, Verdict | None]:
+def last_answer(chosen: ChosenSheet, number: str) -> tuple[_Answer, Verdict | None]:
     """This session's answer to an exercise, and the verdict."""
     return _answers().get(chosen.place(number), ("", None))
 
 
 def _answers() -> _Answers:
-    """This session's answers; in a new session those that the browser has kept, which are checked again."""
+    """This session's answers; in a new session, those that the browser has kept, checked again."""
     if "answers" not in st.session_state:
         written = kept.get("answers")
-        some = written[-_MOST:] if isinstance(written, list) else ()
-        st.session_state["answers"] = dict(filter(None, map(_restored, some)))
+        recent = written[-_MOST:] if isinstance(written, list) else ()
+        st.session_state["answers"] = dict(filter(None, map(_restored, recent)))
     answers: _Answers = st.session_state["answers"]
     return answers
 
@@ -112,7 +112,7 @@ def ask(chosen: ChosenSheet, number: str) -> None:
     """Draw the field for the answer, with the last answer in it."""
     exercise, key = chosen.exercise(number), f"typed {' '.join(map(str, chosen.place(number)))}"
     if key not in st.session_state:
-        answer = given(chosen, number)[0]
+        answer = last_answer(chosen, number)[0]
         st.session_state[key] = list(answer) if exercise.options else answer
     with st.form(f"form {key}", border=False), st.container(horizontal=True, vertical_alignment="bottom"):
         if exercise.options:
@@ -124,7 +124,7 @@ def ask(chosen: ChosenSheet, number: str) -> None:
 
 
 def _answer(chosen: ChosenSheet, number: str, key: str) -> None:
-    """Check an answer and keep it, in this session alone."""
+    """Check an answer and keep it in this session."""
     answer: str | list[str] = st.session_state[key]
     exercise = chosen.exercise(number)
     answers, place = _answers(), chosen.place(number)
@@ -140,25 +140,25 @@ def _answer(chosen: ChosenSheet, number: str, key: str) -> None:
 
 def show_verdict(verdict: Verdict) -> None:
     """Say whether an answer is right, and which mistakes lead to a wrong one."""
-    said = [fill(_, sentence, plain=True) for sentence in verdict.said]
+    sentences = [fill(_, sentence, plain=True) for sentence in verdict.remarks]
     if verdict.because:
-        ways = [_(" and ").join(fill(_, miscount) for miscount in way) for way in verdict.because]
-        said.append(_("You get it if {ways}.").format(ways=_(", or if ").join(ways)))
+        ways = [_(" and ").join(fill(_, miscount) for miscount in miscounts) for miscounts in verdict.because]
+        sentences.append(_("This is the result if {ways}.").format(ways=_(", or if ").join(ways)))
     if verdict.state == "unreadable":
-        st.warning(in_a_row(said), icon=":material/help:")
+        st.warning(in_a_row(sentences), icon=":material/help:")
     elif verdict.counts:
-        st.success(in_a_row([_("**Right.**"), *said]), icon=":material/check:")
+        st.success(in_a_row([_("**Right.**"), *sentences]), icon=":material/check:")
     else:
-        st.error(in_a_row([_("**Not yet.**"), *said]), icon=":material/close:")
+        st.error(in_a_row([_("**Not yet.**"), *sentences]), icon=":material/close:")
 
 
 def show_sizes(exercise: Exercise) -> None:
-    """Show the sizes of an exercise's model, which are what its answer needs."""
+    """Show the sizes of an exercise's model, which its answer needs."""
     sizes = exercise.sizes()
     if preset := exercise.published():
         st.markdown(f"**{preset}**")
-    own = exercise.config.own_name
-    rows = [(f"`{own(field)}` ${LETTER_OF[field]}$", f"{size:,}") for field, size in sizes.items()]
+    own_name = exercise.config.own_name
+    rows = [(f"`{own_name(field)}` ${LETTER_OF[field]}$", f"{size:,}") for field, size in sizes.items()]
     show_rows((_("Field"), _("Size")), rows, _("The sizes of the model"))
 
 
@@ -167,12 +167,12 @@ def differences(exercise: Exercise) -> dict[str, object]:
     config, architecture = exercise.config, exercise.model.architecture
     sizes = {field: getattr(config, field) for field in FIELDS if config.has(field)}
     wanted = {"architecture": architecture, "add_pooling_layer": True, **sizes}
-    now = track().present.values()
-    return {field: value for field, value in wanted.items() if value != now.get(field)}
+    present = track().present.values()
+    return {field: value for field, value in wanted.items() if value != present.get(field)}
 
 
 def offer_downloads(chosen: ChosenSheet) -> None:
-    """Download buttons for the sheet; files are written on request."""
+    """Draw the download buttons of the sheet; its files are written on request."""
     name = f"bertcalc-{chosen.level}-{chosen.seed}{'-solutions' if chosen.solutions else ''}"
     latex = partial(documents.latex, chinese=st.session_state["lang"] == "zh")
     formats = (("Markdown", "md", "text/markdown", documents.markdown), ("LaTeX", "tex", "application/x-tex", latex))

@@ -45,12 +45,12 @@ class ChosenSheet(NamedTuple):
         return f"/exercises?level={self.level}&seed={self.seed}{family}"
 
 
-def fill(_: Translate, said: Sentence, *, plain: bool = False) -> str:
-    """Translate a sentence and fill in its values; with ``plain`` they are what somebody typed, not Markdown."""
-    values = {name: _(value) if value else value for name, value in said.values.items()}
+def fill(_: Translate, sentence: Sentence, *, plain: bool = False) -> str:
+    """Translate a sentence and fill in its values; with ``plain`` they are plain text, not Markdown."""
+    values = {name: _(value) if value else value for name, value in sentence.values.items()}
     if plain:
         values = {name: literal(value) for name, value in values.items()}
-    return filled(_(said.message), **values)
+    return filled(_(sentence.message), **values)
 
 
 def right_answer(exercise: Exercise, _: Translate) -> str:
@@ -65,8 +65,8 @@ def right_answer(exercise: Exercise, _: Translate) -> str:
 
 def _lines(_: Translate, lines: Iterable[WorkedLine]) -> tuple[str, ...]:
     """Each line as text: what is counted, and the equation."""
-    said = _("{name}: {what}")
-    return tuple(said.format(name=" · ".join(map(_, line.label)), what=f"${line.latex()}$") for line in lines)
+    message = _("{name}: {what}")
+    return tuple(message.format(name=" · ".join(map(_, line.label)), what=f"${line.latex()}$") for line in lines)
 
 
 def bullets(lines: Iterable[WorkedLine]) -> str:
@@ -76,7 +76,7 @@ def bullets(lines: Iterable[WorkedLine]) -> str:
 
 def printable(chosen: ChosenSheet, _: Translate) -> Sheet:
     """The whole sheet as texts of one language."""
-    note = _("The same sheet for everybody, with answers that are checked: {link} (version {version})")
+    note = _("Open this sheet online to have your answers checked: {link} (version {version})")
     return Sheet(
         _("Counting BERT: sheet {seed}, {level}").format(seed=chosen.seed, level=_(chosen.level)),
         note.format(link=f"`{chosen.link()}`", version=exercises.VERSION),
@@ -95,7 +95,7 @@ def _item(exercise: Exercise, _: Translate) -> WrittenExercise:
         title=_(TITLES[exercise.kind]),
         question=fill(_, exercise.question),
         sizes=f"{preset}: {sizes}" if preset else sizes,
-        given=_lines(_, worked_wrong(exercise)) if exercise.miscount else (),
+        worked_lines=_lines(_, worked_wrong(exercise)) if exercise.miscount else (),
         options=tuple(f"`{field}`" for field in exercise.options),
         answer=f"**{right_answer(exercise, _)}**" if not exercise.options else right_answer(exercise, _),
         solution=_lines(_, worked(exercise)),

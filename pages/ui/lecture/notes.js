@@ -1,6 +1,6 @@
-// The speaker's notes: first those of the link, then those that the lecture sends that opened this window; a window
-// that no lecture opened listens to any lecture in the same browser. A clock shows the time of day, and how long the
-// lecture takes already; a click starts it again.
+// The speaker's notes: first those of the link, then those sent by the lecture that opened this window; a window that
+// no lecture opened listens to any lecture in the same browser. A clock shows the time of day and the time since the
+// lecture began; a click starts it again.
 
 const STEPS = { ArrowRight: 1, PageDown: 1, ArrowLeft: -1, PageUp: -1 };
 const START = "bertcalc-notes-start";
@@ -10,7 +10,7 @@ export default function ({ data, parentElement }) {
   if (!windows.has(parentElement)) {
     const notes = new Notes(parentElement);
     windows.set(parentElement, notes);
-    notes.show(data.said);
+    notes.show(data.screen);
     notes.clock.title = data.clock;
     notes.channel.postMessage("hello");
   }
@@ -27,13 +27,13 @@ class Notes {
     this.clock = element("button", { type: "button", class: "clock" });
     this.clock.onclick = () => this.start();
     parent.prepend(this.clock);
-    if (!sessionStorage.getItem(START)) this.start(); // a window that is loaded again goes on counting
+    if (!sessionStorage.getItem(START)) this.start(); // a window that is reloaded continues to count
     this.ticks = setInterval(() => this.tick(), 1000);
     this.tick();
     this.channel = new BroadcastChannel("bertcalc-lecture");
     const [, lecture = ""] = window.name.split("bertcalc-notes-");
     this.channel.onmessage = ({ data }) => {
-      if (data.said && (!lecture || data.from === lecture)) this.show(data.said);
+      if (data.screen && (!lecture || data.from === lecture)) this.show(data.screen);
     };
     this.keys = (event) => {
       const by = STEPS[event.key];
@@ -61,7 +61,7 @@ class Notes {
     this.channel.close();
   }
 
-  show(said) {
-    for (const [name, part] of this.parts) part.textContent = said[name];
+  show(screen) {
+    for (const [name, part] of this.parts) part.textContent = screen[name];
   }
 }

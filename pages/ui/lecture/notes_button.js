@@ -1,6 +1,6 @@
-// The button and the key that open the speaker's notes in a window of their own, which browsers allow after a click or
-// a key; and the lecture's messages to such windows, with what they show. The name of a window says which lecture it
-// belongs to: several may be open in a browser.
+// The button and the key that open the speaker's notes in a separate window, which browsers allow after a click or a
+// key press; and the lecture's messages to such windows. The name of a window tells which lecture it belongs to:
+// several may be open in a browser.
 
 const doors = new WeakMap();
 
@@ -18,10 +18,10 @@ class Door {
     parent.append(this.button);
     this.channel = new BroadcastChannel("bertcalc-lecture");
     this.lecture = sessionStorage.getItem("bertcalc-lecture") ?? `${Math.random()}`.slice(2);
-    sessionStorage.setItem("bertcalc-lecture", this.lecture); // the page may be loaded again
+    sessionStorage.setItem("bertcalc-lecture", this.lecture); // the page may be reloaded
     this.channel.onmessage = ({ data }) => {
       if (data === "hello") this.say();
-      // Keys that are pressed in the window of the notes lead through the lecture, too.
+      // Keys that are pressed in the notes window also lead through the lecture.
       else if (data.by && (!data.to || data.to === this.lecture)) {
         window.dispatchEvent(new CustomEvent("bertcalc-ask", { detail: { do: "go", by: data.by } }));
       }
@@ -40,19 +40,19 @@ class Door {
     this.channel.close();
   }
 
-  update({ label, said }) {
-    this.said = said;
+  update({ label, screen }) {
+    this.screen = screen;
     this.button.replaceChildren(label, element("kbd", { text: "N" }));
     this.say();
   }
 
   say() {
-    this.channel.postMessage({ said: this.said, from: this.lecture });
+    this.channel.postMessage({ screen: this.screen, from: this.lecture });
   }
 
   open() {
     const address = new URL(window.location.href);
-    address.searchParams.set("screen", this.said.name);
+    address.searchParams.set("screen", this.screen.name);
     address.searchParams.set("notes", "true");
     window.open(address, `bertcalc-notes-${this.lecture}`, "popup,width=760,height=560")?.focus();
   }

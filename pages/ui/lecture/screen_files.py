@@ -1,4 +1,4 @@
-"""The lectures: every TOML file of the folder is one, named after the file."""
+"""The lectures: one for each TOML file of the folder, named after the file."""
 
 from difflib import get_close_matches
 from pathlib import Path
@@ -14,7 +14,7 @@ LONGEST = 60  # characters of a screen's name
 
 
 def names() -> list[str]:
-    """The lectures that are there now; ``DEFAULT`` is the first."""
+    """The names of the lectures, which can change while the app runs; ``DEFAULT`` is the first."""
     return sorted((file.stem for file in FOLDER.glob("*.toml")), key=lambda name: (name != DEFAULT, name))
 
 
@@ -23,7 +23,7 @@ def _check(text: str) -> Reason | None:
     there = names()
     if text in there:
         return None
-    message = N_("{name}={text} in the link is not possible: there is no such lecture, but there is {nearest}.")
+    message = N_("{name}={text} in the link is not possible: there is no such lecture. Did you mean {nearest}?")
     return message, {"nearest": get_close_matches(text[:100], there or [DEFAULT], n=1, cutoff=0.0)[0]}
 
 

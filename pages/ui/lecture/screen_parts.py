@@ -1,4 +1,4 @@
-"""The live parts that the screens of a lecture are made of: each draws something of the present model."""
+"""The live parts of a lecture's screens: each draws something of the present model."""
 
 from collections.abc import Callable, Collection, Mapping
 from typing import NamedTuple
@@ -66,7 +66,7 @@ def _row(choice: Choice, path: str) -> None:
     lines, left = divmod(numbers, _IN_A_LINE)
     squares = f'<div style="--lines: {lines}"></div><div style="--numbers: {left}"></div>'
     st.html(f'<div class="squares" style="--color: {color}" aria-hidden="true">{squares}</div>')
-    st.markdown(_("Each square is one of these numbers."))
+    st.markdown(_("Each square is one element of this row."))
 
 
 _IN_A_LINE = 64
@@ -79,10 +79,10 @@ def _color(choice: Choice, path: str) -> str:
 def _count(choice: Choice, path: str) -> None:
     """Draw the parameters of a module, their share of the model, and the formula."""
     model = choice.model
-    here, whole = submodule(model, path).num_parameters(), model.num_parameters()
-    share = _("{share} of {whole:,}").format(share=percent(here, whole), whole=whole)
-    _metric(f"`{split_layer(path)[1]}`", f"{here:,}", share)
-    st.latex(node_formula(choice.model, path, here, _color(choice, path)))
+    count, whole = submodule(model, path).num_parameters(), model.num_parameters()
+    share = _("{share} of {whole:,}").format(share=percent(count, whole), whole=whole)
+    _metric(f"`{split_layer(path)[1]}`", f"{count:,}", share)
+    st.latex(node_formula(choice.model, path, count, _color(choice, path)))
 
 
 def _bars(choice: Choice, path: str) -> None:
@@ -94,7 +94,7 @@ def _bars(choice: Choice, path: str) -> None:
 
 
 def _so_far(choice: Choice, path: str) -> None:
-    """Draw the sum of parameters that the walk through the model has reached at the end of a module."""
+    """Draw the sum of parameters in the walk through the model, up to the end of a module."""
     stops = walk(_steps(choice))
     inside = [stop for stop in stops if f"{stop.name}.".startswith(f"{path}.")]
     if not inside:
@@ -128,20 +128,24 @@ def _total(choice: Choice) -> None:
 
 
 def _rounding(choice: Choice, number: str) -> None:
-    """Draw a table: which counts of the configuration round to a well-known number."""
+    """Draw a table of the configuration's counts, and whether they round to a well-known number."""
     config = choice.config
     counts = [
-        known
-        for known in known_counts(config)
-        if known.model.cls.task in _ROUNDED and known.model.config == config and not known.buffers
+        model
+        for model in known_counts(config)
+        if model.model.cls.task in _ROUNDED and model.model.config == config and not model.buffers
     ]
-    counts.sort(key=lambda known: known.total)
+    counts.sort(key=lambda model: model.total)
     exactly, roughly = (reading for reading in readings(typed(number)) if reading.key == "parameters")
     rounds, digits = _("Rounds to {number}").format(number=number), _("Or to two significant digits")
     verdicts = {True: _("✓ yes"), False: _("✗ no")}
     rows = [
-        (describe(known), f"**{known.total:,}**", *(verdicts[one.means(known.total)] for one in (exactly, roughly)))
-        for known in counts
+        (
+            describe(model),
+            f"**{model.total:,}**",
+            *(verdicts[reading.means(model.total)] for reading in (exactly, roughly)),
+        )
+        for model in counts
     ]
     titles = (_("Which count it is"), _("Parameters"), rounds, digits)
     show_rows(titles, rows, _("Which counts round to {number}").format(number=number))
@@ -156,7 +160,7 @@ def _compare(choice: Choice, preset: str) -> None:
 
 
 def _since(choice: Choice, preset: str) -> None:
-    """Draw how the present model comes from a published one, without the fields that do not change the count."""
+    """Draw the changes from a published model to the present one, without those that do not affect the count."""
     _explain(_comparison(choice, WrittenModel(preset), _present(choice)), changing=True)
 
 
@@ -176,7 +180,7 @@ def _present(choice: Choice) -> WrittenModel:
 
 
 def _comparison(choice: Choice, *items: WrittenModel, measure: str = "parameters") -> Comparison:
-    """The comparison of models, each once, with a short sequence through each."""
+    """A comparison of the distinct models, with a short sequence."""
     items = tuple(dict.fromkeys(items))
     models = [Compared(item, name, item.model()) for item, name in zip(items, names_of(items), strict=True)]
     call = _call(choice)
@@ -185,17 +189,17 @@ def _comparison(choice: Choice, *items: WrittenModel, measure: str = "parameters
 
 def _explain(comparison: Comparison, *, changing: bool = False) -> None:
     first, last = comparison.models[0], comparison.models[-1]
-    found = explain(comparison.case(first), comparison.case(last), comparison.measure)
+    explanation = explain(comparison.case(first), comparison.case(last), comparison.measure)
     with st.container(horizontal=True):
-        _metric(first.name, f"{found.before:,}")
-        _metric(last.name, f"{found.after:,}", relative(found))
+        _metric(first.name, f"{explanation.before:,}")
+        _metric(last.name, f"{explanation.after:,}", relative(explanation))
     if changing:
-        found = found._replace(parts=[part for part in found.parts if part.difference])
-    show_differences(comparison, found)
+        explanation = explanation._replace(parts=[part for part in explanation.parts if part.difference])
+    show_differences(comparison, explanation)
 
 
 def _compute(choice: Choice) -> None:
-    """Draw the FLOPs of a forward pass and of a training step, and the parts of those of the forward pass."""
+    """Draw the FLOPs of a forward pass and of a training step, and the parts of the forward pass."""
     call = _call(choice)
     count = Count(choice, call, PYTORCH, _steps(choice))
     show_figures(count)
@@ -203,7 +207,7 @@ def _compute(choice: Choice) -> None:
 
 
 def _proof(choice: Choice) -> None:
-    """Build the real model and draw the comparison; without torch, a sentence that it is not there."""
+    """Build the real model and draw the comparison; without torch, say that it is missing."""
     if not installed():
         st.info(_("This needs torch and transformers, which are not installed here."))
         return

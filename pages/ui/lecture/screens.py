@@ -23,13 +23,13 @@ from pages.ui.shell.sidebar import Choice
 from pages.ui.shell.theme import colors
 
 Fill = Callable[[str], str]
-# The speaker's notes have a window of their own, which follows the lecture in the same browser.
+# The speaker's notes have their own window, which follows the lecture in the same browser.
 NOTES_BUTTON = component("bertcalc_notes_button", "lecture/notes.css", "session/dom.js", "lecture/notes_button.js")
 NOTES = component("bertcalc_notes", "lecture/notes.css", "session/dom.js", "lecture/notes.js")
 
 
 def where(page: str) -> tuple[str, str]:
-    """The lecture's screen that this run is going to draw, and the preset that the screen is about; empty if none."""
+    """The lecture screen that this run will draw, and the preset that it is about; empty if none."""
     there = screen_files.names()
     if page != "lecture" or not there:
         return "", ""
@@ -49,31 +49,31 @@ def _asked(control: Text) -> str:
 
 
 def choose_lecture(row: DeltaGenerator, fill: Fill) -> Lecture | None:
-    """The lecture, with a choice in the row if there are several; None, and an error on the page, if none is valid."""
+    """Draw the choice of a lecture if there are several; return it, or None and show an error if it is invalid."""
     there = screen_files.names()
     if not there:
         st.error(_("There is no lecture in the folder {folder}.").format(folder="`pages/lectures`"))
         return None
-    # Hidden controls hold what the link says; the visible ones have titles in the language of the session.
+    # Hidden controls hold the values of the link; the visible ones have titles in the language of the session.
     with st.container(key="lecture-link"):
         name = screen_files.LECTURE.show()
     name = name if name in there else there[0]
-    found = {one: _read(one) for one in there}
-    titles = {one: fill(file.title) if isinstance(file, Lecture) else one for one, file in found.items()}
+    files = {stem: _read(stem) for stem in there}
+    titles = {stem: fill(file.title) if isinstance(file, Lecture) else stem for stem, file in files.items()}
     if len(there) > 1:
         st.session_state["choose-lecture"] = name
         row.selectbox(
             _("Lecture"),
             there,
             key="choose-lecture",
-            format_func=lambda one: titles.get(one, one),
+            format_func=lambda stem: titles.get(stem, stem),
             on_change=_take_lecture,
             width=240,
             label_visibility="collapsed",
         )
     else:
         row.markdown(f"**{literal(titles[name])}**", width="content")
-    lecture = found[name]
+    lecture = files[name]
     if isinstance(lecture, Lecture):
         return lecture
     st.error(with_colon(code(f"{name}.toml"), sentence(lecture)))
@@ -81,7 +81,7 @@ def choose_lecture(row: DeltaGenerator, fill: Fill) -> Lecture | None:
 
 
 def _take_lecture() -> None:
-    """Another lecture begins with its first screen."""
+    """Callback: open the chosen lecture on its first screen."""
     name = st.session_state["choose-lecture"]
     if name in screen_files.names():
         set_values({"lecture": name, "screen": ""})
@@ -109,14 +109,16 @@ def filler(choice: Choice) -> Fill:
 def titles_of(lecture: Lecture, fill: Fill) -> dict[str, str]:
     """The numbered title of each screen, by its name."""
     count = len(lecture.screens)
-    return {one.name: f"{number} / {count} · {fill(one.title)}" for number, one in enumerate(lecture.screens, 1)}
+    return {
+        screen.name: f"{number} / {count} · {fill(screen.title)}" for number, screen in enumerate(lecture.screens, 1)
+    }
 
 
-def said_of(screen: Screen, titles: Mapping[str, str], fill: Fill) -> dict[str, dict[str, str]]:
-    """What the speaker's window says: the screen's title, its notes, and the next title."""
+def notes_of(screen: Screen, titles: Mapping[str, str], fill: Fill) -> dict[str, dict[str, str]]:
+    """The texts of the speaker's window: the screen's title, its notes, and the next title."""
     following = [*titles.values(), ""][[*titles].index(screen.name) + 1]
     after = _("Next: {title}").format(title=following) if following else _("The last screen")
-    return {"said": {"name": screen.name, "title": titles[screen.name], "notes": fill(screen.notes), "after": after}}
+    return {"screen": {"name": screen.name, "title": titles[screen.name], "notes": fill(screen.notes), "after": after}}
 
 
 def choose_screen(screen: Screen, titles: Mapping[str, str]) -> None:
@@ -138,14 +140,14 @@ def choose_screen(screen: Screen, titles: Mapping[str, str]) -> None:
 
 
 def _find(lecture: Lecture, name: str) -> tuple[Screen, bool]:
-    """The screen of a name, the one with the most similar name, or else the first; and whether the name was right."""
+    """The screen with a name, or a similar name, or else the first screen; and whether the name was right."""
     by_name = {screen.name: screen for screen in lecture.screens}
     near = [name] if name in by_name else get_close_matches(name, by_name, n=1)
     return by_name[near[0]] if near else lecture.screens[0], name in by_name or not name
 
 
 def screen_of(lecture: Lecture, name: str) -> Screen:
-    """The screen of a name in the link, or another one, which is said."""
+    """The screen that the link names, or a similar one or the first, with a warning."""
     screen, exact = _find(lecture, name)
     if not exact:
         message = _("This lecture has no screen “{name}”. Showing the first one.")
@@ -157,7 +159,7 @@ def screen_of(lecture: Lecture, name: str) -> Screen:
 
 def _jump(order: Collection[str]) -> None:
     screen = st.session_state["jump"]
-    if screen in order:  # titles hold numbers of the model: the browser may have one that is gone
+    if screen in order:  # titles contain numbers of the model: the browser may send an outdated one
         set_values({"screen": screen})
 
 

@@ -37,12 +37,12 @@ class WhatFits(NamedTuple):
 
 def show_fit(run: Run, how: Plan | Inference, device: Device, answer: DeltaGenerator) -> None:
     """Write whether the batch fits into ``answer``; below, show metrics, the bar and the formulas."""
-    found = peak(run.model, how, *run.batch)
+    highest = peak(run.model, how, *run.batch)
     longest = most(
         growths(run.model, how, "sequence_length", *run.batch), device.for_tensors, run.choice.config.longest
     )
     largest = most(growths(run.model, how, "batch_size", *run.batch), device.for_tensors, most_sequences(run.model))
-    fit = WhatFits(device.needed(found.num_bytes), longest, largest)
+    fit = WhatFits(device.needed(highest.num_bytes), longest, largest)
     sentences = _answer(run, fit, device)[: 1 if presenting() else None]  # the metrics below have the second
     if fit.fits(device):
         answer.success("  \n".join(sentences), icon=":material/check:")
@@ -57,12 +57,12 @@ def show_fit(run: Run, how: Plan | Inference, device: Device, answer: DeltaGener
     )
     start = run.of_preset()
     before = peak(start.model, how, *start.batch).areas if start else {}
-    formulas = {area: plain(formula.expression) for area, formula in found.formulas.items()}
-    show_bar(run.choice, DeviceUse(found.areas, before, formulas, device))
+    formulas = {area: plain(formula.expression) for area, formula in highest.formulas.items()}
+    show_bar(run.choice, DeviceUse(highest.areas, before, formulas, device))
     if presenting():
         st.latex(aligned([_solved("S", fit.length, device)]))
         return
-    if start and before != found.areas:
+    if start and before != highest.areas:
         show_growth(run.growth(how), _("Memory"), run.choice.preset)
     st.latex(aligned([_solved("S", fit.length, device), _solved("B", fit.batch, device)]))
     room = _(
@@ -70,17 +70,17 @@ def show_fit(run: Run, how: Plan | Inference, device: Device, answer: DeltaGener
         "top of the tensors, which leaves {room} for them."
     )
     sizes = {"memory": size(device.num_bytes), "free": size(device.kept_free), "room": size(device.for_tensors)}
-    said = room.format(device=device.name, mebibytes=device.num_bytes // 2**20, overhead=device.overhead, **sizes)
+    capacity = room.format(device=device.name, mebibytes=device.num_bytes // 2**20, overhead=device.overhead, **sizes)
     lines = _(
         "Each line is the formula of the step that reaches the limit first; with a smaller batch, memory can peak at "
         "another step."
     )
-    which = loop(run, how, found.num_bytes) if isinstance(how, Plan) else ""
-    st.caption(in_a_row([said, lines, which, _(NOT_COUNTED)]))
+    which = loop(run, how, highest.num_bytes) if isinstance(how, Plan) else ""
+    st.caption(in_a_row([capacity, lines, which, _(NOT_COUNTED)]))
 
 
 def _answer(run: Run, fit: WhatFits, device: Device) -> list[str]:
-    """Two sentences: whether the batch fits, and the most that would."""
+    """Two sentences: whether the batch fits, and which sizes would."""
     numbers = {"needed": size(fit.needed), "usable": size(device.usable), "share": percent(fit.needed, device.usable)}
     verdict = (
         _("**Fits:** {batch_size:,} × {sequence_length:,} tokens need {needed}, {share} of the {usable}.")
@@ -134,15 +134,15 @@ def _limit(most: Most) -> str:
     }[most.limit]
 
 
-def _number(found: int | None) -> str:
-    return _("any") if found is None else f"{found:,}" if found else _("none")
+def _number(number: int | None) -> str:
+    return _("any") if number is None else f"{number:,}" if number else _("none")
 
 
-def _solved(letter: str, found: Most, device: Device) -> str:
+def _solved(letter: str, most: Most, device: Device) -> str:
     """The inequality for the bytes and its solution, as LaTeX."""
     room = latex_number(device.for_tensors)
-    grown = rf"\text{{{_('bytes')}}}({letter}) &= {_polynomial(found.growth, letter)} \le {room}"
-    return rf"{grown} \;\Rightarrow\; {_solution(letter, found)}"
+    grown = rf"\text{{{_('bytes')}}}({letter}) &= {_polynomial(most.growth, letter)} \le {room}"
+    return rf"{grown} \;\Rightarrow\; {_solution(letter, most)}"
 
 
 def _polynomial(growth: Polynomial, letter: str) -> str:
@@ -150,10 +150,10 @@ def _polynomial(growth: Polynomial, letter: str) -> str:
     return " + ".join(rf"{latex_number(count)} \, {power}" for power, count in terms.items() if count) or "0"
 
 
-def _solution(letter: str, found: Most) -> str:
-    if found.number is None:
+def _solution(letter: str, most: Most) -> str:
+    if most.number is None:
         return rf"{letter} < \infty"
-    if found.limit == "memory":
-        return rf"{letter} \le {latex_number(found.number)}"
-    memory = r"\infty" if found.memory is None else latex_number(found.memory)
-    return rf"{letter} \le \min({memory}, {latex_number(found.number)})"
+    if most.limit == "memory":
+        return rf"{letter} \le {latex_number(most.number)}"
+    memory = r"\infty" if most.memory is None else latex_number(most.memory)
+    return rf"{letter} \le \min({memory}, {latex_number(most.number)})"

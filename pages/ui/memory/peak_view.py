@@ -14,7 +14,7 @@ from bertcalc.memory.optimizers import PRECISIONS, sizes
 from bertcalc.memory.peak import moments_of_step, run_of
 from bertcalc.memory.peak.peak_formulas import Peak, most_sequences, peak, peak_bytes
 from bertcalc.memory.plan import Inference, Plan
-from bertcalc.memory.simulator.tape import Phase
+from bertcalc.memory.simulator.timeline import Phase
 from bertcalc.model.model import Model
 from bertcalc.text import N_
 from bertcalc.text.digits import fixed, scaled, signed, size
@@ -40,42 +40,42 @@ PHASES: dict[Phase, str] = {
 }
 # Measured in benchmarks/gpu_memory.md.
 NOT_COUNTED = N_(
-    "Every live tensor is counted, to the byte. What else a GPU needs is not: its driver and the CUDA context (1,165 "
-    "MiB on an H100), the workspaces of cuBLAS (66 MiB) and the blocks of PyTorch's allocator. Measured there with "
-    "bert-base and bert-large, tensors took 0 to 2 % more in float32, 0 to 9 % in bfloat16, and never less. Training "
-    "needed 1 to 5 % more than the peak with PYTORCH_ALLOC_CONF=expandable_segments:True, and 2 to 29 % more without "
-    "it."
+    "Every live tensor is counted, to the byte. Other memory that a GPU needs is not: its driver and the CUDA context "
+    "(1,165 MiB on an H100), the workspaces of cuBLAS (66 MiB) and the blocks of PyTorch's allocator. Measured there "
+    "with bert-base and bert-large, tensors took 0 to 2 % more in float32, 0 to 9 % in bfloat16, and never less. "
+    "Training needed 1 to 5 % more than the peak with PYTORCH_ALLOC_CONF=expandable_segments:True, and 2 to 29 % more "
+    "without it."
 )
 
 
 def show_peak(run: Run, how: Plan | Inference) -> None:
-    """Show the peak, the moment at which it comes, a chart of the whole step, and the formulas of that moment."""
-    found = peak(run.model, how, *run.batch)
+    """Show the peak, when it occurs, a chart of the whole step, and the formulas of that moment."""
+    highest = peak(run.model, how, *run.batch)
     names = {area: _(word) for area, word in AREA_WORDS.items()}
     phases = {phase: _(word) for phase, word in PHASES.items()}
     start = run.of_preset()
-    before = peak_bytes(start.model, how, *start.batch) if start else found.num_bytes
+    before = peak_bytes(start.model, how, *start.batch) if start else highest.num_bytes
     looked_at = (run.choice.preset, run.model.architecture, run.batch, how)
-    end = axis_end("step", looked_at, before, found.num_bytes)
-    show_metrics(_figures(run, how, found, before))
+    end = axis_end("step", looked_at, before, highest.num_bytes)
+    show_metrics(_figures(run, how, highest, before))
     model = run.choice.model
-    st.markdown(_when(model, found))
+    st.markdown(_when(model, highest))
     moments = moments_of_step(run.model, how, *run.batch)
-    said = [moment._replace(where=_step_words(model, moment.where)) for moment in moments]
+    named = [moment._replace(where=_step_words(model, moment.where)) for moment in moments]
     draw_chart(
-        step_frame(said, names, phases, (run.choice.preset, before), end, size),
+        step_frame(named, names, phases, (run.choice.preset, before), end, size),
         lower(step_areas(appearance(), tuple(names.values()), _("Step")), 190),
         numbers={"at": _("Operation"), "name": _("Area"), "bytes": _("Bytes"), "where": _("Step")},
-        alt=_("What is alive over the step: at most {size}").format(size=size(found.num_bytes)),
+        alt=_("Live memory over the step: at most {size}").format(size=size(highest.num_bytes)),
     )
     if presenting():
         return
-    if found.num_bytes != before:
+    if highest.num_bytes != before:
         show_growth(run.growth(how), _("Memory"), run.choice.preset)
-    formulas = {area: formula.latex() for area, formula in found.formulas.items()}
+    formulas = {area: formula.latex() for area, formula in highest.formulas.items()}
     rows = [
-        (unbroken(names[area]), f"${formulas[area]}$", *map(unbroken, (size(count), percent(count, found.num_bytes))))
-        for area, count in found.areas.items()
+        (unbroken(names[area]), f"${formulas[area]}$", *map(unbroken, (size(count), percent(count, highest.num_bytes))))
+        for area, count in highest.areas.items()
     ]
     titles = (_("Alive at the peak"), _("Formula, in bytes"), _("Size"), _("Share"))
     show_rows(titles, rows, _("What is alive at the peak"))
@@ -84,85 +84,89 @@ def show_peak(run: Run, how: Plan | Inference) -> None:
             st.markdown(sentence)
     frozen = any("N_{t}" in formula for formula in formulas.values())
     letters = _("$N$: all parameters; $N_t$: trainable parameters.") if frozen else _("$N$: all parameters.")
-    of_plan = [_(PRECISIONS[how.precision].meaning), loop(run, how, found.num_bytes)] if isinstance(how, Plan) else []
+    of_plan = [_(PRECISIONS[how.precision].meaning), loop(run, how, highest.num_bytes)] if isinstance(how, Plan) else []
     st.caption(in_a_row([letters, *of_plan, _(NOT_COUNTED)]))
-    TEMPORARIES.around(_show_temporaries, model, found)
+    TEMPORARIES.around(_show_temporaries, model, highest)
 
 
-def _show_temporaries(model: Model, found: Peak) -> None:
+def _show_temporaries(model: Model, highest: Peak) -> None:
     made = [
         (_step_words(model, piece.where, "`"), f"${piece.formula.latex()}$", unbroken(size(piece.num_bytes)))
-        for piece in found.temporaries
+        for piece in highest.temporaries
     ]
     show_rows((_("Made for"), _("Formula, in bytes"), _("Size")), made, _("Temporary tensors at the peak"))
 
 
-def _figures(run: Run, how: Plan | Inference, found: Peak, before: int) -> dict[str, tuple[str, str]]:
+def _figures(run: Run, how: Plan | Inference, highest: Peak, before: int) -> dict[str, tuple[str, str]]:
     """The metrics: the peak, and beside it the memory that is always used (training) or the outputs (inference)."""
     tokens = _("{batch_size:,} × {sequence_length:,} tokens").format(**run.batch._asdict())
-    more = signed(found.num_bytes - before, size)
-    told = _("{difference} against {preset}").format(difference=more, preset=run.choice.preset) if more else tokens
-    peak = (size(found.num_bytes), told)
+    difference = signed(highest.num_bytes - before, size)
+    below = (
+        _("{difference} against {preset}").format(difference=difference, preset=run.choice.preset)
+        if difference
+        else tokens
+    )
+    peak = (size(highest.num_bytes), below)
     if isinstance(how, Inference):
         returned = size(output_bytes(run.model, how.dtype, *run.batch))
-        return {_("Peak of inference"): peak, _("Outputs kept"): (returned, _("part of what is alive"))}
+        return {_("Peak of inference"): peak, _("Outputs"): (returned, _("included in the peak"))}
     model = run.choice.model
     trained = sizes(map(how.freezing.trained, model.tensors()))
     steady = sum(optimizers.parts(model.num_parameters(), trained, how.precision, how.optimizer).values())
-    each = _("{bytes} bytes a parameter").format(bytes=fixed(steady / model.num_parameters(), 2))
-    return {_("Peak of a training step"): peak, _("Weights, gradients, optimizer"): (each, size(steady))}
+    per_parameter = _("{bytes} bytes per parameter").format(bytes=fixed(steady / model.num_parameters(), 2))
+    return {_("Peak of a training step"): peak, _("Weights, gradients, optimizer"): (per_parameter, size(steady))}
 
 
 def loop(run: Run, plan: Plan, needed: int) -> str:
     """A sentence on which training loop is counted, and one on the peak of a loop that keeps all outputs."""
     kept_too = peak_bytes(run.model, plan._replace(keep_outputs=True), *run.batch)
-    said = _("The training loop keeps only the loss, like that of transformers' Trainer.")
+    sentence = _("The training loop keeps only the loss, like that of transformers' Trainer.")
     if kept_too == needed:
-        return said
-    more = _("A loop that keeps all outputs in a variable until the next step needs {size} at the peak.")
-    return in_a_row([said, more.format(size=size(kept_too))])
+        return sentence
+    keeping = _("A loop that keeps all outputs in a variable until the next step needs {size} at the peak.")
+    return in_a_row([sentence, keeping.format(size=size(kept_too))])
 
 
 def _savings(run: Run, plan: Plan) -> Iterator[str]:
     """Sentences on what gradient accumulation and freezing save, in memory and in FLOPs."""
     case = Case(run.model, *run.batch, plan)
     if run.batches > 1 and not most_sequences(run.model):
-        found = of_adding_up(case, run.batches)
-        said = _(
+        savings = of_adding_up(case, run.batches)
+        sentence = _(
             "Accumulating the gradients of **{batches:,} batches of {batch_size:,}** needs {needed} at the peak; one "
             "batch of all the sequences needs {whole}. The FLOPs are the same."
         )
-        sizes = {"needed": size(found.num_bytes), "whole": size(found.whole_bytes)}
-        yield said.format(batches=run.batches, batch_size=run.batch.batch_size, **sizes)
+        sizes = {"needed": size(savings.num_bytes), "whole": size(savings.whole_bytes)}
+        yield sentence.format(batches=run.batches, batch_size=run.batch.batch_size, **sizes)
     if plan.freezing != NOTHING_FROZEN:
-        found = of_freezing(case)
-        said = _("**Freezing** saves {saved} of {whole} at the peak ({share}).")
-        share = percent(found.saved_bytes, found.whole_bytes)
-        yield said.format(saved=size(found.saved_bytes), whole=size(found.whole_bytes), share=share)
-        said = _(
+        savings = of_freezing(case)
+        sentence = _("**Freezing** saves {saved} of {whole} at the peak ({share}).")
+        share = percent(savings.saved_bytes, savings.whole_bytes)
+        yield sentence.format(saved=size(savings.saved_bytes), whole=size(savings.whole_bytes), share=share)
+        sentence = _(
             "It saves {flops} of {all_flops} in a step ({flops_share}): the forward pass is computed as before, and "
             "gradients flow back to the first tensor that is trained."
         )
         if plan.recompute != "none":
-            said = _(
+            sentence = _(
                 "It saves {flops} of {all_flops} in a step ({flops_share}): the forward pass is computed as before, "
                 "gradients flow back to the first tensor that is trained, and only this part is recomputed."
             )
-        flops, all_flops = (scaled(count, "FLOPs") for count in (found.saved_flops, found.whole_flops))
-        share = percent(found.saved_flops, found.whole_flops)
-        yield said.format(flops=flops, all_flops=all_flops, flops_share=share)
+        flops, all_flops = (scaled(count, "FLOPs") for count in (savings.saved_flops, savings.whole_flops))
+        share = percent(savings.saved_flops, savings.whole_flops)
+        yield sentence.format(flops=flops, all_flops=all_flops, flops_share=share)
 
 
 def _step_words(model: Model, where: str, quote: str = "") -> str:
-    """The name of a step; in a layer that is run several times, with the number of the run."""
+    """The name of a step, with the number of the run if its layer is run several times."""
     name, run = run_of(model, where)
     step = f"{quote}{name}{quote}"
     return step if run is None else _("{step}, run {number:,}").format(step=step, number=run)
 
 
-def _when(model: Model, found: Peak) -> str:
+def _when(model: Model, highest: Peak) -> str:
     """A sentence on the moment of the peak."""
-    if found.where == "loss":
-        return _("Memory peaks in the **{phase}**, at the loss.").format(phase=_(PHASES[found.phase]))
+    if highest.where == "loss":
+        return _("Memory peaks in the **{phase}**, at the loss.").format(phase=_(PHASES[highest.phase]))
     text = _("Memory peaks in the **{phase}**, at {step}.")
-    return text.format(phase=_(PHASES[found.phase]), step=_step_words(model, found.where, "`"))
+    return text.format(phase=_(PHASES[highest.phase]), step=_step_words(model, highest.where, "`"))

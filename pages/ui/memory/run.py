@@ -78,7 +78,7 @@ ATTENTION = Select("attention", N_("Attention"), ATTENTIONS, {"eager": N_("Eager
 
 def _recomputed(model: Model) -> list[Recompute]:
     """The kinds of gradient checkpointing that the model's family supports."""
-    return [one for one in RECOMPUTE if one in ("none", *model.family.recomputes)]
+    return [kind for kind in RECOMPUTE if kind in ("none", *model.family.recomputes)]
 
 
 RECOMPUTATION = Select(
@@ -86,7 +86,7 @@ RECOMPUTATION = Select(
     N_("Recompute"),
     RECOMPUTE,
     {"none": N_("None"), "selective": N_("Selective"), "full": N_("Full")},
-    here=lambda link: _recomputed(linked(link).model()),
+    available=lambda link: _recomputed(linked(link).model()),
     width=116,
 )
 FUSED_DROPOUT = Switch("fused_dropout", N_("One-byte dropout masks"), draw=st.checkbox)
@@ -122,11 +122,11 @@ class Run(NamedTuple):
         return None if any(batch_problems(start.config, self.batch._asdict())) else Run(start, self.batch)
 
     def side(self, figures: Mapping[Any, int], formulas: Mapping[Any, Any]) -> Side:
-        """These figures as a side of a comparison."""
+        """These figures as one side of a comparison."""
         return Side(figures, formulas, {**self.model.config.shared(), **self.batch._asdict()})
 
     def growth(self, how: Plan | Inference) -> Factor | None:
-        """The growth of the peak against the preset's with the same batch; None if there is none."""
+        """The growth of the peak from the preset's with the same batch; None if there is none."""
         start = self.of_preset()
         return factors(start._peak_side(how), self._peak_side(how))[WHOLE] if start else None
 
@@ -140,32 +140,32 @@ class Run(NamedTuple):
 
 
 def choose_plan(choice: Choice, *, states: bool = True) -> tuple[Run, Plan]:
-    """Draw the controls of batch and training; ``states``: whether the optimizer matters."""
+    """Draw the controls of batch and training; those of the optimizer only with ``states``."""
     with st.container(horizontal=True, vertical_alignment="bottom", gap="xsmall"):
         batch = choose_batch(choice.config)
-        said: dict[str, Any] = {"precision": choose_precision(width=163)}
+        options: dict[str, Any] = {"precision": choose_precision(width=163)}
         if states:
-            said["optimizer"] = OPTIMIZER.show()
-        said |= {"attention": ATTENTION.show(), "recompute": RECOMPUTATION.show(_recomputed(choice.model))}
+            options["optimizer"] = OPTIMIZER.show()
+        options |= {"attention": ATTENTION.show(), "recompute": RECOMPUTATION.show(_recomputed(choice.model))}
         changed = sum(control.is_changed for control in _MORE)
         with st.popover(f"{_('More')} ({changed})" if changed else _("More")):
             batches = ACCUMULATE.show_within(1, LARGEST)
-            said["fused_dropout"] = FUSED_DROPOUT.show()
+            options["fused_dropout"] = FUSED_DROPOUT.show()
             freezing = choose_freezing(choice.config)
     if (typed := st.session_state[ACCUMULATE.name]) != batches and (problem := ACCUMULATE.problem(typed, 1, LARGEST)):
         show_problem(problem._replace(remedies=()))
     if problem := replace(freezing, layers=st.session_state["freeze_layers"]).problem(choice.config):
         show_problem(problem._replace(remedies=()))  # also outside of the popover, where the remedies are
     _show_remarks(choice)
-    if said["fused_dropout"]:
-        st.caption(_("One-byte dropout masks are what PyTorch keeps on CUDA. Not measured here: there is no GPU."))
-    plan = Plan(**said, freezing=freezing, accumulate=batches > 1)
+    if options["fused_dropout"]:
+        st.caption(_("On CUDA, PyTorch saves one-byte dropout masks. This was not measured here, for lack of a GPU."))
+    plan = Plan(**options, freezing=freezing, accumulate=batches > 1)
     note_settings(Settings(assignments(_settings(plan, batches)), plan))
     return Run(choice, batch, batches), plan
 
 
 def choose_precision(**look: Any) -> Precision:
-    """Draw the precision of training; a change of it is also one of inference, which follows."""
+    """Draw the precision of training; when it changes, that of inference follows."""
     precision = TRAINING_DTYPE.show(**{"help": TRAINING_DTYPE.meanings(_MEANINGS), **look})
     of_link = "last precision" not in st.session_state and DTYPE.is_changed
     if st.session_state.get("last precision", TRAINING_DTYPE.default) != precision and not of_link:
@@ -178,7 +178,7 @@ _MEANINGS = {precision: rule.meaning for precision, rule in PRECISIONS.items()}
 
 
 def _settings(plan: Plan, batches: int) -> dict[str, object]:
-    """The values of the controls; those that are folded away only if they differ from the default."""
+    """The values of the controls; those in the popover only if they differ from the default."""
     folded: dict[Control[Any], object] = {ACCUMULATE: batches, FUSED_DROPOUT: plan.fused_dropout}
     return {
         TRAINING_DTYPE.name: plan.precision,
@@ -195,14 +195,14 @@ def choose_inference(choice: Choice) -> tuple[Run, Inference]:
         batch = choose_batch(choice.config)
         how = Inference(DTYPE.show(), ATTENTION.show())
     _show_remarks(choice)
-    said = assignments({DTYPE.name: how.dtype, ATTENTION.name: how.attention})
+    options = assignments({DTYPE.name: how.dtype, ATTENTION.name: how.attention})
     trained = _("trained in float32 with AdamW")
-    note_settings(Settings(f"{said}; {trained}", Plan(attention=how.attention), how))
+    note_settings(Settings(f"{options}; {trained}", Plan(attention=how.attention), how))
     return Run(choice, batch), how
 
 
 def _show_remarks(choice: Choice) -> None:
-    """Say that relative positions have no fused attention, and what a cross-attention sees."""
+    """Say that relative positions have no fused attention, and how long a cross-attention's encoder output is."""
     if st.session_state["attention"] == "fused" and not can_fuse(choice.model.run(Sizes())):
         st.caption(_("With relative positions there is no fused attention: eager attention is counted."))
     show_seen(choice.model)
@@ -216,7 +216,8 @@ def choose_task() -> tuple[str, Device]:
         device = Device(DEVICE_MEMORY.word(chosen), DEVICES[chosen]) if chosen in DEVICES else _typed_device()
         typed = KEEP_FREE.show(
             help=_(
-                "For everything but tensors: driver, CUDA context, gaps between tensors, working memory of kernels."
+                "Reserved for everything except tensors: driver, CUDA context, gaps between tensors, working memory of "
+                "kernels."
             ),
         )
         overhead = OVERHEAD.show_within(
@@ -228,10 +229,10 @@ def choose_task() -> tuple[str, Device]:
             ),
         )
     device = device._replace(overhead=overhead)
-    found = kept_free(device, typed)
-    if isinstance(found, Device):
-        return task, found
-    show_problem(found)
+    limited = kept_free(device, typed)
+    if isinstance(limited, Device):
+        return task, limited
+    show_problem(limited)
     return task, device
 
 

@@ -1,4 +1,4 @@
-"""The activations that autograd keeps, tensor by tensor."""
+"""The activations that autograd saves for the backward pass, tensor by tensor."""
 
 from collections.abc import Mapping, Sequence
 from typing import Any
@@ -37,7 +37,7 @@ KORTHIKANTI = Fold("korthikanti", N_("Compared with the formula of Korthikanti e
 
 
 def show_activations(run: Run, plan: Plan) -> None:
-    """Show the activations that autograd keeps: total, formula, bars by module, tensors, and a published formula."""
+    """Show the activations that autograd saves: total, formula, bars by module, tensors, and a published formula."""
     if problem := unlisted(run.choice.model, plan):
         st.info(sentence(problem))
         return
@@ -45,7 +45,7 @@ def show_activations(run: Run, plan: Plan) -> None:
     formulas = kept_formulas(run.model, plan, *run.batch)
     total = total_bytes(saved)
     with st.container(horizontal=True, vertical_alignment="bottom"):
-        show_metrics({_("Kept for the backward pass"): (size(total), counted(total, "bytes"))})
+        show_metrics({_("Saved for the backward pass"): (size(total), counted(total, "bytes"))})
         check = HOOKS.show()
     verdict = st.container()  # filled last: the first comparison takes seconds
     terms = [(*run.written(formula), colors()[component]) for component, formula in formulas.components.items()]
@@ -53,7 +53,7 @@ def show_activations(run: Run, plan: Plan) -> None:
     modules = by_module(saved)
     if modules:
         bars = _module_bars(run, plan, modules, formulas.modules)
-        draw_bars(bars, "activations", run.model.architecture, alt=_("Bytes kept for each module"))
+        draw_bars(bars, "activations", run.model.architecture, alt=_("Bytes saved for each module"))
     KEPT.around(_show_saved, saved, formulas.saved, PRECISIONS[plan.precision].dtype)
     KORTHIKANTI.around(_show_korthikanti, run, plan)
     if check:
@@ -78,7 +78,7 @@ def _module_bars(run: Run, plan: Plan, modules: Mapping[str, int], formulas: Map
 
 
 def _side(run: Run, plan: Plan) -> Side:
-    """The bytes that each module keeps, as a side of a comparison."""
+    """The bytes that each module saves, as one side of a comparison."""
     formulas = kept_formulas(run.model, plan, *run.batch).modules
     return run.side(by_module(footprint.kept(run.model, plan, *run.batch)), formulas)
 
@@ -86,12 +86,12 @@ def _side(run: Run, plan: Plan) -> Side:
 def _show_saved(saved: Sequence[Saved], letters: Sequence[Saved], dtype: Dtype) -> None:
     draw_frame(
         {
-            "name": [one.name for one in saved],
-            "step": [one.step for one in saved],
-            "shape": [shape_text(one.shape) for one in saved],
-            "dtype": [_dtype(one.item_bytes, dtype) for one in saved],
-            "formula": [_product(one) for one in letters],
-            "bytes": [one.num_bytes() for one in saved],
+            "name": [tensor.name for tensor in saved],
+            "step": [tensor.step for tensor in saved],
+            "shape": [shape_text(tensor.shape) for tensor in saved],
+            "dtype": [_dtype(tensor.item_bytes, dtype) for tensor in saved],
+            "formula": [_product(tensor) for tensor in letters],
+            "bytes": [tensor.num_bytes() for tensor in saved],
         },
         column_config={
             "name": st.column_config.TextColumn(_("Tensor"), width="large"),
@@ -101,7 +101,7 @@ def _show_saved(saved: Sequence[Saved], letters: Sequence[Saved], dtype: Dtype) 
             "formula": st.column_config.TextColumn(_("Copies × shape × bytes")),
             "bytes": st.column_config.NumberColumn(_("Bytes"), format="%,d"),
         },
-        alt=_("The tensors that autograd keeps"),
+        alt=_("The tensors that autograd saves"),
     )
 
 
@@ -120,12 +120,12 @@ def _show_korthikanti(run: Run, plan: Plan) -> None:
     terms = footprint.korthikanti(run.model, plan, *run.batch)
     formulas = korthikanti_formulas(run.model, plan, *run.batch)
     rows: list[tuple[str, ...]] = []
-    for (reason, more), formula in zip(terms, formulas, strict=True):
-        if more:
+    for (reason, amount), formula in zip(terms, formulas, strict=True):
+        if amount:
             letters, numbers = run.written(formula)
-            count = signed_count(more) if rows else f"{more:,}"  # the first is the published formula
+            count = signed_count(amount) if rows else f"{amount:,}"  # the first is the published formula
             rows.append((_(reason), f"${letters}$", f"${numbers}$", count))
-    rows.append((_("together: ours"), "", "", f"{sum(more for _reason, more in terms):,}"))
+    rows.append((_("together: ours"), "", "", f"{sum(amount for _reason, amount in terms):,}"))
     titles = (_("One trained layer"), _("Formula, in bytes"), _("In numbers"), _("Bytes"))
     show_rows(titles, rows, _("The published formula, and what makes the difference"))
     st.caption(
@@ -144,8 +144,8 @@ def _show_verdict(run: Run, plan: Plan) -> None:
     if plan.attention == "fused":
         st.info(_("PyTorch has no fused attention on its meta device: the test suite compares it on the CPU."))
     elif runs(model, call):
-        found = ask(model.architecture, memory_proof.prove, model, plan, *run.batch)
+        proof = ask(model.architecture, memory_proof.prove, model, plan, *run.batch)
         masks = " " + _("For this comparison, masks are counted as wide as activations.") if plan.fused_dropout else ""
-        agrees, same = found.ours == found.theirs, _("PyTorch counts the same: {bytes:,} bytes.")
-        said = same if agrees else _("PyTorch counts {theirs:,} bytes, we count {ours:,}.")
-        show_agreement(agrees, said.format(**found._asdict(), bytes=found.theirs) + masks)
+        agrees, same = proof.ours == proof.theirs, _("PyTorch counts the same: {bytes:,} bytes.")
+        message = same if agrees else _("PyTorch counts {theirs:,} bytes, we count {ours:,}.")
+        show_agreement(agrees, message.format(**proof._asdict(), bytes=proof.theirs) + masks)

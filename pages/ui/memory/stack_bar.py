@@ -1,4 +1,4 @@
-"""The stacked bar of the Memory page: what it shows and says."""
+"""The stacked bar of the Memory page."""
 
 from collections.abc import Mapping
 from typing import Any, NamedTuple
@@ -10,7 +10,7 @@ from bertcalc.charts.columns import Columns, number, of_rows
 from bertcalc.charts.labels import ems
 from bertcalc.charts.memory_charts import AREA_COLORS, stacked_bar
 from bertcalc.memory.devices import Device
-from bertcalc.memory.simulator.tape import Area
+from bertcalc.memory.simulator.timeline import Area
 from bertcalc.text import N_
 from bertcalc.text.digits import signed, size
 from pages.ui.session.scale import axis_end
@@ -25,7 +25,7 @@ AREA_WORDS: dict[Area, str] = {
     "buffers and batch": N_("buffers and batch"),
     "gradients": N_("gradients"),
     "optimizer states": N_("optimizer states"),
-    "kept activations": N_("kept activations"),
+    "kept activations": N_("saved activations"),
     "temporaries": N_("temporaries"),
 }
 
@@ -41,8 +41,8 @@ class DeviceUse(NamedTuple):
 
 def show_bar(choice: Choice, use: DeviceUse) -> None:
     """Show the parts as one stacked bar with marks at the preset's total and at the limit, and a legend below."""
-    now, was, device = sum(use.parts.values()), sum(use.before.values()), use.device
-    end = axis_end("fit", (choice.preset, choice.architecture, device), max(was, device.num_bytes), now)
+    total, was, device = sum(use.parts.values()), sum(use.before.values()), use.device
+    end = axis_end("fit", (choice.preset, choice.architecture, device), max(was, device.num_bytes), total)
     words = (_("Bytes"), _("Size"), _("Share"), _("Formula"))
     inks = [(_(AREA_WORDS[area]), AREA_COLORS[appearance()][area]) for area, count in use.parts.items() if count]
     if device.for_tensors < device.num_bytes:
@@ -53,28 +53,34 @@ def show_bar(choice: Choice, use: DeviceUse) -> None:
         numbers={"name": _("Part"), "bytes": _("Bytes"), "share": _("Share"), "formula": _("Formula")},
         alt=_("The parts in proportion"),
     )
-    if was not in (0, now):
+    if was not in (0, total):
         text = _("The thin mark is {preset} with the same input: {size}, a difference of {difference}.")
-        st.caption(text.format(preset=choice.preset, size=size(was), difference=signed(now - was, size)))
+        st.caption(text.format(preset=choice.preset, size=size(was), difference=signed(total - was, size)))
 
 
 def bar_frame(use: DeviceUse, preset: str, end: int) -> Columns:
     """The data of the bar: a row for each part, for each mark ("limit" and "was"), and for the end of the axis.
 
-    What is not for tensors, because it is kept free or the allocator's, is at the end of the device, below the parts if
-    these overlap it.
+    Memory that is not for tensors, because it is kept free or taken by the allocator, is at the end of the device,
+    below the parts if they overlap it.
     """
     rows: list[dict[str, Any]] = []
-    whole, at, device = sum(use.parts.values()), 0, use.device
+    whole, position, device = sum(use.parts.values()), 0, use.device
     for part, count in use.parts.items():
         if count:
             name, share = _(AREA_WORDS[part]), percent(count, whole)
             rows.append(
-                {"part": part, "name": name, "bytes": number(count), "start": float(at), "end": float(at + count)}
+                {
+                    "part": part,
+                    "name": name,
+                    "bytes": number(count),
+                    "start": float(position),
+                    "end": float(position + count),
+                }
                 | {"exact": f"{count:,}", "size": size(count), "share": share, "formula": use.formulas.get(part, "")}
                 | {"label": f"{name} {share}", "width": ems(f"{name} {share}")}
             )
-        at += count
+        position += count
     was = sum(use.before.values())
     marks = (("limit", _("Room for tensors"), device.for_tensors), ("was", preset, was if was != whole else 0))
     rows += [

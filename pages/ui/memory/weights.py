@@ -17,7 +17,7 @@ from pages.ui.widgets.tables import show_rows
 _FILES: dict[Checkpoint, str] = {
     "weights": N_("the weights, a shared tensor once (save_pretrained, torch.save)"),
     "every name": N_("the weights, a shared tensor under each of its names"),
-    "with states": N_("weights and AdamW's two averages, to go on training: three times the model"),
+    "with states": N_("weights and AdamW's two averages, to continue training: three times the model"),
 }
 
 
@@ -30,8 +30,8 @@ def show_weights(choice: Choice) -> None:
         total, factor = weight_bytes(count, bits), _factor(bits)
         formula = rf"${factor} N = {factor} \cdot {latex_number(count)}$"
         rows.append((dtype, formula, f"{total:,}", f"{fixed(total / 10**6)} MB", f"{fixed(total / 2**20)} MiB"))
-    titles = (_("Numbers"), _("Formula"), _("Bytes"), "MB", "MiB")
-    show_rows(titles, rows, _("Weights by the type of their numbers"))
+    titles = (_("Data type"), _("Formula"), _("Bytes"), "MB", "MiB")
+    show_rows(titles, rows, _("Weights by data type"))
     if presenting():
         return
     files = [(_(_FILES[file]), unbroken(size(count))) for file, count in checkpoint_bytes(choice.model).items()]

@@ -19,8 +19,8 @@ _NAMED = 3  # parts of a difference
 
 def sentence(choice: Choice) -> str:
     """The answer as Markdown: the published counts, and the present model's."""
-    own = yours(choice)
-    return in_a_row([published(), own and f"**{own}**"])
+    present = yours(choice)
+    return in_a_row([published(), present and f"**{present}**"])
 
 
 def published() -> str:
@@ -34,7 +34,7 @@ def published() -> str:
 
 
 def yours(choice: Choice) -> str:
-    """Sentences on how the present model differs, with exact numbers; empty for bert-base-uncased itself.
+    """Describe how the present model differs, with exact numbers; empty for bert-base-uncased itself.
 
     It is compared with its preset in the same architecture, as under the total; an unchanged preset is compared with
     bert-base-uncased.
@@ -49,12 +49,12 @@ def yours(choice: Choice) -> str:
 
 def _of_another_family(choice: Choice, base: Model, start: Model) -> str:
     """Compare a preset of another family by the parts that differ most, since BERT lacks some of its fields."""
-    here, there = (totals_by_part(model) for model in (base, start))
-    found = {part: there.get(part, 0) - here.get(part, 0) for part in {**here, **there}}
-    most = sorted(filter(found.get, found), key=lambda part: -abs(found[part]))
-    words = listed(f"{_(PART_NAMES[part])} {signed(found[part])}" for part in most[:_NAMED])
+    base_totals, start_totals = (totals_by_part(model) for model in (base, start))
+    changes = {part: start_totals.get(part, 0) - base_totals.get(part, 0) for part in {**base_totals, **start_totals}}
+    most = sorted(filter(changes.get, changes), key=lambda part: -abs(changes[part]))
+    words = listed(f"{_(PART_NAMES[part])} {signed(changes[part])}" for part in most[:_NAMED])
     parts = _("{parts} and smaller ones").format(parts=words) if most[_NAMED:] else words
-    difference = sum(found.values())
+    difference = sum(changes.values())
     if not difference:
         message = _("{name} has {count:,}, as many as {base}.")
     elif difference > 0:
@@ -85,33 +85,33 @@ def _named_preset(choice: Choice) -> str:
     return _("{preset} as {architecture}").format(preset=preset, architecture=architecture)
 
 
-def _changed(found: Explanation) -> str:
+def _changed(explanation: Explanation) -> str:
     """A sentence with the fields that differ from the preset; empty if none does."""
-    if not found.parts:
+    if not explanation.parts:
         return ""
-    counted = all(change.counted for part in _named(found) for change in part.changes)
-    return (_("Yours has {changes}.") if counted else _("Yours: {changes}.")).format(changes=_words(found))
+    counted = all(change.counted for part in _named(explanation) for change in part.changes)
+    return (_("Yours has {changes}.") if counted else _("Yours: {changes}.")).format(changes=_words(explanation))
 
 
-def _words(found: Explanation) -> str:
+def _words(explanation: Explanation) -> str:
     """The changes that contribute most to a difference, and the difference itself."""
-    counting = [part for part in found.parts if part.difference]
-    changes = listed(map(_phrase, _named(found)))
+    counting = [part for part in explanation.parts if part.difference]
+    changes = listed(map(_phrase, _named(explanation)))
     if not counting:
         return _("{changes}, with the same count").format(changes=changes)
     if len(counting) > 1:
         if counting[_NAMED:]:
             changes = _("{changes} and other changes").format(changes=changes)
-        return _("{changes}, {difference} in all").format(changes=changes, difference=signed(found.difference))
-    each = counting[0].each()
-    if each is None or each == abs(found.difference):
-        return _("{changes}, {difference}").format(changes=changes, difference=signed(found.difference))
-    return _("{changes}, {each:,} each").format(changes=changes, each=each)
+        return _("{changes}, {difference} in all").format(changes=changes, difference=signed(explanation.difference))
+    amount = counting[0].each()
+    if amount is None or amount == abs(explanation.difference):
+        return _("{changes}, {difference}").format(changes=changes, difference=signed(explanation.difference))
+    return _("{changes}, {each:,} each").format(changes=changes, each=amount)
 
 
-def _named(found: Explanation) -> list[Attribution]:
+def _named(explanation: Explanation) -> list[Attribution]:
     """The largest parts of the difference; if the counts are equal, the parts that change something else."""
-    parts = [part for part in found.parts if part.difference] or found.parts
+    parts = [part for part in explanation.parts if part.difference] or explanation.parts
     return sorted(parts, key=lambda part: -abs(part.difference))[:_NAMED]
 
 
@@ -122,8 +122,8 @@ def _phrase(part: Attribution) -> str:
     return listed(_(message).format(**values) for message, values in sentences)
 
 
-def _explained(here: Model, there: Model) -> Explanation:
-    return explain(Case(here), Case(there), QUANTITIES["parameters"])
+def _explained(before: Model, after: Model) -> Explanation:
+    return explain(Case(before), Case(after), QUANTITIES["parameters"])
 
 
 @cache

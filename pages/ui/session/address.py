@@ -1,25 +1,21 @@
 """Write the address of the page: one entry in the browser's history for each step.
 
-Controls with ``bind="query-params"`` write it one by one, so that a change of several fields would leave entries with
-intermediate models that nobody chose, and typing into such a control leaves no entry at all (Streamlit 1.67).
+Controls with ``bind="query-params"`` write their parameters one by one: a change of several fields would leave entries
+with intermediate models, and typing into such a control leaves no entry at all (Streamlit 1.67).
 """
 
 from collections.abc import Collection, Mapping
 
 import streamlit as st
-from streamlit.runtime.scriptrunner import get_script_run_ctx
 
 from pages.server.restarts import is_rehearsal
+from pages.server.upstream import streamlit_internals
 from pages.ui.session import kept
 
 
 def went_back() -> bool:
-    """Whether this run was caused by the browser's Back or Forward.
-
-    Streamlit has no documented way to ask; tests/browser/test_panel.py fails if this one disappears.
-    """
-    context = get_script_run_ctx()
-    return context is not None and context.is_history_navigation
+    """Whether this run was caused by the browser's Back or Forward."""
+    return streamlit_internals.went_back()
 
 
 def restore() -> None:
@@ -28,15 +24,12 @@ def restore() -> None:
     If both pages have a control of the same name, Streamlit 1.67 drops its parameter as the other page's, and the
     control starts with its default.
     """
-    context = get_script_run_ctx()
-    if context is not None and context.is_history_navigation:
-        with context.session_state.query_params() as params:
-            params.populate_from_query_string(context.query_string)
-            params.set_initial_query_params(context.query_string)
+    if went_back():
+        streamlit_internals.restore_parameters()
 
 
 def open_page(page: str) -> None:
-    """Note which page this run draws, and whether the last run drew another one, perhaps in a session that was lost."""
+    """Record the page of this run, and whether the last run, perhaps in a session that was lost, drew another one."""
     before = st.session_state.setdefault("page of the link", kept.get("page") or page)
     st.session_state["opened"] = before != page
     if not is_rehearsal():  # else the next run opens the page again
@@ -50,19 +43,16 @@ def is_opened() -> bool:
     return opened
 
 
-def write(names: Collection[str], said: Mapping[str, str]) -> None:
-    """Replace the parameters ``names`` of the link by ``said``, in one message: one entry in the history.
+def write(names: Collection[str], values: Mapping[str, str]) -> None:
+    """Replace the parameters ``names`` of the link by ``values``, in one message: one entry in the history.
 
     ``st.query_params`` cannot remove several at once: each ``del`` would be an entry of its own. In a run that opens a
-    page the browser is told nothing here: the panel puts the whole address into it at the end of the run, without an
+    page, the browser is told nothing here: the panel puts the whole address into it at the end of the run, without an
     entry in the history.
     """
-    context = get_script_run_ctx()
-    if context is not None:
-        with context.session_state.query_params() as params:
-            for name in names:
-                params.discard_param_no_forward_msg(name)
-            for name, text in said.items() if is_opened() else ():
-                params.set_with_no_forward_msg(name, text)
-    if not is_opened():
-        st.query_params.update(said)
+    if not streamlit_internals.set_parameters(names, values if is_opened() else {}):
+        for name in {*names} - values.keys():
+            st.query_params.pop(name, None)
+        st.query_params.update(values)
+    elif not is_opened():
+        st.query_params.update(values)

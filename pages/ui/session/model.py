@@ -6,29 +6,30 @@ from typing import Any
 import streamlit as st
 
 from bertcalc.config import Problem
-from bertcalc.controls.history import NAMES, ChosenModel, Track, read
+from bertcalc.controls.chosen_model import NAMES, ChosenModel, read
+from bertcalc.controls.model_history import ModelHistory
 from bertcalc.families.presets import DEFAULT_PRESET
 from pages.ui.session import address, kept, scale
 
-NOTED = "link"  # what the browser keeps of a link with notes
+NOTED = "link"  # the name under which the browser keeps a link with notes
 
 
 def begin(page: str, place: str = "", preset: str = "") -> None:
     """Read the model from the link in the first run, and after Back and Forward.
 
     ``place`` names the screen of a lecture, and ``preset`` the preset that the screen is about, if any: the screen
-    starts with it, and a link without a preset means it there.
+    starts with it, and it is the default preset of a link to the screen.
     """
     before, st.session_state["place"] = st.session_state.get("place"), place
     st.session_state["meant"] = preset or DEFAULT_PRESET
     if "track" not in st.session_state:
         link = st.query_params.to_dict()
-        model, found = read(link, _meant())
-        # The link of a page that is opened says nothing of the model, until the panel puts it there.
+        model, problems = read(link, _meant())
+        # When a page opens, its link has no model until the panel adds it.
         is_linked = address.went_back() or kept.get("page") == page or not link.keys().isdisjoint(NAMES)
-        st.session_state["stood in"] = found or read(noted_link(), _meant())[1]
+        st.session_state["stood in"] = problems or read(noted_link(), _meant())[1]
         # Set last: this run may be interrupted at any use of the session's state; the next one repeats this until then.
-        st.session_state["track"] = Track.restored(model, kept.get("steps"), is_linked=is_linked)
+        st.session_state["track"] = ModelHistory.restored(model, kept.get("steps"), is_linked=is_linked)
     elif address.went_back():
         model, st.session_state["stood in"] = read(st.query_params.to_dict(), _meant())
         track().go_to(model)
@@ -37,14 +38,14 @@ def begin(page: str, place: str = "", preset: str = "") -> None:
 
 
 def noted_link() -> dict[str, str]:
-    """The link whose notes nobody has closed, as the browser keeps it; {} if there is none."""
+    """The link whose notes are still open, as the browser keeps it; {} if there is none."""
     link = kept.get(NOTED)
     return {name: text for name, text in link.items() if isinstance(text, str)} if isinstance(link, dict) else {}
 
 
-def track() -> Track:
-    """The steps of this session."""
-    steps: Track = st.session_state["track"]
+def track() -> ModelHistory:
+    """The history of this session's model."""
+    steps: ModelHistory = st.session_state["track"]
     return steps
 
 
@@ -64,34 +65,34 @@ def own_name(field: str) -> str:
 
 
 def linked(link: Mapping[str, str]) -> ChosenModel:
-    """The model of a link, apart from the session's."""
+    """The model of a link, independent of the session's."""
     return read(link)[0]
 
 
 def write_link(page: str) -> None:
     """Write the model of the last step into the link.
 
-    Not in the run that opens another page: Streamlit drops parameters that it does not know from the address of the new
-    page, and adding them here would be a history entry of its own. There the panel adds them, in the browser.
+    The run that opens another page does not write it: Streamlit drops parameters that it does not know from the address
+    of the new page, and adding them here would be another history entry. There the panel adds them, in the browser.
     """
     kept.put("steps", track().written())
     present = track().kept
     address.open_page(page)
     if not address.is_opened():
         query = st.query_params.to_dict()
-        said, wrong = read(query, _meant())
-        # Going back adds no entry, so a link that says more than it has to can be cleaned up then.
+        in_link, wrong = read(query, _meant())
+        # Going back adds no entry, so that a link with superfluous parameters can be cleaned up then.
         plain = not address.went_back() or {name: query[name] for name in NAMES if name in query} == link()
-        if wrong or said != present or not plain:
+        if wrong or in_link != present or not plain:
             for step in track().unsaid or [present]:
                 address.write(NAMES, step.link(_meant()))
         track().unsaid.clear()
 
 
 def stood_in() -> list[Problem]:
-    """The impossible values of the link that are still shown as a message."""
-    found: list[Problem] = st.session_state["stood in"]
-    return found
+    """The impossible values of the link whose messages are still shown."""
+    problems: list[Problem] = st.session_state["stood in"]
+    return problems
 
 
 def change(values: Mapping[str, Any]) -> None:
@@ -103,7 +104,7 @@ def change(values: Mapping[str, Any]) -> None:
 def take_preset(preset: str, **changes: Any) -> None:
     """In a callback: take a preset with some fields changed, in one step.
 
-    Not in a run of the browser's Back or Forward: a control that the browser has not redrawn still sends its old
+    A run of the browser's Back or Forward takes none: a control that the browser has not redrawn still sends its old
     value, which Streamlit ignores only for controls that are bound to the link.
     """
     if not address.went_back():

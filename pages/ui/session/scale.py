@@ -4,15 +4,14 @@ from collections.abc import Hashable
 
 import streamlit as st
 
-_FAR = 8  # times as long as the longest bar: an axis on which hardly anything can be seen
+_FAR = 8  # an axis that is so many times as long as the longest bar is hardly readable
 _TENTHS = (10, 12, 14, 16, 18, 20, 25, 30, 35, 40, 45, 50, 60, 70, 80, 90, 100)
 
 
 def axis_end(place: str, looked_at: Hashable, before: int, present: int) -> int:
     """The end of the axis of the chart at ``place``: the largest figures of the preset and of the present model fit.
 
-    It widens when it has to, and otherwise stays as long as something can be seen on it. Another ``looked_at`` starts a
-    new scale.
+    It widens if necessary, and otherwise stays until it is hardly readable or ``looked_at`` changes.
     """
     scales: dict[str, tuple[Hashable, int]] = st.session_state.setdefault("scales", {})
     seen, limit = scales.get(place, (None, 0))
@@ -29,7 +28,7 @@ def forget() -> None:
 
 
 def rounded(largest: int) -> int:
-    """A round figure with at least a tenth of room beyond the largest one."""
+    """A round figure, at least a tenth above the largest one."""
     wanted = max(100, 11 * largest)
     tenth: int = 10 ** (len(f"{wanted}") - 2)
     return next(steps * tenth for steps in _TENTHS if steps * tenth >= wanted) // 10

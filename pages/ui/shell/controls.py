@@ -4,7 +4,7 @@
     ...
     layer = LAYER.show()
 
-Declaring a control makes it known to the link: link.py checks its value there.
+Declaring a control registers its name for the link, where link.py checks its value.
 """
 
 import math
@@ -21,7 +21,7 @@ from streamlit.errors import StreamlitAPIException
 
 from bertcalc.config import Problem, check_whole_number
 from bertcalc.config.fields import FIELDS, OWN_FIELDS
-from bertcalc.controls.history import NAMES
+from bertcalc.controls.chosen_model import NAMES
 from bertcalc.text import N_, literal, written
 from bertcalc.text.digits import MINUS
 from bertcalc.text.suggestions import nearest
@@ -67,26 +67,26 @@ class Control(Generic[Value]):
         return self.wrong(link[self.name])
 
     def takes(self, value: object) -> bool:
-        """Whether a value, which may be anything, has the type of this control's, and could be in a link."""
+        """Whether any given value has the type of this control's value and could be in a link."""
         kind = int if self.default is None else type(self.default)
         return type(value) is kind and self.wrong(_in_link(value)) is None
 
     def _bound(self, look: Mapping[str, Any]) -> dict[str, Any]:
-        """The arguments that bind a control of Streamlit's to the link.
+        """The arguments that bind a Streamlit control to the link.
 
-        To Streamlit each page's control is a new one, which starts with its default. So the value of the control of
-        the same name on the last page is put into the link, where this page's control reads it.
+        For Streamlit, the control of each page is new and starts with its default. So the value of the last page's
+        control of the same name is put into the link, where this page's control reads it.
         """
         value = st.session_state.get(self.name, self.default)
         if value != self.default and self.name not in st.query_params:
-            with suppress(StreamlitAPIException):  # it is this page's control already, and writes the link itself
+            with suppress(StreamlitAPIException):  # it is already this page's control, which writes the link itself
                 address.write((), {self.name: _in_link(value)})
                 st.session_state[self.name] = value
         return {"label": self.title, "key": self.name, "bind": "query-params", **self.look, **look}
 
 
 class Number(Control[Whole]):
-    """A field for a whole number; its letter in the formulas, if it has one, stands behind the label.
+    """A field for a whole number; its letter in the formulas, if it has one, follows the label.
 
     The number has no thousands separators: Streamlit 1.67 writes it with sprintf.js, which has none.
     """
@@ -96,7 +96,7 @@ class Number(Control[Whole]):
         self._letter = letter
 
     def wrong(self, text: str) -> Reason | None:
-        """Reject all but whole numbers, as Streamlit reads them, of 15 digits: a browser is exact up to 2**53."""
+        """Accept whole numbers, as Streamlit reads them, of at most 15 digits: a browser is exact up to 2**53."""
         with suppress(ValueError):
             if float(text).is_integer() and abs(float(text)) < 10**15:
                 return None
@@ -105,7 +105,7 @@ class Number(Control[Whole]):
         return N_("{name}={text} in the link is not possible: it must be a whole number."), {}
 
     def show(self, **look: Any) -> Whole:
-        """Draw it and return its number, which need not be possible."""
+        """Draw it and return its number, which may be out of range."""
         label = f"{self.title} ${self._letter}$" if self._letter else self.title
         try:
             value: Any = st.number_input(**self._bound({"label": label, "value": self.default, **look}))
@@ -125,9 +125,9 @@ class Number(Control[Whole]):
         """Draw it, say what is wrong with a number outside of these limits, and return the nearest possible one."""
         value = self.show(**look)
         assert value is not None
-        if found := self.problem(value, low, high):
-            (say or show_problem)(found)
-            value = found.remedies[0][self.name]
+        if problem := self.problem(value, low, high):
+            (say or show_problem)(problem)
+            value = problem.remedies[0][self.name]
         return value
 
 
@@ -164,7 +164,7 @@ class Switch(Control[bool]):
 
 
 class Fold(Switch):
-    """A part of a page that is folded until somebody opens it."""
+    """A part of a page that is folded until the reader opens it."""
 
     def unfolded(self) -> DeltaGenerator | None:
         """Draw it; return the container for its content if it is open, else None."""
@@ -206,10 +206,10 @@ class Text(Control[str]):
 
 
 class Select(Control[Option]):
-    """A choice of one option, with ``words`` for options that are shown otherwise than in the link.
+    """A choice of one option, with ``words`` as labels for options that are not shown as in the link.
 
-    Streamlit 1.67 writes an option into the link in the words in which it is shown, which depend on the language. So
-    a choice is not bound to the link: the session holds it, and ``write_link`` writes it.
+    Streamlit 1.67 writes the label of an option into the link, which depends on the language. So a choice is not
+    bound to the link: it is kept in the session, and ``write_link`` writes it.
     """
 
     def __init__(
@@ -221,17 +221,17 @@ class Select(Control[Option]):
         *,
         default: Option | None = None,
         row: bool = False,
-        here: Callable[[Mapping[str, str]], Collection[str]] | None = None,
+        available: Callable[[Mapping[str, str]], Collection[str]] | None = None,
         **look: Any,
     ) -> None:
         """``options`` defaults to the keys of ``words``, ``default`` to the first option; ``row`` shows all in a row.
 
-        ``here`` returns the options that the model of a link has, if not every model has all.
+        ``available`` returns the options of the link's model, if models differ in them.
         """
         self._words = words
         self.options: tuple[Option, ...] = tuple(options or words)  # type: ignore[arg-type]  # words: of a Select[str]
         super().__init__(name, label, self.options[0] if default is None else default, **look)
-        self._row, self._here = row, here
+        self._row, self._available = row, available
 
     def wrong(self, text: str) -> Reason | None:
         return None if text in self.options else (_NO_OPTION, {"nearest": _nearest(text, self.options)})
@@ -239,49 +239,49 @@ class Select(Control[Option]):
     def wrong_in(self, link: Mapping[str, str]) -> Reason | None:
         """Reject also an option that the model of the link does not have."""
         text = link[self.name]
-        if self._here is None:
+        if self._available is None:
             return self.wrong(text)
-        if text in (here := self._here(link)):
+        if text in (available := self._available(link)):
             return None
         unlike = N_("{name}={text} in the link is not possible for this model: {nearest} would be.")
-        return unlike if text in self.options else _NO_OPTION, {"nearest": _nearest(text, here)}
+        return unlike if text in self.options else _NO_OPTION, {"nearest": _nearest(text, available)}
 
     def word(self, option: Option) -> str:
         """The label of an option, in the language of the session."""
         return _(self._words[option]) if option in self._words else model.own_name(option)
 
-    def meanings(self, said: Mapping[Option, str]) -> str:
-        """What each option means, a line for each, for the help."""
-        return "  \n".join(with_colon(f"**{self.word(option)}**", _(text)) for option, text in said.items())
+    def meanings(self, texts: Mapping[Option, str]) -> str:
+        """Help text with the meaning of each option, one a line."""
+        return "  \n".join(with_colon(f"**{self.word(option)}**", _(text)) for option, text in texts.items())
 
     def show(self, options: Sequence[Option] | None = None, **look: Any) -> Option:
-        """Draw it, with all options or with these alone; return the chosen one."""
+        """Draw it, with all options or only with these; return the chosen one."""
         offered = self.options if options is None else options
         value = self.value(offered)
         st.session_state[self.name] = value  # in every run: else the browser keeps a label of another language
         words: dict[str, str] = {option: self.word(option) for option in offered}
         draw: Callable[..., object] = partial(st.segmented_control, required=True) if self._row else st.selectbox
-        said: dict[str, object] = {
+        arguments: dict[str, object] = {
             "options": offered,
             "key": self.name,
-            "persist_state": "session",  # kept on other pages and views, as what is bound to the link is
+            "persist_state": "session",  # kept on other pages and views, like the controls that are bound to the link
             "format_func": lambda option: words.get(option, option),
         }
-        draw(**{"label": self.title, **said, **self.look, **look})
+        draw(**{"label": self.title, **arguments, **self.look, **look})
         st.session_state["drawn choices"][self.name] = None if value == self.default else value
         return value
 
     def value(self, options: Sequence[Option] | None = None) -> Option:
-        """The chosen one of these options, from the session; from the link after Back, and on a page that opens.
+        """The chosen option: from the link after Back and when a page opens, otherwise from the session.
 
-        A browser that is faster than the page can choose an option that is gone, which Streamlit holds as its text.
+        A browser that is faster than the page can choose an option that is gone; Streamlit then holds its text.
         """
         offered = self.options if options is None else options
         linked: Any = st.query_params.get(self.name)
         held = st.session_state.get(self.name)
         if address.went_back() or held is None or (linked is not None and address.is_opened()):
             held = linked or self.default
-        return next((one for one in (held, linked, self.default) if one in offered), offered[0])
+        return next((option for option in (held, linked, self.default) if option in offered), offered[0])
 
 
 _NO_OPTION = N_("{name}={text} in the link is not possible: it must be one of the options, such as {nearest}.")
@@ -310,14 +310,14 @@ def write_link() -> None:
     drawn: dict[str, str | None] = st.session_state["drawn choices"]
     wanted = dict.fromkeys(st.session_state.get("choices in the link", ())) | drawn
     if any(st.query_params.get(name) != value for name, value in wanted.items()):
-        said = {name: value for name, value in wanted.items() if value is not None}
-        address.write(wanted.keys(), said)
+        values = {name: value for name, value in wanted.items() if value is not None}
+        address.write(wanted.keys(), values)
     st.session_state["choices in the link"] = list(drawn)
     _keep()
 
 
 def _restore() -> None:
-    """In a new session, take over the values that controls had in the last one, unless the link says others.
+    """In a new session, restore the values that controls had in the last one, unless the link has others.
 
     The browser may send a parameter of another page, which Streamlit removes when that page is opened.
     """
@@ -374,8 +374,8 @@ def assignments(values: Mapping[str, object]) -> str:
 def assignment(field: str, value: object) -> str:
     """A field with its value: vocab_size = 30,522, Batch size = 8."""
     control = CONTROLS.get(field)
-    said = control.word(value) if isinstance(control, Select) and isinstance(value, str) else written(value)
-    return f"{label_of(field)} = {said}"
+    text = control.word(value) if isinstance(control, Select) and isinstance(value, str) else written(value)
+    return f"{label_of(field)} = {text}"
 
 
 def change(values: Mapping[str, Any]) -> None:

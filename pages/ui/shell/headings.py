@@ -14,11 +14,11 @@ from pages.ui.shell.navigation import PAGES
 from pages.ui.shell.present import presenting
 from pages.ui.shell.sidebar import Choice
 
-_SAID = 3  # changed fields in the title of a tab
+_MOST_CHANGES = 3  # changed fields in the title of a tab
 
 
 def show_heading(path: str, choice: Choice) -> None:
-    """Draw the heading of the page at an address, and set the tab's title; the projector has no room for the line."""
+    """Draw the heading of the page at an address, and set the tab's title; the projector does not show the line."""
     page = PAGES[path]
     state = any_model.state() if path == any_model.PAGE else state_of(choice)
     st.set_page_config(page_title=f"{_(page.title)} · {state} · bertcalc")
@@ -50,9 +50,9 @@ def state_of(choice: Choice) -> str:
     """The model in short: its preset, its class unless that is the base model, and the first changed fields."""
     item = item_of(choice.model, choice.preset)
     changes = sorted(item.changes, key=lambda change: change[0] != "architecture")
-    own = choice.config.own_name
-    said = [
-        value if field == "architecture" else assignment(LETTERS.get(field, own(field)), value)
+    own_name = choice.config.own_name
+    texts = [
+        value if field == "architecture" else assignment(LETTERS.get(field, own_name(field)), value)
         for field, value in changes
     ]
-    return ", ".join([item.base, *said[:_SAID], *("…" for _more in said[_SAID : _SAID + 1])])
+    return ", ".join([item.base, *texts[:_MOST_CHANGES], *("…" for _more in texts[_MOST_CHANGES : _MOST_CHANGES + 1])])

@@ -8,21 +8,21 @@ from io import BytesIO
 from pathlib import Path
 
 import streamlit as st
-from streamlit.runtime import get_instance
 
 from bertcalc.text import Translate
+from pages.server.upstream.streamlit_internals import session_value
 from pages.ui.session import address
 
-_NAMES = {"en": "English", "zh": "中文"}  # of the languages, each in itself
+_NAMES = {"en": "English", "zh": "中文"}  # each language's name for itself
 LANGUAGES = tuple(_NAMES)
 LOCALE = Path(__file__).parents[1] / "locale"
 
 
 def choose_language() -> None:
-    """Draw the language switch. The link holds codes (lang=zh); people see the languages' own names.
+    """Draw the language switch. The link has codes (lang=zh); readers see the languages' own names.
 
-    A link without a language has that of the browser. The link says a language once a link or the reader has chosen
-    it, so that a link that names one opens in it everywhere, and a link that names none is not changed.
+    Without a language in the link, the page has the browser's. A language is written into the link once a link or the
+    reader has chosen it: so a link with a language opens in it everywhere, and a link without one stays unchanged.
     """
     linked = st.query_params.get("lang")
     if "lang is chosen" not in st.session_state or address.went_back():
@@ -47,7 +47,7 @@ def choose_language() -> None:
 
 
 def _choose() -> None:
-    """Callback: from now on, the link says the language."""
+    """Callback: from now on, the link contains the language."""
     st.session_state["lang is chosen"] = True
 
 
@@ -63,18 +63,14 @@ def _(message: str) -> str:
 
 
 def translator() -> Translate:
-    """A function that translates into the language of this session, also in a thread, which has no session."""
+    """A function that translates into the language of this session, even in a thread without a session."""
     translate = catalogue(st.session_state.get("lang", "en")).gettext
-    return lambda text: text and translate(text)  # gettext's answer to "" is the head of the catalogue
+    return lambda text: text and translate(text)  # gettext translates "" into the header of the catalogue
 
 
 def translator_of(session_id: str) -> Translate:
     """A function that translates into the language of a session, from outside of its runs."""
-    session = get_instance().get_app_session(session_id)
-    language = LANGUAGES[0]
-    if session is not None and "lang" in session.session_state:
-        language = session.session_state["lang"]
-    return catalogue(language).gettext
+    return catalogue(session_value(session_id, "lang") or LANGUAGES[0]).gettext
 
 
 def in_context(context: str, message: str) -> str:
@@ -86,7 +82,7 @@ _CHINESE = "[\u3001-\u9fff\uff00-\uffef]"
 
 
 def filled(message: str, **values: str) -> str:
-    """A translated message with its values. Beside a Chinese value there is no space in Chinese, beside others one."""
+    """Fill in a translated message; in Chinese, remove the spaces beside values that are Chinese."""
     for name, value in values.items():
         if re.match(_CHINESE, value):
             message = re.sub(rf"(?<={_CHINESE}) (\{{{name}\}})", r"\1", message)
@@ -100,9 +96,9 @@ def listed(items: Iterable[str]) -> str:
     return _(", ").join(items)
 
 
-def with_colon(name: str, what: str) -> str:
+def with_colon(name: str, text: str) -> str:
     """A name and a text, separated by the language's own colon."""
-    return _("{name}: {what}").format(name=name, what=what)
+    return _("{name}: {what}").format(name=name, what=text)
 
 
 def in_a_row(sentences: Iterable[str]) -> str:
@@ -113,7 +109,7 @@ def in_a_row(sentences: Iterable[str]) -> str:
 
 @lru_cache
 def catalogue(language: str) -> gettext.NullTranslations:
-    """The messages of one language, compiled from its .po file: there is no binary that could be out of date."""
+    """The messages of one language, compiled from its .po file, so that no binary can be out of date."""
     if language not in LANGUAGES[1:]:
         return gettext.NullTranslations()
     from babel.messages.mofile import write_mo  # only a session that is not English needs it

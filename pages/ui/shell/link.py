@@ -1,4 +1,4 @@
-"""Check the link that starts a session: invalid parameters are named and dropped, the rest is used."""
+"""Check the link that starts a session: report and drop invalid parameters, and use the rest."""
 
 from collections.abc import Callable, Mapping
 from difflib import get_close_matches
@@ -25,54 +25,54 @@ _LONGEST = 100  # characters of an unknown name that are compared with the known
 
 
 def check(before_rerun: Callable[[], object]) -> None:
-    """Check the link that started the session; remove what no control could show, and run again.
+    """Check the link that started the session; remove values that no control could show, and run again.
 
     ``before_rerun`` has to call st.navigation: a run that ends before that would start again on the first page.
 
     This has to happen before any control reads the link: Streamlit raises an error for inf as a whole number, and reads
-    1e3 as 1000. Valid values that make no possible model are left to ``model.begin``, which takes the nearest.
+    1e3 as 1000. Valid values that do not form a possible model are left to ``model.begin``, which takes the nearest.
     """
     if "rejected" in st.session_state:
         return
-    given = st.query_params.to_dict()
+    parameters = st.query_params.to_dict()
     # The link of a run that was interrupted below, that of a lost session, or this run's.
-    noted = st.session_state.get("link with notes") or model.noted_link() or given
+    noted = st.session_state.get("link with notes") or model.noted_link() or parameters
     st.session_state["link with notes"] = noted
-    if rejected := rejections(given):
+    if rejected := rejections(parameters):
         before_rerun()
         names = {name for name, *_why in rejected}
-        st.query_params.from_dict({name: given[name] for name in given if name not in names})
+        st.query_params.from_dict({name: parameters[name] for name in parameters if name not in names})
     # Set last: this run may be interrupted at any command, and the next one repeats all of this until it is set.
     st.session_state["rejected"] = rejections(noted)
     if rejected:
         st.rerun()
 
 
-def rejections(given: Mapping[str, str]) -> list[tuple[str, str, str, dict[str, str]]]:
-    """The invalid parameters of a link: name, text, and what is wrong, in English with placeholders and their values.
+def rejections(parameters: Mapping[str, str]) -> list[tuple[str, str, str, dict[str, str]]]:
+    """The invalid parameters of a link: name, text, and an English reason with placeholders and their values.
 
     Only the first few unknown names are compared with the known ones: a link can have any number.
     """
-    unknown = islice((name for name in given if name not in CONTROLS), _MOST_UNKNOWN)
-    names = [*(name for name in given if name in CONTROLS), *unknown]
-    return [(name, given[name], *reason) for name in names if (reason := _reason(name, given))]
+    unknown = islice((name for name in parameters if name not in CONTROLS), _MOST_UNKNOWN)
+    names = [*(name for name in parameters if name in CONTROLS), *unknown]
+    return [(name, parameters[name], *reason) for name in names if (reason := _reason(name, parameters))]
 
 
 def show_rejected() -> None:
-    """Show what was wrong with the link, until somebody presses a button."""
+    """Show what was wrong with the link, until the reader presses a button."""
     rejected, stood_in = st.session_state["rejected"], model.stood_in()
     if not (rejected or stood_in):
         kept.put(model.NOTED, None)
         return
     kept.put(model.NOTED, st.session_state["link with notes"])
     with st.container(border=True, key="rejected"):
-        # st.text, because a link is somebody else's text: none of it is Markdown.
+        # st.text, because the text of a link is not trusted and must not be read as Markdown.
         for name, text, message, values in rejected:
             st.text(_(message).format(name=shorten(name), text=shorten(text), **values))
         for problem in stood_in:
-            shown = assignments(problem.remedies[0])
+            alternative = assignments(problem.remedies[0])
             message = _("The link asks for a model that is not possible: {problem} Showing {shown} instead.")
-            st.text(filled(message, problem=sentence(problem, str), shown=shown))
+            st.text(filled(message, problem=sentence(problem, str), shown=alternative))
         with st.container(horizontal=True):
             for remedy in (remedy for problem in stood_in for remedy in problem.remedies[1:]):
                 label = assignments(remedy)
@@ -90,10 +90,10 @@ def _got_it() -> None:
     model.stood_in().clear()
 
 
-def _reason(name: str, given: Mapping[str, str]) -> Reason | None:
+def _reason(name: str, parameters: Mapping[str, str]) -> Reason | None:
     if name in CONTROLS:
-        return CONTROLS[name].wrong_in(given)
-    whole = [known for known in KNOWN if known == f"model_{name}"]  # class, type: of the model
+        return CONTROLS[name].wrong_in(parameters)
+    whole = [control for control in KNOWN if control == f"model_{name}"]  # class, type: of the model
     if meant := [*whole, *get_close_matches(name[:_LONGEST], KNOWN, n=1, cutoff=0.8)]:
         return N_("{name} in the link is unknown: did you mean {nearest}?"), {"nearest": meant[0]}
-    return None  # somebody else's parameter, such as utm_source
+    return None  # a parameter of another tool, such as utm_source

@@ -11,9 +11,9 @@ from pages.ui.shell.i18n import LANGUAGES, _, catalogue
 
 
 class PageEntry(NamedTuple):
-    """A page: its name in the navigation, its heading, one line that says what it is for, and its icon.
+    """A page: its name in the navigation, its heading, a line on its purpose, and its icon.
 
-    ``follows_sliders`` is whether the page shows the model of the sidebar.
+    ``follows_sliders``: whether the page shows the model of the sidebar.
     """
 
     title: str
@@ -30,7 +30,7 @@ SECTIONS: dict[str, dict[str, PageEntry]] = {
         "layers": PageEntry(
             N_("Step by step"),
             N_("The model, step by step"),
-            N_("Walk from the token ids to the output: what each step takes, what it gives, and what it learns."),
+            N_("Walk from the token ids to the output, with the input, the output and the parameters of each step."),
         ),
         "structure": PageEntry(
             N_("Modules"),
@@ -45,7 +45,7 @@ SECTIONS: dict[str, dict[str, PageEntry]] = {
         "configuration": PageEntry(
             N_("Configuration"),
             N_("What each field of the configuration does"),
-            N_("What it means, which values it can have, and how the model changes with it."),
+            N_("The meaning of each field, its possible values, and its effects on the model."),
         ),
         "compute": PageEntry(
             N_("Compute"),
@@ -61,7 +61,7 @@ SECTIONS: dict[str, dict[str, PageEntry]] = {
     N_("Import"): {
         "bring": PageEntry(
             N_("Your model"),
-            N_("Count a model of your own"),
+            N_("Count your own model"),
             N_("From a config.json, a name on the Hugging Face Hub, or a file of weights."),
             ":material/upload_file:",
             follows_sliders=False,
@@ -69,7 +69,9 @@ SECTIONS: dict[str, dict[str, PageEntry]] = {
         "any_model": PageEntry(
             N_("Any model"),
             N_("What is the formula of any other model?"),
-            N_("Choose a model type, or bring a config.json: the formula is read off the real class, and proven."),
+            N_(
+                "Choose a model type, or bring a config.json: its formula is derived from the real class, and verified."
+            ),
             ":material/travel_explore:",
         ),
     },
@@ -103,13 +105,13 @@ SECTIONS: dict[str, dict[str, PageEntry]] = {
         "explain": PageEntry(
             N_("Why is my number different?"),
             N_("Why is my number different?"),
-            N_("Type your number, or your terms one by one, and read which count it is or which mistake leads to it."),
+            N_("Enter your number, or your terms one by one, to see which count it is or which mistake leads to it."),
             ":material/troubleshoot:",
         ),
         "tools": PageEntry(
             N_("Other tools"),
             N_("What do other tools count?"),
-            N_("The formulas of other tools, worked out for the same model, and why each gives another number."),
+            N_("The formulas of other tools, worked out for the same model, and why each gives a different number."),
             ":material/calculate:",
         ),
     },
@@ -139,7 +141,7 @@ DESCRIPTION = N_(
 
 
 def about(path: str, language: str) -> tuple[str, str, str] | None:
-    """For previews of links: the language, the heading of the page, and what it is for; None if there is no page."""
+    """For previews of links: the language, the page's heading and its purpose; None if there is no such page."""
     language = language if language in LANGUAGES else LANGUAGES[0]
     entry, translate = PAGES.get(path), catalogue(language).gettext
     return entry and (language, translate(entry.heading), translate(entry.line or DESCRIPTION))
@@ -154,7 +156,7 @@ def navigation() -> st.Page:
             for section, entries in SECTIONS.items()
         },
         position="top",
-        expanded=True,  # on a phone, where the list lies in the sidebar
+        expanded=True,  # on a phone, where the list is in the sidebar
     )
 
 

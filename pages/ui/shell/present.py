@@ -17,8 +17,8 @@ SCREENS = ("lecture",)  # the paths of pages that are made for the projector
 def choose(page: str) -> None:
     """Draw the switch, and note whether this run is for the projector.
 
-    The link says present=1. A hidden field for a number holds it, because a control that is bound to the link survives
-    page switches, Back and reload; people see a button with a shortcut key.
+    The link has present=1, from a hidden number field: a control that is bound to the link survives page switches,
+    Back and reload. Readers see a button with a shortcut key.
     """
     present = PRESENT.show()
     st.session_state["presenting"] = bool(present) or page in SCREENS
@@ -41,10 +41,10 @@ def presenting() -> bool:
 
 
 def lower(spec: dict[str, Any], height: int) -> dict[str, Any]:
-    """The chart, with this height if it is for the projector, where its type is larger."""
+    """The chart, with this height on the projector, where type is larger."""
     return spec | {"height": height} if presenting() else spec
 
 
 def row() -> DeltaGenerator:
-    """A container of controls, which stand below each other on the page and beside each other on the projector."""
+    """A container of controls: stacked on the page, side by side on the projector."""
     return st.container(horizontal=presenting(), vertical_alignment="bottom")

@@ -1,4 +1,4 @@
-"""The sidebar: the controls that all pages share, and the model that they give."""
+"""The sidebar: the controls that all pages share, and the model that they define."""
 
 from collections.abc import Callable, Collection, Iterable
 from typing import Any, NamedTuple
@@ -7,7 +7,7 @@ import streamlit as st
 
 from bertcalc import Config
 from bertcalc.config.fields import EVERY_LETTER
-from bertcalc.controls.history import DECIMALS, NUMBERS, OPTIONS, SWITCHES, ChosenModel
+from bertcalc.controls.chosen_model import DECIMALS, NUMBERS, OPTIONS, SWITCHES, ChosenModel
 from bertcalc.controls.stops import SLIDERS
 from bertcalc.families import CLASSES, FAMILIES
 from bertcalc.families.presets import DEFAULT_PRESET, PRESETS, preset_named
@@ -36,15 +36,15 @@ class _PresetSelect(Select[str]):
 def _declare() -> None:
     """Declare every parameter of the link that describes the model, under each name that a family has for it."""
     options: dict[str, Iterable[str]] = {"preset": PRESETS, "architecture": CLASSES, **OPTIONS}
-    said = ChosenModel().values()
+    values = ChosenModel().values()
     for family in FAMILIES.values():
         like = ChosenModel().reset(next(iter(family.presets)))
         for name, default in like.values().items():
-            own = like.config.own_name(name)
-            said.setdefault(own, default)
-            options.setdefault(own, options.get(name, ()))
+            own_name = like.config.own_name(name)
+            values.setdefault(own_name, default)
+            options.setdefault(own_name, options.get(name, ()))
     kinds: dict[type, Callable[[str, str, Any], object]] = {bool: Switch, int: Number, float: Decimal}
-    for name, default in said.items():
+    for name, default in values.items():
         if kind := kinds.get(type(default)):
             kind(name, name, default)
         else:
@@ -78,7 +78,7 @@ def choice() -> Choice:
 def choose(page: str) -> None:
     """Draw the controls of a page; a screen of a lecture draws its own sliders, and the page of any model has others.
 
-    A page that does not show this model has the choice of it, undo, redo and reset, but no sliders.
+    A page that does not show this model has its presets and classes, undo, redo and reset, but no sliders.
 
     A value that equals the preset's is not in the link: preset=bert-large-uncased&vocab_size=21128 is the preset with
     one field changed.
@@ -89,7 +89,7 @@ def choose(page: str) -> None:
     steps = model.track()
     present = steps.present
     values = present.values() | steps.attempt
-    # A changed model is an option of its own, so that choosing its preset is a change, too, and resets it.
+    # A changed model has its own option, so that choosing its preset is also a change, and resets it.
     changed = present != present.reset() or bool(steps.attempt)
     st.session_state["preset"] = _CHANGED if changed else present.preset
     source = PRESETS[present.preset].source
@@ -100,10 +100,10 @@ def choose(page: str) -> None:
         key="preset",
         format_func=lambda preset: names.get(preset, preset),
         on_change=_take_preset,
-        help=_("Source: {source}").format(source=f"[{_(source.said)}]({source.url})"),
+        help=_("Source: {source}").format(source=f"[{_(source.description)}]({source.url})"),
     )
     st.session_state["architecture"] = present.architecture
-    st.selectbox(_("Architecture"), list(CLASSES), key="architecture", on_change=_say, args=("architecture",))
+    st.selectbox(_("Architecture"), list(CLASSES), key="architecture", on_change=_change_field, args=("architecture",))
     st.session_state["place of the sliders"] = place = st.container(key="sliders")
     follows = PAGES[page].follows_sliders
     if page not in SCREENS:
@@ -115,10 +115,10 @@ def choose(page: str) -> None:
     differ = [field for field in _FOLDED if field in start and values.get(field) != start[field]]
     label = _("More fields ({count} changed)").format(count=len(differ)) if differ else _("More fields")
     # Without its state a new label would close it.
-    more = st.expander(label, bool(st.session_state.get("more")), key="more", on_change="rerun")
-    # Eleven controls cost more than the rest of the sidebar: closed, they are drawn only if one holds a value.
-    if more.open or differ:
-        with more:
+    folder = st.expander(label, bool(st.session_state.get("more")), key="more", on_change="rerun")
+    # Eleven controls cost more than the rest of the sidebar: folded, they are drawn only if one was changed.
+    if folder.open or differ:
+        with folder:
             _more_fields(values)
 
 
@@ -134,7 +134,7 @@ def _more_fields(values: dict[str, Any]) -> None:
     optional = CLASSES[model.track().present.architecture].base.pooler
     for field in [field for field in _FOLDED if field in values and (optional or field != "add_pooling_layer")]:
         st.session_state[field] = values[field]
-        call: dict[str, Any] = {"key": field, "on_change": _say, "args": (field,)}
+        call: dict[str, Any] = {"key": field, "on_change": _change_field, "args": (field,)}
         name = config.own_name(field)
         if field in NUMBERS:
             st.number_input(f"{name} ${EVERY_LETTER[field]}$", step=1, **call)
@@ -150,7 +150,7 @@ def _more_fields(values: dict[str, Any]) -> None:
         show_problem(problem)
 
 
-def _say(field: str) -> None:
+def _change_field(field: str) -> None:
     model.change({field: st.session_state[field]})
 
 

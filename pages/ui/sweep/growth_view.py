@@ -23,55 +23,55 @@ _ORDERS = {
 FEW = 8  # points: with fewer a curve has corners
 
 
-def growth_formula(swept: Swept, found: Growth, appearance: str) -> str:
+def growth_formula(swept: Swept, trend: Growth, appearance: str) -> str:
     """LaTeX for the quantity in powers of the swept dimension, with letters for the rest, then with numbers."""
-    colors = {found.order: COLORS[appearance]["encoder"]}  # the dominant term
-    name = f"{_FUNCTIONS[swept.quantity.unit]}({LETTER_OF[found.field]})"
+    colors = {trend.order: COLORS[appearance]["encoder"]}  # the dominant term
+    name = f"{_FUNCTIONS[swept.quantity.unit]}({LETTER_OF[trend.field]})"
     lines = []
-    for start, terms in ((f"{name} &= ", found.terms), ("&= ", found.numeric_terms(swept.sweep.case))):
+    for start, terms in ((f"{name} &= ", trend.terms), ("&= ", trend.numeric_terms(swept.sweep.case))):
         written = [(latex, colors.get(power, INK[appearance])) for power, latex in terms or ((0, "0"),)]
         lines += colored_sum(start, written)
     return aligned(lines)
 
 
-def now_and_doubled(swept: Swept) -> dict[int, int]:
+def present_and_doubled(swept: Swept) -> dict[int, int]:
     """The figures of the present model and, if it is possible, of the one with the dimension doubled."""
     sweep = swept.sweep
     (field,) = sweep.dimensions
-    now = sweep.present(field)
-    values = [now, 2 * now] if sweep.has(field, 2 * now) else [now]
+    present = sweep.present(field)
+    values = [present, 2 * present] if sweep.has(field, 2 * present) else [present]
     return {value: swept.quantity.of(sweep.at(**{field: value})) for value in values}
 
 
-def in_words(swept: Swept, found: Growth, figures: dict[int, int]) -> str:
+def in_words(swept: Swept, trend: Growth, figures: dict[int, int]) -> str:
     """The order of growth and the effect of doubling, in words."""
-    (now, figure), *doubled = figures.items()
-    sentences = [f"**{_order(swept, found)}**"]
+    (present, figure), *doubled = figures.items()
+    sentences = [f"**{_order(swept, trend)}**"]
     if doubled and figure:
-        [(twice, more)] = doubled
+        [(twice, grown)] = doubled
         text = _("Doubled to {twice}: {figure} → {more}, **{times}**.")
-        times = unbroken(f"× {multiple(more, figure)}")
+        times = unbroken(f"× {multiple(grown, figure)}")
         before = exactly(figure, swept.quantity.unit)
-        written = {"figure": before, "more": swept.number(more), "times": times}
+        written = {"figure": before, "more": swept.number(grown), "times": times}
         sentences.append(text.format(twice=f"{twice:,}", **written))
     else:
-        sentences.append(_("At {now}: {figure}.").format(now=f"{now:,}", figure=swept.number(figure)))
+        sentences.append(_("At {now}: {figure}.").format(now=f"{present:,}", figure=swept.number(figure)))
     return " ".join(sentences)  # bold type ends before a space
 
 
-def _order(swept: Swept, found: Growth) -> str:
-    field, letter, now = found.field, LETTER_OF[found.field], swept.sweep.present(found.field)
-    if found.order == 0:
-        falls = any(power < 0 for power in found.powers)
+def _order(swept: Swept, trend: Growth) -> str:
+    field, letter, present = trend.field, LETTER_OF[trend.field], swept.sweep.present(trend.field)
+    if trend.order == 0:
+        falls = any(power < 0 for power in trend.powers)
         text = _("Falls as {field} grows.") if falls else _("Does not depend on {field}, $O(1)$.")
         return text.format(field=label_of(field))
-    said = _(_ORDERS[found.order]).format(field=label_of(field), notation=f"${_notation(letter, found.order)}$")
-    exponent = local_exponent(found.coefficients(swept.sweep.case), now)
-    if exponent == found.order:
-        return f"{said}."
+    order = _(_ORDERS[trend.order]).format(field=label_of(field), notation=f"${_notation(letter, trend.order)}$")
+    exponent = local_exponent(trend.coefficients(swept.sweep.case), present)
+    if exponent == trend.order:
+        return f"{order}."
     text = _("{order}; near {value} like {power}.")
-    power = fixed(exponent, 2, unlike=round(exponent))  # no whole number, unless it is one
-    return text.format(order=said, value=f"{now:,}", power=f"${letter}^{{{power}}}$")
+    power = fixed(exponent, 2, unlike=round(exponent))  # not rounded to a whole number, unless it is one
+    return text.format(order=order, value=f"{present:,}", power=f"${letter}^{{{power}}}$")
 
 
 def _notation(letter: str, order: int) -> str:
@@ -81,13 +81,13 @@ def _notation(letter: str, order: int) -> str:
 def show_each_quantity(swept: Swept) -> None:
     """Show the formula and the order of growth of every quantity on the chart."""
     (field,) = swept.sweep.dimensions
-    found = {name: growth(name, swept.sweep) for name in swept.shown}
+    trends = {name: growth(name, swept.sweep) for name in swept.quantities}
     rows = [
-        (_(QUANTITIES[name].meaning), f"${_sum(one)}$", f"${_notation(LETTER_OF[field], one.order)}$")
-        for name, one in found.items()
+        (_(QUANTITIES[name].meaning), f"${_sum(trend)}$", f"${_notation(LETTER_OF[field], trend.order)}$")
+        for name, trend in trends.items()
     ]
     show_rows((_("Quantity"), _("Formula"), _("Growth")), rows, _("How each quantity grows"))
 
 
-def _sum(found: Growth) -> str:
-    return " + ".join(latex for _power, latex in found.terms).replace("+ -", "- ") or "0"
+def _sum(trend: Growth) -> str:
+    return " + ".join(latex for _power, latex in trend.terms).replace("+ -", "- ") or "0"

@@ -40,12 +40,12 @@ class Map(NamedTuple):
 
 def published_points(swept: Swept) -> list[MapPoint]:
     """The published models on the map, one point for those at the same place."""
-    found = []
-    for one in published(swept.sweep.dimensions):
-        if swept.includes(one.place):
-            first, names = one.presets[0], ", ".join(one.presets)
-            found.append(MapPoint(one.place, first, _name(first), first.startswith("all-"), names))
-    return found
+    points = []
+    for entry in published(swept.sweep.dimensions):
+        if swept.includes(entry.place):
+            first, names = entry.presets[0], ", ".join(entry.presets)
+            points.append(MapPoint(entry.place, first, _name(first), first.startswith("all-"), names))
+    return points
 
 
 def _name(preset: str) -> str:
@@ -59,21 +59,21 @@ def _name(preset: str) -> str:
 def map_of(sweep: Sweep, ranges: tuple[tuple[int, int], tuple[int, int]], measure: str) -> Map:
     xs, ys = (sweep.values(field, *ends, _FINE) for field, ends in zip(sweep.dimensions, ranges, strict=True))
     table = sweep.table(measure, xs, ys, array)
-    known = [figure for row in table for figure in row if figure is not None]
-    lines = [(level, line(xs, ys, table, level)) for level in levels(min(known), max(known))] if sweep.grows else []
+    counts = [figure for row in table for figure in row if figure is not None]
+    lines = [(level, line(xs, ys, table, level)) for level in levels(min(counts), max(counts))] if sweep.grows else []
     across, up = (sweep.values(field, *ends, _CELLS) for field, ends in zip(sweep.dimensions, ranges, strict=True))
-    shown = zip(across, sweep.table(measure, across, up, array), strict=True)
-    figures = {(x, y): figure for x, row in shown for y, figure in zip(up, row, strict=True) if figure is not None}
+    columns = zip(across, sweep.table(measure, across, up, array), strict=True)
+    figures = {(x, y): figure for x, row in columns for y, figure in zip(up, row, strict=True) if figure is not None}
     return Map((xs, ys), (across, up), figures, [(level, places) for level, places in lines if len(places) > 1])
 
 
-def show_present(swept: Swept, found: Map, figure: int) -> None:
+def show_present(swept: Swept, drawn: Map, figure: int) -> None:
     """Show the figure of the present model, and buttons to its neighbors for keyboard users."""
     sweep = swept.sweep
     with st.container(horizontal=True, vertical_alignment="center"):
         st.markdown(with_colon(_(swept.quantity.meaning), f"**{swept.number(figure)}**"), width="content")
         present = {field: sweep.present(field) for field in sweep.dimensions}
-        for field, values, signs in zip(sweep.dimensions, found.steps, ("←→", "↓↑"), strict=True):
+        for field, values, signs in zip(sweep.dimensions, drawn.steps, ("←→", "↓↑"), strict=True):
             possible = [value for value in values if sweep.exists(**{**present, field: value})]
             for sign, value in zip(signs, around(possible, present[field]), strict=True):
                 st.button(
@@ -86,7 +86,7 @@ def show_present(swept: Swept, found: Map, figure: int) -> None:
 
 
 def along(sweep: Sweep) -> str:
-    """The sizes that follow when a place of the map is taken, as a phrase."""
+    """A phrase with the sizes that follow when a point of the map is clicked."""
     fields = listed(f"${LETTER_OF[field]} = {followed(sweep, field)}$" for field in sweep.following)
     return _(", with {fields}").format(fields=fields) if fields else ""
 

@@ -24,7 +24,7 @@ from pages.ui.widgets.numbers import counted
 from pages.ui.widgets.quantity_words import QUANTITY_NAMES
 
 X, Y = "hidden_size", "num_hidden_layers"  # the default dimensions
-# The default range of each dimension: the sizes of models that people build.
+# The default range of each dimension: common sizes of models.
 RANGES: dict[str, tuple[int, int]] = {
     **{field: (low, high) for field, (low, high, _step) in SLIDERS.items()},
     "max_position_embeddings": (128, 2_048),
@@ -47,8 +47,8 @@ def _swept_of(link: Mapping[str, str]) -> list[str]:
 
 
 AXES = {
-    "x": Select("x", N_("x axis"), SWEPT, _SIZES, default=X, here=_swept_of, width=178),
-    "y": Select("y", N_("y axis"), SWEPT, _SIZES, default=Y, here=_swept_of, width=178),
+    "x": Select("x", N_("x axis"), SWEPT, _SIZES, default=X, available=_swept_of, width=178),
+    "y": Select("y", N_("y axis"), SWEPT, _SIZES, default=Y, available=_swept_of, width=178),
 }
 ENDS = {
     "x": (Number("x_from", N_("x from"), None, width=86), Number("x_to", N_("x to"), None, width=86)),
@@ -68,7 +68,7 @@ class Swept(NamedTuple):
     sweep: Sweep
     ranges: dict[str, tuple[int, int]]
     measure: str
-    shown: list[str]  # the quantities on the chart
+    quantities: list[str]  # the quantities on the chart
     logs: bool
 
     @property
@@ -87,9 +87,11 @@ class Swept(NamedTuple):
 
 def choose(choice: Choice) -> Swept:
     """Draw the controls and return their values, or the nearest possible ones."""
-    what, where = (st.container(horizontal=True, vertical_alignment="bottom", gap="xsmall") for _row in range(2))
-    with what:
-        shown = VIEW.show()
+    upper_row, lower_row = (
+        st.container(horizontal=True, vertical_alignment="bottom", gap="xsmall") for _row in range(2)
+    )
+    with upper_row:
+        kind = VIEW.show()
         measure = MEASURE.show()
         # Parameters do not depend on the batch, so it is not drawn for them unless it is swept; (1, 1) suits every
         # model. The axes are drawn later, hence ``value``.
@@ -97,47 +99,51 @@ def choose(choice: Choice) -> Swept:
         idle = QUANTITIES[measure].unit == "parameters" and not axes_now & set(BATCH)
         sizes = (1, 1) if idle else choose_batch(choice.config)
         case = Case(choice.model, *sizes)
-    found: list[Problem] = []
-    with where:
-        axes = {axis: _draw_axis(axis, case) for axis in (("x", "y") if shown == "map" else ("x",))}
+    problems: list[Problem] = []
+    with lower_row:
+        axes = {axis: _draw_axis(axis, case) for axis in (("x", "y") if kind == "map" else ("x",))}
         logs = LOG.show()
     dimensions = [field for field, _ends in axes.values()]
     if len(set(dimensions)) < len(dimensions):
-        found.append(_same(dimensions[0]))
-        other = found[-1].remedies[0]["y"]
+        problems.append(_same(dimensions[0]))
+        other = problems[-1].remedies[0]["y"]
         dimensions[1], axes["y"] = other, (other, _usual(other, Sweep(case, (other,)).present(other)))
-    with what:
+    with upper_row:
         sweep = Sweep(case, tuple(dimensions), _choose_ties(Sweep(case, tuple(dimensions))))
     ranges = {
-        field: _range(sweep, axis, field, ends, found)
+        field: _range(sweep, axis, field, ends, problems)
         for field, (axis, (_field, ends)) in zip(dimensions, axes.items(), strict=True)
     }
-    swept = _countable(Swept(sweep, ranges, measure, _shown(sweep, measure), logs), found)
-    for problem in found:
+    swept = _countable(Swept(sweep, ranges, measure, _charted(sweep, measure), logs), problems)
+    for problem in problems:
         show_problem(problem)
     return swept
 
 
-def _shown(sweep: Sweep, measure: str) -> list[str]:
+def _charted(sweep: Sweep, measure: str) -> list[str]:
     """The quantities on the chart: one on a map, all of the same unit along one dimension."""
     if len(sweep.dimensions) > 1:
         return [measure]
     unit = QUANTITIES[measure].unit
-    return [name for name, one in QUANTITIES.items() if name == measure or (one.unit == unit and one.known(sweep.case))]
+    return [
+        name
+        for name, quantity in QUANTITIES.items()
+        if name == measure or (quantity.unit == unit and quantity.known(sweep.case))
+    ]
 
 
 def _choose_ties(sweep: Sweep) -> Ties:
     """Draw a checkbox for each size that can follow hidden_size, and return their values."""
     helps = {
-        "num_attention_heads": _("The size of a head stays: as hidden_size grows, there are more heads."),
+        "num_attention_heads": _("The size of a head is fixed, so the number of heads grows with hidden_size."),
         "intermediate_size": _("intermediate_size keeps its ratio to hidden_size, as in all published models."),
     }
-    said = {
+    ties = {
         field: control.show(label=f"${LETTER_OF[field]} = {followed(sweep, field)}$", help=helps[field])
         for field, control in TIES.items()
         if field in sweep.following
     }
-    return Ties(said.get("num_attention_heads", True), said.get("intermediate_size", True))
+    return Ties(ties.get("num_attention_heads", True), ties.get("intermediate_size", True))
 
 
 def followed(sweep: Sweep, field: str) -> str:
@@ -155,8 +161,8 @@ def _draw_axis(axis: str, case: Case) -> tuple[str, tuple[int, int]]:
     # Another dimension starts with its own default range.
     field = AXES[axis].show(sweepable(case.model), on_change=set_values, args=(dict.fromkeys(names),))
     usual = _usual(field, Sweep(case, (field,)).present(field))
-    said = [control.show(placeholder=f"{end:,}") for control, end in zip(ENDS[axis], usual, strict=True)]
-    low, high = (end if one is None else one for one, end in zip(said, usual, strict=True))
+    numbers = [control.show(placeholder=f"{end:,}") for control, end in zip(ENDS[axis], usual, strict=True)]
+    low, high = (end if number is None else number for number, end in zip(numbers, usual, strict=True))
     return field, (low, high)
 
 
@@ -174,53 +180,53 @@ def _same(field: str) -> Problem:
     return Problem("y", field, message, {"field": field, "other": other}, ({"y": other},))
 
 
-def _range(sweep: Sweep, axis: str, field: str, ends: tuple[int, int], found: list[Problem]) -> tuple[int, int]:
+def _range(sweep: Sweep, axis: str, field: str, ends: tuple[int, int], problems: list[Problem]) -> tuple[int, int]:
     """The range of a dimension, or the nearest possible one."""
     least, most = sweep.limits(field)
     if least == most:
         ties = ({"tie_heads": False, "tie_intermediate": False},) if sweep.following else ()
         message = N_("{field} can only be {value} here: there is nothing to sweep.")
-        found.append(Problem(field, least, message, {"field": field, "value": f"{least:,}"}, ties))
+        problems.append(Problem(field, least, message, {"field": field, "value": f"{least:,}"}, ties))
         return least, most
-    start, end = (min(max(one, least), most) for one in _usual(field, sweep.present(field)))
+    start, end = (min(max(bound, least), most) for bound in _usual(field, sweep.present(field)))
     names = (f"{axis}_from", f"{axis}_to")
     for name, default in zip(names, (start, end), strict=True):
-        said = st.session_state[name]
-        if said is not None and (problem := check_whole_number(name, said, least, most, default)):
-            found.append(problem)
-    low, high = (min(max(one, least), most) for one in ends)
+        number = st.session_state[name]
+        if number is not None and (problem := check_whole_number(name, number, least, most, default)):
+            problems.append(problem)
+    low, high = (min(max(bound, least), most) for bound in ends)
     if low < high and sweep.values(field, low, high)[0] >= low:
         return low, high
     values = {"field": field, "low_name": names[0], "low": f"{low:,}", "high_name": names[1], "high": f"{high:,}"}
     if low > high:
         message = N_("{low_name} {low} is not below {high_name} {high}: there is nothing between them.")
-        found.append(Problem(names[0], low, message, values, ({names[0]: high, names[1]: low},)))
+        problems.append(Problem(names[0], low, message, values, ({names[0]: high, names[1]: low},)))
         return high, low
-    if found and found[-1].field in names:  # caused by a corrected end, which has a problem already
+    if problems and problems[-1].field in names:  # caused by a corrected end, which has a problem already
         return start, end
     message = N_("There is no valid {field} between {low_name} {low} and {high_name} {high}: widen the range.")
-    found.append(Problem(names[0], low, message, values, ({names[0]: start, names[1]: end},)))
+    problems.append(Problem(names[0], low, message, values, ({names[0]: start, names[1]: end},)))
     return start, end
 
 
-def _countable(swept: Swept, found: list[Problem]) -> Swept:
+def _countable(swept: Swept, problems: list[Problem]) -> Swept:
     """The sweep with its ranges limited to what int64 can count, with a problem if that shortens them."""
     sweep = swept.sweep
-    ranges = sweep.fitting(swept.shown, swept.ranges)
+    ranges = sweep.fitting(swept.quantities, swept.ranges)
     if ranges == swept.ranges:
         return swept
     message = N_(
-        "{measure} reaches 2^63 before {field} is {value}, which is too much to be counted here: {nearest} is possible."
+        "{measure} reaches 2^63 before {field} is {value}, which is too large to count here: {nearest} is possible."
     )
     if ranges is None:
         shorter = min(BATCH["sequence_length"], sweep.case.sequence_length)
         sizes: dict[str, Any] = {"batch_size": 1, "sequence_length": shorter}
         values = {"measure": swept.quantity.meaning, "field": "batch_size", "value": f"{sweep.case.batch_size:,}"}
-        found.append(Problem("batch_size", sweep.case.batch_size, message, {**values, "nearest": "1"}, (sizes,)))
-        return _countable(swept._replace(sweep=sweep._replace(case=sweep.case._replace(**sizes))), found)
+        problems.append(Problem("batch_size", sweep.case.batch_size, message, {**values, "nearest": "1"}, (sizes,)))
+        return _countable(swept._replace(sweep=sweep._replace(case=sweep.case._replace(**sizes))), problems)
     for axis, (field, (_low, high)) in zip(("x", "y"), ranges.items(), strict=False):
-        said = swept.ranges[field][1]
-        if high < said:
-            values = {"measure": swept.quantity.meaning, "field": field, "value": f"{said:,}", "nearest": f"{high:,}"}
-            found.append(Problem(f"{axis}_to", said, message, values, ({f"{axis}_to": high},)))
+        wanted = swept.ranges[field][1]
+        if high < wanted:
+            values = {"measure": swept.quantity.meaning, "field": field, "value": f"{wanted:,}", "nearest": f"{high:,}"}
+            problems.append(Problem(f"{axis}_to", wanted, message, values, ({f"{axis}_to": high},)))
     return swept._replace(ranges=ranges)

@@ -1,4 +1,4 @@
-"""The counts of other tools in a table, the formula of one, and what leads from its count to the right one."""
+"""The counts of other tools in a table, the formula of one, and the corrections from its count to the right one."""
 
 from collections.abc import Sequence
 from fractions import Fraction
@@ -23,7 +23,7 @@ TOOL = Select("tool", N_("Tool"), TOOLS, row=True, label_visibility="collapsed")
 
 
 def show_counts(model: Model) -> None:
-    """Show the count of each tool, its difference, and the main reason for it, where the model's layers are BERT's."""
+    """Show each tool's count, its difference and, if the layers are like BERT's, the main reason for it."""
     model, sizes = model, MiscountSizes.of(model.config)
     total, counts = model.num_parameters(), dict(tool_counts(model.config))
     columns = {
@@ -38,12 +38,12 @@ def show_counts(model: Model) -> None:
     show_table(columns, _("What the formulas of other tools give"))
 
 
-def _main_reason(found: Sequence[Correction], missing: int) -> str:
+def _main_reason(reasons: Sequence[Correction], missing: int) -> str:
     """The reason for most of the difference, and the number of other reasons."""
-    most = max(found, key=lambda one: one.amount * missing)
-    said = miscount_in_words(most.miscount)
-    more = unbroken(_("{count} more").format(count=len(found) - 1))
-    return said if len(found) == 1 else _("{said}; {more}").format(said=said, more=more)
+    most = max(reasons, key=lambda correction: correction.amount * missing)
+    reason = miscount_in_words(most.miscount)
+    rest = unbroken(_("{count} more").format(count=len(reasons) - 1))
+    return reason if len(reasons) == 1 else _("{said}; {more}").format(said=reason, more=rest)
 
 
 def tool_latex(model: Model, tool: Tool) -> str:
@@ -56,11 +56,13 @@ def tool_latex(model: Model, tool: Tool) -> str:
 
 
 def show_corrections(model: Model, tool: Tool) -> None:
-    """Show the way from the count of a tool to the model's, with reasons that add nothing here, such as I = 4 H."""
+    """Show the corrections from a tool's count to the model's, even those that add nothing here, such as I = 4 H."""
     config, model, bold = model.config, model, "**{}**".format
-    found = {one.miscount: one.amount for one in corrections(tool, model, MiscountSizes.of(config))}
+    by_miscount = {
+        correction.miscount: correction.amount for correction in corrections(tool, model, MiscountSizes.of(config))
+    }
     added = tool_formulas(model, tool.name).corrections
-    amounts = [found.get(miscount, 0) for miscount in added]
+    amounts = [by_miscount.get(miscount, 0) for miscount in added]
     first, *so_far = accumulate(amounts, initial=tool.count(config))
     rows = [(bold(_("{tool} gives").format(tool=escaped(tool.name))), "", "", "", f"{first:,}")]
     for (miscount, formula), amount, sum_now in zip(added.items(), amounts, so_far, strict=True):

@@ -20,7 +20,7 @@ from pages.ui.shell.present import presenting
 from pages.ui.shell.theme import appearance
 from pages.ui.widgets.export.shown import draw_chart
 
-# Stops that stand side by side, by their roles; any other stop has a row of its own.
+# Stops that stand side by side, by their roles; any other stop has its own row.
 _EMBEDDINGS = (
     ("input_ids", "token_type_ids"),
     ("word", "token type", "position"),
@@ -52,21 +52,21 @@ _GAP, _LEFT, _RIGHT = 0.012, 0.075, 0.987  # in widths of the picture
 _BOX = 0.84  # the height of a box, in rows
 _MARGIN, _NARROW_MARGIN = 2, 1.1  # ems by which a box is wider than its label; the wide one has room for the mark
 _SPARE = 0.6  # ems that stay free in a box beside its label
-_MOST_HEADS = 64  # more slices than this would look like a bar
+_MOST_HEADS = 64  # more slices would look like a bar
 
 
-def show_picture(stops: Sequence[Stop], at: int, config: Config, layer: int) -> None:
-    """Draw the walk with stop number ``at`` marked; a click on a box goes there."""
+def show_picture(stops: Sequence[Stop], position: int, config: Config, layer: int) -> None:
+    """Draw the walk with stop number ``position`` marked; a click on a box goes there."""
     # A new key after every click makes a new picture without a selection, so that each box can be clicked again.
     key = f"picture {st.session_state.get('pictures', 0)}"
-    alt = _("The model from top to bottom; the current step, {step}, is marked").format(step=stops[at].name)
-    _draw(stops, {stops[at].name}, config, layer, alt, key=key, on_select=partial(_go_to_clicked, key))
+    alt = _("The model from top to bottom; the current step, {step}, is marked").format(step=stops[position].name)
+    _draw(stops, {stops[position].name}, config, layer, alt, key=key, on_select=partial(_go_to_clicked, key))
 
 
 def show_place(stops: Sequence[Stop], paths: Collection[str], config: Config) -> None:
     """Draw the walk; the stops with parameters in the modules at these paths of the tree are marked."""
     # If the first layer differs from the others, it is the one that is drawn.
-    starts = tuple(f"{one}." for path in paths for one in (path, path.replace(".*", ".0")))
+    starts = tuple(f"{start}." for path in paths for start in (path, path.replace(".*", ".0")))
     marked = {stop.name for stop in stops if stop.parameters and f"{stop.name}.".startswith(starts)}
     alt = _("The model from top to bottom, with {paths} marked").format(paths=listed(paths))
     _draw(with_parameters(stops), marked, config, 0, alt, close=True)
@@ -100,8 +100,8 @@ def picture_frame(
 ) -> tuple[Columns, int]:
     """The data of the picture, a shape in each row of the table, and the number of rows of the picture.
 
-    ``marked`` are the names of the marked stops; a single one is marked with ▶, too, except where boxes fit their
-    labels closely (``close``).
+    ``marked`` are the names of the marked stops; a single one also has the sign ▶, unless boxes fit their labels
+    closely (``close``).
     """
     margin = _NARROW_MARGIN if close else _MARGIN
     shapes: list[dict[str, Any]] = []
@@ -111,9 +111,9 @@ def picture_frame(
         inside = group[0].in_layer
         if inside and not top:
             name = split_layer(group[0].name)[0].replace("*", f"{layer}")
-            at = {"number": layer + 1, "layers": config.num_hidden_layers}
+            numbers = {"number": layer + 1, "layers": config.num_hidden_layers}
             label, brief = _("Layer {number} of {layers}: {name}"), _("Layer {number} of {layers}")
-            title = {"label": label.format(name=name, **at), "brief": brief.format(**at)}
+            title = {"label": label.format(name=name, **numbers), "brief": brief.format(**numbers)}
             shapes.append(_shape("title", _LEFT, _RIGHT, row, row + 1, **title, **_widths(**title)))
             top, row = row, row + 1
             residual = row
@@ -163,10 +163,10 @@ def _box(stop: Stop, config: Config, x: float, x2: float, row: int, label: str, 
     few = stop.key.endswith(".heads") and config.num_attention_heads <= _MOST_HEADS
     heads = config.num_attention_heads if few else 0
     texts = {"label": f"{mark}{label}".lstrip(), "brief": f"{mark}{_without_brackets(label)}".lstrip()}
-    said = {**texts, **_widths(**texts), "what": label, "step": stop.name}
+    columns = {**texts, **_widths(**texts), "what": label, "step": stop.name}
     weight = 1 if mark else 0.25 if stop.parameters else 0.03
     component = stop.steps[0].place.component
-    return _shape("box", x, x2, row, row + _BOX, **said, component=component, weight=weight, heads=heads)
+    return _shape("box", x, x2, row, row + _BOX, **columns, component=component, weight=weight, heads=heads)
 
 
 def _without_brackets(label: str) -> str:
@@ -185,10 +185,10 @@ def _arc(start: float, end: float) -> list[dict[str, Any]]:
     ]
 
 
-def _shape(mark: str, x: float, x2: float, y: float, y2: float, **more: Any) -> dict[str, Any]:
+def _shape(mark: str, x: float, x2: float, y: float, y2: float, **columns: Any) -> dict[str, Any]:
     texts = {"label": "", "brief": "", "ems": 0.0, "brief_ems": 0.0, "what": ""}
     blank = {**texts, "step": None, "component": "", "weight": 0, "heads": 0}
-    return {"mark": mark, "x": x, "x2": x2, "y": y, "y2": y2, **blank, **more}
+    return {"mark": mark, "x": x, "x2": x2, "y": y, "y2": y2, **blank, **columns}
 
 
 def _go_to_clicked(key: str) -> None:

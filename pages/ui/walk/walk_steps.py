@@ -28,20 +28,20 @@ from pages.ui.widgets.batch import Batch, present_batch
 from pages.ui.widgets.numbers import unbroken
 from pages.ui.widgets.tables import shape_text, show_rows, show_table
 
-LAYER = Number("layer", N_("Layer"), 0, width=66)  # which is walked in full
+LAYER = Number("layer", N_("Layer"), 0, width=66)  # the one that is shown in full
 HEADS = Fold("heads", N_("Query, key and value head by head"))
 ROWS = Fold("rows", N_("The whole forward pass, one Keras-style row for each layer"))
 
 
 def _steps_of(link: Mapping[str, str]) -> list[str]:
-    """The names of the stops of a link's model, with the link's layer walked in full."""
+    """The names of the stops of a link's model, with the link's layer in full."""
     model = linked(link).model()
-    said = whole(link.get(LAYER.name, ""))
-    layer = max(0, min(said if isinstance(said, int) else 0, model.config.num_hidden_layers - 1))
+    number = whole(link.get(LAYER.name, ""))
+    layer = max(0, min(number if isinstance(number, int) else 0, model.config.num_hidden_layers - 1))
     return [stop.name for stop in stops_of(model, present_batch(model.config), layer)]
 
 
-# The walks of these configurations, in all classes, have together every stop that there is.
+# Together, the walks of these configurations in all classes contain every possible stop.
 _FULLEST: tuple[dict[str, str], ...] = ({}, RELATIVE_BOTH_WAYS)
 STEP = Select(
     "step",
@@ -49,10 +49,10 @@ STEP = Select(
     dict.fromkeys(
         stop.name
         for name, family in CLASSES.items()
-        for config in dict.fromkeys(family.fullest(**more) for more in _FULLEST)
+        for config in dict.fromkeys(family.fullest(**fields) for fields in _FULLEST)
         for stop in walk(build(config, name).run(Sizes(encoder_sequence_length=1)), layer=1)
     ),
-    here=_steps_of,
+    available=_steps_of,
     label_visibility="collapsed",
 )
 
@@ -76,39 +76,39 @@ def choose_stop(stops: Sequence[Stop]) -> int:
         back = st.empty()
         with st.container():
             name = STEP.show(names)
-        at = names.index(name)
+        position = names.index(name)
         with back:
-            stepping.button(_("Previous"), "step", -1, end=at == 0)
-        stepping.button(_("Next"), "step", 1, end=at + 1 == len(names))
+            stepping.button(_("Previous"), "step", -1, end=position == 0)
+        stepping.button(_("Next"), "step", 1, end=position + 1 == len(names))
     stepping.listen("step", names, name)
-    return at
+    return position
 
 
-def heading(stops: Sequence[Stop], at: int, rows: Sequence[KerasRow]) -> str:
-    """The number and the name of a stop, with the name in Keras below it unless it is for the projector."""
-    stop = stops[at]
-    name = f"## {at + 1} / {len(stops)} · {_(lesson(stop).label)}\n"
+def heading(stops: Sequence[Stop], position: int, rows: Sequence[KerasRow]) -> str:
+    """The number and the name of a stop, with the name in Keras below it except on the projector."""
+    stop = stops[position]
+    name = f"## {position + 1} / {len(stops)} · {_(lesson(stop).label)}\n"
     row = next(row for row in rows if stop in row.stops)
     keras = _("Keras-style name: {keras}, row {number}").format(keras=row.keras, number=row.number)
     return name if presenting() else f"{name}:small[{keras}]\n\n"
 
 
-def show_progress(config: Config, stops: Sequence[Stop], at: int, layer: int) -> None:
-    """Show how many parameters are learned so far: in the layer, if the stop is in one, and in the model."""
-    stop, last = stops[at], stops[-1]
-    if layer_now := in_layer(stops, at):
+def show_progress(config: Config, stops: Sequence[Stop], position: int, layer: int) -> None:
+    """Show how many parameters the walk has passed: in the layer, if the stop is in one, and in the model."""
+    stop, last = stops[position], stops[-1]
+    if layer_now := in_layer(stops, position):
         alike = _("Layer {number:,} of {layers:,}, all alike: {so_far:,} of {total:,}")
         other = _("Layer {number:,} of {layers:,}, the first without one LayerNorm: {so_far:,} of {total:,}")
-        place = alike if all(one.alike for one in stops) else other
+        place = alike if all(stop.alike for stop in stops) else other
         place = place.format(number=layer + 1, layers=config.num_hidden_layers, **layer_now._asdict())
         st.progress(layer_now.so_far / layer_now.total, place)
-    learned = _("So far {so_far:,} of {total:,}, learned here {parameters:,}")
+    learned = _("So far {so_far:,} of {total:,} parameters, {parameters:,} of them in this step")
     learned = learned.format(so_far=stop.so_far, total=last.so_far, parameters=stop.parameters)
     st.progress(stop.so_far / last.so_far, learned)
 
 
 def show_question(question: Question, values: Mapping[str, str]) -> None:
-    """Show a question with its answer, which the class has to give on the projector."""
+    """Show a question with its answer; on the projector, the class answers first."""
     asked, answer = f"**{_(question.question)}**", _(question.answer).format(**values)
     if presenting():
         st.markdown(asked, help=answer)
@@ -118,7 +118,7 @@ def show_question(question: Question, values: Mapping[str, str]) -> None:
 
 def show_keras_rows(rows: Sequence[KerasRow]) -> None:
     """Show the whole walk as Keras summarizes a model, a row for each layer, beside Hugging Face's names."""
-    titles = (_("Row"), _("Keras-style name"), "Hugging Face", _("Output shape"), _("Learned here"), _("So far"))
+    titles = (_("Row"), _("Keras-style name"), "Hugging Face", _("Output shape"), _("Parameters"), _("So far"))
     cells = []
     for row in rows:
         theirs, shape = ", ".join(stop.inside for stop in row.stops), unbroken(shape_text(row.shape))
@@ -133,7 +133,7 @@ def show_heads(model: Model) -> None:
     numbers = model.heads()
     assert isinstance(letters, Attention)
     assert isinstance(numbers, Attention)
-    heads = _("{heads:,} heads, each with matrices of its own").format(heads=numbers.num_attention_heads)
+    heads = _("{heads:,} heads, each with its own matrices").format(heads=numbers.num_attention_heads)
     columns = {
         "": [*[_("weights"), _("biases")][: len(factors(numbers))], _("together")],
         heads: _products(per_head(letters), per_head(numbers)),
@@ -160,8 +160,8 @@ def values_of(config: Config, stop: Stop, batch: Batch) -> dict[str, str]:
 def in_letters(model: Model, stop: Stop, batch: Batch) -> tuple[Stop, list[Formula]]:
     """The stop with symbolic shapes, and the formula of each of its steps that has parameters."""
     steps = symbolic_steps(model, cross=attends(model, call_of(model, batch)))
-    found = {symbolic.step.name: symbolic for symbolic in steps}
-    mine = [found[step.name] for step in stop.steps]
+    by_name = {symbolic.step.name: symbolic for symbolic in steps}
+    mine = [by_name[step.name] for step in stop.steps]
     return stop._replace(steps=tuple(symbolic.step for symbolic in mine)), [s.parameters for s in mine if s.parameters]
 
 
@@ -175,7 +175,7 @@ def show_shapes(stop: Stop, letters: Stop, layer: int, model: Model) -> None:
         for kind, (name, shape), (_name, symbols) in zip(kinds, _shapes(stop), _shapes(letters), strict=True)
     ]
     titles = ("", _("Name"), _("In letters"), _("In numbers"))
-    show_rows(titles, rows, _("What goes in, what comes out and what is learned"))
+    show_rows(titles, rows, _("Inputs, outputs and parameters"))
 
 
 def _shapes(stop: Stop) -> list[tuple[str, Shape]]:
@@ -186,6 +186,6 @@ def _shapes(stop: Stop) -> list[tuple[str, Shape]]:
 
 def _products(letters: Module, numbers: Module) -> list[str]:
     """Weights, biases and both together: with letters, with numbers, and the result."""
-    symbols, found = factors(letters), factors(numbers)
-    lines = [f"{shape_letters(symbols[name])} = {shape_text(found[name])} = {prod(found[name]):,}" for name in found]
-    return [*lines, f"{sum(map(prod, found.values())):,}"]
+    symbols, sizes = factors(letters), factors(numbers)
+    lines = [f"{shape_letters(symbols[name])} = {shape_text(sizes[name])} = {prod(sizes[name]):,}" for name in sizes]
+    return [*lines, f"{sum(map(prod, sizes.values())):,}"]

@@ -1,4 +1,4 @@
-"""Bar charts of a model's parts: a bar for each, compared with the preset; and one bar divided into the parts."""
+"""Bar charts of a model's parts: one bar for each, compared with the preset; or a single bar divided into them."""
 
 from collections.abc import Callable, Hashable, Mapping, Sequence
 from functools import partial
@@ -31,18 +31,18 @@ from pages.ui.widgets.export.shown import draw_chart
 from pages.ui.widgets.growth import grown_by, show_way_to_sweep
 from pages.ui.widgets.numbers import percent, short
 
-# Numbers whose digits do not fit are abbreviated. In ems: a line on a phone; on a laptop the room beside the longest
+# Numbers that do not fit are abbreviated. Widths in ems: a line on a phone; on a laptop, the space beside the longest
 # bar, and that bar.
 _LINE, _BESIDE, _LONGEST = 24, 16.8, 28
 
 _UNITS = {"parameters": N_("Parameters"), "FLOPs": "FLOPs", "MACs": "MACs", "bytes": N_("Bytes")}
 
 
-WHOLE = "model"  # what the link says for the whole model: its path in the tree is empty
+WHOLE = "model"  # the whole model in the link; its path in the tree is empty
 
 
 def openable_in(model: Model) -> list[str]:
-    """The paths of all that the chart can open in a model."""
+    """The paths of the modules that the chart can open in a model."""
     return [WHOLE, *openable(model)[1:]]
 
 
@@ -54,7 +54,7 @@ OPEN = Select(
         path or WHOLE for name, family in CLASSES.items() for path in openable(build(family.fullest(), name))
     ),
     {WHOLE: N_("the whole model")},
-    here=lambda link: openable_in(linked(link).model()),
+    available=lambda link: openable_in(linked(link).model()),
     label_visibility="collapsed",
     width=240,
 )
@@ -112,9 +112,9 @@ def parameter_bars(choice: Choice, path: str = "") -> Bars:
 
 
 def draw_bars(bars: Bars, place: str, *looked_at: Hashable, alt: str, **options: Any) -> None:
-    """Draw a bar for each part, and a legend if the preset differs; ``place`` names the scale, which is kept.
+    """Draw a bar for each part, and a legend if the preset differs.
 
-    ``looked_at`` says, together with the preset, what the figures describe: another model starts a new scale.
+    The scale ``place`` is kept between runs, until the preset or ``looked_at`` changes.
     """
     present, before = (max(figures.values(), default=0) for figures in (bars.figures, bars.before))
     limit = axis_end(place, (bars.preset, *looked_at), with_room(before), present)
@@ -135,17 +135,17 @@ def draw_bars(bars: Bars, place: str, *looked_at: Hashable, alt: str, **options:
 
 
 def with_room(before: int) -> int:
-    """A third more than the preset's figure: the scale outlasts small changes, and most of the axis is used."""
+    """A third more than the preset's figure: small changes keep the scale, and most of the axis is used."""
     return before * 4 // 3
 
 
 def show_legend(preset: str) -> None:
     """Explain how the bars show differences from the preset."""
-    said = _("Solid up to the mark: {preset}. Lighter beyond it: added. Dashed: removed.").format(preset=preset)
-    if presenting():  # where captions are left out
-        st.markdown(f":small[{said}]")
+    legend = _("Solid up to the mark: {preset}. Lighter beyond it: added. Dashed: removed.").format(preset=preset)
+    if presenting():  # which hides captions
+        st.markdown(f":small[{legend}]")
     else:
-        st.caption(said)
+        st.caption(legend)
 
 
 def open_clicked(control: Select[str], key: str) -> None:
@@ -172,38 +172,38 @@ def words(unit: str, _: Translate) -> tuple[str, ...]:
 
 def bars_frame(bars: Bars, limit: int) -> Columns:
     """The data of the bars, one row for each part; ``limit`` is the end of the axis."""
-    said, count = _said(bars), len(bars.figures)
-    pairs = [(now, bars.before.get(key, 0) if bars.changed else now) for key, now in bars.figures.items()]
+    columns, count = _shared_columns(bars), len(bars.figures)
+    pairs = [(present, bars.before.get(key, 0) if bars.changed else present) for key, present in bars.figures.items()]
     digits, compact = partial(figure, unit=bars.unit), partial(short, unit=bars.unit)
     # All digits of FLOPs and bytes would be wider than their bars.
     exactly = "{:,}".format if bars.unit == "parameters" else compact
     wide = ((digits, exactly), (digits, compact), (compact, compact))
     narrow = ((exactly, exactly), (compact, compact))
     lines, brief_lines = [], []
-    rows = zip(bars.names, pairs, said["share"], bars.factors or [""] * count, strict=True)
-    for name, (now, was), share, factor in rows:
-        room = _BESIDE + (1 - max(now, was) / limit) * _LONGEST if limit else _BESIDE
-        lines.append(_line((), (now, was), share, factor, wide, room))
-        brief_lines.append(_line((name,), (now, was), share, factor, narrow, _LINE))
-    label, more = [text for text, _more in lines], [text for _label, text in lines]
-    brief, more_brief = [text for text, _more in brief_lines], [text for _label, text in brief_lines]
+    rows = zip(bars.names, pairs, columns["share"], bars.factors or [""] * count, strict=True)
+    for name, (present, was), share, factor in rows:
+        room = _BESIDE + (1 - max(present, was) / limit) * _LONGEST if limit else _BESIDE
+        lines.append(_line((), (present, was), share, factor, wide, room))
+        brief_lines.append(_line((name,), (present, was), share, factor, narrow, _LINE))
+    label, change = [text for text, _more in lines], [text for _label, text in lines]
+    brief, brief_change = [text for text, _more in brief_lines], [text for _label, text in brief_lines]
     return {
-        **said,
+        **columns,
         "path": bars.paths or [""] * count,
         "preset": [bars.before.get(key, 0) for key in bars.figures],
-        # Positions are floats, as a browser's numbers are.
-        "end": [float(now) for now, _was in pairs],
+        # Positions are floats, like all numbers in a browser.
+        "end": [float(present) for present, _was in pairs],
         "solid": [float(min(pair)) for pair in pairs],
         "far": [float(max(pair)) for pair in pairs],
         "mark": [float(was) if bars.changed else None for _now, was in pairs],
         "limit": [float(limit)] * count,
         "label": label,
         "brief": brief,
-        "more": more,
-        "more_brief": more_brief,
+        "more": change,
+        "more_brief": brief_change,
         "label_width": [ems(text) for text in label],
         "brief_width": [ems(text) for text in brief],
-        "more_width": [ems(text) for text in more],
+        "more_width": [ems(text) for text in change],
     }
 
 
@@ -218,30 +218,30 @@ def _line(
     ways: Sequence[tuple[_Writer, _Writer]],
     room: float,
 ) -> tuple[str, str]:
-    """The labels of a bar and of its difference, with the first of the formats ``ways`` with which both fit.
+    """The labels of a bar and of its difference, in the first of the formats ``ways`` in which both fit.
 
     A bar with a difference shows no share.
     """
-    now, was = pair
+    present, was = pair
     for written, changed in ways:
-        line = " · ".join((*start, written(now), *([share] if now == was else [])))
-        more = " · ".join(filter(None, (signed(now - was, changed), factor)))
-        if ems(line + more) <= room:
+        line = " · ".join((*start, written(present), *([share] if present == was else [])))
+        change = " · ".join(filter(None, (signed(present - was, changed), factor)))
+        if ems(line + change) <= room:
             break
-    return line, more
+    return line, change
 
 
 def proportions_frame(bars: Bars) -> Columns:
     ends = [0, *accumulate(bars.figures.values())]
     return {
-        **_said(bars),
+        **_shared_columns(bars),
         "start": ends[:-1],
         "end": ends[1:],
         "width": list(map(ems, bars.names)),
     }
 
 
-def _said(bars: Bars) -> dict[str, Sequence[Any]]:
+def _shared_columns(bars: Bars) -> dict[str, Sequence[Any]]:
     """The columns that both charts have."""
     figures = bars.figures.values()
     return {
@@ -264,6 +264,6 @@ def draw_pieces(
     alt: str,
     legend: Mapping[str, str] | None = None,
 ) -> None:
-    """Draw the bars, each ``step`` pixels high, with a legend of these kinds of pieces."""
+    """Draw the bars, each ``step`` pixels high; ``legend`` names the kinds of pieces."""
     named = tuple((legend or {}).items())
     draw_chart(pieces_frame(bars, step), piece_bars(appearance(), step, len(bars), named), numbers=numbers, alt=alt)

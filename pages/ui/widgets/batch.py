@@ -14,7 +14,7 @@ from bertcalc.text import N_
 from pages.ui.shell.controls import Number, set_values, show_problem
 from pages.ui.shell.i18n import _
 
-# The widths are what their labels need.
+# The widths fit the labels.
 BATCH_SIZE = Number("batch_size", N_("Batch size"), BATCH["batch_size"], letter=CALL_LETTERS["batch_size"], width=94)
 SEQUENCE_LENGTH = Number(
     "sequence_length",
@@ -38,16 +38,16 @@ class Batch(NamedTuple):
 
 def linked_batch() -> Batch:
     """The batch in the link, on a page that does not draw the controls."""
-    said = {name: st.query_params.get(name, "") for name in BATCH}
+    texts = {name: st.query_params.get(name, "") for name in BATCH}
     return Batch(
-        **{name: int(text) if re.fullmatch("[0-9]{1,15}", text) else BATCH[name] for name, text in said.items()}
+        **{name: int(text) if re.fullmatch("[0-9]{1,15}", text) else BATCH[name] for name, text in texts.items()}
     )
 
 
 def choose_batch(config: Config, *, sidebar: bool = True) -> Batch:
     """Draw both controls and return their values, or the last possible ones if the model cannot take these.
 
-    ``sidebar`` says that the configuration is the sidebar's: then changes of its fields are offered as remedies, too.
+    If the configuration is the sidebar's (``sidebar``), changes of its fields are offered as remedies too.
     """
     values: dict[str, Any] = {control.name: control.show() for control in (BATCH_SIZE, SEQUENCE_LENGTH)}
     if problem := next(batch_problems(config, values), None):
@@ -59,7 +59,7 @@ def choose_batch(config: Config, *, sidebar: bool = True) -> Batch:
 
 
 def choose_training_batch(config: Config) -> Batch:
-    """Draw the batch of a training run, which begins with BERT's own, or with what the other pages were told."""
+    """Draw the batch of a training run; it starts with BERT's own, or with the batch that was set on another page."""
     of_page = {TRAINED_BATCH: BATCH_SIZE, TRAINED_LENGTH: SEQUENCE_LENGTH}
     is_told = any(control.is_changed for control in of_page.values())
     if is_told and TRAINED_BATCH.name not in st.session_state and not st.query_params.keys() & _TRAINED:
@@ -69,13 +69,15 @@ def choose_training_batch(config: Config) -> Batch:
     problem = next(batch_problems(config, values), None)
     if problem and (TRAINED_BATCH.is_changed or TRAINED_LENGTH.is_changed):
         names = {shared.name: control.name for control, shared in of_page.items()}
-        remedies = tuple({names.get(field, field): value for field, value in one.items()} for one in problem.remedies)
+        remedies = tuple(
+            {names.get(field, field): value for field, value in remedy.items()} for remedy in problem.remedies
+        )
         show_problem(problem._replace(remedies=remedies))
     return _adjusted(config, values)
 
 
 def present_batch(config: Config, otherwise: Mapping[str, int] = BATCH) -> Batch:
-    """The last possible batch, or else ``otherwise``; adjusted if this model cannot take it."""
+    """The last possible batch, or ``otherwise``; adjusted if this model cannot take it."""
     last: Batch | None = st.session_state.get("batch")
     # A new session has drawn no batch yet, but may have restored the values of its controls.
     values = last._asdict() if last else {name: st.session_state.get(name, otherwise[name]) for name in BATCH}
@@ -90,6 +92,6 @@ def _adjusted(config: Config, values: dict[str, Any]) -> Batch:
 
 
 def show_seen(model: Model) -> None:
-    """Say which encoder output a cross attention sees, on pages without a control for it."""
+    """Say how long the encoder output of a cross-attention is, on pages without a control for it."""
     if model.seen(1):
-        st.caption(_("The cross attention attends to an encoder output as long as the sequence."))
+        st.caption(_("The cross-attention attends to an encoder output that is as long as the sequence."))

@@ -34,26 +34,26 @@ USE_CACHE = Select("use_cache", "use_cache", _USE_CACHE, {"none": N_("As configu
 
 
 def choose_call(model: Model) -> Call:
-    """Draw the arguments that this class takes; return their values, or the nearest with which it runs."""
+    """Draw the arguments that this class takes; return their values, or the nearest possible ones."""
     cls = model.cls
     with st.container(horizontal=True, vertical_alignment="bottom"):
-        said: dict[str, Any] = choose_batch(model.config)._asdict()
+        arguments: dict[str, Any] = choose_batch(model.config)._asdict()
         if cls.sees_encoder:
-            said["encoder_sequence_length"] = ENCODER_SEQUENCE_LENGTH.show()
+            arguments["encoder_sequence_length"] = ENCODER_SEQUENCE_LENGTH.show()
         if cls.caches:
-            said["use_cache"] = _USE_CACHE[USE_CACHE.show()]
+            arguments["use_cache"] = _USE_CACHE[USE_CACHE.show()]
         if cls.takes_choices:
-            said["num_choices"] = NUM_CHOICES.show()
-        said |= {flag.name: flag.show() for flag in FLAGS if cls.targets or flag.name != "labels"}
-        if said.get("labels"):
-            said["label"] = LABEL.show()
+            arguments["num_choices"] = NUM_CHOICES.show()
+        arguments |= {flag.name: flag.show() for flag in FLAGS if cls.targets or flag.name != "labels"}
+        if arguments.get("labels"):
+            arguments["label"] = LABEL.show()
         for field in ("is_decoder", "add_cross_attention"):
             if model.config.has(field):
                 _switch(field)
-    call = Call(**said)
-    if found := list(problems(model, call)):
+    call = Call(**arguments)
+    if wrong := list(problems(model, call)):
         with st.container(horizontal=True):
-            for problem in found:
+            for problem in wrong:
                 show_problem(problem)
     st.session_state["call"] = call = possible(model, call)
     for remark in remarks(model, call):
@@ -62,7 +62,7 @@ def choose_call(model: Model) -> Call:
 
 
 def last_call(model: Model) -> Call:
-    """The last chosen call, or the nearest that this model can run."""
+    """The last chosen call, or the nearest one that this model can run."""
     call: Call = st.session_state.get("call", _DEFAULT)
     for problem in batch_problems(model.config, call._asdict()):
         call = call._replace(**problem.remedies[0])
@@ -77,7 +77,7 @@ def written(call: Call) -> str:
 
 
 def _switch(field: str) -> None:
-    """Draw a second control for a field of the sidebar, under a key of its own."""
+    """Draw a second control for a field of the sidebar, under its own key."""
     key = f"{field} of the call"
     st.session_state[key] = (model.track().kept.values() | model.track().attempt)[field]
     st.checkbox(field, key=key, on_change=_set_field, args=(field, key))

@@ -27,8 +27,8 @@ def node_formula(model: Model, path: str, count: int, color: str = "") -> str:
         letters, numbers = node.latex(), node.latex(config)
     if color:
         letters = rf"\textcolor{{{color}}}{{{letters}}}"
-    layers, said = latex_number(config.num_hidden_layers), _("in each layer, ")
-    copies = rf" \quad \text{{{said}}} \; L = {layers}" if "*" in path else ""
+    layers, words = latex_number(config.num_hidden_layers), _("in each layer, ")
+    copies = rf" \quad \text{{{words}}} \; L = {layers}" if "*" in path else ""
     return aligned([f"&{letters}{copies}", f"&= {numbers} = {latex_number(count)}"])
 
 

@@ -1,4 +1,4 @@
-"""By what factor a number has grown against the preset's, and why, with a link to the Sweep page."""
+"""The factor by which a number has grown from the preset's, and why, with a link to the Sweep page."""
 
 from collections.abc import Mapping
 
@@ -18,16 +18,16 @@ def grown_by(factor: Factor | None, letters: Mapping[str, str] = EVERY_LETTER) -
 
 
 def times(factor: Factor | None) -> str:
-    """The factor alone, where a row has no room for its reason: "× 4.00"; empty if nothing has grown."""
+    """The factor without its reason, for rows with little space: "× 4.00"; empty if nothing has grown."""
     return f"× {multiple(factor.ratio.numerator, factor.ratio.denominator)}" if factor else ""
 
 
 def show_growth(factor: Factor | None, quantity: str, preset: str) -> None:
-    """Show the growth of a quantity and the way to its curves, in a line; nothing if it has not grown."""
+    """Show the growth of a quantity in a line, with a link to its curves; nothing if it has not grown."""
     if factor and not presenting():
-        said = _("{quantity} {grown}, against {preset}")
+        message = _("{quantity} {grown}, against {preset}")
         with st.container(horizontal=True, vertical_alignment="center"):  # a link's label would be cut off on a phone
-            st.caption(said.format(quantity=quantity, grown=grown_by(factor), preset=preset), width="content")
+            st.caption(message.format(quantity=quantity, grown=grown_by(factor), preset=preset), width="content")
             show_way_to_sweep()
 
 

@@ -19,15 +19,15 @@ def show_metric(label: str, value: str, below: str, *, least: int, **look: Any) 
 def show_total(architecture: str, total: int, difference: int, against: str, grown: str = "", room: int = 0) -> None:
     """Show the parameters of a class, and below them the difference from another model's, named by ``against``.
 
-    ``grown`` is the factor that belongs to the difference. From the start there is room for a difference as large as
-    the total, with a factor of ``room`` characters, so that a first step moves nothing.
+    ``grown`` is the factor that belongs to the difference. Space is reserved for a difference as large as the total,
+    and a factor of ``room`` characters, so that the first step moves nothing.
     """
     label = _("Parameters in {architecture}").format(architecture=architecture)
-    said = " · ".join(filter(None, (signed_count(difference), grown)))
+    change = " · ".join(filter(None, (signed_count(difference), grown)))
     arrow = "up" if difference > 0 else "down" if difference else "off"
-    below = max(text_width(said), len(signed_count(total)) + room) + text_width(f" {against}")
+    below = max(text_width(change), len(signed_count(total)) + room) + text_width(f" {against}")
     width = metric_width(max(290, 7 * text_width(label), 7 * below + 30), f"{total:,}", "")
-    show_metric(label, f"{total:,}", said, least=0, delta_arrow=arrow, delta_description=against, width=width)
+    show_metric(label, f"{total:,}", change, least=0, delta_arrow=arrow, delta_description=against, width=width)
 
 
 def show_metrics(figures: Mapping[str, tuple[str, str]]) -> None:

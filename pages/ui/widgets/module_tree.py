@@ -31,15 +31,15 @@ BESIDE = Select(
 Signs = Mapping[str, str]
 
 
-def signs_of(found: Sequence[ModuleChange]) -> tuple[Signs, Signs]:
+def signs_of(changes: Sequence[ModuleChange]) -> tuple[Signs, Signs]:
     """The signs in two trees side by side: + for modules that only this tree has, ≠ for modules that differ."""
-    here = {each.path: "≠" if each.there else "+" for each in found if each.here}
-    there = {each.path: "≠" if each.here else "+" for each in found if each.there}
-    return here, there
+    left = {change.path: "≠" if change.there else "+" for change in changes if change.here}
+    right = {change.path: "≠" if change.here else "+" for change in changes if change.there}
+    return left, right
 
 
 def tree_html(model: Model, signs: Signs = MappingProxyType({}), *, counts: bool, folded: bool = False) -> str:
-    """All lines, unfolded, or with the layers ``folded``; with ``counts`` each line ends with the module's parameters.
+    """All lines, with the layers ``folded`` or not; with ``counts`` each line ends with the module's parameters.
 
     The browser folds <details> by mouse and keyboard, without help from the server.
     """
@@ -56,8 +56,8 @@ def tree_html(model: Model, signs: Signs = MappingProxyType({}), *, counts: bool
 
 def count_text(line: PrintedLine) -> str:
     """The parameters of all copies of a module, and of one; tied tensors are named."""
-    one = line.module.num_parameters()
-    text = f"{one:,}" if line.copies == 1 else f"{line.copies * one:,} = {line.copies:,} × {one:,}"
+    parameters = line.module.num_parameters()
+    text = f"{parameters:,}" if line.copies == 1 else f"{line.copies * parameters:,} = {line.copies:,} × {parameters:,}"
     tied = _("(tied: {names})").format(names=listed(line.module.tied))
     return f"{text} {tied}" if line.module.tied else text
 

@@ -1,4 +1,4 @@
-"""Numbers on a page: what depends on the language, and on the room; bertcalc/text/digits.py writes the rest."""
+"""Number formats that depend on the language or on the space; all others are in bertcalc/text/digits.py."""
 
 from fractions import Fraction
 from unicodedata import east_asian_width

@@ -23,7 +23,7 @@ R = TypeVar("R")
 
 
 def wanted() -> object:
-    """End this run if its reader has moved on.
+    """End this run if the reader has moved on.
 
     Streamlit 1.67 does so wherever a script reads the session's state (tests/pages/test_streamlit.py).
     """
@@ -41,15 +41,15 @@ def sorry() -> Iterator[None]:
     except InputError as error:
         show_problem(error.problem)
     except SlowError:
-        said = _("PyTorch gave no answer within {seconds} s. Try again in a moment.")
-        st.error(said.format(seconds=fixed(WORKER.limit, 0)))
+        message = _("PyTorch gave no answer within {seconds} s. Try again in a moment.")
+        st.error(message.format(seconds=fixed(WORKER.limit, 0)))
     except StoppedError:
         st.error(_("The process that runs PyTorch was stopped, perhaps for lack of memory. Try again."))
     except NotImplementedError as missing:
-        said = _("The installed transformers has no {architecture}: there is nothing to compare with.")
-        st.error(said.format(architecture=missing))
+        message = _("The installed transformers has no {architecture}: there is nothing to compare with.")
+        st.error(message.format(architecture=missing))
     except MemoryError:
-        st.error(_("That does not fit. Choose a smaller model, or run the app on a larger machine."))
+        st.error(_("This does not fit into the memory. Choose a smaller model, or run the app on a larger machine."))
 
 
 def ask(architecture: str, function: Callable[P, R], *arguments: P.args, **named: P.kwargs) -> R:
@@ -61,7 +61,7 @@ def ask(architecture: str, function: Callable[P, R], *arguments: P.args, **named
 
 def answer(function: Callable[P, R], *arguments: P.args, **named: P.kwargs) -> R:
     """Run a function that needs PyTorch in the worker, once: the result is cached for all sessions."""
-    # Outside of the cached function: a second reader who asks the same waits for the cache, not for the worker.
+    # Outside of the cached function: a second reader with the same question waits for the cache, not for the worker.
     with RUN_QUEUE.pause():
         kept: R = _kept(f"{function.__module__}.{function.__qualname__}", arguments, named, function)
     return kept
@@ -79,12 +79,12 @@ def _kept(name: str, arguments: tuple[Any, ...], named: dict[str, Any], _functio
     return WORKER.run(_function, *arguments, **named)
 
 
-def show_agreement(agrees: bool, said: str) -> None:
+def show_agreement(agrees: bool, text: str) -> None:
     """Show the verdict of a comparison with the real model."""
     if agrees:
-        st.success(said, icon=":material/verified:")
+        st.success(text, icon=":material/verified:")
     else:
-        st.error(said, icon=":material/error:")
+        st.error(text, icon=":material/error:")
 
 
 def runs(model: Model, call: Call) -> bool:
@@ -92,8 +92,8 @@ def runs(model: Model, call: Call) -> bool:
     if not real_model.installed():
         st.info(_("This needs torch and transformers, which are not installed here."))
     elif real_model.buildable(model) != model:
-        said = _("transformers 5 no longer builds position_embedding_type {kind}: there is nothing to count.")
-        st.info(said.format(kind=model.config.position_embedding_type))
+        message = _("transformers 5 no longer builds position_embedding_type {kind}: there is nothing to count.")
+        st.info(message.format(kind=model.config.position_embedding_type))
     elif problem := next(problems(model, call), None):
         show_problem(problem)
     elif not countable(model, call):

@@ -11,7 +11,7 @@ import streamlit as st
 from bertcalc import Config, Module
 from bertcalc.charts.columns import Columns, sent
 from bertcalc.config import allowed
-from bertcalc.config.fields import EVERY_LETTER, known
+from bertcalc.config.fields import EVERY_LETTER, field_named
 from bertcalc.explore.field_effects import Effect
 from bertcalc.export.cells import Shown
 from bertcalc.families.presets import PublishedCount
@@ -30,7 +30,7 @@ from bertcalc.text.digits import fixed, signed_count, size
 from pages.ui.shell.controls import Fold, Switch
 from pages.ui.shell.i18n import _, in_a_row, with_colon
 from pages.ui.shell.present import presenting
-from pages.ui.widgets.export.shown import draw_frame, note, shown
+from pages.ui.widgets.export.shown import draw_frame, note, shown_elements
 from pages.ui.widgets.formulas import count_formula
 from pages.ui.widgets.numbers import percent, text_width, unbroken
 
@@ -91,21 +91,21 @@ def show_differences(differences: Sequence[Difference]) -> None:
 
 
 def show_run(run: RealRun) -> None:
-    said = _("It ran in {seconds} s: {parameters:,} parameters in {weights}.")
-    st.success(said.format(seconds=fixed(run.seconds), parameters=run.parameters, weights=size(run.weight_bytes)))
+    message = _("It ran in {seconds} s: {parameters:,} parameters in {weights}.")
+    st.success(message.format(seconds=fixed(run.seconds), parameters=run.parameters, weights=size(run.weight_bytes)))
     rows = [(name, shape_text(shape)) for name, shape in run.outputs]
     show_rows((_("Output"), _("Shape")), rows, _("The outputs of the forward pass"))
 
 
 def show_published(counts: Sequence[PublishedCount]) -> None:
     """Show counts that others have published, beside ours."""
-    counted = (_("Published"), _("Verdict"), "bertcalc")  # the verdict is on the screen of a phone
+    counted = (_("Published"), _("Verdict"), "bertcalc")  # the verdict is visible on a phone
     titles = (_("Model"), *counted, _("Which count it is"), _("Source (names as published)"))
     rows = []
     for count in counts:
         ours, theirs = _ours(count), count.parameters
-        more = count.more and theirs + count.more == ours
-        verdict = signed_count(count.more) if more else _verdict(theirs == ours)
+        adds_up = count.surplus and theirs + count.surplus == ours
+        verdict = signed_count(count.surplus) if adds_up else _verdict(theirs == ours)
         figures = (f"{theirs:,}", verdict, f"{ours:,}")
         rows.append((count.preset, *figures, f"`{count.architecture}` · {_(count.convention)}", count.source))
     show_rows(titles, rows, _("Published counts, ours, and the verdicts"))
@@ -133,17 +133,23 @@ def show_inventory(model: Model) -> None:
     show_rows((_("Modules"), _("Where")), rows, _("Where the modules of each kind are"))
 
 
-def show_module_differences(changes: Sequence[ModuleChange], here: str, there: str) -> None:
+def show_module_differences(changes: Sequence[ModuleChange], before: str, after: str) -> None:
     """Show the modules that differ between two architectures, or that only one has."""
     difference = sum(change.parameters for change in changes)
-    said = _("From {here} to {there}: {difference} parameters")
-    st.markdown(said.format(here=here, there=there, difference=signed_count(difference)))
+    message = _("From {here} to {there}: {difference} parameters")
+    st.markdown(message.format(here=before, there=after, difference=signed_count(difference)))
     if changes:
         rows = [
-            (_sign(one), f"`{one.path}`", _kind(one.here), _kind(one.there), signed_count(one.parameters, "0"))
-            for one in changes
+            (
+                _sign(change),
+                f"`{change.path}`",
+                _kind(change.here),
+                _kind(change.there),
+                signed_count(change.parameters, "0"),
+            )
+            for change in changes
         ]
-        show_rows(("", _("Module"), here, there, _("Parameters")), rows, _("The modules that differ"))
+        show_rows(("", _("Module"), before, after, _("Parameters")), rows, _("The modules that differ"))
 
 
 def _sign(change: ModuleChange) -> str:
@@ -160,7 +166,7 @@ def show_sums(totals: Mapping[Component, int]) -> None:
     bold = "**{}**".format
     whole = sum(totals.values())
     total = bold(f"{whole:,}")
-    rows = [(_(at), f"{count:,}", percent(count, whole)) for at, count in totals.items()]
+    rows = [(_(component), f"{count:,}", percent(count, whole)) for component, count in totals.items()]
     ends = [(bold(_("Total")), total, ""), (bold(_("Trainable (nothing is frozen)")), total, "")]
     show_rows((_("Component"), _("Parameters"), _("Share")), [*rows, *ends], _("Parameters of each component"))
 
@@ -183,9 +189,9 @@ def show_named_parameters(model: Module) -> None:
     )
 
 
-def show_entries(entries: Sequence[Entry], letters: Sequence[Entry], given: bool, alt: str) -> None:
-    """Show inputs or outputs, with shapes in letters and in numbers: those that are ``given``, or all others."""
-    pairs = [pair for pair in zip(entries, letters, strict=True) if pair[0].given == given]
+def show_entries(entries: Sequence[Entry], letters: Sequence[Entry], are_given: bool, alt: str) -> None:
+    """Show inputs or outputs, with shapes in letters and in numbers: those that are given, or all others."""
+    pairs = [pair for pair in zip(entries, letters, strict=True) if pair[0].given == are_given]
     numbers = [entry for entry, _letters in pairs]
     columns = {
         _("Place"): [f"[{entry.position}]" for entry in numbers if entry.position is not None],
@@ -197,7 +203,7 @@ def show_entries(entries: Sequence[Entry], letters: Sequence[Entry], given: bool
         _("Bytes"): [_size(entry) for entry in numbers],
     }
     show_table({name: cells for name, cells in columns.items() if cells}, alt)
-    # Below the table: as one more column, a sentence would have a word in each line.
+    # Below the table: a column would be so narrow that each line of a sentence has one word.
     st.caption("  \n".join(f"`{entry.name}` {_(entry.meaning)}" for entry in numbers))
 
 
@@ -216,7 +222,7 @@ def _shapes(entry: Entry, text: Callable[[Shape], str]) -> str:
 
 def show_comparisons(comparisons: Sequence[ComparedOutput]) -> None:
     """Show each output of a forward pass, ours and the real model's, and the verdict."""
-    rows = [(_returned(one.ours), _returned(one.theirs), _verdict(one.agrees)) for one in comparisons]
+    rows = [(_returned(output.ours), _returned(output.theirs), _verdict(output.agrees)) for output in comparisons]
     alt = _("The outputs, ours and the real model's, and the verdicts")
     show_rows(("bertcalc", "transformers", _("Verdict")), rows, alt)
 
@@ -232,18 +238,18 @@ def _returned(output: Returned | None) -> str:
 
 def show_rows(titles: Sequence[str], rows: Sequence[Sequence[str]], alt: str) -> None:
     """Show a table of texts, given by row."""
-    show_table({title: [row[at] for row in rows] for at, title in enumerate(titles)}, alt)
+    show_table({title: [row[column] for row in rows] for column, title in enumerate(titles)}, alt)
 
 
 def show_table(columns: dict[str, list[str]], alt: str) -> None:
     """Show a table of texts, given by column."""
     note(Shown(alt, columns, marked=True))
-    # A cell is Markdown, in which ">99.9 %" would be a quotation of 99.9 %.
+    # A cell is Markdown, in which ">99.9 %" would be a block quote.
     cells = {name: [re.sub("^>", r"\\>", text) for text in texts] for name, texts in columns.items()}
     *_others, last = columns.values()
     short = all(text_width(text) <= _SHORT for text in last)
     # On a phone a short last column, which has the amounts or verdicts, stays in view: see window.css.
-    with st.container(key=f"{'amounts' if short else 'texts'}-{len(shown())}"):
+    with st.container(key=f"{'amounts' if short else 'texts'}-{len(shown_elements())}"):
         # st.table wraps long texts, where st.dataframe cuts them off.
         st.table(sent(cells), border="horizontal", hide_index=True, alt=alt)
 
@@ -260,23 +266,23 @@ def _tensor(tensor: tuple[str, Shape] | None) -> str:
 
 
 def shape_text(shape: Shape) -> str:
-    """A shape as people write it: 30,522 × 768."""
+    """A shape as text: 30,522 × 768."""
     return " × ".join(f"{side:,}" for side in shape)
 
 
 def show_fields(config: Config, effects: Mapping[str, Effect]) -> None:
-    """Show every field with its meaning, its values, and what a change of it does."""
+    """Show every field with its meaning, its values, and the effects of changing it."""
     changes = (_("Parameters"), _("Compute, FLOPs"), _("Memory, bytes"))
     rows = []
     for field, effect in effects.items():
         letter = f" ${EVERY_LETTER[field]}$" if field in EVERY_LETTER else ""
         name = f"**{config.own_name(field)}**{letter}"
-        what = with_colon(name, _(known(field).meaning))
+        description = with_colon(name, _(field_named(field).meaning))
         message, limits = allowed(field)
         values = (written(getattr(type(config), field)), written(getattr(config, field)))
         changed = f"{written(effect.before)} → {written(effect.after)}"
-        differences = [signed_count(one, "–") for one in (effect.parameters, effect.flops, effect.memory)]
-        rows.append((in_a_row([what, f"*{_(message).format(**limits)}*"]), *values, changed, *differences))
+        differences = [signed_count(difference, "–") for difference in (effect.parameters, effect.flops, effect.memory)]
+        rows.append((in_a_row([description, f"*{_(message).format(**limits)}*"]), *values, changed, *differences))
     show_rows(
         (_("Field, meaning, *what is allowed*"), _("Default"), _("Now"), _("Changed"), *changes),
         rows,

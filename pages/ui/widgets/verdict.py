@@ -21,30 +21,30 @@ TOTALS = 6  # checks of the whole model; one for each kind of module follows
 def show_verdict(model: Model) -> Proof:
     """Build the real model, which needs torch and transformers, and say whether it agrees."""
     if buildable(model) != model:
-        said = _(
+        message = _(
             "transformers 5 no longer builds position_embedding_type {kind}. The check below uses"
             " the same model with absolute positions. What {kind} adds ({added:,} parameters) is "
             "checked by the test suite against transformers 4.57, in a separate environment."
         )
-        st.warning(said.format(kind=model.config.position_embedding_type, added=not_checked(model)))
+        st.warning(message.format(kind=model.config.position_embedding_type, added=not_checked(model)))
     result = verdict_of(model)
     show_agreement(result.agrees, in_words(model, result, _))
     if not result.agrees:
         show_differences(result.differences)
-    said = _("Built without weights in {build} ms, compared in {compare} ms, with {versions}.")
+    message = _("Built without weights in {build} ms, compared in {compare} ms, with {versions}.")
     versions = listed(f"{name} {version}" for name, version in result.versions.items())
-    st.caption(said.format(build=fixed(result.build_ms, 0), compare=fixed(result.compare_ms, 0), versions=versions))
+    st.caption(message.format(build=fixed(result.build_ms, 0), compare=fixed(result.compare_ms, 0), versions=versions))
     return result
 
 
 def in_words(model: Model, result: Proof, _: Translate) -> str:
-    """A sentence with the verdict and the numbers of tensors and parameters that agree, or of tensors that differ."""
+    """The verdict in a sentence, with the numbers of tensors and parameters that agree, or of tensors that differ."""
     if not result.agrees:
-        said = _("The real {architecture} differs. Tensors that are not the same: {count:,}.")
-        return said.format(architecture=model.architecture, count=len(result.differences))
-    said = _("The real {architecture} agrees: {tensors} tensors, {parameters} parameters.")
+        message = _("The real {architecture} differs. Tensors that are not the same: {count:,}.")
+        return message.format(architecture=model.architecture, count=len(result.differences))
+    message = _("The real {architecture} agrees: {tensors} tensors, {parameters} parameters.")
     figures = {"tensors": result.theirs("Tensors"), "parameters": result.theirs("Parameters")}
-    return said.format(architecture=model.architecture, **figures)
+    return message.format(architecture=model.architecture, **figures)
 
 
 def verdict_of(model: Model) -> Proof:
@@ -57,13 +57,15 @@ def show_weights(model: Model) -> None:
     model = buildable(model)
     needed = needed_bytes(model)
     available = available_bytes()
-    said = _("Random weights, actually allocated, and one forward pass need {needed}; {available} is free here.")
-    st.markdown(said.format(needed=size(needed), available=size(available)))
+    message = _(
+        "Allocating random weights and running one forward pass takes {needed}; {available} is free on the server."
+    )
+    st.markdown(message.format(needed=size(needed), available=size(available)))
     if needed > available:
-        st.error(_("That does not fit. Choose a smaller model, or run the app on a larger machine."))
+        st.error(_("This does not fit into the memory. Choose a smaller model, or run the app on a larger machine."))
     elif model.cls.task == "question-answering" and model.config.num_labels != 2:
-        said = _("{architecture} needs num_labels 2 for a forward pass: the start and the end of an answer.")
-        st.error(said.format(architecture=model.architecture))
+        message = _("{architecture} needs num_labels 2 for a forward pass: the start and the end of an answer.")
+        st.error(message.format(architecture=model.architecture))
     elif st.button(_("Build it and run it"), icon=":material/play_arrow:"):
         with sorry(), st.spinner(_("Building and running ...")):
             show_run(run(run_forward, model))
@@ -73,11 +75,11 @@ def show_returned(model: Model) -> None:
     """Compare what the real forward method returns, which takes longer than the rest of the page."""
     model = buildable(model)
     call = last_call(model)
-    st.caption(_("With the arguments of the Outputs page: {arguments}").format(arguments=written(call)))
+    st.caption(_("With the arguments of the page In and out: {arguments}").format(arguments=written(call)))
     if runs(model, call):
         compared = ask(model.architecture, prove_forward, model, call)
         agrees = all(comparison.agrees for comparison in compared)
         same = _("The real {architecture} returns the same {outputs:,} outputs.")
-        said = same if agrees else _("The real {architecture} returns something different.")
-        show_agreement(agrees, said.format(architecture=model.architecture, outputs=len(compared)))
+        message = same if agrees else _("The real {architecture} returns different outputs.")
+        show_agreement(agrees, message.format(architecture=model.architecture, outputs=len(compared)))
         show_comparisons(compared)

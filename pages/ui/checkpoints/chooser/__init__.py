@@ -18,10 +18,10 @@ _ROOM = LARGEST - 100_000  # characters of the compressed headers in one message
 
 
 class Wanted(NamedTuple):
-    """The kinds of file that are offered, whether several can be chosen, and the bytes that are sent.
+    """The accepted types of file, whether several can be chosen, and which bytes are sent.
 
-    The header of a safetensors file is sent, and files whose names end in ``whole`` if they have at most ``largest``
-    bytes.
+    Of a safetensors file only the header is sent. Files whose names end in ``whole`` are sent entirely, up to
+    ``largest`` bytes.
     """
 
     accept: str
@@ -46,7 +46,7 @@ def choose_files(key: str, wanted: Wanted, on_files: Callable[[], None]) -> None
 
 
 def take_files(key: str) -> object:
-    """The browser's message about chosen files, which is not trusted; None if there is no new one. For callbacks."""
+    """The browser's untrusted message about chosen files, or None if there is no new one. For callbacks."""
     match st.session_state.get(key, {}).get("files"):
         case {"number": int(number), "files": files} if number > _taken(key):
             st.session_state[f"taken {key}"] = number

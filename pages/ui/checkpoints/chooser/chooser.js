@@ -1,5 +1,5 @@
-// Files of any size stay on the reader's computer: only their names, sizes and first bytes are sent, compressed, and the
-// server checks all of it.
+// Files of any size stay on the reader's computer: only their names, sizes and first bytes are sent, compressed, and
+// the server checks everything.
 
 const LENGTH_BYTES = 8n; // the length of a safetensors header, little-endian
 const PATIENCE = 5000; // ms after which an unanswered message is sent again: Streamlit may drop one
@@ -54,17 +54,17 @@ class Chooser {
   async take(files) {
     if (!files.length) return;
     this.hint.textContent = this.data.reading;
-    const said = [];
+    const sent = [];
     let [left, room] = [this.data.header, this.data.room];
     for (const file of files.slice(0, this.data.most + 1)) {
       const start = await this.start(file, left).catch(() => null); // a folder, or a file that is gone
       left -= start?.size ?? 0;
       let gzip = start && (await compressed(start));
-      if (gzip?.length > room) gzip = await compressed(start.slice(0, Number(LENGTH_BYTES))); // the server says: too much
+      if (gzip?.length > room) gzip = await compressed(start.slice(0, Number(LENGTH_BYTES))); // the server reports the limit
       room -= gzip?.length ?? 0;
-      said.push({ name: file.name, size: file.size, gzip });
+      sent.push({ name: file.name, size: file.size, gzip });
     }
-    this.open = { number: this.data.taken + 1, files: said };
+    this.open = { number: this.data.taken + 1, files: sent };
     this.ask();
   }
 
@@ -88,7 +88,8 @@ class Chooser {
   }
 }
 
-// In gzip and Base64: a header is mostly names that repeat, and the server takes no large messages.
+// Compress with gzip, then encode with Base64: a header is mostly repeated names, and the server refuses large
+// messages.
 async function compressed(blob) {
   const stream = blob.stream().pipeThrough(new CompressionStream("gzip"));
   return base64(await new Response(stream).blob());

@@ -1,8 +1,8 @@
-"""Values of a session that the link does not hold: the browser keeps them in the memory of its window.
+"""Values of a session that are not in the link: the browser keeps them in the memory of its window.
 
-If the server is restarted, or has dropped the session, the browser sends them with its first message, so that they are
-not lost. A value is restored by its owner, where the session does not have it yet; it comes
-from the browser, so the owner checks it. A reload of the page forgets it.
+If the server restarts or drops the session, the browser sends them with its first message, so that they are not lost.
+The owner of a value restores it in a new session and checks it, since the browser can send anything. Reloading the page
+loses the values.
 """
 
 import json
@@ -31,7 +31,7 @@ def _read(text: str) -> dict[str, Any]:
     try:
         match read_json(text or "{}", 2 * LONGEST):
             case {"kept": dict(values)}:
-                json.dumps(values, ensure_ascii=False).encode()  # half a character (\ud800) can be written nowhere
+                json.dumps(values, ensure_ascii=False).encode()  # fails for half a character (\ud800)
                 return values
     except (InputError, UnicodeEncodeError):
         pass
@@ -39,12 +39,12 @@ def _read(text: str) -> dict[str, Any]:
 
 
 def get(name: str) -> Any:
-    """A value that the browser keeps, which may be anything; None if there is none."""
+    """An unchecked value that the browser has kept; None if there is none."""
     return st.session_state.get(_KEY, {}).get(name)
 
 
 def put(name: str, value: Any) -> None:
-    """Have the browser keep a value of JSON, or nothing if it is too long or empty."""
+    """Have the browser keep a value of JSON; drop it if it is empty or too long."""
     values: dict[str, Any] = st.session_state.setdefault(_KEY, {})
     values.pop(name, None)
     if value and len(json.dumps(values | {name: value}, ensure_ascii=False)) <= LONGEST:

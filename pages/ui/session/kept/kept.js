@@ -1,6 +1,6 @@
 // Hold the server's values. When the connection is lost they become part of the next message, whose session may be
-// a new one. They stay part of all later messages: to take them out would be a message of its own, which other controls
-// may not be ready for.
+// a new one. They stay part of all later messages: removing them would take another message, for which other
+// controls may not be ready.
 const DOWNLOADS = "[data-testid=stDownloadButton]";
 let values = {};
 
@@ -16,7 +16,7 @@ function watch(app) {
   let wasConnected = true;
   const observer = new MutationObserver(() => {
     const isConnected = app.dataset.testConnectionState === "CONNECTED";
-    // A button to download asks for no run, and a new server does not know it: so ask for one at once.
+    // A download button requests no run, and a new server does not know the button: so request a run at once.
     const isNeeded = isConnected ? document.querySelector(DOWNLOADS) : wasConnected;
     if (isConnected !== wasConnected && isNeeded) keeper.set("kept", values);
     wasConnected = isConnected;

@@ -12,7 +12,8 @@ import streamlit as st
 
 from bertcalc.config import LETTERS, Problem
 from bertcalc.config.fields import EVERY_LETTER, MEANINGS
-from bertcalc.controls.history import NAMES, Track
+from bertcalc.controls.chosen_model import NAMES
+from bertcalc.controls.model_history import ModelHistory
 from bertcalc.controls.stops import SLIDERS, Locks, stops
 from bertcalc.families.presets import PRESETS
 from bertcalc.text import N_
@@ -28,7 +29,7 @@ from pages.ui.shell.i18n import _, listed, with_colon
 _PANEL = component(
     "bertcalc_panel",
     *("shell/panel/panel.css", "session/dom.js", "shell/panel/panel.js", "shell/panel/menu.js"),
-    isolate_styles=False,  # in a shadow root, letters typed into it would be taken for shortcuts of the page
+    isolate_styles=False,  # in a shadow root, letters typed into it would trigger the page's shortcuts
 )
 _DRAWN = st.components.v2.component(
     "bertcalc_drawn",
@@ -58,11 +59,11 @@ _MOST = 20  # events in one message
 def show(page: str, fields: Collection[str] = tuple(SLIDERS), *, lecture: bool = False) -> None:
     """Draw undo, redo and reset, and the sliders of these fields and of fields with a problem."""
     steps = model.track()
-    found = {problem.field: problem for problem in steps.problems()}
-    shown = [field for field in SLIDERS if field in fields or field in found]
+    problems = {problem.field: problem for problem in steps.problems()}
+    drawn = [field for field in SLIDERS if field in fields or field in problems]
     plain = steps.kept == steps.kept.reset() and not steps.attempt
-    acts = actions(not (steps.at or steps.attempt), steps.at == steps.last, plain, steps.kept.preset)
-    draw(page, [_field(steps, field, found.get(field)) for field in shown], acts, _take, lecture=lecture)
+    acts = actions(not steps.can_undo, not steps.can_redo, plain, steps.kept.preset)
+    draw(page, [_field(steps, field, problems.get(field)) for field in drawn], acts, _take, lecture=lecture)
 
 
 def draw(
@@ -74,16 +75,16 @@ def draw(
     lecture: bool = False,
 ) -> None:
     """Draw sliders from data like ``_field``'s; ``take`` handles an event of the browser, which cannot be trusted."""
-    # The page is there so that the browser checks the address again on another one.
+    # With another page, the browser checks the address again.
     data: dict[str, Any] = {"names": NAMES, "page": page, "menu": _menu(), "link": model.link()}
     data |= {"fields": fields, "actions": actions, "lecture": lecture}
     _PANEL(key="panel", data=data, on_events_change=partial(_take_events, take))
 
 
 def say_drawn(page: str) -> None:
-    """Tell the panel, at the end of a run, which of its events the page has answered, and what the link has to say.
+    """Tell the panel, at the end of a run, which of its events the page has answered, and the parameters of the link.
 
-    On a page that was just opened that is the whole link, else the model's parameters alone.
+    On a page that was just opened these are all parameters, otherwise only the model's.
     """
     whole = address.is_opened()
     link = {**(st.query_params.to_dict() if whole else {}), **model.link()}
@@ -98,19 +99,19 @@ def _menu() -> dict[str, Any]:
 
 
 def actions(undone: bool, redone: bool, plain: bool, preset: str) -> list[dict[str, Any]]:
-    """The buttons undo, redo and reset, disabled by ``undone``, ``redone`` and ``plain``; reset leads to ``preset``."""
+    """The buttons undo, redo and reset (to ``preset``), disabled by ``undone``, ``redone`` and ``plain``."""
     named = (
         (_("Undo"), _("One step back (Ctrl+Z)"), "undo", ["ctrl+z"], undone),
         (_("Redo"), _("One step forward again (Ctrl+Y)"), "redo", ["ctrl+y", "ctrl+shift+z"], redone),
         (_("Reset"), _("Back to {preset} (0)").format(preset=preset), "reset", ["0"], plain),
     )
     return [
-        {"label": label, "title": title, "event": {"do": what}, "keys": keys, "disabled": off}
-        for label, title, what, keys, off in named
+        {"label": label, "title": title, "event": {"do": action}, "keys": keys, "disabled": off}
+        for label, title, action, keys, off in named
     ]
 
 
-def _field(steps: Track, field: str, problem: Problem | None) -> dict[str, Any]:
+def _field(steps: ModelHistory, field: str, problem: Problem | None) -> dict[str, Any]:
     present = steps.present
     not_counted = field == "num_attention_heads" and not version_of(steps.kept.config).distances
     typed = steps.attempt.get(field)
@@ -137,7 +138,7 @@ def _repair(remedy: dict[str, Any]) -> str:
     return ", ".join(f"{EVERY_LETTER.get(field, field)} = {value:,}" for field, value in remedy.items())
 
 
-def _lock(steps: Track, field: str) -> dict[str, Any] | None:
+def _lock(steps: ModelHistory, field: str) -> dict[str, Any] | None:
     """The lock under a slider: a button that says what follows this field."""
     config, locks = steps.present.config, steps.present.locks
     if field == "hidden_size":
@@ -160,7 +161,7 @@ def _lock(steps: Track, field: str) -> dict[str, Any] | None:
 def _take_events(take: Callable[[dict[str, Any]], None]) -> None:
     """Handle the browser's events, each once: it repeats those that have no answer yet.
 
-    They are not trusted: anybody can send anything.
+    They are not trusted: a client can send anything.
     """
     # Streamlit forgets the component if a run is interrupted before it is drawn; the events come again.
     events = st.session_state.get("panel", {}).get("events")

@@ -1,15 +1,15 @@
-// What Streamlit's own front end lacks: on a phone the list of pages closes when a page is chosen, Escape closes a dialog
-// that has lost the focus, and the texts that Streamlit itself writes are translated into the language of the page.
+// Additions to Streamlit's front end: on a phone the list of pages closes when a page is chosen, Escape closes a dialog
+// that has lost the focus, and Streamlit's own texts are translated into the language of the page.
 
 let words = {};
-// Where Streamlit writes texts of its own, and the attributes that hold some of them.
+// Where Streamlit writes its own texts, and the attributes that hold some of them.
 const PLACES = [
   ...["InputInstructions", "stMainMenu", "stMainMenuPopover", "stElementToolbar", "stTooltipContent", "stCode"],
   ...["stNumberInput", "stSelectbox", "stConnectionStatus", "stStatusWidget", "stDataFrameColumnMenu"],
 ].map((id) => `[data-testid=${id}]`);
 const BOXES = [...PLACES, "[role=listbox]", "[role=dialog] > button", "[role=menu]"].join();
 const ATTRIBUTES = ["aria-label", "title", "placeholder"];
-const texts = new WeakMap(); // of each node what Streamlit wrote and what is shown: another language may be chosen
+const texts = new WeakMap(); // for each node, Streamlit's text and the one that is shown: the language may change
 const find = (id) => document.querySelector(`[data-testid=${id}]`);
 
 function write(node, text) {
@@ -64,22 +64,22 @@ document.addEventListener("click", (event) => {
   }
 });
 
-// Streamlit stores that the list was open, and would open it on the next visit, over the whole screen of a phone, also
-// of one that was turned in between. On a wide screen the list is open by default.
+// Streamlit stores that the list was open, and would open it on the next visit, over the whole screen of a phone, even
+// if the phone was turned in between. On a wide screen the list is open by default.
 addEventListener("pagehide", () => {
   const names = Object.keys(localStorage).filter((name) => name.startsWith("stSidebarCollapsed"));
   const open = names.filter((name) => innerWidth < 768 || localStorage[name] === "false");
   open.forEach((name) => localStorage.removeItem(name));
 });
 
-function sayIn(given) {
-  words = given;
-  document.documentElement.lang = given.lang; // the page that was served has the language of its link
+function sayIn(menu) {
+  words = menu;
+  document.documentElement.lang = menu.lang; // the page that was served has the language of its link
   sayWords();
 }
 document.addEventListener("keydown", ({ key }) => {
-  // Streamlit 1.67 disables a download button while it makes the file. The focus then falls to the body, for good, and
-  // keys no longer reach the dialog.
+  // Streamlit 1.67 disables a download button while it makes the file. The focus then moves to the body and stays
+  // there, so keys no longer reach the dialog.
   if (key === "Escape" && document.activeElement === document.body) {
     document.querySelector("[data-testid=stDialog] [role=dialog] > button")?.click();
   }

@@ -1,15 +1,15 @@
 // The sliders of the model. An action is shown at once, and sent to the server at once if no event awaits an answer.
-// Otherwise it is queued, of the values of a drag only the last, and the queue is sent when the page is drawn.
-// So a drag never asks for more than the server can answer, and the last value always wins.
+// Otherwise it is queued, with only the last value of a drag, and the queue is sent when the page is drawn. So a drag
+// never requests more than the server can answer, and the last value always wins.
 
 const PATIENCE = 2000; // ms after which an answer should have come, if no run is under way
-const TRIES = 5; // to send again what was lost with a connection, or with an interrupted run
-const PRESS = 500; // ms within which a run that a button asks for has begun
+const TRIES = 5; // how often an event is sent again if a connection or an interrupted run lost it
+const PRESS = 500; // ms within which a run that a button requested has begun
 const GRIP = 100; // ms within which a key press or a click ends: it sends one event
 const LEFT = "[data-testid=stMain] :is(input[type=text], input[type=number], textarea):not([role], [role=dialog] *)";
 const panels = new WeakMap();
 let sent = 0; // the number of the last event of this browser window
-let chosen = "hidden_size"; // the one slider that a phone has room for
+let chosen = "hidden_size"; // the only slider that fits on a phone
 
 export default function ({ data, parentElement, setTriggerValue }) {
   let panel = panels.get(parentElement);
@@ -31,7 +31,7 @@ class Panel {
     this.queue = [];
     this.awaited = null; // the number of the last event that was sent, until the page that answers it is drawn
     this.open = []; // events without an answer: sent again with the next, as Streamlit may drop an older message
-    this.pressed = -Infinity; // when a button was, last
+    this.pressed = -Infinity; // when a button was pressed last
     this.wanted = null; // undo, redo or reset, once a button's run has drawn the panel
     this.clicked = ({ target }) => target.closest?.("button, a") && (this.pressed = performance.now());
     this.keys = (event) => this.shortcut(event);
@@ -53,9 +53,9 @@ class Panel {
 
   // A new event replaces the intermediate moves of its field; a released slider is a step, as repairs and locks are.
   ask(event) {
-    this.queue = this.queue.filter((one) => one.do !== "move" || one.final || one.field !== event.field);
+    this.queue = this.queue.filter((queued) => queued.do !== "move" || queued.final || queued.field !== event.field);
     const last = this.queue.at(-1);
-    // Steps in one direction are added up; back and forth are not, as each stops at its end.
+    // Steps in one direction are added up; steps back and forth are not, as each stops at its end.
     if (event.do === "go" && last?.do === "go" && last.by * event.by > 0) last.by += event.by;
     else this.queue.push({ ...event });
     this.next();
@@ -70,7 +70,7 @@ class Panel {
     this.wait(TRIES);
   }
 
-  // Send again what has no answer: Streamlit drops what is sent while it has no connection.
+  // Send events without an answer again: Streamlit drops messages while it has no connection.
   wait(tries) {
     this.timer = setTimeout(() => {
       const { testConnectionState, testScriptState } = document.querySelector(".stApp")?.dataset ?? {};
@@ -81,7 +81,7 @@ class Panel {
     }, PATIENCE);
   }
 
-  // The page that answers an event is drawn: the server says the event's number at the end of the page.
+  // The page that answers an event is drawn: the server sends the event's number at the end of the page.
   answered(number, link = this.link, whole = this.whole) {
     [this.link, this.whole] = [link, whole];
     // Now, and once Streamlit has removed the last page's bound parameters, which it does after the end of the page.
@@ -98,7 +98,7 @@ class Panel {
   mendLink(idle) {
     const running = document.querySelector(".stApp")?.dataset.testScriptState !== "notRunning";
     if (this.awaited !== null || (idle && running)) return;
-    // The whole address only at once: half a second later somebody may have changed another control.
+    // The whole address only now: half a second later the reader may have changed another control.
     const names = this.whole && !idle ? null : this.data.names;
     const ours = Object.entries(this.link).filter(([name]) => names === null || names.includes(name));
     writeLink(names, Object.fromEntries(ours));
@@ -112,24 +112,24 @@ class Panel {
   update(data) {
     this.data = data;
     sayIn(data.menu);
-    this.link = data.link; // the end of the page says the same, and may be heard first
+    this.link = data.link; // the end of the page has the same link, and may arrive first
     writeLink(data.names, data.link);
     data.actions.forEach((action, at) => this.act(at, action));
     for (const [name, field] of this.fields) {
-      if (!data.fields.some((one) => one.name === name)) {
+      if (!data.fields.some(({ name: drawn }) => drawn === name)) {
         field.root.remove();
         field.tab.remove();
         this.fields.delete(name);
       }
     }
-    data.fields.forEach((said, at) => {
-      if (!this.fields.has(said.name)) this.fields.set(said.name, new Field(this, said.name));
-      const field = this.fields.get(said.name);
+    data.fields.forEach((content, at) => {
+      if (!this.fields.has(content.name)) this.fields.set(content.name, new Field(this, content.name));
+      const field = this.fields.get(content.name);
       if (this.list.children[at] !== field.root) {
         this.list.insertBefore(field.root, this.list.children[at] ?? null);
         this.tabs.insertBefore(field.tab, this.tabs.children[at] ?? null);
       }
-      field.update(said);
+      field.update(content);
     });
     this.choose(chosen);
     if (this.wanted) this.askWanted();
@@ -137,14 +137,14 @@ class Panel {
 
   choose(name) {
     chosen = name;
-    const shown = this.fields.has(name) ? name : this.data.fields[0]?.name;
-    for (const [own, field] of this.fields) {
-      field.root.classList.toggle("panel-chosen", own === shown);
-      field.tab.setAttribute("aria-pressed", own === shown);
+    const visible = this.fields.has(name) ? name : this.data.fields[0]?.name;
+    for (const [fieldName, field] of this.fields) {
+      field.root.classList.toggle("panel-chosen", fieldName === visible);
+      field.tab.setAttribute("aria-pressed", fieldName === visible);
     }
   }
 
-  // The button is kept from answer to answer: a press during which an answer comes is still a click.
+  // Keep the button between answers: a press during which an answer arrives is still a click.
   act(at, { label, title, event, disabled }) {
     if (!this.actions.children[at]) this.actions.append(element("button", { type: "button" }));
     const button = this.actions.children[at];
@@ -159,7 +159,7 @@ class Panel {
     const typing = event.target.closest?.("input:not([type=range]), textarea, [contenteditable=true]");
     if (typing || event.altKey) return;
     const key = `${event.ctrlKey || event.metaKey ? "ctrl+" : ""}${event.shiftKey ? "shift+" : ""}${event.key.toLowerCase()}`;
-    const action = this.data?.actions.find((one) => one.keys.includes(key));
+    const action = this.data?.actions.find((candidate) => candidate.keys.includes(key));
     if (!action) return;
     event.preventDefault();
     // The event under way may be the one to undo; a button of Streamlit's is not an event of the panel.
@@ -243,11 +243,11 @@ class Field {
       }
     });
     exact.addEventListener("input", () => (this.typing = true));
-    exact.addEventListener("blur", () => this.type()); // "change" does not come if the same is typed again
+    exact.addEventListener("blur", () => this.type()); // there is no "change" if the same text is typed again
     exact.addEventListener("focus", () => exact.select());
   }
 
-  // The stop that a key leads to from a value, which need not be a stop itself.
+  // The stop that a key leads to from a value, which may not be a stop itself.
   step(key, value) {
     const { stops } = this;
     const far = Math.max(1, Math.round(stops.length / 10));
@@ -310,7 +310,7 @@ class Field {
   restore() {
     this.typing = false;
     this.show(this.value);
-    if (this.said.problem !== null) this.ask(true);
+    if (this.content.problem !== null) this.ask(true);
   }
 
   show(value) {
@@ -331,36 +331,36 @@ class Field {
     this.exact.setAttribute("aria-valuenow", text.replaceAll(",", ""));
   }
 
-  update(said) {
-    this.said = said;
-    this.title.replaceChildren(element("span", { text: said.label }), element("i", { text: said.letter }));
-    this.letter.textContent = said.letter;
-    this.tab.title = said.label;
-    this.title.title = said.help; // not of the whole field, where it would cover the value
-    this.range.setAttribute("aria-label", said.slider);
-    this.exact.setAttribute("aria-label", said.exact);
+  update(content) {
+    this.content = content;
+    this.title.replaceChildren(element("span", { text: content.label }), element("i", { text: content.letter }));
+    this.letter.textContent = content.letter;
+    this.tab.title = content.label;
+    this.title.title = content.help; // not of the whole field, where it would cover the value
+    this.range.setAttribute("aria-label", content.slider);
+    this.exact.setAttribute("aria-label", content.exact);
     this.catchUp();
   }
 
-  // Show the server's values, unless the slider is held or an event of its is still without an answer.
+  // Show the server's values, unless the slider is held or one of its events has no answer yet.
   catchUp() {
-    const { said } = this;
+    const { content } = this;
     if (this.held || this.grip !== undefined || this.panel.waits(this.name)) return;
-    this.stops = said.stops;
-    [this.range.min, this.range.max] = [said.stops[0], said.stops.at(-1)];
+    this.stops = content.stops;
+    [this.range.min, this.range.max] = [content.stops[0], content.stops.at(-1)];
     this.exact.setAttribute("aria-valuemin", 1);
-    this.show(said.value);
-    if (said.typed !== null) this.write(said.typed);
-    this.lock.hidden = !said.lock;
-    if (said.lock) {
-      this.lock.textContent = said.lock.label;
-      this.lock.title = said.lock.title;
-      this.lock.setAttribute("aria-pressed", said.lock.closed);
-      this.lock.onclick = () => this.panel.ask({ do: "lock", name: said.lock.name, closed: !said.lock.closed });
+    this.show(content.value);
+    if (content.typed !== null) this.write(content.typed);
+    this.lock.hidden = !content.lock;
+    if (content.lock) {
+      this.lock.textContent = content.lock.label;
+      this.lock.title = content.lock.title;
+      this.lock.setAttribute("aria-pressed", content.lock.closed);
+      this.lock.onclick = () => this.panel.ask({ do: "lock", name: content.lock.name, closed: !content.lock.closed });
     }
-    this.note.hidden = !said.note;
-    this.note.textContent = said.note ?? "";
-    this.wrong(said.problem);
+    this.note.hidden = !content.note;
+    this.note.textContent = content.note ?? "";
+    this.wrong(content.problem);
   }
 
   wrong(problem) {
@@ -377,9 +377,9 @@ class Field {
   }
 }
 
-// Write the model's parameters into the address, which Streamlit leaves out when it opens another page: those in names
-// are replaced by the link's, or all if names is null. Nothing is added to the history: the server does that, once for
-// each step.
+// Write the model's parameters into the address, because Streamlit removes them when it opens another page: those in
+// names are replaced by the link's, or all if names is null. Nothing is added to the history: the server does that,
+// once for each step.
 function writeLink(names, link) {
   const parts = window.location.search.slice(1).split("&").filter(Boolean);
   const others = parts.filter((part) => names && !names.includes(new URLSearchParams(part).keys().next().value));

@@ -1,7 +1,7 @@
-"""Arrow keys that lead through a lecture or the walk; every press counts.
+"""Arrow keys that step through a lecture or the walk; no press is lost.
 
-A shortcut key of Streamlit's own buttons is lost while a page is drawn. These keys are sent like the sliders' events,
-which are repeated until they are answered (pages/ui/shell/panel/).
+Streamlit loses the shortcut keys of its own buttons while it draws a page. These keys are sent like the sliders'
+events, which are repeated until they are answered (pages/ui/shell/panel/).
 """
 
 from collections.abc import Sequence
@@ -19,22 +19,22 @@ _PLACE = "where steps go"
 def listen(field: str, names: Sequence[str], drawn: str) -> None:
     """Have the arrow keys step through ``names``, the values of the control ``field``; this run draws ``drawn``.
 
-    On the projector the keys of a presenter's remote control (Page Up, Page Down) do so, too; elsewhere they scroll.
+    On the projector the keys of a presenter's remote control (Page Up, Page Down) do so too; elsewhere they scroll.
     """
     st.session_state[_PLACE] = (field, list(names), drawn)
     _KEYS(key="stepping", data={"remote": presenting(), "drawn": drawn})
 
 
-def button(label: str, what: str, by: int, *, end: bool) -> None:
-    """Draw the button that goes back or forward; ``what`` (step, screen) is part of its key."""
+def button(label: str, name: str, by: int, *, end: bool) -> None:
+    """Draw the button that goes back or forward; ``name`` (step, screen) is part of its key."""
     arrow = "back" if by < 0 else "forward"
-    st.button(label, key=f"{arrow} {what}", icon=f":material/arrow_{arrow}:", disabled=end, on_click=go, args=(by,))
+    st.button(label, key=f"{arrow} {name}", icon=f":material/arrow_{arrow}:", disabled=end, on_click=go, args=(by,))
 
 
 def go(by: int) -> None:
-    """Go ``by`` steps from the control's present value, which may not be drawn yet: keys are faster than pages."""
+    """Go ``by`` steps from the control's present value, which may not be drawn yet: keys can outrun the page."""
     if _PLACE in st.session_state:
         field, names, drawn = st.session_state[_PLACE]
-        now = st.session_state.get(field)
-        at = names.index(now if now in names else drawn) + by
-        set_values({field: names[min(max(at, 0), len(names) - 1)]})
+        present = st.session_state.get(field)
+        position = names.index(present if present in names else drawn) + by
+        set_values({field: names[min(max(position, 0), len(names) - 1)]})

@@ -1,4 +1,4 @@
-// The keys that lead from step to step, also those of a presenter's remote control; the panel sends the events.
+// The keys that lead from step to step, including those of a presenter's remote control; the panel sends the events.
 
 const ARROWS = { ArrowRight: 1, ArrowLeft: -1 };
 const REMOTE = { PageDown: 1, PageUp: -1 };

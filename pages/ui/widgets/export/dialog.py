@@ -17,7 +17,7 @@ from pages.ui.shell.i18n import _, translator
 from pages.ui.shell.sidebar import Choice
 from pages.ui.widgets.batch import present_batch
 from pages.ui.widgets.export.files import Origin, chart_files, model_files, model_name, stem_of, table_files
-from pages.ui.widgets.export.shown import File, own, shown, shown_models, shown_settings
+from pages.ui.widgets.export.shown import File, own_export, shown_elements, shown_models, shown_settings
 
 KEY = "t"
 
@@ -44,19 +44,19 @@ def show_if_asked(choice: Choice) -> None:
         st.dialog(_("Export and share"), width="medium", icon=":material/download:", on_dismiss=closed)(_show)(choice)
 
 
-def things(choice: Choice) -> dict[str, tuple[Callable[[], Table], Shown | None]]:
-    """The tables to export by title, those of the page in order, then the model's; data of a chart with the chart."""
-    found: dict[str, tuple[Callable[[], Table], Shown | None]] = {}
-    for one, title in zip(shown(), distinct([one.title for one in shown()]), strict=True):
-        kind = _("Chart: {title}") if one.spec else _("Table: {title}")
-        found[kind.format(title=title)] = one.table, one if one.spec else None
-    if own():
-        return found
+def exported_tables(choice: Choice) -> dict[str, tuple[Callable[[], Table], Shown | None]]:
+    """The tables to export, by title: first the page's in order, then the model's; a chart's data with the chart."""
+    offered: dict[str, tuple[Callable[[], Table], Shown | None]] = {}
+    for element, title in zip(shown_elements(), distinct([element.title for element in shown_elements()]), strict=True):
+        kind = _("Chart: {title}") if element.spec else _("Table: {title}")
+        offered[kind.format(title=title)] = element.table, element if element.spec else None
+    if own_export():
+        return offered
     tables: dict[str, Callable[[], Table]] = {
         _("Parameters of each component, with formulas"): partial(component_table, choice.model, translator()),
         _("Every tensor, with formulas"): partial(tensor_table, choice.model, translator()),
     }
-    return found | {_("Model: {title}").format(title=title): (make, None) for title, make in tables.items()}
+    return offered | {_("Model: {title}").format(title=title): (make, None) for title, make in tables.items()}
 
 
 def _show(choice: Choice) -> None:
@@ -64,24 +64,24 @@ def _show(choice: Choice) -> None:
     st.markdown(_("**The link** opens this page exactly as it is now."))
     st.code(url, language=None, wrap_lines=True)
     st.markdown(_("**The model**"))
-    other = own()
+    other = own_export()
     if other:
         _buttons(other.files)
     else:
         place = Origin(url, st.session_state.get("lang", "en"))
         _buttons(model_files(choice, present_batch(choice.config), place, translator(), shown_settings()))
         if not choice.model.add_pooling_layer:
-            st.caption(_("A config.json cannot say that the pooler is left out; the program does."))
+            st.caption(_("A config.json cannot record that the pooler is left out; the Python program does."))
     with st.container(key="making"):  # style.css shows it while a file is made
         st.caption(_("The file is being made. A report builds the real model first, which can take some seconds."))
     st.markdown(_("**The numbers**, and the charts of this page"))
-    offered = things(choice)
+    offered = exported_tables(choice)
     if not offered:
         return
     title = st.selectbox(_("What"), list(offered), key="taken", label_visibility="collapsed")
     make, chart = offered[title]
     stem, name = (other.stem, other.stem) if other else (stem_of(choice), model_name(choice))
-    if list(offered).index(title) < len(shown()):  # a table of the page, not of the model
+    if list(offered).index(title) < len(shown_elements()):  # a table of the page, not of the model
         name = shown_models() or name
     files = table_files(stem, title, _chosen_rows(make), name)
     if chart:
@@ -90,9 +90,9 @@ def _show(choice: Choice) -> None:
 
 
 def _chosen_rows(make: Callable[[], Table]) -> Callable[[], Table]:
-    """Draw the choice of some rows of a table; the table with these rows, or with all if none is chosen."""
+    """Draw the choice of rows; return a function that makes the table with them, or with all if none is chosen."""
     table = make()
-    labels = [f"{at}. {cell_text(row[0])}" for at, row in enumerate(table.rows, 1)]
+    labels = [f"{number}. {cell_text(row[0])}" for number, row in enumerate(table.rows, 1)]
     chosen = st.multiselect(_("Rows (all, unless some are chosen)"), labels, select_all=False)
     rows = tuple(row for label, row in zip(labels, table.rows, strict=True) if label in chosen)
     return lambda: table._replace(rows=rows) if rows else table

@@ -41,17 +41,17 @@ def model_files(
     They are made when they are downloaded, outside of a script run: hence the parameter ``_``, a translator.
     """
     model, stem = choice.model, stem_of(choice)
-    told = partial(_report, choice, batch, place, _, settings)
+    make_report = partial(_report, choice, batch, place, _, settings)
     return [
         File("config.json", "config.json", "application/json", lambda: hf_json.write(model).encode()),
         File(_("Python program"), f"{stem}.py", "text/x-python", lambda: snippet(model).encode()),
-        File(_("Report, Markdown"), f"{stem}.md", "text/markdown", lambda: markdown(told()).encode()),
-        File(_("Report, HTML to print"), f"{stem}.html", "text/html", lambda: html(told()).encode()),
+        File(_("Report, Markdown"), f"{stem}.md", "text/markdown", lambda: markdown(make_report()).encode()),
+        File(_("Report, HTML to print"), f"{stem}.html", "text/html", lambda: html(make_report()).encode()),
     ]
 
 
 def table_files(stem: str, title: str, make: Callable[[], Table], model: str = "") -> list[File]:
-    """The files of a table in each format; ``stem`` begins their names, and LaTeX's caption says which model it is."""
+    """The files of a table in each format; ``stem`` begins their names, and LaTeX's caption names the model."""
 
     def captioned() -> Table:
         table = make()
@@ -110,12 +110,12 @@ def _verification(model: Model, _: Translate) -> Verification:
     versions = _(", ").join(f"{name} {version}" for name, version in result.versions.items())
     verdict = f"{in_words(model, result, _)} ({versions})"
     if compared != model:
-        said = _(
+        message = _(
             "The comparison used the same model with absolute positions, because transformers 5 "
             "builds no others; the {added} parameters of {kind} were not compared."
         )
         added, kind = f"{real_model.not_checked(model):,}", model.config.position_embedding_type
-        verdict += " " + said.format(added=added, kind=kind)
+        verdict += " " + message.format(added=added, kind=kind)
     # Checks of single kinds of modules would fill a page: they are left out if they agree.
     kinds = {module.kind for _path, module, _copies in model.modules()}
     rows = tuple(
@@ -137,6 +137,6 @@ _LONGEST = 24
 
 def _slug(title: str) -> str:
     """A title as part of a file name, without its kind ("Table: "), cut after a whole word."""
-    said = re.split("[:：]", title, maxsplit=1)[-1]
-    words = re.sub(r"\W+", "-", said).strip("-").lower()
+    name = re.split("[:：]", title, maxsplit=1)[-1]
+    words = re.sub(r"\W+", "-", name).strip("-").lower()
     return words if len(words) <= _LONGEST else words[: _LONGEST + 1].rpartition("-")[0] or words[:_LONGEST]

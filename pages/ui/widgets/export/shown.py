@@ -41,51 +41,51 @@ def begin() -> None:
 
 
 def note_settings(settings: Settings) -> None:
-    """Set how the page trains or runs the model, for the report."""
+    """Record for the report how the page trains or runs the model."""
     st.session_state["shown settings"] = settings
 
 
 def note_results(table: Table) -> None:
-    """Set a table of what the page answers, for the report."""
+    """Record a table of the page's results for the report."""
     if settings := shown_settings():
         note_settings(settings._replace(results=table))
 
 
 def note_models(names: Sequence[str]) -> None:
-    """Set the names of the models that the page's tables are about, if these are others than the session's."""
+    """Record the names of the models in the page's tables, if they are not the session's."""
     st.session_state["shown models"] = ", ".join(names)
 
 
 def shown_models() -> str:
-    """The models that the page's tables are about; "" for the session's."""
+    """The names of the models in the page's tables; "" for the session's model."""
     return str(st.session_state.get("shown models", ""))
 
 
 def shown_settings() -> Settings | None:
-    """How the page trains or runs the model, if it says so."""
-    found: Settings | None = st.session_state.get("shown settings")
-    return found
+    """How the page trains or runs the model; None if it does neither."""
+    settings: Settings | None = st.session_state.get("shown settings")
+    return settings
 
 
-def offer(own: OwnExport) -> None:
-    """Set the export of a page with its own model."""
-    st.session_state["own files"] = own
+def offer(export: OwnExport) -> None:
+    """Record the export of a page with its own model."""
+    st.session_state["own files"] = export
 
 
-def own() -> OwnExport | None:
+def own_export() -> OwnExport | None:
     """The export of the page's own model, if it has one."""
-    found: OwnExport | None = st.session_state.get("own files")
-    return found
+    export: OwnExport | None = st.session_state.get("own files")
+    return export
 
 
-def shown() -> list[Shown]:
+def shown_elements() -> list[Shown]:
     """The tables and charts of the page, in its order."""
-    found: list[Shown] = st.session_state.setdefault("shown", [])
-    return found
+    elements: list[Shown] = st.session_state.setdefault("shown", [])
+    return elements
 
 
-def note(one: Shown) -> None:
-    shown().append(one)
+def note(element: Shown) -> None:
+    shown_elements().append(element)
 
 
 def draw_chart(columns: Columns, spec: dict[str, Any], *, numbers: Mapping[str, str], alt: str, **options: Any) -> None:
@@ -101,14 +101,14 @@ def draw_chart(columns: Columns, spec: dict[str, Any], *, numbers: Mapping[str, 
 def draw_frame(columns: Columns, *, alt: str, column_config: Mapping[str, Any], **options: Any) -> None:
     """Draw a scrollable table of plain text and numbers; with fewer than 40 rows it is shown in full.
 
-    On the projector it is an ordinary table that scrolls: Streamlit's grid keeps the size of type that the page had
-    when the grid was loaded, which is mostly before the projector's style is applied (Streamlit 1.67).
+    On the projector it is an ordinary table that scrolls: Streamlit's grid keeps the font size that the page had
+    when the grid was loaded, usually before the projector's style is applied (Streamlit 1.67).
     """
     labels = {name: column["label"] or name for name, column in column_config.items()}
     titled = {labels.get(name, name): cells for name, cells in columns.items()}
     note(Shown(alt, titled))
     if presenting():
-        with st.container(key=f"scrolling {len(shown())}"):
+        with st.container(key=f"scrolling {len(shown_elements())}"):
             texts = {title: [_as_text(cell) for cell in cells[:_MOST_ROWS]] for title, cells in titled.items()}
             st.table(sent(texts), border="horizontal", hide_index=True, alt=alt)
         return

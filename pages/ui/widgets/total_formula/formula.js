@@ -1,4 +1,4 @@
-// Draw the parts of formula_parts.py, and show the tip of the term or letter that is pointed at, tapped or focused.
+// Draw the parts from formula_parts.py, and show the tip of the term or letter that is hovered, tapped or focused.
 
 const drawn = new WeakMap();
 
@@ -17,10 +17,10 @@ function start(parent) {
   const tip = element("div", { class: "tip", id: "tip", role: "tooltip", popover: "manual" });
   parent.append(spoken, formula, tip);
   let tips = {};
-  let open = null; // the tip that is shown: its key, what opened it, and the element that it is about
+  let open = null; // the open tip: its key, what opened it, and its element
   let waiting;
 
-  const withKey = (key) => [...formula.querySelectorAll("[data-key]")].filter((one) => one.dataset.key === key);
+  const withKey = (key) => [...formula.querySelectorAll("[data-key]")].filter((node) => node.dataset.key === key);
 
   function show(key, by, place) {
     hide();
@@ -30,9 +30,9 @@ function start(parent) {
   }
 
   function write() {
-    for (const one of withKey(open.key)) {
-      one.classList.add("on");
-      if (one.tabIndex === 0) one.setAttribute("aria-describedby", tip.id);
+    for (const node of withKey(open.key)) {
+      node.classList.add("on");
+      if (node.tabIndex === 0) node.setAttribute("aria-describedby", tip.id);
     }
     fill(tip, tips[open.key].map((text, at) => [at ? "said" : "title", text]));
     stand();
@@ -40,9 +40,9 @@ function start(parent) {
 
   function hide() {
     clearTimeout(waiting);
-    for (const one of open ? withKey(open.key) : []) {
-      one.classList.remove("on");
-      one.removeAttribute("aria-describedby");
+    for (const node of open ? withKey(open.key) : []) {
+      node.classList.remove("on");
+      node.removeAttribute("aria-describedby");
     }
     if (open) tip.hidePopover();
     open = null;
@@ -75,7 +75,7 @@ function start(parent) {
   on(tip, "pointerleave", leaveSoon);
   on(formula, "focusin", (event) => show(at(event).dataset.key, "focus", at(event)));
   on(formula, "focusout", () => open?.by === "focus" && hide());
-  // After a click the tip stays open, also while sliders move.
+  // After a click the tip stays open, even while sliders move.
   on(formula, "click", (event) => {
     const over = at(event);
     if (!over) return;
@@ -90,8 +90,8 @@ function start(parent) {
   on(document, "keydown", (event) => event.key === "Escape" && hide());
   on(document, "pointerdown", (event) => {
     const path = event.composedPath();
-    const onPage = path.some((one) => ["stMain", "stHeader"].includes(one.dataset?.testid)); // sliders are in neither
-    if (onPage && !path.some((one) => one === tip || one.dataset?.key)) hide();
+    const onPage = path.some((node) => ["stMain", "stHeader"].includes(node.dataset?.testid)); // sliders are in neither
+    if (onPage && !path.some((node) => node === tip || node.dataset?.key)) hide();
   });
   const follow = () => open && stand();
   document.addEventListener("scroll", follow, { capture: true, passive: true, signal: stopping.signal });
@@ -114,7 +114,7 @@ function start(parent) {
   };
 }
 
-// What identifies a part when it is drawn again: its node is kept, and with it the focus.
+// The identity of a part when it is redrawn: its node is kept, and with it the focus.
 const kind = (part) => (Array.isArray(part) ? part[0] : `${part.is} ${part.key ?? ""}`);
 
 function fill(parent, parts) {

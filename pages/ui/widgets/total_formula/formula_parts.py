@@ -1,4 +1,4 @@
-"""The total's formula as parts to draw, each term, letter and number with the lines of its tip.
+"""The total's formula as parts to draw, with a tip for each term, letter and number.
 
 A part is a leaf, [class, text], or a dictionary: ``is`` (its class), ``parts`` inside it, and optionally ``key``, under
 which ``tips`` has the lines of its tip, ``label``, its name for a screen reader (it also makes the part focusable),
@@ -9,7 +9,7 @@ import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Any
 
-from bertcalc.config.fields import known
+from bertcalc.config.fields import field_named
 from bertcalc.model.formula import FIELDS, Bracket, Term, component_terms, filled
 from bertcalc.model.model import Model
 from bertcalc.model.modules import Tensor
@@ -64,7 +64,7 @@ class _TotalBuilder:
         self._colors = colors
         self._tensors = {tensor.name: tensor for tensor in over_layers(model)}
         self._total = sum(tensor.num_parameters() for tensor in self._tensors.values())
-        self._ones = {name: tensor._replace(copies=1).num_parameters() for name, tensor in self._tensors.items()}
+        self._sizes = {name: tensor._replace(copies=1).num_parameters() for name, tensor in self._tensors.items()}
         self._norm = norm_kind(model)
         self._terms = component_terms(model)
         self._written = " + ".join(bracket.text for _component, brackets in self._terms for bracket in brackets)
@@ -102,15 +102,20 @@ class _TotalBuilder:
 
     def _term(self, term: Term, inside: str) -> Part:
         """A term as it is written in its bracket; its tip has the whole term."""
-        one, copies = self._one(term.tensors), self._copies(term.tensors)
-        key = term.tensors[0].name  # stays when there are more of them: 8H² for 4H²
-        said = f"{term.text} = {filled(term.text, self._config)}"
+        elements, copies = self._elements(term.tensors), self._copies(term.tensors)
+        key = term.tensors[0].name  # stays the same if there are more tensors: 8H² for 4H²
+        text = f"{term.text} = {filled(term.text, self._config)}"
         share = _("{share} of the model")
         if self._is_layers(term.tensors):
             share = _("In each layer: {layers:,} · {one:,} = {count:,}, {share} of the model")
-        figures = {"layers": copies, "one": one, "count": one * copies, "share": percent(one * copies, self._total)}
+        figures = {
+            "layers": copies,
+            "one": elements,
+            "count": elements * copies,
+            "share": percent(elements * copies, self._total),
+        }
         self._tips[key] = [
-            said if said.endswith(f" {one:,}") else f"{said} = {one:,}",
+            text if text.endswith(f" {elements:,}") else f"{text} = {elements:,}",
             *lines_of(term.tensors, self._tensors),
             share.format(**figures),
         ]
@@ -119,13 +124,13 @@ class _TotalBuilder:
     def _about(self, bracket: Bracket) -> list[str]:
         """The tip of a bracket: its tensors, or the layers."""
         tensors = [tensor for term in bracket.terms for tensor in term.tensors]
-        one, copies = self._one(tensors), self._copies(tensors)
-        share = _("{share} of the model").format(share=percent(one * copies, self._total))
+        elements, copies = self._elements(tensors), self._copies(tensors)
+        share = _("{share} of the model").format(share=percent(elements * copies, self._total))
         if self._is_layers(tensors):
-            layers = _("Layers: {layers:,}, each with {tensors:,} tensors of its own")
-            said = layers.format(layers=copies, tensors=len(tensors))
-            return [f"{bracket.text} = {copies:,} · {one:,} = {copies * one:,}", said, share]
-        numbers = f"{bracket.text} = {filled(bracket.text, self._config)} = {one:,}"
+            layers = _("Layers: {layers:,}, each with its own {tensors:,} tensors")
+            text = layers.format(layers=copies, tensors=len(tensors))
+            return [f"{bracket.text} = {copies:,} · {elements:,} = {copies * elements:,}", text, share]
+        numbers = f"{bracket.text} = {filled(bracket.text, self._config)} = {elements:,}"
         return [numbers, *lines_of(tensors, self._tensors), share]
 
     def _numbers(self) -> Iterator[Part]:
@@ -136,27 +141,28 @@ class _TotalBuilder:
             groups: dict[Any, list[Tensor]] = {}
             for tensor in sorted(tensors, key=lambda tensor: not self._is_layers([tensor])):
                 groups.setdefault(tensor.copies, []).append(tensor)
-            sums = [(self._copies(group), self._one(group), group) for group in groups.values()]
+            sums = [(self._copies(group), self._elements(group), group) for group in groups.values()]
             number = " + ".join(
-                f"{copies:,} · {one:,}" if self._is_layers(group) else f"{one:,}" for copies, one, group in sums
+                f"{copies:,} · {elements:,}" if self._is_layers(group) else f"{elements:,}"
+                for copies, elements, group in sums
             )
-            count = sum(copies * one for copies, one, _group in sums)
+            count = sum(copies * elements for copies, elements, _group in sums)
             written = " + ".join(bracket.text for bracket in brackets)
-            said = _("{tensors:,} tensors, {share} of the model")
-            said = said.format(
-                tensors=sum(copies * len(group) for copies, _one, group in sums), share=percent(count, self._total)
+            text = _("{tensors:,} tensors, {share} of the model")
+            text = text.format(
+                tensors=sum(copies * len(group) for copies, _elements, group in sums), share=percent(count, self._total)
             )
-            self._tips[component] = [with_colon(_(component), f"{written} = {count:,}"), said]
+            self._tips[component] = [with_colon(_(component), f"{written} = {count:,}"), text]
             part: Part = {"is": "part", "key": component, "label": number, "parts": leaves(number)}
             sign = [] if component == self._terms[0][0] else [_NEXT]
             yield {"is": "unit", "color": self._colors[component], "parts": [*sign, part]}
 
     def _chips(self) -> Iterator[Part]:
         """Each letter of the formula with its value and its name."""
-        own = self._config.own_name
+        own_name = self._config.own_name
         for letter in dict.fromkeys(re.findall("[A-Z]", self._written)):
             field, value = FIELDS[letter], filled(letter, self._config)
-            about = [f"{own(field)} {letter} = {value}", _(known(field).meaning)]
+            about = [f"{own_name(field)} {letter} = {value}", _(field_named(field).meaning)]
             yield self._chip(letter, value, _(COUNTED[field]), about)
         norms = [tensor for tensor in self._tensors.values() if tensor.place.role == "norm"]
         letters = greek(norms)
@@ -164,12 +170,12 @@ class _TotalBuilder:
         units = " / ".join(dict.fromkeys(f"{tensor.shape[0]:,}" for tensor in norms))
         count = sum(tensor.copies for tensor in norms if tensor.name.endswith("weight"))
         if "β" in letters:
-            norm, what = _("{value} each, LayerNorm"), _("γ (weight) and β (bias) of a LayerNorm")
-            does = _("γ scales and β shifts each of the {units} numbers of a token.")
+            norm, meaning = _("{value} each, LayerNorm"), _("γ (weight) and β (bias) of a LayerNorm")
+            does = _("γ scales and β shifts each of the {units} elements of a token's vector.")
         else:
-            norm, what = _("{value}, LayerNorm"), _("γ (weight): there is no β (bias)")
-            does = _("γ scales each of the {units} numbers of a token.")
-        lines = (norm, what, does.format(units=units), _("LayerNorms in the model: {count:,}").format(count=count))
+            norm, meaning = _("{value}, LayerNorm"), _("γ (weight): there is no β (bias)")
+            does = _("γ scales each of the {units} elements of a token's vector.")
+        lines = (norm, meaning, does.format(units=units), _("LayerNorms in the model: {count:,}").format(count=count))
         first, *about = (line.replace("LayerNorm", self._norm) for line in lines)
         yield self._chip(letters, units, first, about)
 
@@ -180,9 +186,9 @@ class _TotalBuilder:
         parts = [["letter", letters], ["name", before], ["value", value], ["name", after]]
         return {"is": "chip", "key": letters, "label": f"{letters} {message.format(value=value)}", "parts": parts}
 
-    def _one(self, tensors: Iterable[Tensor]) -> int:
+    def _elements(self, tensors: Iterable[Tensor]) -> int:
         """The elements of tensors, in one layer if they are in every layer."""
-        return sum(self._ones[tensor.name] for tensor in tensors)
+        return sum(self._sizes[tensor.name] for tensor in tensors)
 
     def _copies(self, tensors: Sequence[Tensor]) -> int:
         return self._tensors[tensors[0].name].copies

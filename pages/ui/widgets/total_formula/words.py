@@ -35,7 +35,7 @@ _FIXED: dict[str, str] = {
 }
 _KINDS: dict[str, str] = {
     "norm": N_("γ and β"),
-    "activation": N_("Learned numbers"),
+    "activation": N_("Learned parameters"),
     **dict.fromkeys(("word", "position", "token type", "distance"), N_("Table")),
 }
 
@@ -49,7 +49,7 @@ def brace_of(term: Term) -> str:
 
 
 def greek(norms: Iterable[Tensor]) -> str:
-    """The letters for tensors of LayerNorms, which need not have a bias."""
+    """The letters for tensors of LayerNorms; some have no bias."""
     return ", ".join(dict.fromkeys("β" if norm.name.endswith("bias") else "γ" for norm in norms))
 
 
@@ -59,11 +59,11 @@ def _name_of(tensor: Tensor) -> str:
     return _("{name} (cross-attention)").format(name=name) if cross else name
 
 
-def lines_of(tensors: Iterable[Tensor], here: Mapping[str, Tensor]) -> list[str]:
-    """A line for the tensors of one kind and shape: Biases: query, key, value, 3 × [768]. ``here`` has the shapes."""
+def lines_of(tensors: Iterable[Tensor], model: Mapping[str, Tensor]) -> list[str]:
+    """A line for the tensors of one kind and shape: Biases: query, key, value, 3 × [768]; ``model`` has the shapes."""
     alike: dict[tuple[str, Shape], list[str]] = {}
     for tensor in tensors:
-        alike.setdefault((_kind_of(tensor), here[tensor.name].shape), []).append(_name_of(tensor))
+        alike.setdefault((_kind_of(tensor), model[tensor.name].shape), []).append(_name_of(tensor))
     return [
         _("{kind}: {names}, {shapes}").format(
             kind=_(kind),

@@ -1,0 +1,193 @@
+"""The library's public face: load a model, and ask it.
+
+>>> bert = load("bert-base-uncased")
+>>> bert.num_parameters()
+109482240
+>>> bert.replace(num_hidden_layers=24).num_parameters()
+194536704
+>>> bert.formula("encoder.layer.*")
+4H² + 2HI + 9H + I
+
+The functions behind the methods stand in their rooms; what is slow to import (SymPy, above all) is imported by the
+method that needs it.
+"""
+
+import warnings
+from collections.abc import Mapping
+from dataclasses import replace
+from importlib.util import find_spec
+from typing import TYPE_CHECKING, Any
+
+from bertcalc import families
+from bertcalc.compute.flops import forward_flops, training_flops
+from bertcalc.config import Config
+from bertcalc.memory.peak import inference_peak_bytes, training_peak_bytes
+from bertcalc.memory.saved import saved_activation_bytes
+from bertcalc.model import model as core
+from bertcalc.text.arguments import Single, checked
+
+if TYPE_CHECKING:
+    from bertcalc.api.model_comparison import ModelComparison
+    from bertcalc.diagnosis.explain import Explanation
+    from bertcalc.discover.results.result import Discovered
+    from bertcalc.model.formula import Formula
+else:  # what ``checked`` reads in their place, which evaluates annotations
+    Explanation = Discovered = Formula = ModelComparison = Any
+
+NO_FORMULAS = "Formulas need SymPy, which is not installed: pip install sympy."
+_NO_DISCOVERY = (
+    "No formula for {model} comes with bertcalc, and inferring one needs PyTorch and transformers: "
+    "pip install torch transformers."
+)
+
+
+class Model(core.Model):
+    """A model: a configuration, its class, and the tree of its modules.
+
+    ``load`` and ``build`` make it. A batch is given as ``batch_size`` and ``sequence_length``, results are numbers of
+    parameters, FLOPs or bytes. In a notebook it shows its modules with their parameters.
+    """
+
+    flops = forward_flops
+    training_flops = training_flops
+    training_peak_bytes = training_peak_bytes
+    inference_peak_bytes = inference_peak_bytes
+    saved_activation_bytes = saved_activation_bytes
+
+    @checked
+    def formula(self, path: str = "") -> Formula:
+        """The number of parameters as a formula, of the whole model or of the module at ``path``.
+
+        ``path`` is a module's name without the body's prefix; ``encoder.layer.*`` is one layer. Needs SymPy. Raises
+        UnknownNameError if there is no such module.
+        """
+        if not find_spec("sympy"):
+            raise ImportError(NO_FORMULAS)
+        from bertcalc.model.formula import formula
+
+        return formula(self, path=path)
+
+    @checked
+    def explain(self, number: Single) -> list[Explanation]:
+        """The shortest sets of mistakes that lead to a wrong number of parameters, the likeliest first."""
+        from bertcalc.diagnosis.explain import explain
+
+        return explain(self, self.config, number)
+
+    @checked
+    def compare(
+        self, other: core.Model, quantity: str = "parameters", *, batch_size: int = 1, sequence_length: int = 128
+    ) -> ModelComparison:
+        """The difference from this model to another, as a sum over the fields that differ: see ``compare``."""
+        return compare(self, other, quantity, batch_size=batch_size, sequence_length=sequence_length)
+
+    @checked
+    def replace(
+        self, *, architecture: str | None = None, add_pooling_layer: bool | None = None, **fields: Any
+    ) -> "Model":
+        """The model with other fields of the configuration, or as another class of the family.
+
+        What is not given stays. Raises ConfigError for a field that the
+        configuration does not have, and for values that no model can have.
+        """
+        config = replace(self.config, **fields) if fields else self.config
+        if add_pooling_layer is None:
+            return self.changed(config, architecture)
+        return build(config, architecture or self.architecture, add_pooling_layer=add_pooling_layer)
+
+    def __repr__(self) -> str:
+        count = self.num_parameters()
+        return f"<{self.architecture}: {count:,} parameters>" if isinstance(count, int) else f"<{self.architecture}>"
+
+    def _repr_html_(self) -> str | None:
+        return self._repr_mimebundle_().get("text/html")
+
+    def _repr_mimebundle_(self, **_options: object) -> dict[str, str]:
+        from bertcalc.api.notebook import mime_bundle
+
+        return mime_bundle(self)
+
+
+@checked
+def load(source: Any, architecture: str | None = None, *, add_pooling_layer: bool = True) -> Model:
+    """Load a model from whatever describes it; no weights are read.
+
+    ``source`` is a preset or its name on the Hub ("FacebookAI/roberta-base"), the path of a config.json or of its
+    folder, its content as a dictionary, a configuration of bertcalc, or one of transformers. ``architecture`` is the
+    class, such as "BertForMaskedLM"; without it, the class that the source names, or else that of the body.
+    ``add_pooling_layer`` is an option of the body's class.
+
+    Raises InputError for what is not understood. Keys of a config.json that may change the count, but are not read, are
+    a warning.
+    """
+    if isinstance(source, Config) or (isinstance(source, str) and families.preset_named(source)):
+        return build(source, architecture, add_pooling_layer=add_pooling_layer)
+    from bertcalc.api.sources import described
+
+    model = described(source)
+    for doubt in model.doubts:
+        warnings.warn(str(doubt), UserWarning, stacklevel=3)
+    return build(model.config, architecture or model.architecture, add_pooling_layer=add_pooling_layer)
+
+
+@checked
+def build(config: Config | str, architecture: str | None = None, *, add_pooling_layer: bool = True) -> Model:
+    """The model of a Hugging Face class, for instance ``build(BertConfig(), "BertForMaskedLM")``.
+
+    ``config`` can also be the name of a preset: "bert-base-uncased", or "FacebookAI/roberta-base". Without
+    ``architecture``, the class is that of the body (BertModel). ``add_pooling_layer`` is an option of that class only;
+    passing False to any other raises ArgumentError, which is a TypeError, as transformers does. Raises InputError if
+    there is no such preset, or if the configuration's family has no class of this name, and ConfigError if transformers
+    does not build the class with this configuration.
+    """
+    return Model.build(config, architecture, add_pooling_layer=add_pooling_layer)
+
+
+@checked
+def compare(
+    here: core.Model,
+    there: core.Model,
+    quantity: str = "parameters",
+    *,
+    batch_size: int = 1,
+    sequence_length: int = 128,
+) -> ModelComparison:
+    """The difference between two models, as a sum over the fields that differ.
+
+    ``quantity`` is what is compared: "parameters", those of a component ("embeddings", "encoder", "pooler", "head"),
+    FLOPs ("forward", "training") or bytes ("weights", "activations", "training_memory", "inference_memory"). FLOPs and
+    bytes are those of a batch in float32, training is with AdamW. Memory peaks need SymPy.
+    """
+    from bertcalc.api.model_comparison import compared
+
+    return compared(here, there, quantity, batch_size, sequence_length)
+
+
+@checked
+def infer(
+    model_type: str,
+    cls: str | None = None,
+    changes: Mapping[str, Any] | None = None,
+    *,
+    flops: bool = False,
+    seconds: float = 60.0,
+) -> Discovered:
+    """The formula of any class of transformers, such as ``infer("bloom", "BloomForCausalLM")``.
+
+    Formulas of common classes at their default configurations come with bertcalc, and need SymPy alone. All others are
+    read off the real class, which takes up to ``seconds``, PyTorch and transformers: without ``cls``, the base model of
+    the type; with ``changes``, fields that differ from the default configuration; with ``flops``, also the FLOPs of a
+    forward pass. Raises InputError if transformers has no such class or cannot build it.
+    """
+    if not find_spec("sympy"):
+        raise ImportError(NO_FORMULAS)
+    from bertcalc.discover.results.shipped import shipped
+
+    ready = shipped(model_type, cls) if cls and not changes else None
+    if ready and (ready.compute or not flops):
+        return ready
+    if not (find_spec("torch") and find_spec("transformers")):
+        raise ImportError(_NO_DISCOVERY.format(model=cls or model_type))
+    from bertcalc.discover import discover
+
+    return discover(model_type, cls, changes, seconds=seconds, flops=flops)

@@ -1,0 +1,159 @@
+"""Read a PyTorch model that is in memory: names and shapes of its tensors, never their values.
+
+PyTorch is not imported: the model is asked as any ``torch.nn.Module`` can be.
+"""
+
+from collections.abc import Mapping
+from itertools import groupby
+from typing import Any
+
+from bertcalc.api import Model, build
+from bertcalc.families import CLASSES
+from bertcalc.model.modules import Module, ModuleList, Shape
+from bertcalc.text import shorten, visible
+from bertcalc.text.arguments import checked, wrong_kind
+from bertcalc.text.problem import InputError, wrong
+
+_ASKED = ("named_parameters", "named_children", "named_modules")  # the methods of a torch.nn.Module that are used
+
+
+class LiveModule(Module):
+    """A module of a real model: its kind, the shapes of its own tensors, and what ``print`` shows in its brackets."""
+
+    def __init__(self, kind: str, arguments: str) -> None:
+        super().__init__(kind)
+        self.arguments = arguments
+
+    def extra_repr(self) -> str:
+        return self.arguments
+
+
+class UnknownModel(LiveModule):
+    """The modules of a real model that is none of bertcalc's, with their parameters; ``reason`` says why it is none.
+
+    A tensor that several modules share counts once, with the first of them.
+    """
+
+    reason = ""
+
+    def __repr__(self) -> str:
+        return f"<{self.kind}: {self.num_parameters():,} parameters. {self.reason}>"
+
+    def _repr_html_(self) -> str | None:
+        return self._repr_mimebundle_().get("text/html")
+
+    def _repr_mimebundle_(self, **_options: object) -> dict[str, str]:
+        from bertcalc.api.notebook import mime_bundle
+
+        return mime_bundle(self, self.reason)
+
+
+@checked
+def of(real_model: Any) -> Model | UnknownModel:
+    """Read a ``torch.nn.Module``, such as one that transformers has loaded, on any device.
+
+    A model of a known class whose tensors all have the names and shapes that bertcalc expects is the same ``Model`` as
+    ``load`` gives for its configuration. Anything else is an ``UnknownModel``: the parameters of its modules, and in
+    ``reason`` a sentence that says what is not known, or the first tensor that differs.
+    """
+    if isinstance(real_model, type) or not all(callable(getattr(real_model, name, None)) for name in _ASKED):
+        raise wrong_kind("real_model", real_model, "a torch.nn.Module, such as BertModel.from_pretrained(...) gives")
+    try:
+        tensors = {name: tuple(tensor.shape) for name, tensor in real_model.named_parameters()}
+    except RuntimeError as error:  # of a lazy module
+        message = "real_model has a tensor without a shape, which its first forward pass sets: {reason}"
+        raise wrong(message, "real_model", None, reason=str(error)) from None
+    try:
+        model = _known(real_model, tensors)
+        reason = _difference(model, tensors)
+    except InputError as error:
+        return _unknown(real_model, str(error))
+    return _unknown(real_model, reason) if reason else model
+
+
+def _known(real: Any, tensors: Mapping[str, Shape]) -> Model:
+    """The model of the real one's class and configuration. Raises InputError if bertcalc has none."""
+    kind = type(real).__name__
+    architecture = next((base.__name__ for base in type(real).__mro__ if base.__name__ in CLASSES), None)
+    config: Any = getattr(real, "config", None)
+    if architecture is None or not callable(getattr(config, "to_dict", None)):
+        model_type = getattr(config, "model_type", None)
+        more = f' bertcalc.infer("{shorten(model_type)}", "{kind}") looks for its formula.' if model_type else ""
+        raise wrong("{name} is not one of the classes that bertcalc knows.{more}", name=kind, more=more)
+    from bertcalc.api.sources import read_fields
+
+    described = read_fields({**config.to_dict(), "architectures": [architecture]})
+    model = build(described.config, architecture)
+    pooler = [tensor.name for tensor in model.tensors() if tensor.place.component == "pooler"]
+    if model.cls.pooler_is_optional and tensors.keys().isdisjoint(pooler):
+        return build(described.config, architecture, add_pooling_layer=False)
+    return model
+
+
+def _difference(model: Model, tensors: Mapping[str, Shape]) -> str:
+    """A sentence on the first tensor that differs from the model's; empty if none does."""
+    usual, name = dict(model.named_parameters()), f"{model.architecture} with its configuration"
+    for tensor, shape in tensors.items():
+        if tensor not in usual:
+            return f"{visible(tensor)}, of shape {shape}, is no tensor of a {name}."
+        if shape != usual[tensor]:
+            return f"{visible(tensor)} has the shape {shape}: in a {name} it has {usual[tensor]}."
+    missing = (f"{tensor} is missing: in a {name} it has the shape {usual[tensor]}." for tensor in usual)
+    return next((sentence for sentence, tensor in zip(missing, usual, strict=True) if tensor not in tensors), "")
+
+
+def _unknown(real: Any, reason: str) -> UnknownModel:
+    root = UnknownModel(type(real).__name__, str(real.extra_repr()))
+    root.reason = reason
+    owners: dict[int, str] = {}
+    _own_tensors(root, real, "", owners)
+    root.children = {name: _read(child, name, owners) for name, child in real.named_children()}
+    return root
+
+
+def _read(real: Any, path: str, owners: dict[int, str]) -> Module:
+    """The tree of a real module; equal neighbors in a list of layers are one layer with its number of copies.
+
+    ``owners`` has the name of every tensor so far, by its identity.
+    """
+    module = LiveModule(type(real).__name__, str(real.extra_repr()))
+    _own_tensors(module, real, path, owners)
+    children = {name: _read(child, f"{path}.{name}", owners) for name, child in real.named_children()}
+    if len(children) > 1 and not module.parameters and list(children) == list(map(str, range(len(children)))):
+        return _folded(module.kind, list(children.values()))
+    module.children = children
+    return module
+
+
+def _own_tensors(module: Module, real: Any, path: str, owners: dict[int, str]) -> None:
+    own, tied = {}, {}
+    for name, tensor in real.named_parameters(recurse=False):
+        full = f"{path}.{name}" if path else name
+        owner = owners.setdefault(id(tensor), full)
+        if owner == full:
+            own[name] = tuple(tensor.shape)
+        else:
+            tied[name] = owner
+    module.parameters, module.tied = own, tied
+
+
+def _folded(kind: str, layers: list[Module]) -> Module:
+    """A list of layers whose longest run of equal ones is one, named ``*``."""
+    folded = ModuleList()
+    folded.kind = kind
+    runs = [list(run) for _kind, run in groupby(enumerate(layers), lambda layer: _facts(layer[1]))]
+    longest = max(runs, key=len)
+    for run in runs:
+        if run is longest and len(run) > 1:
+            start, layer = run[0]
+            folded.add("*", layer, start, len(run))
+            continue
+        for number, layer in run:
+            folded.add(str(number), layer, number, 1)
+    return folded
+
+
+def _facts(module: Module) -> tuple[object, ...]:
+    """What makes two modules equal: all but their names."""
+    inside = tuple((name, copies, _facts(child)) for name, child, copies in module.named_children(folded=True))
+    return module.kind, module.extra_repr(), dict(module.parameters), dict(module.tied), inside

@@ -1,0 +1,100 @@
+"""The difference between two models as a table: one row for the fields that change together.
+
+>>> from bertcalc import BertConfig
+>>> print(compared(Model(BertConfig()), Model(BertConfig(num_hidden_layers=24)), "parameters", 1, 128))
+                 parameters   difference
+BertModel       109,482,240
+12 more layers  194,536,704  +85,054,464
+BertModel       194,536,704  +85,054,464
+"""
+
+from collections.abc import Callable
+from html import escape
+from typing import NamedTuple
+
+from bertcalc.explore.compare import Changes, Explanation, explain
+from bertcalc.explore.quantities import Case, Quantity, quantity_named
+from bertcalc.memory.plan import Plan
+from bertcalc.model.model import Model
+from bertcalc.text.digits import signed_count
+
+
+class ComparisonRow(NamedTuple):
+    """A model, or fields that change together: the figure then, and how much it has grown by that."""
+
+    name: str
+    figure: int
+    difference: int | None = None
+
+
+class ModelComparison(NamedTuple):
+    """A quantity of two models, and the parts of its difference: ``explanation`` has them with all fields."""
+
+    here: Model
+    there: Model
+    quantity: Quantity
+    explanation: Explanation
+
+    @property
+    def difference(self) -> int:
+        """The second model's figure minus the first's."""
+        return self.explanation.difference
+
+    @property
+    def rows(self) -> list[ComparisonRow]:
+        """The first model, the parts of the difference, and the second model with all of the difference."""
+        whole = self.explanation
+        parts = [ComparisonRow(_words(part.changes), part.total, part.difference) for part in whole.parts]
+        first = ComparisonRow(self.here.architecture, whole.before)
+        return [first, *parts, ComparisonRow(self.there.architecture, whole.after, whole.difference)]
+
+    def __str__(self) -> str:
+        lines = self._cells(str)
+        widths = [max(map(len, column)) for column in zip(*lines, strict=True)]
+        return "\n".join(
+            f"{name:{widths[0]}}  {figure:>{widths[1]}}  {more:>{widths[2]}}".rstrip() for name, figure, more in lines
+        )
+
+    def __repr__(self) -> str:
+        return str(self)
+
+    def _repr_html_(self) -> str:
+        head, *body = self._cells(escape)
+        number = ' style="text-align: right; font-variant-numeric: tabular-nums"'
+        name = ' style="text-align: left"'
+
+        def row(cells: tuple[str, str, str], tag: str) -> str:
+            return (
+                "<tr>"
+                + "".join(f"<{tag}{number if at else name}>{cell}</{tag}>" for at, cell in enumerate(cells))
+                + "</tr>"
+            )
+
+        *parts, total = body
+        rows = "".join([*(row(cells, "td") for cells in parts), row(total, "th")])
+        return f"<table><thead>{row(head, 'th')}</thead><tbody>{rows}</tbody></table>"
+
+    def _repr_mimebundle_(self, **_options: object) -> dict[str, str]:
+        return {"text/plain": str(self), "text/html": self._repr_html_()}
+
+    def _cells(self, written: Callable[[str], str]) -> list[tuple[str, str, str]]:
+        """The head and the rows of the table, with names as ``written`` writes them."""
+        rows = [
+            (written(name), f"{figure:,}", "" if more is None else signed_count(more))
+            for name, figure, more in self.rows
+        ]
+        return [("", self.quantity.unit, "difference"), *rows]
+
+
+def _words(changes: Changes) -> str:
+    """The changes as a phrase: 4 more heads, 256 more hidden units."""
+    sentences = (change.sentence(alone=len(changes) == 1) for change in changes)
+    return ", ".join(message.format(**values) for message, values in sentences)
+
+
+def compared(here: Model, there: Model, quantity: str, batch_size: int, sequence_length: int) -> ModelComparison:
+    """Compare a quantity of two models, by its name in QUANTITIES."""
+    kind = quantity_named(quantity)
+    plan = Plan(keep_outputs=True)  # as training_peak_bytes has it
+    first, second = (Case(model, batch_size, sequence_length, plan) for model in (here, there))
+    return ModelComparison(here, there, kind, explain(first, second, kind))

@@ -1,0 +1,151 @@
+"""A module tree as a notebook shows it: a collapsible tree in HTML, and the same rows as plain text.
+
+Modules without parameters are left out, a repeated layer stands once, and every total is that of all its copies, so
+that the rows below a row add up to it, together with its own tensors.
+
+>>> from bertcalc.families import build
+>>> print("\\n".join(tree_text(build("bert-base-uncased")).splitlines()[:4]))
+BertModel                                                                          109,482,240  100.0 %
+  embeddings               BertEmbeddings                                           23,837,184   21.8 %
+    word_embeddings        Embedding          30,522 × 768                          23,440,896   21.4 %
+    position_embeddings    Embedding          512 × 768                                393,216    0.4 %
+"""
+
+from collections.abc import Iterator
+from html import escape
+from typing import NamedTuple
+
+from bertcalc.model.modules import Module, ModuleList, Shape
+from bertcalc.text.digits import share
+
+
+class TreeRow(NamedTuple):
+    """A module with parameters: its name and kind, its own tensors, and the parameters of one copy and of all."""
+
+    name: str
+    kind: str
+    tensors: str
+    each: int
+    copies: int
+    children: "tuple[TreeRow, ...]"
+
+    @property
+    def total(self) -> int:
+        return self.copies * self.each
+
+    @property
+    def sum_of_copies(self) -> str:
+        """The number of copies times the parameters of one: 12 × 7,087,872; empty for a single one."""
+        return f"{self.copies:,} × {self.each:,}" if self.copies > 1 else ""
+
+
+def tree_rows(tree: Module) -> TreeRow:
+    """The modules of a tree that have parameters, the root first."""
+    return _row("", tree, 1)
+
+
+def _row(name: str, module: Module, copies: int) -> TreeRow:
+    children = tuple(_row(path, child, copies * count) for path, child, count in _children(module))
+    return TreeRow(name, module.kind, _tensors(module), module.num_parameters(), copies, children)
+
+
+def _children(module: Module) -> Iterator[tuple[str, Module, int]]:
+    """The children with parameters or tied tensors; a list of layers is no row, its layers are: layer.*"""
+    for name, child, copies in module.named_children(folded=True):
+        if isinstance(child, ModuleList) and child.kind == "ModuleList":
+            yield from ((f"{name}.{inner}", layer, copies * count) for inner, layer, count in _children(child))
+        elif child.num_parameters() or any(inside.tied for _path, inside, _copies in child.modules()):
+            yield name, child, copies
+
+
+def _tensors(module: Module) -> str:
+    """The shapes of a module's own tensors, and the names of those that another module owns, which counts them."""
+    own = [_sides(shape) for shape in module.parameters.values()]
+    return " + ".join([*own, *(f"tied {name}" for name in module.tied)])
+
+
+def _sides(shape: Shape) -> str:
+    return " × ".join(f"{side:,}" for side in shape) if shape else "1"
+
+
+def tree_text(tree: Module) -> str:
+    """The tree as lines of text."""
+    top = tree_rows(tree)
+    cells = [
+        (
+            f"{'  ' * depth}{row.name or row.kind}",
+            row.kind if row.name else "",
+            row.tensors,
+            row.sum_of_copies,
+            f"{row.total:,}",
+            _percent(row.total, top.total),
+        )
+        for depth, row in _with_depth(top, 0)
+    ]
+    widths = [max(map(len, column)) for column in zip(*cells, strict=True)]
+    return "\n".join(
+        "  ".join(cell.ljust(width) if at < _LEFT else cell.rjust(width) for at, (cell, width) in enumerate(pairs))
+        for pairs in (list(zip(line, widths, strict=True)) for line in cells)
+    )
+
+
+_LEFT = 3  # columns of text that come before those of numbers
+
+
+def _with_depth(row: TreeRow, depth: int) -> Iterator[tuple[int, TreeRow]]:
+    yield depth, row
+    for child in row.children:
+        yield from _with_depth(child, depth + 1)
+
+
+def _percent(part: int, whole: int) -> str:
+    return f"{share(part, whole)} %" if whole else ""
+
+
+def mime_bundle(tree: Module, remark: str = "") -> dict[str, str]:
+    """What a notebook shows of a tree, below a remark; for columns and symbols, whose tree is not shown, only its name.
+
+    The keys are media types.
+    """
+    if not isinstance(tree.num_parameters(), int):
+        return {"text/plain": repr(tree)}
+    lines = [remark, "", tree_text(tree)] if remark else [tree_text(tree)]
+    return {"text/plain": "\n".join(lines), "text/html": tree_html(tree, remark)}
+
+
+# Colors are those of the notebook, so that they fit light and dark ones.
+_STYLE = """<style>
+.bertcalc {max-width: 60em; font-variant-numeric: tabular-nums; line-height: 1.5}
+.bertcalc p {margin: 0 0 .5em}
+.bertcalc details > :not(summary) {margin-left: 1.2em}
+.bertcalc .row {display: flex; gap: 1em; list-style: none}
+.bertcalc .row::before {content: ""; flex: 0 0 .8em; margin-right: -.6em}
+.bertcalc summary {cursor: pointer}
+.bertcalc summary::-webkit-details-marker {display: none}
+.bertcalc summary::before {content: "\\25B8" !important}
+.bertcalc details[open] > summary::before {content: "\\25BE" !important}
+.bertcalc .name {flex: 1; overflow-wrap: anywhere}
+.bertcalc .number {text-align: right; white-space: nowrap; min-width: 7em}
+.bertcalc .share {min-width: 4.5em}
+.bertcalc small {opacity: .7; margin-left: .6em}
+</style>"""
+
+
+def tree_html(tree: Module, remark: str = "") -> str:
+    """The tree as HTML that opens and closes, below a remark."""
+    top = tree_rows(tree)
+    above = f"<p>{escape(remark)}</p>" if remark else ""
+    return f'{_STYLE}<div class="bertcalc">{above}{_html(top, top.total, opened=True)}</div>'
+
+
+def _html(row: TreeRow, whole: int, *, opened: bool = False) -> str:
+    small = " · ".join(filter(None, (row.kind if row.name else "", row.tensors, row.sum_of_copies)))
+    cells = (
+        f'<span class="name">{escape(row.name or row.kind)} <small>{escape(small)}</small></span> '
+        f'<span class="number">{row.total:,}</span> '
+        f'<span class="number share">{escape(_percent(row.total, whole))}</span>'
+    )
+    if not row.children:
+        return f'<div class="row">{cells}</div>'
+    inside = "".join(_html(child, whole) for child in row.children)
+    return f'<details{" open" if opened else ""}><summary class="row">{cells}</summary>{inside}</details>'

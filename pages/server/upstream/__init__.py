@@ -1,0 +1,22 @@
+"""The only place that uses what Streamlit, uvicorn and websockets do not document.
+
+Each ``Internal`` lists such names, the reason for using them, the public issue, and what the app loses without them. If
+the installed version lacks a name, or the parameters of a replaced method differ, the log says so once, and the app
+does without it. To try a new version, start the app, read the log, and run tests/server.
+"""
+
+from pages.server.upstream import streamlit_internals, uvicorn_internals
+from pages.server.upstream.internals import Internal, is_usable
+
+INTERNALS = {
+    name: value
+    for module in (streamlit_internals, uvicorn_internals)
+    for name, value in vars(module).items()
+    if isinstance(value, Internal)
+}
+
+
+def log_differences() -> None:
+    """Log which of these the installed versions do not have."""
+    for internal in INTERNALS.values():
+        is_usable(internal)

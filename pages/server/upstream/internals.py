@@ -1,0 +1,102 @@
+"""What the app uses of other packages beyond their documentation, and whether the installed versions still have it."""
+
+import inspect
+import logging
+from collections.abc import Callable, Collection
+from functools import lru_cache, wraps
+from importlib import import_module
+from importlib.metadata import version
+from pathlib import Path
+from typing import Any, NamedTuple, TypeAlias
+
+# The versions that this module was written for.
+WRITTEN_FOR = {"streamlit": "1.67", "uvicorn": "0.54", "websockets": "17.4"}
+
+
+class Internal(NamedTuple):
+    """Undocumented names of another package that a feature needs, and what is lost without the feature.
+
+    A name is ``module:Class.attribute``, or ``package:file#text`` for a text in one of the package's files.
+    ``parameters`` are the first parameters of the first name, if it is a method that is replaced. ``issue`` is the
+    address of the public issue, "" if none was found.
+    """
+
+    names: tuple[str, ...]
+    reason: str
+    loss: str
+    issue: str = ""
+    parameters: str = ""
+
+
+@lru_cache
+def is_usable(internal: Internal) -> bool:
+    """Whether the installed version still has these names and parameters. If it has not, the log says so once."""
+    problem = _difference(internal)
+    if problem:
+        package = internal.names[0].partition(":")[0].partition(".")[0]
+        logging.getLogger("bertcalc").warning(
+            "%s %s has %s (bertcalc was written for %s): %s",
+            *(package, version(package), problem, WRITTEN_FOR[package], internal.loss),
+        )
+    return not problem
+
+
+def _difference(internal: Internal) -> str:
+    for name in internal.names:
+        try:
+            look_up(name)
+        except (ImportError, AttributeError, OSError):
+            return f"no {name}"
+    name, parameters = internal.names[0], internal.parameters.split(", ")
+    if internal.parameters and [*inspect.signature(look_up(name)).parameters][: len(parameters)] != parameters:
+        return f"different parameters for {name}"
+    return ""
+
+
+def look_up(name: str) -> Any:
+    """The value of a name. Raises ImportError, OSError or AttributeError if it does not exist."""
+    module_name, _, path = name.partition(":")
+    value: Any = import_module(module_name)
+    if "#" in path:
+        file, _, text = path.partition("#")
+        if text not in package_file(value, file):
+            raise AttributeError(name)
+        return text
+    for attribute in path.split("."):
+        value = None if attribute in _instance_attributes(value) else getattr(value, attribute)
+    return value
+
+
+@lru_cache
+def package_file(package: Any, file: str) -> str:
+    return (Path(package.__file__).parent / file).read_text(encoding="utf-8")
+
+
+def _instance_attributes(owner: Any) -> Collection[str]:
+    """Attributes that only instances of a class have: fields, and what its constructors set."""
+    if not inspect.isclass(owner):
+        return ()
+    if hasattr(owner, "DESCRIPTOR"):  # a message of protobuf
+        return {*owner.DESCRIPTOR.fields_by_name}
+    names: set[str] = {*getattr(owner, "__dataclass_fields__", ())}
+    for constructor in (vars(base).get("__init__") for base in owner.__mro__):
+        code = getattr(inspect.unwrap(constructor) if constructor else None, "__code__", None)
+        if code:
+            names |= {*code.co_names, *(text for text in code.co_consts if isinstance(text, str))}
+    return names - {*dir(owner)}
+
+
+Method: TypeAlias = Callable[..., Any]
+_originals: dict[Method, Method] = {}  # by the method that replaces it
+
+
+def replace(internal: Internal, make: Callable[[Method], Method]) -> None:
+    """Replace the first name, a method, by ``make(method)``, if it is usable."""
+    if is_usable(internal):
+        owner_name, _, name = internal.names[0].rpartition(".")
+        owner = look_up(owner_name)
+        method = getattr(owner, name)
+        original = _originals.get(method, method)
+        replacement = wraps(original)(make(original))
+        _originals[replacement] = original
+        setattr(owner, name, replacement)

@@ -1,0 +1,519 @@
+"""What Streamlit does not document: sessions, the messages of browsers, the address, downloads, and its page."""
+
+import logging
+from collections.abc import Awaitable, Callable, Iterable, Mapping
+from functools import lru_cache, partial
+from typing import Any, NoReturn, TypeAlias
+
+from pages.server.upstream.internals import Internal, Method, is_usable, look_up, package_file, replace
+
+_RUN = "streamlit.runtime.scriptrunner:"
+_STATE = "streamlit.runtime.state:"
+_PARAMETERS = "streamlit.runtime.state.query_params:QueryParams."
+SHARED_LOCK = Internal(
+    names=(
+        f"{_STATE}SafeSessionState.__init__",
+        f"{_STATE}SafeSessionState._lock",
+        f"{_STATE}SessionState.query_params",
+    ),
+    parameters="self, state, yield_callback",
+    reason=(
+        "When a browser reconnects, a new run starts while the previous one continues to its next command. Each has "
+        "its own lock for the same session state. One iterates over a dictionary that the other extends, and a page "
+        'fails with "RuntimeError: dictionary changed size during iteration".'
+    ),
+    issue="https://github.com/streamlit/streamlit/issues/16763",
+    loss="a page may fail when a browser reconnects",
+)
+CALLBACKS = Internal(
+    names=(
+        f"{_RUN}ScriptRunner._maybe_handle_execution_control_request",
+        f"{_RUN}ScriptRunner._session_state",
+        f"{_STATE}SafeSessionState._lock",
+        "threading:_CRLock._is_owned",  # threading.Condition uses it, too
+    ),
+    parameters="self",
+    reason=(
+        "A new message aborts a callback as soon as it reads or writes session state, and does not call it again: "
+        "the click is lost. A dialog that is closed just before a slider moves would stay open."
+    ),
+    issue="https://github.com/streamlit/streamlit/issues/10578",
+    loss="a click may be lost if another one follows at once",
+)
+QUIET_PAGES = Internal(
+    names=(f"{_PARAMETERS}populate_from_query_string", f"{_PARAMETERS}_send_query_param_msg"),
+    parameters="self, query_string",
+    reason=(
+        "When a page is opened, Streamlit removes the query parameters of the previous page's controls, and tells the "
+        "browser while it still shows the previous page: Back then leads to that page without its values."
+    ),
+    issue="https://github.com/streamlit/streamlit/issues/14350",
+    loss="Back may show the previous page without its values",
+)
+STORED_SESSIONS = Internal(
+    names=("streamlit.runtime.memory_session_storage:MemorySessionStorage.__init__",),
+    parameters="self, maxsize",
+    reason="Streamlit stores at most 128 sessions without a connection, and has no setting for this number.",
+    issue="https://github.com/streamlit/streamlit/issues/6166",
+    loss="if a large class loses the network, some sessions are lost",
+)
+FIRST_MESSAGE = Internal(
+    names=(
+        f"{_STATE}SessionState.on_script_will_rerun",
+        f"{_STATE}SessionState.query_params",
+        f"{_STATE}SafeSessionState.query_params",
+        f"{_RUN}get_script_run_ctx",
+        *(
+            f"{_RUN}ScriptRunContext.{name}"
+            for name in (
+                "_enqueue",
+                "session_state",
+                "query_string",
+                "page_script_hash",
+                "is_history_navigation",
+                "cached_message_hashes",
+                "context_info",
+            )
+        ),
+        f"{_RUN}RerunData.widget_states",
+        f"{_RUN}RerunException",
+        "streamlit.runtime.scriptrunner_utils.script_requests:_coalesce_widget_states",
+        "streamlit.proto.WidgetStates_pb2:WidgetStates.widgets",
+        "streamlit.proto.WidgetStates_pb2:WidgetState.json_value",
+    ),
+    parameters="self, fresh_widget_states",
+    reason=(
+        "After a restart of the server, the first message of a browser comes to a session that has drawn no controls. "
+        "Streamlit then calls no callbacks: a pressed button, a submitted form and a typed number are lost."
+    ),
+    issue="https://github.com/streamlit/streamlit/issues/8901",
+    loss="after a restart of the server, the first action in an open page is lost",
+)
+HISTORY = Internal(
+    names=(
+        f"{_RUN}get_script_run_ctx",
+        f"{_RUN}ScriptRunContext.is_history_navigation",
+        f"{_RUN}ScriptRunContext.query_string",
+        f"{_RUN}ScriptRunContext.session_state",
+        f"{_STATE}SafeSessionState.query_params",
+        f"{_PARAMETERS}populate_from_query_string",
+        f"{_PARAMETERS}set_initial_query_params",
+    ),
+    reason=(
+        "Scripts cannot ask whether the reader pressed Back. If both pages have a control of the same name, Streamlit "
+        "drops its parameter as the other page's, and the control starts with its default."
+    ),
+    issue="https://github.com/streamlit/streamlit/issues/9279",
+    loss="Back and Forward do not restore all controls",
+)
+LINK = Internal(
+    names=(
+        f"{_PARAMETERS}discard_param_no_forward_msg",
+        f"{_PARAMETERS}set_with_no_forward_msg",
+        f"{_STATE}SafeSessionState.query_params",
+        f"{_RUN}get_script_run_ctx",
+        f"{_RUN}ScriptRunContext.session_state",
+    ),
+    parameters="self, param_key",
+    reason=(
+        "``st.query_params`` cannot remove several parameters at once, nor change any without an entry in the "
+        "browser's history."
+    ),
+    issue="https://github.com/streamlit/streamlit/issues/8347",
+    loss="one change of the model may leave several steps of Back",
+)
+OTHER_SESSION = Internal(
+    names=(
+        "streamlit.runtime:get_instance",
+        "streamlit.runtime:Runtime.get_app_session",
+        "streamlit.runtime.app_session:AppSession.session_state",
+    ),
+    reason=(
+        "A file is made outside of a run, where ``st.session_state`` is empty: the language of its reader is not known."
+    ),
+    issue="https://github.com/streamlit/streamlit/issues/13466",
+    loss="messages about downloads are in English",
+)
+DOWNLOADS = Internal(
+    names=(
+        "streamlit.runtime.backend_operation_handler:DeferredFileHandler.handle",
+        "streamlit.runtime.backend_operation_handler:DeferredFileHandler._get_media_file_mgr",
+        "streamlit.runtime.media_file_manager:MediaFileManager.execute_deferred",
+        "streamlit.runtime.media_file_storage:MediaFileStorageError",
+        "streamlit.proto.BackMsg_pb2:BackendOperationRequest.deferred_file",
+        "streamlit.proto.ForwardMsg_pb2:BackendOperationResponse.deferred_file",
+        "streamlit.proto.ForwardMsg_pb2:BackendOperationResponse.error_msg",
+        "streamlit.proto.ForwardMsg_pb2:DeferredFileResponsePayload.url",
+    ),
+    parameters="self, request, session_id",
+    reason=(
+        "Streamlit makes all files in the threads of asyncio, first come, first served, and its message about a "
+        "failure cannot be changed."
+    ),
+    issue="https://github.com/streamlit/streamlit/issues/13466",
+    loss="downloads do not take turns, and their failures are not explained",
+)
+MESSAGES = Internal(
+    names=(
+        "streamlit.proto.BackMsg_pb2:BackMsg.rerun_script",
+        "streamlit.proto.BackMsg_pb2:BackMsg.backend_operation_request",
+        "streamlit.proto.ClientState_pb2:ClientState.widget_states",
+        "streamlit.proto.ClientState_pb2:ClientState.cached_message_hashes",
+        "streamlit.proto.WidgetStates_pb2:WidgetStates.widgets",
+        "streamlit.proto.WidgetStates_pb2:WidgetState.id",
+        "streamlit.proto.WidgetStates_pb2:WidgetState.json_value",
+        "streamlit.proto.WidgetStates_pb2:WidgetState.json_trigger_value",
+    ),
+    reason="Streamlit limits the bytes of a message, but not the number of objects that it becomes.",
+    issue="https://github.com/streamlit/streamlit/pull/15804",
+    loss="messages of browsers are limited by their size and rate only",
+)
+CONTROL_NAMES = Internal(
+    names=(
+        "streamlit.runtime.state.common:GENERATED_ELEMENT_ID_PREFIX",
+        "streamlit.runtime.state.session_state:STREAMLIT_INTERNAL_KEY_PREFIX",
+    ),
+    reason="A page fails if a message names a control that Streamlit did not name.",
+    loss="messages may name controls that do not exist",
+)
+INLINE_SCRIPTS = Internal(
+    names=("streamlit:static/index.html#<script",),
+    reason="A content security policy names the inline scripts of Streamlit's page by their hashes.",
+    issue="https://github.com/streamlit/streamlit/issues/6417",
+    loss="browsers refuse the inline scripts of Streamlit's page",
+)
+PAGE_HEAD = Internal(
+    names=("streamlit:static/index.html#<title>Streamlit</title>", 'streamlit:static/index.html#<html lang="en">'),
+    reason=(
+        "Programs that show previews of links read the title and description in the HTML, which Streamlit does not "
+        "change."
+    ),
+    issue="https://github.com/streamlit/streamlit/issues/16634",
+    loss="previews of links show no title",
+)
+
+
+# Sessions
+
+
+def share_lock() -> None:
+    """Give all runs of a session the same lock."""
+
+    def make(construct: Method) -> Method:
+        def construct_shared(safe: Any, state: Any, *arguments: Any, **options: Any) -> None:
+            construct(safe, state, *arguments, **options)
+            # The state itself takes no new attributes; its query parameters do, and live as long.
+            lock = vars(state.query_params).setdefault("lock of session", safe._lock)
+            object.__setattr__(safe, "_lock", lock)  # its own __setattr__ writes session state
+
+        return construct_shared
+
+    replace(SHARED_LOCK, make)
+
+
+def finish_callbacks() -> None:
+    """Let callbacks finish before the next run begins."""
+
+    def make(begin_next: Method) -> Method:
+        def begin_next_outside_callbacks(runner: Any) -> None:
+            # A run holds its session's lock while it calls callbacks, and otherwise only for moments.
+            if not runner._session_state._lock._is_owned():
+                begin_next(runner)
+
+        return begin_next_outside_callbacks
+
+    replace(CALLBACKS, make)
+
+
+def open_pages_quietly() -> None:
+    """Leave the browser's address unchanged when another page is opened."""
+
+    def make(populate: Method) -> Method:
+        def populate_quietly(parameters: Any, *arguments: Any, **options: Any) -> None:
+            vars(parameters)["_send_query_param_msg"] = lambda: None
+            try:
+                populate(parameters, *arguments, **options)
+            finally:
+                del vars(parameters)["_send_query_param_msg"]
+
+        return populate_quietly
+
+    replace(QUIET_PAGES, make)
+
+
+def store_sessions(count: int) -> None:
+    """Store this many sessions without a connection."""
+
+    def make(construct: Method) -> Method:
+        def construct_larger(storage: Any, maxsize: int = count, *arguments: Any, **options: Any) -> None:
+            construct(storage, maxsize, *arguments, **options)
+
+        return construct_larger
+
+    replace(STORED_SESSIONS, make)
+
+
+def session_value(session_id: str, name: str) -> Any:
+    """Return a value of a session's state, from outside of its runs; None if there is none."""
+    if not is_usable(OTHER_SESSION):
+        return None
+    from streamlit.runtime import get_instance
+
+    session = get_instance().get_app_session(session_id)
+    return session.session_state[name] if session is not None and name in session.session_state else None
+
+
+# Messages of a browser
+
+Values: TypeAlias = Any  # the values of the controls in a message: Streamlit's WidgetStates
+
+
+def filter_values(choose: Callable[[dict[str, Any], Values | None], Values | None]) -> None:
+    """Have ``choose`` decide which values a run gets, by notes about its session and the values that arrived."""
+
+    def make(begin_run: Method) -> Method:
+        def begin_run_filtered(state: Any, fresh_widget_states: Values | None, *arguments: Any, **options: Any) -> None:
+            values = choose(vars(state.query_params), fresh_widget_states)
+            begin_run(state, values, *arguments, **options)
+
+        return begin_run_filtered
+
+    replace(FIRST_MESSAGE, make)
+
+
+def has_values(values: Values) -> bool:
+    """Whether a message has controls."""
+    return bool(values.widgets)
+
+
+def no_values() -> Values:
+    """The values of a message without controls."""
+    from streamlit.proto.WidgetStates_pb2 import WidgetStates
+
+    return WidgetStates()
+
+
+def merge_values(older: Values | None, newer: Values) -> Values | None:
+    """Merge the values of two messages as Streamlit's own queue does."""
+    from streamlit.runtime.scriptrunner_utils.script_requests import _coalesce_widget_states
+
+    return _coalesce_widget_states(older, newer)
+
+
+def json_of(values: Values, key: str) -> str:
+    """The JSON that the component with this key sent; "" if there is none."""
+    for state in values.widgets:
+        if state.id.endswith(f"-{key}") and state.WhichOneof("value") == "json_value":
+            return f"{state.json_value}"
+    return ""
+
+
+def session_notes() -> dict[str, Any]:
+    """The notes of ``filter_values`` about the session of this run; empty outside of runs."""
+    context = _context() if is_usable(FIRST_MESSAGE) else None
+    if context is None:
+        return {}
+    with context.session_state.query_params() as parameters:
+        notes: dict[str, Any] = vars(parameters)
+        return notes
+
+
+def stop_sending() -> Callable[[], object]:
+    """Send nothing more of this run to the browser, until the returned function is called."""
+    context = _context()
+    resume = partial(setattr, context, "_enqueue", context._enqueue)
+    context._enqueue = lambda message: None
+    return resume
+
+
+def run_again(values: Values) -> NoReturn:
+    """End this run, and begin another one with these values."""
+    from streamlit.runtime.scriptrunner import RerunData, RerunException
+
+    context = _context()
+    raise RerunException(
+        RerunData(
+            query_string=context.query_string,
+            page_script_hash=context.page_script_hash,
+            widget_states=values,
+            is_history_navigation=context.is_history_navigation,
+            cached_message_hashes=context.cached_message_hashes,
+            context_info=context.context_info,
+        )
+    )
+
+
+def _context() -> Any:
+    """Streamlit's description of this run; None outside of runs."""
+    from streamlit.runtime.scriptrunner import get_script_run_ctx
+
+    return get_script_run_ctx()
+
+
+# The kinds of messages in Streamlit 1.67.
+_SENT = {"rerun_script", "stop_script", "app_heartbeat", "deferred_file", "dataframe_chunk"}
+_NOT_SENT = {
+    *("clear_cache", "set_run_on_save", "load_git_info", "file_urls_request", "install_skills", "dismiss_skills_nudge"),
+    *("debug_disconnect_websocket", "debug_shutdown_runtime"),
+}
+
+
+@lru_cache
+def _is_sent(kind: str) -> bool:
+    """Whether pages send messages of this kind. A new kind of Streamlit's is ignored, and the log says so once."""
+    if kind not in _SENT | _NOT_SENT:
+        logging.getLogger("bertcalc").warning("Messages of the kind %s are ignored: it is new in Streamlit.", kind)
+    return kind in _SENT
+
+
+class BrowserMessage:
+    """A message of a browser that Streamlit has not read yet."""
+
+    def __init__(self, message: Any) -> None:
+        self._message = message
+        self._state = message.rerun_script
+        self._controls = self._state.widget_states.widgets
+
+    @property
+    def is_of_page(self) -> bool:
+        """Whether it is of a kind that pages send: no page asks for files, clears caches or installs anything."""
+        kind = self._message.WhichOneof("type")
+        if kind == "backend_operation_request":
+            kind = self._message.backend_operation_request.WhichOneof("payload")
+        return kind is not None and _is_sent(kind)
+
+    @property
+    def is_run(self) -> bool:
+        """Whether it requests a run of the script, with the values of controls."""
+        return bool(self._message.WhichOneof("type") == "rerun_script")
+
+    @property
+    def has_foreign_names(self) -> bool:
+        """Whether it names a control that Streamlit did not name."""
+        prefixes = _control_prefixes()
+        return not all(control.id.startswith(prefixes) for control in self._controls)
+
+    @property
+    def size(self) -> int:
+        """The number of controls and of messages that the browser keeps."""
+        return len(self._controls) + len(self._state.cached_message_hashes)
+
+    @property
+    def value_count(self) -> int:
+        """The number of values of the controls, except those in JSON."""
+        return sum(map(_value_count, self._controls))
+
+    @property
+    def json_texts(self) -> Iterable[str]:
+        """The JSON of each control."""
+        return (control.json_value or control.json_trigger_value for control in self._controls)
+
+
+def read_message(payload: bytes) -> BrowserMessage | None:
+    """Read a message, or return None if messages have other parts than expected. Raises protobuf's DecodeError."""
+    if not is_usable(MESSAGES):
+        return None
+    from streamlit.proto.BackMsg_pb2 import BackMsg
+
+    return BrowserMessage(BackMsg.FromString(payload))
+
+
+def _value_count(control: Any) -> int:
+    kind = control.WhichOneof("value") or ""
+    return len(getattr(control, kind).data) if kind.endswith("_array_value") else 1
+
+
+@lru_cache
+def _control_prefixes() -> tuple[str, ...]:
+    """The beginnings of Streamlit's names for controls; every name begins with "" if they are not known."""
+    return tuple(map(look_up, CONTROL_NAMES.names)) if is_usable(CONTROL_NAMES) else ("",)
+
+
+# The address of a page
+
+
+def went_back() -> bool:
+    """Whether this run was caused by the browser's Back or Forward."""
+    context = _context() if is_usable(HISTORY) else None
+    return context is not None and context.is_history_navigation
+
+
+def restore_parameters() -> None:
+    """Read all query parameters of the address again; after Back, before any control is drawn."""
+    context = _context()
+    with context.session_state.query_params() as parameters:
+        parameters.populate_from_query_string(context.query_string)
+        parameters.set_initial_query_params(context.query_string)
+
+
+def set_parameters(removed: Iterable[str], added: Mapping[str, str]) -> bool:
+    """Change query parameters without telling the browser; return whether this works."""
+    if not is_usable(LINK):
+        return False
+    context = _context()
+    if context is not None:
+        with context.session_state.query_params() as parameters:
+            for name in removed:
+                parameters.discard_param_no_forward_msg(name)
+            for name, text in added.items():
+                parameters.set_with_no_forward_msg(name, text)
+    return True
+
+
+# Downloads
+
+
+class DownloadError(Exception):
+    """A file is not made; its text is a sentence for the reader."""
+
+
+class UnknownFileError(Exception):
+    """Streamlit could not make a file: because of the exception that is the cause, or because it does not know it."""
+
+
+def answer_downloads(make_file: Callable[[str, Callable[[], str]], Awaitable[str]]) -> None:
+    """Have ``make_file`` answer requests for files that are made when a reader presses Download.
+
+    It gets the session's id and a function that makes the file, which may raise UnknownFileError, and returns the
+    file's address, as ``make_file`` does. It may raise DownloadError.
+    """
+
+    def make(_handle: Method) -> Method:
+        from streamlit.proto.ForwardMsg_pb2 import BackendOperationResponse, DeferredFileResponsePayload
+        from streamlit.runtime.media_file_storage import MediaFileStorageError
+
+        async def handle(handler: Any, request: Any, session_id: str) -> BackendOperationResponse:
+            def write() -> str:
+                try:
+                    address: str = handler._get_media_file_mgr().execute_deferred(request.deferred_file.file_id)
+                except MediaFileStorageError as error:
+                    raise UnknownFileError from error.__cause__
+                return address
+
+            try:
+                payload = DeferredFileResponsePayload(url=await make_file(session_id, write))
+            except DownloadError as error:
+                return BackendOperationResponse(request_id=request.request_id, error_msg=f"{error}")
+            return BackendOperationResponse(request_id=request.request_id, deferred_file=payload)
+
+        return handle
+
+    replace(DOWNLOADS, make)
+
+
+# Streamlit's page
+
+
+def index_page() -> str:
+    """The HTML that Streamlit serves for every page; "" if there is none."""
+    import streamlit
+
+    return package_file(streamlit, "static/index.html") if is_usable(INLINE_SCRIPTS) else ""
+
+
+def with_head(page: bytes, language: str, tags: str) -> bytes:
+    """Streamlit's HTML with another language, and with these tags in place of its title."""
+    if is_usable(PAGE_HEAD):
+        page = page.replace(b"<title>Streamlit</title>", tags.encode())
+        page = page.replace(b'<html lang="en">', f'<html lang="{language}">'.encode())
+    return page
