@@ -297,7 +297,7 @@ def test_a_file_that_is_none_is_said_and_the_last_stays(models: Path) -> None:
     app = bring_files((models / "some" / "published" / "model.safetensors").read_bytes())
     before = metrics(app)
     app = bring_files(b"PK\x03\x04" + bytes(100), app)
-    assert "This is a PyTorch file, and not a safetensors file" in errors(app)[0]
+    assert "This is a PyTorch file, not a safetensors file" in errors(app)[0]
     assert metrics(app) == before
     assert "The model below is the last one that could be read." in captions(app)
 
