@@ -56,7 +56,7 @@ def warm_up() -> None:
     from bertcalc.charts.bar_charts import proportional_bar, ranked_bars
     from bertcalc.charts.colors import COLORS
     from bertcalc.charts.columns import sent
-    from bertcalc.controls.history import ChosenModel
+    from bertcalc.controls.chosen_model import ChosenModel
     from bertcalc.model.formula import component_terms
     from pages.ui.widgets.bars import words
 

@@ -5,7 +5,7 @@ from collections.abc import Mapping, Sequence
 from types import MappingProxyType
 from typing import Protocol
 
-from bertcalc.controls.history import ChosenModel
+from bertcalc.controls.chosen_model import ChosenModel
 from bertcalc.discover.results.result import Discovered
 from bertcalc.discover.results.shipped import shipped
 from bertcalc.discover.results.size_steps import write

@@ -5,7 +5,7 @@ import streamlit as st
 from bertcalc.config import LETTERS
 from bertcalc.config.fields import FIELDS as KNOWN
 from bertcalc.config.fields import OWN_FIELDS
-from bertcalc.controls.history import FIELDS
+from bertcalc.controls.chosen_model import FIELDS
 from bertcalc.controls.stops import SLIDERS
 from bertcalc.explore.field_effects import effect
 from pages.ui.shell.i18n import _, listed

@@ -32,7 +32,7 @@ from bertcalc import BertConfig, Config
 from bertcalc.__main__ import main as command
 from bertcalc.checkpoints.checkpoint import compare, model_of_shapes
 from bertcalc.config import DIMENSIONS, LETTERS, ConfigError, Problem
-from bertcalc.controls import history
+from bertcalc.controls import chosen_model
 from bertcalc.diagnosis import count_lines, hand_count
 from bertcalc.diagnosis.diagnose import diagnose
 from bertcalc.diagnosis.known_counts import KnownCount
@@ -228,7 +228,7 @@ def read_sizes(text: str) -> bool:
         assert 0 < found.count(**sizes) <= size_steps.MOST_PARAMETERS
     else:
         show(problem)
-    moved = size_steps.Steps(found, {} if problem else sizes)
+    moved = size_steps.SizeHistory(found, {} if problem else sizes)
     for field, value in list(sizes.items())[:3]:
         moved.move(field, value)
         if field in moved.attempt:
@@ -241,10 +241,10 @@ def read_sizes(text: str) -> bool:
 
 def read_model(text: str) -> bool:
     """The model of a link, of any family; what is shown instead of an impossible one has a link of its own."""
-    model, problems = history.read(dict(parse_qsl(text, keep_blank_values=True)))
+    model, problems = chosen_model.read(dict(parse_qsl(text, keep_blank_values=True)))
     for problem in problems:
         show(problem)
-    assert history.read(model.link()) == (model, [])
+    assert chosen_model.read(model.link()) == (model, [])
     assert model.model().num_parameters() > 0
     return not problems
 
@@ -395,7 +395,7 @@ def _sizes_of(name: str) -> dict[str, int]:
 
 def _own_fields(family: Family) -> dict[str, object]:
     """What can be changed in the first preset of a family, under its own names."""
-    model = history.ChosenModel().reset(next(iter(family.presets)))
+    model = chosen_model.ChosenModel().reset(next(iter(family.presets)))
     return {model.config.own_name(name): value for name, value in model.values().items()}
 
 

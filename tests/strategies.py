@@ -29,7 +29,7 @@ from bertcalc.config.fields import (
     SUMMARY_TYPES,
     PositionEmbeddingType,
 )
-from bertcalc.controls.history import FIELDS, ChosenModel
+from bertcalc.controls.chosen_model import FIELDS, ChosenModel
 from bertcalc.controls.stops import Locks
 from bertcalc.families import CLASSES, class_of
 from bertcalc.families.presets import PRESETS

@@ -102,7 +102,7 @@ def test_a_configuration_has_the_fields_of_its_own_family(tmp_path: Path, capsys
         (["--vocab-size", "1e9"], "vocab_size 1,000,000,000 is not possible: it must be a whole number"),
         (["--batch-size", "many"], "batch_size 'many' is not possible: it must be a whole number from 1 to 1,000,000"),
         (["--batch-size", "9" * 5_000], "batch_size '999"),
-        ([f"-{'x' * 5_000}"], "-xxx"),
+        ([f"-{'x' * 5_000}"], "Cannot read -xxx"),
         (["--config", "/nowhere"], "/nowhere cannot be read: No such file or directory."),
         (["bert-base-uncased", "--config", "/nowhere"], "Give a preset or --config, not both."),
     ],

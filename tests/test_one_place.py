@@ -22,7 +22,7 @@ NAMED = {
     "bertcalc/config/__init__.py": "whatever a family lacks has a default, and what shapes a model is listed",
     "bertcalc/explore/models.py": "the order of all fields in what is written of a model",
     "bertcalc/config/fields.py": "the field, its values, and what they mean, as readers are told",
-    "bertcalc/controls/history.py": "the values that a link can have",
+    "bertcalc/controls/chosen_model.py": "the values that a link can have",
     "pages/ui/widgets/export/files.py": "readers are told what was not compared",
     "pages/ui/widgets/real_answers.py": "readers are told why nothing is counted",
     "pages/ui/widgets/verdict.py": "readers are told what was not compared",

@@ -84,7 +84,7 @@ def test_the_library_is_installed_with_nothing(tmp_path: Path) -> None:
     assert "335,141,888" in run.stdout
     typed = site / "bertcalc"
     assert (typed / "py.typed").is_file()
-    assert (typed / "discover" / "found.json").is_file()
+    assert (typed / "discover" / "results" / "formulas.json").is_file()
     assert not (site / "pages").exists()
     assert "Requires-Dist" not in re.sub(r"Requires-Dist: .*; .*extra ==.*", "", _metadata(site))
 

@@ -12,24 +12,19 @@ The functions behind the methods stand in their rooms; what is slow to import (S
 method that needs it.
 """
 
-import json
-import os
 import warnings
 from collections.abc import Mapping
 from dataclasses import replace
 from importlib.util import find_spec
-from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from bertcalc import families
 from bertcalc.compute.flops import forward_flops, training_flops
 from bertcalc.config import Config
-from bertcalc.families import hf_json
 from bertcalc.memory.peak import inference_peak_bytes, training_peak_bytes
 from bertcalc.memory.saved import saved_activation_bytes
 from bertcalc.model import model as core
-from bertcalc.text.arguments import Single, checked, unknown, wrong_kind
-from bertcalc.text.problem import InputError, wrong
+from bertcalc.text.arguments import Single, checked
 
 if TYPE_CHECKING:
     from bertcalc.api.model_comparison import ModelComparison
@@ -43,13 +38,6 @@ NO_FORMULAS = "Formulas need SymPy, which is not installed: pip install sympy."
 _NO_DISCOVERY = (
     "No formula for {model} comes with bertcalc, and inferring one needs PyTorch and transformers: "
     "pip install torch transformers."
-)
-_OTHERS = "bertcalc.infer finds the formula of any class of transformers."
-_SOURCE = "a preset, the path of a config.json, a dictionary or a configuration"
-_LIVE = f"{_SOURCE} (bertcalc.of reads a PyTorch model)"
-_NO_MODEL = (
-    "There is no preset {name}, and no file of that name: did you mean {nearest}?",
-    "There is no preset {name}, and no file of that name. Presets are {options}.",
 )
 
 
@@ -99,14 +87,13 @@ class Model(core.Model):
     ) -> "Model":
         """The model with other fields of the configuration, or as another class of the family.
 
-        What is not given stays; another class has its usual pooler. Raises ConfigError for a field that the
+        What is not given stays. Raises ConfigError for a field that the
         configuration does not have, and for values that no model can have.
         """
-        name = architecture or self.architecture
-        if add_pooling_layer is None:
-            add_pooling_layer = self.pooler or name != self.architecture or not self.cls.pooler_is_optional
         config = replace(self.config, **fields) if fields else self.config
-        return build(config, name, add_pooling_layer=add_pooling_layer)
+        if add_pooling_layer is None:
+            return self.changed(config, architecture)
+        return build(config, architecture or self.architecture, add_pooling_layer=add_pooling_layer)
 
     def __repr__(self) -> str:
         count = self.num_parameters()
@@ -133,42 +120,14 @@ def load(source: Any, architecture: str | None = None, *, add_pooling_layer: boo
     Raises InputError for what is not understood. Keys of a config.json that may change the count, but are not read, are
     a warning.
     """
-    if isinstance(source, Config):
+    if isinstance(source, Config) or (isinstance(source, str) and families.preset_named(source)):
         return build(source, architecture, add_pooling_layer=add_pooling_layer)
-    if isinstance(source, str) and families.preset_named(source):
-        return build(source, architecture, add_pooling_layer=add_pooling_layer)
-    try:
-        described = _described(source)
-    except InputError as error:
-        if hf_json.is_of_another_type(error.problems):
-            raise wrong("{error} {more}", error=str(error), more=_OTHERS) from None
-        raise
-    for doubt in described.doubts:
+    from bertcalc.api.sources import described
+
+    model = described(source)
+    for doubt in model.doubts:
         warnings.warn(str(doubt), UserWarning, stacklevel=3)
-    return build(described.config, architecture or described.architecture, add_pooling_layer=add_pooling_layer)
-
-
-def _described(source: Any) -> hf_json.Described:
-    """The model in a file, a dictionary or a configuration of transformers. Raises InputError."""
-    if isinstance(source, str | os.PathLike):
-        path = Path(source)
-        if isinstance(source, str) and path.suffix != ".json" and not (source and os.path.exists(path)):
-            raise unknown(_NO_MODEL, source, families.PRESETS)
-        return hf_json.read(hf_json.text_of_file(path / "config.json" if os.path.isdir(path) else path))
-    if isinstance(source, Mapping):
-        return read_fields(source)
-    if hasattr(source, "model_type") and callable(getattr(source, "to_dict", None)) and not isinstance(source, type):
-        return read_fields(source.to_dict())
-    raise wrong_kind("source", source, _LIVE if hasattr(source, "named_modules") else _SOURCE)
-
-
-def read_fields(fields: Mapping[Any, Any]) -> hf_json.Described:
-    """The model of a config.json as a dictionary. Raises InputError."""
-    try:
-        text = json.dumps({str(key): value for key, value in fields.items()}, default=str)
-    except (RecursionError, ValueError, TypeError):
-        raise wrong_kind("source", fields, "a dictionary that can be written as JSON") from None
-    return hf_json.read(text)
+    return build(model.config, architecture or model.architecture, add_pooling_layer=add_pooling_layer)
 
 
 @checked

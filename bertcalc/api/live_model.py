@@ -7,10 +7,10 @@ from collections.abc import Mapping
 from itertools import groupby
 from typing import Any
 
-from bertcalc.api import Model, build, read_fields
+from bertcalc.api import Model, build
 from bertcalc.families import CLASSES
 from bertcalc.model.modules import Module, ModuleList, Shape
-from bertcalc.text import shorten
+from bertcalc.text import shorten, visible
 from bertcalc.text.arguments import checked, wrong_kind
 from bertcalc.text.problem import InputError, wrong
 
@@ -58,7 +58,11 @@ def of(real_model: Any) -> Model | UnknownModel:
     """
     if isinstance(real_model, type) or not all(callable(getattr(real_model, name, None)) for name in _ASKED):
         raise wrong_kind("real_model", real_model, "a torch.nn.Module, such as BertModel.from_pretrained(...) gives")
-    tensors = {name: tuple(tensor.shape) for name, tensor in real_model.named_parameters()}
+    try:
+        tensors = {name: tuple(tensor.shape) for name, tensor in real_model.named_parameters()}
+    except RuntimeError as error:  # of a lazy module
+        message = "real_model has a tensor without a shape, which its first forward pass sets: {reason}"
+        raise wrong(message, "real_model", None, reason=str(error)) from None
     try:
         model = _known(real_model, tensors)
         reason = _difference(model, tensors)
@@ -76,6 +80,8 @@ def _known(real: Any, tensors: Mapping[str, Shape]) -> Model:
         model_type = getattr(config, "model_type", None)
         more = f' bertcalc.infer("{shorten(model_type)}", "{kind}") looks for its formula.' if model_type else ""
         raise wrong("{name} is not one of the classes that bertcalc knows.{more}", name=kind, more=more)
+    from bertcalc.api.sources import read_fields
+
     described = read_fields({**config.to_dict(), "architectures": [architecture]})
     model = build(described.config, architecture)
     pooler = [tensor.name for tensor in model.tensors() if tensor.place.component == "pooler"]
@@ -89,9 +95,9 @@ def _difference(model: Model, tensors: Mapping[str, Shape]) -> str:
     usual, name = dict(model.named_parameters()), f"{model.architecture} with its configuration"
     for tensor, shape in tensors.items():
         if tensor not in usual:
-            return f"{shorten(tensor)}, of shape {shape}, is no tensor of a {name}."
+            return f"{visible(tensor)}, of shape {shape}, is no tensor of a {name}."
         if shape != usual[tensor]:
-            return f"{shorten(tensor)} has the shape {shape}: in a {name} it has {usual[tensor]}."
+            return f"{visible(tensor)} has the shape {shape}: in a {name} it has {usual[tensor]}."
     missing = (f"{tensor} is missing: in a {name} it has the shape {usual[tensor]}." for tensor in usual)
     return next((sentence for sentence, tensor in zip(missing, usual, strict=True) if tensor not in tensors), "")
 

@@ -14,6 +14,7 @@ from typing import NamedTuple
 
 from bertcalc.explore.compare import Changes, Explanation, explain
 from bertcalc.explore.quantities import Case, Quantity, quantity_named
+from bertcalc.memory.plan import Plan
 from bertcalc.model.model import Model
 from bertcalc.text.digits import signed_count
 
@@ -94,5 +95,6 @@ def _words(changes: Changes) -> str:
 def compared(here: Model, there: Model, quantity: str, batch_size: int, sequence_length: int) -> ModelComparison:
     """Compare a quantity of two models, by its name in QUANTITIES."""
     kind = quantity_named(quantity)
-    first, second = (Case(subject, batch_size, sequence_length) for subject in (here, there))
+    plan = Plan(keep_outputs=True)  # as training_peak_bytes has it
+    first, second = (Case(model, batch_size, sequence_length, plan) for model in (here, there))
     return ModelComparison(here, there, kind, explain(first, second, kind))

@@ -116,13 +116,16 @@ def mime_bundle(tree: Module, remark: str = "") -> dict[str, str]:
 # Colors are those of the notebook, so that they fit light and dark ones.
 _STYLE = """<style>
 .bertcalc {max-width: 60em; font-variant-numeric: tabular-nums; line-height: 1.5}
-.bertcalc details, .bertcalc p {margin: 0}
+.bertcalc p {margin: 0 0 .5em}
 .bertcalc details > :not(summary) {margin-left: 1.2em}
+.bertcalc .row {display: flex; gap: 1em; list-style: none}
+.bertcalc .row::before {content: ""; flex: 0 0 .8em; margin-right: -.6em}
 .bertcalc summary {cursor: pointer}
-.bertcalc .row {display: inline-flex; width: calc(100% - 1.5em); gap: 1em; vertical-align: top}
-.bertcalc div.row {display: flex; width: auto; margin-left: 2.4em !important; margin-right: .3em}
+.bertcalc summary::-webkit-details-marker {display: none}
+.bertcalc summary::before {content: "\\25B8" !important}
+.bertcalc details[open] > summary::before {content: "\\25BE" !important}
 .bertcalc .name {flex: 1; overflow-wrap: anywhere}
-.bertcalc .number {text-align: right; white-space: nowrap; min-width: 8em}
+.bertcalc .number {text-align: right; white-space: nowrap; min-width: 7em}
 .bertcalc .share {min-width: 4.5em}
 .bertcalc small {opacity: .7; margin-left: .6em}
 </style>"""
@@ -145,4 +148,4 @@ def _html(row: TreeRow, whole: int, *, opened: bool = False) -> str:
     if not row.children:
         return f'<div class="row">{cells}</div>'
     inside = "".join(_html(child, whole) for child in row.children)
-    return f'<details{" open" if opened else ""}><summary><span class="row">{cells}</span></summary>{inside}</details>'
+    return f'<details{" open" if opened else ""}><summary class="row">{cells}</summary>{inside}</details>'

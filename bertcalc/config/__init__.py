@@ -29,7 +29,7 @@ from bertcalc.config.fields import (
 from bertcalc.config.fields import LETTERS as LETTERS
 from bertcalc.config.fields import POSITION_EMBEDDING_TYPES as POSITION_EMBEDDING_TYPES
 from bertcalc.text import N_, shorten
-from bertcalc.text.arguments import ArgumentError, checked, text
+from bertcalc.text.arguments import ArgumentError, checked, described, text
 from bertcalc.text.problem import InputError
 from bertcalc.text.problem import Problem as Problem
 from bertcalc.text.suggestions import nearest
@@ -597,7 +597,9 @@ def _not_in_vocabulary(pad: int, vocab_size: int) -> Problem:
 
 
 def _show(value: object) -> str:
-    """A value as text for a message, shortened if it is long."""
+    """A value as text for a message, shortened if it is long; an object without a text of its own by its type."""
+    if type(value).__repr__ is object.__repr__:
+        return described(value)
     try:
         text = f"{value:,}" if is_int(value) else repr(value)
     except (ValueError, RecursionError):  # thousands of digits or nesting levels: Python refuses to print them

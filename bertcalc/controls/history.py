@@ -1,296 +1,75 @@
-"""The model of a session: its history (undo, redo), invalid typed values, and its link.
+"""Undo and redo.
 
->>> track = Track(ChosenModel())
->>> track.change({"num_hidden_layers": 24})
->>> track.move("hidden_size", 1024)
->>> track.present.link()
-{'hidden_size': '1024', 'num_hidden_layers': '24', 'num_attention_heads': '16'}
->>> track.undo()
->>> track.present.link()
-{'num_hidden_layers': '24'}
+>>> history = History("a")
+>>> history.take("b")
+>>> history.undo()
+>>> history.present, history.can_redo
+('a', True)
 """
 
-from collections.abc import Iterator, Mapping
-from contextlib import suppress
-from dataclasses import replace
-from typing import Any, NamedTuple
-from urllib.parse import parse_qsl, urlencode
+from typing import Any, Generic, TypeVar
 
-from bertcalc.config import POSITION_EMBEDDING_TYPES, Config, ConfigError, Problem, problems
-from bertcalc.config.activations import ACTIVATIONS
-from bertcalc.config.fields import OWN_LETTERS
-from bertcalc.controls.stops import LOCKS, SLIDERS, Locks, moved
-from bertcalc.families import CLASSES, SHARED, class_of, counterpart, family_of
-from bertcalc.families.presets import DEFAULT_PRESET, PRESETS, preset_named
-from bertcalc.model.model import Model, config_of_class
-from bertcalc.text.amounts import whole
-
-# The fields that can be changed without a slider, by the type of their values.
-NUMBERS = ("max_position_embeddings", "type_vocab_size", "num_labels", *OWN_LETTERS)
-SWITCHES = ("tie_word_embeddings", "is_decoder", "add_cross_attention")
-OPTIONS: dict[str, tuple[str, ...]] = {
-    "position_embedding_type": POSITION_EMBEDDING_TYPES,
-    "hidden_act": tuple(ACTIVATIONS),
-}
-DECIMALS = ("hidden_dropout_prob", "attention_probs_dropout_prob", "layer_norm_eps")
-FIELDS = (*SLIDERS, *NUMBERS, *SWITCHES, *OPTIONS, *DECIMALS)
-_LOCKS = {f"lock_{name}": name for name in Locks._fields}
-_LONGEST_LINK = 4_000  # characters of a written step
-_LONGEST_ATTEMPT = 40  # characters of a value in a written attempt
-# The parameters of a link that describe the model.
-NAMES = ("preset", "architecture", "add_pooling_layer", *_LOCKS, *FIELDS, *SHARED)
+State = TypeVar("State")
 
 
-class ChosenModel(NamedTuple):
-    """A configuration with its original preset, its class, and the locks of its sliders."""
+class History(Generic[State]):
+    """The steps of one session; ``at`` is the index of the present step.
 
-    preset: str = DEFAULT_PRESET
-    config: Config = PRESETS[DEFAULT_PRESET].config
-    architecture: str = family_of(PRESETS[DEFAULT_PRESET].config).base.name
-    add_pooling_layer: bool = True
-    locks: Locks = LOCKS
-
-    def model(self, architecture: str = "") -> Model:
-        """The model, in its class or another."""
-        architecture = architecture or self.architecture
-        return Model(config_of_class(self.config, architecture), architecture, self.add_pooling_layer)
-
-    def values(self) -> dict[str, Any]:
-        """All values that can be changed, by name in the link."""
-        config = {field: getattr(self.config, field) for field in FIELDS if self.config.has(field)}
-        locks = {name: getattr(self.locks, lock) for name, lock in _LOCKS.items()}
-        return {
-            "preset": self.preset,
-            "architecture": self.architecture,
-            "add_pooling_layer": self.add_pooling_layer,
-            **locks,
-            **config,
-        }
-
-    def changed(self, values: Mapping[str, Any]) -> "ChosenModel":
-        """Change some values. Raises ConfigError if they are not valid together."""
-        family = CLASSES.get(values.get("architecture", ""), family_of(self.config))
-        if family is not family_of(self.config):  # start from the new family's first preset
-            return self.reset(next(iter(family.presets))).changed(values)
-        config = {field: value for field, value in values.items() if field in FIELDS}
-        locks = {lock: values[name] for name, lock in _LOCKS.items() if name in values}
-        rest = {name: value for name, value in values.items() if name in ChosenModel._fields}
-        changed = self._replace(config=replace(self.config, **config), locks=self.locks._replace(**locks), **rest)
-        if problem := class_of(changed.architecture).unbuilt(changed.config):
-            raise ConfigError(problem)
-        return changed
-
-    def reset(self, preset: str | None = None) -> "ChosenModel":
-        """Start from a preset (by default the present one), in the present class or its counterpart."""
-        name = preset or self.preset
-        config = PRESETS[name].config
-        like = counterpart(self.architecture, family_of(config))
-        return self._replace(preset=name, config=config, architecture=like, add_pooling_layer=True)
-
-    def link(self, meant: str = DEFAULT_PRESET) -> dict[str, str]:
-        """The parameters of the link: the preset and the values that differ from it, under the family's names.
-
-        ``meant`` is the preset of a link that names none.
-        """
-        start = ChosenModel().reset(self.preset).values()
-        differing = {name: value for name, value in self.values().items() if value != start[name]}
-        if self.preset != meant:
-            differing = {"preset": self.preset, **differing}
-        own_name = self.config.own_name
-        return {
-            own_name(name): str(value).lower() if isinstance(value, bool) else str(value)
-            for name, value in differing.items()
-        }
-
-
-def read(link: Mapping[str, str], meant: str = DEFAULT_PRESET) -> tuple[ChosenModel, list[Problem]]:
-    """Read the model of a link, or the nearest valid model, and the problems with the link.
-
-    Values of the wrong type are ignored. A link without a preset means ``meant``, or the first preset of the family of
-    its class.
-    """
-    link = {SHARED.get(name, name): text for name, text in link.items()}
-    architecture = link.get("architecture", "")
-    start = meant
-    if architecture in CLASSES and CLASSES[architecture] is not family_of(PRESETS[meant].config):
-        start = next(iter(CLASSES[architecture].presets))
-    model = ChosenModel().reset(preset_named(link.get("preset", start)) or start)
-    values = {name: value for name, value in _read(link, model.values()) if name != "preset"}
-    if architecture in CLASSES and CLASSES[architecture] is not family_of(model.config):
-        values["architecture"] = counterpart(architecture, family_of(model.config))
-    elif architecture not in CLASSES:
-        values.pop("architecture", None)
-    refused: list[Problem] = []
-    while True:
-        try:
-            return model.changed(values), refused
-        except ConfigError as error:
-            problem = _in_reach(_as_moved(model.config, values, error.problem))
-            refused.append(problem if problem.remedies else problem._replace(remedies=(_back(model, values),)))
-            values |= refused[-1].remedies[0]
-
-
-def _back(model: ChosenModel, values: Mapping[str, Any]) -> dict[str, Any]:
-    """The last resort: reset hidden_size and heads to the preset's values or, if they are unchanged, all values."""
-    start = model.values()
-    differ = {name: start[name] for name, value in values.items() if name in FIELDS and value != start[name]}
-    return {name: differ[name] for name in ("hidden_size", "num_attention_heads") if name in differ} or differ
-
-
-def _in_reach(problem: Problem) -> Problem:
-    """The problem with only the remedies that a link can express; a link has no pad_token_id."""
-    return problem._replace(remedies=tuple(remedy for remedy in problem.remedies if remedy.keys() <= set(NAMES)))
-
-
-def _as_moved(start: Config, values: Mapping[str, Any], problem: Problem) -> Problem:
-    """The problem of a link with only hidden_size or num_attention_heads, with the remedies for typing that value."""
-    linked = [field for field in ("hidden_size", "num_attention_heads") if field in values]
-    if problem.field != "hidden_size" or len(linked) != 1:
-        return problem
-    try:
-        followed = moved(start, linked[0], values[linked[0]])
-    except ConfigError as error:
-        return problem if linked == ["hidden_size"] else error.problem
-    follows = {"num_attention_heads": followed.num_attention_heads}
-    return problem._replace(remedies=(follows, *(remedy for remedy in problem.remedies if remedy != follows)))
-
-
-def _read(link: Mapping[str, str], defaults: Mapping[str, Any]) -> Iterator[tuple[str, Any]]:
-    for name, default in defaults.items():
-        if name not in link:
-            continue
-        text = link[name]
-        if isinstance(default, bool):
-            if text.lower() in ("true", "false"):
-                yield name, text.lower() == "true"
-        elif not isinstance(default, str) or name not in OPTIONS or text in OPTIONS[name]:
-            with suppress(ValueError):
-                value = whole(text) if isinstance(default, int) else text
-                yield name, type(default)(value)
-
-
-def _can_be_typed(field: str, value: object) -> bool:
-    return field in FIELDS and isinstance(value, int | str) and len(f"{value}") <= _LONGEST_ATTEMPT
-
-
-class Track:
-    """The history of a session, with the present step and the invalid values typed since (``attempt``).
-
-    ``draft`` is the model while a slider is being dragged; it becomes a step when the slider is released.
+    ``draft`` is shown instead of the present step while a slider is dragged. ``attempt`` holds invalid values, by
+    field, that were typed on top of the present step; undo removes them first.
     """
 
-    LONGEST = 200  # steps in the history
-    WRITTEN = 30  # steps before the present one, and after it, in ``written``
+    LONGEST = 200  # steps
+    WRITTEN = 30  # steps before the present one, and after it, that the browser keeps
 
-    def __init__(self, model: ChosenModel) -> None:
-        self.steps = [model]
+    def __init__(self, state: State) -> None:
+        self.steps = [state]
         self.at = 0
-        self.draft: ChosenModel | None = None
+        self.draft: State | None = None
         self.attempt: dict[str, Any] = {}
-        self.unsaid: list[ChosenModel] = []  # steps that are not yet in the browser's history
-
-    def written(self) -> dict[str, Any]:
-        """The nearest steps, as links, and the attempt, for JSON.
-
-        >>> track = Track(ChosenModel())
-        >>> track.change({"num_hidden_layers": 24})
-        >>> track.written()
-        {'steps': ['', 'num_hidden_layers=24'], 'at': 1, 'attempt': {}}
-        """
-        first = max(0, self.at - self.WRITTEN)
-        links = [urlencode(step.link()) for step in self.steps[first : self.at + self.WRITTEN + 1]]
-        return {"steps": links, "at": self.at - first, "attempt": self.attempt}
-
-    @classmethod
-    def restored(cls, model: ChosenModel, written: object, *, is_linked: bool = True) -> "Track":
-        """Restore a history from ``written``, which is untrusted; only ``model`` if its present step is another."""
-        track = cls(model)
-        match written:
-            case {"steps": [*links], "at": int(at), "attempt": dict(attempt)} if 0 <= at < len(links) <= cls.LONGEST:
-                steps = [read(dict(parse_qsl(f"{link}"[:_LONGEST_LINK])))[0] for link in links]
-                if steps[at] == model or not is_linked:
-                    track.steps, track.at = steps, at
-                    track.attempt = {field: value for field, value in attempt.items() if _can_be_typed(field, value)}
-        return track
 
     @property
-    def kept(self) -> ChosenModel:
+    def kept(self) -> State:
+        """The present step."""
         return self.steps[self.at]
 
     @property
-    def present(self) -> ChosenModel:
-        """The model to show."""
-        return self.draft or self.kept
+    def present(self) -> State:
+        """What to show: the draft, or the present step."""
+        return self.kept if self.draft is None else self.draft
 
     @property
     def last(self) -> int:
         return len(self.steps) - 1
 
-    def take(self, model: ChosenModel) -> None:
+    @property
+    def can_undo(self) -> bool:
+        return bool(self.at or self.attempt)
+
+    @property
+    def can_redo(self) -> bool:
+        return self.at < self.last
+
+    def take(self, state: State) -> None:
         """Add a step after the present one; the undone steps are dropped."""
         self.draft, self.attempt = None, {}
-        if model != self.kept:
-            self.steps = [*self.steps[: self.at + 1], model][-self.LONGEST :]
+        if state != self.kept:
+            self.steps = [*self.steps[: self.at + 1], state][-self.LONGEST :]
             self.at = self.last
-            self.unsaid.append(model)
-
-    def change(self, values: Mapping[str, Any]) -> None:
-        """Change some values in one step; invalid values become the attempt until the next change."""
-        left = {name: value for name, value in self.attempt.items() if name not in values}
-        for attempt in (left, {}):
-            with suppress(ConfigError):
-                self.take(self.kept.changed({**attempt, **values}))
-                self.attempt = {} if attempt else left
-                return
-        self.draft, self.attempt = None, {**left, **values}
-
-    def move(self, field: str, value: Any, *, final: bool = True) -> None:
-        """Change one size and those that follow it; an invalid value becomes the attempt."""
-        left = {name: attempt for name, attempt in self.attempt.items() if name != field}
-        try:
-            config = moved(self.kept.config, field, value, self.kept.locks)
-        except ConfigError:
-            self.draft, self.attempt = None, {**left, field: value}
-            return
-        model = self.kept._replace(config=config)
-        if final:
-            self.take(model)
-            self.attempt = left
-        else:
-            self.draft = model
 
     def undo(self) -> None:
         """Go one step back, if there is one; from an attempt, to the present step."""
-        self._go(max(self.at - (not self.attempt), 0))
+        self.go(max(self.at - (not self.attempt), 0))
 
     def redo(self) -> None:
         """Go one step forward again, if there is one."""
-        self._go(min(self.at + 1, self.last))
+        self.go(min(self.at + 1, self.last))
 
-    def _go(self, index: int) -> None:
-        self.draft, self.attempt, self.at, self.unsaid = None, {}, index, []
+    def go(self, index: int) -> None:
+        """Make another step the present one."""
+        self.draft, self.attempt, self.at = None, {}, index
 
-    def go_to(self, model: ChosenModel) -> None:
-        """Follow the browser's Back or Forward: go to the nearest step with this model, or add a new one.
-
-        The nearest rather than the next, as the server may see only the last of several quick presses.
-        """
-        indices = [index for index, step in enumerate(self.steps) if step == model]
-        if indices:
-            self._go(min(indices, key=lambda index: abs(index - self.at)))
-        else:
-            self.take(model)
-
-    def problems(self) -> list[Problem]:
-        wrong_values = []
-        for field in SLIDERS:
-            if field in self.attempt:
-                try:
-                    moved(self.kept.config, field, self.attempt[field], self.kept.locks)
-                except ConfigError as error:
-                    wrong_values.append(error.problem)
-        rest = {name: value for name, value in self.attempt.items() if name in FIELDS and name not in SLIDERS}
-        kind = type(self.kept.config)
-        values = {kind.own_name(name): value for name, value in rest.items() if kind.has(name)}
-        wrong_values += problems(kind, {**vars(self.kept.config), **values})
-        return [*map(_in_reach, wrong_values)]
+    def nearest_steps(self) -> tuple[list[State], int]:
+        """The steps around the present one that the browser keeps, and the index of the present one among them."""
+        first = max(0, self.at - self.WRITTEN)
+        return self.steps[first : self.at + self.WRITTEN + 1], self.at - first

@@ -569,8 +569,8 @@ def _mistyped(model: Model, common: Mapping[str, frozenset[str]]) -> Iterator[tu
         if field == "num_attention_heads" or size < _LONG_SIZE:
             continue
         near = [_with_size(model, field, size + offset) for offset in (1, 2, 3)]
-        models = [KnownCount(other, other.num_parameters(), mix=Mix("", (field,), right)) for other in near]
-        counts = [{**_with_common(model, common), _WHOLE: model.parameters} for model in models]
+        wrong = [KnownCount(other, other.num_parameters(), mix=Mix("", (field,), right)) for other in near]
+        counts = [{**_with_common(count, common), _WHOLE: count.parameters} for count in wrong]
         for number in dict.fromkeys(mistyped(size)):
             step = number - size - 1
             amounts = {}
@@ -578,7 +578,7 @@ def _mistyped(model: Model, common: Mapping[str, frozenset[str]]) -> Iterator[tu
                 second, third = counts[1][name], counts[2][name]
                 amounts[name] = first + step * (second - first) + step * (step - 1) // 2 * (third - 2 * second + first)
             exchanged = sorted(f"{number}") == sorted(f"{size}") or _runs(number) == _runs(size)
-            meant = models[0]._replace(model=_with_size(model, field, number), parameters=amounts.pop(_WHOLE))
+            meant = wrong[0]._replace(model=_with_size(model, field, number), parameters=amounts.pop(_WHOLE))
             yield _EXCHANGED if exchanged else _WRONG_DIGIT, meant, amounts
 
 
@@ -697,8 +697,8 @@ def _matches(meanings: Sequence[Reading], model: Model) -> Iterator[Match]:
     # A count with buffers is listed only for an exact number, unless the buffers are large.
     bare = {
         total
-        for total, models in by_total.items()
-        if any(not model.buffers or model.convention == "masks" for model in models)
+        for total, counts in by_total.items()
+        if any(not count.buffers or count.convention == "masks" for count in counts)
     }
     seen = set()
     for reading in meanings:
@@ -719,8 +719,8 @@ def _matches(meanings: Sequence[Reading], model: Model) -> Iterator[Match]:
 def _adapted(meanings: Sequence[Reading], model: Model, *, others: bool = False) -> tuple[Match, ...]:
     """The model's count with adapters, if it fits exactly; with ``others``, that of any class, which proves little."""
     for reading in meanings:
-        models = _by_total(model.config, adapted_counts).get(reading.exact or 0, ())
-        if fitting := tuple(model for model in models if others or model.model == model):
+        counts = _by_total(model.config, adapted_counts).get(reading.exact or 0, ())
+        if fitting := tuple(count for count in counts if others or count.model == model):
             return (Match(reading, fitting[0].total, fitting),)
     return ()
 
@@ -744,10 +744,10 @@ def _without_embeddings(reading: Reading, model: Model) -> Iterator[Match]:
         yield from (Match(reading, rest.total, (rest,)) for rest in backbones(model) if reading.means(rest.total))
     if part > _CHANCE:
         return
-    for count, models in sorted(_by_total(model.config, more_counts).items()):
-        bare = tuple(model for model in models if model.convention == "no embeddings")
-        if bare and reading.means(count):
-            yield Match(reading, count, bare)
+    for number, counts in sorted(_by_total(model.config, more_counts).items()):
+        bare = tuple(count for count in counts if count.convention == "no embeddings")
+        if bare and reading.means(number):
+            yield Match(reading, number, bare)
 
 
 _TWO_DIGITS = Fraction(1, 10)

@@ -132,7 +132,7 @@ def piece_factors(start: Model, goal: Model, *, path: str = "") -> tuple[Factor 
 
 def _pieces(model: Model, path: str) -> Side:
     try:
-        pieces, letters = (breakdown(model, path) for model in (model, symbolic_model(model)))
+        pieces, letters = (breakdown(root, path) for root in (model, symbolic_model(model)))
     except KeyError:  # the model has no such part
         return Side({}, {}, {})
     figures = {(piece.component, piece.name): piece.parameters for piece in pieces}

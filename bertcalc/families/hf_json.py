@@ -179,7 +179,11 @@ def _unread(kind: type[Config], keys: Mapping[str, Any], content: Mapping[str, A
 
     The remedy for a key that is probably misspelled is the field that is meant.
     """
-    neutral = [key for key, value in keys.items() if is_neutral(key, value) or (key == _CHUNK and not kind.chunks)]
+    neutral = [
+        key
+        for key, value in keys.items()
+        if is_neutral(key, value) or (key == _CHUNK and not kind.chunks) or _is_checked(kind, key)
+    ]
     of_memory = [key for key in keys if key in OF_MEMORY and key not in neutral]
     unknown = [key for key in keys if key not in (*neutral, *of_memory)]
     meant = {key: near for key in unknown[:_NAMED] if (near := near_field(kind, key))}
@@ -195,6 +199,11 @@ def _unread(kind: type[Config], keys: Mapping[str, Any], content: Mapping[str, A
         yield Problem.of(message, of_memory[0], keys=_named(of_memory))
     if neutral:
         yield Problem.of(_NEUTRAL, neutral[0], keys=_named(neutral))
+
+
+def _is_checked(kind: type[Config], key: str) -> bool:
+    """Whether the family refuses a key with any other value than the one that it counts with."""
+    return any(problem.field == key for problem in kind.refused({key: "another"}))
 
 
 def _named(keys: Iterable[str]) -> str:

@@ -55,12 +55,22 @@ OF_MEMORY: Mapping[str, Callable[[Any], bool]] = {
     # In fused attention, each ModernBERT layer with local attention has its own mask; every third layer is global.
     "global_attn_every_n_layers": lambda value: value == 3,
     "layer_types": lambda value: value is None or _every_third_is_global(value),
+    "rope_parameters": lambda value: not value or _has_usual_angles(value),
 }
 
 
 def _every_third_is_global(kinds: Any) -> bool:
     pattern = ("full_attention", "sliding_attention", "sliding_attention")
     return isinstance(kinds, list) and all(kind == pattern[number % 3] for number, kind in enumerate(kinds))
+
+
+def _has_usual_angles(parameters: Any) -> bool:
+    """Whether positions are rotated by multiples of an angle, which may be another one for each kind of layer."""
+    if not isinstance(parameters, dict):
+        return False
+    if "rope_type" not in parameters:
+        return all(map(_has_usual_angles, parameters.values()))
+    return parameters["rope_type"] == "default" and parameters.keys() <= {"rope_type", "rope_theta"}
 
 
 def is_neutral(key: str, value: Any) -> bool:

@@ -125,7 +125,7 @@ class Model(Module):
 
     def changed(
         self, config: Config | None = None, architecture: str | None = None, add_pooling_layer: bool | None = None
-    ) -> "Model":
+    ) -> Self:
         """A copy with another configuration, class or option."""
         return type(self)(
             self.config if config is None else config,

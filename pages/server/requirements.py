@@ -10,13 +10,14 @@ import sys
 
 import streamlit
 
-# The first Streamlit with which every page works. With a newer one the app starts and logs a warning; ``upstream`` logs
-# what the app does without.
-STREAMLIT = (1, 67)
+from pages.server.upstream.internals import WRITTEN_FOR
+
+# The first Streamlit with which every page works. In 1.65, components that are made at import are not registered.
+STREAMLIT = (1, 66)
 
 
 def check() -> None:
-    """End the process with a sentence if no page can work; log a warning if Streamlit is newer than the tested version.
+    """End the process with a sentence if no page can work; log a warning with another version than the tested one.
 
     Streamlit without App does not import the launcher but runs it in a thread for the first visitor, where SystemExit
     would end nothing.
@@ -24,9 +25,10 @@ def check() -> None:
     if problem := problem_of(streamlit.__version__, sys.flags.optimize):
         print(problem, file=sys.stderr, flush=True)
         os._exit(1)
-    if _release(streamlit.__version__) > STREAMLIT:
+    tested = WRITTEN_FOR["streamlit"]
+    if _release(streamlit.__version__) != _release(tested):
         logging.getLogger("bertcalc").warning(
-            "bertcalc is tested with Streamlit %s.%s; this is %s.", *STREAMLIT, streamlit.__version__
+            "bertcalc is tested with Streamlit %s; this is %s.", tested, streamlit.__version__
         )
 
 

@@ -117,9 +117,10 @@ def test_a_wrong_count_is_explained() -> None:
 def test_a_copy_with_other_fields_is_the_real_model_with_these(case: Case) -> None:
     model = bertcalc.load(case.config, case.architecture, add_pooling_layer=case.add_pooling_layer)
     before = facts(model)
-    copied = model.replace(num_hidden_layers=4, vocab_size=77)
+    words = case.config.vocab_size + 77
+    copied = model.replace(num_hidden_layers=4, vocab_size=words)
     assert facts(copied) == facts(Case(copied.config, *case[1:]).real())
-    assert (copied.config.num_hidden_layers, copied.config.vocab_size) == (4, 77)
+    assert (copied.config.num_hidden_layers, copied.config.vocab_size) == (4, words)
     assert facts(model) == facts(model.replace()) == before
 
 
@@ -132,8 +133,8 @@ def test_a_copy_can_be_of_another_class() -> None:
     assert not bare.replace(vocab_size=5).pooler
     assert bare.replace(architecture="BertForMaskedLM").architecture == "BertForMaskedLM"
     assert bare.replace(add_pooling_layer=True).num_parameters() == BERT.num_parameters()
-    assert bertcalc.load("gpt2").replace(n_layer=6, hidden_size=384).config == bertcalc.GPT2Config(
-        n_layer=6, n_embd=384
+    assert bertcalc.load("gpt2").replace(n_layer=6, hidden_size=384, n_inner=99).config == bertcalc.GPT2Config(
+        n_layer=6, n_embd=384, n_inner=99
     )
 
 
@@ -171,7 +172,7 @@ def warned(source: Any) -> list[str]:
 def test_a_key_that_may_change_the_count_is_a_warning() -> None:
     assert warned({"model_type": "bert", "hiden_size": 1024}) == ["hiden_size is unknown: did you mean hidden_size?"]
     assert warned({"model_type": "bert", "extra_layers": 1}) == [
-        "Unknown, so not read: extra_layers. If they change the model, its count differs."
+        "Unknown keys, which are ignored: extra_layers. If they change the model, its count differs."
     ]
     assert warned({"model_type": "bert", "architectures": ["Nobody"]})
     assert warned({"model_type": "bert", "gradient_checkpointing": False, "vocab_size": 5}) == []

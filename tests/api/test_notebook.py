@@ -28,7 +28,7 @@ def shown() -> list[dict[str, str]]:
     """The outputs of the cells of a notebook that a kernel of its own has executed, by media type."""
     v4: Any = nbformat.v4  # without types
     notebook = v4.new_notebook(cells=[v4.new_code_cell(cell) for cell in CELLS])
-    resources = {"metadata": {"path": str(Path(__file__).parents[1])}}
+    resources = {"metadata": {"path": str(Path(__file__).parents[2])}}
     NotebookClient(notebook, timeout=120, kernel_name="python3", resources=resources).execute()
     nbformat.validate(notebook)
     return [dict(output.get("data") or output) for cell in notebook.cells for output in cell.outputs]

@@ -57,7 +57,7 @@ def test_what_is_wrong_is_said_and_the_last_stays(visit: Open, tmp_path: Path) -
     expect(page.get_by_text("The model below is the last one that could be read.")).to_be_visible()
     expect(total(page)).to_have_text("101,679,363")
     chooser.set_input_files(large)
-    expect(page.get_by_text("This file has 1,100,000 bytes or more")).to_be_visible()
+    expect(page.get_by_text("This file has at least 1,100,000 bytes")).to_be_visible()
 
 
 def test_a_config_of_another_type_is_counted_with_one_press(visit: Open) -> None:

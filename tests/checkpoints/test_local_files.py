@@ -74,7 +74,7 @@ FORGED: list[object] = [
 
 @pytest.mark.parametrize("message", FORGED)
 def test_what_no_browser_sends_is_refused(message: object) -> None:
-    with pytest.raises(InputError, match="What the browser sent is no list of files"):
+    with pytest.raises(InputError, match="The browser did not send a list of files"):
         chosen(message)
 
 
@@ -112,9 +112,9 @@ def test_limits_are_the_servers_own() -> None:
             [said("model-00001-of-00003.safetensors"), said("model-00003-of-00003.safetensors")],
             "model-00001-of-00003.safetensors is one of the 3 files of a model: choose all of them together.",
         ),
-        ([said(data=b"version ", size=135)], "This is a pointer of Git LFS, and not the file itself"),
+        ([said(data=b"version ", size=135)], "This is a Git LFS pointer, not the file itself"),
         ([{**said(), "gzip": None}], "model.safetensors could not be read by the browser."),
-        ([said(data=b"PK", size=2)], "it has 2 bytes, and the length of its header alone takes 8"),
+        ([said(data=b"PK", size=2)], "it has 2 bytes, but the length of its header alone takes 8"),
         ([said(size=END - 1)], "it is cut off: its first 8 bytes announce a header of"),
         ([said(size=len(DATA) + 1)], "The tensors end at byte 4,000, but there are 4,001 bytes of data."),
         ([said("a.safetensors"), said("b.safetensors")], "The tensor a is in two of the files."),

@@ -113,8 +113,8 @@ def test_reading_is_the_inverse_of_writing(key: tuple[str, str], sizes: dict[str
         ("llama.LlamaForMaskedLM", "did you mean Llama"),
         ("lama.LlamaForCausalLM", "there is no preset lama.LlamaForCausalLM"),
         ("llama.LlamaForCausalLM~hidden_size", "hidden_size is not a size"),
-        ("llama.LlamaForCausalLM~config-e", "its config.json cannot be read"),
-        ("llama.LlamaForCausalLM~config-_w", "its config.json cannot be read"),
+        ("llama.LlamaForCausalLM~config-e", "config.json in the link cannot be read"),
+        ("llama.LlamaForCausalLM~config-_w", "config.json in the link cannot be read"),
         (f"llama.LlamaForCausalLM~config-{urlsafe_b64encode(b'[]').decode()}", "JSON"),
     ],
 )

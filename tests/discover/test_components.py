@@ -19,7 +19,7 @@ from bertcalc.discover.results.result import Checked, Discovered, Tensors, exact
 from bertcalc.discover.results.shipped import shipped, shipped_classes
 from bertcalc.discover.results.size_steps import (
     MOST_PARAMETERS,
-    Steps,
+    SizeHistory,
     more_than_shown,
     nearest,
     read,
@@ -191,7 +191,7 @@ def test_what_is_no_module_is_none(path: str) -> None:
 @pytest.mark.parametrize("key", random.Random(7).sample(EXPLAINED, 25), ids="-".join)
 def test_a_slider_stops_at_models_alone(key: tuple[str, str]) -> None:
     found = found_for(*key)
-    steps = Steps(found, {})
+    steps = SizeHistory(found, {})
     for field in steps.ranked[:5]:
         values = stops(found, field, {})
         assert found.fields[field] in values
@@ -201,7 +201,7 @@ def test_a_slider_stops_at_models_alone(key: tuple[str, str]) -> None:
 
 
 def test_what_is_refused_leaves_what_was_there() -> None:
-    steps = Steps(found_for("gpt2", "GPT2LMHeadModel"), {})
+    steps = SizeHistory(found_for("gpt2", "GPT2LMHeadModel"), {})
     steps.move("n_layer", 48)
     for wrong in (770, 0, -1, "many", 10**15):
         steps.move("n_embd", wrong)
@@ -217,7 +217,7 @@ def test_what_is_refused_leaves_what_was_there() -> None:
 
 
 def test_steps_go_back_and_forth() -> None:
-    steps = Steps(found_for("gpt2", "GPT2LMHeadModel"), {"n_layer": 12, "n_embd": 1536})
+    steps = SizeHistory(found_for("gpt2", "GPT2LMHeadModel"), {"n_layer": 12, "n_embd": 1536})
     assert steps.kept == {"n_embd": 1536}
     steps.move("n_layer", 24, final=False)
     assert (steps.present, steps.kept) == ({"n_embd": 1536, "n_layer": 24}, {"n_embd": 1536})
@@ -234,7 +234,7 @@ def test_steps_go_back_and_forth() -> None:
 def test_a_field_that_has_to_follow_moves_with_its_slider() -> None:
     found = found_for("convbert", "ConvBertForMaskedLM")
     assert dict(found.follows) == {"embedding_size": ("hidden_size", Fraction(1))}
-    steps = Steps(found, {"hidden_size": 1536})  # a link of before
+    steps = SizeHistory(found, {"hidden_size": 1536})  # a link of before
     assert steps.values()["embedding_size"] == 1536
     assert "embedding_size" not in steps.ranked
     steps.move("hidden_size", 384)
@@ -252,7 +252,7 @@ def test_a_field_that_has_to_follow_moves_with_its_slider() -> None:
 def test_a_slider_in_a_nested_configuration_gives_what_would_be_filled_in() -> None:
     found = found_for("qwen3_asr", "Qwen3ASRForConditionalGeneration")
     assert found.filled["text_config.hidden_size"] == 4096
-    steps = Steps(found, {})
+    steps = SizeHistory(found, {})
     steps.move("text_config.vocab_size", 1000)
     assert (steps.attempt, steps.kept) == ({}, {"text_config.vocab_size": 1000})
     assert steps.values()["text_config.hidden_size"] == 2048
@@ -262,7 +262,7 @@ def test_a_count_that_no_browser_can_say_is_refused() -> None:
     found = found_for("gpt2", "GPT2LMHeadModel")
     outside = refused(found, {"n_layer": 10**14})
     assert outside is not None
-    assert f"more than {MOST_PARAMETERS:,}" in str(outside)
+    assert f"at most {MOST_PARAMETERS:,}" in str(outside)
 
 
 @given(
@@ -297,19 +297,19 @@ def test_the_most_that_is_shown_is_what_a_browser_counts_to() -> None:
 
 def test_written_steps_are_restored_unless_the_link_says_others() -> None:
     found = found_for("gpt2", "GPT2LMHeadModel")
-    steps = Steps(found, {})
+    steps = SizeHistory(found, {})
     for layers in (24, 36, 48):
         steps.move("n_layer", layers)
     steps.undo()
     steps.move("n_embd", 770)
     written = json.loads(json.dumps(steps.written()))
     for linked, is_linked in (({}, False), ({"n_layer": 36}, True)):
-        restored = Steps(found, linked)
+        restored = SizeHistory(found, linked)
         restored.restore(written, is_linked=is_linked)
         assert vars(restored) == vars(steps)
-    other = Steps(found, {"n_layer": 3})
+    other = SizeHistory(found, {"n_layer": 3})
     other.restore(written, is_linked=True)
-    assert (other.past, other.kept, other.attempt) == ([], {"n_layer": 3}, {})
+    assert (other.steps, other.attempt) == ([{"n_layer": 3}], {})
 
 
 @pytest.mark.parametrize(
@@ -317,14 +317,15 @@ def test_written_steps_are_restored_unless_the_link_says_others() -> None:
     [
         None,
         [],
-        {"past": [], "kept": "n_embd-770", "future": [], "attempt": {}},
-        {"past": ["nothing-3"], "kept": "", "future": [], "attempt": {}},
-        {"past": [{}], "kept": "", "future": [], "attempt": {}},
-        {"past": [""] * 1000, "kept": "", "future": [], "attempt": {}},
-        {"past": [], "kept": "", "future": [], "attempt": {"n_layer": [], "nothing": 7}},
+        {"steps": ["n_embd-770"], "at": 0, "attempt": {}},
+        {"steps": ["nothing-3", ""], "at": 1, "attempt": {}},
+        {"steps": [{}, ""], "at": 1, "attempt": {}},
+        {"steps": [""] * 1000, "at": 1, "attempt": {}},
+        {"steps": [""], "at": 1, "attempt": {}},
+        {"steps": [""], "at": 0, "attempt": {"n_layer": [], "nothing": 7}},
     ],
 )
 def test_steps_that_nobody_can_have_written_are_not_restored(written: object) -> None:
-    steps = Steps(found_for("gpt2", "GPT2LMHeadModel"), {})
+    steps = SizeHistory(found_for("gpt2", "GPT2LMHeadModel"), {})
     steps.restore(written, is_linked=False)
-    assert (steps.past, steps.future, steps.kept, steps.attempt) == ([], [], {}, {})
+    assert (steps.steps, steps.at, steps.attempt) == ([{}], 0, {})

@@ -120,7 +120,7 @@ def test_outside_of_the_regime_a_count_is_refused_with_the_reason() -> None:
         InputError, match=r"The formula holds only where .* (differs from|is a multiple of 2 times) embedding_size"
     ) as refused:
         found.count(embedding_size=256)
-    assert "here, embedding_size = 256, hidden_size = 256" in str(refused.value)
+    assert "but embedding_size = 256, hidden_size = 256" in str(refused.value)
     # There is a reason: the projection is not there.
     assert real("electra", "ElectraForMaskedLM", embedding_size=256) != found.parameters
     deep = found_for("deepseek_v3", "DeepseekV3ForCausalLM")

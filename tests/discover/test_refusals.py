@@ -47,5 +47,5 @@ def test_what_is_no_refusal_of_transformers_is_said_as_before() -> None:
 
 def test_fields_of_a_nested_configuration_are_named_by_their_path() -> None:
     given = {"text_config": {"hidden_size": 512, "num_attention_heads": 0}}
-    with pytest.raises(Refused, match=r"with text_config\.num_attention_heads = 0; with 8, the default, it would"):
+    with pytest.raises(Refused, match=r"with text_config\.num_attention_heads = 0; with the default, 8, it would"):
         discover("clip", "CLIPModel", given)

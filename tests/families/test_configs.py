@@ -26,7 +26,7 @@ from bertcalc import (
     columns,
 )
 from bertcalc.config import MixedError, sizes_of
-from bertcalc.controls.history import ChosenModel, read
+from bertcalc.controls.chosen_model import ChosenModel, read
 from bertcalc.families import CLASSES, FAMILIES, family_of, hf_json
 from bertcalc.families.presets import PRESETS
 from bertcalc.model.family import Family

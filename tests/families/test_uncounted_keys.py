@@ -57,7 +57,9 @@ VALUES: dict[str, Any] = {
     "classifier_dropout": 0.4,
     "layer_types": ["full_attention", "full_attention"],
     "global_attn_every_n_layers": 1,
+    "rope_parameters": {"rope_type": "linear", "rope_theta": 5.0, "factor": 2.0},
 }
+ANGLES = {"rope_type": "default", "rope_theta": 5.0}
 
 
 class Figures(NamedTuple):
@@ -104,12 +106,21 @@ FAMILY = pytest.mark.parametrize("family", FAMILIES.values(), ids=FAMILIES)
 
 def others(kind: type[Config], keys: Any) -> dict[str, Any]:
     """Another value of each key that is no field of a family."""
-    return {key: VALUES.get(key, 3) for key in sorted(keys) if not kind.has(key)}
+    values = {key: VALUES.get(key, 3) for key in sorted(keys) if not kind.has(key)}
+    return (
+        values | {"rope_parameters": rotary(kind, VALUES["rope_parameters"])} if "rope_parameters" in keys else values
+    )
+
+
+def rotary(kind: type[Config], parameters: dict[str, Any]) -> dict[str, Any]:
+    """Parameters of rotary positions, for each kind of layer if there are two."""
+    kinds = ("full_attention", "sliding_attention")
+    return dict.fromkeys(kinds, parameters) if kind.has("local_attention") else parameters
 
 
 @FAMILY
 def test_what_is_said_to_affect_no_count_affects_none(family: Family) -> None:
-    keys = others(family.config, NEUTRAL)
+    keys = others(family.config, NEUTRAL) | {"rope_parameters": rotary(family.config, ANGLES)}
     assert all(is_neutral(key, value) for key, value in keys.items())
     if family.config.has("relative_attention"):  # refused there
         del keys["type_vocab_size"]
@@ -191,4 +202,4 @@ def test_every_third_layer_is_global_in_what_transformers_writes() -> None:
     other = transformers.ModernBertConfig(num_hidden_layers=7, global_attn_every_n_layers=2).to_dict()["layer_types"]
     assert not is_neutral("layer_types", other)
     described = read(json.dumps({"model_type": "modernbert", "layer_types": other, "num_hidden_layers": 7}))
-    assert any("the memory may" in str(remark) and "layer_types" in str(remark) for remark in described.remarks)
+    assert any("may affect memory" in str(remark) and "layer_types" in str(remark) for remark in described.remarks)

@@ -34,14 +34,13 @@ from bertcalc.forward.outputs import Call
 from bertcalc.memory.optimizers import ITEM_BYTES, PRECISIONS, Dtype, Optimizer, Precision, parts, sizes
 from bertcalc.memory.peak import (
     NotSimulatedError,
-    alive,
     changes_in,
     curve,
     run_of,
 )
 from bertcalc.memory.peak import peak as our_peak
 from bertcalc.memory.plan import ATTENTIONS, RECOMPUTE, Attention, Inference, Plan
-from bertcalc.memory.simulator.tape import AREAS, Change
+from bertcalc.memory.simulator.timeline import AREAS, Change, alive
 from bertcalc.model.freezing import TRAIN, Freezing
 from bertcalc.model.model import Model
 from bertcalc.model.trace import Sizes

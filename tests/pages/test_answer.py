@@ -10,7 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from bertcalc import ARCHITECTURES, BertConfig
-from bertcalc.controls.history import ChosenModel
+from bertcalc.controls.chosen_model import ChosenModel
 from bertcalc.diagnosis.known_counts import readings
 from bertcalc.families.presets import PRESETS
 from bertcalc.text.amounts import typed

@@ -18,7 +18,7 @@ from bertcalc.discover import discovery_worker
 from bertcalc.discover.results.conditions import Condition
 from bertcalc.discover.results.result import NOT_ASKED, Checked
 from bertcalc.discover.results.shipped import shipped, shipped_classes
-from bertcalc.discover.results.size_steps import Steps
+from bertcalc.discover.results.size_steps import SizeHistory
 from bertcalc.discover.search import build
 from bertcalc.text.problem import Problem, wrong
 from pages.server.run_queue import RUN_QUEUE
@@ -41,8 +41,8 @@ def opened(**link: str) -> AppTest:
     return open_app(PAGE, **{"model_type": "gpt2", **link})
 
 
-def steps(app: AppTest) -> Steps:
-    found: Steps = app.session_state["any steps"][1]
+def steps(app: AppTest) -> SizeHistory:
+    found: SizeHistory = app.session_state["any steps"][1]
     return found
 
 

@@ -128,7 +128,7 @@ def test_fields_without_a_control_are_named_and_nothing_else_is_lost() -> None:
     app = paste(json.dumps(fields), architecture="BertLMHeadModel")
     assert "BertLMHeadModel is taken from the sidebar" in captions(app)
     left = "`initializer_range`, `pad_token_id`, `use_cache`, `classifier_dropout`"
-    assert f"no count changes: {left}" in captions(app)
+    assert f"they change no count: {left}" in captions(app)
     shown = metrics(app)["Parameters of BertLMHeadModel"]
     app = take(app)
     chosen = app.session_state["track"].present
@@ -297,7 +297,7 @@ def test_a_file_that_is_none_is_said_and_the_last_stays(models: Path) -> None:
     app = bring_files((models / "some" / "published" / "model.safetensors").read_bytes())
     before = metrics(app)
     app = bring_files(b"PK\x03\x04" + bytes(100), app)
-    assert "This is a PyTorch file, and not a safetensors file" in errors(app)[0]
+    assert "This is a PyTorch file, not a safetensors file" in errors(app)[0]
     assert metrics(app) == before
     assert "The model below is the last one that could be read." in captions(app)
 
@@ -384,7 +384,7 @@ def test_what_the_hub_has_not_is_said_and_the_last_stays(hub: Server) -> None:
     before = metrics(app)
     for name, said in {
         "some/nothing": "some/nothing is not on the Hub, or it is not public.",
-        "some/gated": "some/gated is gated: only people whom its owner has approved can read it, and nobody is",
+        "some/gated": "some/gated is gated: only users approved by its owner can read it, and this server is",
         "../../etc": "../../etc is not a name on the Hub",
     }.items():
         app.text_input(key="repo_id").set_value(name)

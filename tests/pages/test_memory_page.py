@@ -166,7 +166,7 @@ def test_every_tensor_has_a_row() -> None:
 
 def test_one_byte_masks_are_said_to_be_not_measured() -> None:
     app = memory("activations", fused_dropout="true", kept="true")
-    assert "Not measured here" in captions(app)
+    assert "This was not measured here" in captions(app)
     assert "bool" in set(app.dataframe[0].value["dtype"])
     assert "Not measured here" not in captions(memory("activations"))
 

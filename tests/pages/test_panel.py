@@ -8,7 +8,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 from streamlit.testing.v1 import AppTest
 
-from bertcalc.controls.history import ChosenModel, Track
+from bertcalc.controls.chosen_model import ChosenModel
+from bertcalc.controls.model_history import ModelHistory
 from bertcalc.controls.stops import SLIDERS
 from pages.ui.shell import panel
 from tests.pages.apptest import move, open_app
@@ -25,7 +26,7 @@ def field(app: AppTest, name: str) -> dict[str, Any]:
     return next(one for one in data(app)["fields"] if one["name"] == name)
 
 
-def take(track: Track, *events: object, said: object = None, last: int = -1) -> dict[str, Any]:
+def take(track: ModelHistory, *events: object, said: object = None, last: int = -1) -> dict[str, Any]:
     """What the server does with what a browser sends, and what it keeps of it."""
     sent = list(events) if said is None else said
     state = {"track": track, "panel": {"events": sent}, "last event": last}
@@ -57,7 +58,7 @@ EVENTS = st.fixed_dictionaries(
 
 @given(st.lists(EVENTS | JSON, max_size=8), JSON)
 def test_whatever_a_browser_sends_there_is_a_model(events: list[object], other: object) -> None:
-    track = Track(ChosenModel())
+    track = ModelHistory(ChosenModel())
     for sent in (*([event] for event in events), events, other):
         take(track, said=sent if sent is not None else [])
         track.present.changed({})  # checks the configuration once more
@@ -115,7 +116,7 @@ def test_what_is_typed_is_read_as_people_write_it(text: str, meant: object) -> N
 
 
 def test_an_event_that_comes_again_counts_once() -> None:
-    track = Track(ChosenModel())
+    track = ModelHistory(ChosenModel())
     first, second = ({"do": "move", "field": "num_hidden_layers", "value": count, "final": True} for count in (13, 14))
     state = take(track, {**first, "number": 7}, {**second, "number": 8}, last=6)
     assert (state["last event"], len(track.steps)) == (8, 3)

@@ -3,7 +3,7 @@
 import pytest
 from hypothesis import given
 
-from bertcalc.controls.history import ChosenModel
+from bertcalc.controls.chosen_model import ChosenModel
 from bertcalc.families import CLASSES, PRESETS
 from tests.examples import examples, sampled
 from tests.oracle import Case

@@ -6,7 +6,7 @@ import pytest
 from streamlit.testing.v1 import AppTest
 
 from bertcalc import BertConfig
-from bertcalc.controls.history import FIELDS
+from bertcalc.controls.chosen_model import FIELDS
 from bertcalc.families.presets import DEFAULT_PRESET, PRESETS
 from tests.pages.apptest import move, open_app, present, texts, total
 

@@ -11,22 +11,22 @@ from urllib.request import urlopen
 import pytest
 import streamlit
 
-from pages.server.requirements import STREAMLIT, problem_of
+from pages.server.requirements import problem_of
+from pages.server.upstream.internals import WRITTEN_FOR
 from tests.browser.launch import ROOT
 
 
-def test_this_version_and_newer_ones_are_taken() -> None:
-    needed = ".".join(map(str, STREAMLIT))
-    assert streamlit.__version__.startswith(f"{needed}.")
-    for version in (streamlit.__version__, f"{needed}.0rc1", "1.68.0", "1.100", "2.0"):
+def test_this_version_the_one_before_and_newer_ones_are_accepted() -> None:
+    assert streamlit.__version__.startswith(f"{WRITTEN_FOR['streamlit']}.")
+    for version in (streamlit.__version__, "1.66.1", "1.67.0rc1", "1.68.0", "1.100", "2.0"):
         assert problem_of(version, 0) is None
     assert problem_of("1.67.0", 1) is None
 
 
-@pytest.mark.parametrize("version", ["1.66.9", "1.60.0", "1.54.0", "1.9.2", "0.89"])
+@pytest.mark.parametrize("version", ["1.65.9", "1.60.0", "1.54.0", "1.9.2", "0.89"])
 def test_an_older_streamlit_is_refused_in_a_sentence(version: str) -> None:
     assert problem_of(version, 0) == (
-        f"bertcalc needs Streamlit 1.67 or newer, and this is {version}: "
+        f"bertcalc needs Streamlit 1.66 or newer, and this is {version}: "
         "install it with pip install -r requirements-lite.txt."
     )
 

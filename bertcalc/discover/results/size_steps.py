@@ -11,6 +11,7 @@ from typing import Any
 
 import sympy
 
+from bertcalc.controls.history import History
 from bertcalc.discover.results.components import count
 from bertcalc.discover.results.result import Discovered, exact
 from bertcalc.text import N_, shorten
@@ -22,8 +23,6 @@ _PARTS = 16  # a slider moves in sixteenths of the given size
 _FARTHEST = 4
 _SMALL = 64
 _NEAR = 600
-_MOST_STEPS = 200
-_MOST_WRITTEN = 30  # steps before, and after, the current one that ``written`` contains
 
 
 def refused(discovery: Discovered, sizes: Mapping[str, int]) -> Problem | None:
@@ -135,41 +134,35 @@ def ranked(discovery: Discovered) -> list[str]:
     return sorted(fields, key=lambda field: -effect(field))
 
 
-class Steps:
+class SizeHistory(History[dict[str, int]]):
     """The sizes that a user has chosen for one class, with undo and redo.
 
-    ``kept`` are the sizes of the last step, ``present`` those on display, which differ while a slider is dragged. Both
-    contain only sizes that differ from the given ones. ``attempt`` is the refused input, by its field.
+    A step contains only the sizes that differ from the given ones.
     """
 
     def __init__(self, discovery: Discovered, sizes: Mapping[str, int]) -> None:
         self.discovery = discovery
         self.ranked = ranked(discovery)
-        self.kept = self.present = self._plain(discovery.whole(**sizes))  # older links lack fields that follow others
-        self.attempt: dict[str, str | int] = {}
-        self.past: list[dict[str, int]] = []
-        self.future: list[dict[str, int]] = []
+        super().__init__(self._plain(discovery.whole(**sizes)))  # older links lack fields that follow others
 
     def written(self) -> dict[str, Any]:
         """Return the nearest steps and the attempt as JSON data, with sizes written as in a link."""
-        past, future = self.past[-_MOST_WRITTEN:], self.future[-_MOST_WRITTEN:]
-        steps = {"past": [*map(write, past)], "kept": write(self.kept), "future": [*map(write, future)]}
-        return {**steps, "attempt": self.attempt}
+        steps, at = self.nearest_steps()
+        return {"steps": [*map(write, steps)], "at": at, "attempt": self.attempt}
 
     def restore(self, written: object, *, is_linked: bool) -> None:
         """Restore the result of ``written``, which is untrusted, unless the link has other sizes."""
         match written:
-            case {"past": [*past], "kept": str(present), "future": [*future], "attempt": dict(attempt)} if (
-                not is_linked or present == write(self.kept)
-            ):
+            case {"steps": [*texts], "at": int(at), "attempt": dict(attempt)} if 0 <= at < len(
+                texts
+            ) <= 2 * self.WRITTEN + 1 and (not is_linked or texts[at] == write(self.kept)):
                 try:
-                    [*before, sizes], after = ([*map(read, map(str, texts))] for texts in ([*past, present], future))
+                    steps = [read(f"{text}") for text in texts]
                 except InputError:
                     return
-                if len(before) + len(after) > 2 * _MOST_WRITTEN or any(map(self._refuses, (*before, sizes, *after))):
+                if any(map(self._refuses, steps)):
                     return
-                self.past, self.future = [*map(self._plain, before)], [*map(self._plain, after)]
-                self.kept = self.present = self._plain(sizes)
+                self.steps, self.at = [*map(self._plain, steps)], at
                 for field, value in attempt.items():
                     if type(value) in (int, str):
                         self.move(field, value, final=False)
@@ -185,36 +178,14 @@ class Steps:
         self.attempt.pop(field, None)
         sizes = move_field(self.discovery, field, value, self.kept) if isinstance(value, int) else {}
         if not isinstance(value, int) or refused(self.discovery, sizes):
-            self.attempt = {field: value}
-            self.present = self.kept
-            return
-        self.present = self._plain(sizes)
-        if final:
-            self._step(self.present)
+            self.draft, self.attempt = None, {field: value}
+        elif final:
+            self.take(self._plain(sizes))
+        else:
+            self.draft = self._plain(sizes)
 
     def reset(self) -> None:
-        self._step({})
-
-    def undo(self) -> None:
-        """Undo one step, or a refused attempt if there is one."""
-        if self.attempt:
-            self.attempt = {}
-        elif self.past:
-            self.future.append(self.kept)
-            self.kept = self.present = self.past.pop()
-
-    def redo(self) -> None:
-        """Redo one step."""
-        if self.future:
-            self.past.append(self.kept)
-            self.kept = self.present = self.future.pop()
-
-    def _step(self, sizes: dict[str, int]) -> None:
-        self.attempt = {}
-        if sizes != self.kept:
-            self.past = [*self.past, self.kept][-_MOST_STEPS:]
-            self.future = []
-        self.kept = self.present = sizes
+        self.take({})
 
     def _refuses(self, sizes: Mapping[str, int]) -> bool:
         return not self.discovery.fields.keys() >= sizes.keys() or refused(self.discovery, sizes) is not None

@@ -9,17 +9,14 @@ the gradient of its weight.
 """
 
 from collections.abc import Sequence
-from contextlib import nullcontext, suppress
+from contextlib import suppress
 from typing import Any, Literal, NamedTuple
 
 from bertcalc.forward.outputs import in_pairs, scores_of_answers, unpadded
-from bertcalc.memory.family_steps import overrides_of
 from bertcalc.memory.optimizers import PRECISIONS, Dtype, Optimizer, Precision
 from bertcalc.memory.plan import Attention, Inference, Plan
 from bertcalc.memory.saved import UNDER_AUTOCAST, check_recompute
-from bertcalc.memory.simulator.forward_pass import Pass
-from bertcalc.memory.simulator.optimizer_step import Optimizing
-from bertcalc.memory.simulator.tape import AREAS, Area, Change, Phase, SimulatedTensor
+from bertcalc.memory.simulator.timeline import AREAS, Area, Change, Phase
 from bertcalc.model.model import Model, not_taken
 from bertcalc.model.modules import ModuleList, layer_number, split_layer
 from bertcalc.model.trace import Sizes
@@ -28,7 +25,6 @@ from bertcalc.text.arguments import Single, checked
 from bertcalc.text.problem import InputError, Problem, wrong
 from bertcalc.transformers4.version import version_of
 
-NOTHING_TO_TRAIN = N_("Everything in {architecture} is frozen: there is nothing to train.")
 ANSWERS = N_("{architecture} cannot run with num_labels {value}: its forward method splits the scores in two.")
 ORDER = N_("{architecture} cannot be trained with num_labels {value}: its loss takes the scores in pairs.")
 PADDING = N_("The memory of {architecture} depends on how many tokens are padding: its loss leaves them out.")
@@ -232,35 +228,10 @@ def changes_in(model: Model, how: Plan | Inference, sizes: Sizes, *, padded: boo
         if problem := _unknown_under_autocast(model, how):
             raise NotSimulatedError(problem)
         check_recompute(model, how.recompute)
-    step = Pass(model, how, sizes, overrides_of(model), padded=padded)
-    step.begin()
-    if isinstance(how, Plan):
-        return _train(step, how)
-    outputs = step.forward()  # noqa: F841  # alive until the changes are copied
-    return list(step.memory.changes)
+    from bertcalc.memory.family_steps import overrides_of  # a tenth of the library's import time
+    from bertcalc.memory.simulator.simulated_step import simulate
 
-
-def _train(step: Pass, plan: Plan) -> list[Change]:
-    optimizer = Optimizing(step)
-    outputs: list[SimulatedTensor] = []
-    loss: SimulatedTensor
-    for number in range(2):  # from the second step on there are optimizer states and the previous outputs
-        step.memory.changes = [change._replace(phase="before") for change in alive(step.memory.changes)]
-        with step.tape.autocast or nullcontext():
-            returned = step.forward()
-            if plan.keep_outputs:
-                outputs = returned  # noqa: F841  # held until the next forward pass has returned
-            loss = step.loss(returned)
-            del returned
-        if not loss.node:
-            raise wrong(NOTHING_TO_TRAIN, "train", plan.freezing.train, architecture=step.model.cls.name)
-        step.memory.phase = "backward"
-        step.tape.backward(loss)
-        step.memory.phase = "optimizer"
-        optimizer.step()
-        if not plan.accumulate or number:
-            optimizer.zero_grad()
-    return list(step.memory.changes)  # without the releases at the end of this function
+    return simulate(model, how, sizes, overrides_of(model), padded=padded)
 
 
 def _check(model: Model, sizes: Sizes, *, training: bool, padded: bool) -> None:
@@ -315,17 +286,3 @@ def two_labels(model: Model, *, training: bool) -> str:
     if model.cls.task == "question-answering":
         return "" if scores_of_answers(model) == 2 != model.config.num_labels else ANSWERS  # GPT-2 always has 2 scores
     return ORDER if training and "sentence_order_label" in model.cls.inputs else ""
-
-
-@checked
-def alive(changes: Sequence[Change]) -> list[Change]:
-    """The allocations of the storages that are still alive after all changes, each with its latest area."""
-    allocations: dict[int, Change] = {}
-    for change in changes:
-        if change.moved_from:
-            allocations[change.storage] = allocations[change.storage]._replace(area=change.area)
-        elif change.storage in allocations:
-            del allocations[change.storage]
-        else:
-            allocations[change.storage] = change
-    return list(allocations.values())

@@ -25,10 +25,10 @@ from bertcalc.memory import optimizers
 from bertcalc.memory.byte_formulas import by_tokens, state_expression
 from bertcalc.memory.fit import Polynomial
 from bertcalc.memory.optimizers import OPTIMIZERS, PRECISIONS
-from bertcalc.memory.peak import alive, changes_of, two_labels
+from bertcalc.memory.peak import changes_of, two_labels
 from bertcalc.memory.plan import ALONE, Inference, Plan
 from bertcalc.memory.saved import largest
-from bertcalc.memory.simulator.tape import AREAS, Area, Change, Phase
+from bertcalc.memory.simulator.timeline import AREAS, Area, Change, Phase, alive
 from bertcalc.model.formula import (
     CALL_SYMBOLS,
     COUNT_SYMBOLS,

@@ -1,1 +1,5 @@
-"""A training step or forward pass, simulated allocation by allocation."""
+"""A training step or forward pass, simulated allocation by allocation.
+
+``simulate`` (simulated_step.py) is the only way in, and the timeline (timeline.py) is what comes out. Families extend
+it with ``Overrides`` (forward_pass.py).
+"""

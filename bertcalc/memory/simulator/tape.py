@@ -11,26 +11,13 @@ from collections.abc import Callable, Iterator, Sequence
 from contextlib import nullcontext, suppress
 from heapq import heappop, heappush
 from math import prod
-from typing import Any, Literal, NamedTuple, get_args
+from typing import Any, Literal
 from weakref import ref
 
+from bertcalc.memory.simulator.timeline import Area, Change, Phase
 from bertcalc.model.modules import Shape
 
 BOOL, INT32, INT64, FLOAT32, HALF = 1, 4, 8, 4, 2  # bytes of an element
-Area = Literal["weights", "buffers and batch", "gradients", "optimizer states", "kept activations", "temporaries"]
-AREAS: tuple[Area, ...] = get_args(Area)
-Phase = Literal["before", "forward", "loss", "backward", "optimizer"]
-
-
-class Change(NamedTuple):
-    """An allocation in an area, a release (negative bytes), or a move from another area."""
-
-    phase: Phase
-    where: str  # the step of the forward pass that it belongs to, the loss, or the name of a parameter
-    area: Area
-    num_bytes: int
-    storage: int  # the number that an allocation and its release have in common
-    moved_from: Area | None = None
 
 
 class Memory:

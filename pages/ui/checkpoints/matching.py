@@ -9,7 +9,7 @@ from bertcalc.checkpoints.checkpoint import Group, Matched, Matching, Members, c
 from bertcalc.checkpoints.local_files import CutOff
 from bertcalc.config import Config
 from bertcalc.config.fields import is_int
-from bertcalc.controls.history import DECIMALS, FIELDS
+from bertcalc.controls.chosen_model import DECIMALS, FIELDS
 from bertcalc.explore.models import WrittenModel, model_of_preset, values_of
 from bertcalc.model.model import Model
 from bertcalc.text import N_, code, shorten, written

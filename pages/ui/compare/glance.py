@@ -5,7 +5,7 @@ from urllib.parse import urlencode
 import streamlit as st
 
 from bertcalc.charts.compare_charts import OTHER, Cell, ModelRow, glance_bars, glance_frame
-from bertcalc.controls.history import ChosenModel
+from bertcalc.controls.chosen_model import ChosenModel
 from bertcalc.discover.comparable import FoundModel, WrittenFound
 from bertcalc.explore.models import PRESENT
 from bertcalc.families import family_of

@@ -5,7 +5,7 @@ from random import randrange
 
 import streamlit as st
 
-from bertcalc.controls.history import FIELDS
+from bertcalc.controls.chosen_model import FIELDS
 from bertcalc.families import FAMILIES
 from bertcalc.model.formula import LETTER_OF
 from bertcalc.teach import exercises

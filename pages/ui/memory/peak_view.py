@@ -14,7 +14,7 @@ from bertcalc.memory.optimizers import PRECISIONS, sizes
 from bertcalc.memory.peak import moments_of_step, run_of
 from bertcalc.memory.peak.peak_formulas import Peak, most_sequences, peak, peak_bytes
 from bertcalc.memory.plan import Inference, Plan
-from bertcalc.memory.simulator.tape import Phase
+from bertcalc.memory.simulator.timeline import Phase
 from bertcalc.model.model import Model
 from bertcalc.text import N_
 from bertcalc.text.digits import fixed, scaled, signed, size

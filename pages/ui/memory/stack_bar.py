@@ -10,7 +10,7 @@ from bertcalc.charts.columns import Columns, number, of_rows
 from bertcalc.charts.labels import ems
 from bertcalc.charts.memory_charts import AREA_COLORS, stacked_bar
 from bertcalc.memory.devices import Device
-from bertcalc.memory.simulator.tape import Area
+from bertcalc.memory.simulator.timeline import Area
 from bertcalc.text import N_
 from bertcalc.text.digits import signed, size
 from pages.ui.session.scale import axis_end

@@ -6,7 +6,8 @@ from typing import Any
 import streamlit as st
 
 from bertcalc.config import Problem
-from bertcalc.controls.history import NAMES, ChosenModel, Track, read
+from bertcalc.controls.chosen_model import NAMES, ChosenModel, read
+from bertcalc.controls.model_history import ModelHistory
 from bertcalc.families.presets import DEFAULT_PRESET
 from pages.ui.session import address, kept, scale
 
@@ -28,7 +29,7 @@ def begin(page: str, place: str = "", preset: str = "") -> None:
         is_linked = address.went_back() or kept.get("page") == page or not link.keys().isdisjoint(NAMES)
         st.session_state["stood in"] = problems or read(noted_link(), _meant())[1]
         # Set last: this run may be interrupted at any use of the session's state; the next one repeats this until then.
-        st.session_state["track"] = Track.restored(model, kept.get("steps"), is_linked=is_linked)
+        st.session_state["track"] = ModelHistory.restored(model, kept.get("steps"), is_linked=is_linked)
     elif address.went_back():
         model, st.session_state["stood in"] = read(st.query_params.to_dict(), _meant())
         track().go_to(model)
@@ -42,9 +43,9 @@ def noted_link() -> dict[str, str]:
     return {name: text for name, text in link.items() if isinstance(text, str)} if isinstance(link, dict) else {}
 
 
-def track() -> Track:
+def track() -> ModelHistory:
     """The history of this session's model."""
-    steps: Track = st.session_state["track"]
+    steps: ModelHistory = st.session_state["track"]
     return steps
 
 

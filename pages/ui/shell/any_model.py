@@ -13,7 +13,7 @@ from bertcalc.discover import discovery_worker
 from bertcalc.discover.comparable import WrittenFound, text_of
 from bertcalc.discover.results.result import Discovered
 from bertcalc.discover.results.shipped import shipped, shipped_classes
-from bertcalc.discover.results.size_steps import Steps, read, refused, write
+from bertcalc.discover.results.size_steps import SizeHistory, read, refused, write
 from bertcalc.discover.results.types import types
 from bertcalc.discover.search.config_input import read_fields
 from bertcalc.discover.search.config_integers import put
@@ -117,7 +117,7 @@ def selection_of(model_type: str, cls: str, fields: dict[str, Any]) -> Selection
     return Selection(model_type, cls, fields, answer)
 
 
-def ref_of(selection: Selection, sizes: Steps | None) -> WrittenFound:
+def ref_of(selection: Selection, sizes: SizeHistory | None) -> WrittenFound:
     """Return the model as a link to a comparison names it."""
     return WrittenFound(
         selection.model_type, selection.cls, tuple(sizes.kept.items()) if sizes else (), text_of(selection.fields)
@@ -178,11 +178,11 @@ def _kept_fields(kind: str) -> str:
     return ""
 
 
-def size_steps(selection: Selection) -> Steps | None:
+def size_steps(selection: Selection) -> SizeHistory | None:
     """Return the session's sizes; None without a formula."""
     if selection.discovery is None or selection.discovery.unexplained:
         return None
-    stored: tuple[object, Steps] | None = st.session_state.get("any steps")
+    stored: tuple[object, SizeHistory] | None = st.session_state.get("any steps")
     linked = st.query_params.get(SIZES.name, "")
     key = selection.model_type, selection.cls, text_of(selection.fields)
     # A link is read only in the first run, when it leads here from another page, and after Back.
@@ -195,7 +195,7 @@ def size_steps(selection: Selection) -> Steps | None:
             else ({} if refused(selection.discovery, carried) else carried, None)
         )
         st.session_state["any wrong"] = wrong
-        steps = Steps(selection.discovery, sizes)
+        steps = SizeHistory(selection.discovery, sizes)
         if stored is None and not (carried or wrong):
             match kept.get(_KEPT_STEPS):
                 case {"of": digest, "steps": written} if digest == _digest(selection):
@@ -240,13 +240,13 @@ def show_wrong_in_link() -> None:
     if discovery and discovery.unexplained and st.query_params.get(SIZES.name):
         st.text(_("The link asks for other sizes, but this model has no formula for them: showing the given sizes."))
     problem: Problem | None = st.session_state.get("any wrong")
-    stored: tuple[object, Steps] | None = st.session_state.get("any steps")
-    if problem and stored and not (stored[1].past or stored[1].attempt):
+    stored: tuple[object, SizeHistory] | None = st.session_state.get("any steps")
+    if problem and stored and not stored[1].can_undo:
         message = _("The link asks for a model that is not possible: {problem} Showing {shown} instead.")
         st.text(filled(message, problem=sentence(problem, str), shown=_("the given sizes")))
 
 
-def write_link(selection: Selection, sizes: Steps | None) -> None:
+def write_link(selection: Selection, sizes: SizeHistory | None) -> None:
     """Write the fields and sizes into the link at the end of the run, like the page's other choices."""
     drawn = st.session_state["drawn choices"]
     drawn[FIELDS.name] = None if too_long(selection) else text_of(selection.fields) or None

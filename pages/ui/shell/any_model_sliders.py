@@ -6,7 +6,7 @@ from typing import Any
 import streamlit as st
 
 from bertcalc.discover.results.expressions import letters, names
-from bertcalc.discover.results.size_steps import Steps, move_field, nearest, refused, stops
+from bertcalc.discover.results.size_steps import SizeHistory, move_field, nearest, refused, stops
 from bertcalc.discover.search.config_input import MOST
 from pages.ui.shell import panel
 from pages.ui.shell.any_model import selected, set_derived, size_steps
@@ -26,7 +26,7 @@ def show(page: str) -> None:
             return
         sliders = [field for field in sizes.discovery.fields if field in sizes.ranked[:_MOST]]
         plain = not (sizes.kept or sizes.attempt)
-        actions = panel.actions(not (sizes.past or sizes.attempt), not sizes.future, plain, sizes.discovery.cls)
+        actions = panel.actions(not sizes.can_undo, not sizes.can_redo, plain, sizes.discovery.cls)
         panel.draw(page, [_field(sizes, field) for field in sliders], actions, partial(_take, sizes))
     others = [field for field in sizes.discovery.fields if field not in sliders]
     values = sizes.values() | {field: value for field, value in sizes.attempt.items() if field in others}
@@ -69,7 +69,7 @@ def _given(key: str, field: str) -> None:
         set_derived(field, value)
 
 
-def _why(sizes: Steps, field: str) -> str:
+def _why(sizes: SizeHistory, field: str) -> str:
     typed = sizes.attempt[field]
     if not isinstance(typed, int):
         return _("{size} has to be a whole number from 1.").format(size=field)
@@ -77,7 +77,7 @@ def _why(sizes: Steps, field: str) -> str:
     return sentence(problem, str) if problem else ""
 
 
-def _field(sizes: Steps, field: str) -> dict[str, Any]:
+def _field(sizes: SizeHistory, field: str) -> dict[str, Any]:
     typed = sizes.attempt.get(field)
     letter = letters(sizes.discovery)[field]
     repairs = [f"{field} = {repair:,}" for repair in _repairs(sizes, field)]
@@ -97,12 +97,12 @@ def _field(sizes: Steps, field: str) -> dict[str, Any]:
     }
 
 
-def _repairs(sizes: Steps, field: str) -> list[int]:
+def _repairs(sizes: SizeHistory, field: str) -> list[int]:
     typed = sizes.attempt.get(field)
     return nearest(sizes.discovery, field, typed, sizes.kept) if isinstance(typed, int) else []
 
 
-def _take(sizes: Steps, event: dict[str, Any]) -> None:
+def _take(sizes: SizeHistory, event: dict[str, Any]) -> None:
     """Handle an event from the browser, which is untrusted."""
     match event:
         case {"do": "move", "field": str(field), "value": int(value), "final": bool(final)}:

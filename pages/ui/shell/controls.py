@@ -21,7 +21,7 @@ from streamlit.errors import StreamlitAPIException
 
 from bertcalc.config import Problem, check_whole_number
 from bertcalc.config.fields import FIELDS, OWN_FIELDS
-from bertcalc.controls.history import NAMES
+from bertcalc.controls.chosen_model import NAMES
 from bertcalc.text import N_, literal, written
 from bertcalc.text.digits import MINUS
 from bertcalc.text.suggestions import nearest

@@ -7,7 +7,7 @@ import streamlit as st
 
 from bertcalc import Config
 from bertcalc.config.fields import EVERY_LETTER
-from bertcalc.controls.history import DECIMALS, NUMBERS, OPTIONS, SWITCHES, ChosenModel
+from bertcalc.controls.chosen_model import DECIMALS, NUMBERS, OPTIONS, SWITCHES, ChosenModel
 from bertcalc.controls.stops import SLIDERS
 from bertcalc.families import CLASSES, FAMILIES
 from bertcalc.families.presets import DEFAULT_PRESET, PRESETS, preset_named

@@ -12,7 +12,8 @@ import streamlit as st
 
 from bertcalc.config import LETTERS, Problem
 from bertcalc.config.fields import EVERY_LETTER, MEANINGS
-from bertcalc.controls.history import NAMES, Track
+from bertcalc.controls.chosen_model import NAMES
+from bertcalc.controls.model_history import ModelHistory
 from bertcalc.controls.stops import SLIDERS, Locks, stops
 from bertcalc.families.presets import PRESETS
 from bertcalc.text import N_
@@ -61,7 +62,7 @@ def show(page: str, fields: Collection[str] = tuple(SLIDERS), *, lecture: bool =
     problems = {problem.field: problem for problem in steps.problems()}
     drawn = [field for field in SLIDERS if field in fields or field in problems]
     plain = steps.kept == steps.kept.reset() and not steps.attempt
-    acts = actions(not (steps.at or steps.attempt), steps.at == steps.last, plain, steps.kept.preset)
+    acts = actions(not steps.can_undo, not steps.can_redo, plain, steps.kept.preset)
     draw(page, [_field(steps, field, problems.get(field)) for field in drawn], acts, _take, lecture=lecture)
 
 
@@ -110,7 +111,7 @@ def actions(undone: bool, redone: bool, plain: bool, preset: str) -> list[dict[s
     ]
 
 
-def _field(steps: Track, field: str, problem: Problem | None) -> dict[str, Any]:
+def _field(steps: ModelHistory, field: str, problem: Problem | None) -> dict[str, Any]:
     present = steps.present
     not_counted = field == "num_attention_heads" and not version_of(steps.kept.config).distances
     typed = steps.attempt.get(field)
@@ -137,7 +138,7 @@ def _repair(remedy: dict[str, Any]) -> str:
     return ", ".join(f"{EVERY_LETTER.get(field, field)} = {value:,}" for field, value in remedy.items())
 
 
-def _lock(steps: Track, field: str) -> dict[str, Any] | None:
+def _lock(steps: ModelHistory, field: str) -> dict[str, Any] | None:
     """The lock under a slider: a button that says what follows this field."""
     config, locks = steps.present.config, steps.present.locks
     if field == "hidden_size":

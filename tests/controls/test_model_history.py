@@ -9,7 +9,8 @@ from hypothesis import strategies as st
 
 from bertcalc import BertConfig
 from bertcalc.config import ConfigError
-from bertcalc.controls.history import NAMES, ChosenModel, Track, read
+from bertcalc.controls.chosen_model import NAMES, ChosenModel, read
+from bertcalc.controls.model_history import ModelHistory
 from bertcalc.controls.stops import SLIDERS, Locks
 from bertcalc.families import CLASSES
 from bertcalc.families.presets import PRESETS
@@ -37,7 +38,7 @@ def test_a_link_says_the_whole_model(model: ChosenModel) -> None:
 
 
 def test_a_short_link_is_the_preset_and_what_differs() -> None:
-    track = Track(ChosenModel())
+    track = ModelHistory(ChosenModel())
     assert track.present.link() == {}
     track.change({"preset": "bert-large-uncased"})
     track.take(track.kept.reset("bert-large-uncased").changed({"vocab_size": 21_128}))
@@ -76,7 +77,7 @@ def test_a_link_to_sizes_that_do_not_fit(link: dict[str, str], sizes: tuple[int,
 
 @given(st.lists(st.tuples(st.sampled_from(list(SLIDERS)), st.integers(0, 3000), st.booleans())), st.data())
 def test_undo_goes_back_through_every_step(moves: list[tuple[str, int, bool]], data: st.DataObject) -> None:
-    track = Track(ChosenModel())
+    track = ModelHistory(ChosenModel())
     seen = [track.kept]
     for field, value, final in moves:
         track.move(field, value, final=final)
@@ -94,7 +95,7 @@ def test_undo_goes_back_through_every_step(moves: list[tuple[str, int, bool]], d
 
 
 def test_a_drag_is_one_step() -> None:
-    track = Track(ChosenModel())
+    track = ModelHistory(ChosenModel())
     for value in (832, 896, 960):
         track.move("hidden_size", value, final=False)
         assert (track.present.config.hidden_size, track.kept.config.hidden_size) == (value, 768)
@@ -105,7 +106,7 @@ def test_a_drag_is_one_step() -> None:
 
 
 def test_a_step_after_undo_forgets_what_was_undone() -> None:
-    track = Track(ChosenModel())
+    track = ModelHistory(ChosenModel())
     track.move("num_hidden_layers", 13)
     track.undo()
     track.move("num_hidden_layers", 11)
@@ -115,7 +116,7 @@ def test_a_step_after_undo_forgets_what_was_undone() -> None:
 
 @given(st.lists(CHANGES, max_size=8))
 def test_what_makes_no_model_leaves_the_last_one_and_is_explained(changes: list[dict[str, Any]]) -> None:
-    track = Track(ChosenModel())
+    track = ModelHistory(ChosenModel())
     for change in changes:
         before = track.kept
         track.change(change)
@@ -134,7 +135,7 @@ def test_what_makes_no_model_leaves_the_last_one_and_is_explained(changes: list[
 
 
 def test_an_attempt_becomes_a_model_with_what_it_needs() -> None:
-    track = Track(ChosenModel())
+    track = ModelHistory(ChosenModel())
     track.change({"add_cross_attention": True})
     assert track.attempt == {"add_cross_attention": True}
     track.move("num_hidden_layers", 6)
@@ -146,7 +147,7 @@ def test_an_attempt_becomes_a_model_with_what_it_needs() -> None:
 
 
 def test_undo_takes_an_attempt_back_before_it_takes_a_step_back() -> None:
-    track = Track(ChosenModel())
+    track = ModelHistory(ChosenModel())
     track.move("num_hidden_layers", 6)
     track.change({"add_cross_attention": True})
     track.undo()
@@ -156,7 +157,7 @@ def test_undo_takes_an_attempt_back_before_it_takes_a_step_back() -> None:
 
 
 def test_what_was_typed_stays_until_it_is_mended() -> None:
-    track = Track(ChosenModel())
+    track = ModelHistory(ChosenModel())
     track.move("hidden_size", 785)
     track.move("vocab_size", "many")
     assert [problem.field for problem in track.problems()] == ["vocab_size", "hidden_size"]
@@ -168,7 +169,7 @@ def test_what_was_typed_stays_until_it_is_mended() -> None:
 
 def test_what_is_offered_can_be_taken() -> None:
     """No control has a pad_token_id, which is 1 in RoBERTa."""
-    track = Track(ChosenModel().reset("roberta-base"))
+    track = ModelHistory(ChosenModel().reset("roberta-base"))
     track.move("vocab_size", 1)
     (problem,) = track.problems()
     assert problem.remedies == ({"vocab_size": 2},)
@@ -177,7 +178,7 @@ def test_what_is_offered_can_be_taken() -> None:
 
 
 def test_back_and_forward_are_steps_where_they_lead_to_one() -> None:
-    track = Track(ChosenModel())
+    track = ModelHistory(ChosenModel())
     track.move("num_hidden_layers", 13)
     track.move("num_hidden_layers", 14)
     back = track.steps[1]
@@ -188,7 +189,7 @@ def test_back_and_forward_are_steps_where_they_lead_to_one() -> None:
 
 
 def test_back_twice_at_once_is_two_steps() -> None:
-    track = Track(ChosenModel())
+    track = ModelHistory(ChosenModel())
     for layers in (13, 12, 14):
         track.move("num_hidden_layers", layers)
     track.go_to(track.steps[1])
@@ -205,10 +206,10 @@ def test_reset_leads_to_the_preset_and_keeps_the_class() -> None:
 
 
 def test_steps_are_not_kept_without_limit() -> None:
-    track = Track(ChosenModel())
-    for number in range(3 * Track.LONGEST):
+    track = ModelHistory(ChosenModel())
+    for number in range(3 * ModelHistory.LONGEST):
         track.move("num_hidden_layers", 1 + number % 40)
-    assert len(track.steps) == Track.LONGEST
+    assert len(track.steps) == ModelHistory.LONGEST
     assert track.at == track.last
 
 
@@ -257,36 +258,36 @@ WRITTEN = st.fixed_dictionaries(
 
 @given(st.lists(CHANGES, max_size=9), st.integers(0, 4))
 def test_a_written_history_is_restored(changes: list[dict[str, Any]], undone: int) -> None:
-    track = Track(ChosenModel())
+    track = ModelHistory(ChosenModel())
     for change in changes:
         track.change(change)
     for _step in range(undone):
         track.undo()
-    restored = Track.restored(track.kept, json.loads(json.dumps(track.written())))
+    restored = ModelHistory.restored(track.kept, json.loads(json.dumps(track.written())))
     assert (restored.steps, restored.at, restored.attempt) == (track.steps, track.at, track.attempt)
 
 
 def test_a_written_history_has_the_nearest_steps() -> None:
-    track = Track(ChosenModel())
+    track = ModelHistory(ChosenModel())
     for layers in range(1, 120):
         track.change({"num_hidden_layers": layers})
     for _step in range(50):
         track.undo()
-    restored = Track.restored(track.kept, track.written())
+    restored = ModelHistory.restored(track.kept, track.written())
     assert restored.kept == track.kept
-    assert (restored.at, restored.last) == (Track.WRITTEN, 2 * Track.WRITTEN)
+    assert (restored.at, restored.last) == (ModelHistory.WRITTEN, 2 * ModelHistory.WRITTEN)
 
 
 def test_a_history_of_another_model_is_not_restored() -> None:
-    track = Track(ChosenModel())
+    track = ModelHistory(ChosenModel())
     track.change({"num_hidden_layers": 24})
     other = ChosenModel().changed({"num_hidden_layers": 6})
-    assert Track.restored(other, track.written()).steps == [other]
+    assert ModelHistory.restored(other, track.written()).steps == [other]
 
 
 @given(WRITTEN | JSON)
 def test_whatever_is_written_the_link_decides_on_the_model(written: object) -> None:
-    track = Track.restored(ChosenModel(), written)
+    track = ModelHistory.restored(ChosenModel(), written)
     assert track.present == ChosenModel()
     track.problems()
     track.undo()

@@ -1,0 +1,51 @@
+"""Reading what describes a model for ``bertcalc.load``: files, dictionaries and configurations of transformers."""
+
+import json
+import os
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+from bertcalc.families import PRESETS, hf_json
+from bertcalc.text.arguments import unknown, wrong_kind
+from bertcalc.text.problem import InputError, wrong
+
+_OTHERS = "bertcalc.infer finds the formula of any class of transformers."
+_SOURCE = "a preset, the path of a config.json, a dictionary or a configuration"
+_LIVE = f"{_SOURCE} (bertcalc.of reads a PyTorch model)"
+_NO_MODEL = (
+    "There is no preset {name}, and no file of that name: did you mean {nearest}?",
+    "There is no preset {name}, and no file of that name. Presets are {options}.",
+)
+
+
+def described(source: Any) -> hf_json.Described:
+    """The model in a file, a dictionary or a configuration of transformers. Raises InputError."""
+    try:
+        return _read(source)
+    except InputError as error:
+        if hf_json.is_of_another_type(error.problems):
+            raise wrong("{error} {more}", error=str(error), more=_OTHERS) from None
+        raise
+
+
+def _read(source: Any) -> hf_json.Described:
+    if isinstance(source, str | os.PathLike):
+        path = Path(source)
+        if isinstance(source, str) and path.suffix != ".json" and not (source and os.path.exists(path)):
+            raise unknown(_NO_MODEL, source, PRESETS)
+        return hf_json.read(hf_json.text_of_file(path / "config.json" if os.path.isdir(path) else path))
+    if isinstance(source, Mapping):
+        return read_fields(source)
+    if hasattr(source, "model_type") and callable(getattr(source, "to_dict", None)) and not isinstance(source, type):
+        return read_fields(source.to_dict())
+    raise wrong_kind("source", source, _LIVE if hasattr(source, "named_modules") else _SOURCE)
+
+
+def read_fields(fields: Mapping[Any, Any]) -> hf_json.Described:
+    """The model of a config.json as a dictionary. Raises InputError."""
+    try:
+        text = json.dumps({str(key): value for key, value in fields.items()}, default=str)
+    except (RecursionError, ValueError, TypeError):
+        raise wrong_kind("source", fields, "a dictionary that can be written as JSON") from None
+    return hf_json.read(text)

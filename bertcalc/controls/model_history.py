@@ -1,0 +1,119 @@
+"""The steps of a session's model.
+
+>>> history = ModelHistory(ChosenModel())
+>>> history.change({"num_hidden_layers": 24})
+>>> history.move("hidden_size", 1024)
+>>> history.present.link()
+{'hidden_size': '1024', 'num_hidden_layers': '24', 'num_attention_heads': '16'}
+>>> history.undo()
+>>> history.present.link()
+{'num_hidden_layers': '24'}
+"""
+
+from collections.abc import Mapping
+from contextlib import suppress
+from typing import Any
+from urllib.parse import parse_qsl, urlencode
+
+from bertcalc.config import ConfigError, Problem, problems
+from bertcalc.controls.chosen_model import FIELDS, ChosenModel, in_reach, read
+from bertcalc.controls.history import History
+from bertcalc.controls.stops import SLIDERS, moved
+
+_LONGEST_LINK = 4_000  # characters of a written step
+_LONGEST_ATTEMPT = 40  # characters of a value in a written attempt
+
+
+class ModelHistory(History[ChosenModel]):
+    """The steps of a session's model; ``unsaid`` are those that are not in the browser's history yet."""
+
+    def __init__(self, model: ChosenModel) -> None:
+        super().__init__(model)
+        self.unsaid: list[ChosenModel] = []
+
+    def written(self) -> dict[str, Any]:
+        """The nearest steps, as links, and the attempt, for JSON.
+
+        >>> history = ModelHistory(ChosenModel())
+        >>> history.change({"num_hidden_layers": 24})
+        >>> history.written()
+        {'steps': ['', 'num_hidden_layers=24'], 'at': 1, 'attempt': {}}
+        """
+        steps, at = self.nearest_steps()
+        return {"steps": [urlencode(step.link()) for step in steps], "at": at, "attempt": self.attempt}
+
+    @classmethod
+    def restored(cls, model: ChosenModel, written: object, *, is_linked: bool = True) -> "ModelHistory":
+        """Restore a history from ``written``, which is untrusted; only ``model`` if its present step is another."""
+        history = cls(model)
+        match written:
+            case {"steps": [*links], "at": int(at), "attempt": dict(attempt)} if 0 <= at < len(links) <= cls.LONGEST:
+                steps = [read(dict(parse_qsl(f"{link}"[:_LONGEST_LINK])))[0] for link in links]
+                if steps[at] == model or not is_linked:
+                    history.steps, history.at = steps, at
+                    history.attempt = {field: value for field, value in attempt.items() if _can_be_typed(field, value)}
+        return history
+
+    def take(self, model: ChosenModel) -> None:
+        is_new = model != self.kept
+        super().take(model)
+        if is_new:
+            self.unsaid.append(model)
+
+    def go(self, index: int) -> None:
+        super().go(index)
+        self.unsaid = []
+
+    def change(self, values: Mapping[str, Any]) -> None:
+        """Change some values in one step; invalid values become the attempt until the next change."""
+        left = {name: value for name, value in self.attempt.items() if name not in values}
+        for attempt in (left, {}):
+            with suppress(ConfigError):
+                self.take(self.kept.changed({**attempt, **values}))
+                self.attempt = {} if attempt else left
+                return
+        self.draft, self.attempt = None, {**left, **values}
+
+    def move(self, field: str, value: Any, *, final: bool = True) -> None:
+        """Change one size and those that follow it; an invalid value becomes the attempt."""
+        left = {name: attempt for name, attempt in self.attempt.items() if name != field}
+        try:
+            config = moved(self.kept.config, field, value, self.kept.locks)
+        except ConfigError:
+            self.draft, self.attempt = None, {**left, field: value}
+            return
+        model = self.kept._replace(config=config)
+        if final:
+            self.take(model)
+            self.attempt = left
+        else:
+            self.draft = model
+
+    def go_to(self, model: ChosenModel) -> None:
+        """Follow the browser's Back or Forward: go to the nearest step with this model, or add a new one.
+
+        The nearest rather than the next, as the server may see only the last of several quick presses.
+        """
+        indices = [index for index, step in enumerate(self.steps) if step == model]
+        if indices:
+            self.go(min(indices, key=lambda index: abs(index - self.at)))
+        else:
+            self.take(model)
+
+    def problems(self) -> list[Problem]:
+        wrong_values = []
+        for field in SLIDERS:
+            if field in self.attempt:
+                try:
+                    moved(self.kept.config, field, self.attempt[field], self.kept.locks)
+                except ConfigError as error:
+                    wrong_values.append(error.problem)
+        rest = {name: value for name, value in self.attempt.items() if name in FIELDS and name not in SLIDERS}
+        kind = type(self.kept.config)
+        values = {kind.own_name(name): value for name, value in rest.items() if kind.has(name)}
+        wrong_values += problems(kind, {**vars(self.kept.config), **values})
+        return [*map(in_reach, wrong_values)]
+
+
+def _can_be_typed(field: str, value: object) -> bool:
+    return field in FIELDS and isinstance(value, int | str) and len(f"{value}") <= _LONGEST_ATTEMPT

@@ -1,0 +1,35 @@
+"""The timeline of a simulated step: what is allocated, released and moved, in order."""
+
+from collections.abc import Sequence
+from typing import Literal, NamedTuple, get_args
+
+from bertcalc.text.arguments import checked
+
+Area = Literal["weights", "buffers and batch", "gradients", "optimizer states", "kept activations", "temporaries"]
+AREAS: tuple[Area, ...] = get_args(Area)
+Phase = Literal["before", "forward", "loss", "backward", "optimizer"]
+
+
+class Change(NamedTuple):
+    """An allocation in an area, a release (negative bytes), or a move from another area."""
+
+    phase: Phase
+    where: str  # the step of the forward pass that it belongs to, the loss, or the name of a parameter
+    area: Area
+    num_bytes: int
+    storage: int  # the number that an allocation and its release have in common
+    moved_from: Area | None = None
+
+
+@checked
+def alive(changes: Sequence[Change]) -> list[Change]:
+    """The allocations of the storages that are still alive after all changes, each with its latest area."""
+    allocations: dict[int, Change] = {}
+    for change in changes:
+        if change.moved_from:
+            allocations[change.storage] = allocations[change.storage]._replace(area=change.area)
+        elif change.storage in allocations:
+            del allocations[change.storage]
+        else:
+            allocations[change.storage] = change
+    return list(allocations.values())
