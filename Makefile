@@ -7,7 +7,7 @@ PIN = $(VENV)/bin/uv pip compile -q --universal --python-version 3.11 --no-heade
 # Compiled modules are kept, even if the shell forbids it: a hundred tests start their own Python.
 unexport PYTHONDONTWRITEBYTECODE
 
-.PHONY: environments run test test-all lint messages constraints benchmark audit
+.PHONY: environments run test test-fast test-all lint messages constraints benchmark audit
 # If port 8501 is in use, Streamlit takes the next one and prints the address.
 run: $(VENV)/run
 	$(VENV)/bin/streamlit run app.py
@@ -19,7 +19,14 @@ environments: $(VENV)/dev $(VENV4)/done $(VENV)/browser $(VENV)/nginx
 test: $(VENV)/dev $(VENV4)/done $(VENV)/browser $(VENV)/nginx
 	BERTCALC_TRANSFORMERS4_PYTHON=$(abspath $(VENV4))/bin/python $(VENV)/bin/python -m pytest -n 3 --dist worksteal $(OPTIONS)
 
-# The same tests with 24 times as many examples of each property.
+# Quick tests of the library against the real classes: no browser, no system packages and no second environment. Pages,
+# servers, memory peaks and discovery take longer and are left to make test.
+FAST = tests/test_contributing.py tests/test_rooms.py tests/charts tests/compute tests/config tests/controls \
+	tests/families/test_families.py tests/families/test_presets.py tests/model tests/text
+test-fast: $(VENV)/dev
+	$(VENV)/bin/python -m pytest -n 2 --dist worksteal $(FAST) $(OPTIONS)
+
+# The same tests as make test with 24 times as many examples of each property.
 test-all: OPTIONS = --hypothesis-profile all
 test-all: test
 

@@ -147,16 +147,17 @@ def test_what_a_configuration_derives_follows_and_what_is_given_is_a_field_of_it
 
 
 def test_fields_that_have_to_be_alike_are_given_together() -> None:
-    found = discover("gpt_neo", "GPTNeoModel", {"num_layers": 8, "attention_types": [[["global", "local"], 4]]})
+    found = discover("gpt_neo", "GPTNeoModel", {"num_layers": 4, "attention_types": [[["global", "local"], 2]]})
     [(follower, (leader, share))] = found.follows.items()
     assert {follower, leader} == {"num_layers", "attention_types[0][1]"}
-    sizes = {"num_layers": 4, "attention_types[0][1]": 2}
+    sizes = {"num_layers": 2, "attention_types[0][1]": 1}
     assert sizes[follower] == share * sizes[leader]
     with pytest.raises(InputError, match=rf"{re.escape(follower)} would have to change to {sizes[follower]}"):
         found.count(**{leader: sizes[leader]})
     both = found.whole(**{leader: sizes[leader]})
-    there = real("gpt_neo", "GPTNeoModel", num_layers=4, attention_types=[[["global", "local"], 2]])
-    assert found.count(**both) == there == discover("gpt_neo", "GPTNeoModel", both).parameters
+    there = real("gpt_neo", "GPTNeoModel", num_layers=2, attention_types=[[["global", "local"], 1]])
+    changes = merge_changes(transformers.GPTNeoConfig, transformers.GPTNeoModel, {}, both, inf)
+    assert found.count(**both) == there == real("gpt_neo", "GPTNeoModel", **changes)
     with pytest.raises(InputError, match=rf"{re.escape(follower)} would have to change to {found.fields[follower]}"):
         found.count(**{follower: 5})
 
@@ -221,10 +222,12 @@ def test_a_path_is_what_it_stands_for() -> None:
     nested = {**SHALLOW_CLIP, "text_config": {"hidden_size": 256, "num_attention_heads": 4, "num_hidden_layers": 2}}
     paths = {f"{part}.{field}": size for part, fields in nested.items() for field, size in fields.items()}
     there = real("clip", "CLIPModel", **nested)
-    assert discover("clip", "CLIPModel", nested).parameters == there
+    forms: tuple[dict[str, Any], ...] = nested, paths
+    merges = [merge_changes(transformers.CLIPConfig, transformers.CLIPModel, {}, form, inf) for form in forms]
+    assert merges[0] == merges[1]
     assert discover("clip", "CLIPModel", paths).parameters == there
-    listed = discover("funnel", "FunnelBaseModel", {"block_sizes[1]": 2})
-    assert listed.parameters == real("funnel", "FunnelBaseModel", block_sizes=[4, 2, 4])
+    listed = discover("funnel", "FunnelBaseModel", {"block_sizes[0]": 1, "block_sizes[1]": 2, "block_sizes[2]": 1})
+    assert listed.parameters == real("funnel", "FunnelBaseModel", block_sizes=[1, 2, 1])
 
 
 def test_a_file_that_says_everything_is_read_as_what_it_changes() -> None:
