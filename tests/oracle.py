@@ -17,7 +17,7 @@ import transformers
 from transformers.initialization import no_init_weights
 
 from bertcalc import Config
-from bertcalc.families import CLASSES, FAMILIES, class_of
+from bertcalc.families import CLASSES, FAMILIES, build, class_of
 from bertcalc.forward.outputs import Call, Entry, needs_mask
 from bertcalc.memory.plan import Recompute
 from bertcalc.model.family import TARGETS
@@ -52,7 +52,8 @@ class Case(NamedTuple):
         return Model(*self)
 
     def ours(self) -> Model:
-        return self.model
+        """As ``build`` gives it, which refuses add_pooling_layer where there is no such option."""
+        return build(self.config, self.architecture, add_pooling_layer=self.add_pooling_layer)
 
     def real(self, device: str = "meta") -> Any:
         """Built as ``from_pretrained`` builds it: what would fill the weights, half of the time, is left out."""

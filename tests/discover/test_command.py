@@ -154,7 +154,7 @@ def test_the_report_counts() -> None:
     assert "`python -m bertcalc.discover --all --missing" in said
     assert "language model: 2 types: found 1, regime 1; 100 %" in said
     assert "only text (`main_input_name`, `input_modalities`): 3 types: found 1, partly 1, regime 1; 67 %" in said
-    assert "such as those of images, video and sound: 4 types: found 2, partly 1, regime 1; 75 %" in said
+    assert "including images, video and sound: 4 types: found 2, partly 1, regime 1; 75 %" in said
     assert "| t5 | C | partly |  | it takes too long | 9.0 |" in said
 
 

@@ -90,9 +90,9 @@ def tokens(architecture: str) -> torch.Tensor:
 @pytest.mark.parametrize("architecture", CLASSES)
 def test_inputs_that_are_said_to_have_no_effect_are_those_that_change_nothing(architecture: str) -> None:
     for config in ways(architecture):
-        model, model = Model(config, architecture), built(config, architecture)
+        model, real = Model(config, architecture), built(config, architecture)
         before: dict[str, Any] = {"input_ids": tokens(architecture)}
-        plain = returned(model, **before)
+        plain = returned(real, **before)
         refused = any(problem.field == "encoder_sequence_length" for problem in problems(model, CALL))
         for entry in inputs(model, CALL, run(taking_all(model), CALL)):
             if entry.name not in GIVEN or (refused and entry.name.startswith("encoder")):
@@ -100,25 +100,25 @@ def test_inputs_that_are_said_to_have_no_effect_are_those_that_change_nothing(ar
             here, changed = plain, {**before, entry.name: GIVEN[entry.name](entry.tensors[0].shape)}
             if entry.name == "encoder_attention_mask":
                 states = {"encoder_hidden_states": torch.linspace(-1, 1, 2 * 3 * 8).reshape(2, 3, 8)}
-                here, changed = returned(model, **before, **states), {**changed, **states}
-            there = returned(model, **changed)
+                here, changed = returned(real, **before, **states), {**changed, **states}
+            there = returned(real, **changed)
             assert unlike(here, there) != (entry.meaning in UNUSED.values()), (config, entry.name)
 
 
 @pytest.mark.parametrize("architecture", [name for name in CLASSES if class_of(name).caches])
 def test_a_cache_is_returned_unless_it_is_said_that_use_cache_has_no_effect(architecture: str) -> None:
     for config in ways(architecture):
-        model, model = Model(config, architecture), built(config, architecture)
+        model, real = Model(config, architecture), built(config, architecture)
         entry = next(one for one in inputs(model, CALL, run(taking_all(model), CALL)) if one.name == "use_cache")
         with torch.no_grad():
-            found = [model(tokens(architecture), use_cache=used).get("past_key_values") for used in (True, False)]
+            found = [real(tokens(architecture), use_cache=used).get("past_key_values") for used in (True, False)]
         assert (found[0] is not found[1]) != (entry.meaning in UNUSED.values()), config
 
 
 @pytest.mark.parametrize("architecture", CLASSES)
 def test_an_input_that_is_not_given_is_as_is_said(architecture: str) -> None:
     config = next(ways(architecture))
-    model, model, ids = Model(config, architecture), built(config, architecture), tokens(architecture)
+    model, real, ids = Model(config, architecture), built(config, architecture), tokens(architecture)
     first = {"input_ids": ids}
     entries = {entry.name: entry for entry in inputs(model, CALL, run(taking_all(model), CALL))}
     begin = 0 if entries["position_ids"].meaning == MEANINGS["position_ids"] else 2
@@ -129,10 +129,10 @@ def test_an_input_that_is_not_given_is_as_is_said(architecture: str) -> None:
         ("position_ids", "by default", torch.arange(begin, begin + 5).expand(entries["position_ids"].tensors[0].shape)),
     ):
         if name in entries and said in entries[name].meaning:
-            assert not differ(model, first, {**first, name: value}), name
-    vectors = model.get_input_embeddings()(ids)
+            assert not differ(real, first, {**first, name: value}), name
+    vectors = real.get_input_embeddings()(ids)
     with pytest.raises(ValueError, match="inputs_embeds"):
-        returned(model, input_ids=ids, inputs_embeds=vectors)
+        returned(real, input_ids=ids, inputs_embeds=vectors)
 
 
 def test_positions_and_more_tokens_that_mean_something_else_elsewhere() -> None:

@@ -147,22 +147,22 @@ class SizeHistory(History[dict[str, int]]):
 
     def written(self) -> dict[str, Any]:
         """Return the nearest steps and the attempt as JSON data, with sizes written as in a link."""
-        steps, at = self.nearest_steps()
-        return {"steps": [*map(write, steps)], "at": at, "attempt": self.attempt}
+        steps, index = self.nearest_steps()
+        return {"steps": [*map(write, steps)], "at": index, "attempt": self.attempt}
 
     def restore(self, written: object, *, is_linked: bool) -> None:
         """Restore the result of ``written``, which is untrusted, unless the link has other sizes."""
         match written:
-            case {"steps": [*texts], "at": int(at), "attempt": dict(attempt)} if 0 <= at < len(
+            case {"steps": [*texts], "at": int(index), "attempt": dict(attempt)} if 0 <= index < len(
                 texts
-            ) <= 2 * self.WRITTEN + 1 and (not is_linked or texts[at] == write(self.kept)):
+            ) <= 2 * self.WRITTEN + 1 and (not is_linked or texts[index] == write(self.kept)):
                 try:
                     steps = [read(f"{text}") for text in texts]
                 except InputError:
                     return
                 if any(map(self._refuses, steps)):
                     return
-                self.steps, self.at = [*map(self._plain, steps)], at
+                self.steps, self.at = [*map(self._plain, steps)], index
                 for field, value in attempt.items():
                     if type(value) in (int, str):
                         self.move(field, value, final=False)
