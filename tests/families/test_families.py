@@ -24,6 +24,7 @@ from bertcalc.forward.outputs import Call, inputs, outputs, run, taking_all
 from bertcalc.forward.walk import walk
 from bertcalc.memory.peak import changes_in
 from bertcalc.memory.plan import Inference
+from bertcalc.model import registry
 from bertcalc.model.family import Family, Hidden
 from bertcalc.model.formula import component_formulas, symbolic_steps
 from bertcalc.model.model import Model
@@ -183,7 +184,7 @@ def test_every_family_has_exercises(family: str) -> None:
 @pytest.fixture
 def known() -> Iterator[Family]:
     """The made-up family, known for a test, after which nothing knows it any more."""
-    tables = [table for table in vars(families).values() if isinstance(table, dict) and "bert" in str(table)]
+    tables = [table for table in vars(registry).values() if isinstance(table, dict) and "bert" in str(table)]
     kept = [(table, {**table}) for table in tables]
     register(family := made_up())
     yield family
