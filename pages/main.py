@@ -7,7 +7,7 @@ import streamlit as st
 from pages.server.restarts import rehearse
 from pages.server.run_queue import RUN_QUEUE
 from pages.ui.lecture import screens
-from pages.ui.session import address, kept, model
+from pages.ui.session import address, kept, present_model
 from pages.ui.shell import controls, link, panel, present, sidebar
 from pages.ui.shell.headings import show_heading
 from pages.ui.shell.i18n import choose_language
@@ -30,8 +30,8 @@ with RUN_QUEUE.enter(st.session_state), rehearse():
         choose_language()
         dialog.offer()
     page = navigation()
-    model.begin(page.url_path, *screens.where(page.url_path))
-    model.write_link(page.url_path)
+    present_model.begin(page.url_path, *screens.where(page.url_path))
+    present_model.write_link(page.url_path)
     with frame:
         present.choose(page.url_path)
     with st.sidebar.container(key="model", horizontal=True, vertical_alignment="bottom", gap="xxsmall"):

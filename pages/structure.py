@@ -8,7 +8,7 @@ from bertcalc.export.report import Settings
 from bertcalc.memory.plan import Plan
 from bertcalc.model.difference import differences
 from bertcalc.model.totals import totals_by_component
-from pages.ui.session.model import track
+from pages.ui.session.present_model import track
 from pages.ui.shell.controls import assignments
 from pages.ui.shell.i18n import _
 from pages.ui.shell.present import presenting

@@ -13,6 +13,7 @@ BertModel                                                                       
 
 from collections.abc import Iterator
 from html import escape
+from pathlib import Path
 from typing import NamedTuple
 
 from bertcalc.model.modules import Module, ModuleList, Shape
@@ -113,29 +114,12 @@ def mime_bundle(tree: Module, remark: str = "") -> dict[str, str]:
     return {"text/plain": "\n".join(lines), "text/html": tree_html(tree, remark)}
 
 
-# Colors are those of the notebook, so that they fit light and dark ones.
-_STYLE = """<style>
-.bertcalc {max-width: 60em; font-variant-numeric: tabular-nums; line-height: 1.5}
-.bertcalc p {margin: 0 0 .5em}
-.bertcalc details > :not(summary) {margin-left: 1.2em}
-.bertcalc .row {display: flex; gap: 1em; list-style: none}
-.bertcalc .row::before {content: ""; flex: 0 0 .8em; margin-right: -.6em}
-.bertcalc summary {cursor: pointer}
-.bertcalc summary::-webkit-details-marker {display: none}
-.bertcalc summary::before {content: "\\25B8" !important}
-.bertcalc details[open] > summary::before {content: "\\25BE" !important}
-.bertcalc .name {flex: 1; overflow-wrap: anywhere}
-.bertcalc .number {text-align: right; white-space: nowrap; min-width: 7em}
-.bertcalc .share {min-width: 4.5em}
-.bertcalc small {opacity: .7; margin-left: .6em}
-</style>"""
-
-
 def tree_html(tree: Module, remark: str = "") -> str:
     """The tree as HTML that opens and closes, below a remark."""
     top = tree_rows(tree)
     above = f"<p>{escape(remark)}</p>" if remark else ""
-    return f'{_STYLE}<div class="bertcalc">{above}{_html(top, top.total, opened=True)}</div>'
+    style = Path(__file__).with_suffix(".css").read_text(encoding="utf-8")
+    return f'<style>{style}</style><div class="bertcalc">{above}{_html(top, top.total, opened=True)}</div>'
 
 
 def _html(row: TreeRow, whole: int, *, opened: bool = False) -> str:

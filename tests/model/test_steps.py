@@ -121,7 +121,7 @@ def test_columns_are_many_passes_at_once() -> None:
 @pytest.mark.parametrize(
     ("values", "sentence"),
     [
-        ({"batch_size": 0}, "batch_size 0 is not possible: it must be a whole number from 1 to 1,000,000, the nearest"),
+        ({"batch_size": 0}, "batch_size 0 is not possible: it must be a whole number from 1 to 1,000,000; the nearest"),
         ({"sequence_length": -3}, "sequence_length -3 is not possible"),
         (
             {"sequence_length": 513},

@@ -13,7 +13,7 @@ from bertcalc.text.digits import fixed
 from bertcalc.text.problem import InputError, Problem
 from pages.server.restarts import tell_browser
 from pages.server.run_queue import RUN_QUEUE
-from pages.ui.shell.any_model import Selection
+from pages.ui.shell.any_model import TypeSelection
 from pages.ui.shell.controls import Fold, sentence, show_problem
 from pages.ui.shell.i18n import _, in_a_row
 from pages.ui.shell.present import presenting
@@ -33,7 +33,7 @@ _DOING = {
 }
 
 
-def discover(selection: Selection) -> None:
+def discover(selection: TypeSelection) -> None:
     """Discover the model and rerun the page, or show why this is impossible."""
     if not real_model.installed():
         st.info(_(MISSING))
@@ -43,7 +43,7 @@ def discover(selection: Selection) -> None:
         st.rerun()
 
 
-def look(selection: Selection) -> Problem | None:
+def look(selection: TypeSelection) -> Problem | None:
     """Discover the model, with a progress bar. Return the problem, or None."""
     return _watched(
         _("Searching for the formula of {cls}").format(cls=selection.cls),
@@ -52,7 +52,7 @@ def look(selection: Selection) -> Problem | None:
     )
 
 
-def look_for_flops(selection: Selection) -> Problem | None:
+def look_for_flops(selection: TypeSelection) -> Problem | None:
     """Infer the FLOPs of a class whose parameters are known, with a progress bar. Return the problem, or None."""
     assert selection.answer
     return _watched(

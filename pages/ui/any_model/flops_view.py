@@ -12,7 +12,7 @@ from bertcalc.proof import real_model
 from bertcalc.text.digits import scaled
 from bertcalc.text.problem import InputError
 from pages.ui.any_model.discovering import look_for_flops
-from pages.ui.shell.any_model import Selection
+from pages.ui.shell.any_model import TypeSelection
 from pages.ui.shell.controls import sentence, show_problem
 from pages.ui.shell.i18n import _
 from pages.ui.shell.present import presenting
@@ -21,7 +21,7 @@ from pages.ui.widgets.growth import grown_by
 from pages.ui.widgets.metrics import show_metric
 
 
-def show_flops(selection: Selection, sizes: Mapping[str, int]) -> None:
+def show_flops(selection: TypeSelection, sizes: Mapping[str, int]) -> None:
     """Show the FLOPs for a batch size and a length, or why there are none; hidden in the projector view."""
     discovery = selection.discovery
     if discovery is None or presenting():
@@ -38,7 +38,7 @@ def show_flops(selection: Selection, sizes: Mapping[str, int]) -> None:
         _offer(selection)
 
 
-def _offer(selection: Selection) -> None:
+def _offer(selection: TypeSelection) -> None:
     """Draw a button that finds a formula for the FLOPs."""
     if st.button(
         _("Find the FLOPs of a forward pass"),

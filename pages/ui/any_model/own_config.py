@@ -12,7 +12,7 @@ from bertcalc.text.digits import MINUS
 from bertcalc.text.problem import InputError
 from pages.server.run_queue import RUN_QUEUE
 from pages.ui.session import kept
-from pages.ui.shell.any_model import Selection, choose, too_long
+from pages.ui.shell.any_model import TypeSelection, choose, too_long
 from pages.ui.shell.controls import Fold, sentence
 from pages.ui.shell.i18n import _
 from pages.ui.widgets.real_answers import wanted
@@ -20,7 +20,7 @@ from pages.ui.widgets.real_answers import wanted
 BRING = Fold("any_bring", N_("Your own config.json, or a name on the Hub"))
 
 
-def show_bring(selection: Selection) -> None:
+def show_bring(selection: TypeSelection) -> None:
     """Show the given fields, and draw the folded controls with any error messages."""
     if selection.fields:
         fields = ", ".join(f"{name} = {_brief(value)}" for name, value in list(selection.fields.items())[:6])

@@ -15,7 +15,7 @@ from bertcalc.model.model import Model
 from bertcalc.text import N_, code, shorten, written
 from bertcalc.text.digits import signed_count
 from bertcalc.text.problem import Problem
-from pages.ui.session.model import take_preset
+from pages.ui.session.present_model import take_preset
 from pages.ui.shell.i18n import _, listed
 from pages.ui.widgets.numbers import metric_width
 from pages.ui.widgets.tables import show_rows

@@ -19,7 +19,7 @@ from bertcalc.text import N_
 from bertcalc.text.amounts import Typed
 from bertcalc.text.digits import fixed, size
 from pages.ui.diagnosis.cause_words import describe, own_count
-from pages.ui.session.model import take_preset
+from pages.ui.session.present_model import take_preset
 from pages.ui.shell.i18n import _, listed
 from pages.ui.shell.present import presenting
 from pages.ui.widgets.batch import linked_batch

@@ -15,7 +15,7 @@ from bertcalc.model.model import Model
 from bertcalc.text import N_, code, shorten
 from bertcalc.text.digits import signed_count
 from pages.ui.diagnosis.cause_words import causes, describe, part_in_layers
-from pages.ui.session.model import take_preset
+from pages.ui.session.present_model import take_preset
 from pages.ui.shell.controls import Reason, Text, sentence, set_values
 from pages.ui.shell.i18n import _, in_a_row, listed, with_colon
 from pages.ui.widgets.tables import show_rows

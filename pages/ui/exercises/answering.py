@@ -16,7 +16,7 @@ from bertcalc.teach.questions import Exercise
 from bertcalc.text import N_
 from pages.ui.exercises.sheet_words import ChosenSheet, Place, fill, written
 from pages.ui.session import kept
-from pages.ui.session.model import track
+from pages.ui.session.present_model import track
 from pages.ui.shell.controls import Number, Select, Switch, change
 from pages.ui.shell.i18n import _, in_a_row, in_context, translator
 from pages.ui.widgets.tables import show_rows

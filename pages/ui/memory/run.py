@@ -18,7 +18,7 @@ from bertcalc.model.model import Model
 from bertcalc.model.steps import LARGEST, batch_problems
 from bertcalc.model.trace import Sizes
 from bertcalc.text import N_
-from pages.ui.session.model import linked
+from pages.ui.session.present_model import linked
 from pages.ui.shell.controls import (
     Control,
     Decimal,

@@ -83,7 +83,7 @@ SIZES = Text("sizes", N_("Sizes"), "", 1_500, check=partial(_check, read))
 FIELDS = Text("fields", N_("Fields of a config.json"), "", 4_000, check=partial(_check, read_fields))
 
 
-class Selection(NamedTuple):
+class TypeSelection(NamedTuple):
     """A class of a type, the given fields of its configuration, and its discovery if already available."""
 
     model_type: str
@@ -102,22 +102,22 @@ def classes_of(model_type: str) -> list[str]:
     return sorted(types()[model_type], key=lambda cls: (model_type, cls) not in shipped_pairs)
 
 
-def selected() -> Selection:
+def selected() -> TypeSelection:
     """Return the model that is selected in this session."""
     kind = MODEL_TYPE.value()
     cls = MODEL_CLASS.value(classes_of(kind))
     return selection_of(kind, cls, _given(kind))
 
 
-def selection_of(model_type: str, cls: str, fields: dict[str, Any]) -> Selection:
+def selection_of(model_type: str, cls: str, fields: dict[str, Any]) -> TypeSelection:
     """Return the selection of a class, with its discovery if already available."""
     answer = discovery_worker.cached(model_type, cls, fields)
     if answer is None and not fields and (discovery := shipped(model_type, cls)):
         answer = discovery_worker.Answer(discovery, "")
-    return Selection(model_type, cls, fields, answer)
+    return TypeSelection(model_type, cls, fields, answer)
 
 
-def ref_of(selection: Selection, sizes: SizeHistory | None) -> WrittenFound:
+def ref_of(selection: TypeSelection, sizes: SizeHistory | None) -> WrittenFound:
     """Return the model as a link to a comparison names it."""
     return WrittenFound(
         selection.model_type, selection.cls, tuple(sizes.kept.items()) if sizes else (), text_of(selection.fields)
@@ -178,7 +178,7 @@ def _kept_fields(kind: str) -> str:
     return ""
 
 
-def size_steps(selection: Selection) -> SizeHistory | None:
+def size_steps(selection: TypeSelection) -> SizeHistory | None:
     """Return the session's sizes; None without a formula."""
     if selection.discovery is None or selection.discovery.unexplained:
         return None
@@ -207,7 +207,7 @@ def size_steps(selection: Selection) -> SizeHistory | None:
     return stored[1]
 
 
-def _digest(selection: Selection) -> str:
+def _digest(selection: TypeSelection) -> str:
     """Return a short key for a class with its given fields, which may be long."""
     return sha256(f"{selection.model_type} {selection.cls} {text_of(selection.fields)}".encode()).hexdigest()
 
@@ -246,7 +246,7 @@ def show_wrong_in_link() -> None:
         st.text(filled(message, problem=sentence(problem, str), shown=_("the given sizes")))
 
 
-def write_link(selection: Selection, sizes: SizeHistory | None) -> None:
+def write_link(selection: TypeSelection, sizes: SizeHistory | None) -> None:
     """Write the fields and sizes into the link at the end of the run, like the page's other choices."""
     drawn = st.session_state["drawn choices"]
     drawn[FIELDS.name] = None if too_long(selection) else text_of(selection.fields) or None
@@ -257,7 +257,7 @@ def write_link(selection: Selection, sizes: SizeHistory | None) -> None:
         kept.put(_KEPT_STEPS, {"of": _digest(selection), "steps": sizes.written()})
 
 
-def too_long(selection: Selection) -> bool:
+def too_long(selection: TypeSelection) -> bool:
     """Whether the given fields are too long for the link."""
     return len(text_of(selection.fields)) > FIELDS.longest
 

@@ -25,7 +25,7 @@ from bertcalc.controls.chosen_model import NAMES
 from bertcalc.text import N_, literal, written
 from bertcalc.text.digits import MINUS
 from bertcalc.text.suggestions import nearest
-from pages.ui.session import address, kept, model
+from pages.ui.session import address, kept, present_model
 from pages.ui.shell.i18n import _, filled, with_colon
 
 P = ParamSpec("P")
@@ -248,7 +248,7 @@ class Select(Control[Option]):
 
     def word(self, option: Option) -> str:
         """The label of an option, in the language of the session."""
-        return _(self._words[option]) if option in self._words else model.own_name(option)
+        return _(self._words[option]) if option in self._words else present_model.own_name(option)
 
     def meanings(self, texts: Mapping[Option, str]) -> str:
         """Help text with the meaning of each option, one a line."""
@@ -341,7 +341,7 @@ def _in_link(value: object) -> str:
 def label_of(name: str) -> str:
     """The label of a control, in the language of the session; fields of the configuration have the family's name."""
     if name in FIELDS or name in OWN_FIELDS:
-        return model.own_name(name)
+        return present_model.own_name(name)
     return CONTROLS[name].title if name in CONTROLS else name
 
 
@@ -380,7 +380,7 @@ def assignment(field: str, value: object) -> str:
 
 def change(values: Mapping[str, Any]) -> None:
     """In a callback: change fields of the model in one step, and put other values into controls and the link."""
-    model.change({name: value for name, value in values.items() if name in NAMES})
+    present_model.change({name: value for name, value in values.items() if name in NAMES})
     others = {name: value for name, value in values.items() if name not in NAMES}
     for field, value in others.items():
         if field not in st.session_state:  # a control that is drawn for the first time leaves the link as it is

@@ -10,7 +10,7 @@ from typing import Any
 import streamlit as st
 
 from bertcalc.text import N_, shorten
-from pages.ui.session import kept, model
+from pages.ui.session import kept, present_model
 from pages.ui.shell.controls import CONTROLS, Reason, Select, assignments, sentence
 from pages.ui.shell.i18n import LANGUAGES, _, filled
 
@@ -36,7 +36,7 @@ def check(before_rerun: Callable[[], object]) -> None:
         return
     parameters = st.query_params.to_dict()
     # The link of a run that was interrupted below, that of a lost session, or this run's.
-    noted = st.session_state.get("link with notes") or model.noted_link() or parameters
+    noted = st.session_state.get("link with notes") or present_model.noted_link() or parameters
     st.session_state["link with notes"] = noted
     if rejected := rejections(parameters):
         before_rerun()
@@ -60,11 +60,11 @@ def rejections(parameters: Mapping[str, str]) -> list[tuple[str, str, str, dict[
 
 def show_rejected() -> None:
     """Show what was wrong with the link, until the reader presses a button."""
-    rejected, stood_in = st.session_state["rejected"], model.stood_in()
+    rejected, stood_in = st.session_state["rejected"], present_model.stood_in()
     if not (rejected or stood_in):
-        kept.put(model.NOTED, None)
+        kept.put(present_model.NOTED, None)
         return
-    kept.put(model.NOTED, st.session_state["link with notes"])
+    kept.put(present_model.NOTED, st.session_state["link with notes"])
     with st.container(border=True, key="rejected"):
         # st.text, because the text of a link is not trusted and must not be read as Markdown.
         for name, text, message, values in rejected:
@@ -81,13 +81,13 @@ def show_rejected() -> None:
 
 
 def _take_instead(remedy: Mapping[str, Any]) -> None:
-    model.change(remedy)
-    model.stood_in().clear()
+    present_model.change(remedy)
+    present_model.stood_in().clear()
 
 
 def _got_it() -> None:
     st.session_state["rejected"].clear()
-    model.stood_in().clear()
+    present_model.stood_in().clear()
 
 
 def _reason(name: str, parameters: Mapping[str, str]) -> Reason | None:

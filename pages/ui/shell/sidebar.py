@@ -12,7 +12,7 @@ from bertcalc.controls.stops import SLIDERS
 from bertcalc.families import CLASSES, FAMILIES
 from bertcalc.families.presets import DEFAULT_PRESET, PRESETS, preset_named
 from bertcalc.model.model import Model
-from pages.ui.session import model
+from pages.ui.session import present_model
 from pages.ui.shell import any_model as any_model
 from pages.ui.shell import any_model_sliders, panel
 from pages.ui.shell.controls import Decimal, Number, Reason, Select, Switch, show_problem
@@ -71,7 +71,7 @@ class Choice(NamedTuple):
 
 def choice() -> Choice:
     """The model of this session, as it is in this run."""
-    present = model.track().present
+    present = present_model.track().present
     return Choice(present.model(), present.preset)
 
 
@@ -86,7 +86,7 @@ def choose(page: str) -> None:
     if page == any_model.PAGE:
         any_model_sliders.show(page)
         return
-    steps = model.track()
+    steps = present_model.track()
     present = steps.present
     values = present.values() | steps.attempt
     # A changed model has its own option, so that choosing its preset is also a change, and resets it.
@@ -129,9 +129,9 @@ def show_only(fields: Collection[str]) -> None:
 
 
 def _more_fields(values: dict[str, Any]) -> None:
-    problems = {problem.field: problem for problem in model.track().problems() if problem.field not in SLIDERS}
-    config = model.track().present.config
-    optional = CLASSES[model.track().present.architecture].base.pooler
+    problems = {problem.field: problem for problem in present_model.track().problems() if problem.field not in SLIDERS}
+    config = present_model.track().present.config
+    optional = CLASSES[present_model.track().present.architecture].base.pooler
     for field in [field for field in _FOLDED if field in values and (optional or field != "add_pooling_layer")]:
         st.session_state[field] = values[field]
         call: dict[str, Any] = {"key": field, "on_change": _change_field, "args": (field,)}
@@ -151,13 +151,13 @@ def _more_fields(values: dict[str, Any]) -> None:
 
 
 def _change_field(field: str) -> None:
-    model.change({field: st.session_state[field]})
+    present_model.change({field: st.session_state[field]})
 
 
 def _take_preset() -> None:
     preset = st.session_state["preset"]
     if preset in PRESETS:  # the browser may be faster than the page, and still have the option of the changed model
-        model.take_preset(preset)
+        present_model.take_preset(preset)
 
 
 assert next(iter(PRESETS)) == DEFAULT_PRESET == ChosenModel().preset  # what a link without a preset means

@@ -9,7 +9,7 @@ import streamlit as st
 from bertcalc.charts.sweep_charts import MapPoint
 from bertcalc.explore.sweep import Sweep, around, levels, line, published
 from bertcalc.model.formula import LETTER_OF
-from pages.ui.session.model import take_preset
+from pages.ui.session.present_model import take_preset
 from pages.ui.shell.controls import change
 from pages.ui.shell.i18n import _, listed, with_colon
 from pages.ui.sweep.sweep_view import Swept, array, followed

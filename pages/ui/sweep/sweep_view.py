@@ -15,7 +15,7 @@ from bertcalc.model.formula import LETTER_OF
 from bertcalc.model.steps import BATCH
 from bertcalc.text import N_
 from bertcalc.text.digits import latex_number, size
-from pages.ui.session.model import linked
+from pages.ui.session.present_model import linked
 from pages.ui.shell.controls import Number, Select, Switch, set_values, show_problem, view
 from pages.ui.shell.i18n import _
 from pages.ui.shell.sidebar import Choice

@@ -19,7 +19,7 @@ from bertcalc.teach.lessons import Question, lesson
 from bertcalc.text import N_, written
 from bertcalc.text.amounts import whole
 from bertcalc.transformers4.version import RELATIVE_BOTH_WAYS
-from pages.ui.session.model import linked
+from pages.ui.session.present_model import linked
 from pages.ui.shell import stepping
 from pages.ui.shell.controls import Fold, Number, Select
 from pages.ui.shell.i18n import _

@@ -20,7 +20,7 @@ from bertcalc.model.names import PART_NAMES, norm_kind
 from bertcalc.model.totals import breakdown, openable
 from bertcalc.text import N_, Translate
 from bertcalc.text.digits import figure, signed
-from pages.ui.session.model import linked
+from pages.ui.session.present_model import linked
 from pages.ui.session.scale import axis_end
 from pages.ui.shell.controls import Select, set_values
 from pages.ui.shell.i18n import _

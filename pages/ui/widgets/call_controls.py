@@ -9,7 +9,7 @@ from bertcalc.model.formula import CALL_LETTERS
 from bertcalc.model.model import Model
 from bertcalc.model.steps import BATCH, batch_problems
 from bertcalc.text import N_
-from pages.ui.session import model
+from pages.ui.session import present_model
 from pages.ui.shell.controls import Number, Select, Switch, assignment, change, show_problem
 from pages.ui.shell.i18n import _
 from pages.ui.widgets.batch import choose_batch
@@ -79,7 +79,7 @@ def written(call: Call) -> str:
 def _switch(field: str) -> None:
     """Draw a second control for a field of the sidebar, under its own key."""
     key = f"{field} of the call"
-    st.session_state[key] = (model.track().kept.values() | model.track().attempt)[field]
+    st.session_state[key] = (present_model.track().kept.values() | present_model.track().attempt)[field]
     st.checkbox(field, key=key, on_change=_set_field, args=(field, key))
 
 

@@ -20,7 +20,7 @@ from bertcalc.text import N_
 from bertcalc.text.amounts import whole
 from bertcalc.text.digits import brief
 from bertcalc.transformers4.version import version_of
-from pages.ui.session import address, model
+from pages.ui.session import address, present_model
 from pages.ui.session.component import component
 from pages.ui.shell import stepping
 from pages.ui.shell.controls import sentence
@@ -58,7 +58,7 @@ _MOST = 20  # events in one message
 
 def show(page: str, fields: Collection[str] = tuple(SLIDERS), *, lecture: bool = False) -> None:
     """Draw undo, redo and reset, and the sliders of these fields and of fields with a problem."""
-    steps = model.track()
+    steps = present_model.track()
     problems = {problem.field: problem for problem in steps.problems()}
     drawn = [field for field in SLIDERS if field in fields or field in problems]
     plain = steps.kept == steps.kept.reset() and not steps.attempt
@@ -76,7 +76,7 @@ def draw(
 ) -> None:
     """Draw sliders from data like ``_field``'s; ``take`` handles an event of the browser, which cannot be trusted."""
     # With another page, the browser checks the address again.
-    data: dict[str, Any] = {"names": NAMES, "page": page, "menu": _menu(), "link": model.link()}
+    data: dict[str, Any] = {"names": NAMES, "page": page, "menu": _menu(), "link": present_model.link()}
     data |= {"fields": fields, "actions": actions, "lecture": lecture}
     _PANEL(key="panel", data=data, on_events_change=partial(_take_events, take))
 
@@ -87,7 +87,7 @@ def say_drawn(page: str) -> None:
     On a page that was just opened these are all parameters, otherwise only the model's.
     """
     whole = address.is_opened()
-    link = {**(st.query_params.to_dict() if whole else {}), **model.link()}
+    link = {**(st.query_params.to_dict() if whole else {}), **present_model.link()}
     answered = st.session_state.get("last event", 0)
     _DRAWN(key="drawn", data={"event": answered, "page": page, "link": link, "whole": whole})
 
@@ -173,7 +173,7 @@ def _take_events(take: Callable[[dict[str, Any]], None]) -> None:
 
 
 def _take(event: dict[str, Any]) -> None:
-    steps = model.track()
+    steps = present_model.track()
     match event:
         case {"do": "move", "field": str(field), "value": int(value), "final": bool(final)} if field in SLIDERS:
             steps.move(field, value, final=final)
@@ -191,7 +191,7 @@ def _take(event: dict[str, Any]) -> None:
         case {"do": "redo"}:
             steps.redo()
         case {"do": "reset"}:
-            model.reset()
+            present_model.reset()
         case {"do": "go", "by": int(by)}:
             stepping.go(by)
 
