@@ -4,7 +4,7 @@ from dataclasses import replace
 from functools import cache
 from typing import Any, Self
 
-from bertcalc.config import Config, ConfigError
+from bertcalc.config import Config, ConfigError, MixedError
 from bertcalc.model.family import Class, Family
 from bertcalc.model.modules import Attention, Module
 from bertcalc.model.registry import CLASSES, FAMILIES, PRESETS, class_of, family_of, preset_named
@@ -39,6 +39,7 @@ class Model(Module):
     cls: Class
     config: Config
     add_pooling_layer: bool  # True where the class has no such option
+    _no_tree = ""  # why there is no module tree
 
     @checked
     def __init__(self, config: Config, architecture: str | None = None, add_pooling_layer: bool = True) -> None:
@@ -74,15 +75,29 @@ class Model(Module):
         return model
 
     def _declare(self, family: Family, kind: Class, config: Any, add_pooling_layer: bool) -> None:
-        if problem := kind.unbuilt(config):
-            raise ConfigError(problem)
         self.kind = kind.name
         self.children = {}
         self.family = family
         self.cls = kind
         self.config = config
         self.add_pooling_layer = add_pooling_layer or not kind.pooler_is_optional
-        self._run(self, _ONE, None)
+        try:
+            if problem := kind.unbuilt(config):
+                raise ConfigError(problem)
+            self._run(self, _ONE, None)
+        except MixedError as error:  # its sizes can still be put into formulas, row by row
+            self._no_tree = str(error)
+
+    @property
+    def children(self) -> dict[str, Module]:
+        """The modules directly below. Raises MixedError for columns whose rows differ in structure."""
+        if self._no_tree:
+            raise MixedError(self._no_tree)
+        return self._children
+
+    @children.setter
+    def children(self, children: dict[str, Module]) -> None:
+        self._children = children
 
     @property
     def architecture(self) -> str:

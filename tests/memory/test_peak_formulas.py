@@ -315,3 +315,13 @@ def test_the_layer_of_the_peak_has_its_own_number() -> None:
 def test_weights_are_four_bytes_a_parameter_also_where_a_size_is_1(preset: str) -> None:
     model = Model(PRESETS[preset].config, family_of(PRESETS[preset].config).base.name)
     assert peak(model, Plan(), 8, 128).formulas["weights"].latex() == "4 N"
+
+
+@pytest.mark.parametrize(("layers", "frozen"), [(6, 1), (7, 1), (8, 6), (10, 8), (13, 11)])
+def test_what_all_layers_share_is_released_once(layers: int, frozen: int) -> None:
+    """The angles of one kind of layer, in the backward pass of the last layer that needs them."""
+    sizes: dict[str, Any] = {"vocab_size": 50, "hidden_size": 64, "num_attention_heads": 2, "intermediate_size": 32}
+    model = Model(ModernBertConfig(**sizes, num_hidden_layers=layers, pad_token_id=0), "ModernBertModel")
+    plan = Plan(freezing=Freezing(embeddings=True, layers=frozen))
+    for batch, length in ((1, 1), (2, 8)):
+        assert peak_bytes(model, plan, batch, length) == simulated(changes_of(model, plan, batch, length)).live

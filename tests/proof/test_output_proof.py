@@ -104,7 +104,7 @@ def test_the_page_shows_the_verdicts(monkeypatch: pytest.MonkeyPatch) -> None:
 
     monkeypatch.setattr(verdict, "ask", wrong)
     app = open_app("verify.py", num_hidden_layers="3", returned="true")
-    assert "returns something different" in app.error[-1].value
+    assert "returns different outputs" in app.error[-1].value
 
 
 def test_a_call_that_does_not_run_is_explained() -> None:

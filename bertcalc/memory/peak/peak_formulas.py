@@ -395,8 +395,9 @@ def _symbolic(model: Model, how: Plan | Inference, batch_size: int, sequence_len
     same = config.letters_of_sizes()  # sizes that have to be equal have one symbol
     changes = {name: letters[same[name]] for name in (*fields, "hidden_size") if name in same}
     frozen = _frozen(how)
-    masks = how.attention == "fused" and config.masks_window(sequence_length)  # layers differ in their masks
-    period = config.layer_period if masks else 1
+    # Layers differ in their masks, and by which of them is the last to need the angles of its kind.
+    differ = frozen or (how.attention == "fused" and config.masks_window(sequence_length))
+    period = config.layer_period if differ else 1
     folds = []
     layers = 0
     for count, letter in ((frozen, frozen), (config.num_hidden_layers - frozen, _LAYERS - frozen)):
@@ -474,13 +475,17 @@ def _left_out(changes: Sequence[Change], folds: Sequence[_LeftOut]) -> Mapping[i
 
     In each phase these are the changes from the first one of a layer to the first one of the next layer, forward or
     backward. Storages of a layer can also be allocated before the step, and released with those of all other layers,
-    such as a cache.
+    such as a cache. What is allocated outside of the layers, such as tables of angles, is released once, although this
+    happens in the backward pass of one layer.
     """
     layers = [split_layer(change.where)[0].rpartition(".")[2] for change in changes]
     firsts: dict[tuple[Phase, str], int] = {}
     born: dict[int, str] = {}
+    shared: set[int] = set()
     for index, (change, layer) in enumerate(zip(changes, layers, strict=True)):
         firsts.setdefault((change.phase, layer), index)
+        if change.storage not in born and change.phase == "forward" and not layer:
+            shared.add(change.storage)
         born.setdefault(change.storage, "" if change.phase == "backward" else layer)  # gradients pass between layers
     insertions: dict[int, list[tuple[Change, Any]]] = {}
     for fold in folds:
@@ -492,7 +497,8 @@ def _left_out(changes: Sequence[Change], folds: Sequence[_LeftOut]) -> Mapping[i
         for phase in ("forward", "backward", "optimizer"):
             if (phase, first) in firsts and (phase, after) in firsts:
                 start, end = sorted((firsts[phase, first], firsts[phase, after]))
-                insertions.setdefault(end, []).extend((change, fold.times) for change in changes[start:end])
+                repeated = [change for change in changes[start:end] if change.storage not in shared]
+                insertions.setdefault(end, []).extend((change, fold.times) for change in repeated)
     return insertions
 
 
