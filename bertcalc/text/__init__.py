@@ -2,6 +2,7 @@
 
 import re
 from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
+from functools import cache
 from typing import Any, BinaryIO, TypeVar
 
 Message = TypeVar("Message", bound=str)
@@ -91,8 +92,12 @@ def code(text: str) -> str:
 
 _WORD = "[A-Za-z0-9\u0080-\U0010ffff]+"
 _BETWEEN = r"(?: |, | = |(?<=[A-Za-z])\. |(?<=[A-Za-z0-9])[._,/-](?=[A-Za-z0-9]))"
-# Without re.IGNORECASE, which takes 25 ms to compile with all letters of Unicode.
-_WORDS = re.compile(rf"(?!.*[wW]{{3}}\.){_WORD}(?:{_BETWEEN}{_WORD})*")
+
+
+@cache
+def _words() -> re.Pattern[str]:
+    """Numbers and words. Compiled at the first use, which takes longer than importing most modules."""
+    return re.compile(rf"(?!.*[wW]{{3}}\.){_WORD}(?:{_BETWEEN}{_WORD})*")
 
 
 def literal(text: str) -> str:
@@ -101,4 +106,4 @@ def literal(text: str) -> str:
     >>> literal("hidden_size, 1.1e8"), literal("www.x.org"), literal("*x*")
     ('hidden_size, 1.1e8', '`www.x.org`', '`*x*`')
     """
-    return text if not text or (_WORDS.fullmatch(text) and visible(text) == text) else code(text)
+    return text if not text or (_words().fullmatch(text) and visible(text) == text) else code(text)

@@ -1,0 +1,40 @@
+"""CPU time of a start: ``python -m benchmarks.startup``.
+
+Importing the library and the command for one model, each beside a Python that does nothing. The least of several runs,
+as other programs on the machine only add to it.
+"""
+
+import resource
+import subprocess
+import sys
+
+RUNS = 9
+STARTS = {
+    "import bertcalc": ("-c", "import bertcalc"),
+    "import sympy": ("-c", "import sympy"),
+    "python -m bertcalc bert-base-uncased": ("-m", "bertcalc", "bert-base-uncased"),
+}
+
+
+def milliseconds(*arguments: str) -> float:
+    """The CPU time of a Python with these arguments."""
+    times = []
+    for _run in range(RUNS):
+        before = resource.getrusage(resource.RUSAGE_CHILDREN)
+        subprocess.run([sys.executable, *arguments], stdout=subprocess.DEVNULL, check=True)
+        after = resource.getrusage(resource.RUSAGE_CHILDREN)
+        times.append(after.ru_utime + after.ru_stime - before.ru_utime - before.ru_stime)
+    return 1000 * min(times)
+
+
+def main() -> None:
+    """Print the table."""
+    floor = milliseconds("-c", "pass")
+    print(f"{'a Python that does nothing':40}{floor:6.0f} ms")
+    for name, arguments in STARTS.items():
+        time = milliseconds(*arguments)
+        print(f"{name:40}{time:6.0f} ms {time / floor:6.1f} x")
+
+
+if __name__ == "__main__":
+    main()
