@@ -559,4 +559,5 @@ def described(value: Any) -> str:
             return N_("too long to show")
     kind = type(value)
     module = kind.__module__.partition(".")[0]
-    return f"a {kind.__name__}" if module in ("bertcalc", "builtins") else f"a {module} {kind.__name__}"
+    name = kind.__name__ if module in ("bertcalc", "builtins") else f"{module} {kind.__name__}"
+    return f"{'an' if name[0] in 'aeiouAEIOU' else 'a'} {name}"
