@@ -219,6 +219,11 @@ def _is_shared(tensor: Tensor, layers: Any) -> bool:
     return tensor.copies == 1 and layers != 1
 
 
+def _lacks_first(tensor: Tensor, layers: Any) -> bool:
+    """Whether a tensor is in all layers except the first. Shared layers, which have a group and a number, are no such."""
+    return tensor.copies == layers - 1 and tensor.name.count("*") == 1
+
+
 def _layers(tensor: Tensor, count: Any, layers: Any) -> Any:
     """The copies of a tensor if there are ``count`` layers instead of ``layers``.
 
@@ -233,7 +238,7 @@ _COPIES: Mapping[str, Callable[[Tensor, Any], Any]] = {
     "every layer": lambda tensor, layers: tensor.copies if in_layer(tensor) else layers * tensor.copies,
     "one layer": lambda tensor, layers: 1 if "*" in tensor.name else tensor.copies,
     "not shared": lambda tensor, layers: layers if "*" in tensor.name and _is_shared(tensor, layers) else tensor.copies,
-    "like the others": lambda tensor, layers: layers if tensor.copies == layers - 1 else tensor.copies,
+    "like the others": lambda tensor, layers: layers if _lacks_first(tensor, layers) else tensor.copies,
     "one less": lambda tensor, layers: _layers(tensor, 1 if layers == 1 else layers - 1, layers),
     "one more": lambda tensor, layers: _layers(tensor, layers + 1, layers),
     "of a decoder": lambda tensor, layers: (3 if tensor.place.block == "attention" else 2) * tensor.copies,

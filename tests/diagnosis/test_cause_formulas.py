@@ -5,7 +5,7 @@ from typing import Any
 from hypothesis import given
 from hypothesis import strategies as st
 
-from bertcalc import BertConfig
+from bertcalc import AlbertConfig, BertConfig, ModernBertConfig
 from bertcalc.diagnosis.cause_formulas import cause_formulas
 from bertcalc.diagnosis.explain import causes
 from bertcalc.diagnosis.layer_parts import Counted, parts_of
@@ -35,6 +35,17 @@ def test_the_formula_of_a_miscount_gives_its_number(case: Case, names: tuple[str
     assert [formula.expression.subs(values) for formula in formulas] == [
         cause.amount for cause in causes(counted(case.ours()), sizes, names)
     ]
+
+
+def test_two_shared_layers_are_no_layers_of_which_the_first_lacks_something() -> None:
+    case = Case(AlbertConfig(num_hidden_layers=2), "AlbertModel")
+    [formula] = cause_formulas(case.model, ("first layer alike",))
+    [cause] = causes(counted(case.ours()), MiscountSizes.of(case.config), ("first layer alike",))
+    assert formula.expression == cause.amount == 0
+    case = Case(ModernBertConfig(num_hidden_layers=2), "ModernBertModel")
+    [cause] = causes(counted(case.ours()), MiscountSizes.of(case.config), ("first layer alike",))
+    assert cause.amount == 768  # the real one has no attn_norm in its first layer
+    assert sum("attn_norm" in name for name, _tensor in case.real().named_parameters()) == 1
 
 
 def _padded(names: tuple[str, ...], sizes: MiscountSizes) -> int:

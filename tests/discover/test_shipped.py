@@ -155,6 +155,6 @@ def test_a_field_that_has_to_follow_is_named_with_its_size() -> None:
 def test_fields_that_transformers_would_fill_in_have_to_be_given() -> None:
     key = ("qwen3_asr", "Qwen3ASRForConditionalGeneration")
     found, change = found_for(key), {"text_config.vocab_size": 1000}
-    with pytest.raises(InputError, match=r"text_config\.hidden_size, 2,048 here, would be 4,096\. Give"):
+    with pytest.raises(InputError, match=r"text_config\.hidden_size would change from 2,048 to 4,096\. Give"):
         found.count(**change)
     assert counted(*key, {}, change) != found.count(**found.whole(**change)) == counted(*key, {}, found.whole(**change))
