@@ -24,7 +24,7 @@ from bertcalc import __version__
 from bertcalc.api import NO_FORMULAS
 from bertcalc.config import check_whole_number, letters
 from bertcalc.controls.stops import moved
-from bertcalc.explore.models import PRESENT, WrittenModel, model_of_preset, read
+from bertcalc.explore.model_refs import PRESENT, ModelRef, model_of_preset, read
 from bertcalc.explore.quantities import QUANTITIES, Case
 from bertcalc.families import CLASSES, family_of, hf_json
 from bertcalc.families.presets import DEFAULT_PRESET, PRESETS, preset_named
@@ -88,7 +88,7 @@ def _case(asked: argparse.Namespace, fields: Sequence[str]) -> Case:
     items, problems = read("~".join([base, *changes]), type(start.config))
     if problems:
         raise InputError(*(refusal.problem for refusal in problems))
-    [item] = items or [WrittenModel(base)]
+    [item] = items or [ModelRef(base)]
     try:
         model = _with_heads(item, start).model(present)
     except InputError as error:
@@ -102,7 +102,7 @@ def _case(asked: argparse.Namespace, fields: Sequence[str]) -> Case:
     return Case(model, **sizes)
 
 
-def _of_another_family(item: WrittenModel, start: Model) -> str:
+def _of_another_family(item: ModelRef, start: Model) -> str:
     """A sentence that names the preset to start from, if the class belongs to another family than the preset."""
     architecture = dict(item.changes).get("architecture", start.architecture)
     family = CLASSES[architecture]
@@ -112,7 +112,7 @@ def _of_another_family(item: WrittenModel, start: Model) -> str:
     return f" {architecture} does not belong to the family of {item.base}: start from {base}."
 
 
-def _with_heads(item: WrittenModel, start: Model) -> WrittenModel:
+def _with_heads(item: ModelRef, start: Model) -> ModelRef:
     """Add the number of heads that keeps the head size, if only hidden_size is changed, as on the dashboard."""
     changes = dict(item.changes)
     if "hidden_size" not in changes or "num_attention_heads" in changes:

@@ -2,7 +2,7 @@
 
 import streamlit as st
 
-from bertcalc.explore.models import item_of
+from bertcalc.explore.model_refs import item_of
 from bertcalc.families.hf_json import PASTED
 from bertcalc.hub import reader
 from bertcalc.model.model import Model

@@ -2,10 +2,10 @@
 
 import streamlit as st
 
-from bertcalc.discover.comparable import WrittenFound
-from bertcalc.explore.models import PRESENT, write
+from bertcalc.discover.comparable import DiscoveredRef
+from bertcalc.explore.model_refs import PRESENT, write
 from pages.ui.compare import comparison as controls
-from pages.ui.compare import differences, found_models
+from pages.ui.compare import differences, discovered_models
 from pages.ui.compare.compare_words import relative, signed
 from pages.ui.compare.glance import draw_models, show_links
 from pages.ui.compare.side_by_side import show_bars, show_scatter, show_side_by_side
@@ -31,7 +31,7 @@ with page:
         with st.popover("config.json", icon=":material/data_object:"):
             controls.paste(items)
     controls.show_pairs()
-    found_models.discover([item for item in items if isinstance(item, WrittenFound)])
+    discovered_models.discover([item for item in items if isinstance(item, DiscoveredRef)])
     models, impossible = controls.build(items, choice.model)
     if wrong := [*unreadable, *impossible]:
         controls.show_wrong(wrong, models)
@@ -77,4 +77,4 @@ with page:
     if not presenting():
         for why, those in comparison.unknown().items():
             st.caption(_("– for {models}: {why}").format(models=listed(those), why=why))
-        found_models.show_limits(controls.found_in(comparison), measure)
+        discovered_models.show_limits(controls.found_in(comparison), measure)

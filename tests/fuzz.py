@@ -41,7 +41,7 @@ from bertcalc.discover.results import size_steps
 from bertcalc.discover.results.shipped import shipped
 from bertcalc.discover.results.types import types
 from bertcalc.discover.search.config_input import read_config as read_pasted
-from bertcalc.explore import models
+from bertcalc.explore import model_refs
 from bertcalc.export.cells import plain
 from bertcalc.export.table import Code, Math
 from bertcalc.families import FAMILIES
@@ -313,11 +313,11 @@ def read_repository(text: str) -> bool:
 
 def read_models(text: str) -> bool:
     """The models of a comparison."""
-    items, wrong = models.read(text)
+    items, wrong = model_refs.read(text)
     for one in wrong:
         show(one.problem)
         one.text.encode()
-    assert models.read(models.write(items)) == (items, [])
+    assert model_refs.read(model_refs.write(items)) == (items, [])
     for item in items:
         try:
             item.model(_SUBJECT).num_parameters()
@@ -687,7 +687,7 @@ KINDS: dict[str, Kind] = {
         read_models,
         1,
         ("bert-base-uncased~vocab_size-21128 present", "bert-large-uncased~architecture-BertForMaskedLM~num_labels-3"),
-        ("~", "-", " ", *models.FIELDS, *list(PRESETS)[:5], "none", "true", "1e400", "999999999999999"),
+        ("~", "-", " ", *model_refs.FIELDS, *list(PRESETS)[:5], "none", "true", "1e400", "999999999999999"),
         lambda: iter(("~" * 8_000, "a " * 4_000, "present~x-" * 800, "present " * 1_000, "p" * 1_000_000)),
     ),
     "model": Kind(read_model, 1, _links_of_models(), _names_of_link()),
@@ -703,7 +703,7 @@ KINDS: dict[str, Kind] = {
             "--config",
             "--json",
             "-h",
-            *(f" --{name} " for name in models.FIELDS),
+            *(f" --{name} " for name in model_refs.FIELDS),
             *list(PRESETS)[:9],
         ),
         _large_lines,

@@ -5,7 +5,8 @@ config.json are written as ``config-`` followed by their JSON in base64.
 
 >>> from bertcalc.discover.results.shipped import shipped
 >>> llama = shipped("llama", "LlamaForCausalLM")
->>> default, shallow = FoundCase(FoundModel(llama)), FoundCase(FoundModel(llama, (("num_hidden_layers", 16),)))
+>>> default = DiscoveredCase(DiscoveredModel(llama))
+>>> shallow = DiscoveredCase(DiscoveredModel(llama, (("num_hidden_layers", 16),)))
 >>> for part in explain(default, shallow, "parameters").parts:
 ...     print(*(str(change) for change in part.changes), f"{part.difference:+,}")
 16 fewer layers -3,238,133,760
@@ -28,7 +29,7 @@ from bertcalc.discover.search.config_input import read_fields
 from bertcalc.explore import quantities
 from bertcalc.explore.compare import Explanation, FieldChange, PartChange, attributed
 from bertcalc.explore.compare import explain as explain_fields
-from bertcalc.explore.models import WrittenModel, Wrong, read_item, read_with
+from bertcalc.explore.model_refs import ModelRef, Wrong, read_item, read_with
 from bertcalc.explore.quantities import QUANTITIES, Case
 from bertcalc.families.presets import preset_named
 from bertcalc.memory.optimizers import ITEM_BYTES, PRECISIONS
@@ -43,7 +44,7 @@ _CONFIG = "config-"
 _MOST = 2**62  # numbers in charts, and their differences, must fit into 64 bits
 
 
-class WrittenFound(NamedTuple):
+class DiscoveredRef(NamedTuple):
     """A model as a link names it: type, class, changed sizes, and the JSON of the fields of its config.json."""
 
     model_type: str
@@ -65,7 +66,7 @@ class WrittenFound(NamedTuple):
         return "~".join([self.base, *config, *(f"{field}-{value}" for field, value in self.changes)])
 
 
-class FoundModel(NamedTuple):
+class DiscoveredModel(NamedTuple):
     """A model whose formula was discovered, with some sizes changed."""
 
     discovery: Discovered
@@ -94,10 +95,10 @@ class FoundModel(NamedTuple):
         return {"architecture": self.architecture, **{usual[name]: size for name, size in self.sizes().items()}}
 
 
-class FoundCase(NamedTuple):
+class DiscoveredCase(NamedTuple):
     """A discovered model, with a batch size and a sequence length."""
 
-    model: FoundModel
+    model: DiscoveredModel
     batch_size: int = 1
     sequence_length: int = 128
 
@@ -131,15 +132,15 @@ class FoundCase(NamedTuple):
 
 
 # The quantities available for discovered models, by name.
-_READINGS: Mapping[str, Callable[[FoundCase], int]] = {
-    "parameters": FoundCase.parameters,
-    **{name: partial(FoundCase.component, name=name) for name in COMPONENTS},
-    "forward": FoundCase.flops,
-    "weights": FoundCase.bytes_of_weights,
+_READINGS: Mapping[str, Callable[[DiscoveredCase], int]] = {
+    "parameters": DiscoveredCase.parameters,
+    **{name: partial(DiscoveredCase.component, name=name) for name in COMPONENTS},
+    "forward": DiscoveredCase.flops,
+    "weights": DiscoveredCase.bytes_of_weights,
 }
 
 
-def figure(measure: str, case: Case | FoundCase) -> int:
+def figure(measure: str, case: Case | DiscoveredCase) -> int:
     """Return a quantity of a built-in or discovered model. Raises InputError if it is not known."""
     if isinstance(case, Case):
         return QUANTITIES[measure].of(case)
@@ -148,7 +149,7 @@ def figure(measure: str, case: Case | FoundCase) -> int:
     return _READINGS[measure](case)
 
 
-def figure_or_none(measure: str, case: Case | FoundCase) -> int | None:
+def figure_or_none(measure: str, case: Case | DiscoveredCase) -> int | None:
     """Return a quantity of a built-in or discovered model; None if it is not known."""
     try:
         return figure(measure, case)
@@ -156,12 +157,12 @@ def figure_or_none(measure: str, case: Case | FoundCase) -> int | None:
         return None
 
 
-def components_of(case: Case | FoundCase) -> Mapping[Component, int]:
+def components_of(case: Case | DiscoveredCase) -> Mapping[Component, int]:
     """Parameters by component."""
     return quantities.components(case.model) if isinstance(case, Case) else case.components()
 
 
-def explain(first: Case | FoundCase, second: Case | FoundCase, measure: str) -> Explanation:
+def explain(first: Case | DiscoveredCase, second: Case | DiscoveredCase, measure: str) -> Explanation:
     """Explain the difference between two models as a sum over changed fields, or over components for different classes.
 
     Raises InputError if the quantity is not known for both models.
@@ -169,7 +170,11 @@ def explain(first: Case | FoundCase, second: Case | FoundCase, measure: str) -> 
     if isinstance(first, Case) and isinstance(second, Case):
         return explain_fields(first, second, QUANTITIES[measure])
     before, after = figure(measure, first), figure(measure, second)
-    if isinstance(first, FoundCase) and isinstance(second, FoundCase) and first.model.kind == second.model.kind:
+    if (
+        isinstance(first, DiscoveredCase)
+        and isinstance(second, DiscoveredCase)
+        and first.model.kind == second.model.kind
+    ):
         path = _path(first.model, second.model)
         return attributed(before, ((changes, figure(measure, first._replace(model=model))) for changes, model in path))
     if measure != "parameters":
@@ -184,7 +189,7 @@ def explain(first: Case | FoundCase, second: Case | FoundCase, measure: str) -> 
     return attributed(before, counts)
 
 
-def _path(first: FoundModel, second: FoundModel) -> Iterator[tuple[tuple[FieldChange, ...], FoundModel]]:
+def _path(first: DiscoveredModel, second: DiscoveredModel) -> Iterator[tuple[tuple[FieldChange, ...], DiscoveredModel]]:
     """Yield the steps from one model to another of the same class: the fields that change, and the model after them.
 
     A field that cannot change alone is changed together with the next ones, until the model is valid.
@@ -196,7 +201,7 @@ def _path(first: FoundModel, second: FoundModel) -> Iterator[tuple[tuple[FieldCh
             continue
         waiting += (FieldChange(field, model.sizes()[field], target[field]),)
         changes = dict(model.changes) | {change.field: change.after for change in waiting}
-        after = FoundModel(first.discovery, tuple(changes.items()))
+        after = DiscoveredModel(first.discovery, tuple(changes.items()))
         if after.problem() is None:
             yield waiting, after
             model, waiting = after, ()
@@ -204,19 +209,19 @@ def _path(first: FoundModel, second: FoundModel) -> Iterator[tuple[tuple[FieldCh
         yield waiting, second
 
 
-def read(text: str, present: type[Config] | None = None) -> tuple[list[WrittenModel | WrittenFound], list[Wrong]]:
+def read(text: str, present: type[Config] | None = None) -> tuple[list[ModelRef | DiscoveredRef], list[Wrong]]:
     """Read the models of a comparison, built-in or discovered, and the errors in its text."""
     return read_with(text, partial(_read_item, present=present))
 
 
-def _read_item(text: str, present: type[Config] | None) -> WrittenModel | WrittenFound:
+def _read_item(text: str, present: type[Config] | None) -> ModelRef | DiscoveredRef:
     base = text.partition("~")[0]
     if preset_named(base) or base.rpartition(".")[0] not in types():
         return read_item(text, present)
     return _read_found(text)
 
 
-def _read_found(text: str) -> WrittenFound:
+def _read_found(text: str) -> DiscoveredRef:
     """Read a class with its sizes, without checking that the sizes are valid. Raises InputError."""
     base, *rest = text.split("~")
     model_type, _dot, cls = base.rpartition(".")
@@ -231,7 +236,7 @@ def _read_found(text: str) -> WrittenFound:
         raise wrong(N_("the config.json in the link cannot be read.")) from None
     fields = read_fields(config) if config else {}
     sizes = read_sizes("~".join(part for part in rest if not part.startswith(_CONFIG)))
-    return WrittenFound(model_type, cls, tuple(sizes.items()), text_of(fields))
+    return DiscoveredRef(model_type, cls, tuple(sizes.items()), text_of(fields))
 
 
 def text_of(fields: Mapping[str, Any]) -> str:

@@ -24,7 +24,7 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 from bertcalc.config import ConfigError
-from bertcalc.explore.models import FIELDS, model_of, values_of
+from bertcalc.explore.model_refs import FIELDS, model_of, values_of
 from bertcalc.explore.quantities import Case, Quantity, parameters, weights
 from bertcalc.families import CLASSES
 from bertcalc.model.model import Model

@@ -9,9 +9,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from bertcalc.discover.comparable import (
-    FoundCase,
-    FoundModel,
-    WrittenFound,
+    DiscoveredCase,
+    DiscoveredModel,
+    DiscoveredRef,
     components_of,
     explain,
     figure,
@@ -20,7 +20,7 @@ from bertcalc.discover.comparable import (
     text_of,
 )
 from bertcalc.discover.results.shipped import shipped, shipped_classes
-from bertcalc.explore.models import model_of_preset, write
+from bertcalc.explore.model_refs import model_of_preset, write
 from bertcalc.explore.quantities import QUANTITIES, Case
 from bertcalc.text.problem import InputError
 from tests.discover.real import real
@@ -29,10 +29,10 @@ from tests.examples import examples
 KNOWN = ["parameters", "embeddings", "encoder", "pooler", "head", "forward", "weights"]
 
 
-def model(model_type: str, cls: str, **sizes: int) -> FoundModel:
+def model(model_type: str, cls: str, **sizes: int) -> DiscoveredModel:
     found = shipped(model_type, cls)
     assert found is not None
-    return FoundModel(found, tuple(sizes.items()))
+    return DiscoveredModel(found, tuple(sizes.items()))
 
 
 LLAMA = model("llama", "LlamaForCausalLM")
@@ -40,7 +40,7 @@ LLAMA = model("llama", "LlamaForCausalLM")
 
 def test_figures_are_those_of_the_real_class() -> None:
     sizes = {"hidden_size": 1024, "num_hidden_layers": 3}
-    case = FoundCase(model("llama", "LlamaForCausalLM", **sizes), 2, 16)
+    case = DiscoveredCase(model("llama", "LlamaForCausalLM", **sizes), 2, 16)
     there = real("llama", "LlamaForCausalLM", **sizes)
     assert figure("parameters", case) == sum(components_of(case).values()) == there
     assert figure("weights", case) == 4 * there
@@ -53,7 +53,7 @@ def test_figures_are_those_of_the_real_class() -> None:
 
 @pytest.mark.parametrize("key", [("jamba", "JambaForCausalLM"), ("lfm2", "Lfm2ForCausalLM")])
 def test_what_has_no_formula_is_counted_at_the_sizes_that_were_given(key: tuple[str, str]) -> None:
-    case = FoundCase(model(*key))
+    case = DiscoveredCase(model(*key))
     assert case.model.problem() is None
     assert figure("parameters", case) == case.model.discovery.parameters
     assert model(*key, num_hidden_layers=3).problem() is not None
@@ -66,7 +66,7 @@ def test_what_has_no_formula_is_counted_at_the_sizes_that_were_given(key: tuple[
 )
 def test_the_difference_between_sizes_is_a_sum_over_fields(some: dict[str, int], others: dict[str, int]) -> None:
     sizes = {**others, **some}
-    here, there = FoundCase(LLAMA), FoundCase(model("llama", "LlamaForCausalLM", **sizes))
+    here, there = DiscoveredCase(LLAMA), DiscoveredCase(model("llama", "LlamaForCausalLM", **sizes))
     for measure in ("parameters", "forward"):
         found = explain(here, there, measure)
         assert (found.before, found.after) == (figure(measure, here), figure(measure, there))
@@ -80,8 +80,8 @@ def test_the_difference_between_sizes_is_a_sum_over_fields(some: dict[str, int],
 
 @pytest.mark.parametrize("measure", KNOWN)
 def test_the_difference_between_kinds_is_a_sum_over_parts(measure: str) -> None:
-    ours, theirs = Case(model_of_preset("bert-base-uncased")), FoundCase(LLAMA)
-    for here, there in ((ours, theirs), (theirs, ours), (theirs, FoundCase(model("qwen3", "Qwen3ForCausalLM")))):
+    ours, theirs = Case(model_of_preset("bert-base-uncased")), DiscoveredCase(LLAMA)
+    for here, there in ((ours, theirs), (theirs, ours), (theirs, DiscoveredCase(model("qwen3", "Qwen3ForCausalLM")))):
         found = explain(here, there, measure)
         assert found.difference == sum(part.difference for part in found.parts)
         assert (found.before, found.after) == (figure(measure, here), figure(measure, there))
@@ -102,7 +102,7 @@ def test_sizes_of_other_names_stand_beside_ours() -> None:
     st.sampled_from([{}, {"tie_word_embeddings": False}, {"text_config": {"layer_types": ["a b~c", "ü"]}}]),
 )
 def test_reading_is_the_inverse_of_writing(key: tuple[str, str], sizes: dict[str, int], given: dict[str, Any]) -> None:
-    one = WrittenFound(*key, tuple(sizes.items()), text_of(given))
+    one = DiscoveredRef(*key, tuple(sizes.items()), text_of(given))
     assert read(f"bert-base-uncased {write([one])}") == ([*read("bert-base-uncased")[0], one], [])
     assert one.fields() == given
 

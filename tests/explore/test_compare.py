@@ -10,13 +10,13 @@ from hypothesis import strategies as st
 
 from bertcalc import ARCHITECTURES, AlbertConfig, BertConfig
 from bertcalc.explore.compare import PAIRS, WELL_KNOWN, FieldChange, differing, explain, path, shapes
-from bertcalc.explore.models import FIELDS, model_of_preset, read, values_of
+from bertcalc.explore.model_refs import FIELDS, model_of_preset, read, values_of
 from bertcalc.explore.quantities import QUANTITIES, Case, components
 from bertcalc.families.presets import PRESETS
 from bertcalc.model.model import Model
 from tests import oracle
 from tests.examples import examples
-from tests.explore.test_models import models
+from tests.explore.test_model_refs import models
 
 PARAMETERS = QUANTITIES["parameters"]
 sizes = st.tuples(st.integers(1, 3), st.integers(1, 8))

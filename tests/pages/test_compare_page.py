@@ -16,7 +16,7 @@ from bertcalc import ARCHITECTURES, BertConfig, Config, build, forward_flops
 from bertcalc.discover.results.result import NOT_ASKED
 from bertcalc.discover.results.shipped import shipped
 from bertcalc.explore.compare import PAIRS, WELL_KNOWN
-from bertcalc.explore.models import LONGEST, MOST, model_of_preset
+from bertcalc.explore.model_refs import LONGEST, MOST, model_of_preset
 from bertcalc.explore.quantities import QUANTITIES
 from bertcalc.explore.quantities import Case as Quantified
 from bertcalc.families.presets import PRESETS

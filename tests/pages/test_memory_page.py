@@ -12,7 +12,7 @@ from streamlit.testing.v1 import AppTest
 from bertcalc import ARCHITECTURES, BertConfig
 from bertcalc.charts.colors import BACKGROUND, INK
 from bertcalc.charts.memory_charts import step_areas
-from bertcalc.explore.models import model_of_preset
+from bertcalc.explore.model_refs import model_of_preset
 from bertcalc.families.presets import PRESETS
 from bertcalc.forward.outputs import Call
 from bertcalc.memory.devices import DEVICES

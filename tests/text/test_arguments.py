@@ -32,7 +32,7 @@ from bertcalc.diagnosis.miscounts import MiscountSizes
 from bertcalc.discover.results.shipped import shipped
 from bertcalc.discover.search.build import Ended
 from bertcalc.explore.design import Budget, Constraints, search
-from bertcalc.explore.models import values_of
+from bertcalc.explore.model_refs import values_of
 from bertcalc.explore.quantities import QUANTITIES, Case
 from bertcalc.explore.sweep import Sweep
 from bertcalc.families import CLASSES, FAMILIES, build

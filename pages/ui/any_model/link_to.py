@@ -5,7 +5,7 @@ from typing import Any
 
 import streamlit as st
 
-from bertcalc.discover.comparable import WrittenFound, text_of
+from bertcalc.discover.comparable import DiscoveredRef, text_of
 from bertcalc.discover.results.shipped import with_count
 from bertcalc.discover.results.size_steps import write
 from bertcalc.discover.results.types import types
@@ -22,7 +22,7 @@ def show_link(model_type: str, cls: str | None = None, fields: Mapping[str, Any]
     """Show a link to the page with a model type, a class and those fields that fit into a link."""
     if model_type not in types():
         return
-    ref = WrittenFound(model_type, cls or classes_of(model_type)[0], config=_within(dict(fields or {})))
+    ref = DiscoveredRef(model_type, cls or classes_of(model_type)[0], config=_within(dict(fields or {})))
     st.page_link(
         "any_model.py",
         label=_("Show the formula of {kind} on the page Any model →").format(kind=ref.cls),
@@ -31,7 +31,7 @@ def show_link(model_type: str, cls: str | None = None, fields: Mapping[str, Any]
     )
 
 
-def show_compare_link(ref: WrittenFound) -> None:
+def show_compare_link(ref: DiscoveredRef) -> None:
     """Show a link to a comparison of a model with the default preset."""
     st.page_link(
         "compare.py",
@@ -41,7 +41,7 @@ def show_compare_link(ref: WrittenFound) -> None:
     )
 
 
-def link_of(ref: WrittenFound) -> dict[str, str]:
+def link_of(ref: DiscoveredRef) -> dict[str, str]:
     """Return the query parameters of the page's link for a model."""
     query = {
         MODEL_TYPE.name: ref.model_type,

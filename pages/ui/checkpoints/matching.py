@@ -10,7 +10,7 @@ from bertcalc.checkpoints.local_files import CutOff
 from bertcalc.config import Config
 from bertcalc.config.fields import is_int
 from bertcalc.controls.chosen_model import DECIMALS, FIELDS
-from bertcalc.explore.models import WrittenModel, model_of_preset, values_of
+from bertcalc.explore.model_refs import ModelRef, model_of_preset, values_of
 from bertcalc.model.model import Model
 from bertcalc.text import N_, code, shorten, written
 from bertcalc.text.digits import signed_count
@@ -42,7 +42,7 @@ class Brought(NamedTuple):
     remarks: Sequence[Problem] = ()
 
 
-def show_changes(config: Config, item: WrittenModel) -> None:
+def show_changes(config: Config, item: ModelRef) -> None:
     """Show the fields in which a model differs from the nearest preset."""
     start = values_of(model_of_preset(item.base))
     rows = [(f"`{config.own_name(name)}`", _written(value), _written(start[name])) for name, value in item.changes]
@@ -154,7 +154,7 @@ def show_figure(label: str, count: int) -> None:
     st.metric(label, value, width=metric_width(130, value, label))
 
 
-def offer(model: Model, item: WrittenModel) -> None:
+def offer(model: Model, item: ModelRef) -> None:
     """Draw the button that copies the model to the sidebar."""
     kind = type(model.config)
     changed = [field for field, value in model.config.shared().items() if value != getattr(kind, field)]
@@ -166,7 +166,7 @@ def offer(model: Model, item: WrittenModel) -> None:
             st.caption(message.format(fields=listed(f"`{field}`" for field in left)))
 
 
-def _take(model: Model, item: WrittenModel) -> None:
+def _take(model: Model, item: ModelRef) -> None:
     """Copy a model to the sidebar; in a callback."""
     changes = {field: value for field, value in item.changes if field in (*FIELDS, "add_pooling_layer", "architecture")}
     # Number fields with decimals accept 0.0, but not 0.

@@ -4,22 +4,22 @@ from collections.abc import Sequence
 from typing import Any
 
 from bertcalc.config import LETTERS
-from bertcalc.discover.comparable import WrittenFound
+from bertcalc.discover.comparable import DiscoveredRef
 from bertcalc.explore.compare import Explanation
-from bertcalc.explore.models import PRESENT, WrittenModel
+from bertcalc.explore.model_refs import PRESENT, ModelRef
 from bertcalc.text import distinct
 from bertcalc.text.digits import signed_count
 from pages.ui.shell.i18n import _, listed
 from pages.ui.widgets.numbers import signed_percent
 
 
-def names_of(items: Sequence[WrittenModel | WrittenFound]) -> list[str]:
+def names_of(items: Sequence[ModelRef | DiscoveredRef]) -> list[str]:
     """A distinct name for each model."""
     same_base = len(items) > 1 and len({item.base for item in items}) == 1
     return distinct([_name(item, same_base) for item in items])
 
 
-def _name(item: WrittenModel | WrittenFound, same_base: bool) -> str:
+def _name(item: ModelRef | DiscoveredRef, same_base: bool) -> str:
     """The base of a model and its first changes; without the base if all models share it and the changes are enough."""
     ordered = sorted(item.changes, key=lambda change: change[0] != "architecture")
     changes = listed(_change(field, value) for field, value in ordered[:_MOST_CHANGES])
@@ -27,7 +27,7 @@ def _name(item: WrittenModel | WrittenFound, same_base: bool) -> str:
         changes = listed([changes, "..."])
     if same_base and len(changes) > _ENOUGH:
         return changes
-    if isinstance(item, WrittenFound):
+    if isinstance(item, DiscoveredRef):
         base = _("{cls} of a config.json").format(cls=item.cls) if item.config else item.cls
     else:
         base = _("current model") if item.base == PRESENT else item.base

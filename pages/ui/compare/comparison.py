@@ -9,16 +9,16 @@ import streamlit as st
 from bertcalc import ConfigError
 from bertcalc.config import Problem
 from bertcalc.discover.comparable import (
-    FoundCase,
-    FoundModel,
-    WrittenFound,
+    DiscoveredCase,
+    DiscoveredModel,
+    DiscoveredRef,
     components_of,
     explain,
     figure_or_none,
     read,
 )
 from bertcalc.explore.compare import PAIRS, Explanation
-from bertcalc.explore.models import LONGEST, MOST, PRESENT, WrittenModel, Wrong, item_of, write
+from bertcalc.explore.model_refs import LONGEST, MOST, PRESENT, ModelRef, Wrong, item_of, write
 from bertcalc.explore.quantities import QUANTITIES, Case, Quantity
 from bertcalc.families import family_of
 from bertcalc.families.hf_json import PASTED, is_of_another_type
@@ -29,7 +29,7 @@ from bertcalc.model.steps import LARGEST
 from bertcalc.model.totals import COMPONENTS
 from bertcalc.text import N_
 from bertcalc.text.problem import InputError
-from pages.ui.compare import found_models
+from pages.ui.compare import discovered_models
 from pages.ui.compare.compare_words import names_of
 from pages.ui.shell.controls import Select, Text, change, sentence, view
 from pages.ui.shell.i18n import _, filled
@@ -62,9 +62,9 @@ ORDER = Select[str]("order", N_("Order"), words=_ORDERS, width=250)
 class Compared(NamedTuple):
     """A model of the comparison: its text in the link, its name, and the model itself."""
 
-    item: WrittenModel | WrittenFound
+    item: ModelRef | DiscoveredRef
     name: str
-    model: Model | FoundModel
+    model: Model | DiscoveredModel
 
 
 class Comparison(NamedTuple):
@@ -80,10 +80,10 @@ class Comparison(NamedTuple):
     def quantity(self) -> Quantity:
         return QUANTITIES[self.measure]
 
-    def case(self, model: Compared) -> Case | FoundCase:
+    def case(self, model: Compared) -> Case | DiscoveredCase:
         """A model with its batch."""
-        if isinstance(model.model, FoundModel):
-            return FoundCase(model.model, *self.batch)
+        if isinstance(model.model, DiscoveredModel):
+            return DiscoveredCase(model.model, *self.batch)
         return Case(model.model, *self.batch)
 
     def figure_of(self, model: Compared, measure: str = "") -> int | None:
@@ -112,7 +112,7 @@ class Comparison(NamedTuple):
     def names(self) -> dict[str, str]:
         """The names of components; less specific if there is a discovered model, which only has names of tensors."""
         parts: dict[str, str] = {part: _(part) for part in COMPONENTS}
-        if any(isinstance(model.model, FoundModel) for model in self.models):
+        if any(isinstance(model.model, DiscoveredModel) for model in self.models):
             parts |= {"encoder": _("layers"), "pooler": _("pooler, other parts")}
         return parts
 
@@ -123,21 +123,21 @@ class Comparison(NamedTuple):
         return None
 
 
-def models_of_link(choice: Choice) -> tuple[list[WrittenModel | WrittenFound], list[Wrong]]:
+def models_of_link(choice: Choice) -> tuple[list[ModelRef | DiscoveredRef], list[Wrong]]:
     """The models in the link, or the default comparison; and the problems in the rest of the text."""
     text = st.session_state[MODELS.name]
     return read(text, type(choice.config)) if text.strip() else ([*begin(choice)], [])
 
 
-def begin(choice: Choice) -> list[WrittenModel]:
+def begin(choice: Choice) -> list[ModelRef]:
     """The default comparison: the present model with its preset.
 
     An unchanged preset is compared with bert-large-uncased instead, which is compared with bert-base-uncased.
     """
-    present = WrittenModel(PRESENT)
+    present = ModelRef(PRESENT)
     if item_of(choice.model, choice.preset).changes:
-        return [WrittenModel(choice.preset), present]
-    return [present, WrittenModel(_BASE if choice.preset == _LARGE else _LARGE)]
+        return [ModelRef(choice.preset), present]
+    return [present, ModelRef(_BASE if choice.preset == _LARGE else _LARGE)]
 
 
 def choose_measure(view: str) -> str:
@@ -159,7 +159,7 @@ def choose_common_batch(models: Sequence[Compared], present: Model, view: str) -
     return choose_batch(min(configs, key=lambda config: config.longest), sidebar=False)
 
 
-def choose_models(items: Sequence[WrittenModel | WrittenFound], choice: Choice) -> None:
+def choose_models(items: Sequence[ModelRef | DiscoveredRef], choice: Choice) -> None:
     """Draw the list of models, for adding and removing some."""
     written = list(map(str, items))
     names = dict(zip(written, names_of(items), strict=True))
@@ -185,7 +185,7 @@ def choose_models(items: Sequence[WrittenModel | WrittenFound], choice: Choice) 
     help_text = _("It stays in the comparison as it is now when the sidebar changes.")
     pin = item_of(choice.model, choice.preset)
     _add_button(_("Pin the current model"), items, pin, icon=":material/keep:", help=help_text)
-    other = found_models.choose()
+    other = discovered_models.choose()
     _add_button(_("Add {model}").format(model=other.cls), items, other, icon=":material/add:")
 
 
@@ -203,7 +203,7 @@ def _take_chosen(number: int, options: Sequence[str]) -> None:
     change({"models": models})
 
 
-def paste(items: Sequence[WrittenModel | WrittenFound]) -> None:
+def paste(items: Sequence[ModelRef | DiscoveredRef]) -> None:
     """Draw the field for a config.json, and the problems of its text."""
     text = st.text_area(_("Paste a Hugging Face config.json"), key="config_json", height=220, max_chars=PASTED)
     if not text.strip():
@@ -213,7 +213,7 @@ def paste(items: Sequence[WrittenModel | WrittenFound]) -> None:
     except InputError as error:
         if is_of_another_type(error.problems):
             with suppress(InputError):
-                other = found_models.read_config(text)
+                other = discovered_models.read_config(text)
                 st.text(_("{architecture}: its formula will be discovered").format(architecture=other.cls))
                 _add_button(_("Add to the comparison"), items, other)
                 return
@@ -234,7 +234,7 @@ def _quote(problems: Iterable[Problem]) -> None:
 
 
 def _add_button(
-    label: str, items: Sequence[WrittenModel | WrittenFound], item: WrittenModel | WrittenFound, **look: Any
+    label: str, items: Sequence[ModelRef | DiscoveredRef], item: ModelRef | DiscoveredRef, **look: Any
 ) -> None:
     """Draw a button that appends a model; disabled if the comparison has it already or is full."""
     models = write([*items, item])
@@ -262,12 +262,12 @@ def _take_pair(key: str) -> None:
     change({"models": pair.models, **({VIEW.name: pair.view} if pair.view else {})})
 
 
-def build(items: Sequence[WrittenModel | WrittenFound], present: Model) -> tuple[list[Compared], list[Wrong]]:
+def build(items: Sequence[ModelRef | DiscoveredRef], present: Model) -> tuple[list[Compared], list[Wrong]]:
     """The possible models, and the problems of the others."""
     models, wrong = [], []
     for item, name in zip(items, names_of(items), strict=True):
         try:
-            model = found_models.build(item) if isinstance(item, WrittenFound) else item.model(present)
+            model = discovered_models.build(item) if isinstance(item, DiscoveredRef) else item.model(present)
         except (ConfigError, InputError) as error:
             wrong.append(Wrong(name, error.problem))
         else:
@@ -296,12 +296,12 @@ def choose_explained(models: Sequence[Compared]) -> None:
     st.button(_("Use as baseline"), on_click=change, args=({"models": turned},), help=help_text)
 
 
-def found_in(comparison: Comparison) -> dict[WrittenFound, FoundModel]:
+def found_in(comparison: Comparison) -> dict[DiscoveredRef, DiscoveredModel]:
     """The models of the comparison whose formula was discovered."""
     return {
         model.item: model.model
         for model in comparison.models
-        if isinstance(model.item, WrittenFound) and isinstance(model.model, FoundModel)
+        if isinstance(model.item, DiscoveredRef) and isinstance(model.model, DiscoveredModel)
     }
 
 

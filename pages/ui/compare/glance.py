@@ -6,8 +6,8 @@ import streamlit as st
 
 from bertcalc.charts.compare_charts import OTHER, Cell, ModelRow, glance_bars, glance_frame
 from bertcalc.controls.chosen_model import ChosenModel
-from bertcalc.discover.comparable import FoundModel, WrittenFound
-from bertcalc.explore.models import PRESENT
+from bertcalc.discover.comparable import DiscoveredModel, DiscoveredRef
+from bertcalc.explore.model_refs import PRESENT
 from bertcalc.families import family_of
 from bertcalc.model.formula import CALL_LETTERS
 from bertcalc.model.model import Model
@@ -88,7 +88,7 @@ def cells_of(comparison: Comparison, model: Compared) -> list[Cell]:
 
 def _family(model: Compared) -> str:
     """The name of a model's family, as in its class names; for a discovered model its model type."""
-    if isinstance(model.model, FoundModel):
+    if isinstance(model.model, DiscoveredModel):
         return model.model.discovery.model_type
     return family_of(model.model.config).config.__name__.removesuffix("Config")
 
@@ -103,7 +103,7 @@ def _named(model: Compared) -> str:
 def _link(model: Compared, choice: Choice) -> str:
     """The link of a model's first page, with the language and the projector view of this page."""
     kept = {name: st.query_params[name] for name in ("lang", "present") if name in st.query_params}
-    if isinstance(model.item, WrittenFound):
+    if isinstance(model.item, DiscoveredRef):
         return f"./{PAGE}?{urlencode({**link_of(model.item), **kept})}"
     assert isinstance(model.model, Model)
     preset = choice.preset if model.item.base == PRESENT else model.item.base

@@ -9,9 +9,9 @@ import streamlit as st
 
 from bertcalc.charts.bar_charts import Piece, PieceBar
 from bertcalc.charts.compare_charts import ModelPoint, points_frame, scatter
-from bertcalc.discover.comparable import FoundModel
+from bertcalc.discover.comparable import DiscoveredModel
 from bertcalc.explore.compare import Explanation, differing, shapes
-from bertcalc.explore.models import FIELDS, model_of_preset, values_of
+from bertcalc.explore.model_refs import FIELDS, model_of_preset, values_of
 from bertcalc.explore.quantities import QUANTITIES, Case
 from bertcalc.families import family_of
 from bertcalc.families.presets import PRESETS
@@ -58,8 +58,8 @@ def show_side_by_side(comparison: Comparison) -> None:
 def _field_rows(compared: Sequence[Compared]) -> list[tuple[str, list[str]]]:
     models = [shown.model for shown in compared]
     ours = [model for model in models if isinstance(model, Model)]
-    values = [model.values() if isinstance(model, FoundModel) else values_of(model) for model in models]
-    sizes = [model.values() for model in models if isinstance(model, FoundModel)]
+    values = [model.values() if isinstance(model, DiscoveredModel) else values_of(model) for model in models]
+    sizes = [model.values() for model in models if isinstance(model, DiscoveredModel)]
     varying = {field for row in sizes for field in row if any(row[field] != other.get(field) for other in values)}
     differ = {*(differing(ours) if ours else ()), *varying}
     fields = [*(field for field in FIELDS if field in differ), *sorted(differ.difference(FIELDS))]
@@ -73,14 +73,14 @@ def _field_rows(compared: Sequence[Compared]) -> list[tuple[str, list[str]]]:
 def _names_class(compared: Compared) -> bool:
     """Whether a model's name tells its class: it contains it, or it is the base class."""
     model = compared.model
-    if isinstance(model, FoundModel):
+    if isinstance(model, DiscoveredModel):
         return model.architecture in compared.name
     return model.architecture in (*compared.name.split(", "), family_of(model.config).base.name)
 
 
 def _shape_rows(models: Sequence[Compared]) -> list[tuple[str, list[str]]]:
     """The shapes of a few matrices, if they differ."""
-    columns = [{} if isinstance(model.model, FoundModel) else shapes(model.model) for model in models]
+    columns = [{} if isinstance(model.model, DiscoveredModel) else shapes(model.model) for model in models]
     return [
         (f"`{split_layer(name)[1]}`", [shape_text(column[name]) if name in column else "–" for column in columns])
         for name in dict.fromkeys(name for column in columns for name in column)

@@ -12,7 +12,7 @@ from bertcalc.controls.stops import SLIDERS
 from bertcalc.diagnosis.known_counts import known_counts, readings
 from bertcalc.discover.comparable import explain
 from bertcalc.explore.compare import WELL_KNOWN
-from bertcalc.explore.models import WrittenModel, item_of
+from bertcalc.explore.model_refs import ModelRef, item_of
 from bertcalc.families import CLASSES
 from bertcalc.families.presets import PRESETS
 from bertcalc.forward.outputs import Call, possible, run
@@ -156,30 +156,30 @@ _ROUNDED = ("base", "pretraining")  # the tasks whose counts round to the papers
 
 def _compare(choice: Choice, preset: str) -> None:
     """Draw the present model and a published one, and the difference between them as bars."""
-    _explain(_comparison(choice, _present(choice), WrittenModel(preset)))
+    _explain(_comparison(choice, _present(choice), ModelRef(preset)))
 
 
 def _since(choice: Choice, preset: str) -> None:
     """Draw the changes from a published model to the present one, without those that do not affect the count."""
-    _explain(_comparison(choice, WrittenModel(preset), _present(choice)), changing=True)
+    _explain(_comparison(choice, ModelRef(preset), _present(choice)), changing=True)
 
 
 def _costs(choice: Choice, preset: str, batch_size: str) -> None:
     """Draw a published model and the present one at a glance: parameters beside FLOPs and memory."""
-    comparison = _comparison(choice, WrittenModel(preset), _present(choice), measure="training_memory")
+    comparison = _comparison(choice, ModelRef(preset), _present(choice), measure="training_memory")
     draw_models(comparison._replace(batch=comparison.batch._replace(batch_size=int(batch_size)), order="chosen"))
 
 
 def _relatives(choice: Choice, sort: str) -> None:
     """Draw well-known models and the present one at a glance, the largest first."""
-    draw_models(_comparison(choice, *map(WrittenModel, WELL_KNOWN), _present(choice), measure=sort))
+    draw_models(_comparison(choice, *map(ModelRef, WELL_KNOWN), _present(choice), measure=sort))
 
 
-def _present(choice: Choice) -> WrittenModel:
+def _present(choice: Choice) -> ModelRef:
     return item_of(choice.model, choice.preset)
 
 
-def _comparison(choice: Choice, *items: WrittenModel, measure: str = "parameters") -> Comparison:
+def _comparison(choice: Choice, *items: ModelRef, measure: str = "parameters") -> Comparison:
     """A comparison of the distinct models, with a short sequence."""
     items = tuple(dict.fromkeys(items))
     models = [Compared(item, name, item.model()) for item, name in zip(items, names_of(items), strict=True)]

@@ -10,7 +10,7 @@ from typing import Any, NamedTuple
 import streamlit as st
 
 from bertcalc.discover import discovery_worker
-from bertcalc.discover.comparable import WrittenFound, text_of
+from bertcalc.discover.comparable import DiscoveredRef, text_of
 from bertcalc.discover.results.result import Discovered
 from bertcalc.discover.results.shipped import shipped, shipped_classes
 from bertcalc.discover.results.size_steps import SizeHistory, read, refused, write
@@ -117,9 +117,9 @@ def selection_of(model_type: str, cls: str, fields: dict[str, Any]) -> TypeSelec
     return TypeSelection(model_type, cls, fields, answer)
 
 
-def ref_of(selection: TypeSelection, sizes: SizeHistory | None) -> WrittenFound:
+def ref_of(selection: TypeSelection, sizes: SizeHistory | None) -> DiscoveredRef:
     """Return the model as a link to a comparison names it."""
-    return WrittenFound(
+    return DiscoveredRef(
         selection.model_type, selection.cls, tuple(sizes.kept.items()) if sizes else (), text_of(selection.fields)
     )
 

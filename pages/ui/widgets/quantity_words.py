@@ -1,6 +1,6 @@
 """Names and titles of the quantities, for all pages that compare models."""
 
-from bertcalc.discover.comparable import FoundCase, figure
+from bertcalc.discover.comparable import DiscoveredCase, figure
 from bertcalc.explore.quantities import Case, Quantity
 from bertcalc.text import N_
 from bertcalc.text.problem import InputError
@@ -23,7 +23,7 @@ QUANTITY_NAMES: dict[str, str] = {
 }
 
 
-def reason(measure: str, case: Case | FoundCase) -> str:
+def reason(measure: str, case: Case | DiscoveredCase) -> str:
     """Why a quantity of a model is not known; empty if it is known."""
     try:
         figure(measure, case)

@@ -10,12 +10,12 @@ from hypothesis import strategies as st
 
 from bertcalc import ConfigError
 from bertcalc.config import POSITION_EMBEDDING_TYPES
-from bertcalc.explore.models import (
+from bertcalc.explore.model_refs import (
     FIELDS,
     LONGEST,
     MOST,
     PRESENT,
-    WrittenModel,
+    ModelRef,
     item_of,
     model_of,
     read,
@@ -63,8 +63,8 @@ def test_the_values_of_a_model_make_the_model(model: Model) -> None:
 
 @given(models(), models())
 def test_the_present_model_is_the_one_that_is_given(present: Model, other: Model) -> None:
-    assert WrittenModel(PRESENT).model(present) == present
-    changed = WrittenModel(PRESENT, (("architecture", other.architecture),)).model(present)
+    assert ModelRef(PRESENT).model(present) == present
+    changed = ModelRef(PRESENT, (("architecture", other.architecture),)).model(present)
     assert changed.config == present.config
     assert changed.kind == other.architecture
 
@@ -72,7 +72,7 @@ def test_the_present_model_is_the_one_that_is_given(present: Model, other: Model
 @given(st.lists(models(), min_size=1, max_size=3))
 def test_nothing_but_changed_numbers_needs_an_escape_in_an_address(models: list[Model]) -> None:
     """Python's and the browser's rule for queries: letters, digits, - _ . ~ stay, a space becomes a plus."""
-    text = write([*map(item_of, models), WrittenModel(PRESENT), *map(WrittenModel, PRESETS)])
+    text = write([*map(item_of, models), ModelRef(PRESENT), *map(ModelRef, PRESETS)])
     assert quote_plus(text).replace("+", " ") == text
 
 

@@ -7,7 +7,7 @@ are such that browsers and Streamlit leave them unescaped in a URL.
 >>> [item], wrong = read("bert-base-uncased~vocab_size-21128")
 >>> item.model().config.vocab_size, wrong
 (21128, [])
->>> write([item, WrittenModel("present")])
+>>> write([item, ModelRef("present")])
 'bert-base-uncased~vocab_size-21128 present'
 """
 
@@ -44,7 +44,7 @@ FIELDS = (
 _CONSTANTS: dict[str, bool | None] = {"true": True, "false": False, "none": None}
 
 
-class WrittenModel(NamedTuple):
+class ModelRef(NamedTuple):
     """A model as text: its base, and the changed fields with their values."""
 
     base: str
@@ -79,7 +79,7 @@ def write(items: Sequence[object]) -> str:
 
 
 @checked
-def read(text: str, present: type[Config] | None = None) -> tuple[list[WrittenModel], list[Wrong]]:
+def read(text: str, present: type[Config] | None = None) -> tuple[list[ModelRef], list[Wrong]]:
     """Read the models of a comparison, without duplicates, and the problems with the rest of the text.
 
     Whether a model can be built is not checked, as the present model may change. ``present`` is the present model's
@@ -111,7 +111,7 @@ def read_with(text: str, read_one: Callable[[str], Item]) -> tuple[list[Item], l
 
 
 @checked
-def item_of(model: Model, base: str | None = None) -> WrittenModel:
+def item_of(model: Model, base: str | None = None) -> ModelRef:
     """Write a model as changes of the preset ``base``, by default of the preset with the fewest differences."""
     values = values_of(model)
 
@@ -129,7 +129,7 @@ def item_of(model: Model, base: str | None = None) -> WrittenModel:
 
     presets = [name for name, preset in PRESETS.items() if type(preset.config) is type(model.config)]
     nearest = base or min(presets, key=lambda preset: len(changes(preset)))
-    return WrittenModel(nearest, changes(nearest))
+    return ModelRef(nearest, changes(nearest))
 
 
 @checked
@@ -171,7 +171,7 @@ def model_of(values: Mapping[str, Any]) -> Model:
 
 
 @checked
-def read_item(text: str, present: type[Config] | None = None) -> WrittenModel:
+def read_item(text: str, present: type[Config] | None = None) -> ModelRef:
     """Read one model. Raises InputError."""
     base, *assignments = text.split("~")
     base = preset_named(base) or base
@@ -202,7 +202,7 @@ def read_item(text: str, present: type[Config] | None = None) -> WrittenModel:
         if problem := _check(kind, field, value):
             raise InputError(problem)
         changes[field] = value
-    return WrittenModel(base, tuple((field, changes[field]) for field in FIELDS if field in changes))
+    return ModelRef(base, tuple((field, changes[field]) for field in FIELDS if field in changes))
 
 
 def _check(kind: type[Config], field: str, value: Any) -> Problem | None:

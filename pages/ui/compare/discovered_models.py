@@ -4,7 +4,7 @@ from collections.abc import Mapping, Sequence
 
 import streamlit as st
 
-from bertcalc.discover.comparable import FoundModel, WrittenFound, text_of
+from bertcalc.discover.comparable import DiscoveredModel, DiscoveredRef, text_of
 from bertcalc.discover.discovery_worker import refusal
 from bertcalc.discover.results.result import NOT_ASKED
 from bertcalc.discover.results.types import types
@@ -20,23 +20,23 @@ from pages.ui.shell.i18n import _, listed
 _FAILED = "compared without a formula"
 
 
-def choose() -> WrittenFound:
+def choose() -> DiscoveredRef:
     """Draw the choice of a model type and a class, and return the model."""
     left, right = st.columns(2)
     kind = left.selectbox(_("Any model of transformers"), list(types()), key="compared type", persist_state="session")
     cls = right.selectbox(_("Class"), classes_of(kind), key=f"compared class of {kind}")
-    return WrittenFound(kind, cls)
+    return DiscoveredRef(kind, cls)
 
 
-def read_config(text: str) -> WrittenFound:
+def read_config(text: str) -> DiscoveredRef:
     """The model of a config.json of any model type. Raises InputError."""
     config = read_pasted(text)
-    return WrittenFound(
+    return DiscoveredRef(
         config.model_type, config.cls or classes_of(config.model_type)[0], config=text_of(config.fields)
     )
 
 
-def show_limits(models: Mapping[WrittenFound, FoundModel], measure: str) -> None:
+def show_limits(models: Mapping[DiscoveredRef, DiscoveredModel], measure: str) -> None:
     """Show which figures of discovered models are known, with links for discovering missing FLOPs."""
     if not models:
         return
@@ -55,7 +55,7 @@ def show_limits(models: Mapping[WrittenFound, FoundModel], measure: str) -> None
             )
 
 
-def discover(items: Sequence[WrittenFound]) -> None:
+def discover(items: Sequence[DiscoveredRef]) -> None:
     """Discover the formulas that are not known yet, one after another, rerunning the page after each."""
     failed: dict[tuple[str, str], Problem] = {}
     st.session_state[_FAILED] = failed  # of this run only: the next one tries again
@@ -69,7 +69,7 @@ def discover(items: Sequence[WrittenFound]) -> None:
         failed[item.base, item.config] = problem
 
 
-def build(item: WrittenFound) -> FoundModel:
+def build(item: DiscoveredRef) -> DiscoveredModel:
     """The model with its discovered formula. Raises InputError."""
     discovered = selection_of(item.model_type, item.cls, item.fields()).discovery
     if discovered is None:
@@ -77,7 +77,7 @@ def build(item: WrittenFound) -> FoundModel:
         raise InputError(failed) if failed else wrong(MISSING)
     if discovered.unexplained and item.changes:
         raise wrong(N_("not all of its parameters have a formula, so its sizes cannot be changed."))
-    model = FoundModel(discovered, item.changes)
+    model = DiscoveredModel(discovered, item.changes)
     if problem := model.problem():
         raise InputError(problem)
     return model
