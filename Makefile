@@ -50,6 +50,7 @@ constraints: $(VENV)/dev
 
 benchmark: $(VENV)/dev $(VENV)/browser
 	$(VENV)/bin/python -m benchmarks.core
+	$(VENV)/bin/python -m benchmarks.startup
 	$(VENV)/bin/python -m benchmarks.explore
 	$(VENV)/bin/python -m benchmarks.design
 	$(VENV)/bin/python -m benchmarks.browser
