@@ -137,13 +137,13 @@ class Bracket(NamedTuple):
         return bool(self.factor) and len(self.terms) > 1
 
 
-_OfSubject = TypeVar("_OfSubject", bound=Callable[..., Any])
+_OfModel = TypeVar("_OfModel", bound=Callable[..., Any])
 
 
-def once(maxsize: int) -> Callable[[_OfSubject], _OfSubject]:
+def once(maxsize: int) -> Callable[[_OfModel], _OfModel]:
     """Cache a function of a Model by the model's structure: it gets symbols for the sizes that sliders change."""
 
-    def decorate(function: _OfSubject) -> _OfSubject:
+    def decorate(function: _OfModel) -> _OfModel:
         cached = lru_cache(maxsize)(function)
 
         @wraps(function)
@@ -151,7 +151,7 @@ def once(maxsize: int) -> Callable[[_OfSubject], _OfSubject]:
             return cached(model.changed(config=_structure(model.config)), *rest, **named)
 
         from_structure.cache_clear = cached.cache_clear  # type: ignore[attr-defined]
-        return cast(_OfSubject, from_structure)
+        return cast(_OfModel, from_structure)
 
     return decorate
 
