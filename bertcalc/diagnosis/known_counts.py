@@ -226,9 +226,9 @@ def mixes(model: Model) -> tuple[KnownCount, ...]:
                 except InputError:  # its heads do not divide the hidden size
                     continue
                 if wrong_config not in mixed:
-                    other_subject = model.changed(config=wrong_config)
+                    mixed_model = model.changed(config=wrong_config)
                     mixed[wrong_config] = KnownCount(
-                        other_subject, other_subject.num_parameters(), mix=Mix(name, fields, right)
+                        mixed_model, mixed_model.num_parameters(), mix=Mix(name, fields, right)
                     )
     return tuple(mixed.values())
 
