@@ -13,7 +13,7 @@ method that needs it.
 """
 
 import warnings
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import replace
 from importlib.util import find_spec
 from typing import TYPE_CHECKING, Any
@@ -25,6 +25,7 @@ from bertcalc.memory.peak import inference_peak_bytes, training_peak_bytes
 from bertcalc.memory.saved import saved_activation_bytes
 from bertcalc.model import model as core
 from bertcalc.text.arguments import Single, checked
+from bertcalc.text.problem import Problem
 
 if TYPE_CHECKING:
     from bertcalc.api.model_comparison import ModelComparison
@@ -125,9 +126,14 @@ def load(source: Any, architecture: str | None = None, *, add_pooling_layer: boo
     from bertcalc.api.sources import described
 
     model = described(source)
-    for doubt in model.doubts:
-        warnings.warn(str(doubt), UserWarning, stacklevel=3)
+    warn_of(model.doubts)
     return build(model.config, architecture or model.architecture, add_pooling_layer=add_pooling_layer)
+
+
+def warn_of(doubts: Iterable[Problem]) -> None:
+    """Warn of what is not read, at the line that calls a public function, which calls this one."""
+    for doubt in doubts:
+        warnings.warn(str(doubt), UserWarning, stacklevel=4)
 
 
 @checked

@@ -42,7 +42,8 @@ _ANGLES = ("rope_theta", "global_rope_theta", "local_rope_theta")
 NEUTRAL = frozenset((*_GENERATION, *_ORIGIN, *_TOKENS, *_OLD, *_ELSEWHERE, *_ANGLES))
 
 # Keys that change nothing while they are empty: null, false, {}.
-EMPTY = ("pruned_heads", "torchscript", "rope_scaling", "quantization_config")
+# transformers 4 writes add_cross_attention for every family.
+EMPTY = ("pruned_heads", "torchscript", "rope_scaling", "quantization_config", "add_cross_attention")
 # Keys that change neither parameters nor FLOPs but may change the memory, unless these conditions hold.
 OF_MEMORY: Mapping[str, Callable[[Any], bool]] = {
     "output_attentions": lambda value: not value,
