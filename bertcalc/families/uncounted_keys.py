@@ -35,15 +35,17 @@ _OLD = (
     *("tie_encoder_decoder", "cross_attention_hidden_size", "xla_device"),
     *("reference_compile", "repad_logits_with_grad"),
 )
-# Fields of some families that the other families do not read.
-_ELSEWHERE = ("use_cache", "is_decoder", "type_vocab_size", "layer_norm_eps", "classifier_dropout", "initializer_range")
+# Fields of some families that the other families do not read. transformers 4 writes some of them for every family.
+_ELSEWHERE = (
+    *("use_cache", "is_decoder", "add_cross_attention", "type_vocab_size", "layer_norm_eps", "classifier_dropout"),
+    "initializer_range",
+)
 # The angles of rotary positions: they change values, not shapes.
 _ANGLES = ("rope_theta", "global_rope_theta", "local_rope_theta")
 NEUTRAL = frozenset((*_GENERATION, *_ORIGIN, *_TOKENS, *_OLD, *_ELSEWHERE, *_ANGLES))
 
 # Keys that change nothing while they are empty: null, false, {}.
-# transformers 4 writes add_cross_attention for every family.
-EMPTY = ("pruned_heads", "torchscript", "rope_scaling", "quantization_config", "add_cross_attention")
+EMPTY = ("pruned_heads", "torchscript", "rope_scaling", "quantization_config")
 # Keys that change neither parameters nor FLOPs but may change the memory, unless these conditions hold.
 OF_MEMORY: Mapping[str, Callable[[Any], bool]] = {
     "output_attentions": lambda value: not value,
