@@ -20,11 +20,11 @@ from typing import TYPE_CHECKING, Any
 
 from bertcalc import families
 from bertcalc.compute.flops import forward_flops, training_flops
-from bertcalc.config import Config
+from bertcalc.config import Config, MixedError
 from bertcalc.memory.peak import inference_peak_bytes, training_peak_bytes
 from bertcalc.memory.saved import saved_activation_bytes
 from bertcalc.model import model as core
-from bertcalc.text.arguments import Single, checked
+from bertcalc.text.arguments import Single, checked, single_model
 from bertcalc.text.problem import Problem
 
 if TYPE_CHECKING:
@@ -77,7 +77,7 @@ class Model(core.Model):
 
     @checked
     def compare(
-        self, other: core.Model, quantity: str = "parameters", *, batch_size: int = 1, sequence_length: int = 128
+        self, other: core.Model, quantity: str = "parameters", *, batch_size: Single = 1, sequence_length: Single = 128
     ) -> ModelComparison:
         """The difference from this model to another, as a sum over the fields that differ: see ``compare``."""
         return compare(self, other, quantity, batch_size=batch_size, sequence_length=sequence_length)
@@ -91,13 +91,18 @@ class Model(core.Model):
         What is not given stays. Raises ConfigError for a field that the
         configuration does not have, and for values that no model can have.
         """
+        if fields:
+            single_model("replace()", self)
         config = replace(self.config, **fields) if fields else self.config
         if add_pooling_layer is None:
             return self.changed(config, architecture)
         return build(config, architecture or self.architecture, add_pooling_layer=add_pooling_layer)
 
     def __repr__(self) -> str:
-        count = self.num_parameters()
+        try:
+            count = self.num_parameters()
+        except MixedError:
+            return f"<{self.architecture}>"
         return f"<{self.architecture}: {count:,} parameters>" if isinstance(count, int) else f"<{self.architecture}>"
 
     def _repr_html_(self) -> str | None:
@@ -155,8 +160,8 @@ def compare(
     there: core.Model,
     quantity: str = "parameters",
     *,
-    batch_size: int = 1,
-    sequence_length: int = 128,
+    batch_size: Single = 1,
+    sequence_length: Single = 128,
 ) -> ModelComparison:
     """The difference between two models, as a sum over the fields that differ.
 

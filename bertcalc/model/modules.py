@@ -13,6 +13,7 @@ from typing import Any, Literal, NamedTuple
 from bertcalc.config.activations import Kept
 from bertcalc.text import N_
 from bertcalc.text.arguments import checked, flag, text, unknown
+from bertcalc.text.problem import wrong
 
 Shape = tuple[int, ...]
 NO_TENSORS: Mapping[str, Shape] = MappingProxyType({})
@@ -255,6 +256,8 @@ class ModuleList(Module):
             start, copies = self.groups[name]
             if folded:
                 yield name, layer, copies
+            elif not isinstance(copies, int):
+                raise wrong("Columns have no single number of layers, so their layers cannot be listed one by one.")
             else:
                 for index in range(start, start + copies):
                     yield str(index), layer, 1
@@ -276,7 +279,11 @@ class ModuleList(Module):
 
     def _label(self, name: str) -> str:
         start, copies = self.groups[name]
-        return f"({start}): " if copies == 1 else f"({start}-{start + copies - 1}): {copies} x "
+        return (
+            f"({start}): "
+            if isinstance(copies, int) and copies == 1
+            else f"({start}-{start + copies - 1}): {copies} x "
+        )
 
 
 class Linear(Module):

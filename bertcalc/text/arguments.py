@@ -132,6 +132,8 @@ def checked(function: Callable[P, R]) -> Callable[P, R]:
         if missing := [name for name in required if name not in named]:
             message = N_("{function} needs {argument}.")
             raise _error(message, missing[0], None, function=wanted.name, argument=", ".join(missing))
+        if wanted.single:
+            single_model(wanted.name, *values, *named.values())
         if wanted.relates:
             places = zip(wanted.positional, values, strict=False)
             _check_together({name: value for (name, _check), value in places} | named)
@@ -163,6 +165,7 @@ class _Signature(NamedTuple):
     varargs: Check | None  # for further positional arguments
     keywords: Check | None  # for further named arguments
     relates: bool
+    single: bool  # whether it counts a single model
 
 
 @cache
@@ -189,9 +192,10 @@ def _wanted_by(function: Callable[..., Any]) -> _Signature:
             (required_by_name if parameter.kind is Parameter.KEYWORD_ONLY else required).append(name)
     has_length = not _WITH_LENGTH.isdisjoint(named)
     relates = has_length or ("config" in named and ("model" in named or keywords is not None))
+    counts_one = single in (*(check for _name, check in positional), *named.values())
     name = f"{function.__name__}()"
     return _Signature(
-        name, tuple(positional), named, tuple(required), tuple(required_by_name), varargs, keywords, relates
+        name, tuple(positional), named, tuple(required), tuple(required_by_name), varargs, keywords, relates, counts_one
     )
 
 
@@ -492,6 +496,15 @@ def _check_together(values: Mapping[str, Any]) -> None:
                 "sequence_length {value} is not possible: this model has positions for {high} tokens (config.longest)."
             )
             raise _error(message, "sequence_length", most, high=longest)
+
+
+def single_model(function: str, *values: Any) -> None:
+    """Raise ArgumentError if one of the values is a model of columns."""
+    for value in values:
+        config = _config_of(value)
+        if config is not None and any(map(_is_column, vars(config).values())):
+            message = N_("{function} takes a single model, not one of columns.")
+            raise _error(message, "", value, function=function)
 
 
 def _config_of(value: Any) -> Any:

@@ -72,8 +72,9 @@ def test_another_vocabulary_is_that_of_the_configuration() -> None:
 
 
 MODERN: dict[str, Any] = {
-    **{"vocab_size": 60, "hidden_size": 8, "num_attention_heads": 2, "intermediate_size": 12, "num_hidden_layers": 4},
-    **{"pad_token_id": 0, "bos_token_id": 1, "eos_token_id": 2, "cls_token_id": 1, "sep_token_id": 2},
+    **dict(zip(("vocab_size", "hidden_size", "num_attention_heads", "intermediate_size"), (60, 8, 2, 12), strict=True)),
+    **{f"{token}_token_id": number for number, token in enumerate(("pad", "bos", "eos", "cls", "sep"))},
+    "num_hidden_layers": 4,
 }
 
 
