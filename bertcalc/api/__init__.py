@@ -12,6 +12,7 @@ The functions behind the methods stand in their rooms; what is slow to import (S
 method that needs it.
 """
 
+import os
 import warnings
 from collections.abc import Iterable, Mapping
 from dataclasses import replace
@@ -20,10 +21,11 @@ from typing import TYPE_CHECKING, Any
 
 from bertcalc import families
 from bertcalc.compute.flops import forward_flops, training_flops
-from bertcalc.config import Config, MixedError
+from bertcalc.config import Config
 from bertcalc.memory.peak import inference_peak_bytes, training_peak_bytes
 from bertcalc.memory.saved import saved_activation_bytes
 from bertcalc.model import model as core
+from bertcalc.text import shorten
 from bertcalc.text.arguments import Single, checked, single_model
 from bertcalc.text.problem import Problem
 
@@ -35,6 +37,7 @@ if TYPE_CHECKING:
 else:  # what ``checked`` reads in their place, which evaluates annotations
     Explanation = Discovered = Formula = ModelComparison = Any
 
+_SHADOWED = "{name} is read as the preset, not as the file or folder of that name here: write ./{name} to read it."
 NO_FORMULAS = "Formulas need SymPy, which is not installed: pip install sympy."
 _NO_DISCOVERY = (
     "No formula for {model} comes with bertcalc, and inferring one needs PyTorch and transformers: "
@@ -84,7 +87,7 @@ class Model(core.Model):
 
     @checked
     def replace(
-        self, *, architecture: str | None = None, add_pooling_layer: bool | None = None, **fields: Any
+        self, /, *, architecture: str | None = None, add_pooling_layer: bool | None = None, **fields: Any
     ) -> "Model":
         """The model with other fields of the configuration, or as another class of the family.
 
@@ -97,13 +100,6 @@ class Model(core.Model):
         if add_pooling_layer is None:
             return self.changed(config, architecture)
         return build(config, architecture or self.architecture, add_pooling_layer=add_pooling_layer)
-
-    def __repr__(self) -> str:
-        try:
-            count = self.num_parameters()
-        except MixedError:
-            return f"<{self.architecture}>"
-        return f"<{self.architecture}: {count:,} parameters>" if isinstance(count, int) else f"<{self.architecture}>"
 
     def _repr_html_(self) -> str | None:
         return self._repr_mimebundle_().get("text/html")
@@ -123,10 +119,14 @@ def load(source: Any, architecture: str | None = None, *, add_pooling_layer: boo
     class, such as "BertForMaskedLM"; without it, the class that the source names, or else that of the body.
     ``add_pooling_layer`` is an option of the body's class.
 
+    A preset comes before a file or folder of the same name, with a warning: write "./bert-base-uncased" for the folder.
+
     Raises InputError for what is not understood. Keys of a config.json that may change the count, but are not read, are
     a warning.
     """
     if isinstance(source, Config) or (isinstance(source, str) and families.preset_named(source)):
+        if isinstance(source, str) and any(map(os.path.isfile, (source, os.path.join(source, "config.json")))):
+            warn_of([Problem.of(_SHADOWED, name=shorten(source))])
         return build(source, architecture, add_pooling_layer=add_pooling_layer)
     from bertcalc.api.sources import described
 

@@ -100,7 +100,7 @@ def _known(real: Any, tensors: Mapping[str, Shape]) -> tuple[Model, list[Problem
 def _difference(model: Model, tensors: Mapping[str, Shape]) -> str:
     """A sentence on the first tensor that differs from the model's; empty if none does."""
     usual, name = dict(model.named_parameters()), f"{model.architecture} with its configuration"
-    # Where transformers 4 registers the head after the body, PyTorch lists a tied tensor under its other name.
+    # If the head is registered after the body, as in older releases, PyTorch lists a tied tensor under its other name.
     listed = {other: tensor for other, tensor in model.ties().items() if tensor not in tensors}
     tensors = {listed.get(tensor, tensor): shape for tensor, shape in tensors.items()}
     for tensor, shape in tensors.items():

@@ -55,7 +55,7 @@ def all_or_none(compared: Any) -> bool:
 class _WithSharedNames(type):
     """The metaclass of configurations, which accepts fields under their shared names as well."""
 
-    def __call__(cls, *args: Any, **named: Any) -> Any:
+    def __call__(cls, /, *args: Any, **named: Any) -> Any:
         values = cls.under_own_names(named)  # type: ignore[attr-defined]
         if args:
             values = _with_positional(cls, args, values)

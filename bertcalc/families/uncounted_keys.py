@@ -35,7 +35,7 @@ _OLD = (
     *("tie_encoder_decoder", "cross_attention_hidden_size", "xla_device"),
     *("reference_compile", "repad_logits_with_grad"),
 )
-# Fields of some families that the other families do not read. transformers 4 writes some of them for every family.
+# Fields of some families that the other families do not read. Older releases write some of them for every family.
 _ELSEWHERE = (
     *("use_cache", "is_decoder", "add_cross_attention", "type_vocab_size", "layer_norm_eps", "classifier_dropout"),
     "initializer_range",

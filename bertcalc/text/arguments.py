@@ -127,6 +127,9 @@ def checked(function: Callable[P, R]) -> Callable[P, R]:
         values = [check(name, value) for (name, check), value in zip(wanted.positional, args, strict=False)]
         if len(args) > len(values):
             values += [_each(wanted, value) for value in args[len(values) :]]
+        for name, _check in wanted.positional[: len(args)] if kwargs else ():
+            if name in kwargs and name in wanted.named:
+                raise _error(N_("{function} has two values for {argument}."), name, kwargs[name], function=wanted.name)
         named = {name: _check_named(wanted, name, value) for name, value in kwargs.items()}
         required = wanted.required[len(args) :] + wanted.required_by_name
         if missing := [name for name in required if name not in named]:
@@ -571,6 +574,8 @@ def described(value: Any) -> str:
         except (ValueError, RecursionError):  # thousands of digits: Python refuses to print them
             return N_("too long to show")
     kind = type(value)
+    if kind.__name__.casefold().endswith("dtype"):  # NumPy's and PyTorch's have names
+        return shorten(str(value))
     module = kind.__module__.partition(".")[0]
     name = kind.__name__ if module in ("bertcalc", "builtins") else f"{module} {kind.__name__}"
     return f"{'an' if name[0] in 'aeiouAEIOU' else 'a'} {name}"

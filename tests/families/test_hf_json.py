@@ -346,7 +346,7 @@ def test_distances_of_transformers_4_that_are_not_counted_are_refused(model_type
 
 
 # Values of every type, at the limits, and those that only some families have.
-VALUES = (
+VALUES: tuple[Any, ...] = (
     *(None, True, False, -1, 0, 1, 2, 3, 7, 12, 513, 10**9, 10**40, -0.5, 0.5, 1.5),
     *("", "x", "gelu", "relative_key", "relative_key_query", "rope", "{field}", "first", [], [2], {}, {"a": 1}),
 )
