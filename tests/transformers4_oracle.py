@@ -28,8 +28,8 @@ gc.freeze()  # what is imported stays: no collection of garbage looks through it
 
 def facts(case: dict[str, Any]) -> dict[str, Any]:
     # Its xielu reads a number out of a tensor while it is built, which a tensor without memory cannot give.
-    with torch.device("cpu" if case["config"]["hidden_act"] == "xielu" else "meta"), no_init_weights():
-        config = transformers.BertConfig(**case["config"])
+    with torch.device("cpu" if case["config"].get("hidden_act") == "xielu" else "meta"), no_init_weights():
+        config = transformers.CONFIG_MAPPING[case.get("model_type", "bert")](**case["config"])
         model = getattr(transformers, case["architecture"])(config, **case["options"])
     model.tie_weights()
     return {

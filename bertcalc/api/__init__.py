@@ -12,8 +12,9 @@ The functions behind the methods stand in their rooms; what is slow to import (S
 method that needs it.
 """
 
+import os
 import warnings
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import replace
 from importlib.util import find_spec
 from typing import TYPE_CHECKING, Any
@@ -24,7 +25,9 @@ from bertcalc.config import Config
 from bertcalc.memory.peak import inference_peak_bytes, training_peak_bytes
 from bertcalc.memory.saved import saved_activation_bytes
 from bertcalc.model import model as core
-from bertcalc.text.arguments import Single, checked
+from bertcalc.text import shorten
+from bertcalc.text.arguments import Single, checked, single_model
+from bertcalc.text.problem import Problem
 
 if TYPE_CHECKING:
     from bertcalc.api.model_comparison import ModelComparison
@@ -34,6 +37,7 @@ if TYPE_CHECKING:
 else:  # what ``checked`` reads in their place, which evaluates annotations
     Explanation = Discovered = Formula = ModelComparison = Any
 
+_SHADOWED = "{name} is read as the preset, not as the file or folder of that name here: write ./{name} to read it."
 NO_FORMULAS = "Formulas need SymPy, which is not installed: pip install sympy."
 _NO_DISCOVERY = (
     "No formula for {model} comes with bertcalc, and inferring one needs PyTorch and transformers: "
@@ -76,28 +80,26 @@ class Model(core.Model):
 
     @checked
     def compare(
-        self, other: core.Model, quantity: str = "parameters", *, batch_size: int = 1, sequence_length: int = 128
+        self, other: core.Model, quantity: str = "parameters", *, batch_size: Single = 1, sequence_length: Single = 128
     ) -> ModelComparison:
         """The difference from this model to another, as a sum over the fields that differ: see ``compare``."""
         return compare(self, other, quantity, batch_size=batch_size, sequence_length=sequence_length)
 
     @checked
     def replace(
-        self, *, architecture: str | None = None, add_pooling_layer: bool | None = None, **fields: Any
+        self, /, *, architecture: str | None = None, add_pooling_layer: bool | None = None, **fields: Any
     ) -> "Model":
         """The model with other fields of the configuration, or as another class of the family.
 
         What is not given stays. Raises ConfigError for a field that the
         configuration does not have, and for values that no model can have.
         """
+        if fields:
+            single_model("replace()", self)
         config = replace(self.config, **fields) if fields else self.config
         if add_pooling_layer is None:
             return self.changed(config, architecture)
         return build(config, architecture or self.architecture, add_pooling_layer=add_pooling_layer)
-
-    def __repr__(self) -> str:
-        count = self.num_parameters()
-        return f"<{self.architecture}: {count:,} parameters>" if isinstance(count, int) else f"<{self.architecture}>"
 
     def _repr_html_(self) -> str | None:
         return self._repr_mimebundle_().get("text/html")
@@ -117,17 +119,26 @@ def load(source: Any, architecture: str | None = None, *, add_pooling_layer: boo
     class, such as "BertForMaskedLM"; without it, the class that the source names, or else that of the body.
     ``add_pooling_layer`` is an option of the body's class.
 
+    A preset comes before a file or folder of the same name, with a warning: write "./bert-base-uncased" for the folder.
+
     Raises InputError for what is not understood. Keys of a config.json that may change the count, but are not read, are
     a warning.
     """
     if isinstance(source, Config) or (isinstance(source, str) and families.preset_named(source)):
+        if isinstance(source, str) and any(map(os.path.isfile, (source, os.path.join(source, "config.json")))):
+            warn_of([Problem.of(_SHADOWED, name=shorten(source))])
         return build(source, architecture, add_pooling_layer=add_pooling_layer)
     from bertcalc.api.sources import described
 
     model = described(source)
-    for doubt in model.doubts:
-        warnings.warn(str(doubt), UserWarning, stacklevel=3)
+    warn_of(model.doubts)
     return build(model.config, architecture or model.architecture, add_pooling_layer=add_pooling_layer)
+
+
+def warn_of(doubts: Iterable[Problem]) -> None:
+    """Warn of what is not read, at the line that calls a public function, which calls this one."""
+    for doubt in doubts:
+        warnings.warn(str(doubt), UserWarning, stacklevel=4)
 
 
 @checked
@@ -149,8 +160,8 @@ def compare(
     there: core.Model,
     quantity: str = "parameters",
     *,
-    batch_size: int = 1,
-    sequence_length: int = 128,
+    batch_size: Single = 1,
+    sequence_length: Single = 128,
 ) -> ModelComparison:
     """The difference between two models, as a sum over the fields that differ.
 

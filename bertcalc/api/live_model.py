@@ -7,12 +7,12 @@ from collections.abc import Mapping
 from itertools import groupby
 from typing import Any
 
-from bertcalc.api import Model, build
+from bertcalc.api import Model, build, warn_of
 from bertcalc.families import CLASSES
 from bertcalc.model.modules import Module, ModuleList, Shape
 from bertcalc.text import shorten, visible
 from bertcalc.text.arguments import checked, wrong_kind
-from bertcalc.text.problem import InputError, wrong
+from bertcalc.text.problem import InputError, Problem, wrong
 
 _ASKED = ("named_parameters", "named_children", "named_modules")  # the methods of a torch.nn.Module that are used
 
@@ -54,7 +54,8 @@ def of(real_model: Any) -> Model | UnknownModel:
 
     A model of a known class whose tensors all have the names and shapes that bertcalc expects is the same ``Model`` as
     ``load`` gives for its configuration. Anything else is an ``UnknownModel``: the parameters of its modules, and in
-    ``reason`` a sentence that says what is not known, or the first tensor that differs.
+    ``reason`` a sentence that says what is not known, or the first tensor that differs. Keys of a known model's
+    configuration that may change FLOPs or memory, but are not read, are a warning, as in ``load``.
     """
     if isinstance(real_model, type) or not all(callable(getattr(real_model, name, None)) for name in _ASKED):
         raise wrong_kind("real_model", real_model, "a torch.nn.Module, such as BertModel.from_pretrained(...) gives")
@@ -64,15 +65,21 @@ def of(real_model: Any) -> Model | UnknownModel:
         message = "real_model has a tensor without a shape, which its first forward pass sets: {reason}"
         raise wrong(message, "real_model", None, reason=str(error)) from None
     try:
-        model = _known(real_model, tensors)
+        model, doubts = _known(real_model, tensors)
         reason = _difference(model, tensors)
     except InputError as error:
         return _unknown(real_model, str(error))
-    return _unknown(real_model, reason) if reason else model
+    if reason:
+        return _unknown(real_model, reason)
+    warn_of(doubts)
+    return model
 
 
-def _known(real: Any, tensors: Mapping[str, Shape]) -> Model:
-    """The model of the real one's class and configuration. Raises InputError if bertcalc has none."""
+def _known(real: Any, tensors: Mapping[str, Shape]) -> tuple[Model, list[Problem]]:
+    """The model of the real one's class and configuration, and what of it is not read.
+
+    Raises InputError if bertcalc has none.
+    """
     kind = type(real).__name__
     architecture = next((base.__name__ for base in type(real).__mro__ if base.__name__ in CLASSES), None)
     config: Any = getattr(real, "config", None)
@@ -86,13 +93,16 @@ def _known(real: Any, tensors: Mapping[str, Shape]) -> Model:
     model = build(described.config, architecture)
     pooler = [tensor.name for tensor in model.tensors() if tensor.place.component == "pooler"]
     if model.cls.pooler_is_optional and tensors.keys().isdisjoint(pooler):
-        return build(described.config, architecture, add_pooling_layer=False)
-    return model
+        model = build(described.config, architecture, add_pooling_layer=False)
+    return model, described.doubts
 
 
 def _difference(model: Model, tensors: Mapping[str, Shape]) -> str:
     """A sentence on the first tensor that differs from the model's; empty if none does."""
     usual, name = dict(model.named_parameters()), f"{model.architecture} with its configuration"
+    # If the head is registered after the body, as in older releases, PyTorch lists a tied tensor under its other name.
+    listed = {other: tensor for other, tensor in model.ties().items() if tensor not in tensors}
+    tensors = {listed.get(tensor, tensor): shape for tensor, shape in tensors.items()}
     for tensor, shape in tensors.items():
         if tensor not in usual:
             return f"{visible(tensor)}, of shape {shape}, is no tensor of a {name}."

@@ -36,6 +36,8 @@ def _read(source: Any) -> hf_json.Described:
             raise unknown(_NO_MODEL, source, PRESETS)
         return hf_json.read(hf_json.text_of_file(path / "config.json" if os.path.isdir(path) else path))
     if isinstance(source, Mapping):
+        if not source:
+            raise wrong_kind("source", source, "a dictionary with the fields of a config.json, such as its model_type")
         return read_fields(source)
     if hasattr(source, "model_type") and callable(getattr(source, "to_dict", None)) and not isinstance(source, type):
         return read_fields(source.to_dict())

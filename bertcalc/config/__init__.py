@@ -39,7 +39,7 @@ class ConfigError(InputError):
     """An invalid configuration; the message names the field, its value and the nearest valid value."""
 
 
-class MixedError(ValueError):
+class MixedError(InputError):
     """Columns whose rows describe models of different structure."""
 
 
@@ -48,14 +48,14 @@ def all_or_none(compared: Any) -> bool:
     if not hasattr(compared, "all"):
         return bool(compared)
     if compared.all() != compared.any():
-        raise MixedError("Some rows of these columns are built in another way than the others.")
+        raise MixedError(Problem.of("Some rows of these columns are built in another way than the others."))
     return bool(compared.all())
 
 
 class _WithSharedNames(type):
     """The metaclass of configurations, which accepts fields under their shared names as well."""
 
-    def __call__(cls, *args: Any, **named: Any) -> Any:
+    def __call__(cls, /, *args: Any, **named: Any) -> Any:
         values = cls.under_own_names(named)  # type: ignore[attr-defined]
         if args:
             values = _with_positional(cls, args, values)
@@ -139,10 +139,20 @@ class Config(metaclass=_WithSharedNames):
     def __init_subclass__(cls) -> None:
         for shared, own_name in cls.attribute_map.items():
             setattr(cls, shared, _Shared(own_name))
+        cls.__eq__ = Config.__eq__  # type: ignore[method-assign]  # which a dataclass does not replace then
 
     def __post_init__(self) -> None:
         for problem in problems(type(self), vars(self)):
             raise ConfigError(problem)
+
+    def __eq__(self, other: object) -> bool:
+        """Whether all values are the same; those of columns row by row."""
+        if type(other) is not type(self):
+            return NotImplemented
+        mine, others = vars(self), vars(other)
+        if type(self.vocab_size) is int and type(other.vocab_size) is int:  # with columns, it is one
+            return mine == others
+        return all(_is_same(value, others[name]) for name, value in mine.items())
 
     @classmethod
     def has(cls, field: str) -> bool:
@@ -294,6 +304,13 @@ class Config(metaclass=_WithSharedNames):
     def attention_head_size(self) -> int:
         """Hidden units per head; exact, because the number of heads divides the hidden size."""
         return self.hidden_size // self.num_attention_heads
+
+
+def _is_same(value: Any, other: Any) -> bool:
+    shape = getattr(value, "shape", ())
+    if shape != getattr(other, "shape", ()):
+        return False
+    return bool((value == other).all() if shape else value == other)
 
 
 @cache

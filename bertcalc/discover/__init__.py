@@ -66,7 +66,7 @@ def discover(
     kind = model if isinstance(model, str) else str(model.get("model_type", ""))
     with build.refusing_unexpected(cls or kind), build.quiet():
         config = build.config_class(kind)
-        name = cls or next(iter(listed(kind, BASE)), None)
+        name = cls if cls is not None else next(iter(listed(kind, BASE)), None)
         if name is None:
             message = N_("transformers has no base model of type {kind}.")
             raise Refused.because(message, kind=shorten(kind) or '""')

@@ -3,6 +3,7 @@
 Hugging Face's modeling_albert.py as a program.
 """
 
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any, ClassVar
 
@@ -10,6 +11,8 @@ from bertcalc.families import bert
 from bertcalc.families.common import BASE, EncoderConfig, Named, presets
 from bertcalc.model.family import LANGUAGE_MODEL, Family, Hidden
 from bertcalc.model.trace import Trace, Value
+from bertcalc.text.problem import Problem
+from bertcalc.transformers4.version import only_absolute
 
 
 @dataclass(frozen=True)
@@ -32,6 +35,11 @@ class AlbertConfig(EncoderConfig):
     eos_token_id: int | None = 3
 
     chunks: ClassVar = True
+
+    @classmethod
+    def refused(cls, content: Mapping[str, Any]) -> Iterator[Problem]:
+        yield from super().refused(content)
+        yield from only_absolute(cls, content)
 
     @property
     def head_dropout(self) -> float:

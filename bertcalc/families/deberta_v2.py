@@ -44,7 +44,7 @@ class Disentangled(EncoderConfig):
     )
 
     def __post_init__(self) -> None:
-        if isinstance(self.pos_att_type, list):
+        if isinstance(self.pos_att_type, list) and all(isinstance(kind, str) for kind in self.pos_att_type):
             object.__setattr__(self, "pos_att_type", "|".join(self.pos_att_type))
         super().__post_init__()
 

@@ -3,14 +3,17 @@
 Hugging Face's modeling_electra.py as a program, which reuses that of BERT.
 """
 
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
-from typing import ClassVar
+from typing import Any, ClassVar
 
 from bertcalc.config import Config, all_or_none
 from bertcalc.families import bert
 from bertcalc.families.common import BASE, CACHE, ENCODER, LARGE, DecoderConfig, Named, presets
 from bertcalc.model.family import LANGUAGE_MODEL, Family, Hidden
 from bertcalc.model.trace import Trace
+from bertcalc.text.problem import Problem
+from bertcalc.transformers4.version import only_absolute
 
 
 @dataclass(frozen=True)
@@ -28,6 +31,11 @@ class ElectraConfig(DecoderConfig):
 
     chunks: ClassVar = True
     shaping: ClassVar = (*Config.shaping, "summary_use_proj", "summary_activation", "summary_last_dropout")
+
+    @classmethod
+    def refused(cls, content: Mapping[str, Any]) -> Iterator[Problem]:
+        yield from super().refused(content)
+        yield from only_absolute(cls, content)
 
     @property
     def projects(self) -> bool:

@@ -3,6 +3,7 @@
 Hugging Face's modeling_ernie.py as a program.
 """
 
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from functools import partial
 from typing import Any, ClassVar
@@ -12,6 +13,8 @@ from bertcalc.families import bert
 from bertcalc.families.common import CACHE, ENCODER, TOKENS, DecoderConfig, Named, presets
 from bertcalc.model.family import Family, Hidden
 from bertcalc.model.trace import Trace, Value
+from bertcalc.text.problem import Problem
+from bertcalc.transformers4.version import only_absolute
 
 
 @dataclass(frozen=True)
@@ -23,6 +26,11 @@ class ErnieConfig(DecoderConfig):
 
     chunks: ClassVar = True
     shaping: ClassVar = (*Config.shaping, "use_task_id")
+
+    @classmethod
+    def refused(cls, content: Mapping[str, Any]) -> Iterator[Problem]:
+        yield from super().refused(content)
+        yield from only_absolute(cls, content)
 
 
 def _body(t: Trace, c: ErnieConfig, pooler: bool) -> Hidden:

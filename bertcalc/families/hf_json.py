@@ -252,6 +252,7 @@ def _not_counted(kind: type[Config], problem: Problem) -> Problem:
     """The problem, with a different message if transformers supports this value and only bertcalc does not."""
     field, value = problem.field, problem.value
     of_a_kind = field in _OTHERWISE and type(value) is type(getattr(kind, kind.own_name(field)))
+    of_a_kind = of_a_kind and "wanted" in problem.values  # a problem of one field, not of a family's relations
     if of_a_kind and (isinstance(value, bool | str) or (isinstance(value, int) and value > 1)):
         message = N_("{field} {value}: transformers accepts this value, but bertcalc needs {wanted}.")
         return problem._replace(message=message)

@@ -35,8 +35,11 @@ _OLD = (
     *("tie_encoder_decoder", "cross_attention_hidden_size", "xla_device"),
     *("reference_compile", "repad_logits_with_grad"),
 )
-# Fields of some families that the other families do not read.
-_ELSEWHERE = ("use_cache", "is_decoder", "type_vocab_size", "layer_norm_eps", "classifier_dropout", "initializer_range")
+# Fields of some families that the other families do not read. Older releases write some of them for every family.
+_ELSEWHERE = (
+    *("use_cache", "is_decoder", "add_cross_attention", "type_vocab_size", "layer_norm_eps", "classifier_dropout"),
+    "initializer_range",
+)
 # The angles of rotary positions: they change values, not shapes.
 _ANGLES = ("rope_theta", "global_rope_theta", "local_rope_theta")
 NEUTRAL = frozenset((*_GENERATION, *_ORIGIN, *_TOKENS, *_OLD, *_ELSEWHERE, *_ANGLES))

@@ -92,7 +92,7 @@ class Model(Module):
     def children(self) -> dict[str, Module]:
         """The modules directly below. Raises MixedError for columns whose rows differ in structure."""
         if self._no_tree:
-            raise MixedError(self._no_tree)
+            raise MixedError(Problem.of(self._no_tree))
         return self._children
 
     @children.setter

@@ -10,9 +10,11 @@ from math import prod
 from types import MappingProxyType
 from typing import Any, Literal, NamedTuple
 
+from bertcalc.config import MixedError
 from bertcalc.config.activations import Kept
 from bertcalc.text import N_
 from bertcalc.text.arguments import checked, flag, text, unknown
+from bertcalc.text.problem import wrong
 
 Shape = tuple[int, ...]
 NO_TENSORS: Mapping[str, Shape] = MappingProxyType({})
@@ -211,6 +213,13 @@ class Module:
         """The arguments that ``print`` shows in parentheses."""
         return ""
 
+    def __repr__(self) -> str:
+        try:
+            count = self.num_parameters()
+        except MixedError:
+            return f"<{self.kind}>"
+        return f"<{self.kind}: {count:,} parameters>" if isinstance(count, int) else f"<{self.kind}>"
+
     def __str__(self) -> str:
         """The text of the real model's ``print(model)`` (the layout of torch.nn.Module.__repr__)."""
         return "\n".join(line.text for line in self.lines())
@@ -255,6 +264,8 @@ class ModuleList(Module):
             start, copies = self.groups[name]
             if folded:
                 yield name, layer, copies
+            elif not isinstance(copies, int):
+                raise wrong("Columns have no single number of layers, so their layers cannot be listed one by one.")
             else:
                 for index in range(start, start + copies):
                     yield str(index), layer, 1
@@ -276,7 +287,8 @@ class ModuleList(Module):
 
     def _label(self, name: str) -> str:
         start, copies = self.groups[name]
-        return f"({start}): " if copies == 1 else f"({start}-{start + copies - 1}): {copies} x "
+        is_single = isinstance(copies, int) and copies == 1
+        return f"({start}): " if is_single else f"({start}-{start + copies - 1}): {copies} x "
 
 
 class Linear(Module):

@@ -127,11 +127,16 @@ def checked(function: Callable[P, R]) -> Callable[P, R]:
         values = [check(name, value) for (name, check), value in zip(wanted.positional, args, strict=False)]
         if len(args) > len(values):
             values += [_each(wanted, value) for value in args[len(values) :]]
+        for name, _check in wanted.positional[: len(args)] if kwargs else ():
+            if name in kwargs and name in wanted.named:
+                raise _error(N_("{function} has two values for {argument}."), name, kwargs[name], function=wanted.name)
         named = {name: _check_named(wanted, name, value) for name, value in kwargs.items()}
         required = wanted.required[len(args) :] + wanted.required_by_name
         if missing := [name for name in required if name not in named]:
             message = N_("{function} needs {argument}.")
             raise _error(message, missing[0], None, function=wanted.name, argument=", ".join(missing))
+        if wanted.single:
+            single_model(wanted.name, *values, *named.values())
         if wanted.relates:
             places = zip(wanted.positional, values, strict=False)
             _check_together({name: value for (name, _check), value in places} | named)
@@ -163,6 +168,7 @@ class _Signature(NamedTuple):
     varargs: Check | None  # for further positional arguments
     keywords: Check | None  # for further named arguments
     relates: bool
+    single: bool  # whether it counts a single model
 
 
 @cache
@@ -189,9 +195,10 @@ def _wanted_by(function: Callable[..., Any]) -> _Signature:
             (required_by_name if parameter.kind is Parameter.KEYWORD_ONLY else required).append(name)
     has_length = not _WITH_LENGTH.isdisjoint(named)
     relates = has_length or ("config" in named and ("model" in named or keywords is not None))
+    counts_one = single in (*(check for _name, check in positional), *named.values())
     name = f"{function.__name__}()"
     return _Signature(
-        name, tuple(positional), named, tuple(required), tuple(required_by_name), varargs, keywords, relates
+        name, tuple(positional), named, tuple(required), tuple(required_by_name), varargs, keywords, relates, counts_one
     )
 
 
@@ -494,6 +501,15 @@ def _check_together(values: Mapping[str, Any]) -> None:
             raise _error(message, "sequence_length", most, high=longest)
 
 
+def single_model(function: str, *values: Any) -> None:
+    """Raise ArgumentError if one of the values is a model of columns."""
+    for value in values:
+        config = _config_of(value)
+        if config is not None and any(map(_is_column, vars(config).values())):
+            message = N_("{function} takes a single model, not one of columns.")
+            raise _error(message, "", value, function=function)
+
+
 def _config_of(value: Any) -> Any:
     """The configuration of a model, of a model with its class, or of a case."""
     config = getattr(getattr(value, "model", value), "config", value)
@@ -558,6 +574,8 @@ def described(value: Any) -> str:
         except (ValueError, RecursionError):  # thousands of digits: Python refuses to print them
             return N_("too long to show")
     kind = type(value)
+    if kind.__name__.casefold().endswith("dtype"):  # NumPy's and PyTorch's have names
+        return shorten(str(value))
     module = kind.__module__.partition(".")[0]
     name = kind.__name__ if module in ("bertcalc", "builtins") else f"{module} {kind.__name__}"
     return f"{'an' if name[0] in 'aeiouAEIOU' else 'a'} {name}"

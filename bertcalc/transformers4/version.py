@@ -76,11 +76,14 @@ def unknown_activation(values: Mapping[str, Any]) -> Iterator[Problem]:
 
 
 def only_absolute(kind: type[Config], values: Mapping[str, Any]) -> Iterator[Problem]:
-    """The problem of relative positions in a family that has BERT's fields but no relative positions."""
+    """The problem of relative positions in a family without them; ``values`` can be the content of a config.json.
+
+    transformers 4 builds tables of distances for these families as well, transformers 5 ignores the field.
+    """
     field = "position_embedding_type"
-    if values[field] != "absolute":
+    if (value := values.get(field)) not in (None, "absolute"):
         message = N_("{config} supports absolute positions only: set position_embedding_type to absolute.")
-        yield Problem.of(message, field, values[field], ABSOLUTE, config=kind.__name__)
+        yield Problem.of(message, field, value, ABSOLUTE, config=kind.__name__)
 
 
 def told_by_distances(hidden_size: int, table: Shape) -> dict[str, Any]:

@@ -228,3 +228,50 @@ def test_what_is_no_model_is_refused_in_a_sentence(source: Any, words: str) -> N
     with pytest.raises(bertcalc.InputError) as caught:
         bertcalc.load(source)
     assert words in str(caught.value)
+
+
+@pytest.mark.parametrize("name", ["bert-base-uncased", "FacebookAI/roberta-base"])
+def test_a_preset_comes_before_a_folder_of_its_name_with_a_warning(
+    name: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    folder = Path(name)
+    folder.mkdir(parents=True)
+    preset = bertcalc.load(name)  # nothing in the folder could be read
+    transformers.BertConfig(hidden_size=24, num_hidden_layers=1).save_pretrained(folder)
+    with pytest.warns(UserWarning, match="is read as the preset, not as the file or folder of that name") as warned:
+        assert bertcalc.load(name) == preset
+    assert f"write ./{name} to read it." in str(warned[0].message)
+    assert warned[0].filename == __file__
+    assert bertcalc.load(f"./{name}").config.hidden_size == bertcalc.load(folder.absolute()).config.hidden_size == 24
+
+
+def test_a_module_shows_its_parameters() -> None:
+    assert repr(BERT.get_submodule("encoder.layer.0")) == "<BertLayer: 7,087,872 parameters>"
+    assert repr(BERT.get_submodule("embeddings.dropout")) == "<Dropout: 0 parameters>"
+    many = bertcalc.load(bertcalc.columns(bertcalc.BertConfig(), num_hidden_layers=[12, 24]))
+    assert repr(many.get_submodule("encoder")) == "<BertEncoder>"
+
+
+UNTYPED: Any = bertcalc  # for calls that a type checker refuses
+
+
+@pytest.mark.parametrize(
+    ("ask", "words"),
+    [
+        (lambda: BERT.replace(self=3), "BertConfig has no self"),
+        (lambda: UNTYPED.BertConfig(cls=3), "BertConfig has no cls"),
+        (lambda: UNTYPED.training_peak_bytes(BERT, 1, 8, batch_size=2), "has two values for batch_size."),
+        (
+            lambda: UNTYPED.training_peak_bytes(BERT, 1, 8, model=BERT),
+            "has two values for model.",
+        ),
+        (lambda: BERT.inference_peak_bytes(1, 8, dtype=torch.float64), "dtype torch.float64 is not possible"),
+        (lambda: bertcalc.load({}), "source has to be a dictionary with the fields of a config.json"),
+        (lambda: bertcalc.infer("bert", ""), 'The installed transformers has no model class "".'),
+    ],
+)
+def test_what_is_meant_wrong_is_told_in_a_sentence(ask: Any, words: str) -> None:
+    with pytest.raises(bertcalc.InputError) as refusal:
+        ask()
+    assert words in str(refusal.value)

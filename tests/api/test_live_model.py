@@ -13,7 +13,7 @@ from hypothesis import given
 
 import bertcalc
 from tests.examples import examples
-from tests.oracle import Case, facts
+from tests.oracle import Case, ask_transformers4, facts
 from tests.strategies import cases
 
 TINY = bertcalc.BertConfig(50, 8, 2, 2, 12, max_position_embeddings=16)
@@ -69,6 +69,63 @@ def test_another_vocabulary_is_that_of_the_configuration() -> None:
     assert isinstance(model, bertcalc.Model)
     assert model.config.vocab_size == 99
     assert facts(model)[:2] == facts(real)[:2]
+
+
+MODERN: dict[str, Any] = {
+    **dict(zip(("vocab_size", "hidden_size", "num_attention_heads", "intermediate_size"), (60, 8, 2, 12), strict=True)),
+    **{f"{token}_token_id": number for number, token in enumerate(("pad", "bos", "eos", "cls", "sep"))},
+    "num_hidden_layers": 4,
+}
+
+
+@pytest.mark.parametrize(
+    ("cls", "fields", "key"),
+    [
+        ("ModernBertForMaskedLM", MODERN | {"layer_types": ["sliding_attention"] * 4}, "layer_types"),
+        ("BertModel", {"num_hidden_layers": 1, "output_hidden_states": True}, "output_hidden_states"),
+        ("BertModel", {"num_hidden_layers": 1, "chunk_size_feed_forward": 3}, "chunk_size_feed_forward"),
+    ],
+)
+def test_what_is_not_read_is_a_warning_as_of_load(cls: str, fields: dict[str, Any], key: str) -> None:
+    real = built(cls, **fields)
+    with pytest.warns(UserWarning, match=key) as warned:
+        model = bertcalc.of(real)
+    with pytest.warns(UserWarning, match=key) as loaded:
+        assert model == bertcalc.load(real.config, cls)
+    assert [str(warning.message) for warning in warned] == [str(warning.message) for warning in loaded]
+    assert {warning.filename for warning in (*warned, *loaded)} == {__file__}
+
+
+OF_4 = """
+import torch, transformers, warnings
+import bertcalc
+for name in {names}:
+    kind = getattr(transformers, name)
+    with torch.device("meta"):
+        real = kind(kind.config_class(num_hidden_layers=2, is_decoder="Causal" in name))
+    with warnings.catch_warnings(action="error"):
+        model = bertcalc.of(real)
+    same = model.num_parameters() == sum(tensor.numel() for tensor in real.parameters())
+    print(type(model).__name__, same, getattr(model, "reason", ""))
+"""
+
+
+def test_tied_tensors_of_transformers_4_have_either_of_their_names() -> None:
+    """It registers some heads after the body, and PyTorch lists a tied tensor under its first name."""
+    kinds = ("Bert", "Roberta", "XLMRoberta", "Camembert", "Electra", "Albert", "MPNet", "Ernie")
+    names = [f"{kind}ForMaskedLM" for kind in kinds]
+    names += ["RobertaForCausalLM", "XLMRobertaForCausalLM", "CamembertForCausalLM", "GPT2LMHeadModel"]
+    [printed] = ask_transformers4([{"program": OF_4.replace("{names}", repr(names))}])
+    lines = printed.splitlines()
+    assert [line.strip() for line in lines] == ["Model True"] * len(names)
+
+
+def test_a_tensor_of_its_own_under_the_name_of_a_tied_one_is_named() -> None:
+    real = Case(bertcalc.XLMRobertaConfig(50, 8, 2, 2, 12, max_position_embeddings=16), "XLMRobertaForMaskedLM").real()
+    real.lm_head.decoder.weight = torch.nn.Parameter(torch.zeros(50, 8, device="meta"))
+    model = bertcalc.of(real)
+    assert isinstance(model, bertcalc.UnknownModel)
+    assert "embeddings.word_embeddings.weight, of shape (50, 8), is no tensor of" in model.reason
 
 
 def changed() -> list[tuple[Any, str]]:

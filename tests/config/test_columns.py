@@ -1,12 +1,14 @@
+from collections.abc import Callable
 from dataclasses import replace
 from itertools import permutations
+from typing import Any
 
 import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from bertcalc import BertConfig, Config, Module, build, columns
+from bertcalc import BertConfig, Config, ElectraConfig, InputError, Model, Module, build, columns, load
 from bertcalc.config import DIMENSIONS, POSITION_EMBEDDING_TYPES
 from tests.oracle import Case
 from tests.strategies import bert_cases, configs
@@ -84,3 +86,61 @@ def test_a_million_rows_take_one_build() -> None:
     layers = np.arange(1_000_000) % 1000 + 1
     total = np.asarray(build(columns(BertConfig(), num_hidden_layers=layers)).num_parameters())
     assert np.unique(np.diff(total[:1000])).tolist() == [7_087_872]
+
+
+OF_ONE: dict[str, Callable[[Any], object]] = {
+    "explain()": lambda model: model.explain(5),
+    "compare()": lambda model: load("bert-base-uncased").compare(model),
+    "training_peak_bytes()": lambda model: model.training_peak_bytes(1, 8),
+    "inference_peak_bytes()": lambda model: model.inference_peak_bytes(1, 8),
+    "replace()": lambda model: model.replace(hidden_act="relu"),
+}
+
+
+@pytest.mark.parametrize("name", OF_ONE)
+@pytest.mark.parametrize("field", ["num_hidden_layers", "vocab_size"])
+def test_what_is_for_a_single_model_is_refused_in_a_sentence(field: str, name: str) -> None:
+    model = load(columns(BertConfig(), **{field: [12, 24]}))
+    with pytest.raises(InputError) as refusal:
+        OF_ONE[name](model)
+    assert str(refusal.value) == f"{name} takes a single model, not one of columns."
+
+
+def test_layers_of_columns_are_listed_folded_only() -> None:
+    model = load(columns(BertConfig(), num_hidden_layers=[12, 24]))
+    assert len(list(model.tensors())) == len(list(load("bert-base-uncased").tensors()))
+    with pytest.raises(InputError, match="no single number of layers"):
+        list(model.named_parameters())
+    assert "(*)" not in str(model)
+    assert "[12 24] x BertLayer(" in str(model)
+    assert repr(model) == "<BertModel>"
+
+
+def test_rows_of_different_structure_are_refused_in_a_sentence() -> None:
+    model = load(columns(ElectraConfig(), hidden_size=[128, 256]))
+    assert repr(model) == "<ElectraModel>"
+    asks: list[Callable[[Model], object]] = [Model.num_parameters, str, lambda model: list(model.named_parameters())]
+    for ask in asks:
+        with pytest.raises(InputError, match="Some rows of these columns"):
+            ask(model)
+
+
+def test_columns_are_equal_row_by_row() -> None:
+    layers = columns(BertConfig(), num_hidden_layers=[12, 24])
+    assert layers == columns(BertConfig(), num_hidden_layers=np.array([12, 24]))
+    assert load(layers) == load(columns(BertConfig(), num_hidden_layers=range(12, 36, 12)))
+    for other in (
+        *(BertConfig(), columns(BertConfig(), num_hidden_layers=[12, 25]), columns(BertConfig(), hidden_size=[12, 24])),
+        *(columns(BertConfig(), num_hidden_layers=[12, 24, 36]), columns(BertConfig(), num_hidden_layers=[[12, 24]])),
+        columns(BertConfig(hidden_act="relu"), num_hidden_layers=[12, 24]),
+    ):
+        assert layers != other
+        assert load(layers) != load(other)
+    assert columns(BertConfig(), num_hidden_layers=[12]) != BertConfig()
+
+
+def test_configurations_are_equal_and_hashed_by_their_values() -> None:
+    assert BertConfig() == BertConfig(num_hidden_layers=12)
+    assert BertConfig() != BertConfig(num_hidden_layers=13)
+    assert BertConfig() != ElectraConfig(**{k: v for k, v in vars(BertConfig()).items() if ElectraConfig.has(k)})
+    assert len({BertConfig(), BertConfig(num_hidden_layers=12), BertConfig(num_hidden_layers=13)}) == 2

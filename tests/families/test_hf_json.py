@@ -2,6 +2,7 @@
 
 import inspect
 import json
+from itertools import product
 from typing import Any
 
 import pytest
@@ -10,12 +11,12 @@ import transformers
 from hypothesis import given
 from hypothesis import strategies as st
 
-from bertcalc import ARCHITECTURES, BertConfig, DebertaConfig, DebertaV2Config, build
+from bertcalc import ARCHITECTURES, BertConfig, Config, DebertaConfig, DebertaV2Config, build
 from bertcalc.families import FAMILIES
 from bertcalc.families.hf_json import LARGEST, read, text_of
 from bertcalc.model.model import Model
 from bertcalc.text.problem import InputError
-from tests.oracle import Case, real_config
+from tests.oracle import Case, ask_transformers4, real_config
 from tests.strategies import cases
 
 # As the hub has it for a fine-tuned bert-base-chinese, legacy keys and all.
@@ -325,6 +326,52 @@ def test_a_class_of_another_program_is_read_as_the_same_task(model_type: str, na
     assert (f"was read as {read_as}, the class of model_type {model_type} for" in str(reading.remarks[0])) == bool(
         read_as
     )
+
+
+WITHOUT_DISTANCES = ("roberta", "xlm-roberta", "camembert", "albert", "electra", "ernie")
+
+
+@pytest.mark.parametrize("position", ["relative_key", "relative_key_query"])
+@pytest.mark.parametrize("model_type", WITHOUT_DISTANCES)
+def test_distances_of_transformers_4_that_are_not_counted_are_refused(model_type: str, position: str) -> None:
+    fields = {"num_hidden_layers": 1, "position_embedding_type": position}
+    base = FAMILIES[model_type].base.name
+    [real] = ask_transformers4([{"model_type": model_type, "config": fields, "architecture": base, "options": {}}])
+    assert any("distance_embedding" in name for name, _shape in real["tensors"])
+    kind = FAMILIES[model_type].config.__name__
+    said = sentences(json.dumps({"model_type": model_type, **fields}))
+    assert said == [f"{kind} supports absolute positions only: set position_embedding_type to absolute."]
+    for value in (None, "absolute"):
+        assert read(json.dumps({"model_type": model_type, "position_embedding_type": value}))
+
+
+# Values of every type, at the limits, and those that only some families have.
+VALUES: tuple[Any, ...] = (
+    *(None, True, False, -1, 0, 1, 2, 3, 7, 12, 513, 10**9, 10**40, -0.5, 0.5, 1.5),
+    *("", "x", "gelu", "relative_key", "relative_key_query", "rope", "{field}", "first", [], [2], {}, {"a": 1}),
+)
+
+
+@pytest.mark.parametrize("name", FAMILIES)
+def test_every_sentence_on_a_value_has_its_words(name: str) -> None:
+    """Whatever is refused or remarked, by a field alone or between fields, its placeholders are filled."""
+    kind = FAMILIES[name].config
+    keys = {*vars(kind.default()), *Config.__annotations__, "id2label", "head_dim", "layer_types"}
+    refused = 0
+    for key, value in product(sorted(keys), VALUES):
+        contents = {"model_type": name, key: value}
+        try:
+            problems = read(json.dumps(contents)).remarks
+        except InputError as error:
+            refused += 1
+            problems = [*error.problems]
+        assert all(map(str, problems)), contents
+        try:
+            kind(**{key: value})
+        except InputError as error:
+            problems = [*error.problems]
+        assert all(map(str, problems)), contents
+    assert refused > len(keys)
 
 
 @pytest.mark.parametrize(

@@ -81,7 +81,7 @@ def model_class(name: str) -> Any:
 
     cls = getattr(transformers, name, None)
     if not (isinstance(cls, type) and issubclass(cls, transformers.PreTrainedModel)):
-        raise Refused.because(N_("The installed transformers has no model class {name}."), name=shorten(name))
+        raise Refused.because(N_("The installed transformers has no model class {name}."), name=shorten(name) or '""')
     return cls
 
 
