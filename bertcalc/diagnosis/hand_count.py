@@ -269,12 +269,19 @@ def _verdict(line: TypedLine, count: _CountedModel, open_elements: Mapping[str, 
     named_ones = bool(called or (candidates and candidates[0].part not in PARTS))
     summed = next((part for part in _sums(name, count) if line.means(part.right) and part.right), None)
     right = [_as_part(summed, count)] if summed else []
+    right = right or [_as_part(part, count) for part in _weights_or_biases(name, count) if line.means(part.right)]
     right = right or [part for part in candidates if line.means(part.right) and (part.right or named_ones)]
     # A total is published with fewer digits than a term: 110M, 340M.
     right = right or [part for part in candidates if part.part in _MODEL and line.means_roughly(part.right) and called]
     # Of two parts of the same size, prefer the one that no line has counted yet: the second of two LayerNorms.
     whole = _elements(count.tensors)
-    right.sort(key=lambda part: any(open_elements[tensor.name] != whole[tensor.name] for tensor in part.tensors))
+    begun = {name.rpartition(".")[0] for name, left in open_elements.items() if left != whole[name]}
+    right.sort(
+        key=lambda part: (
+            any(open_elements[tensor.name] != whole[tensor.name] for tensor in part.tensors),
+            not begun.issuperset(tensor.name.rpartition(".")[0] for tensor in part.tensors),  # the bias of a weight
+        )
+    )
     if right:
         return LineVerdict(line, right[0], (), also=tuple(_also(right, open_elements)) if not called else ())
     if size:
@@ -377,6 +384,32 @@ def _candidates(name: str, called: Sequence[str], count: _CountedModel) -> list[
     specific = [part for part in parts if _is_specific(part, name)]
     parts = [*specific, *(part for part in parts if part not in specific)]
     return [*paths, *parts] if re.search(r"[._]", name) else [*parts, *paths]
+
+
+_WEIGHT = re.compile(r"(?:\b|_)(?:weights?|matri(?:x|ces)|kernels?)\b(?:\s+of\b(?:\s+the\b)?)?|权重(?:矩阵)?|矩阵", re.I)
+_BIAS = re.compile(r"(?:\b|_)bias(?:es)?\b(?:\s+of\b(?:\s+the\b)?)?|偏置", re.I)
+_DETAIL = re.compile(r"out|norm|\bln|proj|dense|inter|quer|key|val|输出|归一|投影|查询|键|值|中间", re.I)
+
+
+def _weights_or_biases(name: str, count: _CountedModel) -> Iterator[Counted]:
+    """The weights, or the biases, of the parts that the rest of a name such as "query bias" means."""
+    kinds = [kind for kind in (_WEIGHT, _BIAS) if kind.search(name)]
+    if len(kinds) != 1 or re.search(r"[.+&]|\b(?:with|and|incl|no|excl|w/o)|含|和|加", name, re.I):
+        return
+    biases = kinds == [_BIAS]
+    rest = kinds[0].sub(" ", name).strip(" _-")
+    called = _called(rest)
+    specific = [part for part, pattern in SPECIFIC.items() if part not in called and re.search(pattern, name, re.I)]
+    if specific and not _DETAIL.search(rest):
+        return  # attention weights are all of them
+    for part in _candidates(rest, called, count) if rest else ():
+        if part.part in PARTS and part.part not in called:
+            continue
+        ending = [tensor for tensor in part.tensors if tensor.name.endswith(("bias", "bias)")) == biases]
+        of_linears = [tensor for tensor in ending if is_bias(tensor) or len(tensor.shape) == 2]
+        for tensors in (of_linears, ending):
+            if tensors:
+                yield part._replace(part=name, tensors=tuple(tensors))
 
 
 def _is_specific(part: Counted, name: str) -> bool:
