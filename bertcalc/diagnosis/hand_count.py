@@ -16,11 +16,12 @@ from itertools import islice, product
 from typing import Literal, NamedTuple
 
 from bertcalc.config import Config, letters
-from bertcalc.diagnosis.count_lines import TypedLine
+from bertcalc.diagnosis.count_lines import TypedLine, shape_in
 from bertcalc.diagnosis.explain import MOST_MISCOUNTS, Explanation, causes, is_chance, search
 from bertcalc.diagnosis.layer_parts import PARTS, SPECIFIC, USUAL, Counted, Layers, of_layers, parts_of
 from bertcalc.diagnosis.miscounts import MISCOUNTS, MiscountSizes, counted, total
 from bertcalc.diagnosis.tensor_filter import is_bias
+from bertcalc.diagnosis.tensor_names import no_tensor, other_shape, tensors_called
 from bertcalc.model.inventory import inventory, named
 from bertcalc.model.model import Model
 from bertcalc.model.modules import Component, Tensor
@@ -261,7 +262,10 @@ def _verdict(line: TypedLine, count: _CountedModel, open_elements: Mapping[str, 
     name = _last_part(line.name)
     if not line.value and _has_no_parameters(name, count):
         return LineVerdict(line, None, (), "no parameters")
-    called = _called(name)
+    tensors = tensors_called(name, count.model, count.tensors)
+    if tensors == ():
+        return LineVerdict(line._replace(problem=no_tensor(name, count.model)), None, None)
+    called = [] if tensors and set(tensors) <= set(count.tensors) else _called(name)
     size = line.exact in _sizes_called(name, count.config)
     if size and (len(name) > 1 or not called):  # V is a matrix of the attention as well
         return LineVerdict(line, None, (), "size")
@@ -276,6 +280,9 @@ def _verdict(line: TypedLine, count: _CountedModel, open_elements: Mapping[str, 
     # Of two parts of the same size, prefer the one that no line has counted yet: the second of two LayerNorms.
     whole = _elements(count.tensors)
     begun = {name.rpartition(".")[0] for name, left in open_elements.items() if left != whole[name]}
+    if tensors and (written := shape_in(line.text)) and (problem := other_shape(name, written, tensors)):
+        right = [part for part in right or candidates if part.layers == "one"] or right or candidates
+        return LineVerdict(line._replace(problem=problem), right[0] if right else None, None)
     right.sort(
         key=lambda part: (
             any(open_elements[tensor.name] != whole[tensor.name] for tensor in part.tensors),
