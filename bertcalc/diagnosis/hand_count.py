@@ -393,7 +393,9 @@ def _candidates(name: str, called: Sequence[str], count: _CountedModel) -> list[
     return [*paths, *parts] if re.search(r"[._]", name) else [*parts, *paths]
 
 
-_WEIGHT = re.compile(r"(?:\b|_)(?:weights?|matri(?:x|ces)|kernels?)\b(?:\s+of\b(?:\s+the\b)?)?|权重(?:矩阵)?|矩阵", re.I)
+_WEIGHT = re.compile(
+    r"(?:\b|_)(?:weights?|matri(?:x|ces)|kernels?)\b(?:\s+of\b(?:\s+the\b)?)?|权重(?:矩阵)?|矩阵", re.I
+)
 _BIAS = re.compile(r"(?:\b|_)bias(?:es)?\b(?:\s+of\b(?:\s+the\b)?)?|偏置", re.I)
 _DETAIL = re.compile(r"out|norm|\bln|proj|dense|inter|quer|key|val|输出|归一|投影|查询|键|值|中间", re.I)
 

@@ -359,9 +359,7 @@ def test_the_weight_and_the_bias_of_a_module_are_lines_of_their_own(
         kind: owned(Case(config, "BertModel").real())[f"encoder.layer.0.{module}.{kind}"] for kind in ("weight", "bias")
     }
     shapes = {kind: "*".join(map(str, tensor.shape)) for kind, tensor in tensors.items()}
-    lines = [
-        f"{name} {word} = {shape}" for word, shape in zip(words, (shapes["weight"], shapes["bias"]), strict=True)
-    ]
+    lines = [f"{name} {word} = {shape}" for word, shape in zip(words, (shapes["weight"], shapes["bias"]), strict=True)]
     report = check(build(BertConfig()), BertConfig(), read(mark.join(lines), BertConfig()))
     for verdict, kind in zip(report.verdicts, ("weight", "bias"), strict=True):
         assert verdict.is_right
