@@ -5,6 +5,7 @@ import streamlit as st
 from bertcalc.charts.length_chart import part_colors
 from bertcalc.compute.conventions import RULES
 from bertcalc.compute.flops import unknown_training
+from bertcalc.forward.outputs import cannot_run
 from pages.ui.compute import forward, lengths, rules, training_run
 from pages.ui.compute.count import VIEW, choose_count, show_convention
 from pages.ui.shell.controls import show_problem
@@ -15,6 +16,9 @@ from pages.ui.shell.theme import appearance
 
 choice = current_choice()
 look = appearance()
+if problem := cannot_run(choice.model):
+    show_problem(problem)
+    st.stop()
 
 with row():
     view = VIEW.show()
@@ -41,7 +45,8 @@ elif view == "conventions":
         rules.show_element_costs(count.steps)
 else:
     if problem := unknown_training(choice.model):
-        show_problem(problem._replace(remedies=()))  # no control sets its field
+        # Only the number of labels has a control.
+        show_problem(problem if problem.field == "num_labels" else problem._replace(remedies=()))
         st.stop()
     training = training_run.choose_plan(count)
     training_run.show_plan(training)

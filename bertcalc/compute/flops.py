@@ -6,7 +6,7 @@ from math import prod
 from typing import Literal, NamedTuple
 
 from bertcalc.forward.gradients import NOTHING_FROZEN, gradients
-from bertcalc.forward.outputs import in_pairs
+from bertcalc.forward.outputs import cannot_run, wrong_labels
 from bertcalc.memory.plan import Recompute
 from bertcalc.memory.saved import check_recompute, recomputed_in
 from bertcalc.model.family import LANGUAGE_MODEL
@@ -127,7 +127,7 @@ def forward_flops(
 
 def _run(model: Model, sizes: Sizes) -> list[Step]:
     """The steps of a forward pass. Raises InputError if none is possible, or if the model takes no such batch."""
-    if problem := in_pairs(model.config) or not_taken(model, sizes):
+    if problem := cannot_run(model) or not_taken(model, sizes):
         raise InputError(problem)
     return model.run(sizes)
 
@@ -149,7 +149,8 @@ def training_flops(
     no product for its gradient, and neither does an input with nothing trained before it. ``recompute`` runs layers, or
     their attention cores, forward a second time if a gradient flows in them; with transformers' gradient checkpointing,
     one always flows to the embeddings unless its ``disable_input_require_grads()`` is called.
-    Raises InputError if the model's family does not support this ``recompute``, or if the FLOPs depend on the labels.
+    Raises InputError if the model's family does not support this ``recompute``, if the model cannot be trained, or if
+    the FLOPs depend on the labels.
 
     >>> from bertcalc import build
     >>> training_flops(build("bert-base-uncased"), 1, 128)
@@ -173,9 +174,9 @@ def training_flops(
 
 @checked
 def unknown_training(model: Model) -> Problem | None:
-    """The problem if the FLOPs of training a model depend on the labels; otherwise None."""
+    """The problem if a model cannot be trained, or if its FLOPs depend on the labels; otherwise None."""
     if not model.cls.leaves_out_tokens(model.config):
-        return None
+        return wrong_labels(model, training=True)
     field, name = model.cls.by_labels, model.cls.name
     return Problem(field, "True", BY_LABELS, {"architecture": name, "field": field}, ({field: False},))
 

@@ -12,6 +12,7 @@ from math import ceil, floor, prod
 from typing import NamedTuple
 
 from bertcalc.config import Config, Problem, letters
+from bertcalc.model.modules import Shape
 from bertcalc.text import N_
 from bertcalc.text.amounts import typed
 from bertcalc.text.arguments import checked
@@ -92,6 +93,12 @@ def problem(text: str) -> Problem | None:
     return Problem("terms", None, message, {"lines": f"{MOST_LINES}", "characters": f"{LONGEST:,}"})
 
 
+def shape_in(text: str) -> Shape | None:
+    """The shape that a line gives as PyTorch prints it, such as torch.Size([768, 768]); otherwise None."""
+    match = _PRINTED.search(text)
+    return tuple(int(side) for side in (match[1] or match[2]).split(",") if side.strip()) if match else None
+
+
 def written_value(value: Fraction) -> str:
     """The value of a line with thousands separators; rounded to six digits if it is not whole."""
     return f"{int(value):,}" if value.denominator == 1 else brief(value)
@@ -108,6 +115,7 @@ _UNSEPARATED = re.compile(
 )
 _COLUMNS = re.compile(r"\s{2,}|\t|(?<=[\])])\s+")
 _SHAPE = re.compile(r"(?:torch\.Size)?\s*(?:\(\[|\[|\()\s*([0-9]+(?:\s*,\s*[0-9]+)*),?\s*(?:\]\)|\]|\))")
+_PRINTED = re.compile(r"torch\.Size\s*\(\s*\[([0-9,\s]+)\]\s*\)|\[([0-9]+(?:\s*,\s*[0-9]+)+)\]")
 # LaTeX and Markdown around names and signs.
 _MARKUP = (
     (re.compile(r"\\(?:times|cdot|ast)\b"), "*"),

@@ -29,6 +29,7 @@ from bertcalc.diagnosis.explain import (
     Search,
     causes,
     evidence,
+    is_chance,
     search,
 )
 from bertcalc.diagnosis.flop_counts import FlopCount, flops_of
@@ -429,7 +430,11 @@ def _miscounted(model: KnownCount, meanings: Sequence[Reading]) -> Diagnosis:
     """The explanations of a number by miscounts: equally likely ones, rarer ones, and possibilities."""
     places, candidates = _explained(model, meanings)
     first, exactly = meanings[0], meanings[0].exact
-    likely = [candidate for candidate in candidates if not _is_far_fetched(candidate)]
+    likely = [
+        candidate
+        for candidate in candidates
+        if not _is_far_fetched(candidate) and not is_chance(candidate.total, candidate.model.right, candidate.bits)
+    ]
     if not likely:
         rarer = (
             [_miscount(places[0], combination) for combination in places[0].search.rarer(exactly)] if exactly else []

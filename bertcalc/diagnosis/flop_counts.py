@@ -14,6 +14,7 @@ from typing import Literal, NamedTuple
 
 from bertcalc.compute.conventions import RULES
 from bertcalc.compute.flops import Convention, Phase, total
+from bertcalc.forward.outputs import cannot_run
 from bertcalc.model.model import Model
 from bertcalc.model.trace import Sizes
 from bertcalc.text.amounts import Typed
@@ -66,6 +67,8 @@ def flop_counts(model: Model) -> tuple[FlopCount, ...]:
 
 def _of_one(model: Model, length: int) -> Iterator[FlopCount]:
     """The costs of one sequence; none if the model cannot run on it."""
+    if cannot_run(model):
+        return
     try:
         steps = list(model.run(Sizes(1, length, model.seen(length))))
     except InputError:

@@ -16,11 +16,12 @@ from itertools import islice, product
 from typing import Literal, NamedTuple
 
 from bertcalc.config import Config, letters
-from bertcalc.diagnosis.count_lines import TypedLine
+from bertcalc.diagnosis.count_lines import TypedLine, shape_in
 from bertcalc.diagnosis.explain import MOST_MISCOUNTS, Explanation, causes, is_chance, search
 from bertcalc.diagnosis.layer_parts import PARTS, SPECIFIC, USUAL, Counted, Layers, of_layers, parts_of
 from bertcalc.diagnosis.miscounts import MISCOUNTS, MiscountSizes, counted, total
 from bertcalc.diagnosis.tensor_filter import is_bias
+from bertcalc.diagnosis.tensor_names import no_tensor, other_shape, tensors_called
 from bertcalc.model.inventory import inventory, named
 from bertcalc.model.model import Model
 from bertcalc.model.modules import Component, Tensor
@@ -261,7 +262,10 @@ def _verdict(line: TypedLine, count: _CountedModel, open_elements: Mapping[str, 
     name = _last_part(line.name)
     if not line.value and _has_no_parameters(name, count):
         return LineVerdict(line, None, (), "no parameters")
-    called = _called(name)
+    tensors = tensors_called(name, count.model, count.tensors)
+    if tensors == ():
+        return LineVerdict(line._replace(problem=no_tensor(name, count.model)), None, None)
+    called = [] if tensors and set(tensors) <= set(count.tensors) else _called(name)
     size = line.exact in _sizes_called(name, count.config)
     if size and (len(name) > 1 or not called):  # V is a matrix of the attention as well
         return LineVerdict(line, None, (), "size")
@@ -269,12 +273,22 @@ def _verdict(line: TypedLine, count: _CountedModel, open_elements: Mapping[str, 
     named_ones = bool(called or (candidates and candidates[0].part not in PARTS))
     summed = next((part for part in _sums(name, count) if line.means(part.right) and part.right), None)
     right = [_as_part(summed, count)] if summed else []
+    right = right or [_as_part(part, count) for part in _weights_or_biases(name, count) if line.means(part.right)]
     right = right or [part for part in candidates if line.means(part.right) and (part.right or named_ones)]
     # A total is published with fewer digits than a term: 110M, 340M.
     right = right or [part for part in candidates if part.part in _MODEL and line.means_roughly(part.right) and called]
     # Of two parts of the same size, prefer the one that no line has counted yet: the second of two LayerNorms.
     whole = _elements(count.tensors)
-    right.sort(key=lambda part: any(open_elements[tensor.name] != whole[tensor.name] for tensor in part.tensors))
+    begun = {name.rpartition(".")[0] for name, left in open_elements.items() if left != whole[name]}
+    if tensors and (written := shape_in(line.text)) and (problem := other_shape(name, written, tensors)):
+        right = [part for part in right or candidates if part.layers == "one"] or right or candidates
+        return LineVerdict(line._replace(problem=problem), right[0] if right else None, None)
+    right.sort(
+        key=lambda part: (
+            any(open_elements[tensor.name] != whole[tensor.name] for tensor in part.tensors),
+            not begun.issuperset(tensor.name.rpartition(".")[0] for tensor in part.tensors),  # the bias of a weight
+        )
+    )
     if right:
         return LineVerdict(line, right[0], (), also=tuple(_also(right, open_elements)) if not called else ())
     if size:
@@ -377,6 +391,34 @@ def _candidates(name: str, called: Sequence[str], count: _CountedModel) -> list[
     specific = [part for part in parts if _is_specific(part, name)]
     parts = [*specific, *(part for part in parts if part not in specific)]
     return [*paths, *parts] if re.search(r"[._]", name) else [*parts, *paths]
+
+
+_WEIGHT = re.compile(
+    r"(?:\b|_)(?:weights?|matri(?:x|ces)|kernels?)\b(?:\s+of\b(?:\s+the\b)?)?|权重(?:矩阵)?|矩阵", re.I
+)
+_BIAS = re.compile(r"(?:\b|_)bias(?:es)?\b(?:\s+of\b(?:\s+the\b)?)?|偏置", re.I)
+_DETAIL = re.compile(r"out|norm|\bln|proj|dense|inter|quer|key|val|输出|归一|投影|查询|键|值|中间", re.I)
+
+
+def _weights_or_biases(name: str, count: _CountedModel) -> Iterator[Counted]:
+    """The weights, or the biases, of the parts that the rest of a name such as "query bias" means."""
+    kinds = [kind for kind in (_WEIGHT, _BIAS) if kind.search(name)]
+    if len(kinds) != 1 or re.search(r"[.+&]|\b(?:with|and|incl|no|excl|w/o)|含|和|加", name, re.I):
+        return
+    biases = kinds == [_BIAS]
+    rest = kinds[0].sub(" ", name).strip(" _-")
+    called = _called(rest)
+    specific = [part for part, pattern in SPECIFIC.items() if part not in called and re.search(pattern, name, re.I)]
+    if specific and not _DETAIL.search(rest):
+        return  # attention weights are all of them
+    for part in _candidates(rest, called, count) if rest else ():
+        if part.part in PARTS and part.part not in called:
+            continue
+        ending = [tensor for tensor in part.tensors if tensor.name.endswith(("bias", "bias)")) == biases]
+        of_linears = [tensor for tensor in ending if is_bias(tensor) or len(tensor.shape) == 2]
+        for tensors in (of_linears, ending):
+            if tensors:
+                yield part._replace(part=name, tensors=tuple(tensors))
 
 
 def _is_specific(part: Counted, name: str) -> bool:

@@ -124,13 +124,18 @@ def sums_of_two(counts: Sequence[Counted], value: int) -> Iterator[tuple[Counted
 
 
 def _stand_together(first: Counted, second: Counted) -> bool:
-    """Whether people would add two counts: both of the same layers and of all heads, without overlap."""
+    """Whether people would add two counts: both of the same layers and of all heads or of one, without overlap."""
     within = [count.layers for count in (first, second) if any(tensor.copies > 1 for tensor in count.tensors)]
     within += [count.layers for count in (first, second) if count.layers != "all"]
-    pieces = [{(tensor.name, tensor.place) for tensor in count.tensors} for count in (first, second)]
+    pieces = [
+        {(tensor.name, role) for tensor in count.tensors for role in tensor.place.role.split(", ")}
+        for count in (first, second)
+    ]
     names = [{tensor.name for tensor in count.tensors} for count in (first, second)]
     apart = names[0].isdisjoint(names[1]) or (len(names[0]) == len(names[1]) == 1 and pieces[0].isdisjoint(pieces[1]))
-    return apart and len(set(within)) <= 1 and "others" not in within and first.heads == second.heads == "all"
+    if first.heads != second.heads or (first.heads == "one" and "all" in within):
+        return False
+    return apart and len(set(within)) <= 1 and "others" not in within
 
 
 def _is_detail(part: str) -> bool:

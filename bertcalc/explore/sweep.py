@@ -270,7 +270,8 @@ class Sweep(NamedTuple):
     def fits(self, names: Sequence[str], ranges: Mapping[str, tuple[int, int]]) -> bool:
         """Whether the quantities of all models in these ranges fit into int64; the largest is at a corner."""
         corners = [dict(zip(ranges, corner, strict=True)) for corner in product(*ranges.values())]
-        return all(QUANTITIES[name].of(self.at(**corner)) <= _INT64 for name in names for corner in corners)
+        figures = (QUANTITIES[name].known(self.at(**corner)) for name in names for corner in corners)
+        return all((figure or 0) <= _INT64 for figure in figures)
 
     def fitting(self, names: Sequence[str], ranges: Mapping[str, tuple[int, int]]) -> dict[str, tuple[int, int]] | None:
         """The ranges, with upper ends lowered so that all models fit into int64; None if not even the first fits."""

@@ -29,6 +29,13 @@ from bertcalc.text.arguments import checked
 from bertcalc.transformers4.version import Container, version_of
 
 IGNORED = -100  # the label that PyTorch's cross entropy ignores
+ANSWERS = N_(
+    "{architecture} cannot run with num_labels {value}: it needs num_labels 2, for the start and the end of an answer."
+)
+ORDER = N_(
+    "{architecture} cannot be trained with num_labels {value}: its loss needs num_labels 2, because two texts are in "
+    "order or were swapped."
+)
 
 
 @checked
@@ -249,28 +256,57 @@ def in_pairs(config: Config) -> Problem | None:
     return Problem.of(message, "hidden_size", hidden_size, {"hidden_size": near}, **values)
 
 
+@checked
+def two_labels(model: Model, *, training: bool) -> str:
+    """The error message if the model requires ``num_labels`` 2; empty for most models."""
+    if model.cls.task == "question-answering":
+        always_two = all_or_none(scores_of_answers(model) == 2) and all_or_none(model.config.num_labels != 2)
+        return "" if always_two else ANSWERS  # GPT-2 always has 2 scores
+    return ORDER if training and "sentence_order_label" in model.cls.inputs else ""
+
+
+@checked
+def wrong_labels(model: Model, *, training: bool = False) -> Problem | None:
+    """The problem with a number of labels with which the forward pass or the loss fails; None for symbols.
+
+    Raises MixedError for columns in which only some rows have a problem.
+    """
+    labels = model.config.num_labels
+    if not (isinstance(labels, int) or hasattr(labels, "all")) or not all_or_none(labels != 2):
+        return None
+    message = two_labels(model, training=training)
+    first = labels if isinstance(labels, int) else int(labels.flat[0])  # the first row stands for all
+    values = {"architecture": model.cls.name, "value": f"{first:,}"}
+    return Problem("num_labels", f"{first:,}", message, values, ({"num_labels": 2},)) if message else None
+
+
+@checked
+def cannot_run(model: Model) -> Problem | None:
+    """The problem with which every forward pass of a model fails; otherwise None."""
+    return in_pairs(model.config) or wrong_labels(model)
+
+
 def problems(model: Model, call: Call) -> Iterator[Problem]:
     """The reasons why the forward method would fail; ``batch_problems`` checks the batch.
 
     Not ``checked``, like ``possible``: both have to accept calls that cannot run.
     """
     config, cls = model.config, model.cls
-    architecture, labels = model.architecture, config.num_labels
+    architecture = model.architecture
     sizes = {"encoder_sequence_length": cls.sees_encoder, "num_choices": cls.takes_choices}
     for field, taken in sizes.items():
         value = getattr(call, field)
         if taken and value is not None and (problem := check_whole_number(field, value, 1, LARGEST, like=2)):
             yield problem
             return
-    two, unlabelled = {"num_labels": 2}, {"labels": False}
-    if cls.task == "question-answering" and labels != 2 and scores_of_answers(model) != 2:
-        message = N_("{architecture} needs num_labels 2 for a forward pass: the start and the end of an answer.")
-        yield Problem.of(message, "num_labels", labels, two, architecture=architecture)
+    unlabelled = {"labels": False}
+    cannot_answer = wrong_labels(model)
+    if cannot_answer:
+        yield cannot_answer
     if problem := unpadded(cls, config, call.batch_size):
         yield problem
-    if call.labels and "sentence_order_label" in cls.targets and labels != 2:
-        message = N_("{architecture} needs num_labels 2 for its loss: two texts are in order, or were swapped.")
-        yield Problem.of(message, "num_labels", labels, two, unlabelled, architecture=architecture)
+    if call.labels and not cannot_answer and (problem := wrong_labels(model, training=True)):
+        yield problem._replace(remedies=(*problem.remedies, unlabelled))
     if call.labels and cls.task == "double-heads" and not vars(config)["summary_use_proj"] and config.hidden_size > 1:
         message = N_("{architecture} has a loss only with summary_use_proj: without it, a choice has many scores.")
         yield Problem.of(message, "labels", True, unlabelled, architecture=architecture)

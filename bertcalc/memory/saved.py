@@ -6,6 +6,7 @@ from typing import NamedTuple
 
 from bertcalc.config.activations import Kept
 from bertcalc.forward.gradients import NOTHING_FROZEN, gradients
+from bertcalc.forward.outputs import cannot_run
 from bertcalc.forward.stack import stack
 from bertcalc.memory.einsum import laid_out
 from bertcalc.memory.optimizers import ITEM_BYTES, PRECISIONS, Dtype
@@ -88,10 +89,12 @@ def saved_activations(model: Model, sizes: Sizes, plan: Plan) -> list[Saved]:
     gradient checkpointing, gradients would still flow to the embeddings unless its ``disable_input_require_grads()`` is
     called.
 
-    Raises InputError if the model does not support the plan's ``recompute``, and with autocast, whose copies are only
-    in the simulated step (bertcalc/memory/peak).
+    Raises InputError if the model cannot run or does not support the plan's ``recompute``, and with autocast, whose
+    copies are only in the simulated step (bertcalc/memory/peak).
     """
     check_recompute(model, plan.recompute)
+    if problem := cannot_run(model):
+        raise InputError(problem)
     if PRECISIONS[plan.precision].autocast:
         raise wrong(UNDER_AUTOCAST, "precision", plan.precision)
     cached = not model.cls.labels_stop_caching  # training has labels

@@ -1,7 +1,7 @@
 """FLOPs against PyTorch's own counter, module by module, and by every convention."""
 
 import re
-from collections.abc import Collection, Sequence
+from collections.abc import Callable, Collection, Sequence
 from dataclasses import replace
 from fractions import Fraction
 from math import prod
@@ -17,12 +17,15 @@ from torch.utils.flop_counter import FlopCounterMode
 from bertcalc import (
     AlbertConfig,
     BertConfig,
+    ConfigError,
     DebertaV2Config,
     GPT2Config,
     ModernBertConfig,
     build,
     forward_flops,
+    saved_activation_bytes,
     training_flops,
+    training_peak_bytes,
 )
 from bertcalc.compute.flops import (
     ELEMENT_COSTS,
@@ -121,6 +124,35 @@ def test_flops_are_those_that_pytorch_counts(drawn: tuple[Case, Call]) -> None:
         flops(case.ours(), call.batch_size, call.sequence_length, **sizes) for flops in (forward_flops, training_flops)
     ]
     assert tuple(ours) == real_flops(case, call)[1:]
+
+
+@pytest.mark.parametrize("labels", [2, 3])
+@pytest.mark.parametrize(
+    "architecture", [name for name in CLASSES if name.endswith(("QuestionAnswering", "ForPreTraining"))]
+)
+def test_what_fails_with_a_number_of_labels_is_refused(architecture: str, labels: int) -> None:
+    """The real forward pass decides, without labels and with them."""
+    case = Case(replace(CLASSES[architecture].config.default(), num_labels=labels), architecture)
+
+    def runs(call: Call) -> bool:
+        try:
+            real = case.real("meta")
+            real.set_attn_implementation("eager")
+            real(**arguments(case, call))
+        except (ValueError, RuntimeError):  # DistilBERT's is not even built
+            return False
+        return True
+
+    def is_counted(count: Callable[..., int]) -> bool:
+        try:
+            return count(build(case.config, architecture), 1, 8) > 0
+        except (InputError, ConfigError):
+            return False
+
+    runs_forward = runs(Call(2, 8))
+    assert (is_counted(forward_flops), is_counted(saved_activation_bytes)) == (runs_forward, runs_forward)
+    assert is_counted(training_flops) == runs(Call(2, 8, labels=True))
+    assert is_counted(training_peak_bytes) <= is_counted(training_flops)
 
 
 @examples(8)

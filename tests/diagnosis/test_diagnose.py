@@ -683,3 +683,48 @@ def test_nobody_asks_for_the_bytes_of_vectors(preset: str) -> None:
     architecture = family_of(PRESETS[preset].config).base.name
     assert {part.right for part in of(f"{biases}", PRESETS[preset].config, architecture).parts} == {biases}
     assert not of(f"{4 * biases}", PRESETS[preset].config, architecture).parts
+
+
+@pytest.mark.parametrize(
+    ("preset", "query", "transposed"),
+    [
+        ("bert-base-uncased", "encoder.layer.0.attention.self.query", False),
+        ("roberta-base", "encoder.layer.0.attention.self.query", False),
+        ("gpt2", "h.0.attn.c_attn", True),
+    ],
+)
+def test_sums_of_the_tensors_of_a_head_come_before_bytes(preset: str, query: str, transposed: bool) -> None:
+    config = PRESETS[preset].config
+    architecture = family_of(config).base.name
+    real = dict(Case(config, architecture).real().named_parameters())
+    weight, bias = real[f"{query}.weight"], real[f"{query}.bias"]
+    rows = slice(0, config.attention_head_size)
+    of_head = (weight[:, rows] if transposed else weight[rows]).numel()
+    biases = 3 * bias[rows].numel()
+    for number, sums in (
+        (2 * of_head, {"weight of the query", "weight of the key"}),
+        (4 * of_head, {"weight of the output projection", "weights of query, key and value"}),
+        (4 * of_head + biases, {"weight of the output projection", "query, key and value"}),
+    ):
+        parts = of(f"{number:,}", config, architecture).parts
+        assert {part.reading.key for part in parts} == {"parameters"}
+        assert all(part.right == number and part.added for part in parts)
+        assert {parts[0].counted.part, parts[0].added.part if parts[0].added else ""} == sums
+        assert {parts[0].counted.heads, parts[0].counted.layers} == {"one"}
+
+
+def test_what_only_tiny_sizes_explain_is_no_more_than_possible() -> None:
+    """16 numbers are P * P as well as 4 H * H: a rare mistake explains any number then."""
+    tiny = BertConfig(
+        hidden_size=2,
+        num_attention_heads=1,
+        num_hidden_layers=1,
+        intermediate_size=3,
+        vocab_size=5,
+        max_position_embeddings=4,
+        pad_token_id=0,
+    )
+    assert sum(parameter.numel() for parameter in Case(tiny, "BertModel").real().parameters()) == 81
+    diagnosis = of("97", tiny)
+    causes = {cause.miscount for one in diagnosis.miscounted for cause in one.explanation}
+    assert not causes & {"attention scores", "attention scores of heads"}

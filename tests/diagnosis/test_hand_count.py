@@ -8,12 +8,12 @@ from hypothesis import strategies as st
 
 from bertcalc import BertConfig, Config, build
 from bertcalc.diagnosis.count_lines import LONGEST, MOST_LINES, problem, read
-from bertcalc.diagnosis.hand_count import TermsReport, check
+from bertcalc.diagnosis.hand_count import TermsReport, check, judge
 from bertcalc.diagnosis.layer_parts import PARTS
 from bertcalc.diagnosis.miscounts import MISCOUNTS, MiscountSizes, counted, total
 from bertcalc.families.presets import PRESETS
 from tests.examples import examples
-from tests.oracle import Case
+from tests.oracle import Case, owned
 from tests.strategies import cases
 
 CHINESE = PRESETS["bert-base-chinese"].config
@@ -333,6 +333,52 @@ def test_weights_and_biases_on_lines_of_their_own_are_right_together() -> None:
         assert found.typed == found.right
     [attention, _biases] = report("attention = L*4*H*H\nFFN biases = L*(H+I)", BertConfig()).verdicts
     assert not attention.is_right
+
+
+@pytest.mark.parametrize("mark", ["\n", "; "])
+@pytest.mark.parametrize("words", [("weights", "bias"), ("weight", "biases"), ("matrix", "bias")])
+@pytest.mark.parametrize(
+    ("name", "module"),
+    [
+        ("query", "attention.self.query"),
+        ("key", "attention.self.key"),
+        ("value", "attention.self.value"),
+        ("Q", "attention.self.query"),
+        ("attention output", "attention.output.dense"),
+        ("output", "attention.output.dense"),
+        ("output", "output.dense"),
+        ("intermediate", "intermediate.dense"),
+        ("attention LayerNorm", "attention.output.LayerNorm"),
+    ],
+)
+def test_the_weight_and_the_bias_of_a_module_are_lines_of_their_own(
+    name: str, module: str, words: tuple[str, str], mark: str
+) -> None:
+    config = BertConfig(num_hidden_layers=1)
+    tensors = {
+        kind: owned(Case(config, "BertModel").real())[f"encoder.layer.0.{module}.{kind}"] for kind in ("weight", "bias")
+    }
+    shapes = {kind: "*".join(map(str, tensor.shape)) for kind, tensor in tensors.items()}
+    lines = [f"{name} {word} = {shape}" for word, shape in zip(words, (shapes["weight"], shapes["bias"]), strict=True)]
+    report = check(build(BertConfig()), BertConfig(), read(mark.join(lines), BertConfig()))
+    for verdict, kind in zip(report.verdicts, ("weight", "bias"), strict=True):
+        assert verdict.is_right
+        assert verdict.counted
+        assert [tensor.name for tensor in verdict.counted.tensors] == [f"encoder.layer.*.{module}.{kind}"]
+
+
+def test_the_weight_of_all_attention_is_not_that_of_a_part() -> None:
+    """Three of four matrices are no right count of the attention's."""
+    assert not judge(read("attention weights = 3*H*H", BertConfig())[0], build(BertConfig()), BertConfig()).is_right
+
+
+def test_layernorm_weights_and_biases_are_a_pair() -> None:
+    text = "LayerNorm weights = 768\nLayerNorm bias = 768\nLayerNorm weights = 768\nLayerNorm bias = 768"
+    report = check(build(BertConfig()), BertConfig(), read(text, BertConfig()))
+    names = [[tensor.name for tensor in verdict.counted.tensors] for verdict in report.verdicts if verdict.counted]
+    assert all(verdict.is_right for verdict in report.verdicts)
+    modules = [name.rpartition(".")[0] for [name] in names]
+    assert modules[0] == modules[1] != modules[2] == modules[3]
 
 
 def test_what_a_later_line_multiplies_is_a_step() -> None:

@@ -194,7 +194,19 @@ def test_a_wrong_value_in_a_link_is_named(name: str, text: str) -> None:
 def test_every_view_of_every_kind_of_model_comes_up(view: str, architecture: str) -> None:
     link = {"architecture": architecture, "is_decoder": "true", "add_cross_attention": "true", "num_labels": "5"}
     app = open_app("compute.py", compute=view, operations="all", training="4x", encoder_sequence_length="40", **link)
+    if architecture == "BertForQuestionAnswering":
+        assert "cannot run with num_labels 5" in str(app.error[0].value)
+        [remedy] = [button for button in app.button if button.label == "num_labels = 2"]
+        remedy.click().run()
     assert not app.error
+
+
+def test_a_class_without_a_loss_has_no_time_of_training() -> None:
+    link = {"preset": "albert-base-v2", "architecture": "AlbertForPreTraining", "num_labels": "3"}
+    assert "cannot be trained with num_labels 3" in str(open_app("compute.py", compute="time", **link).error[0].value)
+    app = open_app("compute.py", compute="forward", **link)
+    assert not app.error
+    assert len(app.metric) == 2
 
 
 def test_numbers_have_units_of_their_size() -> None:

@@ -12,7 +12,7 @@ from collections.abc import Sequence
 from contextlib import suppress
 from typing import Any, Literal, NamedTuple
 
-from bertcalc.forward.outputs import in_pairs, scores_of_answers, unpadded
+from bertcalc.forward.outputs import in_pairs, unpadded, wrong_labels
 from bertcalc.memory.optimizers import PRECISIONS, Dtype, Optimizer, Precision
 from bertcalc.memory.plan import Attention, Inference, Plan
 from bertcalc.memory.saved import UNDER_AUTOCAST, check_recompute
@@ -25,8 +25,6 @@ from bertcalc.text.arguments import Single, checked
 from bertcalc.text.problem import InputError, Problem, wrong
 from bertcalc.transformers4.version import version_of
 
-ANSWERS = N_("{architecture} cannot run with num_labels {value}: its forward method splits the scores in two.")
-ORDER = N_("{architecture} cannot be trained with num_labels {value}: its loss takes the scores in pairs.")
 PADDING = N_("The memory of {architecture} depends on how many tokens are padding: its loss leaves them out.")
 SPARSE = N_("With {field}, the memory of {architecture} depends on how many tokens are masked.")
 DISTANCES = N_(
@@ -236,7 +234,7 @@ def changes_in(model: Model, how: Plan | Inference, sizes: Sizes, *, padded: boo
 
 def _check(model: Model, sizes: Sizes, *, training: bool, padded: bool) -> None:
     config: Any = model.config
-    cls, labels = model.cls, config.num_labels
+    cls = model.cls
     values = {"architecture": cls.name}
     if problem := unknown_peaks(model):
         raise NotSimulatedError(problem)
@@ -248,10 +246,7 @@ def _check(model: Model, sizes: Sizes, *, training: bool, padded: bool) -> None:
     if training and cls.leaves_out_tokens(model.config):
         field = cls.by_labels
         raise NotSimulatedError(Problem(field, "True", SPARSE, {**values, "field": field}, ({field: False},)))
-    if wrong_number := two_labels(model, training=training) if labels != 2 else "":
-        number = f"{labels:,}"
-        raise InputError(Problem("num_labels", number, wrong_number, {**values, "value": number}, ({"num_labels": 2},)))
-    if problem := unpadded(cls, model.config, sizes.batch_size):
+    if problem := wrong_labels(model, training=training) or unpadded(cls, model.config, sizes.batch_size):
         raise InputError(problem)
 
 
@@ -278,11 +273,3 @@ def unlisted(model: Model, plan: Plan) -> Problem | None:
     if not PRECISIONS[plan.precision].autocast:
         return None
     return _unknown_under_autocast(model, plan) or Problem.of(UNDER_AUTOCAST, "precision", plan.precision)
-
-
-@checked
-def two_labels(model: Model, *, training: bool) -> str:
-    """The error message if the model requires ``num_labels`` 2; empty for most models."""
-    if model.cls.task == "question-answering":
-        return "" if scores_of_answers(model) == 2 != model.config.num_labels else ANSWERS  # GPT-2 always has 2 scores
-    return ORDER if training and "sentence_order_label" in model.cls.inputs else ""

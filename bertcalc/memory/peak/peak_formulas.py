@@ -20,12 +20,12 @@ import sympy
 
 from bertcalc.config import unchecked
 from bertcalc.config.fields import SIZES
-from bertcalc.forward.outputs import in_pairs, unpadded
+from bertcalc.forward.outputs import in_pairs, two_labels, unpadded
 from bertcalc.memory import optimizers
 from bertcalc.memory.byte_formulas import by_tokens, state_expression
 from bertcalc.memory.fit import Polynomial
 from bertcalc.memory.optimizers import OPTIMIZERS, PRECISIONS
-from bertcalc.memory.peak import changes_of, two_labels
+from bertcalc.memory.peak import changes_of
 from bertcalc.memory.plan import ALONE, Inference, Plan
 from bertcalc.memory.saved import largest
 from bertcalc.memory.simulator.timeline import AREAS, Area, Change, Phase, alive

@@ -157,10 +157,12 @@ def _verdict(verdict: LineVerdict) -> str:
         parts = [part_in_layers(counted) for counted in (verdict.counted, *verdict.also[:_MOST_ALSO])]
         ellipsis = " ..." if len(verdict.also) > _MOST_ALSO else ""
         return f":material/check_circle: {_(' or ').join(parts)}{ellipsis}"
+    if verdict.counted and verdict.line.means(verdict.counted.right):  # another shape with as many elements
+        return f":material/cancel: {part_in_layers(verdict.counted)}"
     if verdict.counted:
         should = _("should be {count}").format(count=f"{verdict.counted.right:,}")
         return f":material/cancel: {with_colon(part_in_layers(verdict.counted), should)}"
-    return ":material/help:"
+    return ":material/cancel:" if verdict.line.problem and verdict.line.value is not None else ":material/help:"
 
 
 def _miscounts(verdict: LineVerdict, present: KnownCount) -> str:
@@ -170,6 +172,8 @@ def _miscounts(verdict: LineVerdict, present: KnownCount) -> str:
         texts.append(_("A later line multiplies this, so it is not added."))
     if verdict.above is not None and verdict.line.value is not None:
         texts.append(_sum_above(verdict.above, verdict))
+    elif verdict.explanation is None and verdict.line.problem:
+        pass
     elif verdict.counted and verdict.explanation is None:
         texts.append(_("No known miscount gives this value."))
     elif verdict.line.value is not None and not verdict.counted and verdict.kind == "parameters":

@@ -2,13 +2,14 @@
 
 import streamlit as st
 
+from bertcalc.forward.outputs import wrong_labels
 from bertcalc.model.model import Model
 from bertcalc.proof.output_proof import prove as prove_forward
 from bertcalc.proof.real_model import available_bytes, buildable, needed_bytes, not_checked, run_forward
 from bertcalc.proof.tensor_proof import Proof, prove
 from bertcalc.text import N_, Translate
 from bertcalc.text.digits import fixed, size
-from pages.ui.shell.controls import Fold
+from pages.ui.shell.controls import Fold, sentence
 from pages.ui.shell.i18n import _, listed
 from pages.ui.widgets.call_controls import last_call, written
 from pages.ui.widgets.real_answers import ask, run, runs, show_agreement, sorry
@@ -63,9 +64,8 @@ def show_weights(model: Model) -> None:
     st.markdown(message.format(needed=size(needed), available=size(available)))
     if needed > available:
         st.error(_("This does not fit into the memory. Choose a smaller model, or run the app on a larger machine."))
-    elif model.cls.task == "question-answering" and model.config.num_labels != 2:
-        message = _("{architecture} needs num_labels 2 for a forward pass: the start and the end of an answer.")
-        st.error(message.format(architecture=model.architecture))
+    elif problem := wrong_labels(model):
+        st.error(sentence(problem))
     elif st.button(_("Build it and run it"), icon=":material/play_arrow:"):
         with sorry(), st.spinner(_("Building and running ...")):
             show_run(run(run_forward, model))

@@ -1,0 +1,76 @@
+"""Names of tensors as PyTorch prints them: the tensors of a model that a name means, and what is wrong with it.
+
+>>> from bertcalc import BertConfig
+>>> model = Model(BertConfig())
+>>> tensors = tensors_called("encoder.layer.0.attention.self.query.weight", model, tuple(model.tensors()))
+>>> [tensor.name for tensor in tensors or ()]
+['encoder.layer.*.attention.self.query.weight']
+>>> tensors_called("foo.weight", model, tuple(model.tensors())), tensors_called("query weights", model, ())
+((), None)
+"""
+
+import re
+from collections.abc import Iterable, Sequence
+
+from bertcalc.config import unchecked
+from bertcalc.model.model import Model
+from bertcalc.model.modules import Shape, Tensor
+from bertcalc.text import N_, shorten
+from bertcalc.text.problem import Problem
+from bertcalc.text.suggestions import nearest
+
+_NAME = re.compile(r"(?:\w+\.)(?:[\w*{}\[\]]+\.)*(?:weight|bias)")
+_NUMBER = r"(?:[0-9]+|\*|[a-zA-Z]|\{\w*\}|\[\w*\])"
+_NO_TENSOR = N_("{architecture} has no tensor {name}.")
+_NO_TENSOR_BUT = N_("{architecture} has no tensor {name}: did you mean {nearest}?")
+_SHAPE = N_("{name} has the shape {shape}, not {written}.")
+
+
+def tensors_called(name: str, model: Model, tensors: Sequence[Tensor]) -> tuple[Tensor, ...] | None:
+    """The tensors whose whole names, or the ends of whose names, are ``name``; None if it is no name of a tensor.
+
+    Tied tensors, which are counted under another name, are among them.
+    """
+    if not _NAME.fullmatch(name):
+        return None
+    path = name.removeprefix(f"{model.family.prefix}.")
+    untied = model.changed(config=unchecked(model.config, tie_word_embeddings=False)).tensors()
+    known = {tensor.name: tensor for tensor in (*untied, *tensors)}
+    exact = tuple(tensor for tensor in known.values() if path == model.bare(tensor.name))
+    return exact or tuple(tensor for tensor in known.values() if _is_end(path, tensor.name, known, model))
+
+
+def _is_end(path: str, name: str, known: Iterable[str], model: Model) -> bool:
+    """Whether a path is the end of a name with the number of one of its layers."""
+    pieces = name.split(".")
+    for start in range(len(pieces)):
+        pattern = re.escape(".".join(pieces[start:])).replace(re.escape("*"), f"({_NUMBER})")
+        if match := re.fullmatch(pattern, path, re.I):
+            number = next((text for text in match.groups() if text.isdigit()), None)
+            first_differs = any(other.startswith(f"{name.partition('*')[0]}0.") for other in known)
+            return number is None or first_differs <= int(number) < model.config.num_hidden_layers
+    return False
+
+
+def no_tensor(name: str, model: Model) -> Problem:
+    """The problem with the name of a tensor that a model does not have, with the nearest name that it has."""
+    numbers = [int(number) for number in re.findall(r"(?<=\.)[0-9]+(?=\.)", name)]
+    layer = min([*numbers[:1], model.config.num_hidden_layers - 1])
+    names = [tensor.name.replace("*", f"{layer}") for tensor in model.tensors()]
+    near = nearest(name, names)
+    message = _NO_TENSOR_BUT if near else _NO_TENSOR
+    values = {"architecture": model.architecture, "name": shorten(name), **({"nearest": near} if near else {})}
+    return Problem("terms", name, message, values)
+
+
+def other_shape(name: str, written: Shape, tensors: Sequence[Tensor]) -> Problem | None:
+    """The problem with a shape that none of the tensors of a name has; otherwise None."""
+    if not tensors or any(tuple(tensor.shape) == written for tensor in tensors):
+        return None
+    right = max(tensors, key=lambda tensor: len(tensor.shape) == len(written))
+    values = {"name": shorten(name), "shape": _written(right.shape), "written": _written(written)}
+    return Problem("terms", name, _SHAPE, values)
+
+
+def _written(shape: Shape) -> str:
+    return f"[{', '.join(map(str, shape))}]"
