@@ -12,7 +12,7 @@ from pages.ui.compare.side_by_side import show_bars, show_scatter, show_side_by_
 from pages.ui.shell.i18n import _, listed, with_colon
 from pages.ui.shell.present import presenting
 from pages.ui.shell.sidebar import choice as current_choice
-from pages.ui.widgets.export.files import model_name
+from pages.ui.widgets.export.files import stem_of
 from pages.ui.widgets.export.shown import note_models
 from pages.ui.widgets.metrics import show_metric
 from pages.ui.widgets.quantity_words import title_of
@@ -43,7 +43,8 @@ with page:
         if view == "differences" and len(models) > 1:
             controls.choose_explained(models)
     comparison = controls.Comparison(view, models, batch, measure, order)
-    note_models([in_caption(model.name, model.item, model_name(choice)) for model in models])
+    present = f"{stem_of(choice)} ({choice.architecture})"
+    note_models([in_caption(model.name, model.item, present) for model in models])
 
     if not models:
         st.info(_("There is nothing to compare: choose models under Models."))

@@ -275,7 +275,7 @@ def test_the_caption_of_a_comparison_names_the_current_model(monkeypatch: pytest
 
     monkeypatch.setattr(dialog, "table_files", note)
     opened(open_app("compare.py", compare=compare))
-    assert "BertModel, bert-base-uncased; bert-large-uncased" in read(given[-1], "LaTeX")
+    assert ": bert-base-uncased (BertModel), bert-large-uncased}" in read(given[-1], "LaTeX")
 
 
 def test_the_report_says_what_was_not_compared(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -53,7 +53,7 @@ def note_results(table: Table) -> None:
 
 def note_models(names: Sequence[str]) -> None:
     """Record the names of the models in the page's tables, if they are not the session's."""
-    st.session_state["shown models"] = "; ".join(names)
+    st.session_state["shown models"] = ", ".join(names)
 
 
 def shown_models() -> str:
