@@ -6,12 +6,13 @@ from bertcalc.discover.comparable import DiscoveredRef
 from bertcalc.explore.model_refs import PRESENT, write
 from pages.ui.compare import comparison as controls
 from pages.ui.compare import differences, discovered_models
-from pages.ui.compare.compare_words import relative, signed
+from pages.ui.compare.compare_words import in_caption, relative, signed
 from pages.ui.compare.glance import draw_models, show_links
 from pages.ui.compare.side_by_side import show_bars, show_scatter, show_side_by_side
 from pages.ui.shell.i18n import _, listed, with_colon
 from pages.ui.shell.present import presenting
 from pages.ui.shell.sidebar import choice as current_choice
+from pages.ui.widgets.export.files import stem_of
 from pages.ui.widgets.export.shown import note_models
 from pages.ui.widgets.metrics import show_metric
 from pages.ui.widgets.quantity_words import title_of
@@ -42,7 +43,8 @@ with page:
         if view == "differences" and len(models) > 1:
             controls.choose_explained(models)
     comparison = controls.Comparison(view, models, batch, measure, order)
-    note_models([model.name for model in models])
+    present = f"{stem_of(choice)} ({choice.architecture})"
+    note_models([in_caption(model.name, model.item, present) for model in models])
 
     if not models:
         st.info(_("There is nothing to compare: choose models under Models."))

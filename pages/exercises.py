@@ -42,7 +42,11 @@ with sizes:
     answering.show_sizes(exercise)
     model = answering.differences(exercise)
     st.button(_("Open this model"), icon=":material/tune:", on_click=change, args=(model,))
-    st.caption(_("Replaces the model in the sidebar. Undo (Ctrl+Z) restores it."))
+    if model:
+        st.caption(_("Replaces the model in the sidebar. Undo (Ctrl+Z) restores it."))
+    else:
+        st.caption(_("The sidebar has this model now. All pages count it; Undo (Ctrl+Z) restores the last one."))
+        st.page_link("parameters.py", label=_("See how it is counted →"))
 
 answering.offer_downloads(chosen)
 with st.container(key="sheet"):  # style.css hides the whole sheet until the page is printed

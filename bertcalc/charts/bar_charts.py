@@ -8,6 +8,7 @@ from typing import Any, NamedTuple
 import altair as alt
 
 from bertcalc.charts.blocks import (
+    NARROW,
     Spec,
     colored,
     either,
@@ -31,7 +32,7 @@ _AXIS = 24  # height of the axis in pixels
 _LEGEND = 40  # pixels
 _LINE = 34  # letters of a name per line
 _TWO_LINES = 30  # height in pixels of a bar with room for two lines
-_WIDTH = 600  # the least width of bars and labels in pixels, except on phones
+_WIDTH = 600  # the width of bars and labels in pixels for which the room of labels is set; narrower ones need more
 # Quantities have a colour that differs from those of the components.
 _KINDS = {
     look: {
@@ -153,8 +154,10 @@ def pieces_frame(bars: Sequence[PieceBar], step: int) -> Columns:
     ends = [0, *(end for bar in bars for piece in bar.pieces for end in (piece.start, piece.end))]
     least, most = min(ends), max(ends)
     # The share of the width for the longest label.
-    share = min(0.6, (FONT * max(ems(bar.label) for bar in bars) + 12) / _WIDTH)
-    room = most + ((most - least) or 1) * share / (1 - share)
+    needed = FONT * max(ems(bar.label) for bar in bars) + 12
+    share, span = min(0.6, needed / _WIDTH), float((most - least) or 1)
+    room = most + span * share / (1 - share)
+    ending = {"room": room, "most": float(most), "span": span, "needed": needed}
     rows: list[dict[str, object]] = []
     for order, bar in enumerate(bars):
         name = "\n".join(wrap(bar.name, _LINE if step >= _TWO_LINES else 2 * _LINE))
@@ -165,7 +168,7 @@ def pieces_frame(bars: Sequence[PieceBar], step: int) -> Columns:
             tip = f"{piece_name} {end - start:,}" if piece_name else bar.label
             rows.append({**whole, **place, "inside": inside, "filled": filled, "tip": tip, **figures})
         last = float(max((end for piece in bar.pieces for end in (piece.start, piece.end)), default=0))
-        rows.append({**whole, "at": last, "room": room, "label": bar.label, **bar.figures})
+        rows.append({**whole, "at": last, "label": bar.label, **ending, **bar.figures})
     return of_rows(rows)
 
 
@@ -207,6 +210,9 @@ def piece_bars(look: str, step: int, count: int, named: tuple[tuple[str, str], .
         fontSize=either(SMALL, FONT),
         color=ink,
     ).encode(x="at:Q", tooltip=tooltip("name", "label"))
-    room = ends.mark_bar(opacity=0).encode(x=alt.X("room:Q", axis=None, stack=None))
+    share = "min(0.6, datum.needed / width)"
+    more_room = f"{NARROW} || width > {_WIDTH} ? datum.room : datum.most + datum.span * {share} / (1 - {share})"
+    room = ends.transform_calculate(room=more_room).mark_bar(opacity=0)
+    room = room.encode(x=alt.X("room:Q", axis=None, stack=None))
     layers = alt.layer(room, filled, outlined, inside, labels).encode(y=in_order("name", axis))
     return spec_of(layers, step * count + (_LEGEND if named else 0))

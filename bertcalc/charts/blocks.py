@@ -18,7 +18,7 @@ Spec = dict[str, Any]
 # In a chart narrower than 560 pixels (on a phone), the label of a bar is in a separate line above it. ``width`` makes
 # Vega evaluate the expression again, unlike a change of containerSize(): a chart may be drawn before its page has its
 # final width.
-_NARROW = "containerSize()[0] + 0 * width < 560"
+NARROW = "containerSize()[0] + 0 * width < 560"
 
 
 def having(field: str) -> Any:
@@ -34,7 +34,7 @@ def axis_look(appearance: str) -> dict[str, Any]:
 
 def names_axis(appearance: str, font: int, name: str = "datum.label", **look: Any) -> Any:
     """The axis with bar names; hidden on narrow charts."""
-    look |= {"labelColor": INK[appearance], "labelFontSize": font, "labelExpr": f"{_NARROW} ? '' : {name}"}
+    look |= {"labelColor": INK[appearance], "labelFontSize": font, "labelExpr": f"{NARROW} ? '' : {name}"}
     return alt.Axis(labelOverlap=False, ticks=False, **look)
 
 
@@ -94,7 +94,7 @@ def figures_axis(appearance: str, unit: str, **look: Any) -> Any:
 
 def either(narrow: object, wide: object) -> Any:
     """An expression with one value for narrow charts (phones) and another for wide ones."""
-    return alt.ExprRef(f"{_NARROW} ? {narrow} : {wide}")
+    return alt.ExprRef(f"{NARROW} ? {narrow} : {wide}")
 
 
 def spec_of(chart: Any, height: Any, **look: Any) -> Spec:

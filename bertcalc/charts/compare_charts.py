@@ -7,15 +7,28 @@ from typing import Any, NamedTuple
 
 import altair as alt
 
-from bertcalc.charts.blocks import Spec, axis_look, colored, either, having, in_order, names_axis, spec_of, tooltip
+from bertcalc.charts.blocks import (
+    NARROW,
+    Spec,
+    axis_look,
+    colored,
+    either,
+    having,
+    in_order,
+    names_axis,
+    spec_of,
+    tooltip,
+)
 from bertcalc.charts.colors import COLORS, INK, NEUTRAL
 from bertcalc.charts.columns import Columns, of_rows
-from bertcalc.charts.labels import SMALL, Box, place
+from bertcalc.charts.labels import SMALL, Box, ems, place
 
 _BAR = 0.42  # the longest bar's share of a column; the rest is for its label
 _HEIGHT = 286
 _ROW = 30
 _FONT = 14
+_SMALL_FONT = 12  # where columns are narrow
+_GAP = 7  # between a bar and its label
 OTHER = "other"  # the kind of a bar that is not a component
 # The areas in pixels in which names are placed, on a screen and on a phone; wider charts have more room between names.
 _AREA, _PHONE = Box(0, 0, 780, 264), Box(0, 0, 255, 264)
@@ -47,7 +60,16 @@ class ModelRow(NamedTuple):
 def glance_frame(titles: Sequence[str], rows: Sequence[ModelRow]) -> Columns:
     """The data of the chart, with the titles in a row above the models."""
     data: list[dict[str, Any]] = [
-        {"row": "", "order": -1, "column": column, "end": float(column), "label": title, "head": True}
+        {
+            "row": "",
+            "order": -1,
+            "column": column,
+            "end": float(column),
+            "label": title,
+            "head": True,
+            "label_width": ems(title),
+            "wrapped": _wrapped(title),
+        }
         for column, title in enumerate(titles)
     ]
     longest = [max(row.cells[column].figure for row in rows) or 1 for column in range(len(titles))]
@@ -59,6 +81,7 @@ def glance_frame(titles: Sequence[str], rows: Sequence[ModelRow]) -> Columns:
                 "column": column,
                 "link": row.link,
                 "tip": f"{title}: {cell.exact}",
+                "widest": max(ems(row.cells[column].label) for row in rows),
             }
             start = float(column)
             for component, count in cell.pieces.items():
@@ -72,6 +95,13 @@ def glance_frame(titles: Sequence[str], rows: Sequence[ModelRow]) -> Columns:
     return of_rows(data)
 
 
+def _wrapped(title: str) -> str:
+    """A title in two lines, as narrow as possible."""
+    words = title.split(" ")
+    breaks = [f"{' '.join(words[:at])}\n{' '.join(words[at:])}" for at in range(1, len(words))]
+    return min([title, *breaks], key=lambda lines: max(map(ems, lines.split("\n"))))
+
+
 @lru_cache
 def glance_bars(appearance: str, rows: int, columns: int, phone_column: int, *, linked: bool) -> Spec:
     """The chart for a number of rows and columns; a phone shows only ``phone_column``. A click opens the link."""
@@ -82,10 +112,20 @@ def glance_bars(appearance: str, rows: int, columns: int, phone_column: int, *, 
     ends = [either(f"{-phone_column} * width", 0), either(f"{columns - phone_column} * width", "width")]
     scale = alt.Scale(domain=[0, columns], range=ends, nice=False, zero=False)
 
+    # Columns are narrow on a tablet: titles take two lines, type is smaller, and bars leave room for their labels.
+    column = f"(width / {columns})"
+    font = f"({column} < 150 ? {_SMALL_FONT} : {_FONT})"
+    bar = f"1 - ({2 * _GAP} + {font} * datum.widest) / {column}"
+    shrunk = f"({NARROW} ? 1 : clamp(({bar}) / {_BAR}, 0.1, 1))"
+
     def x(field: str) -> Any:
         return alt.X(f"{field}:Q", axis=None, scale=scale)
 
-    models = having("tip")
+    def placed(chart: Any) -> Any:
+        ends = {field: f"datum.column + {shrunk} * (datum.{field} - datum.column)" for field in ("start", "end")}
+        return chart.transform_calculate(**ends)
+
+    models = placed(having("tip"))
     tip = tooltip("row", "tip")
     thin = {"size": either(6, 0.62 * step), "yOffset": either(step / 2 - 4, 0)}
     bars = models.transform_filter("isValid(datum.component)").mark_bar(clip=True, **thin)
@@ -94,21 +134,26 @@ def glance_bars(appearance: str, rows: int, columns: int, phone_column: int, *, 
     name = "(datum.head ? '' : datum.row + ' · ')"
     only = f"datum.column == {phone_column} ? {name} + datum.label : ''"
 
+    two_lines = f"datum.head && {column} < {font} * datum.label_width"
+    lines = f"{two_lines} ? split(datum.wrapped, '\\n') : datum.label"
+
     def text(chart: Any, **look: Any) -> Any:
         return chart.mark_text(
             align="left",
-            text=either(f"({only})", "datum.label"),
-            dx=either("-scale('x', datum.end)", "datum.head ? 0 : 7"),
-            dy=either("datum.head ? 0 : -4", 0),
+            text=either(f"({only})", f"({lines})"),
+            dx=either("-scale('x', datum.end)", f"datum.head ? 0 : {_GAP}"),
+            dy=either("datum.head ? 0 : -4", f"({two_lines} ? -{font} / 2 : 0)"),
             **look,
         ).encode(x=x("end"))
 
     labelled = models.transform_filter("isValid(datum.label)")
-    labels = text(labelled, fontSize=either(SMALL, _FONT), color=ink)
+    labels = text(labelled, fontSize=either(SMALL, font), color=ink)
     titles = alt.Chart().transform_filter("datum.head === true")
     # The title of the embeddings, in their color, is the legend for their pieces of the other bars.
     of_title = alt.condition("datum.column == 1", alt.value(colors["embeddings"]), alt.value(ink))
-    heads = text(titles, fontSize=_FONT, fontWeight="bold", color=ink).encode(color=of_title)
+    heads = text(
+        titles, fontSize=either(_FONT, font), lineHeight=either(_FONT, font), fontWeight="bold", color=ink
+    ).encode(color=of_title)
     cells = (
         labelled.transform_calculate(left="datum.column", right="datum.column + 1")
         .mark_bar(opacity=0, clip=True)

@@ -127,7 +127,7 @@ def report(
             ),
             (Heading(_("Proof")), verification.verdict, *((verification.checks,) if verification.checks else ())),
         ),
-        *((settings.results,) if settings.results else ()),
+        *((Heading(settings.results.title), settings.results) if settings.results else ()),
         _("This program builds the model with transformers and checks the count."),
         Program(snippet(case.model)),
     )

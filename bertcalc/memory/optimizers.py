@@ -50,15 +50,15 @@ class BytesRule(NamedTuple):
 
 
 PRECISIONS: dict[Precision, BytesRule] = {
-    "fp32": BytesRule(4, 0, 4, "float32", N_("FP32: everything in float32.")),
+    "fp32": BytesRule(4, 0, 4, "float32", N_("everything in float32.")),
     "amp-bf16": BytesRule(
         4,
         0,
         4,
         "float32",
         N_(
-            'AMP with bfloat16, torch.autocast("cuda", torch.bfloat16): float32 weights, gradients and states; matrix '
-            "products in bfloat16, with a 16-bit copy of each weight until it has its gradient."
+            'torch.autocast("cuda", torch.bfloat16). Weights, gradients and states are float32; matrix products are '
+            "bfloat16, with a 16-bit copy of each weight until it has its gradient."
         ),
         autocast="bfloat16",
     ),
@@ -67,10 +67,7 @@ PRECISIONS: dict[Precision, BytesRule] = {
         0,
         4,
         "float32",
-        N_(
-            'AMP with float16, torch.autocast("cuda", torch.float16) with a GradScaler: as with bfloat16, but softmax '
-            "reads float16."
-        ),
+        N_('torch.autocast("cuda", torch.float16) with a GradScaler; as with bfloat16, but softmax reads float16.'),
         autocast="float16",
     ),
     "bf16": BytesRule(
@@ -78,17 +75,14 @@ PRECISIONS: dict[Precision, BytesRule] = {
         0,
         2,
         "bfloat16",
-        N_("Pure bfloat16, as after model.to(torch.bfloat16): everything in 16 bits, including optimizer states."),
+        N_("everything in 16 bits, including optimizer states, as after model.to(torch.bfloat16)."),
     ),
     "mixed-18": BytesRule(
         2,
         4,
         4,
         "bfloat16",
-        N_(
-            "Master weights, 18 bytes a parameter with Adam: 16-bit weights, float32 master weights and gradients, as "
-            "in Megatron."
-        ),
+        N_("18 bytes a parameter with Adam. Weights are 16-bit, master weights and gradients float32, as in Megatron."),
     ),
     "mixed-16": BytesRule(
         2,
@@ -96,8 +90,7 @@ PRECISIONS: dict[Precision, BytesRule] = {
         2,
         "bfloat16",
         N_(
-            "Master weights, 16 bytes a parameter with Adam: 16-bit weights and gradients, float32 master weights, as "
-            "in DeepSpeed."
+            "16 bytes a parameter with Adam. Weights and gradients are 16-bit, master weights float32, as in DeepSpeed."
         ),
     ),
 }

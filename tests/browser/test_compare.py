@@ -149,3 +149,20 @@ def test_at_a_glance_twelve_models_need_no_scrolling_and_a_click_opens_one(look:
     page.go_back()
     expect(names.get_by_text("albert-base-v2")).to_be_visible()
     page.wait_for_url("**compare=glance**")
+
+
+def test_a_phone_shows_the_parameters_of_models_at_a_glance(look: Look) -> None:
+    page = look("compare?compare=glance")
+    page.set_viewport_size({"width": 390, "height": 844})
+    table = page.locator(".st-key-glance table")
+    table.scroll_into_view_if_needed()
+    settled(page)
+    covered = table.evaluate(
+        """table => [...table.querySelectorAll("tbody td:nth-child(3)")].filter((cell) => {
+            const { left, right, top, bottom } = cell.getBoundingClientRect();
+            if (top < 0 || bottom > innerHeight - 160) return false;
+            const at = document.elementFromPoint((left + right) / 2, (top + bottom) / 2);
+            return right > innerWidth || !(cell.contains(at) || cell === at);
+        }).length"""
+    )
+    assert covered == 0

@@ -105,3 +105,28 @@ def test_undo_right_after_a_button_undoes_it(look: Look) -> None:
     expect(undo).to_be_disabled()
     page.get_by_role("link", name="Parameters").click()
     expect(total(page)).to_have_text("109,482,240")
+
+
+def test_back_from_a_new_sheet_shows_the_old_exercise_at_once(look: Look) -> None:
+    page = look("exercises?seed=3")
+    ready(page, "1 · A tensor")
+    page.get_by_role("radio", name="2", exact=True).click()
+    ready(page, "2 · The shape of a tensor")
+    expect_query(page, {"seed": "3", "exercise": "2"})
+    page.get_by_role("button", name="New sheet").click()
+    ready(page, "1 · A tensor")
+    page.wait_for_url(lambda url: "seed=3&" not in f"{url}&" and "exercise=" not in url)
+    settled(page)
+    page.go_back()
+    ready(page, "2 · The shape of a tensor")
+    expect_query(page, {"seed": "3", "exercise": "2"})
+
+
+def test_an_opened_model_is_one_press_from_its_count(look: Look) -> None:
+    page = look("exercises?exercise=5")
+    ready(page, "5 · An architecture")
+    page.get_by_role("button", name="Open this model").click()
+    expect(page.get_by_text("The sidebar has this model now")).to_be_visible()
+    page.get_by_role("link", name="See how it is counted").click()
+    expect(page.get_by_text("Parameters in BertForTokenClassification")).to_be_visible()
+    expect(page.get_by_test_id("stMetricValue").first).to_have_text("4,285")

@@ -3,7 +3,7 @@
 from playwright.sync_api import expect
 
 from tests.browser.conftest import Look
-from tests.browser.look import expect_query, query, settled
+from tests.browser.look import boxes, expect_query, query, settled
 
 
 def test_a_typed_number_is_in_the_link_and_explained(look: Look) -> None:
@@ -30,3 +30,14 @@ def test_in_chinese(look: Look) -> None:
     page = look("explain?lang=zh&number=109,089,024")
     expect(page.get_by_text("位置嵌入")).to_be_visible()
     expect(page.get_by_text("miscount")).to_have_count(0)
+
+
+def test_a_phone_shows_what_is_wrong_with_a_term(look: Look) -> None:
+    page = look("explain?explain=terms")
+    page.get_by_role("button", name="a config.json in formulas").press("Enter")
+    wrong = page.get_by_text("the attention is counted for one layer")
+    expect(wrong).to_be_visible()
+    page.set_viewport_size({"width": 390, "height": 844})
+    for box in boxes(page.locator(".st-key-terms-table :is(th, td)")):
+        assert box["x"] >= 0
+        assert box["x"] + box["width"] <= 390

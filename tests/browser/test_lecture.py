@@ -11,7 +11,7 @@ from pages.ui.lecture.screen_files import DEFAULT, FOLDER
 from pages.ui.lecture.screen_parts import VOCABULARY
 from pages.ui.shell.i18n import LANGUAGES
 from tests.browser.conftest import Look, Open
-from tests.browser.look import boxes, crowded, expect_query, query, query_of, settled, slider, total
+from tests.browser.look import boxes, crowded, expect_query, misplaced, query, query_of, settled, slider, total
 from tests.examples import sampled
 
 SECOND = "same-layers"
@@ -234,3 +234,29 @@ def test_notes_follow_the_lecture_that_opened_them_and_no_other(visit: Open, loo
     other.keyboard.press("ArrowLeft")  # the key in the notes did not move it
     ready(other, 1)
     expect(notes.get_by_role("heading", name="3 / 15")).to_be_visible()
+
+
+@pytest.mark.parametrize("width", [820, 1024])
+@pytest.mark.parametrize("screen", ["all", "albert-difference", "albert-costs", "electra"])
+def test_charts_have_room_for_their_words_on_a_tablet(look: Look, screen: str, width: int) -> None:
+    page = look(f"lecture?lecture={SECOND}&screen={screen}")
+    page.set_viewport_size({"width": width, "height": 1180 if width == 820 else 768})
+    charts = page.get_by_test_id("stVegaLiteChart")
+    expect(charts.first).to_be_visible()
+    for chart in charts.all():
+        assert misplaced(chart) == []
+        assert chart.evaluate(_ON_BARS) == []
+
+
+# The words that lie on a bar.
+_ON_BARS = """(chart) => {
+    const bars = [...chart.querySelectorAll(".mark-rect path")]
+        .filter((one) => one.checkVisibility({ opacityProperty: true }) && one.getAttribute("opacity") !== "0")
+        .filter((one) => getComputedStyle(one).opacity !== "0")
+        .map((one) => one.getBoundingClientRect());
+    const over = (a, b) => Math.min(a.right, b.right) - Math.max(a.left, b.left) > 1
+        && Math.min(a.bottom, b.bottom) - Math.max(a.top, b.top) > 6;
+    return [...chart.querySelectorAll(".role-mark text")]
+        .filter((one) => one.textContent.trim() && bars.some((bar) => over(bar, one.getBoundingClientRect())))
+        .map((one) => one.textContent);
+}"""

@@ -181,3 +181,18 @@ def test_a_report_that_takes_its_time_says_so(look: Look) -> None:
         dialog.get_by_test_id("stDownloadButton").filter(has_text="报告").first.get_by_role("button").click()
         expect(sign).to_be_visible()
     expect(sign).to_be_hidden()
+
+
+def test_a_download_button_keeps_the_focus(look: Look) -> None:
+    page = look()
+    ready(page)
+    page.keyboard.press("t")
+    dialog = page.get_by_role("dialog")
+    for name in ("CSV", "SVG", "PNG", "CSV", "PNG"):
+        button = dialog.get_by_role("button", name=name, exact=True)
+        downloaded(page, button)
+        expect(button).to_be_enabled()
+        expect(button).to_be_focused()
+    page.keyboard.press("Tab")
+    expect(button).not_to_be_focused()
+    assert dialog.evaluate("dialog => dialog.contains(document.activeElement)")

@@ -1,5 +1,6 @@
 """The Lecture page: every screen of the lectures that come with the app, lecturers' own files, links, notes."""
 
+import re
 from itertools import product
 from pathlib import Path
 from typing import Any
@@ -19,7 +20,7 @@ from bertcalc.teach.lecture_screens import Lecture
 from bertcalc.teach.lecture_screens import read as read_lecture
 from pages.ui.lecture import screen_files, screen_parts
 from pages.ui.lecture.screen_parts import PARTS, PATHS, VOCABULARY
-from pages.ui.shell.i18n import LANGUAGES
+from pages.ui.shell.i18n import LANGUAGES, catalogue
 from tests.examples import sampled
 from tests.pages.apptest import component, move, open_app, texts, total_formula
 
@@ -340,3 +341,20 @@ def test_every_part_can_be_shown_of_every_path(folder: Path, part: str) -> None:
 
 def test_paths_are_those_of_the_tree() -> None:
     assert {"pooler", "encoder.layer.*", "embeddings.word_embeddings", "cls.predictions.decoder"} <= PATHS.keys()
+
+
+@pytest.mark.parametrize("language", ["en", "zh"])
+def test_notes_call_a_bar_by_its_name(language: str) -> None:
+    app = open_app("lecture.py", lecture="same-layers", screen="albert-difference", lang=language)
+    [chart] = [chart for chart in app.session_state["shown"] if chart.spec and "difference" in chart.data]
+    names = {name.replace("\n", " ") for name in chart.data["name"]}
+    [screen] = [screen for screen in LECTURES[SECOND].screens if screen.name == "albert-difference"]
+    notes = catalogue(language).gettext(screen.notes)
+    [quoted] = re.findall("“(.*?)”", notes)
+    assert quoted in names
+
+
+def test_the_steps_of_distilbert_are_a_sentence_in_chinese() -> None:
+    app = open_app("lecture.py", lecture="same-layers", screen="distilbert", lang="zh")
+    [chart] = [chart for chart in app.session_state["shown"] if chart.spec and "difference" in chart.data]
+    assert "去掉句子编号、改用 DistilBertModel" in [name.replace("\n", " ") for name in chart.data["name"]]

@@ -136,3 +136,11 @@ def test_an_option_has_the_familys_name_in_a_link() -> None:
     app = open_app(preset="distilbert-base-uncased", activation="relu")
     assert app.session_state["rejected"] == []
     assert app.query_params["activation"] == "relu"
+
+
+@pytest.mark.parametrize(("language", "label"), [("en", "Module types"), ("zh", "模块类型")])
+def test_an_option_of_a_notice_is_called_as_on_its_button(language: str, label: str) -> None:
+    app = open_app("structure.py", view="part", lang=language)
+    [notice] = texts(app)
+    assert notice.startswith("view=part " if language == "en" else "链接中的 view=part ")
+    assert f"parts ({label})" in notice or f"parts（{label}）" in notice

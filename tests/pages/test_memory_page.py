@@ -424,3 +424,20 @@ def test_the_presets_line_does_not_cross_the_name_of_an_area() -> None:
     names = [middle for middle in chart.data["middle"] if middle is not None and middle == middle]
     assert len(names) == 3
     assert all(abs(middle - line) > 0.06 * top for middle in names)
+
+
+@pytest.mark.parametrize("language", ["en", "zh"])
+def test_the_meaning_of_a_precision_does_not_repeat_its_name(language: str) -> None:
+    app = memory("training", lang=language)
+    box = app.selectbox(key="training_dtype")
+    lines = box.help.split("  \n")
+    assert len(lines) == len(box.options)
+    for label, line in zip(box.options, lines, strict=True):
+        name, meaning = re.split(r"\*\*[:：] ?", line.removeprefix("**"), maxsplit=1)
+        assert name == label
+        assert not meaning.startswith(label)
+
+
+def test_attention_has_the_same_name_in_both_languages() -> None:
+    options = [memory("training", lang=language).selectbox(key="attention").options for language in ("en", "zh")]
+    assert [names[0] for names in options] == ["Eager", "Eager"]

@@ -1,12 +1,15 @@
 """Taking it away, on every page: what is offered is what the page shows, and the numbers are the model's."""
 
 import json
+import logging
 from html import escape
 from io import StringIO
+from threading import Thread
 from typing import Any
 
 import pandas as pd
 import pytest
+from streamlit.logger import get_logger
 from streamlit.testing.v1 import AppTest
 
 from bertcalc import BertConfig, Config, build
@@ -22,6 +25,7 @@ from bertcalc.model.freezing import Freezing
 from bertcalc.model.model import Model
 from bertcalc.proof import real_model
 from pages.ui.shell.sidebar import Choice
+from pages.ui.widgets import real_answers
 from pages.ui.widgets.batch import Batch
 from pages.ui.widgets.export import dialog
 from pages.ui.widgets.export.files import Origin, model_files, stem_of, table_files
@@ -151,6 +155,14 @@ def test_files_say_what_they_are_and_nothing_is_made_before_it_is_asked_for() ->
     assert files[0].name == "bert-base-uncased-changed-a-b-c.csv"
     for title in ("Chart: Parameters of each part of the model", "图：模型各部分的参数量", "Table: " + 80 * "x"):
         assert len(table_files(stem_of(changed), title, never)[0].name) <= 60  # type: ignore[arg-type]
+    for title, end in (
+        ("Chart: The parts of the difference", "the-parts-of-the-difference"),
+        ("Chart: The differences from the baseline", "the-differences"),
+        ("Model: Parameters of each component, with formulas", "parameters-of-each-component"),
+        ("Chart: Parameters of each part of the whole model", "parameters-of-each-part"),
+    ):
+        name = table_files("bert", title, never)[0].name  # type: ignore[arg-type]
+        assert name == f"bert-{end}.csv"  # cut at the end of a phrase
     with pytest.raises(AssertionError, match="too early"):
         files[0].make()
 
@@ -219,6 +231,51 @@ def test_the_report_counts_as_the_page_does_and_says_how(
     }
     for meaning, figure in figures.items():
         assert f"| {meaning} | {figure:,} |" in told
+
+
+def test_the_answer_of_a_page_has_a_heading_of_its_own_in_the_report(monkeypatch: pytest.MonkeyPatch) -> None:
+    given: list[list[File]] = []
+
+    def note(*arguments: Any) -> list[File]:
+        given.append(model_files(*arguments))
+        return given[-1]
+
+    monkeypatch.setattr(dialog, "model_files", note)
+    monkeypatch.setattr(real_model, "installed", lambda: False)
+    opened(open_app("memory.py", memory="fit"))
+    told = read(given[-1], "Report, Markdown")
+    assert "\n## What fits into T4 16 GB\n\n| T4 16 GB | Number |" in told
+    assert "| Kept free | 1.6 GB (1.5 GiB) |" in told  # without "GiB" in the name
+    assert "| Allocator | 6 % |" in told
+
+
+def test_nothing_is_logged_while_a_file_waits_for_the_real_model() -> None:
+    """A file is made outside of runs, where each look into the session's state is a line in the log."""
+    lines: list[str] = []
+    handler = logging.Handler()
+    handler.emit = lambda record: lines.append(record.getMessage())  # type: ignore[method-assign]
+    logger = get_logger("streamlit.runtime.scriptrunner_utils.script_run_context")
+    logger.addHandler(handler)
+    thread = Thread(target=lambda: [real_answers.wanted() for _look in range(3)], name="download_0")
+    try:
+        thread.start()
+        thread.join()
+    finally:
+        logger.removeHandler(handler)
+    assert not lines
+
+
+@pytest.mark.parametrize("compare", ["differences", "table"])
+def test_the_caption_of_a_comparison_names_the_current_model(monkeypatch: pytest.MonkeyPatch, compare: str) -> None:
+    given: list[list[File]] = []
+
+    def note(*arguments: Any) -> list[File]:
+        given.append(table_files(*arguments))
+        return given[-1]
+
+    monkeypatch.setattr(dialog, "table_files", note)
+    opened(open_app("compare.py", compare=compare))
+    assert ": bert-base-uncased (BertModel), bert-large-uncased}" in read(given[-1], "LaTeX")
 
 
 def test_the_report_says_what_was_not_compared(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -347,7 +347,15 @@ def _context() -> Any:
     """Streamlit's description of this run; None outside of runs."""
     from streamlit.runtime.scriptrunner import get_script_run_ctx
 
-    return get_script_run_ctx()
+    return get_script_run_ctx(suppress_warning=True)
+
+
+def outside_of_runs() -> bool:
+    """Whether the caller is known to be outside of a run, such as in the thread that makes a download.
+
+    There, each look into ``st.session_state`` is a line in the log.
+    """
+    return is_usable(HISTORY) and _context() is None
 
 
 # The kinds of messages in Streamlit 1.67.

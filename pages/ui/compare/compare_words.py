@@ -19,6 +19,14 @@ def names_of(items: Sequence[ModelRef | DiscoveredRef]) -> list[str]:
     return distinct([_name(item, same_base) for item in items])
 
 
+def in_caption(name: str, item: ModelRef | DiscoveredRef, model: str) -> str:
+    """A model's name for a caption, where nobody sees the sidebar: ``model`` is what the current model is."""
+    present = _("current model")
+    if item.base != PRESENT:
+        return name
+    return name.replace(present, model) if present in name else listed([model, name])
+
+
 def _name(item: ModelRef | DiscoveredRef, same_base: bool) -> str:
     """The base of a model and its first changes; without the base if all models share it and the changes are enough."""
     ordered = sorted(item.changes, key=lambda change: change[0] != "architecture")

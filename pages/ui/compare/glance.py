@@ -35,7 +35,8 @@ def show_links(comparison: Comparison, choice: Choice) -> None:
         for model in in_order(comparison)
     ]
     titles = (_("Model"), _("Family"), *_titles(comparison.batch))
-    show_rows(titles, rows, _("The models, with a link to each"))
+    with st.container(key="glance"):  # see window.css
+        show_rows(titles, rows, _("The models, with a link to each"))
 
 
 def in_order(comparison: Comparison) -> list[Compared]:

@@ -122,7 +122,8 @@ def show_verdicts(model: Model, report: TermsReport) -> None:
         (_name(verdict), _value(verdict), _verdict(verdict), _miscounts(verdict, present))
         for verdict in report.verdicts
     ]
-    show_rows(titles, rows, _("Each term with its verdict"))
+    with st.container(key="terms-table"):  # see window.css
+        show_rows(titles, rows, _("Each term with its verdict"))
 
 
 def show_in_short(model: Model, text: str) -> None:

@@ -15,7 +15,7 @@ from bertcalc.teach.exercise_models import LEVELS
 from bertcalc.teach.questions import Exercise
 from bertcalc.text import N_
 from pages.ui.exercises.sheet_words import ChosenSheet, Place, fill, written
-from pages.ui.session import kept
+from pages.ui.session import address, kept
 from pages.ui.session.present_model import track
 from pages.ui.shell.controls import Number, Select, Switch, change
 from pages.ui.shell.i18n import _, in_a_row, in_context, translator
@@ -32,6 +32,8 @@ _SHAPE = "2 × 5 × 4"
 
 
 def take_new_sheet() -> None:
+    """In a callback: take another sheet from its first exercise on, as one step of Back."""
+    address.drop_with_next([EXERCISE.name])
     change({"seed": randrange(exercises.LARGEST_SEED + 1), "exercise": NUMBERS[0]})
 
 

@@ -13,7 +13,7 @@ from bertcalc.memory.plan import Inference, Plan
 from bertcalc.model.formula import plain
 from bertcalc.text.digits import latex_number, size
 from pages.ui.memory.peak_view import NOT_COUNTED, loop
-from pages.ui.memory.run import KEEP_FREE, OVERHEAD, Run
+from pages.ui.memory.run import Run
 from pages.ui.memory.stack_bar import DeviceUse, show_bar
 from pages.ui.shell.i18n import _, in_a_row
 from pages.ui.shell.present import presenting
@@ -104,8 +104,8 @@ def _results(run: Run, fit: WhatFits, device: Device) -> tuple[tuple[str, ...], 
     verdict = _("fits") if fit.fits(device) else _("does not fit")
     rows = (
         (_("Memory"), size(device.num_bytes)),
-        (KEEP_FREE.title, size(device.kept_free)),
-        (OVERHEAD.title, f"{device.overhead} %"),
+        (_("Kept free"), size(device.kept_free)),
+        (_("Allocator"), f"{device.overhead} %"),
         (_("{batch_size:,} × {sequence_length:,} tokens").format(**run.batch._asdict()), size(fit.needed)),
         (_("Verdict"), verdict),
         (_length_title(run), _number(fit.length.number)),

@@ -43,6 +43,11 @@ def is_opened() -> bool:
     return opened
 
 
+def drop_with_next(names: Collection[str]) -> None:
+    """In a callback: remove parameters with the next change of a bound control, as one entry in the history."""
+    streamlit_internals.set_parameters(names, {})
+
+
 def write(names: Collection[str], values: Mapping[str, str]) -> None:
     """Replace the parameters ``names`` of the link by ``values``, in one message: one entry in the history.
 

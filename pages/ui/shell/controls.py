@@ -250,6 +250,11 @@ class Select(Control[Option]):
         """The label of an option, in the language of the session."""
         return _(self._words[option]) if option in self._words else present_model.own_name(option)
 
+    def named(self, text: str) -> str:
+        """An option as it is in the link, followed by its label if the page shows another word."""
+        label = next((self.word(option) for option in self.options if option == text), text)
+        return text if label == text else _("{option} ({label})").format(option=text, label=label)
+
     def meanings(self, texts: Mapping[Option, str]) -> str:
         """Help text with the meaning of each option, one a line."""
         return "  \n".join(with_colon(f"**{self.word(option)}**", _(text)) for option, text in texts.items())
@@ -284,6 +289,7 @@ class Select(Control[Option]):
         return next((option for option in (held, linked, self.default) if option in offered), offered[0])
 
 
+# ``nearest`` becomes the option with its label when the message is shown: see Select.named.
 _NO_OPTION = N_("{name}={text} in the link is not possible: it must be one of the options, such as {nearest}.")
 
 

@@ -68,6 +68,9 @@ def show_rejected() -> None:
     with st.container(border=True, key="rejected"):
         # st.text, because the text of a link is not trusted and must not be read as Markdown.
         for name, text, message, values in rejected:
+            control = CONTROLS.get(name)
+            if isinstance(control, Select) and "nearest" in values:  # here, in the language of this run
+                values = values | {"nearest": control.named(values["nearest"])}
             st.text(_(message).format(name=shorten(name), text=shorten(text), **values))
         for problem in stood_in:
             alternative = assignments(problem.remedies[0])

@@ -15,6 +15,7 @@ from bertcalc.text.digits import fixed
 from bertcalc.text.problem import InputError
 from pages.server.restarts import tell_browser
 from pages.server.run_queue import RUN_QUEUE
+from pages.server.upstream.streamlit_internals import outside_of_runs
 from pages.ui.shell.controls import show_problem
 from pages.ui.shell.i18n import _
 
@@ -27,7 +28,7 @@ def wanted() -> object:
 
     Streamlit 1.67 does so wherever a script reads the session's state (tests/pages/test_streamlit.py).
     """
-    return "track" in st.session_state
+    return outside_of_runs() or "track" in st.session_state
 
 
 WORKER.wanted = wanted

@@ -1,5 +1,5 @@
 // Additions to Streamlit's front end: on a phone the list of pages closes when a page is chosen, Escape closes a dialog
-// that has lost the focus, and Streamlit's own texts are translated into the language of the page.
+// that has lost the focus, a download button gets its focus back, and Streamlit's own texts are translated into the language of the page.
 
 let words = {};
 // Where Streamlit writes its own texts, and the attributes that hold some of them.
@@ -77,9 +77,22 @@ function sayIn(menu) {
   document.documentElement.lang = menu.lang; // the page that was served has the language of its link
   sayWords();
 }
+// Streamlit 1.67 disables a download button while it makes the file. The focus then moves to the body and stays there,
+// so keys no longer reach the dialog. It returns to the button when the file is made, unless it is elsewhere by then.
+let downloading;
+const enabled = new MutationObserver(() => {
+  if (!downloading.disabled && document.activeElement === document.body) downloading.focus();
+});
+document.addEventListener(
+  "click",
+  ({ target }) => {
+    enabled.disconnect();
+    downloading = target.closest?.("[data-testid=stDownloadButton] button");
+    if (downloading) enabled.observe(downloading, { attributeFilter: ["disabled"] });
+  },
+  true,
+);
 document.addEventListener("keydown", ({ key }) => {
-  // Streamlit 1.67 disables a download button while it makes the file. The focus then moves to the body and stays
-  // there, so keys no longer reach the dialog.
   if (key === "Escape" && document.activeElement === document.body) {
     document.querySelector("[data-testid=stDialog] [role=dialog] > button")?.click();
   }

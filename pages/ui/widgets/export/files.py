@@ -132,11 +132,23 @@ def stem_of(choice: Choice) -> str:
     return f"{choice.preset}{'-changed' if choice != preset_of(choice) else ''}"
 
 
-_LONGEST = 24
+_LONGEST = 30
+_PHRASE_END = re.compile(r"[,;(，；（、]")
+# Words after which a title is not cut.
+_OPEN_ENDS = {"a", "an", "and", "as", "at", "by", "each", "every", "for", "from", "in", "into", "of", "on"} | {
+    *("one", "or", "the", "to", "which", "with"),
+}
 
 
 def _slug(title: str) -> str:
-    """A title as part of a file name, without its kind ("Table: "), cut after a whole word."""
+    """A title as part of a file name, without its kind ("Table: "); a long one is cut at the end of a phrase."""
     name = re.split("[:：]", title, maxsplit=1)[-1]
-    words = re.sub(r"\W+", "-", name).strip("-").lower()
-    return words if len(words) <= _LONGEST else words[: _LONGEST + 1].rpartition("-")[0] or words[:_LONGEST]
+    ends = [*(match.start() for match in _PHRASE_END.finditer(name)), len(name)]
+    slugs = [re.sub(r"\W+", "-", name[:end]).strip("-").lower() for end in ends]
+    short = [slug for slug in slugs if slug and len(slug) <= _LONGEST]
+    if short:
+        return short[-1]
+    words = slugs[0][: _LONGEST + 1].split("-")[:-1]
+    while words and words[-1] in _OPEN_ENDS:  # "the parts of the" would be cut in mid-phrase
+        words.pop()
+    return "-".join(words) or slugs[0][:_LONGEST]
