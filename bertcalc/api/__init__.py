@@ -188,7 +188,8 @@ def infer(
     Formulas of common classes at their default configurations come with bertcalc, and need SymPy alone. All others are
     read off the real class, which takes up to ``seconds``, PyTorch and transformers: without ``cls``, the base model of
     the type; with ``changes``, fields that differ from the default configuration; with ``flops``, also the FLOPs of a
-    forward pass. Raises InputError if transformers has no such class or cannot build it.
+    forward pass. Raises InputError if transformers has no such class or cannot build it, or if no formula is found in
+    time.
     """
     if not find_spec("sympy"):
         raise ImportError(NO_FORMULAS)

@@ -57,7 +57,7 @@ def discover(
 
     ``progress`` is called with the current activity, the steps done, and the number of steps. No weights are created
     or loaded, no remote code is run, and the Hub is not contacted. Raises Refused if transformers does not have the
-    type or cannot build it, InputError for sizes beyond the limits, and Ended after ``seconds`` of CPU time.
+    type or cannot build it, other InputErrors for sizes beyond the limits, and Ended after ``seconds`` of CPU time.
 
     With ``flops``, also infer formulas for the matrix products of a forward pass. This takes about ten times as long,
     and at most another ``seconds``. If no formula is found, ``no_flops`` gives the reason.
@@ -75,10 +75,13 @@ def discover(
         lab, fields = _new_lab(config, real, arguments, start + seconds, progress)
         discovery = _discover_parameters(lab, kind, name, fields, start)
         if not discovery.unexplained:
-            filled, fixed = nested.filled_in(lab, discovery.fields)
-            area = (*(condition for condition in discovery.regime if condition not in fixed), *fixed)
+            filled = nested.filled_in(lab, discovery.fields)
             discovery = replace(
-                discovery, filled=filled, regime=area, derived=derived.derived_fields(lab, nested_name(config, real))
+                discovery,
+                filled=filled.sizes,
+                reset=filled.reset,
+                regime=(*(condition for condition in discovery.regime if condition not in filled.fixed), *filled.fixed),
+                derived=derived.derived_fields(lab, nested_name(config, real)),
             )
         if arguments:  # fields that _new_lab fills in are not the caller's choice
             usual = partial(recipe_of, config, real, {}, lab.until)
@@ -125,15 +128,16 @@ def reexamine(discovery: Discovered, *, seconds: float = SECONDS) -> Discovered:
             kinds.setdefault(tensors.name, []).append(tensors)
         conditions = [condition for condition in discovery.regime if condition.kind not in ("is", "share")]
         area = regime_again(lab, Findings(kinds, {}, 0, 0), conditions)
-        filled, nested_conditions = nested.filled_in(lab, discovery.fields)
+        filled = nested.filled_in(lab, discovery.fields)
     agreed = discovery.checked.agreed + area.agreed
     return replace(
         discovery,
-        regime=tuple(dict.fromkeys((*area.conditions, *nested_conditions))),
+        regime=tuple(dict.fromkeys((*area.conditions, *filled.fixed))),
         checked=Checked(agreed, agreed, discovery.checked.all_changed),
         unexplained=dict.fromkeys("*", area.open[0]) if area.open else {},
         builds=discovery.builds + len(lab.built),
-        filled=filled,
+        filled=filled.sizes,
+        reset=filled.reset,
     )
 
 

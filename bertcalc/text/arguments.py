@@ -109,6 +109,8 @@ _WANTED: dict[str, str] = {
     "Tensor": N_("a tensor of model.tensors()"),
     "Typed": N_("a number from typed(...)"),
 }
+_NOT_NEGATIVE = ("seconds",)
+_FROM_0 = N_("a number from 0")
 _NUMBER, _FLAG, _TEXT = N_("a number"), N_("True or False"), N_("a text")
 _WHOLE = N_("a single whole number")
 _SEQUENCE, _MAPPING, _FUNCTION = N_("a list"), N_("a dictionary"), N_("a function")
@@ -341,6 +343,8 @@ def unknown(messages: tuple[str, str], name: Any, options: Collection[str], **va
 
 
 def _number(name: str, value: Any) -> Any:
+    if name in _NOT_NEGATIVE and isinstance(value, Real) and value < 0:
+        raise wrong_kind(name, value, _FROM_0)
     if isinstance(value, Real) and not isinstance(value, bool) and value == value:
         return value
     if _is_symbol(value):

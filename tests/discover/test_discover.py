@@ -17,6 +17,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from transformers.initialization import no_init_weights
 
+from bertcalc import infer
 from bertcalc.discover import Discovered, discover
 from bertcalc.discover.results.polynomial_fit import Fit, FittedTerm
 from bertcalc.discover.results.result import of_json
@@ -28,6 +29,7 @@ from bertcalc.discover.search.config_integers import Recipe, recipe_of
 from bertcalc.discover.search.experiments import Lab
 from bertcalc.discover.search.fitted_columns import Tables
 from bertcalc.discover.search.formula_search import find
+from bertcalc.text.arguments import ArgumentError
 from bertcalc.text.problem import InputError, Problem
 from tests.discover.real import real
 from tests.examples import examples, sampled
@@ -291,9 +293,46 @@ def test_a_formula_that_is_wrong_for_other_sizes_is_not_shown() -> None:
         found.count()
 
 
+class GappedConfig(transformers.PretrainedConfig):  # type: ignore[misc]
+    model_type = "gapped"
+
+    def __init__(self, width: int = 24, adapters: int = 8, **others: Any) -> None:
+        self.width, self.adapters = width, adapters
+        super().__init__(**others)
+
+
+class GappedModel(transformers.PreTrainedModel):  # type: ignore[misc]
+    """As many adapters as the configuration has, but for one number: Evolla's program for 32 layers."""
+
+    config_class = GappedConfig
+
+    def __init__(self, config: GappedConfig) -> None:
+        super().__init__(config)
+        every = max(32 // config.adapters, 1)
+        self.adapter = torch.nn.ModuleList(torch.nn.Linear(config.width, config.width) for _time in range(32 // every))
+        self.post_init()
+
+
+def test_of_a_small_size_every_value_is_tried(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(build, "config_class", lambda _kind: GappedConfig)
+    monkeypatch.setattr(build, "model_class", lambda _name: GappedModel)
+    found = discover("gapped", "GappedModel")
+    right = {}
+    for adapters in range(1, 40):
+        with suppress(InputError):
+            right[adapters] = found.count(adapters=adapters) == 32 // max(32 // adapters, 1) * (24 * 24 + 24)
+    assert all(right.values()), right
+    assert {1, 2, 3, 4, 5, 6, 8} <= right.keys()
+
+
 def test_limits_and_what_there_is_not() -> None:
-    with pytest.raises(Ended):
+    with pytest.raises(Ended, match=r"^No formula was found within the time limit: try again with more seconds\.$"):
         discover("bert", seconds=0)
+    with pytest.raises(InputError, match="time limit"):
+        infer("gpt_neo", "GPTNeoModel", seconds=0)
+    for search in (discover, infer):
+        with pytest.raises(ArgumentError, match="seconds has to be a number from 0, not -1"):
+            search("gpt_neo", "GPTNeoModel", seconds=-1)
     for wrong in (("no_such_type", None), ("bert", "NoSuchModel"), ("bert", "BertConfig"), ("bert", "os")):
         with pytest.raises(Refused):
             discover(*wrong)

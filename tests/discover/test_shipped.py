@@ -23,6 +23,7 @@ transformers.logging.set_verbosity(transformers.logging.CRITICAL)
 EXPLAINED = [key for key in shipped_classes() if (found := shipped(*key)) and not found.unexplained]
 TRIED = 36  # changes of a class
 DEEPEST = 56
+SMALL = 16  # a field up to this size is tried at every value, until beyond twice of it
 SLOW = 6.0  # seconds of a core for a model that is too large to be built here
 
 
@@ -116,6 +117,43 @@ def test_a_count_is_what_the_real_class_has_or_it_is_refused(key: tuple[str, str
     assert agreed or all(one.kind == "is" for one in found.regime) or refused
 
 
+@pytest.mark.parametrize("key", sampled(EXPLAINED, 40, 11), ids="-".join)
+def test_every_value_of_a_small_field_is_counted_right_or_refused(key: tuple[str, str]) -> None:
+    found = found_for(key)
+    for field, here in found.fields.items():
+        for value in range(1, 2 * here + 3) if 0 < here <= SMALL else ():
+            try:
+                count = found.count(**{field: value})
+            except InputError:
+                continue
+            try:
+                with limited():
+                    assert count == counted(*key, found.given, {field: value}), (key, field, value)
+            except TooSlowError:
+                break
+
+
+def test_of_a_nested_configuration_each_given_value_is_what_transformers_builds() -> None:
+    for key in EXPLAINED:
+        found = found_for(key)
+        first = {field.partition(".")[0]: field for field in reversed(found.fields) if "." in field}
+        for field in first.values():
+            try:
+                count = found.count(**found.whole(**{field: found.fields[field]}))
+            except InputError:
+                continue
+            assert count == counted(*key, found.given, found.whole(**{field: found.fields[field]})), (key, field)
+
+
+def test_a_switch_that_transformers_would_reset_is_named() -> None:
+    found = found_for(("speech-encoder-decoder", "SpeechEncoderDecoderModel"))
+    with pytest.raises(InputError, match=r"resets the others \(add_cross_attention = False, is_decoder = False\)"):
+        found.count(**{"decoder.num_hidden_layers": 12})
+    assert found.count(**{"encoder.num_hidden_layers": 11}) == counted(
+        found.model_type, found.cls, {}, {"encoder.num_hidden_layers": 11}
+    )
+
+
 CASES: list[tuple[str, str, dict[str, int]]] = [
     ("mllama", "MllamaForCausalLM", {"num_hidden_layers": 44}),  # its list of cross-attention layers ends at 38
     ("embedding_gemma2_text", "EmbeddingGemma2TextModel", {"num_key_value_heads": 1}),
@@ -123,11 +161,14 @@ CASES: list[tuple[str, str, dict[str, int]]] = [
     ("dots3_note", "Dots3NoteForCausalLM", {"num_hidden_layers": 47}),
     ("dots3_note", "Dots3NoteForCausalLM", {"v_head_dim": 129}),
     ("dots3_note", "Dots3NoteForCausalLM", {"q_lora_rank": 2048}),
+    ("evolla", "EvollaModel", {"aligner_num_add_layers": 7}),
     ("evolla", "EvollaModel", {"aligner_num_add_layers": 9}),
     ("convbert", "ConvBertForMaskedLM", {"hidden_size": 1536}),
     ("blt", "BltForCausalLM", {"cross_attn_k": 4}),
     ("canary", "CanaryForConditionalGeneration", {"encoder_config.subsampling_conv_channels": 16}),
     ("encoder-decoder", "EncoderDecoderModel", {"decoder.intermediate_size": 3073}),
+    ("encoder-decoder", "EncoderDecoderModel", {"decoder.num_hidden_layers": 12}),  # as many as by default
+    ("speech-encoder-decoder", "SpeechEncoderDecoderModel", {"decoder.num_hidden_layers": 12}),
 ]
 
 

@@ -81,6 +81,7 @@ class Condition(NamedTuple):
 # Order of preference if several conditions explain the same observations.
 _ORDER = ("multiple", "differs", "more", "less", "at least", "at most")
 _FACTORS = (Fraction(1), Fraction(2), Fraction(1, 2))  # such as heads of even size, or a width of 2 * hidden_size
+FEW = 16  # every value of a field up to this size is tried, so that a single one can be excluded
 _DIVISORS = (2, 3, 4, 5, 6, 8, 12, 16, 32, 64, 128)
 
 
@@ -94,18 +95,24 @@ def candidates(
     changed = [field for field in fields if values[field] != base[field]]
     conditions = [
         condition
-        for condition in _all(changed, fields, good, base)
+        for condition in _all(changed, fields, good, base, values)
         if not condition.holds(values) and all(condition.holds(sizes) for sizes in good)
     ]
 
-    def likely(condition: Condition) -> tuple[bool, bool, int]:
-        return isinstance(condition.other, int), condition.factor != 1, _ORDER.index(condition.kind)
+    def likely(condition: Condition) -> tuple[bool, bool, bool, int]:
+        number = isinstance(condition.other, int)
+        single = number and condition.kind == "differs"
+        return number, single, condition.factor != 1, _ORDER.index(condition.kind)
 
     return sorted(dict.fromkeys(conditions), key=likely)
 
 
 def _all(
-    changed: Sequence[str], fields: Sequence[str], good: Sequence[Mapping[str, int]], base: Mapping[str, int]
+    changed: Sequence[str],
+    fields: Sequence[str],
+    good: Sequence[Mapping[str, int]],
+    base: Mapping[str, int],
+    values: Mapping[str, int],
 ) -> Iterator[Condition]:
     for field in changed:
         for other in fields:
@@ -120,6 +127,8 @@ def _all(
         good_sizes = [sizes[field] for sizes in good]
         yield Condition("at least", field, min(good_sizes))
         yield Condition("at most", field, max(good_sizes))
+        if len(changed) == 1 and base[field] <= FEW:
+            yield Condition("differs", field, values[field])
 
 
 def bounds(values: Mapping[str, int], good: Sequence[Mapping[str, int]], changed: Sequence[str]) -> list[Condition]:

@@ -19,6 +19,14 @@ from bertcalc.text.problem import InputError, Problem, wrong
 _NAMES = dict(vars(sympy))  # sympify would import them for each text, which takes ten times as long as parsing
 _FUNCTIONS: dict[Any, Callable[..., Any]] = {sympy.floor: floor, sympy.ceiling: ceil, sympy.Min: min, sympy.Max: max}
 NOT_ASKED = Problem.of(N_("it was not asked for"))
+_RESET = N_(
+    "If one field of {nested} is given, transformers resets the others ({changes}), so this formula does not hold. "
+    "Infer a formula with {nested} in the changes instead."
+)
+_NOT_BUILT = N_(
+    "If only some fields of {nested} are given, transformers does not build this model. Infer a formula with "
+    "{nested} in the changes instead."
+)
 
 
 class Tensors(NamedTuple):
@@ -160,6 +168,9 @@ class Discovered(Formulas):
     no_run: Problem | None = None  # why it can be built with the given fields, but not run
     # Fields of nested configurations that transformers sets to these values if another field beside them is given.
     filled: dict[str, int] = field(default_factory=dict)
+    # Nested configurations of which no field can be given, each with the changes that transformers would then make to
+    # its other fields; none if it refuses.
+    reset: dict[str, list[str]] = field(default_factory=dict)
 
     @property
     def share(self) -> float:
@@ -176,7 +187,8 @@ class Discovered(Formulas):
 
         A field of a nested configuration is named by its path: ``text_config.hidden_size``, which stands for
         ``Config(text_config={"hidden_size": ...})``. If transformers would then reset other fields of the nested
-        configuration, those have to be given as well. Raises InputError as ``values`` does, or without a total.
+        configuration, those have to be given as well; if they are not sizes, the field is refused. Raises InputError as
+        ``values`` does, or without a total.
         """
         self._check_filled(fields)
         return super().count(**fields)
@@ -196,6 +208,10 @@ class Discovered(Formulas):
 
     def _check_filled(self, fields: Mapping[str, int]) -> None:
         above = {_above(name) for name in fields}
+        for name, changes in self.reset.items():
+            if size := next((size for size in fields if _above(size) == name), None):
+                message = _RESET if changes else _NOT_BUILT
+                raise wrong(message, size, fields[size], nested=name, changes=", ".join(changes))
         for name, value in self.filled.items():
             if _above(name) in above and name not in fields and name in self.fields:
                 message = N_(
@@ -221,6 +237,8 @@ class Discovered(Formulas):
         computed = self.compute._json() if self.compute else None
         data |= {"compute": computed, "no_flops": self.no_flops and _plain(self.no_flops)}
         no_run = data.pop("no_run")  # omitted from shipped data, where every class runs
+        if not data["reset"]:  # as in most shipped data
+            del data["reset"]
         return data | ({"no_run": _plain(no_run)} if no_run else {})
 
 

@@ -17,6 +17,7 @@ Folded = dict[str, dict[tuple[int, ...], Shape]]
 _MOST_PARTS = 30_000  # defaults of transformers have fewer than 4,000
 _REASON = 240  # characters of an error message
 _TOO_MANY = N_("This model has too many modules and tensors: at most {most} can be built here.")
+_TOO_SHORT = N_("No formula was found within the time limit: try again with more seconds.")
 _MEMORY = re.compile("MemoryError|.*DefaultCPUAllocator")
 NUMBER = re.compile(r"(?:(?<=\.)|(?<=^)|(?<=expert_))\d+(?=\.|$)")
 
@@ -38,8 +39,11 @@ class Refused(InputError):  # noqa: N818 # not an error in this program: transfo
         return bool(_MEMORY.match(self.problem.values.get("reason", "")))
 
 
-class Ended(Exception):  # noqa: N818
+class Ended(InputError):  # noqa: N818
     """The time limit was reached."""
+
+    def __init__(self, *problems: Problem) -> None:
+        super().__init__(*(problems or [Problem.of(_TOO_SHORT)]))
 
 
 def not_built(error: Exception, line: int = 0) -> Refused:
@@ -57,7 +61,7 @@ def refusing_unexpected(name: str) -> Iterator[None]:
     """Turn unexpected exceptions into Refused: transformers' code may raise anything, even SystemExit."""
     try:
         yield
-    except (InputError, Ended, MemoryError):
+    except (InputError, MemoryError):
         raise
     except (Exception, SystemExit) as error:
         kind = type(error).__name__

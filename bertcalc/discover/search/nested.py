@@ -5,20 +5,32 @@ nested configuration from that field and the defaults of its class, with a vocab
 """
 
 from collections.abc import Iterable
+from typing import Any, NamedTuple
 
 from bertcalc.discover.results.conditions import Condition
 from bertcalc.discover.search.build import Ended, Folded
-from bertcalc.discover.search.config_integers import integers
+from bertcalc.discover.search.config_integers import integers, is_config
 from bertcalc.discover.search.experiments import Lab
 
 
-def filled_in(lab: Lab, fields: Iterable[str]) -> tuple[dict[str, int], list[Condition]]:
-    """Return the fields of nested configurations that change if others are given, with the values filled in for them.
+class Filled(NamedTuple):
+    """Fields of nested configurations that change if others beside them are given.
 
-    If giving all these fields still changes the model, the second result fixes each field of that nested configuration.
+    ``sizes`` have the values filled in for them. If the model still changes when all of these are given, ``fixed`` has
+    a condition for each size of that nested configuration, and ``reset`` its other fields that change, as text with
+    their new values; none if transformers does not build the model.
     """
+
+    sizes: dict[str, int]
+    fixed: list[Condition]
+    reset: dict[str, list[str]]
+
+
+def filled_in(lab: Lab, fields: Iterable[str]) -> Filled:
+    """Return the fields of nested configurations that change if others are given."""
     filled: dict[str, int] = {}
     fixed: list[Condition] = []
+    reset: dict[str, list[str]] = {}
     nested = [field for field in fields if "." in field]
     for above in dict.fromkeys(field.partition(".")[0] for field in nested):
         inside = [field for field in nested if field.partition(".")[0] == above]
@@ -31,7 +43,29 @@ def filled_in(lab: Lab, fields: Iterable[str]) -> tuple[dict[str, int], list[Con
             filled |= replaced
         else:
             fixed += [Condition("is", field, lab.sizes[field]) for field in inside]
-    return filled, fixed
+            reset[above] = _reset(lab, probes, above)
+    return Filled(filled, fixed, reset)
+
+
+def _reset(lab: Lab, fields: Iterable[str], above: str) -> list[str]:
+    """The fields of a nested configuration that are not sizes and change if one of these is given, with new values."""
+    before, changes = _plain(lab.recipe.config, above), dict[str, str]()
+    for field in fields:
+        try:
+            after = _plain(lab.recipe.with_only({field: lab.sizes[field]}), above)
+        except Exception:  # transformers raises exceptions of all types
+            continue
+        changes |= {name: f"{name} = {after[name]}" for name in before.keys() & after if after[name] != before[name]}
+    return [changes[name] for name in sorted(changes)]
+
+
+def _plain(config: Any, above: str) -> dict[str, Any]:
+    """The fields of a nested configuration that are truth values, texts or fractions."""
+    inside = getattr(config, above, None)
+    fields = vars(inside) if is_config(inside) else {}
+    return {
+        name: value for name, value in fields.items() if isinstance(value, bool | str | float) and name.isidentifier()
+    }
 
 
 def _after(lab: Lab, fields: Iterable[str]) -> dict[str, int]:

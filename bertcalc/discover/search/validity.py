@@ -7,7 +7,7 @@ from math import isqrt
 from random import Random
 from typing import NamedTuple
 
-from bertcalc.discover.results.conditions import Condition, bounds, candidates, count_excluded, remedy
+from bertcalc.discover.results.conditions import FEW, Condition, bounds, candidates, count_excluded, remedy
 from bertcalc.discover.search.build import Ended
 from bertcalc.discover.search.draws import adjusted, is_depth, values_beyond, wide_values
 from bertcalc.discover.search.experiments import Failure, Lab, Sample, Values
@@ -65,6 +65,7 @@ def regime_again(lab: Lab, findings: Findings, conditions: Sequence[Condition]) 
     inspector = _Inspector(lab, findings, None, strict=True)
     inspector.conditions = list(dict.fromkeys([*inspector.conditions, *conditions]))
     try:
+        inspector.try_small()
         inspector.try_deeper()
         inspector.try_random()
         inspector.try_wide()
@@ -264,9 +265,21 @@ class _Inspector:
         small = [name for name in self.names if base[name] < _MANY and name not in self.lab.fewer]
         self._build_all([{name: base[name] * (_MANY // base[name] + 1)} for name in small])
         if self.within is None:
+            self.try_small()
             self.try_deeper()
         for length in _LENGTHS if LENGTH in self.names else ():
             self._build_all([{LENGTH: length}])
+
+    def try_small(self) -> None:
+        """Try every value of each small field, as one can be wrong between two that are right.
+
+        Evolla adds a layer after every 32 // n, which are n layers for n up to 6 and 8, but 8 for n = 7.
+        """
+        base = self.lab.base_sizes
+        small = [name for name in self.names if self.lab.sizes[name] <= FEW]
+        for value in range(1, 2 * FEW + 3):
+            within = [name for name in small if value <= 2 * self.lab.sizes[name] + 2]
+            self._build_all([{name: value} for name in within if value != base[name]])
 
     def try_deeper(self) -> None:
         """Try more layers than given, as lists of layers in the configuration may be too short for them."""
