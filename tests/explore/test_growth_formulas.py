@@ -9,7 +9,7 @@ import sympy
 from hypothesis import given
 from hypothesis import strategies as st
 
-from bertcalc import BertConfig
+from bertcalc import BertConfig, ModernBertConfig
 from bertcalc.compute.flops import unknown_training
 from bertcalc.config import unchecked
 from bertcalc.explore.growth_formulas import growth, local_exponent
@@ -17,7 +17,7 @@ from bertcalc.explore.quantities import PEAKS, QUANTITIES, Case
 from bertcalc.explore.sweep import Sweep, Ties, sweepable
 from bertcalc.families.presets import PRESETS
 from bertcalc.forward.outputs import cannot_run
-from bertcalc.memory.plan import ALONE
+from bertcalc.memory.plan import ALONE, Plan
 from bertcalc.model.formula import ALL_SYMBOLS
 from bertcalc.model.model import Model
 from tests.examples import examples
@@ -29,7 +29,11 @@ WITH_FORMULA = [name for name in QUANTITIES if name not in PEAKS]  # one formula
 def breaks(sweep: Sweep, field: str, value: int) -> bool:
     """Whether this is the one model of the row that is built in another way."""
     config = unchecked(sweep.config, **sweep.fields(**{field: value}))
-    if field == "num_hidden_layers" and value == 1 and config.turns_pairs:
+    if field == "num_hidden_layers" and config.turns_pairs:
+        whole_periods = (value - sweep.config.num_hidden_layers) % config.layer_period == 0
+        if value == 1 or not (whole_periods or sweep.case.plan.attention == "eager"):
+            return True
+    if field == "sequence_length" and config.masks_window(value) != config.masks_window(sweep.case.sequence_length):
         return True
     return field in ("hidden_size", "embedding_size") and config.hidden_size in config.breaks
 
@@ -60,7 +64,7 @@ def test_the_formula_gives_what_the_columns_hold(name: str, sweep: Sweep) -> Non
 @given(sweeps())
 def test_the_order_is_that_of_the_differences(name: str, sweep: Sweep) -> None:
     (field,) = sweep.dimensions
-    if sweep.config.ones_matter:
+    if sweep.config.ones_matter or not countable(name, sweep):
         return
     if field == "num_attention_heads":  # one to five of them have to divide the hidden size
         model = sweep.case.model
@@ -148,3 +152,18 @@ def test_a_peak_where_embeddings_and_layers_are_as_wide_now(name: str, width: in
     coefficients = growth(name, sweep).coefficients(sweep.case)
     figure = sum(one * width**power for power, one in coefficients.items())
     assert figure == QUANTITIES[name].of(sweep.at(embedding_size=width))
+
+
+@pytest.mark.parametrize("field", ["num_hidden_layers", "sequence_length", "batch_size", "hidden_size"])
+def test_the_masks_of_a_window_are_in_the_formula(field: str) -> None:
+    """Of layers with a window, which are two of three: a formula for whole periods of layers."""
+    config = ModernBertConfig(num_hidden_layers=7, hidden_size=64, num_attention_heads=2, pad_token_id=0, vocab_size=99)
+    case = Case(Model(config, "ModernBertModel"), 2, 256, Plan(attention="fused"))
+    sweep = Sweep(case, (field,))
+    coefficients = growth("activations", sweep).coefficients(case)
+    for more in (0, 3, 6):
+        value = sweep.present(field) + more * (2 if field == "hidden_size" else 1)
+        other = case.replace(**{field: value}) if config.has(field) else case._replace(**{field: value})
+        figure = QUANTITIES["activations"].of(other) if field != "hidden_size" or not more else None
+        total = sum(coefficient * Fraction(value) ** power for power, coefficient in coefficients.items())
+        assert figure is None or total == figure

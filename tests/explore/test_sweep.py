@@ -41,6 +41,9 @@ def sweeps(draw: st.DrawFn, dimensions: int = 1) -> Sweep:
     return Sweep(case, tuple(fields), draw(ties))
 
 
+OF_CALLS = {*PEAKS, "forward", "training", "activations"}
+
+
 def countable(name: str, sweep: Sweep) -> bool:
     """Whether there is a figure everywhere.
 
@@ -49,7 +52,7 @@ def countable(name: str, sweep: Sweep) -> bool:
     runs = sweep.case.model.cls.task != "question-answering" or "num_labels" not in sweep.dimensions
     if sweep.config.turns_pairs and sweep.config.heads_of == 1:
         runs = runs and not {"hidden_size", "num_attention_heads"} & {*sweep.dimensions}
-    return (runs or name not in PEAKS) and QUANTITIES[name].known(sweep.case) is not None
+    return (runs or name not in OF_CALLS) and QUANTITIES[name].known(sweep.case) is not None
 
 
 def base(*dimensions: str, **said: bool) -> Sweep:
