@@ -3,6 +3,7 @@
 from dataclasses import replace
 from fractions import Fraction
 from itertools import pairwise
+from typing import Any
 
 import pytest
 import sympy
@@ -163,7 +164,8 @@ def test_the_masks_of_a_window_are_in_the_formula(field: str) -> None:
     coefficients = growth("activations", sweep).coefficients(case)
     for more in (0, 3, 6):
         value = sweep.present(field) + more * (2 if field == "hidden_size" else 1)
-        other = case.replace(**{field: value}) if config.has(field) else case._replace(**{field: value})
+        sizes: dict[str, Any] = {field: value}
+        other = case.replace(**sizes) if config.has(field) else case._replace(**sizes)
         figure = QUANTITIES["activations"].of(other) if field != "hidden_size" or not more else None
         total = sum(coefficient * Fraction(value) ** power for power, coefficient in coefficients.items())
         assert figure is None or total == figure

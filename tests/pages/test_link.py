@@ -1,5 +1,6 @@
 """Links: whatever stands in one, the page comes up, names what is wrong, and counts the rest."""
 
+import re
 import sys
 from collections.abc import Iterator
 from itertools import chain
@@ -90,7 +91,8 @@ def test_a_preset_can_be_said_as_its_repository(repository: str, count: str) -> 
 def test_the_option_that_is_named_is_one_that_the_model_has(page: str, name: str, text: str, preset: str) -> None:
     [message] = texts(open_app(page, preset=preset, memory="training", **{name: text}))
     assert message.startswith(f"{name}={text} in the link is not possible")
-    named = message.rstrip(".").removesuffix(" would be").split()[-1]
+    without_label = re.sub(r" \([^()]*\)", "", message)
+    named = without_label.rstrip(".").removesuffix(" would be").split()[-1]
     app = open_app(page, preset=preset, memory="training", **{name: named})
     assert not texts(app)
     assert app.session_state[name] == named

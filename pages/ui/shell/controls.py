@@ -253,7 +253,7 @@ class Select(Control[Option]):
     def named(self, text: str) -> str:
         """An option as it is in the link, followed by its label if the page shows another word."""
         label = next((self.word(option) for option in self.options if option == text), text)
-        return text if label == text else _("{option} ({label})").format(option=text, label=label)
+        return text if label.casefold() == text.casefold() else _("{option} ({label})").format(option=text, label=label)
 
     def meanings(self, texts: Mapping[Option, str]) -> str:
         """Help text with the meaning of each option, one a line."""
