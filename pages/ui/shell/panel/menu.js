@@ -77,18 +77,22 @@ function sayIn(menu) {
   document.documentElement.lang = menu.lang; // the page that was served has the language of its link
   sayWords();
 }
-// Streamlit 1.67 disables a download button while it makes the file. The focus then moves to the body and stays there,
-// so keys no longer reach the dialog. It returns to the button when the file is made, unless it is elsewhere by then.
-let downloading;
-const enabled = new MutationObserver(() => {
-  if (!downloading.disabled && document.activeElement === document.body) downloading.focus();
-});
+// Streamlit 1.67 disables a download button while it makes the file, and may draw another one afterwards. The focus moves
+// to the body and stays there, so keys no longer reach the dialog. It returns to the button, unless it is elsewhere by then.
+const DOWNLOAD = "[data-testid=stDownloadButton] button";
+const LONGEST = 20_000; // ms for making a file
+let waiting;
+function giveBack(label, until) {
+  const button = [...document.querySelectorAll(DOWNLOAD)].find(({ innerText }) => innerText === label);
+  if (button && !button.disabled && document.activeElement === document.body) button.focus();
+  if (Date.now() > until) clearInterval(waiting);
+}
 document.addEventListener(
   "click",
   ({ target }) => {
-    enabled.disconnect();
-    downloading = target.closest?.("[data-testid=stDownloadButton] button");
-    if (downloading) enabled.observe(downloading, { attributeFilter: ["disabled"] });
+    clearInterval(waiting);
+    const label = target.closest?.(DOWNLOAD)?.innerText;
+    if (label) waiting = setInterval(giveBack, 100, label, Date.now() + LONGEST);
   },
   true,
 );
