@@ -234,6 +234,8 @@ def test_a_page_can_be_read_by_everybody(told: list[str], look: Look, address: s
         if size != SCREEN:
             page.set_viewport_size({"width": size.width, "height": size.height})
             settled(page)
+        if page.evaluate(_FAULTS):  # Streamlit's navigation follows the window late if the machine is busy
+            page.wait_for_timeout(1000)
         found += [(size, fault) for fault in page.evaluate(_FAULTS)]
         if (options := rules[language].get(size)) is not None:
             found += [(size, *fault) for fault in serious(page, options, every_word=again and size == SCREEN)]
