@@ -9,10 +9,11 @@ bertcalc.config.ConfigError: hidden_size 770 is not a multiple of num_attention_
 
 import dataclasses
 import math
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cache
 from importlib import import_module
+from itertools import chain
 from numbers import Integral
 from typing import TYPE_CHECKING, Any, ClassVar, Self, TypeVar
 
@@ -219,6 +220,12 @@ class Config(metaclass=_WithSharedNames):
                 "add_cross_attention True needs a decoder: set is_decoder to True, or add_cross_attention to False."
             )
             yield Problem.of(message, "add_cross_attention", True, {"is_decoder": True}, {"add_cross_attention": False})
+        yield from cls.own_relations(values)
+
+    @classmethod
+    def own_relations(cls, values: Mapping[str, Any]) -> Iterator[Problem]:
+        """Problems between fields that only this family has; a family extends those of the class it is derived from."""
+        yield from ()
 
     @classmethod
     def unsaid(cls, content: Mapping[str, Any]) -> dict[str, Any]:
@@ -393,12 +400,11 @@ def columns(config: Kind, **arrays: Any) -> Kind:
     hidden, heads = many.hidden_size + zeros, many.num_attention_heads + zeros
     if columns and (wrong_pair := hidden % (heads * kind.heads_of) != 0).any():
         raise ConfigError(_not_divisible(kind, hidden[wrong_pair].tolist()[0], heads[wrong_pair].tolist()[0]))
-    if kind.relations.__func__ is not Config.relations.__func__:  # type: ignore[attr-defined]
-        _check_rows(config, columns, zeros)
     if "vocab_size" in columns and (pad := config.pad_token_id) is not None:
         vocabularies: Any = many.vocab_size
         for vocab_size in vocabularies[vocabularies <= pad][:1].tolist():
             raise ConfigError(_not_in_vocabulary(pad, vocab_size))
+    _check_rows(config, columns, zeros)
     return many
 
 
@@ -422,13 +428,40 @@ def _column(kind: type[Config], field: str, values: Any) -> Any:
 _NO_COLUMN = N_("{field} {value} is not a column: it must be an array or a list of whole numbers.")
 
 
+class _ValuesRead(Mapping[str, Any]):
+    """A mapping that records which of its keys are read."""
+
+    def __init__(self, values: Mapping[str, Any]) -> None:
+        self._values = values
+        self.keys_read: set[str] = set()
+
+    def __getitem__(self, key: str) -> Any:
+        self.keys_read.add(key)
+        return self._values[key]
+
+    def __iter__(self) -> Iterator[str]:
+        return iter(self._values)
+
+    def __len__(self) -> int:
+        return len(self._values)
+
+
+def _distinct(columns: Sequence[Any]) -> Iterator[tuple[int, ...]]:
+    """The different rows of arrays of one length, in their order."""
+    yield from dict.fromkeys(zip(*(column.tolist() for column in columns), strict=True))
+
+
 def _check_rows(config: Config, columns: Mapping[str, Any], zeros: Any) -> None:
     """Raise ConfigError for the first row that violates a family's own relation between its fields."""
     kind, shared = type(config), config.shared()
-    rows = zip(*((array + zeros).ravel().tolist() for array in columns.values()), strict=True)
-    for row in dict.fromkeys(rows):
-        for problem in kind.relations({**absent(kind), **shared, **dict(zip(columns, row, strict=True))}):
+    wide = [(array + zeros).ravel() for array in columns.values()]
+    first = [column[:1].tolist() for column in wide]
+    for row in chain(zip(*first, strict=True), _distinct(wide)):
+        values = _ValuesRead({**absent(kind), **shared, **dict(zip(columns, row, strict=True))})
+        for problem in kind.own_relations(values):
             raise ConfigError(problem)
+        if not values.keys_read & columns.keys():  # then no other row differs
+            return
 
 
 def problems(kind: type[Config], values: Mapping[str, Any]) -> Iterator[Problem]:

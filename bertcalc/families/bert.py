@@ -34,8 +34,8 @@ class BertConfig(DecoderConfig):
     chunks: ClassVar = True
 
     @classmethod
-    def relations(cls, values: Mapping[str, Any]) -> Iterator[Problem]:
-        yield from super().relations(values)
+    def own_relations(cls, values: Mapping[str, Any]) -> Iterator[Problem]:
+        yield from super().own_relations(values)
         yield from unknown_activation(values)
 
     @property

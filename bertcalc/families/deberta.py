@@ -33,8 +33,8 @@ class DebertaConfig(deberta_v2.Disentangled):
         super().__post_init__()
 
     @classmethod
-    def relations(cls, values: Mapping[str, Any]) -> Iterator[Problem]:
-        yield from super().relations(values)
+    def own_relations(cls, values: Mapping[str, Any]) -> Iterator[Problem]:
+        yield from super().own_relations(values)
         if values["relative_attention"] and (most := values["max_relative_positions"]) > 0:
             remedies = ({"max_relative_positions": -1}, {"relative_attention": False})
             yield uncounted("max_relative_positions", most, "-1")._replace(remedies=remedies)

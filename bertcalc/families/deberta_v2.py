@@ -54,8 +54,8 @@ class Disentangled(EncoderConfig):
         return True
 
     @classmethod
-    def relations(cls, values: Mapping[str, Any]) -> Iterator[Problem]:
-        yield from super().relations(values)
+    def own_relations(cls, values: Mapping[str, Any]) -> Iterator[Problem]:
+        yield from super().own_relations(values)
         if values["relative_attention"] and values["pos_att_type"] is None:
             message = N_("relative_attention True needs a pos_att_type: p2c|c2p, as in every published model.")
             remedies = ({"pos_att_type": BOTH}, {"relative_attention": False})
@@ -114,8 +114,8 @@ class DebertaV2Config(Disentangled):
         super().__post_init__()
 
     @classmethod
-    def relations(cls, values: Mapping[str, Any]) -> Iterator[Problem]:
-        yield from super().relations(values)
+    def own_relations(cls, values: Mapping[str, Any]) -> Iterator[Problem]:
+        yield from super().own_relations(values)
         if values["norm_rel_ebd"] != "none" and not values["relative_attention"]:
             message = N_("norm_rel_ebd layer_norm needs relative_attention True: there is no table to normalize.")
             ways_out = ({"norm_rel_ebd": "none"}, {"relative_attention": True, "pos_att_type": BOTH})

@@ -69,8 +69,8 @@ class EuroBertConfig(Config):
         super().__post_init__()
 
     @classmethod
-    def relations(cls, values: Mapping[str, Any]) -> Iterator[Problem]:
-        yield from super().relations(values)
+    def own_relations(cls, values: Mapping[str, Any]) -> Iterator[Problem]:
+        yield from super().own_relations(values)
         heads, shared = values["num_attention_heads"], values["num_key_value_heads"]
         if shared is not None and heads % shared:
             nearest = max(count for count in range(1, heads + 1) if heads % count == 0 and count <= shared)

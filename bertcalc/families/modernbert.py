@@ -74,8 +74,8 @@ class ModernBertConfig(Config):
     )
 
     @classmethod
-    def relations(cls, values: Mapping[str, Any]) -> Iterator[Problem]:
-        yield from super().relations(values)
+    def own_relations(cls, values: Mapping[str, Any]) -> Iterator[Problem]:
+        yield from super().own_relations(values)
         if values["classifier_dropout"] is None:
             message = N_("{config} needs a classifier_dropout: a number, such as 0.0.")
             yield Problem.of(message, "classifier_dropout", None, {"classifier_dropout": 0.0}, config=cls.__name__)

@@ -27,8 +27,8 @@ class MPNetConfig(EncoderConfig):
     eos_token_id: int | None = 2
 
     @classmethod
-    def relations(cls, values: Mapping[str, Any]) -> Iterator[Problem]:
-        yield from super().relations(values)
+    def own_relations(cls, values: Mapping[str, Any]) -> Iterator[Problem]:
+        yield from super().own_relations(values)
         for field, least in (("vocab_size", _PAD + 1), ("max_position_embeddings", _PAD + 2)):
             if values[field] < least:
                 message = N_("{field} {value} is too small: token {pad} is the padding, so {nearest} is the minimum.")

@@ -47,8 +47,8 @@ class NomicBertConfig(EncoderConfig):
         super().__post_init__()
 
     @classmethod
-    def relations(cls, values: Mapping[str, Any]) -> Iterator[Problem]:
-        yield from super().relations(values)
+    def own_relations(cls, values: Mapping[str, Any]) -> Iterator[Problem]:
+        yield from super().own_relations(values)
         if values["pad_token_id"] is None:
             message = N_("{config} needs a pad_token_id: a number, such as 0.")
             yield Problem.of(message, "pad_token_id", None, {"pad_token_id": 0}, config=cls.__name__)

@@ -29,8 +29,8 @@ class RobertaConfig(bert.BertConfig):
     eos_token_id: int | None = 2
 
     @classmethod
-    def relations(cls, values: Mapping[str, Any]) -> Iterator[Problem]:
-        yield from super().relations(values)
+    def own_relations(cls, values: Mapping[str, Any]) -> Iterator[Problem]:
+        yield from super().own_relations(values)
         pad, positions = values["pad_token_id"], values["max_position_embeddings"]
         yield from only_absolute(cls, values)
         if pad is None:
