@@ -109,6 +109,12 @@ def test_a_tensor_without_a_gradient_has_no_8_bit_states() -> None:
         assert peak_bytes(*run) == in_numbers(*run)
 
 
+def test_8_bit_states_and_master_weights_have_one_letter_for_the_trained_parameters() -> None:
+    how = Plan("mixed-16", "adamw-8bit", freezing=Freezing(layers=1))
+    formulas = peak(Model(BertConfig(num_hidden_layers=2), "BertForMaskedLM"), how, 1, 8).formulas
+    assert formulas["optimizer states"].latex() == "8 K + 6 N_{s} + 6 N_{t}"
+
+
 TINY: dict[str, Any] = {
     **dict.fromkeys(("vocab_size", "hidden_size", "num_hidden_layers", "num_attention_heads", "intermediate_size"), 1),
     **dict.fromkeys(("hidden_dropout_prob", "attention_probs_dropout_prob"), 0.0),
