@@ -20,7 +20,7 @@ import sympy
 
 from bertcalc.config import Config, unchecked
 from bertcalc.config.fields import SIZES
-from bertcalc.forward.outputs import in_pairs, two_labels, unpadded
+from bertcalc.forward.outputs import cannot_run, two_labels, unpadded
 from bertcalc.memory import optimizers
 from bertcalc.memory.byte_formulas import by_tokens, state_expression
 from bertcalc.memory.fit import Polynomial
@@ -141,7 +141,7 @@ class Peak(NamedTuple):
 @checked
 def peak_bytes(model: Model, how: Plan | Inference, batch_size: int, sequence_length: int) -> int:
     """The peak bytes of a training step or a forward pass: an integer, or a column."""
-    _check(model)
+    _check(model, how)
     sizes = _sizes(model, batch_size, sequence_length)
     if all(isinstance(size, int) for size in sizes):
         return _peak_bytes(model, how, sizes, sizes)
@@ -179,7 +179,7 @@ def _peak_bytes(model: Model, how: Plan | Inference, like: Sequence[int], sizes:
 @checked
 def peak(model: Model, how: Plan | Inference, batch_size: int, sequence_length: int) -> Peak:
     """The first moment with the most live memory, with formulas: N is all parameters, N_t the trained ones."""
-    _check(model)
+    _check(model, how)
     products = Products(_sizes(model, batch_size, sequence_length))
     symbolic = _symbolic(model, how, batch_size, sequence_length)
     most = max(_moments(*symbolic), key=lambda moment: products.sum(moment.live))
@@ -232,10 +232,13 @@ def most_sequences(model: Model) -> int | None:
     return 1 if unpadded(model.cls, model.config, 2) else None
 
 
-def peak_of_designs(case: Model, how: Plan | Inference, batch_size: int, sequence_length: int) -> _Designs:
-    """The peak bytes of models that differ only in heads, intermediate_size and layers, with heads of the same size."""
+def peak_of_designs(model: Model, how: Plan | Inference, batch_size: int, sequence_length: int) -> _Designs:
+    """The peak bytes of models that differ only in heads, intermediate_size and layers, with heads of the same size.
 
-    size, apart, period = case.config.attention_head_size, case.config.breaks, case.config.layer_period
+    Raises InputError if these models cannot run.
+    """
+    _check(model, how)
+    size, apart, period = model.config.attention_head_size, model.config.breaks, model.config.layer_period
 
     def alike(heads: int) -> int:
         """The smallest number of heads in a model of the same structure."""
@@ -246,14 +249,14 @@ def peak_of_designs(case: Model, how: Plan | Inference, batch_size: int, sequenc
     @cache
     def terms(heads: int, one_unit: bool, layers: int) -> list[Terms]:
         config = unchecked(
-            case.config,
+            model.config,
             hidden_size=heads * size,
             num_attention_heads=heads,
             intermediate_size=2 - one_unit,
             num_hidden_layers=layers,
         )
         free = ("num_attention_heads", "intermediate_size", "num_hidden_layers", "layer_periods")
-        return _along(case.changed(config=config), how, batch_size, sequence_length, free=free)
+        return _along(model.changed(config=config), how, batch_size, sequence_length, free=free)
 
     def depths(heads: int, intermediate: int) -> Callable[[int], int]:
         @cache
@@ -373,9 +376,9 @@ def moments(model: Model, how: Plan | Inference, batch_size: int, sequence_lengt
     return _moments(*_symbolic(model, how, batch_size, sequence_length))
 
 
-def _check(model: Model) -> None:
-    """Raise InputError for invalid sizes that the symbolic run cannot detect."""
-    if problem := in_pairs(model.config):
+def _check(model: Model, how: Plan | Inference) -> None:
+    """Raise InputError for sizes with which the model cannot run: a symbolic run does not detect all of them."""
+    if problem := cannot_run(model, training=isinstance(how, Plan)):
         raise InputError(problem)
 
 
