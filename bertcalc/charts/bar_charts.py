@@ -33,7 +33,7 @@ _LEGEND = 40  # pixels
 _LINE = 34  # letters of a name per line
 _TWO_LINES = 30  # height in pixels of a bar with room for two lines
 _WIDTH = 600  # the width of bars and labels in pixels for which the room of labels is set; narrower ones need more
-# Quantities have a colour that differs from those of the components.
+# Quantities have a color that differs from those of the components.
 _KINDS = {
     look: {
         **dict.fromkeys(QUANTITIES, NEUTRAL[look]),
@@ -92,7 +92,7 @@ def ranked_bars(appearance: str, count: int, unit: str, words: tuple[str, ...], 
         content = {"text": either(f"datum.{narrow}", f"datum.{wide}"), "fontSize": either(SMALL, font)}
         return chart.mark_text(align="left", dx=dx, dy=either((14 - step) / 2, 0), **content, **look).encode(x=x("far"))
 
-    # Each text is drawn twice, first as an outline in the background colour, to be readable on top of its bar.
+    # Each text is drawn twice, first as an outline in the background color, to be readable on top of its bar.
     paper = {"color": BACKGROUND[appearance], "stroke": BACKGROUND[appearance], "strokeWidth": either(0, 4)}
     texts = (
         text("brief", "label", **paper),
@@ -127,7 +127,7 @@ def _tooltip(words: Sequence[str]) -> list[Any]:
 
 
 class Piece(NamedTuple):
-    """A piece of a bar: its kind, which determines its colour, its ends, and a name to write inside if there is room.
+    """A piece of a bar: its kind, which determines its color, its ends, and a name to write inside if there is room.
 
     A piece that is not ``filled`` is an outline. ``figures`` are for export.
     """

@@ -27,7 +27,7 @@ def having(field: str) -> Any:
 
 
 def axis_look(appearance: str) -> dict[str, Any]:
-    """Colours and font sizes of an axis's labels and title."""
+    """Colors and font sizes of an axis's labels and title."""
     ink = INK[appearance]
     return {"labelColor": ink, "titleColor": ink, "labelFontSize": SMALL, "titleFontSize": FONT}
 
@@ -47,7 +47,7 @@ def in_order(field: str, axis: Any) -> Any:
 
 
 def colored(field: str, colors: Mapping[Any, str], *, channel: str = "Color", legend: Any = None) -> Any:
-    """The encoding that gives each value of a column its colour; ``channel`` is Color, Fill or Stroke."""
+    """The encoding that gives each value of a column its color; ``channel`` is Color, Fill or Stroke."""
     scale = alt.Scale(domain=list(colors), range=list(colors.values()))
     return getattr(alt, channel)(f"{field}:N", legend=legend, scale=scale)
 
@@ -60,7 +60,7 @@ def tooltip(*fields: str, **titled: str) -> list[Any]:
 
 
 def inside(appearance: str, **look: Any) -> Any:
-    """The names on areas, in the background colour."""
+    """The names on areas, in the background color."""
     text = having("label").mark_text(fontSize=FONT, fontWeight="bold", color=BACKGROUND[appearance], **look)
     return text.encode(text="label:N", tooltip=tooltip("label"))
 

@@ -1,7 +1,7 @@
-"""One colour for each component, in all charts and formulas, for a light and a dark page.
+"""One color for each component, in all charts and formulas, for a light and a dark page.
 
-The hues are those of Okabe and Ito's colour-blind-safe palette (https://jfly.uni-koeln.de/color/), darkened or
-lightened until text in them has a contrast of at least 4.5 : 1 on the page, which a test measures. Colour is never the
+The hues are those of Okabe and Ito's color-blind-safe palette (https://jfly.uni-koeln.de/color/), darkened or
+lightened until text in them has a contrast of at least 4.5 : 1 on the page, which a test measures. Color is never the
 only cue: bars and terms have names.
 """
 

@@ -6,7 +6,7 @@ from math import prod
 from typing import Literal, NamedTuple
 
 from bertcalc.forward.gradients import NOTHING_FROZEN, gradients
-from bertcalc.forward.outputs import cannot_run, wrong_labels
+from bertcalc.forward.outputs import cannot_run
 from bertcalc.memory.plan import Recompute
 from bertcalc.memory.saved import check_recompute, recomputed_in
 from bertcalc.model.family import LANGUAGE_MODEL
@@ -176,7 +176,7 @@ def training_flops(
 def unknown_training(model: Model) -> Problem | None:
     """The problem if a model cannot be trained, or if its FLOPs depend on the labels; otherwise None."""
     if not model.cls.leaves_out_tokens(model.config):
-        return wrong_labels(model, training=True)
+        return cannot_run(model, training=True)
     field, name = model.cls.by_labels, model.cls.name
     return Problem(field, "True", BY_LABELS, {"architecture": name, "field": field}, ({field: False},))
 

@@ -48,7 +48,7 @@ def effect(field: str, model: Model, batch_size: int, sequence_length: int) -> E
         raise ConfigError(no_field(type(model.config), field, None))
     present = getattr(model.config, field)
     first = None
-    for base, changed in _neighbours(field, model.config):
+    for base, changed in _neighbors(field, model.config):
         if model.cls.unbuilt(changed):
             continue
         before, read = _cost(model.changed(config=base), batch_size, sequence_length)
@@ -63,7 +63,7 @@ def effect(field: str, model: Model, batch_size: int, sequence_length: int) -> E
     return first or Effect(present, present, 0, 0, 0)
 
 
-# Cached: every field is compared with the same model, and sliders return to neighbouring values.
+# Cached: every field is compared with the same model, and sliders return to neighboring values.
 @lru_cache(maxsize=4096)
 def _cost(model: Model, batch_size: int, sequence_length: int) -> tuple[tuple[int, int, int], frozenset[str]]:
     """Parameters, FLOPs and bytes, and the names of the fields that they depend on."""
@@ -103,7 +103,7 @@ def _watching(kind: type[Config]) -> type[Config]:
     return Watching
 
 
-def _neighbours(field: str, config: Config) -> Iterator[tuple[Config, Config]]:
+def _neighbors(field: str, config: Config) -> Iterator[tuple[Config, Config]]:
     """Pairs of a base configuration (``config`` itself if possible) and the base with the field changed."""
     for value in _candidates(field, config):
         if value == getattr(config, field):
@@ -119,7 +119,7 @@ def _neighbours(field: str, config: Config) -> Iterator[tuple[Config, Config]]:
                     yield base, replace(base, **{field: value})
         else:
             if field in sizes_of(type(config)):
-                return  # for a size, one neighbour is enough
+                return  # for a size, one neighbor is enough
 
 
 def _repaired(config: Config, changes: dict[str, Any], field: str) -> Config | None:

@@ -20,7 +20,7 @@ from bertcalc.compute.flop_formulas import value
 from bertcalc.explore.quantities import PEAKS, QUANTITIES, Case
 from bertcalc.explore.sweep import LAID_OUT, Sweep
 from bertcalc.memory.peak.peak_formulas import peak
-from bertcalc.model.formula import ALL_SYMBOLS, SYMBOLS, Formula, exact, window_in_letters, write
+from bertcalc.model.formula import ALL_SYMBOLS, SYMBOLS, Formula, exact, in_whole_periods, window_in_letters, write
 from bertcalc.model.steps import BATCH
 from bertcalc.text.digits import latex_fraction
 
@@ -75,17 +75,8 @@ def growth(name: str, sweep: Sweep) -> Growth:
     letters = {**written, **{name: ALL_SYMBOLS[name] for name in BATCH}, **ones}
     window = window_in_letters(sweep.config, sweep.case.sequence_length)
     symbolic = sweep.case._replace(**{size: letters.pop(size) for size in BATCH}).replace(**letters, **window)
-    expression = _in_whole_periods(_expression(name, symbolic), sweep.config.num_hidden_layers)
+    expression = in_whole_periods(_expression(name, symbolic), sweep.config.num_hidden_layers)
     return _growth(expression, field, _along(sweep, field))
-
-
-def _in_whole_periods(expression: Any, layers: int) -> Any:
-    """The expression for numbers of layers that differ from the present one by whole periods of kinds of layers."""
-    remainders = {
-        floor: floor.args[0] - (floor.args[0] - floor).subs(SYMBOLS["num_hidden_layers"], layers)
-        for floor in expression.atoms(sympy.floor)
-    }
-    return expression.xreplace(remainders)
 
 
 def local_exponent(coefficients: Mapping[int, Fraction], place: int) -> Fraction:

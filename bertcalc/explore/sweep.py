@@ -35,7 +35,6 @@ _INT64 = 2**63 - 1
 _Item = TypeVar("_Item")
 Array = Callable[[Sequence[int]], Any]  # makes an int64 column: NumPy's, passed in, as NumPy is optional here
 
-
 _NO_DIMENSION = (
     N_("{name} is not a dimension of a sweep: did you mean {nearest}?"),
     N_("{name} is not a dimension of a sweep: it must be one of {options}."),
@@ -188,8 +187,8 @@ class Sweep(NamedTuple):
     def exists(self, **values: int) -> bool:
         """Whether the two dimensions can have these values together."""
         if {"hidden_size", "num_attention_heads"} <= values.keys():
-            whole = values["hidden_size"] % (values["num_attention_heads"] * self.config.heads_of) == 0
-            return whole and self._shares(**values)
+            divides = values["hidden_size"] % (values["num_attention_heads"] * self.config.heads_of) == 0
+            return divides and self._shares(**values)
         if {"max_position_embeddings", "sequence_length"} <= values.keys():
             return values["sequence_length"] + self._spare <= values["max_position_embeddings"]
         return True

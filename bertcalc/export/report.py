@@ -92,22 +92,22 @@ def report(
     ``name`` is the preset that the model is or started from, ``url`` its link; ``settings`` are the page's, if any.
     """
     settings = settings or Settings(_("in float32, trained with AdamW"))
-    architecture, model = case.model.architecture, case.model
+    model = case.model
     tensors = sum(1 for _tensor in model.named_parameters())
     total = model.num_parameters()
     flops = QUANTITIES["forward"].of(case)
     sizes = _("Batch size {batch_size}, sequence length {sequence_length}").format(
         batch_size=f"{case.batch_size:,}", sequence_length=f"{case.sequence_length:,}"
     )
-    if case.model.seen(case.sequence_length):
+    if model.seen(case.sequence_length):
         sizes += f", encoder_sequence_length X = {case.sequence_length:,}"
-    if case.model.cls.takes_choices:
+    if model.cls.takes_choices:
         sizes += ", num_choices 1"
     blocks: tuple[Block, ...] = (
         _("{name}: {parameters} parameters in {tensors} tensors.").format(
             name=name, parameters=f"{total:,}", tensors=f"{tensors:,}"
         ),
-        _fields_sentence(case.model),
+        _fields_sentence(model),
         Link(url),
         Heading(_("Parameters")),
         formulas.components,
@@ -129,9 +129,9 @@ def report(
         ),
         *((Heading(settings.results.title), settings.results) if settings.results else ()),
         _("This program builds the model with transformers and checks the count."),
-        Program(snippet(case.model)),
+        Program(snippet(model)),
     )
-    return Report(f"{architecture}: {total:,}", language, blocks)
+    return Report(f"{model.architecture}: {total:,}", language, blocks)
 
 
 def markdown(report: Report) -> str:

@@ -33,7 +33,7 @@ def snippet(model: Model) -> str:
 
     It sets all sizes, and other fields that differ from the defaults.
     """
-    config, model = model.config, model
+    config = model.config
     version = version_of(config)
     on_cpu = config.hidden_act in version.need_weights
     return _PROGRAM.format(

@@ -281,9 +281,12 @@ def wrong_labels(model: Model, *, training: bool = False) -> Problem | None:
 
 
 @checked
-def cannot_run(model: Model) -> Problem | None:
-    """The problem with which every forward pass of a model fails; otherwise None."""
-    return in_pairs(model.config) or wrong_labels(model)
+def cannot_run(model: Model, *, training: bool = False) -> Problem | None:
+    """The problem with which every forward pass (in ``training`` with its loss) of a model fails; otherwise None.
+
+    Raises MixedError for columns in which only some rows have a problem.
+    """
+    return in_pairs(model.config) or wrong_labels(model, training=training)
 
 
 def problems(model: Model, call: Call) -> Iterator[Problem]:

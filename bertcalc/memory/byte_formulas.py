@@ -12,16 +12,25 @@ from bertcalc.memory.footprint import kept, korthikanti
 from bertcalc.memory.optimizers import OPTIMIZERS, PRECISIONS, Optimizer, Precision, StateSizes
 from bertcalc.memory.plan import Plan
 from bertcalc.memory.saved import Saved, by_module, total_bytes
-from bertcalc.model.formula import CALL_SYMBOLS, SYMBOLS, Formula, exact, in_letters, plain, window_in_letters, write
+from bertcalc.model.formula import (
+    CALL_SYMBOLS,
+    COUNT_SYMBOLS,
+    SYMBOLS,
+    Formula,
+    exact,
+    in_letters,
+    plain,
+    window_in_letters,
+    write,
+)
 from bertcalc.model.freezing import Freezing
 from bertcalc.model.model import Model
 from bertcalc.model.modules import Component
 from bertcalc.text.arguments import checked
 
-# N: all parameters. Of the trained tensors: N_t parameters; R rows and C columns of matrices, v parameters of vectors;
-# N_s parameters in tensors too small for 8 bits, K blocks of the others.
-_PARAMETERS = sympy.Symbol("N")
-_SIZES = StateSizes(*sympy.symbols("N_t R C v N_s K"))
+# Of the trained tensors: N_t parameters; R rows and C columns of matrices, v parameters of vectors; N_s parameters in
+# tensors too small for 8 bits, K blocks of the others.
+_SIZES = StateSizes(COUNT_SYMBOLS["trained_parameters"], *sympy.symbols("R C v N_s K"))
 _LAYERS, _HEADS = SYMBOLS["num_hidden_layers"], SYMBOLS["num_attention_heads"]
 _BATCH, _LENGTH = CALL_SYMBOLS["batch_size"], CALL_SYMBOLS["sequence_length"]
 

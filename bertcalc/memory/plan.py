@@ -10,7 +10,6 @@ Attention = Literal["eager", "fused"]
 Recompute = Literal["none", "selective", "full"]
 ATTENTIONS: tuple[Attention, ...] = get_args(Attention)
 RECOMPUTE: tuple[Recompute, ...] = get_args(Recompute)
-ALONE = 4  # layers that the formulas of the peak keep apart: the first two and the last two
 
 
 @record

@@ -19,7 +19,7 @@ from bertcalc.text import N_
 from bertcalc.text.arguments import checked
 from bertcalc.text.problem import InputError, Problem, wrong
 
-# The operations whose backward passes are implemented here: families/completeness.py refuses any other.
+# The operations whose backward passes are implemented here: bertcalc/completeness.py refuses any other.
 KNOWN_OPERATIONS: frozenset[Operation] = frozenset(
     (
         "input", "lookup", "unused", "linear", "matmul", "norm", "dropout", "activation", "add", "scale",

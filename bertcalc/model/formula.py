@@ -373,6 +373,14 @@ def exact(expression: Any) -> Any:
     )
 
 
+def in_whole_periods(expression: Any, layers: int) -> Any:
+    """An expression without floors, for numbers of layers that differ from ``layers`` by whole periods."""
+    letter = SYMBOLS["num_hidden_layers"]
+    return expression.replace(
+        sympy.floor, lambda quotient: quotient - (quotient - sympy.floor(quotient)).subs(letter, layers)
+    )
+
+
 def _rows_times_units(expression: Any) -> Any:
     """VH + PH + TH + 2H as H(V + P + T + 2); 4H^2 + 2HI + 9H + I, which has no common factor, unchanged."""
     for symbol in SYMBOLS.values():

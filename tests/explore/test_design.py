@@ -23,6 +23,7 @@ from bertcalc.model.model import Model
 from bertcalc.text.problem import InputError
 from tests import oracle
 from tests.examples import examples
+from tests.explore.test_sweep import OF_CALLS
 from tests.strategies import bert_cases as models
 
 
@@ -52,10 +53,10 @@ def constraints(draw: st.DrawFn) -> Constraints:
 
 @st.composite
 def bert_cases(draw: st.DrawFn) -> Case:
-    model = draw(models(POSITION_EMBEDDING_TYPES))
-    length = draw(st.integers(1, min(9, model.config.max_position_embeddings)))
+    drawn = draw(models(POSITION_EMBEDDING_TYPES))
+    length = draw(st.integers(1, min(9, drawn.config.max_position_embeddings)))
     plan = Plan(precision=draw(st.sampled_from(list(PRECISIONS))))
-    return Case(model.model, draw(st.integers(1, 3)), length, plan)
+    return Case(drawn.model, draw(st.integers(1, 3)), length, plan)
 
 
 def candidates(config: Config, allowed: Constraints) -> Iterator[Candidate]:
@@ -247,6 +248,13 @@ def test_constraints_without_a_multiple_of_the_shared_heads_are_refused() -> Non
     config = EuroBertConfig(num_attention_heads=14, hidden_size=896, num_key_value_heads=7)
     with pytest.raises(InputError, match="up to hidden_to 256 is a multiple of num_key_value_heads 7: 448"):
         search(Case(Model(config, "EuroBertModel")), Budget("parameters", 10**8), Constraints(hidden_to=256))
+
+
+@pytest.mark.parametrize("quantity", sorted(OF_CALLS))
+def test_heads_that_rotary_positions_cannot_rotate_are_refused(quantity: str) -> None:
+    allowed = Constraints(head_size=33, multiple=1, hidden_to=66)
+    with pytest.raises(InputError, match="a head of size 33 cannot be split into pairs"):
+        search(Case(Model(ModernBertConfig())), Budget(quantity, 10**9), allowed)
 
 
 @pytest.mark.parametrize("quantity", ["activations", "training_memory"])

@@ -20,8 +20,8 @@ from bertcalc.memory.plan import ATTENTIONS, Inference, Plan
 from bertcalc.memory.saved import total_bytes
 from bertcalc.model.formula import ALL_SYMBOLS, exact, in_letters, window_in_letters
 from bertcalc.text.problem import InputError
+from tests import oracle
 from tests.examples import examples
-from tests.oracle import Case as Model
 from tests.strategies import WITHOUT_AUTOCAST
 from tests.strategies import cases as models
 
@@ -32,9 +32,9 @@ plans = st.tuples(st.sampled_from(WITHOUT_AUTOCAST), st.sampled_from(ATTENTIONS)
 
 @st.composite
 def cases(draw: st.DrawFn) -> Case:
-    model = draw(models())
-    length = draw(st.integers(1, min(32, model.config.max_position_embeddings)))
-    return Case(model.model, draw(st.integers(1, 4)), length, draw(plans))
+    drawn = draw(models())
+    length = draw(st.integers(1, min(32, drawn.config.max_position_embeddings)))
+    return Case(drawn.model, draw(st.integers(1, 4)), length, draw(plans))
 
 
 @given(cases())
@@ -61,7 +61,7 @@ def test_a_quantity_is_what_the_other_pages_show(case: Case) -> None:
 
 
 @given(models())
-def test_the_parameters_are_the_real_models(case: Model) -> None:
+def test_the_parameters_are_the_real_models(case: oracle.Case) -> None:
     assert QUANTITIES["parameters"].of(Case(case.model)) == sum(tensor.numel() for tensor in case.real().parameters())
 
 

@@ -14,6 +14,7 @@ from bertcalc import BertConfig, ModernBertConfig
 from bertcalc.config import DIMENSIONS, POSITION_EMBEDDING_TYPES, ConfigError
 from bertcalc.explore.quantities import PEAKS, QUANTITIES, Case
 from bertcalc.explore.sweep import Sweep, Ties, around, crossing, levels, line, published, round_up, sweepable
+from bertcalc.families import CLASSES
 from bertcalc.families.presets import PRESETS
 from bertcalc.memory.plan import Plan, Recompute
 from bertcalc.model.freezing import Freezing
@@ -29,14 +30,14 @@ ties = st.builds(Ties, st.booleans(), st.booleans())
 
 @st.composite
 def sweeps(draw: st.DrawFn, dimensions: int = 1) -> Sweep:
-    model = draw(models(POSITION_EMBEDDING_TYPES))
+    drawn = draw(models(POSITION_EMBEDDING_TYPES))
     # A convolution of a single unit is not counted.
-    convolves = getattr(model.config, "convolves", False)
-    assume(not convolves or min(model.config.num_attention_heads, model.config.attention_head_size) > 1)
-    length = draw(st.integers(1, min(32, model.config.longest)))
+    convolves = getattr(drawn.config, "convolves", False)
+    assume(not convolves or min(drawn.config.num_attention_heads, drawn.config.attention_head_size) > 1)
+    length = draw(st.integers(1, min(32, drawn.config.longest)))
     plan = Plan(attention=draw(st.sampled_from(("eager", "fused"))))
-    case = Case(model.model, draw(st.integers(1, 4)), length, plan)
-    known = sweepable(model.model)
+    case = Case(drawn.model, draw(st.integers(1, 4)), length, plan)
+    known = sweepable(drawn.model)
     fields = draw(st.lists(st.sampled_from(known), min_size=dimensions, max_size=dimensions, unique=True))
     return Sweep(case, tuple(fields), draw(ties))
 
@@ -93,12 +94,19 @@ def figure_of(name: str, case: Case) -> int | None:
 @examples(10)
 @given(sweeps())
 def test_a_row_holds_what_each_model_has_alone(name: str, sweep: Sweep) -> None:
-    if not countable(name, sweep):
-        return
     (field,) = sweep.dimensions
     values = sweep.values(field, *near(sweep, field), most=9)
     alone = [one(sweep, **{field: value}) for value in values]
     assert sweep.row(name, values, array) == [figure_of(name, case) for case in alone if case]
+
+
+@pytest.mark.parametrize("name", sorted(OF_CALLS))
+@pytest.mark.parametrize("architecture", ["BertForQuestionAnswering", "AlbertForPreTraining"])
+def test_a_row_has_no_figure_where_num_labels_makes_the_class_fail(architecture: str, name: str) -> None:
+    sweep = Sweep(Case(Model(CLASSES[architecture].config.default(), architecture)), ("num_labels",))
+    row = sweep.row(name, [2, 3, 4], array)
+    assert row == [figure_of(name, sweep.at(num_labels=labels)) for labels in (2, 3, 4)]
+    assert (row[1] is None) == ("Answering" in architecture or name in ("training", "training_memory"))
 
 
 @pytest.mark.parametrize("name", ["parameters", "training", "training_memory"])

@@ -20,7 +20,7 @@ from bertcalc.memory.optimizers import ITEM_BYTES, OPTIMIZERS, PRECISIONS, Preci
 from bertcalc.memory.peak import changes_of
 from bertcalc.memory.peak import peak as simulated
 from bertcalc.memory.peak.peak_formulas import growths, most_sequences, peak, peak_bytes, peak_of_designs
-from bertcalc.memory.plan import ALONE, RECOMPUTE, Inference, Plan
+from bertcalc.memory.plan import RECOMPUTE, Inference, Plan
 from bertcalc.model.formula import ALL_SYMBOLS, COUNT_SYMBOLS
 from bertcalc.model.freezing import TRAIN, Freezing
 from bertcalc.model.model import Model
@@ -57,7 +57,7 @@ def simulated_plan(plan: Plan, config: Config) -> Plan:
 def runs(draw: st.DrawFn, classes: Sequence[str] = SIMULATED) -> tuple[Model, Plan | Inference, int, int]:
     """A model with so many layers that the formulas leave some out, how it is run, and a batch."""
     case, call = draw(passes(classes))
-    most = 4 * ALONE if case.config.layer_period > 1 else 2 * ALONE + 1
+    most = 16 if case.config.layer_period > 1 else 9  # enough for layers to be left out
     config = replace(case.config, num_hidden_layers=draw(st.integers(1, most)))
     if type(config) is BertConfig and config.hidden_act in ACTIVATIONS_OF_4:
         config = replace(config, position_embedding_type=draw(st.sampled_from(POSITION_EMBEDDING_TYPES)))
@@ -107,6 +107,12 @@ def test_a_tensor_without_a_gradient_has_no_8_bit_states() -> None:
     for precision in PRECISIONS:
         run = Model(config, "XLMRobertaForMaskedLM"), Plan(precision, "adamw-8bit"), 1, 1
         assert peak_bytes(*run) == in_numbers(*run)
+
+
+def test_8_bit_states_and_master_weights_have_one_letter_for_the_trained_parameters() -> None:
+    how = Plan("mixed-16", "adamw-8bit", freezing=Freezing(layers=1))
+    formulas = peak(Model(BertConfig(num_hidden_layers=2), "BertForMaskedLM"), how, 1, 8).formulas
+    assert formulas["optimizer states"].latex() == "8 K + 6 N_{s} + 6 N_{t}"
 
 
 TINY: dict[str, Any] = {

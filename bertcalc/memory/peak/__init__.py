@@ -12,7 +12,7 @@ from collections.abc import Sequence
 from contextlib import suppress
 from typing import Any, Literal, NamedTuple
 
-from bertcalc.forward.outputs import in_pairs, unpadded, wrong_labels
+from bertcalc.forward.outputs import cannot_run, in_pairs, unpadded
 from bertcalc.memory.optimizers import PRECISIONS, Dtype, Optimizer, Precision
 from bertcalc.memory.plan import Attention, Inference, Plan
 from bertcalc.memory.saved import UNDER_AUTOCAST, check_recompute
@@ -236,17 +236,16 @@ def _check(model: Model, sizes: Sizes, *, training: bool, padded: bool) -> None:
     config: Any = model.config
     cls = model.cls
     values = {"architecture": cls.name}
-    if problem := unknown_peaks(model):
-        raise NotSimulatedError(problem)
     one_of_them = cls.task == "double-heads" and config.choice_token in ("first", "last")
-    if one_of_them and sizes.num_choices > 1:  # the chosen token is not contiguous: PyTorch uses another product
+    # The chosen one of several tokens is not contiguous: PyTorch uses another product.
+    if not model.family.peaks or (one_of_them and sizes.num_choices > 1):
         raise NotSimulatedError(Problem("architecture", cls.name, UNKNOWN, values))
     if training and padded and cls.task == "replaced-tokens":
         raise NotSimulatedError(Problem("architecture", cls.name, PADDING, values))
     if training and cls.leaves_out_tokens(model.config):
         field = cls.by_labels
         raise NotSimulatedError(Problem(field, "True", SPARSE, {**values, "field": field}, ({field: False},)))
-    if problem := wrong_labels(model, training=training) or unpadded(cls, model.config, sizes.batch_size):
+    if problem := cannot_run(model, training=training) or unpadded(cls, model.config, sizes.batch_size):
         raise InputError(problem)
 
 

@@ -18,15 +18,15 @@ from typing import Any, NamedTuple, TypeGuard, TypeVar, cast
 
 import sympy
 
-from bertcalc.config import unchecked
+from bertcalc.config import Config, unchecked
 from bertcalc.config.fields import SIZES
-from bertcalc.forward.outputs import in_pairs, two_labels, unpadded
+from bertcalc.forward.outputs import cannot_run, two_labels, unpadded
 from bertcalc.memory import optimizers
 from bertcalc.memory.byte_formulas import by_tokens, state_expression
 from bertcalc.memory.fit import Polynomial
 from bertcalc.memory.optimizers import OPTIMIZERS, PRECISIONS
 from bertcalc.memory.peak import changes_of
-from bertcalc.memory.plan import ALONE, Inference, Plan
+from bertcalc.memory.plan import Inference, Plan
 from bertcalc.memory.saved import largest
 from bertcalc.memory.simulator.timeline import AREAS, Area, Change, Phase, alive
 from bertcalc.model.formula import (
@@ -36,6 +36,7 @@ from bertcalc.model.formula import (
     Formula,
     exact,
     in_letters,
+    in_whole_periods,
     window_in_letters,
     write,
 )
@@ -140,7 +141,7 @@ class Peak(NamedTuple):
 @checked
 def peak_bytes(model: Model, how: Plan | Inference, batch_size: int, sequence_length: int) -> int:
     """The peak bytes of a training step or a forward pass: an integer, or a column."""
-    _check(model)
+    _check(model, how)
     sizes = _sizes(model, batch_size, sequence_length)
     if all(isinstance(size, int) for size in sizes):
         return _peak_bytes(model, how, sizes, sizes)
@@ -178,7 +179,7 @@ def _peak_bytes(model: Model, how: Plan | Inference, like: Sequence[int], sizes:
 @checked
 def peak(model: Model, how: Plan | Inference, batch_size: int, sequence_length: int) -> Peak:
     """The first moment with the most live memory, with formulas: N is all parameters, N_t the trained ones."""
-    _check(model)
+    _check(model, how)
     products = Products(_sizes(model, batch_size, sequence_length))
     symbolic = _symbolic(model, how, batch_size, sequence_length)
     most = max(_moments(*symbolic), key=lambda moment: products.sum(moment.live))
@@ -231,10 +232,13 @@ def most_sequences(model: Model) -> int | None:
     return 1 if unpadded(model.cls, model.config, 2) else None
 
 
-def peak_of_designs(case: Model, how: Plan | Inference, batch_size: int, sequence_length: int) -> _Designs:
-    """The peak bytes of models that differ only in heads, intermediate_size and layers, with heads of the same size."""
+def peak_of_designs(model: Model, how: Plan | Inference, batch_size: int, sequence_length: int) -> _Designs:
+    """The peak bytes of models that differ only in heads, intermediate_size and layers, with heads of the same size.
 
-    size, apart, period = case.config.attention_head_size, case.config.breaks, case.config.layer_period
+    Raises InputError if these models cannot run.
+    """
+    _check(model, how)
+    size, apart, period = model.config.attention_head_size, model.config.breaks, model.config.layer_period
 
     def alike(heads: int) -> int:
         """The smallest number of heads in a model of the same structure."""
@@ -245,14 +249,14 @@ def peak_of_designs(case: Model, how: Plan | Inference, batch_size: int, sequenc
     @cache
     def terms(heads: int, one_unit: bool, layers: int) -> list[Terms]:
         config = unchecked(
-            case.config,
+            model.config,
             hidden_size=heads * size,
             num_attention_heads=heads,
             intermediate_size=2 - one_unit,
             num_hidden_layers=layers,
         )
         free = ("num_attention_heads", "intermediate_size", "num_hidden_layers", "layer_periods")
-        return _along(case.changed(config=config), how, batch_size, sequence_length, free=free)
+        return _along(model.changed(config=config), how, batch_size, sequence_length, free=free)
 
     def depths(heads: int, intermediate: int) -> Callable[[int], int]:
         @cache
@@ -344,26 +348,23 @@ def _fewest(layers: Any, period: int) -> Any:
 
 
 def _kept_apart(period: int) -> int:
-    return ALONE - 2 + 2 * period
+    return 2 + 2 * period
 
 
-def _leave_out(layers: Any, layer: int, period: int, model_layers: int) -> _LeftOut:
-    """Leave out ``layers`` layers after the period that starts at ``layer``, in a model of ``model_layers`` layers."""
+def _leave_out(layers: Any, layer: int, period: int) -> _LeftOut:
+    """Leave out ``layers`` layers, whole periods, after the period that starts at ``layer``."""
     if isinstance(layers, int):
         times = layers // period
     elif period == 1:
         times = layers
     else:
-        times = _PERIODS + int(layers.subs(_LAYERS, model_layers)) // period - model_layers // period
+        times = _PERIODS - (_LAYERS - layers) // period
     return _LeftOut(layer, period, layers, times)
 
 
-def _in_layers(expression: Any, folds: Sequence[_LeftOut]) -> Any:
-    """Replace the number of periods in an expression by the number of layers."""
-    for fold in folds:
-        if fold.period > 1 and not isinstance(fold.times, int):
-            expression = expression.subs(_PERIODS, fold.layers / fold.period - (fold.times - _PERIODS))
-    return expression
+def _in_layers(expression: Any, config: Config) -> Any:
+    """Write the number of periods as a number of layers, which differs from the model's by whole periods."""
+    return in_whole_periods(expression.subs(_PERIODS, _LAYERS // config.layer_period), config.num_hidden_layers)
 
 
 def moments(model: Model, how: Plan | Inference, batch_size: int, sequence_length: int) -> tuple[SymbolicMoment, ...]:
@@ -375,9 +376,9 @@ def moments(model: Model, how: Plan | Inference, batch_size: int, sequence_lengt
     return _moments(*_symbolic(model, how, batch_size, sequence_length))
 
 
-def _check(model: Model) -> None:
-    """Raise InputError for invalid sizes that the symbolic run cannot detect."""
-    if problem := in_pairs(model.config):
+def _check(model: Model, how: Plan | Inference) -> None:
+    """Raise InputError for sizes with which the model cannot run: a symbolic run does not detect all of them."""
+    if problem := cannot_run(model, training=isinstance(how, Plan)):
         raise InputError(problem)
 
 
@@ -404,7 +405,7 @@ def _symbolic(model: Model, how: Plan | Inference, batch_size: int, sequence_len
         many = count >= _kept_apart(period) + period
         kept = _fewest(count, period) - period if many else count
         if many:
-            folds.append(_leave_out(letter - kept, layers + 1, period, config.num_hidden_layers))
+            folds.append(_leave_out(letter - kept, layers + 1, period))
         layers += kept
         if isinstance(how, Plan) and letter is frozen:
             how = how._replace(freezing=replace(how.freezing, layers=layers))
@@ -536,16 +537,16 @@ def _written(
 ) -> tuple[Mapping[Area, Formula], list[tuple[str, Terms, Formula]], Any]:
     """The formulas of a moment: for each area, for each temporary tensor, and in total."""
     moment = next(candidate for candidate in _moments(*symbolic) if candidate.position == position)
-    counts = _counts(symbolic)
+    counts, config = _counts(symbolic), symbolic[0].config
     areas: dict[Area, Formula] = {}
     for area, terms in moment.areas.items():
         if terms:
-            expression = sympy.expand(_in_layers(_expression(terms), symbolic[4]))
+            expression = sympy.expand(_in_layers(_expression(terms), config))
             written = _in_counts(expression, counts)
             areas[area] = write(sympy.Add(*_grouped(expression), evaluate=False) if written is None else written)
     temporaries = _temporaries(_changes(*symbolic[:4]), symbolic[4], position)
-    pieces = [(name, terms, write(_in_layers(_expression(terms), symbolic[4]))) for name, terms in temporaries]
-    return areas, pieces, sympy.expand(_in_layers(_expression(moment.live), symbolic[4]))
+    pieces = [(name, terms, write(_in_layers(_expression(terms), config))) for name, terms in temporaries]
+    return areas, pieces, sympy.expand(_in_layers(_expression(moment.live), config))
 
 
 def _temporaries(changes: Sequence[Change], folds: Sequence[_LeftOut], position: int) -> Iterator[tuple[str, Terms]]:
