@@ -43,7 +43,7 @@ def _main_reason(reasons: Sequence[Correction], missing: int) -> str:
     most = max(reasons, key=lambda correction: correction.amount * missing)
     reason = miscount_in_words(most.miscount)
     rest = unbroken(_("{count} more").format(count=len(reasons) - 1))
-    return reason if len(reasons) == 1 else _("{said}; {more}").format(said=reason, more=rest)
+    return reason if len(reasons) == 1 else _("{reason}; {more}").format(reason=reason, more=rest)
 
 
 def tool_latex(model: Model, tool: Tool) -> str:
