@@ -296,7 +296,7 @@ def choose_explained(models: Sequence[Compared]) -> None:
     st.button(_("Use as baseline"), on_click=change, args=({"models": turned},), help=help_text)
 
 
-def found_in(comparison: Comparison) -> dict[DiscoveredRef, DiscoveredModel]:
+def discovered_in(comparison: Comparison) -> dict[DiscoveredRef, DiscoveredModel]:
     """The models of the comparison whose formula was discovered."""
     return {
         compared.item: compared.model
