@@ -80,7 +80,7 @@ function sayIn(menu) {
 
 // Streamlit 1.67 disables a download button while it makes the file, and may draw another one afterwards. The focus
 // moves to the body and stays there, so keys no longer reach the dialog. It returns to the button, unless it is
-// elsewhere by then.
+// elsewhere by then. A timer checks: an observer of the page missed the last move of the focus on a busy machine.
 const DOWNLOAD = "[data-testid=stDownloadButton] button";
 const LONGEST = 20_000; // ms for making a file
 let waiting;
