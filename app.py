@@ -16,7 +16,7 @@ import pages.server  # noqa: F401  # prints the reason and ends the process if n
 # isort: split
 import streamlit as st
 from starlette.middleware import Middleware
-from streamlit.starlette import App  # by this import Streamlit 1.54 detects an app, and runs this file at its start
+from streamlit.starlette import App  # even Streamlit 1.54 detects an app by this import, and runs it at its start
 
 from pages.server.assets import Assets
 from pages.server.connections import guard

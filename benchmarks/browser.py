@@ -29,9 +29,8 @@ VISITS = 3
 STARTS = 5
 DRAG = 5.0  # seconds
 WARM_UP = 4
-WITH_SLIDER = {
-    "lecture": "lecture?screen=all-layers"
-}  # the address with the slider of layers, for pages that open without it
+# The address with the slider of layers, for pages that open without it.
+WITH_SLIDER = {"lecture": "lecture?screen=all-layers"}
 QUIET = 400  # milliseconds without a change after which a page counts as drawn
 
 # Note the time of every change of the document and of every canvas (charts and tables are drawn there).

@@ -40,7 +40,7 @@ if view == "config":
             st.caption(message.format(architecture=model.architecture))
         item = item_of(model)
         with st.container(horizontal=True, vertical_alignment="center"):
-            label = _("Parameters of {architecture}").format(architecture=model.architecture)
+            label = _("Parameters in {architecture}").format(architecture=model.architecture)
             matching.show_figure(label, model.num_parameters())
             matching.offer(model, item)
         if item.changes:
@@ -87,7 +87,7 @@ if brought:
     with st.container(horizontal=True):
         matching.show_figure(_("Tensors"), comparison.tensors)
         matching.show_figure(_("Parameters in the file"), comparison.parameters)
-        label = _("Parameters of {architecture}").format(architecture=comparison.model.architecture)
+        label = _("Parameters in {architecture}").format(architecture=comparison.model.architecture)
         matching.show_figure(label, comparison.ours)
         matching.show_figure(_("Elements of buffers"), comparison.buffers)
     matching.show_groups(comparison)

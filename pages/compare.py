@@ -79,4 +79,4 @@ with page:
     if not presenting():
         for why, those in comparison.unknown().items():
             st.caption(_("– for {models}: {why}").format(models=listed(those), why=why))
-        discovered_models.show_limits(controls.found_in(comparison), measure)
+        discovered_models.show_limits(controls.discovered_in(comparison), measure)

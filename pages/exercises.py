@@ -41,7 +41,7 @@ with words:
 with sizes:
     answering.show_sizes(exercise)
     model = answering.differences(exercise)
-    st.button(_("Open this model"), icon=":material/tune:", on_click=change, args=(model,))
+    st.button(_("Use this model"), icon=":material/tune:", on_click=change, args=(model,))
     if model:
         st.caption(_("Replaces the model in the sidebar. Undo (Ctrl+Z) restores it."))
     else:

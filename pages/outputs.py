@@ -1,4 +1,4 @@
-"""Outputs: what goes into the model and what comes out, with names, shapes and bytes."""
+"""In and out: what goes into the model and what comes out, with names, shapes and bytes."""
 
 import streamlit as st
 

@@ -30,13 +30,13 @@ if not presenting():
 
 difference = total - preset_of(choice).model.num_parameters()
 against = _("against {preset}").format(preset=choice.preset)
-grown = times(total_factor(preset_of(choice).model, choice.model))
+grown = times(total_factor(preset_of(choice).model, model))
 with st.container(horizontal=True):
     show_total(choice.architecture, total, difference, against, grown)
     for component, count in components.items():
         show_metric(_(component), percent(count, total), f"{count:,}", least=112)
 
-show_total_formula(choice.model)
+show_total_formula(model)
 
 bars = parameter_bars(choice)
 
@@ -46,7 +46,7 @@ with st.container(horizontal=True, vertical_alignment="center"):
         st.caption(_("Click a bar, or choose here, to open a part of the model"))
     else:
         bars = parameter_bars(choice, opened)
-        st.latex(node_formula(choice.model, opened, sum(bars.figures.values())))
+        st.latex(node_formula(model, opened, sum(bars.figures.values())))
 draw_bars(
     bars,
     "parameters",
@@ -57,4 +57,4 @@ draw_bars(
     alt=filled(_("Parameters of each part of {opened}"), opened=OPEN.word(opened)),
 )
 
-tables.TENSORS.around(tables.show_tensors, choice.model)
+tables.TENSORS.around(tables.show_tensors, model)

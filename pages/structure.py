@@ -1,4 +1,4 @@
-"""Structure: the module tree, the module types, every tensor by name, and what is trained when parts are frozen."""
+"""Modules: the module tree, the module types, every tensor by name, and what is trained when parts are frozen."""
 
 import streamlit as st
 
@@ -33,7 +33,7 @@ with st.container(horizontal=True, vertical_alignment="center"):
             st.caption(_("Compared with"), width="content")
             beside = BESIDE.show()
 
-show_growth(total_factor(preset_of(choice).model, choice.model), _("Parameters"), choice.preset)
+show_growth(total_factor(preset_of(choice).model, model), _("Parameters"), choice.preset)
 if view == "tree":
     text = st.expander(_("The text of print(model), to copy"), key="text", on_change="rerun")
     if text.open:
@@ -47,7 +47,7 @@ if view == "tree":
         for column, tree, signs in zip(st.columns(2), (model, other), signs_of(changes), strict=True):
             column.html(tree_html(tree, signs, counts=counts))
 elif view == "parts":
-    tables.show_inventory(choice.model)
+    tables.show_inventory(model)
 elif view == "notebook":
     tables.show_sums(totals_by_component(model))
     tables.show_named_parameters(model)

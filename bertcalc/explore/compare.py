@@ -43,7 +43,7 @@ _SWITCHED: dict[str, tuple[str, str]] = {
     "add_pooling_layer": (N_("with a pooler"), N_("without a pooler")),
     "tie_word_embeddings": (N_("decoder tied to the word embeddings"), N_("decoder with its own table")),
     "is_decoder": (N_("a decoder"), N_("no decoder")),
-    "add_cross_attention": (N_("with cross attention"), N_("without cross attention")),
+    "add_cross_attention": (N_("with cross-attention"), N_("without cross-attention")),
 }
 _QUERY, _UP = Place("encoder", "attention", "query"), Place("encoder", "feed-forward", "up")
 # The matrices whose shapes are shown in a comparison.

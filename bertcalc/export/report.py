@@ -204,7 +204,7 @@ def _as_plan(settings: Settings) -> Plan:
 
 
 def _walk(case: Case, _: Translate) -> Table:
-    """One row for each Keras-style layer, as on the Layers page."""
+    """One row for each Keras-style layer, as on the page Step by step."""
     call = Call(case.batch_size, case.sequence_length, encoder_sequence_length=case.sequence_length)
     rows: list[tuple[Cell, ...]] = [
         (

@@ -25,7 +25,7 @@ def problems(model: Model, call: Call) -> Iterator[Problem]:
     """The reasons why forward fails in transformers 4 but not in 5, for models that 4 builds."""
     if version_of(model.config) is FOUR and _fails(model, call):
         message = N_(
-            "With cross attention but no encoder_hidden_states, transformers 4 fails with output_attentions: set "
+            "With cross-attention but no encoder_hidden_states, transformers 4 fails with output_attentions: set "
             "output_attentions or add_cross_attention to False."
         )
         yield Problem.of(message, "output_attentions", True, {"output_attentions": False})
@@ -44,12 +44,12 @@ def differences(model: Model, call: Call) -> Iterator[Problem]:
         return
     cached = caches(model, call)
     if _fails(model, call):
-        message = N_("transformers 4 fails here: it expects cross attentions, and there are none.")
+        message = N_("transformers 4 fails here: it expects cross-attentions, and there are none.")
         yield Problem.of(message, "cross_attentions")
         return
     as_bert = not family_of(config).cross_cache  # GPT-2's cache is the same in both
     if as_bert and cls.caches and cached and not crossed:
-        message = N_("transformers 4 returns an EncoderDecoderCache, with an empty half for the cross attention.")
+        message = N_("transformers 4 returns an EncoderDecoderCache, with an empty half for the cross-attention.")
         yield Problem.of(message, "past_key_values")
     if cls.caches and call.output_attentions and not crossed and "cross_attentions" not in cls.withholds:
         yield Problem.of(N_("transformers 4 leaves empty cross_attentions out."), "cross_attentions")

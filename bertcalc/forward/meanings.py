@@ -10,7 +10,7 @@ MEANINGS: dict[str, str] = {
     "position_ids": N_("The position of each token; 0, 1, 2, ... by default."),
     "head_mask": N_("1 for a head that is used, 0 for one that is switched off."),
     "inputs_embeds": N_("Embedding vectors in place of input_ids: pass one of the two, never both."),
-    "encoder_hidden_states": N_("An encoder's output for another text, which the cross attention attends to."),
+    "encoder_hidden_states": N_("An encoder's output for another text, which the cross-attention attends to."),
     "encoder_attention_mask": N_("1 for an encoder token to attend to, 0 for padding."),
     "labels": N_("The correct answers; with labels, the model returns a loss."),
     "next_sentence_label": N_("0 if the second text follows the first, 1 if it is a random one."),

@@ -321,7 +321,7 @@ def problems(model: Model, call: Call) -> Iterator[Problem]:
     length = call.encoder_sequence_length
     if cls.sees_encoder and length is not None and config.is_decoder and not config.add_cross_attention:
         message = N_(
-            "A decoder without cross attention does not accept encoder_hidden_states: set add_cross_attention to True."
+            "A decoder without cross-attention does not accept encoder_hidden_states: set add_cross_attention to True."
         )
         remedies: tuple[dict[str, Any], ...] = ({"add_cross_attention": True}, {"encoder_sequence_length": None})
         yield Problem.of(message, "encoder_sequence_length", length, *remedies)
@@ -355,8 +355,8 @@ def remarks(model: Model, call: Call) -> Iterator[Problem]:
         message = N_("encoder_hidden_states have no effect without is_decoder and add_cross_attention.")
         yield Problem.of(message, "encoder_sequence_length")
     if config.add_cross_attention and not attends(model, call):
-        not_given = N_("Without encoder_hidden_states the cross attention is left out.")
-        not_taken = N_("This class does not take encoder_hidden_states: its cross attention is left out.")
+        not_given = N_("Without encoder_hidden_states the cross-attention is left out.")
+        not_taken = N_("This class does not take encoder_hidden_states: its cross-attention is left out.")
         yield Problem.of(not_given if cls.sees_encoder else not_taken, "add_cross_attention")
     if call.output_attentions and version_of(config).empty_attentions:
         message = N_(

@@ -93,7 +93,7 @@ _REASONS: tuple[tuple[str, tuple[str, ...], tuple[str, ...]], ...] = (
     (N_("an activation other than gelu"), ("hidden_act",), ()),
     (N_("a dropout probability of 0 or 1"), ("hidden_dropout_prob", "attention_probs_dropout_prob"), ()),
     (N_("relative positions"), tuple(ABSOLUTE), ()),
-    (N_("cross attention"), ("is_decoder", "add_cross_attention"), ()),
+    (N_("cross-attention"), ("is_decoder", "add_cross_attention"), ()),
     (N_("fused attention"), (), ("attention",)),
     (N_("float32 instead of 16 bits"), (), ("precision",)),
     (N_("dropout masks as wide as activations, not one byte"), (), ("fused_dropout",)),

@@ -86,7 +86,7 @@ def test_question_and_field_need_no_scrolling(look: Look, link: str, number: int
 def test_the_model_of_an_exercise_opens_on_the_other_pages(look: Look) -> None:
     page = look("exercises?exercise=5")
     ready(page, "5 · An architecture")
-    page.get_by_role("button", name="Open this model").click()
+    page.get_by_role("button", name="Use this model").click()
     page.wait_for_url("**num_labels=5**")
     ready(page, "5 · An architecture")
     page.get_by_role("link", name="Parameters").click()
@@ -99,7 +99,7 @@ def test_the_model_of_an_exercise_opens_on_the_other_pages(look: Look) -> None:
 def test_undo_right_after_a_button_undoes_it(look: Look) -> None:
     page = look("exercises?seed=3")
     undo, redo = (page.get_by_role("button", name=name, exact=True) for name in ("Undo", "Redo"))
-    page.get_by_role("button", name="Open this model").click()
+    page.get_by_role("button", name="Use this model").click()
     page.keyboard.press("Control+z")  # before the page has answered
     expect(redo).to_be_enabled()
     expect(undo).to_be_disabled()
@@ -125,7 +125,7 @@ def test_back_from_a_new_sheet_shows_the_old_exercise_at_once(look: Look) -> Non
 def test_an_opened_model_is_one_press_from_its_count(look: Look) -> None:
     page = look("exercises?exercise=5")
     ready(page, "5 · An architecture")
-    page.get_by_role("button", name="Open this model").click()
+    page.get_by_role("button", name="Use this model").click()
     expect(page.get_by_text("The sidebar has this model now")).to_be_visible()
     page.get_by_role("link", name="See how it is counted").click()
     expect(page.get_by_text("Parameters in BertForTokenClassification")).to_be_visible()

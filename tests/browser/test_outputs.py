@@ -1,4 +1,4 @@
-"""The Outputs page in a browser: its link is its state, and what cannot be is explained."""
+"""The page In and out in a browser: its link is its state, and what cannot be is explained."""
 
 from urllib.parse import urlsplit
 

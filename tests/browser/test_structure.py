@@ -1,4 +1,4 @@
-"""The Structure page in a real browser: folding, copying, links."""
+"""The page Modules in a real browser: folding, copying, links."""
 
 from functools import partial
 from itertools import cycle

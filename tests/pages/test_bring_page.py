@@ -97,7 +97,7 @@ def test_a_pasted_config_is_counted_and_taken() -> None:
     app = paste(CHINESE)
     config = BertConfig(vocab_size=21128, num_labels=3)
     count = real("BertForTokenClassification", config)
-    assert metrics(app) == {"Parameters of BertForTokenClassification": count}
+    assert metrics(app) == {"Parameters in BertForTokenClassification": count}
     assert "directionality, gradient_checkpointing, pooler_fc_size" in captions(app)
     assert app.table[0].value.to_numpy().tolist() == [
         ["`architecture`", "`BertForTokenClassification`", "`BertModel`"],
@@ -129,7 +129,7 @@ def test_fields_without_a_control_are_named_and_nothing_else_is_lost() -> None:
     assert "BertLMHeadModel is taken from the sidebar" in captions(app)
     left = "`initializer_range`, `pad_token_id`, `use_cache`, `classifier_dropout`"
     assert f"they change no count: {left}" in captions(app)
-    shown = metrics(app)["Parameters of BertLMHeadModel"]
+    shown = metrics(app)["Parameters in BertLMHeadModel"]
     app = take(app)
     chosen = app.session_state["track"].present
     taken = {name: value for name, value in fields.items() if f"`{name}`" not in left}
@@ -213,7 +213,7 @@ def test_a_config_of_another_type_leads_on_and_no_older_number_stays(text: str, 
 def test_a_config_without_a_class_has_its_own_familys_class(family: str, sidebar: str, cls: str) -> None:
     app = paste(json.dumps({"model_type": family}), architecture=sidebar)
     kind = FAMILIES[family].config
-    assert metrics(app) == {f"Parameters of {cls}": real(cls, kind(is_decoder=True) if "LMHead" in cls else kind())}
+    assert metrics(app) == {f"Parameters in {cls}": real(cls, kind(is_decoder=True) if "LMHead" in cls else kind())}
 
 
 @pytest.mark.parametrize(
@@ -250,10 +250,10 @@ def test_a_chosen_config_goes_into_the_field() -> None:
     app = open_app("bring.py")
     choose(app, "config_file", ("config.json", CHINESE.encode()))
     assert app.text_area(key="config_text").value == CHINESE
-    assert "Parameters of BertForTokenClassification" in metrics(app)
+    assert "Parameters in BertForTokenClassification" in metrics(app)
     choose(app, "config_file", ("config.json", CHINESE.encode("utf-16")))
     assert errors(app) == ["This is not UTF-8: byte 1 is 0xff."]
-    assert "Parameters of BertForTokenClassification" in metrics(app)
+    assert "Parameters in BertForTokenClassification" in metrics(app)
     choose(app, "config_file", ("config.json", b""), size=438_000_000)
     assert errors(app) == ["This file has at least 438,000,000 bytes: a config.json can have at most 1,000,000."]
     choose(app, "config_file", ("config.json", b""), gzip=None)
@@ -267,7 +267,7 @@ def test_the_text_is_still_there_after_another_view() -> None:
     for view in ("file", "config"):
         app.segmented_control(key="bring").set_value(view).run()
     assert app.text_area(key="config_text").value == CHINESE
-    assert "Parameters of BertForTokenClassification" in metrics(app)
+    assert "Parameters in BertForTokenClassification" in metrics(app)
 
 
 def test_a_chosen_file_is_compared_and_taken(models: Path) -> None:
@@ -277,7 +277,7 @@ def test_a_chosen_file_is_compared_and_taken(models: Path) -> None:
     assert metrics(app) == {
         "Tensors": "47",
         "Parameters in the file": count,
-        "Parameters of BertForPreTraining": count,
+        "Parameters in BertForPreTraining": count,
         "Elements of buffers": "40",
     }
     rows = groups(app)
@@ -348,7 +348,7 @@ def test_a_model_of_the_hub_is_read_on_request_only(hub: Server, models: Path) -
     assert "has all tensors of BertForMaskedLM, and others as well" in app.info[0].value
     ours, theirs = real("BertForMaskedLM", SMALL), real("BertForPreTraining", SMALL)
     assert metrics(app)["Parameters in the file"] == theirs
-    assert metrics(app)["Parameters of BertForMaskedLM"] == ours
+    assert metrics(app)["Parameters in BertForMaskedLM"] == ours
     row = groups(app)["head of another class"]
     assert row[0] == "4"
     assert row[2] == f"+{int(theirs.replace(',', '')) - int(ours.replace(',', '')):,}"

@@ -187,7 +187,7 @@ def test_the_model_of_an_exercise_can_be_opened(level: Any, number: str, before:
     one = sheet(1, level)[int(number) - 1]
     track = app.session_state["track"]
     mine = track.present
-    button(app, "Open this model").click().run()
+    button(app, "Use this model").click().run()
     assert not app.exception
     choice = app.session_state["track"].present
     assert (choice.config, choice.architecture) == (one.config, one.model.architecture)

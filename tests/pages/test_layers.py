@@ -1,4 +1,4 @@
-"""The Layers page."""
+"""The page Step by step."""
 
 import pytest
 

@@ -164,11 +164,11 @@ def test_every_tensor_has_a_row() -> None:
     assert set(frame["dtype"]) == {"float32"}
 
 
-def test_one_byte_masks_are_said_to_be_not_measured() -> None:
+def test_one_byte_masks_are_said_to_be_measured_on_a_gpu() -> None:
     app = memory("activations", fused_dropout="true", kept="true")
-    assert "This was not measured here" in captions(app)
+    assert "measured on an H100" in captions(app)
     assert "bool" in set(app.dataframe[0].value["dtype"])
-    assert "Not measured here" not in captions(memory("activations"))
+    assert "measured on an H100" not in captions(memory("activations"))
 
 
 def test_the_published_formula_and_the_reasons() -> None:

@@ -1,4 +1,4 @@
-"""The Outputs page: what it shows is what the core says, and what cannot be is explained beside the control."""
+"""The page In and out: what it shows is what the core says, and what cannot be is explained beside the control."""
 
 import pytest
 from streamlit.testing.v1 import AppTest

@@ -1,4 +1,4 @@
-"""The Structure page, with the real model as the judge of its text and of its figures."""
+"""The page Modules, with the real model as the judge of its text and of its figures."""
 
 from dataclasses import replace
 from html.parser import HTMLParser

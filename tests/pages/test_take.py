@@ -210,17 +210,8 @@ def test_the_report_has_the_proof_of_the_real_model() -> None:
 def test_the_report_counts_as_the_page_does_and_says_how(
     monkeypatch: pytest.MonkeyPatch, page: str, link: dict[str, str], plan: Plan, dtype: Dtype, said: str
 ) -> None:
-    given: list[list[File]] = []
-
-    def note(*arguments: Any) -> list[File]:
-        given.append(model_files(*arguments))
-        return given[-1]
-
-    monkeypatch.setattr(dialog, "model_files", note)
-    monkeypatch.setattr(real_model, "installed", lambda: False)
     architecture = "BertForSequenceClassification"
-    opened(open_app(page, num_hidden_layers="4", architecture=architecture, **link))
-    told = read(given[-1], "Report, Markdown")
+    told = reported(monkeypatch, page, num_hidden_layers="4", architecture=architecture, **link)
     assert said in told
     model = Model(BertConfig(num_hidden_layers=4), architecture)
     figures = {
@@ -233,17 +224,22 @@ def test_the_report_counts_as_the_page_does_and_says_how(
         assert f"| {meaning} | {figure:,} |" in told
 
 
-def test_the_answer_of_a_page_has_a_heading_of_its_own_in_the_report(monkeypatch: pytest.MonkeyPatch) -> None:
-    given: list[list[File]] = []
+def reported(monkeypatch: pytest.MonkeyPatch, page: str, **link: str) -> str:
+    """The report of a page, without the real model."""
+    made: list[list[File]] = []
 
     def note(*arguments: Any) -> list[File]:
-        given.append(model_files(*arguments))
-        return given[-1]
+        made.append(model_files(*arguments))
+        return made[-1]
 
     monkeypatch.setattr(dialog, "model_files", note)
     monkeypatch.setattr(real_model, "installed", lambda: False)
-    opened(open_app("memory.py", memory="fit"))
-    told = read(given[-1], "Report, Markdown")
+    opened(open_app(page, **link))
+    return read(made[-1], "Report, Markdown")
+
+
+def test_the_answer_of_a_page_has_a_heading_of_its_own_in_the_report(monkeypatch: pytest.MonkeyPatch) -> None:
+    told = reported(monkeypatch, "memory.py", memory="fit")
     assert "\n## What fits into T4 16 GB\n\n| T4 16 GB | Number |" in told
     assert "| Kept free | 1.6 GB (1.5 GiB) |" in told  # without "GiB" in the name
     assert "| Allocator | 6 % |" in told

@@ -141,28 +141,23 @@ class SocketPeer(Peer):
 
 def watch_requests(begin: Callable[[HttpPeer], object]) -> None:
     """Call a function with each new HTTP connection."""
-
-    def make(connection_made: Method) -> Method:
-        def connection_made_watched(protocol: Any, transport: Transport) -> None:
-            connection_made(protocol, transport)
-            begin(HttpPeer(protocol))
-
-        return connection_made_watched
-
-    replace(REQUESTS, make)
+    _watch_connections(REQUESTS, lambda protocol: begin(HttpPeer(protocol)))
 
 
 def watch_handshakes(begin: Callable[[SocketPeer], object]) -> None:
     """Call a function with each new WebSocket, before its handshake."""
+    _watch_connections(HANDSHAKES, lambda protocol: begin(SocketPeer(protocol)))
 
+
+def _watch_connections(internal: Internal, begin: Callable[[Any], object]) -> None:
     def make(connection_made: Method) -> Method:
         def connection_made_watched(protocol: Any, transport: Transport) -> None:
             connection_made(protocol, transport)
-            begin(SocketPeer(protocol))
+            begin(protocol)
 
         return connection_made_watched
 
-    replace(HANDSHAKES, make)
+    replace(internal, make)
 
 
 def watch_fragments(look: Callable[[SocketPeer], object]) -> None:

@@ -1,4 +1,4 @@
-"""Show a visitor's model: its count or the groups of its tensors, and the button that copies it to the sidebar."""
+"""Show the user's own model: its count or the groups of its tensors, and the button that copies it to the sidebar."""
 
 from collections.abc import Sequence
 from typing import NamedTuple

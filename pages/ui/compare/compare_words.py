@@ -20,7 +20,7 @@ def names_of(items: Sequence[ModelRef | DiscoveredRef]) -> list[str]:
 
 
 def in_caption(name: str, item: ModelRef | DiscoveredRef, model: str) -> str:
-    """A model's name for a caption, where nobody sees the sidebar: ``model`` is what the current model is."""
+    """A model's name for a caption without the sidebar beside it: ``model`` describes the current model."""
     present = _("current model")
     if item.base != PRESENT:
         return name

@@ -80,11 +80,11 @@ class Comparison(NamedTuple):
     def quantity(self) -> Quantity:
         return QUANTITIES[self.measure]
 
-    def case(self, model: Compared) -> Case | DiscoveredCase:
+    def case(self, compared: Compared) -> Case | DiscoveredCase:
         """A model with its batch."""
-        if isinstance(model.model, DiscoveredModel):
-            return DiscoveredCase(model.model, *self.batch)
-        return Case(model.model, *self.batch)
+        if isinstance(compared.model, DiscoveredModel):
+            return DiscoveredCase(compared.model, *self.batch)
+        return Case(compared.model, *self.batch)
 
     def figure_of(self, model: Compared, measure: str = "") -> int | None:
         """The figure of a model, by default of the chosen quantity; None if it is not known."""
@@ -99,10 +99,10 @@ class Comparison(NamedTuple):
         measures = {"glance": GLANCE, "table": FIGURES, "scatter": ()}.get(self.view, (self.measure,))
         covered = (self.models[0], explained(self.models)) if self.view == "differences" and self.models[1:] else ()
         reasons: dict[str, list[str]] = {}
-        for model in self.models:
-            if isinstance(model.model, Model) and model not in covered:
-                for why in dict.fromkeys(reason(measure, self.case(model)) for measure in measures):
-                    reasons.setdefault(why, []).append(model.name)
+        for compared in self.models:
+            if isinstance(compared.model, Model) and compared not in covered:
+                for why in dict.fromkeys(reason(measure, self.case(compared)) for measure in measures):
+                    reasons.setdefault(why, []).append(compared.name)
         reasons.pop("", None)
         return reasons
 
@@ -112,7 +112,7 @@ class Comparison(NamedTuple):
     def names(self) -> dict[str, str]:
         """The names of components; less specific if there is a discovered model, which only has names of tensors."""
         parts: dict[str, str] = {part: _(part) for part in COMPONENTS}
-        if any(isinstance(model.model, DiscoveredModel) for model in self.models):
+        if any(isinstance(compared.model, DiscoveredModel) for compared in self.models):
             parts |= {"encoder": _("layers"), "pooler": _("pooler, other parts")}
         return parts
 
@@ -150,7 +150,7 @@ def choose_measure(view: str) -> str:
 
 def choose_common_batch(models: Sequence[Compared], present: Model, view: str) -> Batch:
     """Draw the batch, limited to what all models with known limits can take."""
-    configs = [model.model.config for model in models if isinstance(model.model, Model)]
+    configs = [compared.model.config for compared in models if isinstance(compared.model, Model)]
     if models and not configs and view != "scatter":
         return Batch(BATCH_SIZE.show_within(1, LARGEST), SEQUENCE_LENGTH.show_within(1, LARGEST))
     configs = configs or [present.config]
@@ -296,12 +296,12 @@ def choose_explained(models: Sequence[Compared]) -> None:
     st.button(_("Use as baseline"), on_click=change, args=({"models": turned},), help=help_text)
 
 
-def found_in(comparison: Comparison) -> dict[DiscoveredRef, DiscoveredModel]:
+def discovered_in(comparison: Comparison) -> dict[DiscoveredRef, DiscoveredModel]:
     """The models of the comparison whose formula was discovered."""
     return {
-        model.item: model.model
-        for model in comparison.models
-        if isinstance(model.item, DiscoveredRef) and isinstance(model.model, DiscoveredModel)
+        compared.item: compared.model
+        for compared in comparison.models
+        if isinstance(compared.item, DiscoveredRef) and isinstance(compared.model, DiscoveredModel)
     }
 
 

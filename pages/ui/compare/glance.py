@@ -87,11 +87,11 @@ def cells_of(comparison: Comparison, model: Compared) -> list[Cell]:
     ]
 
 
-def _family(model: Compared) -> str:
+def _family(compared: Compared) -> str:
     """The name of a model's family, as in its class names; for a discovered model its model type."""
-    if isinstance(model.model, DiscoveredModel):
-        return model.model.discovery.model_type
-    return family_of(model.model.config).config.__name__.removesuffix("Config")
+    if isinstance(compared.model, DiscoveredModel):
+        return compared.model.discovery.model_type
+    return family_of(compared.model.config).config.__name__.removesuffix("Config")
 
 
 def _named(model: Compared) -> str:
@@ -101,12 +101,13 @@ def _named(model: Compared) -> str:
     return model.name if is_named else f"{model.name} · {family}"
 
 
-def _link(model: Compared, choice: Choice) -> str:
+def _link(compared: Compared, choice: Choice) -> str:
     """The link of a model's first page, with the language and the projector view of this page."""
     kept = {name: st.query_params[name] for name in ("lang", "present") if name in st.query_params}
-    if isinstance(model.item, DiscoveredRef):
-        return f"./{PAGE}?{urlencode({**link_of(model.item), **kept})}"
-    assert isinstance(model.model, Model)
-    preset = choice.preset if model.item.base == PRESENT else model.item.base
-    chosen = ChosenModel(preset, model.model.config, model.model.architecture, model.model.add_pooling_layer)
+    item, model = compared.item, compared.model
+    if isinstance(item, DiscoveredRef):
+        return f"./{PAGE}?{urlencode({**link_of(item), **kept})}"
+    assert isinstance(model, Model)
+    preset = choice.preset if item.base == PRESENT else item.base
+    chosen = ChosenModel(preset, model.config, model.architecture, model.add_pooling_layer)
     return f"./?{urlencode({'preset': preset, **chosen.link(), **kept})}"

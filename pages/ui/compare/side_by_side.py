@@ -78,9 +78,10 @@ def _names_class(compared: Compared) -> bool:
     return model.architecture in (*compared.name.split(", "), family_of(model.config).base.name)
 
 
-def _shape_rows(models: Sequence[Compared]) -> list[tuple[str, list[str]]]:
+def _shape_rows(compared: Sequence[Compared]) -> list[tuple[str, list[str]]]:
     """The shapes of a few matrices, if they differ."""
-    columns = [{} if isinstance(model.model, DiscoveredModel) else shapes(model.model) for model in models]
+    models = [shown.model for shown in compared]
+    columns = [{} if isinstance(model, DiscoveredModel) else shapes(model) for model in models]
     return [
         (f"`{split_layer(name)[1]}`", [shape_text(column[name]) if name in column else "–" for column in columns])
         for name in dict.fromkeys(name for column in columns for name in column)

@@ -131,21 +131,21 @@ def _rounding(choice: Choice, number: str) -> None:
     """Draw a table of the configuration's counts, and whether they round to a well-known number."""
     config = choice.config
     counts = [
-        model
-        for model in known_counts(config)
-        if model.model.cls.task in _ROUNDED and model.model.config == config and not model.buffers
+        count
+        for count in known_counts(config)
+        if count.model.cls.task in _ROUNDED and count.model.config == config and not count.buffers
     ]
-    counts.sort(key=lambda model: model.total)
+    counts.sort(key=lambda count: count.total)
     exactly, roughly = (reading for reading in readings(typed(number)) if reading.key == "parameters")
     rounds, digits = _("Rounds to {number}").format(number=number), _("Or to two significant digits")
     verdicts = {True: _("✓ yes"), False: _("✗ no")}
     rows = [
         (
-            describe(model),
-            f"**{model.total:,}**",
-            *(verdicts[reading.means(model.total)] for reading in (exactly, roughly)),
+            describe(count),
+            f"**{count.total:,}**",
+            *(verdicts[reading.means(count.total)] for reading in (exactly, roughly)),
         )
-        for model in counts
+        for count in counts
     ]
     titles = (_("Which count it is"), _("Parameters"), rounds, digits)
     show_rows(titles, rows, _("Which counts round to {number}").format(number=number))

@@ -51,7 +51,7 @@ def drop_with_next(names: Collection[str]) -> None:
 def write(names: Collection[str], values: Mapping[str, str]) -> None:
     """Replace the parameters ``names`` of the link by ``values``, in one message: one entry in the history.
 
-    ``st.query_params`` cannot remove several at once: each ``del`` would be an entry of its own. In a run that opens a
+    ``st.query_params`` cannot remove several at once: each ``del`` would be a separate entry. In a run that opens a
     page, the browser is told nothing here: the panel puts the whole address into it at the end of the run, without an
     entry in the history.
     """

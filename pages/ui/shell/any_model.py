@@ -1,4 +1,4 @@
-"""The page's model, as stored in the link: type, class, given fields of the configuration, and sizes."""
+"""The model of the page Any model, as stored in the link: type, class, given fields of the configuration, and sizes."""
 
 from collections.abc import Callable, Mapping
 from difflib import get_close_matches

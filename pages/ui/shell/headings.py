@@ -7,7 +7,7 @@ import streamlit as st
 from bertcalc.config import LETTERS
 from bertcalc.controls.stops import SLIDERS
 from bertcalc.explore.model_refs import item_of
-from pages.ui.shell import any_model as any_model
+from pages.ui.shell import any_model
 from pages.ui.shell.controls import assignment
 from pages.ui.shell.i18n import _
 from pages.ui.shell.navigation import PAGES

@@ -103,7 +103,7 @@ def with_colon(name: str, text: str) -> str:
 
 def in_a_row(sentences: Iterable[str]) -> str:
     """Join sentences; between Chinese ones there is no space."""
-    space = _("{said} {more}").format(said="", more="")
+    space = _("{first} {second}").format(first="", second="")
     return space.join(filter(None, sentences))
 
 

@@ -30,7 +30,8 @@ def check(before_rerun: Callable[[], object]) -> None:
     ``before_rerun`` has to call st.navigation: a run that ends before that would start again on the first page.
 
     This has to happen before any control reads the link: Streamlit raises an error for inf as a whole number, and reads
-    1e3 as 1000. Valid values that do not form a possible model are left to ``model.begin``, which takes the nearest.
+    1e3 as 1000. Valid values that do not form a possible model are left to ``present_model.begin``, which takes the
+    nearest.
     """
     if "rejected" in st.session_state:
         return

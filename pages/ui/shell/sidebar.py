@@ -13,8 +13,7 @@ from bertcalc.families import CLASSES, FAMILIES
 from bertcalc.families.presets import DEFAULT_PRESET, PRESETS, preset_named
 from bertcalc.model.model import Model
 from pages.ui.session import present_model
-from pages.ui.shell import any_model as any_model
-from pages.ui.shell import any_model_sliders, panel
+from pages.ui.shell import any_model, any_model_sliders, panel
 from pages.ui.shell.controls import Decimal, Number, Reason, Select, Switch, show_problem
 from pages.ui.shell.i18n import _
 from pages.ui.shell.navigation import PAGES

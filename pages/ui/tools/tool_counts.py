@@ -24,7 +24,7 @@ TOOL = Select("tool", N_("Tool"), TOOLS, row=True, label_visibility="collapsed")
 
 def show_counts(model: Model) -> None:
     """Show each tool's count, its difference and, if the layers are like BERT's, the main reason for it."""
-    model, sizes = model, MiscountSizes.of(model.config)
+    sizes = MiscountSizes.of(model.config)
     total, counts = model.num_parameters(), dict(tool_counts(model.config))
     columns = {
         _("Tool"): [f"**{escaped(name)}**" for name in counts],
@@ -43,7 +43,7 @@ def _main_reason(reasons: Sequence[Correction], missing: int) -> str:
     most = max(reasons, key=lambda correction: correction.amount * missing)
     reason = miscount_in_words(most.miscount)
     rest = unbroken(_("{count} more").format(count=len(reasons) - 1))
-    return reason if len(reasons) == 1 else _("{said}; {more}").format(said=reason, more=rest)
+    return reason if len(reasons) == 1 else _("{reason}; {more}").format(reason=reason, more=rest)
 
 
 def tool_latex(model: Model, tool: Tool) -> str:
@@ -57,7 +57,7 @@ def tool_latex(model: Model, tool: Tool) -> str:
 
 def show_corrections(model: Model, tool: Tool) -> None:
     """Show the corrections from a tool's count to the model's, even those that add nothing here, such as I = 4 H."""
-    config, model, bold = model.config, model, "**{}**".format
+    config, bold = model.config, "**{}**".format
     by_miscount = {
         correction.miscount: correction.amount for correction in corrections(tool, model, MiscountSizes.of(config))
     }

@@ -1,4 +1,4 @@
-"""The walk on the Layers page: the choice of a stop, its lesson, its shapes, its formula, the heads."""
+"""The walk on the page Step by step: the choice of a stop, its lesson, its shapes, its formula, the heads."""
 
 from collections.abc import Mapping, Sequence
 from difflib import get_close_matches

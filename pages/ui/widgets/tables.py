@@ -59,7 +59,7 @@ def show_tensors(model: Model) -> None:
 
 def _tensor_columns(model: Model, *, unfolded: bool) -> Columns:
     """The table of the tensors by column; the parameters sum to the model's."""
-    model, formulas = model, tensor_formulas(model, copies=not unfolded)
+    formulas = tensor_formulas(model, copies=not unfolded)
     of_name = {tensor.name: formula for tensor, formula in zip(model.tensors(), formulas, strict=True)}
     tensors = list(model.tensors(folded=not unfolded))
     parameters = [tensor.num_parameters() for tensor in tensors]
@@ -118,7 +118,7 @@ def _ours(count: PublishedCount) -> int:
 
 def show_inventory(model: Model) -> None:
     """Show the number of modules of each kind, and of those named ``dense``, as formulas; and below, their paths."""
-    model, formulas = model, count_formulas(model)
+    formulas = count_formulas(model)
     parts = {part.name: part for part in inventory(model)}
     parts[_("named dense")] = named(model, "dense")
     counts = {

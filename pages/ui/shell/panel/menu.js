@@ -1,5 +1,5 @@
 // Additions to Streamlit's front end: on a phone the list of pages closes when a page is chosen, Escape closes a dialog
-// that has lost the focus, a download button gets its focus back, and Streamlit's own texts are translated into the language of the page.
+// that has lost the focus, a download button gets its focus back, and Streamlit's own texts are translated.
 
 let words = {};
 // Where Streamlit writes its own texts, and the attributes that hold some of them.
@@ -77,8 +77,10 @@ function sayIn(menu) {
   document.documentElement.lang = menu.lang; // the page that was served has the language of its link
   sayWords();
 }
-// Streamlit 1.67 disables a download button while it makes the file, and may draw another one afterwards. The focus moves
-// to the body and stays there, so keys no longer reach the dialog. It returns to the button, unless it is elsewhere by then.
+
+// Streamlit 1.67 disables a download button while it makes the file, and may draw another one afterwards. The focus
+// moves to the body and stays there, so keys no longer reach the dialog. It returns to the button, unless it is
+// elsewhere by then. A timer checks: an observer of the page missed the last move of the focus on a busy machine.
 const DOWNLOAD = "[data-testid=stDownloadButton] button";
 const LONGEST = 20_000; // ms for making a file
 let waiting;
