@@ -271,9 +271,9 @@ class _Inspector:
             self._build_all([{LENGTH: length}])
 
     def try_small(self) -> None:
-        """Try every value of each small field, as one can be wrong between two that are right.
+        """Try every value of each small field, as a formula can be wrong at a value and right on both sides of it.
 
-        Evolla adds a layer after every 32 // n, which are n layers for n up to 6 and 8, but 8 for n = 7.
+        Evolla adds a layer after every 32 // n layers: n layers for n up to 6 and for n = 8, but 8 for n = 7.
         """
         base = self.lab.base_sizes
         small = [name for name in self.names if self.lab.sizes[name] <= FEW]
