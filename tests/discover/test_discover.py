@@ -19,7 +19,6 @@ from transformers.initialization import no_init_weights
 
 from bertcalc import infer
 from bertcalc.discover import Discovered, discover
-from bertcalc.discover.results.polynomial_fit import Fit, FittedTerm
 from bertcalc.discover.results.result import of_json
 from bertcalc.discover.results.shipped import shipped
 from bertcalc.discover.search import build
@@ -29,6 +28,7 @@ from bertcalc.discover.search.config_integers import Recipe, recipe_of
 from bertcalc.discover.search.experiments import Lab
 from bertcalc.discover.search.fitted_columns import Tables
 from bertcalc.discover.search.formula_search import find
+from bertcalc.discover.search.polynomial_fit import Fit, FittedTerm
 from bertcalc.text.arguments import ArgumentError
 from bertcalc.text.problem import InputError, Problem
 from tests.discover.real import real

@@ -9,7 +9,7 @@ import sympy
 from bertcalc.compute.flop_formulas import letters
 from bertcalc.compute.flops import total
 from bertcalc.discover import call_lab, discover
-from bertcalc.discover.results.polynomial_fit import symbol
+from bertcalc.discover.results.result import symbol
 from bertcalc.discover.search import build
 from bertcalc.discover.search.config_integers import Recipe
 from bertcalc.discover.search.formula_search import find

@@ -7,8 +7,9 @@ from math import isqrt
 from random import Random
 from typing import NamedTuple
 
-from bertcalc.discover.results.conditions import FEW, Condition, bounds, candidates, count_excluded, remedy
+from bertcalc.discover.results.conditions import Condition
 from bertcalc.discover.search.build import Ended
+from bertcalc.discover.search.condition_candidates import FEW, bounds, candidates, count_excluded, remedy
 from bertcalc.discover.search.draws import adjusted, is_depth, values_beyond, wide_values
 from bertcalc.discover.search.experiments import Failure, Lab, Sample, Values
 from bertcalc.discover.search.flop_search import LENGTH
