@@ -19,8 +19,9 @@ from bertcalc.text import N_, shorten
 from bertcalc.text.problem import Problem
 from bertcalc.text.suggestions import nearest
 
-_NAME = re.compile(r"(?:\w+\.)(?:[\w*{}\[\]]+\.)*(?:weight|bias)")
-_NUMBER = r"(?:[0-9]+|\*|[a-zA-Z]|\{\w*\}|\[\w*\])"
+_NAME = re.compile(r"\w+\.(?:[\w*{}\[\]]+\.)*(?:weight|bias)")
+# A layer in a name: its number, or what stands for every number, as in layer.i, layer.{i}, layer.[i] and layer.*
+LAYER_NUMBER = r"(?:[0-9]+|\*|[a-zA-Z]|\{\w*\}|\[\w*\])"
 _NO_TENSOR = N_("{architecture} has no tensor {name}.")
 _NO_TENSOR_BUT = N_("{architecture} has no tensor {name}: did you mean {nearest}?")
 _SHAPE = N_("{name} has the shape {shape}, not {written}.")
@@ -44,7 +45,7 @@ def _is_end(path: str, name: str, known: Iterable[str], model: Model) -> bool:
     """Whether a path is the end of a name with the number of one of its layers."""
     pieces = name.split(".")
     for start in range(len(pieces)):
-        pattern = re.escape(".".join(pieces[start:])).replace(re.escape("*"), f"({_NUMBER})")
+        pattern = re.escape(".".join(pieces[start:])).replace(re.escape("*"), f"({LAYER_NUMBER})")
         if match := re.fullmatch(pattern, path, re.I):
             number = next((text for text in match.groups() if text.isdigit()), None)
             first_differs = any(other.startswith(f"{name.partition('*')[0]}0.") for other in known)
