@@ -2,10 +2,10 @@
 
 >>> from bertcalc import BertConfig
 >>> model = Model(BertConfig())
->>> tensors = tensors_called("encoder.layer.0.attention.self.query.weight", model, tuple(model.tensors()))
+>>> tensors = tensors_called("encoder.layer.0.attention.self.query.weight", model, counted(model))
 >>> [tensor.name for tensor in tensors or ()]
 ['encoder.layer.*.attention.self.query.weight']
->>> tensors_called("foo.weight", model, tuple(model.tensors())), tensors_called("query weights", model, ())
+>>> tensors_called("foo.weight", model, counted(model)), tensors_called("query weights", model, counted(model))
 ((), None)
 """
 
@@ -13,6 +13,7 @@ import re
 from collections.abc import Iterable, Sequence
 
 from bertcalc.config import unchecked
+from bertcalc.diagnosis.miscounts import counted
 from bertcalc.model.model import Model
 from bertcalc.model.modules import Shape, Tensor
 from bertcalc.text import N_, shorten
@@ -30,14 +31,14 @@ _SHAPE = N_("{name} has the shape {shape}, not {written}.")
 def tensors_called(name: str, model: Model, tensors: Sequence[Tensor]) -> tuple[Tensor, ...] | None:
     """The tensors whose whole names, or the ends of whose names, are ``name``; None if it is no name of a tensor.
 
-    Tied tensors, which are counted under another name, are among them.
+    ``tensors`` are the counted ones. Tied tensors, which are counted under another name, are found as well.
     """
     if not _NAME.fullmatch(name):
         return None
     path = name.removeprefix(f"{model.family.prefix}.")
-    untied = model.changed(config=unchecked(model.config, tie_word_embeddings=False)).tensors()
+    untied = counted(model.changed(config=unchecked(model.config, tie_word_embeddings=False)))
     known = {tensor.name: tensor for tensor in (*untied, *tensors)}
-    exact = tuple(tensor for tensor in known.values() if path == model.bare(tensor.name))
+    exact = tuple(tensor for tensor in known.values() if path == tensor.name)
     return exact or tuple(tensor for tensor in known.values() if _is_end(path, tensor.name, known, model))
 
 
