@@ -1,11 +1,11 @@
-"""Everything that people can type, paste, upload or put into a link, wrong in bulk: ``python -m tests.fuzz``.
+"""Broken input in bulk for all that people can type, paste, upload or put into a link: ``python -m tests.fuzz``.
 
-Each kind of input has readers, which have to take it or to refuse it with their own exception and a sentence that can
-be shown, within a time. Anything else is a fault: it is printed with the input, and the exit status is 1.
+Each kind of input has a reader. Within a time limit, it must take the input, or refuse it with its own exception and a
+sentence that can be shown. Anything else is a fault: it is printed with the input, and the exit status is 1.
 
     python -m tests.fuzz [--minutes N] [--seed N] [kind ...]
 
-The same seed draws the same inputs. How many were tried, and what was found, is in tests/README.md.
+The same seed draws the same inputs. tests/README.md has the number of inputs tried and the faults found.
 """
 
 import argparse
@@ -70,9 +70,8 @@ from tests.pages.places import PLACES, check, opened
 from tests.payloads import PAYLOADS
 
 _CONFIG = BertConfig()
-_SUBJECT = Model(_CONFIG)
-_MODEL = _SUBJECT
-_KNOWN = KnownCount(_SUBJECT, _MODEL.num_parameters())
+_MODEL = Model(_CONFIG)
+_PRESENT = KnownCount(_MODEL, _MODEL.num_parameters())
 _SIZES = {letter: getattr(_CONFIG, field) for field, letter in LETTERS.items()}
 _UNITS: tuple[Unit | None, ...] = (None, "parameters", "FLOPs", "bytes")
 PAGES = Path(__file__).parents[1] / "pages"
@@ -91,20 +90,17 @@ _SIZED = (
 
 
 class Kind(NamedTuple):
-    """A kind of input: what reads it, the most that one may take, real ones, words that it is made of, large ones.
+    """A kind of input, with its reader. Inputs are mutated from ``seeds`` and ``words``; ``large`` ones come first."""
 
-    ``read`` says whether an input was taken, and raises for a fault.
-    """
-
-    read: Callable[[str], bool]
-    seconds: float
-    seeds: Sequence[str]
+    read: Callable[[str], bool]  # returns whether the input was taken, and raises for a fault
+    seconds: float  # limit of CPU time for one input
+    seeds: Sequence[str]  # real inputs
     words: Sequence[str]
     large: Callable[[], Iterator[str]] = lambda: iter(())
 
 
 def show(problem: Problem) -> None:
-    """What the page does with a problem: a sentence, which has to be short enough and text that can be sent."""
+    """Do what a page does with a problem: its sentence must be short, and text that can be sent."""
     sentence = str(problem)
     assert len(sentence) < 2_000, sentence
     sentence.encode()
@@ -115,27 +111,27 @@ def read_amount(text: str) -> bool:
     taken = False
     for unit in _UNITS:
         try:
-            found = typed(text, unit)
+            amount = typed(text, unit)
         except InputError as error:
             show(error.problem)
         else:
-            assert 0 <= found.low <= found.value <= found.high
+            assert 0 <= amount.low <= amount.value <= amount.high
             taken = True
     return taken
 
 
 def read_count(text: str) -> bool:
-    """A number of parameters, and why it is different."""
+    """A number of parameters, and its explanation."""
     try:
         number = typed(text)
     except InputError:
         return False
-    diagnose(_KNOWN, number)
+    diagnose(_PRESENT, number)
     return True
 
 
 def read_calculation(text: str) -> bool:
-    """A formula, with letters and without."""
+    """A formula, with and without letters."""
     taken = False
     for names in ({}, _SIZES):
         try:
@@ -147,7 +143,7 @@ def read_calculation(text: str) -> bool:
 
 
 def read_terms(text: str) -> bool:
-    """A hand count, line by line; one that is too long for the link is cut in the field."""
+    """A hand count, line by line; it may be too long."""
     if problem := count_lines.problem(text):
         show(problem)
     report = hand_count.check(_MODEL, _CONFIG, count_lines.read(text, _CONFIG))
@@ -161,8 +157,8 @@ def read_answer(text: str) -> bool:
     """An answer to every exercise of a sheet."""
     verdicts = [answers.check(exercise, text, _SIZES) for exercise in sheet(1, "medium") if not exercise.options]
     for verdict in verdicts:
-        for said in verdict.remarks:
-            show(Problem("", text, said.message, dict(said.values)))
+        for remark in verdict.remarks:
+            show(Problem("", text, remark.message, dict(remark.values)))
     return any(verdict.state != "unreadable" for verdict in verdicts)
 
 
@@ -182,17 +178,17 @@ def read_json(text: str) -> bool:
 def read_any_json(text: str) -> bool:
     """A config.json of any model type, before anything is built."""
     try:
-        found = read_pasted(text)
+        config = read_pasted(text)
     except InputError as error:
         show(error.problem)
         return False
-    for remark in found.remarks:
+    for remark in config.remarks:
         show(remark)
     return True
 
 
 def read_discovery(text: str) -> bool:
-    """A config.json of any model type, and its formula, from a reader who does not wait long."""
+    """A config.json of any model type, and its formula, for a reader who does not wait long."""
     until = time.monotonic() + _PATIENCE
 
     def wanted() -> None:
@@ -200,9 +196,9 @@ def read_discovery(text: str) -> bool:
             raise TimeoutError
 
     try:
-        given = read_pasted(text)
-        cls = given.cls or types()[given.model_type][0]
-        discovery_worker.ask(given.model_type, cls, given.fields, lambda *_said: None, wanted)
+        config = read_pasted(text)
+        cls = config.cls or types()[config.model_type][0]
+        discovery_worker.ask(config.model_type, cls, config.fields, lambda *_event: None, wanted)
     except InputError as error:
         show(error.problem)
         return False
@@ -213,34 +209,34 @@ def read_discovery(text: str) -> bool:
 
 
 def read_sizes(text: str) -> bool:
-    """The sizes in a link to the page of any model, of a class that is named before them; and a move of each."""
-    name, _, said = text.rpartition(" ")
+    """The sizes in a link to Any model, after the class that has them; then a move of some of the sliders."""
+    name, _, written = text.rpartition(" ")
     kind, cls = name.split(" ") if name in _SIZED else ("gpt2", "GPT2LMHeadModel")
-    found = shipped(kind, cls)
-    assert found is not None
+    discovery = shipped(kind, cls)
+    assert discovery is not None
     try:
-        sizes = size_steps.read(said)
+        sizes = size_steps.read(written)
     except InputError as error:
         show(error.problem)
         return False
-    problem = size_steps.refused(found, sizes)
+    problem = size_steps.refused(discovery, sizes)
     if problem is None:
-        assert 0 < found.count(**sizes) <= size_steps.MOST_PARAMETERS
+        assert 0 < discovery.count(**sizes) <= size_steps.MOST_PARAMETERS
     else:
         show(problem)
-    moved = size_steps.SizeHistory(found, {} if problem else sizes)
+    history = size_steps.SizeHistory(discovery, {} if problem else sizes)
     for field, value in list(sizes.items())[:3]:
-        moved.move(field, value)
-        if field in moved.attempt:
-            assert all(0 < one < 10**16 for one in size_steps.nearest(found, field, value, moved.kept))
-        elif field in found.fields:
-            assert moved.values()[field] == value
-            assert value in size_steps.stops(found, field, moved.kept)
+        history.move(field, value)
+        if field in history.attempt:
+            assert all(0 < size < 10**16 for size in size_steps.nearest(discovery, field, value, history.kept))
+        elif field in discovery.fields:
+            assert history.values()[field] == value
+            assert value in size_steps.stops(discovery, field, history.kept)
     return problem is None
 
 
 def read_model(text: str) -> bool:
-    """The model of a link, of any family; what is shown instead of an impossible one has a link of its own."""
+    """The model of a link, of any family. The model shown instead of an impossible one has a link, too."""
     model, problems = chosen_model.read(dict(parse_qsl(text, keep_blank_values=True)))
     for problem in problems:
         show(problem)
@@ -250,30 +246,30 @@ def read_model(text: str) -> bool:
 
 
 def read_command(text: str) -> bool:
-    """A line of arguments; what follows it is the file that --config names."""
+    """A line of arguments for the command, and below it, the file for --config."""
     line, _, file = text.partition("\n")
     arguments = line.replace("\0", "").split()
-    with TemporaryDirectory() as folder, redirect_stdout(StringIO()) as out, redirect_stderr(StringIO()) as said:
+    with TemporaryDirectory() as folder, redirect_stdout(StringIO()) as out, redirect_stderr(StringIO()) as errors:
         if file:
             path = Path(folder) / "config.json"
             path.write_bytes(file.encode("utf-8", "surrogatepass"))
             arguments += ["--config", str(path)]
         try:
-            ended: object = command(arguments)
+            status: object = command(arguments)
         except SystemExit as end:  # of argparse: a wrong number, or --help
-            ended = end.code
-    if ended == 2:
-        assert said.getvalue().strip()
-        assert len(said.getvalue()) < 3_000
+            status = end.code
+    if status == 2:
+        assert errors.getvalue().strip()
+        assert len(errors.getvalue()) < 3_000
         assert not out.getvalue()
     else:
-        assert ended == 0
+        assert status == 0
         assert out.getvalue()
-    return ended == 0
+    return status == 0
 
 
 def read_safetensors(text: str) -> bool:
-    """A file of weights: the header is as long as its first eight bytes say, or they are part of the text."""
+    """A file of weights: its header if the text begins with a brace, or else the whole file."""
     header = text.encode("utf-8", "surrogatepass")
     raw = text[:1] != "{"
     file = header if raw else len(header).to_bytes(8, "little") + header
@@ -288,16 +284,16 @@ def read_safetensors(text: str) -> bool:
 
 
 def _data_bytes(header: str) -> int:
-    """What the file would have after the header, so that some headers are right about it."""
+    """The bytes that would follow a header in its file, so that some headers are right."""
     try:
-        end = max(one["data_offsets"][1] for name, one in json.loads(header).items() if name != "__metadata__")
+        end = max(entry["data_offsets"][1] for name, entry in json.loads(header).items() if name != "__metadata__")
     except (ValueError, TypeError, KeyError, IndexError, AttributeError, RecursionError):
         return 0
     return end if isinstance(end, int) else 0
 
 
 def read_repository(text: str) -> bool:
-    """A name on the Hub: what passes leads to a file of that model, and nowhere else."""
+    """A name on the Hub: if it is taken, its URL is that of a file of this model."""
     from huggingface_hub import hf_hub_url
 
     name = text.strip()
@@ -314,20 +310,20 @@ def read_repository(text: str) -> bool:
 def read_models(text: str) -> bool:
     """The models of a comparison."""
     items, wrong = model_refs.read(text)
-    for one in wrong:
-        show(one.problem)
-        one.text.encode()
+    for refused in wrong:
+        show(refused.problem)
+        refused.text.encode()
     assert model_refs.read(model_refs.write(items)) == (items, [])
     for item in items:
         try:
-            item.model(_SUBJECT).num_parameters()
+            item.model(_MODEL).num_parameters()
         except ConfigError as error:
             show(error.problem)
     return bool(items)
 
 
 def read_link(text: str) -> bool:
-    """What is wrong with a link, before any page is drawn."""
+    """The problems of a link, before any page is drawn."""
     rejected = link.rejections(dict(parse_qsl(text, keep_blank_values=True)))
     for name, _text, message, values in rejected:
         message.format(name=name, text="", **values).encode()
@@ -335,15 +331,15 @@ def read_link(text: str) -> bool:
 
 
 def read_page(text: str) -> bool:
-    """A link to a page, drawn to its end, and once more, as after any click."""
+    """A link to a page, which is drawn to its end, and then again, as after a click."""
     from streamlit.testing.v1 import AppTest
 
     page, _, query = text.partition("?")
     app = AppTest.from_file(str(PAGES / "main.py"), default_timeout=600)
-    given: dict[str, list[str]] = {}
+    parameters: dict[str, list[str]] = {}
     for name, value in parse_qsl(query, keep_blank_values=True):
-        given.setdefault(name, []).append(value)
-    app.query_params.update(given)
+        parameters.setdefault(name, []).append(value)
+    app.query_params.update(parameters)
     app.run()
     if page in _addresses():
         app.switch_page(f"{page}.py")
@@ -353,26 +349,26 @@ def read_page(text: str) -> bool:
 
 
 def read_text(text: str) -> bool:
-    """Somebody else's text in Markdown and in every format: nothing is made of it, and it is read back."""
+    """Somebody else's text in Markdown and in every format: it has no markup, and is read back."""
     for write in (code, literal):
-        found = read(f"a $x$ {write(text)}, {code(text)}")
-        assert not found.made
-        assert found.code[-1:] in ([visible(text)], [f'"{visible(text)}"'])
-    math, name = Math("x"), Code(found.code[-1])
+        markdown = read(f"a $x$ {write(text)}, {code(text)}")
+        assert not markdown.made
+        assert markdown.code[-1:] in ([visible(text)], [f'"{visible(text)}"'])
+    math, name = Math("x"), Code(markdown.code[-1])
     assert plain(f"a $x$ {code(text)}, {code(text)}") == ("a ", math, " ", name, ", ", name)
     check_name(text)
     return literal(text) == text
 
 
 def read_place(text: str) -> bool:
-    """Somebody else's text where it comes in: what the page makes of it, and what can be taken away."""
-    place, _, said = text.partition("?")
+    """Somebody else's text in one of the places that take it: what the page shows of it, and what it exports."""
+    place, _, payload = text.partition("?")
     if place not in PLACES:
         place = list(PLACES)[len(text) % len(PLACES)]
     if place not in _OPEN:
         _OPEN[place] = opened(place)
     try:
-        _OPEN[place] = PLACES[place](_OPEN[place], said)
+        _OPEN[place] = PLACES[place](_OPEN[place], payload)
         return check(_OPEN[place]) > 0
     except Exception:
         del _OPEN[place]
@@ -388,13 +384,13 @@ def _addresses() -> list[str]:
 
 def _sizes_of(name: str) -> dict[str, int]:
     """The sizes of a class of ``_SIZED``."""
-    found = shipped(*name.split(" "))
-    assert found is not None
-    return found.fields
+    discovery = shipped(*name.split(" "))
+    assert discovery is not None
+    return discovery.fields
 
 
 def _own_fields(family: Family) -> dict[str, object]:
-    """What can be changed in the first preset of a family, under its own names."""
+    """The values that can be changed in the first preset of a family, by the family's field names."""
     model = chosen_model.ChosenModel().reset(next(iter(family.presets)))
     return {model.config.own_name(name): value for name, value in model.values().items()}
 
@@ -406,19 +402,19 @@ def _links_of_models() -> list[str]:
 
 
 def _lines() -> list[str]:
-    """What is typed after ``python -m bertcalc``: every preset, every field, every class; and files of every family."""
-    found = ["--help", "--batch-size 32 --sequence-length 64 --json", "bert-base-uncased --hidden-size=1024"]
+    """Arguments of ``python -m bertcalc``: every preset, every field, every class; and files of every family."""
+    lines = ["--help", "--batch-size 32 --sequence-length 64 --json", "bert-base-uncased --hidden-size=1024"]
     for family in FAMILIES.values():
         [(preset, start), *_more] = family.presets.items()
         fields = [f"--{name.replace('_', '-')} {value}" for name, value in vars(start.config).items()]
-        found += [f"{preset} {' '.join(fields)}", *(f"{preset} {field} --json" for field in fields)]
-        found += [f"--architecture {cls.name} --json" for cls in family.classes]
-        found.append(f"--json --vocab-size 8192\n{write_config(Model(start.config, family.base.name))}")
-    return found
+        lines += [f"{preset} {' '.join(fields)}", *(f"{preset} {field} --json" for field in fields)]
+        lines += [f"--architecture {cls.name} --json" for cls in family.classes]
+        lines.append(f"--json --vocab-size 8192\n{write_config(Model(start.config, family.base.name))}")
+    return lines
 
 
 def _large_lines() -> Iterator[str]:
-    """The largest models that there are, in large batches; and files as large as any."""
+    """The largest models that are possible, in large batches; and the largest files."""
     for family in list(FAMILIES.values())[::5]:
         config = next(iter(family.presets.values())).config
         limits = {config.own_name(field): most for field, (_least, most) in DIMENSIONS.items() if config.has(field)}
@@ -488,7 +484,7 @@ _HOSTILE = (
 
 
 def _names_of_link() -> list[str]:
-    """All that a link can say, with values that are possible for some of it."""
+    """Every name that a link can have, with values that are possible for some of them."""
     values = {
         Number: ("0", "1", "7", "512", "65536", "999999999999999", "-5"),
         Switch: ("true", "false"),
@@ -504,16 +500,16 @@ def _names_of_link() -> list[str]:
 
 
 def _header(config: Config) -> str:
-    """The header of a file with a model's tensors in it."""
-    end, said = 0, {}
+    """The header of a file with a model's tensors."""
+    end, tensors = 0, {}
     for name, shape in Model(config).named_parameters():
         begin, end = end, end + 4 * prod(shape)
-        said[name] = {"dtype": "F32", "shape": list(shape), "data_offsets": [begin, end]}
-    return json.dumps(said)
+        tensors[name] = {"dtype": "F32", "shape": list(shape), "data_offsets": [begin, end]}
+    return json.dumps(tensors)
 
 
 def _large_json() -> Iterator[str]:
-    """As long as is read, of every shape."""
+    """Files of many structures, as long as is read."""
     yield "[" * 999_999
     yield '{"a":' * 199_999
     yield "[" + "1," * 499_000 + "1]"
@@ -528,7 +524,7 @@ def _large_json() -> Iterator[str]:
 
 
 def _large_headers() -> Iterator[str]:
-    """As long as is read, of every shape; and lengths that nothing follows."""
+    """Headers of many structures, as long as is read; and the length of a header that does not follow."""
     empty = {"dtype": "U8", "shape": [0], "data_offsets": [0, 0]}
     yield json.dumps({f"t{number}": empty for number in range(60_000)})
     yield json.dumps({f"encoder.layer.{number}.x": empty for number in range(50_000)})
@@ -543,7 +539,7 @@ def _large_headers() -> Iterator[str]:
 
 
 def _large_terms() -> Iterator[str]:
-    """Lines that take the longest search, as many as are read and more."""
+    """The lines with the longest search, as many as are read and more."""
     for name in ("", "attention", "LayerNorm", "model", "*"):
         yield "\n".join(f"{name} = {109_482_241 + 7 * line}" for line in range(40))
         yield "\n".join(f"{name} = L*4*H*H + {line + 1}*H + 12345" for line in range(500))
@@ -552,7 +548,7 @@ def _large_terms() -> Iterator[str]:
 
 
 def _large_links() -> Iterator[str]:
-    """Far more than an address holds: it comes over the WebSocket; of a thousand parameters Streamlit reads none."""
+    """Far more than an address can hold: it comes over the WebSocket. Streamlit ignores a thousand parameters."""
     yield "&".join(f"hiden_size{number}=1" for number in range(1_000))
     yield "&".join(f"{name}{name}=1" for name in link.KNOWN)
     yield f"{'hidden_size' * 100_000}=1"
@@ -561,7 +557,7 @@ def _large_links() -> Iterator[str]:
 
 
 def _large_pages() -> Iterator[str]:
-    """The largest model that is possible, on every page."""
+    """The largest possible model, on every page."""
     limits = "&".join(f"{field}={most}" for field, (_least, most) in DIMENSIONS.items())
     for name in _addresses():
         yield f"{name}?{limits}&batch_size=65536&sequence_length=1000000&is_decoder=true&add_cross_attention=true"
@@ -721,8 +717,8 @@ KINDS: dict[str, Kind] = {
 }
 
 
-class Found(NamedTuple):
-    """What came of a kind: inputs, how many were taken, faults by where they are, the slowest with their seconds."""
+class Outcome(NamedTuple):
+    """The numbers of inputs tried and taken, an input for each fault, and the slowest inputs with their seconds."""
 
     tried: int
     taken: int
@@ -730,8 +726,8 @@ class Found(NamedTuple):
     slowest: list[tuple[float, str]]
 
 
-def fuzz(kind: Kind, random: Random, seconds: float = math.inf, most: int | None = None) -> Found:
-    """Try the large inputs, then as many drawn ones as there is time for."""
+def fuzz(kind: Kind, random: Random, seconds: float = math.inf, most: int | None = None) -> Outcome:
+    """Try the large inputs, then mutated ones until the time is up."""
     kind.read(kind.seeds[0])  # imports what it needs
     mutator = Mutator(random, kind.seeds, kind.words)
     until, tried, taken = time.monotonic() + seconds, 0, 0
@@ -751,11 +747,11 @@ def fuzz(kind: Kind, random: Random, seconds: float = math.inf, most: int | None
         if took > kind.seconds:
             faults.setdefault(f"{took:.2f} seconds", text)
         slow = nlargest(5, [*slow, (took, text)])
-    return Found(tried, taken, faults, slow)
+    return Outcome(tried, taken, faults, slow)
 
 
 def peak(kind: Kind, text: str) -> int:
-    """Bytes that are allocated at once to read a text, beside those of the text."""
+    """The peak of the bytes that are allocated to read a text, without the text itself."""
     tracemalloc.start()
     with suppress(Exception):
         kind.read(text)
@@ -770,23 +766,23 @@ def main() -> None:
     parser.add_argument("kinds", nargs="*", metavar="kind", help=", ".join(KINDS))
     parser.add_argument("--minutes", type=float, default=1, help="for each kind")
     parser.add_argument("--seed", type=int, default=0)
-    said = parser.parse_args()
-    if unknown := set(said.kinds) - KINDS.keys():
+    options = parser.parse_args()
+    if unknown := set(options.kinds) - KINDS.keys():
         parser.error(f"no such kind: {', '.join(unknown)}")
     logging.disable(logging.WARNING)  # Streamlit says that there is no browser
     wrong = False
-    for name in said.kinds or KINDS:
-        found = fuzz(KINDS[name], Random(said.seed), 60 * said.minutes)
-        took, text = found.slowest[0]
-        most = max(peak(KINDS[name], text) for _took, text in found.slowest)
+    for name in options.kinds or KINDS:
+        outcome = fuzz(KINDS[name], Random(options.seed), 60 * options.minutes)
+        took, text = outcome.slowest[0]
+        most = max(peak(KINDS[name], text) for _took, text in outcome.slowest)
         print(
-            f"{name}: {found.tried:,} tried, {found.taken:,} taken, {len(found.faults)} faults, "
+            f"{name}: {outcome.tried:,} tried, {outcome.taken:,} taken, {len(outcome.faults)} faults, "
             f"slowest {took * 1000:,.1f} ms ({len(text):,} characters: {text[:60]!r}), peak {most / 1e6:,.1f} MB",
             flush=True,
         )
-        for where, text in found.faults.items():
+        for where, text in outcome.faults.items():
             print(f"  {where}\n  from {text[:2_000]!r}", flush=True)
-        wrong = wrong or bool(found.faults)
+        wrong = wrong or bool(outcome.faults)
     sys.exit(wrong)
 
 

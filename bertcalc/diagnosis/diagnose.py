@@ -91,11 +91,11 @@ _HABIT = 5.5  # a habit of at most this many bits is a hint for a rounded number
 
 
 class Match(NamedTuple):
-    """Known models that share one count; the number may mean any of them."""
+    """Known counts that are equal; the number may mean any of them."""
 
     reading: Reading
     total: int
-    models: tuple[KnownCount, ...]
+    known_counts: tuple[KnownCount, ...]
 
 
 class OwnPart(NamedTuple):
@@ -121,7 +121,7 @@ class Miscounted(NamedTuple):
     """
 
     reading: Reading
-    model: KnownCount
+    known_count: KnownCount
     explanation: Explanation
     habit: str = ""  # the key in HABITS of the habit that makes several of them
     bits: float = 0.0  # the rarity
@@ -130,7 +130,7 @@ class Miscounted(NamedTuple):
     @property
     def total(self) -> int:
         """The count with the miscounts."""
-        return self.model.right + sum(cause.amount for cause in self.explanation)
+        return self.known_count.right + sum(cause.amount for cause in self.explanation)
 
 
 class Elsewhere(NamedTuple):
@@ -188,7 +188,7 @@ class Diagnosis(NamedTuple):
     @property
     def parts_first(self) -> bool:
         """Whether a part is a likelier meaning than the matches, whose conventions give many different counts."""
-        conventions = {model.convention for match in self.matches for model in match.models}
+        conventions = {known_count.convention for match in self.matches for known_count in match.known_counts}
         return bool(self.parts) and conventions <= PROVE_LITTLE
 
     @property
@@ -199,19 +199,19 @@ class Diagnosis(NamedTuple):
 
 
 @checked
-def diagnose(model: KnownCount, number: Typed) -> Diagnosis:
+def diagnose(present: KnownCount, number: Typed) -> Diagnosis:
     """Look up a number among the known counts, then among the counts with miscounts.
 
     A rounded number is explained by miscounts only if it has enough digits to rule out most other explanations.
     """
-    flops = flops_of(model.model, number)
+    flops = flops_of(present.model, number)
     if number.unit in ("FLOPs", "MACs"):
         return Diagnosis(flops=flops)
     claims = tuple(claim for claim in CLAIMS if claim.is_meant(number))
-    diagnosis = _diagnose(model, number)
+    diagnosis = _diagnose(present, number)
     if not claims:
         return Diagnosis(flops=flops) if flops and not diagnosis.as_parameters else diagnosis
-    if any(PRESETS[claim.preset].config == model.model.config for claim in claims):
+    if any(PRESETS[claim.preset].config == present.model.config for claim in claims):
         return Diagnosis(matches=diagnosis.matches, claims=claims)
     if diagnosis.matches or diagnosis.parts or diagnosis.usual:
         return diagnosis
@@ -219,7 +219,7 @@ def diagnose(model: KnownCount, number: Typed) -> Diagnosis:
     return diagnosis._replace(claims=claims, elsewhere=elsewhere)
 
 
-def _diagnose(model: KnownCount, number: Typed) -> Diagnosis:
+def _diagnose(present: KnownCount, number: Typed) -> Diagnosis:
     meanings = readings(number)
     hand = _hand_count(meanings)
     first = [reading for reading in meanings if reading.key == meanings[0].key]
@@ -228,22 +228,22 @@ def _diagnose(model: KnownCount, number: Typed) -> Diagnosis:
     rounding = next((reading for reading in first if reading.exact is None), None)
     explained = Diagnosis()
     for group in (first, others):
-        matches = tuple(_matches(group, model.model))
-        parts = () if matches else _own_parts(model, group)
-        matches = matches or _adapted(group, model.model)
+        matches = tuple(_matches(group, present.model))
+        parts = () if matches else _own_parts(present.model, group)
+        matches = matches or _adapted(group, present.model)
         if group is first and rounding and not parts and _is_vague(matches):
-            precise = tuple(_without_embeddings(rounding, model.model))
+            precise = tuple(_without_embeddings(rounding, present.model))
             if matches and not precise and (instead := tuple(_precisely_elsewhere(rounding))):
                 return Diagnosis(elsewhere=instead)
             matches = precise or matches
-        if group is others and (matches or parts or _elsewhere(others)) and (sums := _sums(model, first)):
+        if group is others and (matches or parts or _elsewhere(others)) and (sums := _sums(present.model, first)):
             return Diagnosis(parts=sums, hand=hand)
         if matches or parts:
-            conventions = {known_count.convention for match in matches for known_count in match.models}
+            conventions = {known_count.convention for match in matches for known_count in match.known_counts}
             rarest = _BESIDE_MODEL if conventions and conventions <= PROVE_LITTLE else _BESIDE_COUNT
-            other = matches and model.total not in {match.total for match in matches}
+            other = matches and present.total not in {match.total for match in matches}
             if meanings[0].exact or (group is first and (other or (matches and "" not in conventions))):
-                beside = _beside(model, meanings, rarest)
+                beside = _beside(present, meanings, rarest)
             else:  # a rounded number: many counts fit
                 beside = explained if explained.miscounted else Diagnosis()
             if meanings[0].exact and beside.usual and all(match.reading.rounded for match in matches):
@@ -251,47 +251,49 @@ def _diagnose(model: KnownCount, number: Typed) -> Diagnosis:
             rounded = () if group is first else tuple(_rounded(first))
             return beside._replace(matches=matches, parts=parts, elsewhere=rounded, hand=hand)
         if (elsewhere := _elsewhere(group)) or (group is others and (elsewhere := _part_elsewhere(first))):
-            return _beside(model, meanings, _BESIDE_MODEL)._replace(elsewhere=(elsewhere,), hand=hand)
+            return _beside(present, meanings, _BESIDE_MODEL)._replace(elsewhere=(elsewhere,), hand=hand)
         if rounding is meanings[0] and group is first:
-            explained = _miscounted(model, [rounding])
+            explained = _miscounted(present, [rounding])
             if explained.usual:
                 break
     if hand:
         return Diagnosis(hand=hand)
-    published = tuple(_halved(first, model.model.config)) or tuple(_rounded(first, parts=not explained.miscounted))
-    if not explained.usual and (matches := tuple(_matches(training, model.model))):
+    published = tuple(_halved(first, present.model.config)) or tuple(_rounded(first, parts=not explained.miscounted))
+    if not explained.usual and (matches := tuple(_matches(training, present.model))):
         return explained._replace(matches=matches, elsewhere=published)
     exact = next((reading.exact for reading in meanings if reading.exact), None)
     if exact is None:
         by_mistakes = explained.miscounted or explained.possible
         return explained._replace(elsewhere=published or (() if by_mistakes else tuple(_rounded(others))))
-    diagnosis = _with_slips(model, exact, _miscounted(model, meanings))
-    if not (diagnosis.miscounted or diagnosis.slips) and (sums := _sums(model, first)):
+    diagnosis = _with_slips(present, exact, _miscounted(present, meanings))
+    if not (diagnosis.miscounted or diagnosis.slips) and (sums := _sums(present.model, first)):
         return diagnosis._replace(parts=sums)
-    if not (diagnosis.miscounted or diagnosis.slips) and (matches := _adapted(first, model.model, others=True)):
+    if not (diagnosis.miscounted or diagnosis.slips) and (matches := _adapted(first, present.model, others=True)):
         return Diagnosis(matches=matches)
     if rounding and not (diagnosis.miscounted or diagnosis.slips):
-        diagnosis = max(diagnosis, _miscounted(model, [rounding]), key=lambda diagnosis: len(diagnosis.miscounted))
+        diagnosis = max(diagnosis, _miscounted(present, [rounding]), key=lambda diagnosis: len(diagnosis.miscounted))
     return diagnosis._replace(elsewhere=published)
 
 
-def _beside(model: KnownCount, meanings: Sequence[Reading], rarest: float) -> Diagnosis:
+def _beside(present: KnownCount, meanings: Sequence[Reading], rarest: float) -> Diagnosis:
     """Explanations to show beside a known count, of at most ``rarest`` bits; habits may be somewhat rarer."""
-    diagnosis = _miscounted(model, meanings if meanings[0].exact else meanings[:1])
-    candidates = [candidate for candidate in diagnosis.miscounted if candidate.model == model or rarest > _BESIDE_COUNT]
+    diagnosis = _miscounted(present, meanings if meanings[0].exact else meanings[:1])
+    candidates = [
+        candidate for candidate in diagnosis.miscounted if candidate.known_count == present or rarest > _BESIDE_COUNT
+    ]
     beside = tuple(
         candidate for candidate in candidates if candidate.bits <= max(rarest, _HABIT if candidate.habit else 0.0)
     )
     return Diagnosis(miscounted=beside, evidence=diagnosis.evidence if beside else None)
 
 
-def _with_slips(model: KnownCount, number: int, diagnosis: Diagnosis) -> Diagnosis:
+def _with_slips(present: KnownCount, number: int, diagnosis: Diagnosis) -> Diagnosis:
     """Add the known counts that may have been mistyped; drop miscounts that are less likely.
 
     A known count one digit away is likelier than a rare mistake in another class, and the right count one digit away
     is likelier than three mistakes.
     """
-    slips = tuple(slips_to(model, number))
+    slips = tuple(slips_to(present, number))
     if not slips or not diagnosis.miscounted:
         return diagnosis._replace(slips=slips)
     likeliest = diagnosis.miscounted[0]
@@ -299,8 +301,8 @@ def _with_slips(model: KnownCount, number: int, diagnosis: Diagnosis) -> Diagnos
     if likeliest.bits <= _SLIP or (diagnosis.confident and not beside):
         return diagnosis._replace(slips=beside)
     several = likeliest.ideas > 1 and len(likeliest.explanation) >= _UNRELATED
-    typing_error = several and any(slip.meant == model.total for slip in slips)
-    if likeliest.model.model == model.model and not typing_error:
+    typing_error = several and any(slip.meant == present.total for slip in slips)
+    if likeliest.known_count.model == present.model and not typing_error:
         return diagnosis._replace(slips=slips)
     return diagnosis._replace(
         slips=slips, miscounted=(), behind=(), possible=(*diagnosis.miscounted, *diagnosis.possible)
@@ -370,12 +372,12 @@ def _halved(meanings: Sequence[Reading], config: Config) -> Iterator[Elsewhere]:
                 return
 
 
-def _own_parts(model: KnownCount, meanings: Sequence[Reading]) -> tuple[OwnPart, ...]:
+def _own_parts(model: Model, meanings: Sequence[Reading]) -> tuple[OwnPart, ...]:
     """The parts of the model with this count, in the first reading that fits; other units only for exact numbers."""
     for reading in meanings:
         if not reading.rounded and reading.key not in KNOWN_ONLY and (reading.exact or reading.key == "parameters"):
             low, high = reading.bounds
-            parts = [part for count, part in _own_counts(model.model) if low <= count <= high]
+            parts = [part for count, part in _own_counts(model) if low <= count <= high]
             if reading.key != "parameters":  # users do not ask for the bytes of vectors
                 parts = [part for part in parts if any(len(tensor.shape) > 1 for tensor in part.tensors)]
             if parts:
@@ -383,9 +385,9 @@ def _own_parts(model: KnownCount, meanings: Sequence[Reading]) -> tuple[OwnPart,
     return ()
 
 
-def _sums(model: KnownCount, meanings: Sequence[Reading]) -> tuple[OwnPart, ...]:
+def _sums(model: Model, meanings: Sequence[Reading]) -> tuple[OwnPart, ...]:
     """Pairs of parts that people would add, whose sum is the number."""
-    counts = [count for _right, count in _own_counts(model.model)]
+    counts = [count for _right, count in _own_counts(model)]
     exactly = [reading for reading in meanings if reading.exact and reading.key == "parameters"]
     sums = [OwnPart(reading, *parts) for reading in exactly for parts in sums_of_two(counts, reading.exact or 0)]
     # People tend to add neighboring parts of the model.
@@ -406,7 +408,7 @@ def _hand_count(meanings: Sequence[Reading]) -> tuple[HandCount, Miscounted] | N
         if hand.parameters == meanings[0].exact:
             config = PRESETS[hand.preset].config
             model = build(config)
-            known_count = KnownCount(Model(config, model.kind), model.num_parameters())
+            known_count = KnownCount(model, model.num_parameters())
             explanation = causes(counted(model), MiscountSizes.of(config), hand.miscounts)
             return hand, Miscounted(meanings[0], known_count, explanation)
     return None
@@ -421,19 +423,20 @@ class _Assumption(NamedTuple):
     """A model and a reading to search for explanations, with the cost of this assumption in bits."""
 
     reading: Reading
-    model: KnownCount
+    known_count: KnownCount
     bits: float
     search: Search
 
 
-def _miscounted(model: KnownCount, meanings: Sequence[Reading]) -> Diagnosis:
+def _miscounted(present: KnownCount, meanings: Sequence[Reading]) -> Diagnosis:
     """The explanations of a number by miscounts: equally likely ones, rarer ones, and possibilities."""
-    places, candidates = _explained(model, meanings)
+    places, candidates = _explained(present, meanings)
     first, exactly = meanings[0], meanings[0].exact
     likely = [
         candidate
         for candidate in candidates
-        if not _is_far_fetched(candidate) and not is_chance(candidate.total, candidate.model.right, candidate.bits)
+        if not _is_far_fetched(candidate)
+        and not is_chance(candidate.total, candidate.known_count.right, candidate.bits)
     ]
     if not likely:
         rarer = (
@@ -445,16 +448,16 @@ def _miscounted(model: KnownCount, meanings: Sequence[Reading]) -> Diagnosis:
         [(place.search, place.bits) for place in places if place.reading is best.reading],
         *best.reading.bounds,
         best.bits,
-        model.model.config.hidden_size,
-        _mixed_bits(model.model) if best.reading is first else (),
+        present.model.config.hidden_size,
+        _mixed_bits(present.model) if best.reading is first else (),
     )
     rough = len(meanings) == 1 and _is_rough(first)
     if best.reading.exact is None and near.explained > _CHANCE * near.numbers:
         rough = rough or _is_hint(best)
     if not rough and near.explained > (_CHANCE_OF_A_HINT if best.reading.exact else _CHANCE) * near.numbers:
         return Diagnosis(possible=tuple(candidates[:MOST_EXPLANATIONS]), evidence=near)
-    front = likely if rough else [candidate for candidate in likely if _is_equal(candidate, best, model)]
-    front = sorted(front[:_MOST_COMPARED], key=lambda candidate: candidate.model != model)[:_MOST_EQUAL]
+    front = likely if rough else [candidate for candidate in likely if _is_equal(candidate, best, present)]
+    front = sorted(front[:_MOST_COMPARED], key=lambda candidate: candidate.known_count != present)[:_MOST_EQUAL]
     return Diagnosis(
         miscounted=tuple(front),
         behind=tuple([candidate for candidate in likely if candidate not in front][:MOST_EXPLANATIONS]),
@@ -468,33 +471,35 @@ def _is_hint(candidate: Miscounted) -> bool:
     return candidate.bits <= (_HABIT if candidate.habit else _MOST_ELSEWHERE if candidate.ideas > 1 else _BESIDE_COUNT)
 
 
-def _explained(model: KnownCount, meanings: Sequence[Reading]) -> tuple[list[_Assumption], list[Miscounted]]:
+def _explained(present: KnownCount, meanings: Sequence[Reading]) -> tuple[list[_Assumption], list[Miscounted]]:
     """The assumptions under which explanations are searched, and the explanations, the likeliest first.
 
     Other classes and other models' sizes are searched only if the model itself has no common explanation.
     """
     first = meanings[0]
     places = [
-        _Assumption(reading, model, 0.0 if reading is first else _OTHER_UNITS, _search(model.model, reading is first))
+        _Assumption(
+            reading, present, 0.0 if reading is first else _OTHER_UNITS, _search(present.model, reading is first)
+        )
         for reading in meanings
         if reading.key not in KNOWN_ONLY and (reading.exact or (reading is first and _rarest(reading)))
     ]
     candidates = list(_candidates(places))
     rough = len(meanings) == 1 and _is_rough(first)
     if _rarest(first) and not (rough and candidates) and _least(candidates) > _ANOTHER_CLASS:
-        whole = model.model.changed(add_pooling_layer=True)  # leaving the pooler out is a miscount
+        whole = present.model.changed(add_pooling_layer=True)  # leaving the pooler out is a miscount
         others = [
             _Assumption(first, other, _ANOTHER_CLASS, _search(other.model, False))
-            for other in every_count(model.model.config, known_counts)
+            for other in every_count(present.model.config, known_counts)
             if not other.buffers and other.model.changed(add_pooling_layer=True) != whole
         ]
         candidates += _candidates(others)
         places += others
         if _least(candidates) > _MIXED:
-            counts, (low, high), rarest = _mixed_bits(model.model), first.bounds, _rarest(first)
+            counts, (low, high), rarest = _mixed_bits(present.model), first.bounds, _rarest(first)
             mixed = counts[bisect_left(counts, (low, 0.0)) : bisect_right(counts, (high, rarest))]
             candidates += [
-                _mixed(model.model)[count]._replace(reading=first) for count, bits in mixed if bits <= rarest
+                _mixed(present.model)[count]._replace(reading=first) for count, bits in mixed if bits <= rarest
             ]
     candidates.sort(key=lambda candidate: candidate.bits)
     return places, candidates if first.exact else _without_supersets(candidates)
@@ -654,18 +659,23 @@ def _without_supersets(candidates: Sequence[Miscounted]) -> list[Miscounted]:
 
 
 def _miscount(place: _Assumption, combination: Combination) -> Miscounted:
-    model = place.model.model
+    model = place.known_count.model
     explanation = causes(_tensors(model), MiscountSizes.of(model.config), combination.miscounts)
     return Miscounted(
-        place.reading, place.model, explanation, combination.habit, combination.bits + place.bits, combination.ideas
+        place.reading,
+        place.known_count,
+        explanation,
+        combination.habit,
+        combination.bits + place.bits,
+        combination.ideas,
     )
 
 
-def _is_equal(candidate: Miscounted, first: Miscounted, model: KnownCount) -> bool:
+def _is_equal(candidate: Miscounted, first: Miscounted, present: KnownCount) -> bool:
     """Whether an explanation is about as likely as the first; stricter for more mistakes or another class."""
     for_more_ideas = _EQUAL_OF_MORE if candidate.bits <= _USUAL_PAIR else _EQUAL / 2
     reach = _EQUAL if candidate.ideas == first.ideas or first.ideas > 1 else for_more_ideas
-    reach = reach if candidate.model in (first.model, model) else 0.0
+    reach = reach if candidate.known_count in (first.known_count, present) else 0.0
     return candidate.bits <= first.bits + reach
 
 
@@ -687,7 +697,7 @@ def told_apart(candidates: Sequence[Miscounted]) -> list[tuple[str, tuple[int, .
     """The parts that several explanations of one number count differently, with their counts."""
     counts = []
     for candidate in candidates:
-        model = candidate.model.model
+        model = candidate.known_count.model
         tensors, sizes = _tensors(model), MiscountSizes.of(model.config)
         for cause in candidate.explanation:
             tensors = MISCOUNTS[cause.miscount].make(tensors, sizes)
@@ -716,8 +726,8 @@ def _matches(meanings: Sequence[Reading], model: Model) -> Iterator[Match]:
         return
     otherwise = _by_total(model.config, more_counts)
     for reading in meanings:
-        if (exact := reading.exact) and (models := otherwise.get(exact) or tuple(other_labels(model.config, exact))):
-            yield Match(reading, exact, models)
+        if (exact := reading.exact) and (counts := otherwise.get(exact) or tuple(other_labels(model.config, exact))):
+            yield Match(reading, exact, counts)
             return
 
 
@@ -761,6 +771,6 @@ _TWO_DIGITS = Fraction(1, 10)
 @lru_cache(maxsize=16)
 def _by_total(config: Config, counts: Callable[[Config], Iterator[KnownCount]]) -> Mapping[int, tuple[KnownCount, ...]]:
     by_total: dict[int, tuple[KnownCount, ...]] = {}
-    for model in every_count(config, counts):
-        by_total[model.total] = (*by_total.get(model.total, ()), model)
+    for known_count in every_count(config, counts):
+        by_total[known_count.total] = (*by_total.get(known_count.total, ()), known_count)
     return by_total

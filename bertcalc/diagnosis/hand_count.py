@@ -21,7 +21,7 @@ from bertcalc.diagnosis.explain import MOST_MISCOUNTS, Explanation, causes, is_c
 from bertcalc.diagnosis.layer_parts import PARTS, SPECIFIC, USUAL, Counted, Layers, of_layers, parts_of
 from bertcalc.diagnosis.miscounts import MISCOUNTS, MiscountSizes, counted, total
 from bertcalc.diagnosis.tensor_filter import is_bias
-from bertcalc.diagnosis.tensor_names import no_tensor, other_shape, tensors_called
+from bertcalc.diagnosis.tensor_names import LAYER_NUMBER, no_tensor, other_shape, tensors_called
 from bertcalc.model.inventory import inventory, named
 from bertcalc.model.model import Model
 from bertcalc.model.modules import Component, Tensor
@@ -83,13 +83,12 @@ class _CountedModel(NamedTuple):
     """The model whose parameters are counted, and its tensors."""
 
     model: Model
-    config: Config
     tensors: tuple[Tensor, ...]
     sizes: MiscountSizes
 
     @classmethod
     def of(cls, model: Model, config: Config) -> "_CountedModel":
-        return cls(model, config, counted(model), MiscountSizes.of(config))
+        return cls(model, counted(model), MiscountSizes.of(config))
 
 
 @checked
@@ -266,15 +265,15 @@ def _verdict(line: TypedLine, count: _CountedModel, open_elements: Mapping[str, 
     if tensors == ():
         return LineVerdict(line._replace(problem=no_tensor(name, count.model)), None, None)
     called = [] if tensors and set(tensors) <= set(count.tensors) else _called(name)
-    size = line.exact in _sizes_called(name, count.config)
+    size = line.exact in _sizes_called(name, count.model.config)
     if size and (len(name) > 1 or not called):  # V is a matrix of the attention as well
         return LineVerdict(line, None, (), "size")
     candidates = _candidates(name, called, count)
-    named_ones = bool(called or (candidates and candidates[0].part not in PARTS))
+    is_named = bool(called or (candidates and candidates[0].part not in PARTS))
     summed = next((part for part in _sums(name, count) if line.means(part.right) and part.right), None)
     right = [_as_part(summed, count)] if summed else []
     right = right or [_as_part(part, count) for part in _weights_or_biases(name, count) if line.means(part.right)]
-    right = right or [part for part in candidates if line.means(part.right) and (part.right or named_ones)]
+    right = right or [part for part in candidates if line.means(part.right) and (part.right or is_named)]
     # A total is published with fewer digits than a term: 110M, 340M.
     right = right or [part for part in candidates if part.part in _MODEL and line.means_roughly(part.right) and called]
     # Of two parts of the same size, prefer the one that no line has counted yet: the second of two LayerNorms.
@@ -295,11 +294,11 @@ def _verdict(line: TypedLine, count: _CountedModel, open_elements: Mapping[str, 
         return LineVerdict(line, None, (), "size")
     if line.exact is not None and _is_number_of_modules(line.name, count.model, line.exact):
         return LineVerdict(line, None, (), "modules")
-    if not named_ones and _NO_PARAMETERS.search(name):
+    if not is_named and _NO_PARAMETERS.search(name):
         return LineVerdict(line, None, None, "no parameters")
-    if not line.value and not named_ones:
+    if not line.value and not is_named:
         return LineVerdict(line, None, None)
-    return _wrong(line, count, _meant(name, candidates), called=named_ones, walk=walk)
+    return _wrong(line, count, _meant(name, candidates), called=is_named, walk=walk)
 
 
 def _wrong(line: TypedLine, count: _CountedModel, meant: Sequence[Counted], *, called: bool, walk: bool) -> LineVerdict:
@@ -432,7 +431,7 @@ def _meant(name: str, candidates: Sequence[Counted]) -> Sequence[Counted]:
     return [part for part in candidates if _is_specific(part, name)] or candidates
 
 
-_NUMBER = re.compile(r"\.(?:[0-9]+|\*|[a-zA-Z]|\{\w*\}|\[\w*\])(?=\.|$)")
+_NUMBER = re.compile(rf"\.{LAYER_NUMBER}(?=\.|$)")
 
 
 def _of_path(name: str, count: _CountedModel) -> Iterator[Counted]:

@@ -2,10 +2,10 @@
 
 >>> from bertcalc import BertConfig
 >>> model = Model(BertConfig())
->>> tensors = tensors_called("encoder.layer.0.attention.self.query.weight", model, tuple(model.tensors()))
+>>> tensors = tensors_called("encoder.layer.0.attention.self.query.weight", model, counted(model))
 >>> [tensor.name for tensor in tensors or ()]
 ['encoder.layer.*.attention.self.query.weight']
->>> tensors_called("foo.weight", model, tuple(model.tensors())), tensors_called("query weights", model, ())
+>>> tensors_called("foo.weight", model, counted(model)), tensors_called("query weights", model, counted(model))
 ((), None)
 """
 
@@ -13,14 +13,16 @@ import re
 from collections.abc import Iterable, Sequence
 
 from bertcalc.config import unchecked
+from bertcalc.diagnosis.miscounts import counted
 from bertcalc.model.model import Model
 from bertcalc.model.modules import Shape, Tensor
 from bertcalc.text import N_, shorten
 from bertcalc.text.problem import Problem
 from bertcalc.text.suggestions import nearest
 
-_NAME = re.compile(r"(?:\w+\.)(?:[\w*{}\[\]]+\.)*(?:weight|bias)")
-_NUMBER = r"(?:[0-9]+|\*|[a-zA-Z]|\{\w*\}|\[\w*\])"
+_NAME = re.compile(r"\w+\.(?:[\w*{}\[\]]+\.)*(?:weight|bias)")
+# A layer in a name: its number, or what stands for every number, as in layer.i, layer.{i}, layer.[i] and layer.*
+LAYER_NUMBER = r"(?:[0-9]+|\*|[a-zA-Z]|\{\w*\}|\[\w*\])"
 _NO_TENSOR = N_("{architecture} has no tensor {name}.")
 _NO_TENSOR_BUT = N_("{architecture} has no tensor {name}: did you mean {nearest}?")
 _SHAPE = N_("{name} has the shape {shape}, not {written}.")
@@ -29,14 +31,14 @@ _SHAPE = N_("{name} has the shape {shape}, not {written}.")
 def tensors_called(name: str, model: Model, tensors: Sequence[Tensor]) -> tuple[Tensor, ...] | None:
     """The tensors whose whole names, or the ends of whose names, are ``name``; None if it is no name of a tensor.
 
-    Tied tensors, which are counted under another name, are among them.
+    ``tensors`` are the counted ones. Tied tensors, which are counted under another name, are found as well.
     """
     if not _NAME.fullmatch(name):
         return None
     path = name.removeprefix(f"{model.family.prefix}.")
-    untied = model.changed(config=unchecked(model.config, tie_word_embeddings=False)).tensors()
+    untied = counted(model.changed(config=unchecked(model.config, tie_word_embeddings=False)))
     known = {tensor.name: tensor for tensor in (*untied, *tensors)}
-    exact = tuple(tensor for tensor in known.values() if path == model.bare(tensor.name))
+    exact = tuple(tensor for tensor in known.values() if path == tensor.name)
     return exact or tuple(tensor for tensor in known.values() if _is_end(path, tensor.name, known, model))
 
 
@@ -44,7 +46,7 @@ def _is_end(path: str, name: str, known: Iterable[str], model: Model) -> bool:
     """Whether a path is the end of a name with the number of one of its layers."""
     pieces = name.split(".")
     for start in range(len(pieces)):
-        pattern = re.escape(".".join(pieces[start:])).replace(re.escape("*"), f"({_NUMBER})")
+        pattern = re.escape(".".join(pieces[start:])).replace(re.escape("*"), f"({LAYER_NUMBER})")
         if match := re.fullmatch(pattern, path, re.I):
             number = next((text for text in match.groups() if text.isdigit()), None)
             first_differs = any(other.startswith(f"{name.partition('*')[0]}0.") for other in known)

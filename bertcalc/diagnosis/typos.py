@@ -20,15 +20,15 @@ class Slip(NamedTuple):
     """A known count that was probably mistyped."""
 
     meant: int
-    model: KnownCount
+    known_count: KnownCount
     preset: str = ""
 
 
-def slips_to(model: KnownCount, number: int) -> list[Slip]:
+def slips_to(present: KnownCount, number: int) -> list[Slip]:
     """Known counts that a number differs from by a typing error or by 1, the likeliest first."""
     digits = len(str(number))  # a published count of another length belongs to a model of another size
     by_count: dict[int, Slip] = {}
-    for slip in (Slip(model.total, model), *_candidates(model.model.config)):
+    for slip in (Slip(present.total, present), *_candidates(present.model.config)):
         count = slip.meant
         as_long = not slip.preset or len(str(count)) == digits
         if as_long and count >= _SMALLEST and count not in by_count and is_slip(number, count):

@@ -134,7 +134,7 @@ def reexamine(discovery: Discovered, *, seconds: float = SECONDS) -> Discovered:
         discovery,
         regime=tuple(dict.fromkeys((*area.conditions, *filled.fixed))),
         checked=Checked(agreed, agreed, discovery.checked.all_changed),
-        unexplained=dict.fromkeys("*", area.open[0]) if area.open else {},
+        unexplained={"*": area.open[0]} if area.open else {},
         builds=discovery.builds + len(lab.built),
         filled=filled.sizes,
         reset=filled.reset,

@@ -218,10 +218,10 @@ def _read_item(text: str, present: type[Config] | None) -> ModelRef | Discovered
     base = text.partition("~")[0]
     if preset_named(base) or base.rpartition(".")[0] not in types():
         return read_item(text, present)
-    return _read_found(text)
+    return _read_discovered(text)
 
 
-def _read_found(text: str) -> DiscoveredRef:
+def _read_discovered(text: str) -> DiscoveredRef:
     """Read a class with its sizes, without checking that the sizes are valid. Raises InputError."""
     base, *rest = text.split("~")
     model_type, _dot, cls = base.rpartition(".")

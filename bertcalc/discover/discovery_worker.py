@@ -30,13 +30,13 @@ STARTING = 20.0  # additional seconds to import PyTorch
 PATIENCE = 90.0  # seconds to wait for other readers' models
 BYTES = 3 * 2**29  # limit of memory for data, including 0.3 GB for PyTorch itself
 RETRY_SECONDS = 600.0  # until a refused model may be tried again
-_KEPT = 60
+_MOST_ANSWERS = 60
 _ATTEMPTS = 3  # at finding FLOPs, as other readers can interrupt the search
 _LONGEST = 60_000  # characters of a printed tree
 
 WORKER = Worker(SECONDS + STARTING, nice=10)
 atexit.register(WORKER.kill)
-_FOUND: OrderedDict[tuple[str, str, str], "Answer | Refusal"] = OrderedDict()
+_ANSWERS: OrderedDict[tuple[str, str, str], "Answer | Refusal"] = OrderedDict()
 _LOCK = threading.Lock()
 _TURN = threading.Lock()  # held for the reader whose model is discovered
 _WAITING: set[int] = set()  # threads that wait to discover parameters
@@ -86,7 +86,7 @@ def refusal(model_type: str, cls: str, fields: Mapping[str, Any]) -> Problem | N
 def _cached(key: tuple[str, str, str]) -> Answer | None:
     """Return the cached result, or None. Raises InputError if the class was recently refused."""
     with _LOCK:
-        answer = _FOUND.get(key)
+        answer = _ANSWERS.get(key)
     if isinstance(answer, Answer):
         return answer
     if answer and time.monotonic() < answer.until:
@@ -212,9 +212,9 @@ def _refusals() -> Iterator[None]:
 
 def _store(key: tuple[str, str, str], answer: "Answer | Refusal") -> None:
     with _LOCK:
-        _FOUND[key] = answer
-        while len(_FOUND) > _KEPT:
-            _FOUND.popitem(last=False)
+        _ANSWERS[key] = answer
+        while len(_ANSWERS) > _MOST_ANSWERS:
+            _ANSWERS.popitem(last=False)
 
 
 def too_large() -> InputError:

@@ -29,7 +29,7 @@ def planted(preset: str, architecture: str, change: str) -> int:
             tensors = {"": sum(tensors.values()) // int(argument)}
             continue
         if operation == "+":
-            tensors[step] = eval(argument, {"__builtins__": {}})  # the numbers are our own
+            tensors[step] = eval(argument, {"__builtins__": {}})  # planted_counts.csv is ours
             continue
         assert concerned, step
         if operation == "only":

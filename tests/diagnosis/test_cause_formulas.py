@@ -26,7 +26,7 @@ miscounts = st.builds(
 @given(cases(), miscounts)
 def test_the_formula_of_a_miscount_gives_its_number(case: Case, names: tuple[str, ...]) -> None:
     config = case.config
-    if config.num_hidden_layers == 1:  # then there is no layer less, and none that is shared
+    if config.num_hidden_layers == 1:  # it cannot be left out or shared
         names = tuple(name for name in names if not name.startswith(LAYERS_LESS))
     sizes = MiscountSizes.of(config)
     numbers: dict[str, Any] = config.shared() | {"padded_vocab_size": _padded(names, sizes)}
@@ -63,7 +63,8 @@ def test_a_formula_of_some_tensors_alone() -> None:
 
 @given(cases(), miscounts, st.integers(0))
 def test_the_formula_of_a_miscount_in_one_part_gives_its_number(case: Case, names: tuple[str, ...], at: int) -> None:
-    """In all layers, in one, or in all but one; with fewer than four, those may be a single one: then none is less."""
+    """The part is in all layers, in one, or in all but one."""
+    # Of fewer than four layers, a single one may be left, which a miscount cannot leave out.
     if case.config.num_hidden_layers < 4:
         names = tuple(name for name in names if not name.startswith(LAYERS_LESS))
     parts = [part for part in parts_of(counted(case.ours()), MiscountSizes.of(case.config)) if part.tensors]

@@ -27,15 +27,17 @@ def of(text: str, config: Config = BertConfig(), architecture: str = "BertModel"
 
 def test_a_known_count_needs_no_miscounts() -> None:
     found = of("109,514,298")
-    assert [(match.total, {model.model.architecture for model in match.models}) for match in found.matches] == [
-        (109_514_298, {"BertForMaskedLM", "BertLMHeadModel"})
-    ]
+    assert [
+        (match.total, {known_count.model.architecture for known_count in match.known_counts}) for match in found.matches
+    ] == [(109_514_298, {"BertForMaskedLM", "BertLMHeadModel"})]
     assert not found.miscounted
 
 
 def test_a_checkpoint_file_with_its_buffer() -> None:
     [match] = of("110,106,940").matches
-    assert [(model.model.architecture, model.buffers) for model in match.models] == [("BertForPreTraining", 512)]
+    assert [(known_count.model.architecture, known_count.buffers) for known_count in match.known_counts] == [
+        ("BertForPreTraining", 512)
+    ]
 
 
 def test_bytes_of_a_known_count() -> None:
@@ -52,7 +54,7 @@ def test_bytes_of_a_count_with_a_miscount() -> None:
 
 def test_a_miscount_in_another_architecture_is_found() -> None:
     found = of("132,955,194").miscounted
-    assert {one.model.model.architecture for one in found} == {"BertForMaskedLM", "BertLMHeadModel"}
+    assert {one.known_count.model.architecture for one in found} == {"BertForMaskedLM", "BertLMHeadModel"}
     assert {cause.miscount for one in found for cause in one.explanation} == {"decoder again"}
 
 
@@ -71,7 +73,7 @@ def test_write_up_004_is_said_to_be_what_it_is_whatever_is_shown(config: Config)
     hand, miscounted = found.hand
     assert hand.preset == "bert-base-chinese"
     # By which terms the write-up differs from the exact 102,267,648: it was worked out from its formulas.
-    assert miscounted.model.parameters == 102_267_648
+    assert miscounted.known_count.parameters == 102_267_648
     assert [tuple(cause) for cause in miscounted.explanation] == [
         ("layer biases", -36_864 - 46_080),
         ("pooler", -590_592),
@@ -150,7 +152,7 @@ def test_equals_are_told_apart_by_their_terms() -> None:
 def test_a_slip_of_the_keyboard_is_recognised(text: str) -> None:
     found = of(text.replace(",", ""))
     assert 109_482_240 in [slip.meant for slip in found.slips]
-    assert not found.confident or found.miscounted[0].model.model.architecture == "BertModel"
+    assert not found.confident or found.miscounted[0].known_count.model.architecture == "BertModel"
 
 
 def test_a_neighbour_comes_before_a_wrong_digit() -> None:
@@ -188,8 +190,8 @@ def test_sizes_of_two_published_models(
     text: str, preset: str, fields: set[str], sister: str, causes: list[str]
 ) -> None:
     [one] = of_preset(text, preset).miscounted
-    assert one.model.mix
-    assert (set(one.model.mix.fields), one.model.mix.preset) == (fields, sister)
+    assert one.known_count.mix
+    assert (set(one.known_count.mix.fields), one.known_count.mix.preset) == (fields, sister)
     assert [cause.miscount for cause in one.explanation[1:]] == causes
     assert f"{one.total:,}" == text or f"{one.total}" == text
 
@@ -280,7 +282,7 @@ def test_one_wrong_digit_is_a_slip_and_two_are_none(count: int, data: st.DataObj
     ],
 )
 def test_counts_by_other_conventions_are_known(text: str, said: str) -> None:
-    assert {model.convention for match in of(text).matches for model in match.models} == {said}
+    assert {known_count.convention for match in of(text).matches for known_count in match.known_counts} == {said}
 
 
 @pytest.mark.parametrize(
@@ -391,7 +393,7 @@ def test_few_random_rounded_numbers_are_explained(preset: str, architecture: str
 def test_a_rounded_count_without_embeddings_is_known(preset: str, text: str) -> None:
     matches = of_preset(text, preset).matches
     assert 85_646_592 in [match.total for match in matches]
-    assert {model.convention for match in matches for model in match.models} == {"no embeddings"}
+    assert {known_count.convention for match in matches for known_count in match.known_counts} == {"no embeddings"}
 
 
 @pytest.mark.parametrize(
@@ -426,7 +428,9 @@ def test_nothing_is_made_up() -> None:
 def test_a_simple_miscount_is_said_beside_the_known_count_that_it_leads_to() -> None:
     gpt2, distilbert = PRESETS["gpt2"].config, PRESETS["distilbert-base-uncased"].config
     found = of("163,037,184", gpt2, "GPT2Model")  # what GPT-2 has if its head is not tied
-    assert {model.model.architecture for match in found.matches for model in match.models} == {"GPT2LMHeadModel"}
+    assert {known_count.model.architecture for match in found.matches for known_count in match.known_counts} == {
+        "GPT2LMHeadModel"
+    }
     assert [[cause.miscount for cause in one.explanation] for one in found.miscounted] == [["decoder again"]]
     found = of("66,955,008", distilbert, "DistilBertModel")
     assert found.elsewhere[0].preset == "bert_uncased_L-6_H-768_A-12"
@@ -436,12 +440,12 @@ def test_a_simple_miscount_is_said_beside_the_known_count_that_it_leads_to() -> 
 def test_the_hubs_number_for_gpt_2_has_its_masks() -> None:
     """12 layers of 1,024 times 1,024: its file holds them, and the Hub counts what a file holds."""
     [match] = of("137,022,720", PRESETS["gpt2"].config, "GPT2Model").matches
-    assert {model.convention for model in match.models} == {"masks"}
+    assert {known_count.convention for known_count in match.known_counts} == {"masks"}
 
 
 def test_a_rarer_cause_in_another_class_is_no_equal() -> None:
     found = of("124,401,408", PRESETS["gpt2"].config, "GPT2Model").miscounted
-    assert {one.model.model.architecture for one in found} == {"GPT2Model"}
+    assert {one.known_count.model.architecture for one in found} == {"GPT2Model"}
 
 
 @pytest.mark.parametrize("preset", ["distilbert-base-uncased", "gpt2", "ModernBERT-base", "deberta-v3-base"])
@@ -475,8 +479,8 @@ def test_a_mistyped_size(preset: str, changes: dict[str, int], without_pooler: b
     real = Case(other, family_of(config).base.name).real()
     poolers = sum(tensor.numel() for name, tensor in real.named_parameters() if "pooler" in name)
     found = of_preset(f"{real.num_parameters() - poolers * without_pooler}", preset).miscounted[0]
-    assert found.model.mix
-    assert found.model.mix.fields == (next(iter(changes)),)
+    assert found.known_count.mix
+    assert found.known_count.mix.fields == (next(iter(changes)),)
     assert [cause.miscount for cause in found.explanation[1:]] == ["pooler"] * (without_pooler and poolers > 0)
 
 
@@ -508,7 +512,7 @@ def test_a_rounded_number_of_another_size_that_no_model_has() -> None:
 
 def test_the_hubs_rounded_number_for_gpt_2() -> None:
     matches = of("137M", PRESETS["gpt2"].config, "GPT2Model").matches
-    assert {model.convention for match in matches for model in match.models} == {"masks"}
+    assert {known_count.convention for match in matches for known_count in match.known_counts} == {"masks"}
 
 
 @pytest.mark.parametrize(
@@ -531,14 +535,14 @@ def test_a_published_number_of_the_model_itself_is_nothing_else(text: str, prese
 )
 def test_a_model_with_adapters_is_known(text: str, architecture: str, convention: str, rank: int) -> None:
     [match] = of(text, architecture=architecture).matches
-    assert {(one.model.architecture, one.convention, one.rank) for one in match.models} == {
+    assert {(one.model.architecture, one.convention, one.rank) for one in match.known_counts} == {
         (architecture, convention, rank)
     }
 
 
 def test_adapters_of_another_class_are_known_where_nothing_explains_a_number() -> None:
     [match] = of("109,777,152", architecture="BertForSequenceClassification").matches
-    assert {one.model.architecture for one in match.models} == {"BertModel"}
+    assert {one.model.architecture for one in match.known_counts} == {"BertModel"}
     found = of("109,483,010", architecture="BertForSequenceClassification")  # with them, of a token classifier
     assert not found.matches
     assert [cause.miscount for cause in found.miscounted[0].explanation] == ["pooler bias"]
@@ -574,8 +578,8 @@ def test_the_rule_of_thumb_with_a_decoder() -> None:
 
 def test_a_size_with_the_wrong_digit_doubled() -> None:
     [found] = of("109,505,280").miscounted  # V = 30,552
-    assert found.model.mix
-    assert found.model.model.config.vocab_size == 30_552
+    assert found.known_count.mix
+    assert found.known_count.model.config.vocab_size == 30_552
 
 
 def test_half_of_the_model_with_twice_the_layers() -> None:
@@ -663,7 +667,7 @@ def test_the_backbones_of_deberta_v3_are_those_of_the_masked_language_model(pres
     count = real_size(preset, "DebertaV2ForMaskedLM", unless="word_embeddings")
     assert round(count / 10**6) == millions
     first = of(f"{millions}M", PRESETS[preset].config, "DebertaV2Model").matches[0]
-    assert (first.total, first.models[0].convention) == (count, "backbone")
+    assert (first.total, first.known_counts[0].convention) == (count, "backbone")
 
 
 def test_zeros_at_the_end_of_a_mistake_are_no_rounding() -> None:

@@ -1,4 +1,4 @@
-"""The counts that a model has of its own are those of the real model's modules and tensors, and nothing else."""
+"""The counts of a model's parts, modules and tensors, against those of the real model."""
 
 from hypothesis import given
 

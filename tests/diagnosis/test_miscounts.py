@@ -200,7 +200,7 @@ VOCABULARIES = (
     *(18000, 20000, 21128, 28996, 30000, 30522, 32000, 37000, 40000, 50257, 50265, 50280),
     *(100000, 105879, 110000, 119547, 250002),
 )
-# What BERT has not, or cannot have wrong: tests of their own below, and planted_counts.csv, are of families that do.
+# Miscounts that BERT's tensors do not allow: tests below, and planted_counts.csv, have families that do.
 ELSEWHERE = (
     *("embeddings of H", "words of H", "tables of H", "transform of H", "embedding map", "map bias", "task types"),
     *("layers not shared", "positions added", "token types added", "embedding LayerNorm added", "layer biases added"),
@@ -236,7 +236,7 @@ def test_a_miscount_changes_the_total_by_what_it_says(case: Case) -> None:
 
 
 def test_every_miscount_is_tried() -> None:
-    elsewhere = {"distances", "gate", "first layer alike"}  # which BERT has not, and tests of their own below have
+    elsewhere = {"distances", "gate", "first layer alike"}  # BERT has none of these; other tests do
     assert set(by_hand(BertConfig(), Case(BertConfig(), "BertModel", True))) == set(MISCOUNTS) - elsewhere
 
 
@@ -252,7 +252,7 @@ def miscounted(preset: str, miscount: str, architecture: str = "") -> int:
 
 
 def test_an_albert_that_does_not_share_its_layers() -> None:
-    """As many parameters more as 11 layers have, and one layer is what the real model has of them."""
+    """It has the parameters of 11 more layers; the real model has those of one."""
     config = PRESETS["albert-base-v2"].config
     real = Case(config, "AlbertModel").real()
     layer = sum(tensor.numel() for tensor in real.encoder.albert_layer_groups.parameters())
@@ -263,14 +263,14 @@ def test_an_albert_that_does_not_share_its_layers() -> None:
     ("preset", "architecture"), [("albert-base-v2", "AlbertModel"), ("electra-small-discriminator", "ElectraModel")]
 )
 def test_a_model_without_a_projection_of_its_embeddings(preset: str, architecture: str) -> None:
-    """The real ELECTRA without one has embeddings as wide as the layers; ALBERT has a square one."""
+    """Without it, the real ELECTRA has embeddings as wide as the layers; the real ALBERT has a square projection."""
     config = PRESETS[preset].config
     wide = type(config)(**{**config.shared(), "embedding_size": config.hidden_size})
     real = Case(wide, architecture).real()
     map_of = [tensor.numel() for name, tensor in real.named_parameters() if "mapping_in" in name or "_project" in name]
     assert miscounted(preset, "embeddings of H") == sum(tensor.numel() for tensor in real.parameters()) - sum(map_of)
-    own = Case(config, architecture).real()
-    map_of = [tensor.numel() for name, tensor in own.named_parameters() if "mapping_in" in name or "_project" in name]
+    usual = Case(config, architecture).real()
+    map_of = [tensor.numel() for name, tensor in usual.named_parameters() if "mapping_in" in name or "_project" in name]
     assert real_total(config, architecture) - miscounted(preset, "embedding map") == sum(map_of) > 0
 
 
@@ -348,7 +348,7 @@ def test_what_is_there_once_and_is_counted_in_every_layer(preset: str, miscount:
 
 
 def test_embeddings_that_are_narrower_than_the_layers() -> None:
-    """ALBERT's E is 128: a real one of 768 has tables and head of 768, and its own map."""
+    """ALBERT's E is 128: the real model with 768 has tables, a head and a projection of this width."""
     config = PRESETS["albert-base-v2"].config
     wide = type(config)(**{**config.shared(), "embedding_size": config.hidden_size})
     real, hidden = {

@@ -1,8 +1,8 @@
-"""Counts of real models with one planted mistake, in every family: the mistake is found, and stands in front.
+"""Counts of real models with one planted mistake, in every family: it is among the likeliest explanations.
 
-``planted_counts.csv`` has parts that people count, and mistakes that only one family allows: no number in it, they are
-worked out from the tensors of the real models. The last 55 were written after the explanations: of these 54 were right
-at first, and 40 by the version before.
+``planted_counts.csv`` has parts that people count, and mistakes that are possible in a single family. Its rows have no
+numbers: they are computed from the tensors of the real models. The last 55 rows were written after the explanations: 54
+of them were explained correctly at once, and 40 by the version before.
 """
 
 import csv
@@ -18,7 +18,7 @@ from bertcalc.text.amounts import typed
 from tests.diagnosis.planted import planted
 
 with Path(__file__).with_name("planted_counts.csv").open(encoding="utf-8") as _file:
-    # In groups of the same model: what diagnose searches of it is found once.
+    # Grouped by model, whose searches are cached.
     COUNTS = sorted(csv.DictReader(_file), key=lambda row: (row["preset"], row["architecture"]))
 
 

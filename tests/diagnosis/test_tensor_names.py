@@ -67,6 +67,19 @@ def test_as_many_numbers_in_another_shape_are_another_tensor() -> None:
     assert verdict.line.problem.values["shape"] == "[768, 3072]"
 
 
+@pytest.mark.parametrize("architecture", ["BertModel", "BertForMaskedLM"])
+def test_a_line_that_names_a_tensor_counts_no_other(architecture: str) -> None:
+    """In all layers, the bias of the intermediate layer has as many parameters as the biases of the attention."""
+    model = build(BertConfig(), architecture)
+    name = f"{model.prefix}encoder.layer.0.intermediate.dense.bias"
+    bias = dict(Case(BertConfig(), architecture).real().named_parameters())[name]
+    for count in (bias.numel(), 12 * bias.numel()):
+        verdict = verdict_on(f"{name} = {count}", model)
+        assert verdict.counted
+        assert {tensor.name for tensor in verdict.counted.tensors} == {"encoder.layer.*.intermediate.dense.bias"}
+        assert verdict.is_right == (count == bias.numel())
+
+
 def test_a_tied_tensor_is_one_of_the_model() -> None:
     model = build(BertConfig(), "BertForMaskedLM")
     assert "cls.predictions.decoder.weight" in Case(BertConfig(), "BertForMaskedLM").real().state_dict()

@@ -1,13 +1,13 @@
-"""Wrong counts that people make, with their true causes: how many of them are explained rightly.
+"""Wrong counts that people make, with their true causes: how many of them are explained correctly.
 
 ``wrong_counts.csv`` has counts from public courses, articles and threads, and others that are plausible, in every
 family; their numbers were worked out from the mistakes with plain arithmetic, not with the miscounts. A cause is
-miscounts, joined by "+", with "|" between causes that no number tells apart; or "known" (something that is counted),
-"typing" or "nothing". Those of an examiner, who had not seen the code, say so in their source; of these 80 to 88 %
-were explained rightly in front at first, and 2 to 15 % wrongly, most of them rounded. All of them were looked at while
-the explanations were written: what is asserted here keeps what was reached, and says nothing about counts that nobody
-has looked at. Of 200 such counts of two more examiners, which nobody who wrote the explanations has seen, a fourth
-person found 192 explained rightly in front, 2 wrongly and 6 not at all.
+miscounts, joined by "+", with "|" between causes that no number tells apart; or "known" (a correct count of something),
+"typing" or "nothing". The source names those of an examiner who had not seen the code: of these, 80 to 88 % were first
+explained correctly in front, and 2 to 15 % incorrectly, most of them rounded. All of them were known while the
+explanations were written, so this test guards what was reached, and says nothing about unseen counts. Of 200 counts by
+two more examiners, which the authors of the explanations have not seen, a fourth person found 192 explained correctly
+in front, 2 incorrectly and 6 not at all.
 """
 
 import csv
@@ -30,7 +30,7 @@ with Path(__file__).with_name("wrong_counts.csv").open(encoding="utf-8") as _fil
 
 
 def outcome(row: dict[str, str]) -> Outcome:
-    """What is said to a wrong count."""
+    """How a wrong count is explained."""
     model = Model(PRESETS[row["preset"]].config, row["architecture"])
     found = diagnose(KnownCount(model, model.num_parameters()), typed(row["number"]))
     tool = typed(row["number"]).value in dict(tool_counts(model.config)).values()
@@ -57,7 +57,7 @@ def _names(some: tuple[Miscounted, ...]) -> list[frozenset[str]]:
 
 
 def test_most_wrong_counts_are_explained_rightly() -> None:
-    # What is known of a model is kept for the next count of it.
+    # Grouped by model, whose searches are cached.
     rows = sorted(sampled(COUNTS, 6), key=itemgetter("preset", "architecture"))
     found = Counter(map(outcome, rows))
     assert found["in front"] + found["first of the possible"] >= 0.97 * found.total()

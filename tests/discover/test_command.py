@@ -87,8 +87,8 @@ def test_a_process_that_never_looks_at_the_time_is_ended(monkeypatch: pytest.Mon
         ([""], 'The installed transformers has no model type "".'),
         ([], "Name model types, such as bert, or a group of them, such as --all."),
         (
-            ["bert", "--write", "/nowhere/found.json"],
-            "/nowhere/found.json cannot be written: No such file or directory.",
+            ["bert", "--write", "/nowhere/formulas.json"],
+            "/nowhere/formulas.json cannot be written: No such file or directory.",
         ),
         (["bert", "--report", "/"], "/ cannot be written: Is a directory."),
         (["bert", "--write", str(HERE.with_name("types.json"))], "was not written by this command."),

@@ -14,8 +14,7 @@ from hypothesis import strategies as st
 
 from bertcalc.discover.results.components import component_of, components, count, folded, groups, openable, parts
 from bertcalc.discover.results.expressions import function, identifier, latex, letters, text
-from bertcalc.discover.results.polynomial_fit import symbol
-from bertcalc.discover.results.result import Checked, Discovered, Tensors, exact
+from bertcalc.discover.results.result import Checked, Discovered, Tensors, exact, symbol
 from bertcalc.discover.results.shipped import shipped, shipped_classes
 from bertcalc.discover.results.size_steps import (
     MOST_PARAMETERS,

@@ -19,7 +19,6 @@ from transformers.initialization import no_init_weights
 
 from bertcalc import infer
 from bertcalc.discover import Discovered, discover
-from bertcalc.discover.results.polynomial_fit import Fit, FittedTerm
 from bertcalc.discover.results.result import of_json
 from bertcalc.discover.results.shipped import shipped
 from bertcalc.discover.search import build
@@ -29,6 +28,7 @@ from bertcalc.discover.search.config_integers import Recipe, recipe_of
 from bertcalc.discover.search.experiments import Lab
 from bertcalc.discover.search.fitted_columns import Tables
 from bertcalc.discover.search.formula_search import find
+from bertcalc.discover.search.polynomial_fit import Fit, FittedTerm
 from bertcalc.text.arguments import ArgumentError
 from bertcalc.text.problem import InputError, Problem
 from tests.discover.real import real
@@ -42,12 +42,12 @@ def found_for(model_type: str, cls: str) -> Discovered:
     return discover(model_type, cls)
 
 
-# A class with few layers is built sooner, and the same is found.
+# With few layers, a class is built faster, and its formula is the same.
 SHALLOW = {"num_hidden_layers": 4}
 SHALLOW_CLIP = {"text_config": {"num_hidden_layers": 2}, "vision_config": {"num_hidden_layers": 2}}
 
 
-# Classes with a projection that comes and goes, layers of two kinds, experts, sizes that divide, groups, and a list.
+# Classes with an optional projection, layers of two kinds, experts, sizes that divide others, groups, and a list.
 CLASSES = [
     ("electra", "ElectraForMaskedLM"),
     ("albert", "AlbertModel"),
@@ -76,9 +76,7 @@ def test_a_count_is_that_of_the_real_class_or_it_is_refused(case: tuple[str, str
         counted = found.count(**sizes)
     except InputError:
         return
-    with suppress(
-        ValueError, AssertionError, ZeroDivisionError, StrictDataclassError
-    ):  # what transformers refuses has no number
+    with suppress(ValueError, AssertionError, ZeroDivisionError, StrictDataclassError):  # transformers refuses it
         assert_same(counted, real(case[0], case[1], **dict[str, Any](sizes)))
 
 
@@ -123,7 +121,7 @@ def test_outside_of_the_regime_a_count_is_refused_with_the_reason() -> None:
     ) as refused:
         found.count(embedding_size=256)
     assert "but embedding_size = 256, hidden_size = 256" in str(refused.value)
-    # There is a reason: the projection is not there.
+    # The condition is needed: without a projection, the count differs.
     assert real("electra", "ElectraForMaskedLM", embedding_size=256) != found.parameters
     deep = found_for("deepseek_v3", "DeepseekV3ForCausalLM")
     with pytest.raises(InputError, match="num_hidden_layers is more than first_k_dense_replace"):
@@ -261,7 +259,7 @@ def test_sizes_that_a_default_leaves_open_are_given_and_said() -> None:
     assert found.given == {"head_dim": 128}
     sizes = {"head_dim": 64, "num_hidden_layers": 3}
     assert found.count(**sizes) == real("ministral", "MinistralModel", **sizes)
-    with pytest.raises(Refused):  # what somebody gives is not completed
+    with pytest.raises(Refused):  # missing sizes are not added to given ones
         discover("ministral", None, {"num_hidden_layers": 3})
 
 
@@ -302,7 +300,7 @@ class GappedConfig(transformers.PretrainedConfig):  # type: ignore[misc]
 
 
 class GappedModel(transformers.PreTrainedModel):  # type: ignore[misc]
-    """As many adapters as the configuration has, but for one number: Evolla's program for 32 layers."""
+    """It has as many adapters as configured for up to 6 and for 8, but not for 7: Evolla's code for 32 layers."""
 
     config_class = GappedConfig
 

@@ -247,7 +247,7 @@ def test_a_reader_who_leaves_ends_it() -> None:
         discovery_worker.ask(
             "deepseek_v3", "DeepseekV3Model", {"num_hidden_layers": 9}, lambda what, *_more: heard.append(what), leave
         )
-    assert "conditions" not in heard  # which is looked for at the end
+    assert "conditions" not in heard  # the last activity
     assert before.poll() is not None  # the process has ended
 
 

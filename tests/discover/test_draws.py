@@ -6,7 +6,8 @@ from random import Random
 from hypothesis import given
 from hypothesis import strategies as st
 
-from bertcalc.discover.results.conditions import Condition, bounds, count_excluded
+from bertcalc.discover.results.conditions import Condition
+from bertcalc.discover.search.condition_candidates import bounds, count_excluded
 from bertcalc.discover.search.draws import adjusted, is_depth, values_beyond, wide_values
 
 FIELDS = ("hidden_size", "heads", "layers")

@@ -9,7 +9,7 @@ import sympy
 from bertcalc.compute.flop_formulas import letters
 from bertcalc.compute.flops import total
 from bertcalc.discover import call_lab, discover
-from bertcalc.discover.results.polynomial_fit import symbol
+from bertcalc.discover.results.result import symbol
 from bertcalc.discover.search import build
 from bertcalc.discover.search.config_integers import Recipe
 from bertcalc.discover.search.formula_search import find
@@ -19,8 +19,8 @@ from bertcalc.model.model import Model
 from tests.examples import sampled
 from tests.strategies import SPLIT_IN_TWO
 
-# These our configurations have as 1 alone (bertcalc/config/fields.py).
-FOUR_TIMES = {symbol("n_inner"): 4 * symbol("n_embd")}  # GPT-2's default, which is what is discovered
+FOUR_TIMES = {symbol("n_inner"): 4 * symbol("n_embd")}  # GPT-2's default, for which its formula is discovered
+# Our configurations allow only 1 for these (bertcalc/config/fields.py).
 ONES = {symbol(field): 1 for field in ("num_hidden_groups", "inner_group_num")}
 
 
@@ -35,7 +35,7 @@ def ours(architecture: str) -> Any:
 def test_the_formula_of_a_class_is_the_one_that_is_discovered(architecture: str) -> None:
     found = discover(CLASSES[architecture].name, architecture)
     assert not found.unexplained
-    # ALBERT alone can be built with heads that do not divide hidden_size, which we refuse: then they are narrower.
+    # Only ALBERT can be built with heads that do not divide hidden_size; they are then narrower. We refuse it.
     divided = found.total.subs(ONES).replace(sympy.floor, lambda ratio: ratio)
     labels = {symbol("num_labels"): 2} if architecture in SPLIT_IN_TWO else {}
     assert sympy.expand(ours(architecture).subs(labels) - divided) == 0
@@ -48,7 +48,7 @@ def test_the_formula_of_a_class_is_the_one_that_is_discovered(architecture: str)
     assert found.checked.all_changed >= 4
 
 
-# One class of each family, and all heads of BERT; where the formulas hold is not looked for, which takes long.
+# One class of each family, and all heads of BERT. Where the formulas hold is not tested, as this takes long.
 OF_FAMILIES = dict.fromkeys(next(cls for cls in CLASSES if CLASSES[cls].name == kind.name) for kind in CLASSES.values())
 WITH_FLOPS = dict.fromkeys([*OF_FAMILIES, *(cls for cls in CLASSES if CLASSES[cls].name == "bert")])
 

@@ -170,7 +170,7 @@ def test_they_are_found_only_where_they_are_asked_for() -> None:
 
 
 def test_a_formula_that_pytorch_contradicts_is_not_shown() -> None:
-    """The formulas are those that were found before: to find them again takes long."""
+    """The formulas come from the first search, as another one is slow."""
     assert found_for("bert", "BertModel").flops is not None
     counted, found_anew = flop_search.count_flops, fixed_fields.explain
 

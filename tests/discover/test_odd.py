@@ -1,4 +1,4 @@
-"""A program of transformers that raises what nobody has thought of: a sentence, and never a traceback."""
+"""Code of transformers that raises unexpected exceptions: the reader gets a sentence, and never a traceback."""
 
 import contextlib
 import re
@@ -16,18 +16,19 @@ from tests.examples import sampled
 
 
 class SpeechlessError(Exception):
-    """It cannot even say what it is."""
+    """Its message cannot be read."""
 
     def __str__(self) -> str:
         raise KeyError("no words")
 
 
 ERRORS = [RecursionError("too deep"), AssertionError(), SystemExit(3), SpeechlessError()]
-PLACES = [("n_layer", 0), ("n_layer", 30), ("model_type", 5), ("to_dict", 0)]  # and how often it is read before
+# Fields, each with the number of reads before the first that raises.
+PLACES = [("n_layer", 0), ("n_layer", 30), ("model_type", 5), ("to_dict", 0)]
 
 
 def odd(error: BaseException, where: str, after: int) -> Any:
-    """A configuration class that raises something when it is asked for one of its fields, but for the first times."""
+    """A configuration class that raises an error when a field is read more than ``after`` times."""
     times = 0
 
     class OddConfig(transformers.GPT2Config):  # type: ignore[misc]

@@ -11,8 +11,8 @@ import sympy
 from hypothesis import given
 from hypothesis import strategies as st
 
-from bertcalc.discover.results.polynomial_fit import Fit, fit, symbol
-from bertcalc.discover.results.result import exact
+from bertcalc.discover.results.result import exact, symbol
+from bertcalc.discover.search.polynomial_fit import Fit, fit
 
 FIELDS = ("a", "b", "c", "d")
 

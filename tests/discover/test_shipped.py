@@ -23,7 +23,7 @@ transformers.logging.set_verbosity(transformers.logging.CRITICAL)
 EXPLAINED = [key for key in shipped_classes() if (found := shipped(*key)) and not found.unexplained]
 TRIED = 36  # changes of a class
 DEEPEST = 56
-SMALL = 16  # a field up to this size is tried at every value, until beyond twice of it
+SMALL = 16  # of a field up to this size, every value is tried, to twice the size and beyond
 SLOW = 6.0  # seconds of a core for a model that is too large to be built here
 
 
@@ -52,7 +52,7 @@ def found_for(key: tuple[str, str]) -> Discovered:
 
 
 def another(found: Discovered, field: str, random: Random) -> int:
-    """Another size for a field, of a kind drawn as well."""
+    """Draw another size for a field."""
     here, others = found.fields[field], list(found.fields.values())
     most = DEEPEST if "layer" in field and "size" not in field else 2**40
     kinds: list[Callable[[], int]] = [
@@ -72,7 +72,7 @@ def another(found: Discovered, field: str, random: Random) -> int:
 
 
 def changes(found: Discovered, random: Random) -> Iterator[dict[str, int]]:
-    """Single changes of every field, and joint changes of two to all fields, made to be multiples as they have to."""
+    """Changes of each field alone, and of several fields together, which are made multiples where they must be."""
     fields = [field for field in found.fields if found.fields[field] > 0]
     while True:
         for field in random.sample(fields, len(fields)):

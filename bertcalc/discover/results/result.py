@@ -12,7 +12,6 @@ import sympy
 from sympy.parsing.sympy_parser import parse_expr
 
 from bertcalc.discover.results.conditions import Condition
-from bertcalc.discover.results.polynomial_fit import symbol
 from bertcalc.text import N_
 from bertcalc.text.problem import InputError, Problem, wrong
 
@@ -270,6 +269,11 @@ def _plain(why: Problem) -> list[Any]:
 def _above(field: str) -> str:
     """The name of the nested configuration that contains a field, or the field's own name if there is none."""
     return field.partition(".")[0]
+
+
+def symbol(field: str) -> Any:
+    """The SymPy symbol of a field."""
+    return sympy.Symbol(field, integer=True, positive=True)
 
 
 def no_formula_error(name: str, why: Problem) -> InputError:

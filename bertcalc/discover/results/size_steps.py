@@ -95,27 +95,13 @@ def _is_doubtful(expression: Any) -> bool:
 
 def nearest(discovery: Discovered, field: str, value: int, sizes: Mapping[str, int]) -> list[int]:
     """Return the nearest valid values below and above, if they are close."""
-    low = next(
-        (
-            candidate
-            for candidate in range(value - 1, max(0, value - _NEAR), -1)
-            if _is_possible(discovery, field, candidate, sizes)
-        ),
-        0,
-    )
-    high = next(
-        (
-            candidate
-            for candidate in range(value + 1, value + _NEAR)
-            if _is_possible(discovery, field, candidate, sizes)
-        ),
-        0,
-    )
-    return sorted((candidate for candidate in (low, high) if candidate), key=lambda candidate: abs(candidate - value))
 
+    def is_valid(size: int) -> bool:
+        return size > 0 and not discovery.outside(**move_field(discovery, field, size, sizes))
 
-def _is_possible(discovery: Discovered, field: str, value: int, sizes: Mapping[str, int]) -> bool:
-    return value > 0 and not discovery.outside(**move_field(discovery, field, value, sizes))
+    below, above = range(value - 1, max(0, value - _NEAR), -1), range(value + 1, value + _NEAR)
+    first = [next(filter(is_valid, side), 0) for side in (below, above)]
+    return sorted(filter(None, first), key=lambda size: abs(size - value))
 
 
 def ranked(discovery: Discovered) -> list[str]:

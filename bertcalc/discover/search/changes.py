@@ -4,7 +4,7 @@ A transformers configuration accepts any argument, so that a misspelled field wo
 """
 
 import re
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Mapping
 from copy import deepcopy
 from typing import Any
 
@@ -14,6 +14,7 @@ from bertcalc.discover.search.config_integers import (
     build_config,
     integers,
     is_config,
+    leaf_fields,
     minimal_arguments,
     nested_name,
     put,
@@ -45,11 +46,10 @@ def merge_changes(
     if inner:
         arguments = _moved_into_nested(arguments, default, inner)
     arguments = structural_fields(_under_own_names(arguments, config))
-    for path in changes if default is not None else ():
-        for name, value in _leaves(path, changes[path]):
-            place = f"{inner}.{name}" if inner and _has(getattr(default, inner), name) else name
-            if not _has(default, place) and _is_idle(config, cls, arguments, place, until):
-                raise _unknown(name, default, config, value)
+    for name, value in leaf_fields(changes) if default is not None else ():
+        place = f"{inner}.{name}" if inner and _has(getattr(default, inner), name) else name
+        if not _has(default, place) and _is_idle(config, cls, arguments, place, until):
+            raise _unknown(name, default, config, value)
     return arguments
 
 
@@ -99,14 +99,6 @@ def _moved_into_nested(arguments: Mapping[str, Any], default: Any, inner: str) -
     moved = {name: value for name, value in arguments.items() if not _has(default, name) and _has(nested, name)}
     rest = {name: value for name, value in arguments.items() if name not in moved}
     return {**rest, inner: {**(rest.get(inner) or {}), **moved}} if moved else rest
-
-
-def _leaves(path: str, value: Any) -> Iterator[tuple[str, Any]]:
-    if isinstance(value, Mapping) and value:
-        for name, entry in value.items():
-            yield from _leaves(f"{path}.{name}", entry)
-    else:
-        yield path, value
 
 
 def _has(config: Any, path: str) -> bool:

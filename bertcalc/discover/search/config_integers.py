@@ -170,6 +170,15 @@ def _integers(value: Any, path: str, level: int) -> Iterator[tuple[str, int]]:
                 yield from _integers(entry, f"{path}.{name}" if path else name, level + 1)
 
 
+def leaf_fields(fields: Mapping[str, Any], above: str = "") -> Iterator[tuple[str, Any]]:
+    """Yield the path and value of every given field, including those of nested configurations."""
+    for name, value in fields.items():
+        if isinstance(value, Mapping) and value:
+            yield from leaf_fields(value, f"{above}{name}.")
+        else:
+            yield f"{above}{name}", value
+
+
 def steps(path: str) -> list[str | int]:
     """Split a field's path into names and indices."""
     return [name or int(index) for name, index in _STEP.findall(path)]

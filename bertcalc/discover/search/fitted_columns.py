@@ -10,9 +10,9 @@ from collections.abc import Sequence
 from math import prod
 from typing import NamedTuple
 
-from bertcalc.discover.results.polynomial_fit import Fit, Values, fit
 from bertcalc.discover.search.build import Shape
 from bertcalc.discover.search.experiments import Sample
+from bertcalc.discover.search.polynomial_fit import Fit, Values, fit
 from bertcalc.text import N_
 from bertcalc.text.problem import Problem
 

@@ -3,9 +3,9 @@
 from collections.abc import Sequence
 from typing import NamedTuple
 
-from bertcalc.discover.results.polynomial_fit import Rounding
 from bertcalc.discover.search.experiments import Failure, Lab, Sample
 from bertcalc.discover.search.fitted_columns import Kind, Tables, agrees
+from bertcalc.discover.search.polynomial_fit import Rounding
 from bertcalc.text import N_
 from bertcalc.text.problem import Problem
 

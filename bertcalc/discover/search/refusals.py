@@ -2,12 +2,12 @@
 
 import json
 import re
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping
 from contextlib import suppress
 from typing import Any
 
 from bertcalc.discover.search.build import Refused, build_model
-from bertcalc.discover.search.config_integers import build_config
+from bertcalc.discover.search.config_integers import build_config, leaf_fields
 from bertcalc.text import N_, shorten
 from bertcalc.text.problem import Problem
 
@@ -29,7 +29,7 @@ def explain(error: Refused, config: Any, cls: Any, fields: Mapping[str, Any], un
     reason = error.problem.values.get("reason", "")
     if not reason:
         return error
-    leaves = dict(_leaves(fields))
+    leaves = dict(leaf_fields(fields))
     problem = _kind(reason, leaves) or _multiple(reason, leaves) or _at_fault(config, cls, fields, leaves, until)
     return Refused(problem._replace(values={**problem.values, "reason": reason}))
 
@@ -82,15 +82,6 @@ def _at_fault(config: Any, cls: Any, fields: Mapping[str, Any], leaves: Mapping[
             )
             return Problem.of(message, size=path, value=_written(value), usual=_written(usual))
     return Problem.of(N_("transformers does not build this model, and no single field is the cause. It says: {reason}"))
-
-
-def _leaves(fields: Mapping[str, Any], above: str = "") -> Iterator[tuple[str, Any]]:
-    """Yield the path and value of every field, including those of nested configurations."""
-    for name, value in fields.items():
-        if isinstance(value, Mapping) and value:
-            yield from _leaves(value, f"{above}{name}.")
-        else:
-            yield above + name, value
 
 
 def _without(fields: Mapping[str, Any], path: list[str]) -> dict[str, Any]:

@@ -7,8 +7,9 @@ from math import isqrt
 from random import Random
 from typing import NamedTuple
 
-from bertcalc.discover.results.conditions import FEW, Condition, bounds, candidates, count_excluded, remedy
+from bertcalc.discover.results.conditions import Condition
 from bertcalc.discover.search.build import Ended
+from bertcalc.discover.search.condition_candidates import FEW, bounds, candidates, count_excluded, remedy
 from bertcalc.discover.search.draws import adjusted, is_depth, values_beyond, wide_values
 from bertcalc.discover.search.experiments import Failure, Lab, Sample, Values
 from bertcalc.discover.search.flop_search import LENGTH
@@ -271,9 +272,9 @@ class _Inspector:
             self._build_all([{LENGTH: length}])
 
     def try_small(self) -> None:
-        """Try every value of each small field, as one can be wrong between two that are right.
+        """Try every value of each small field, as a formula can be wrong at a value and right on both sides of it.
 
-        Evolla adds a layer after every 32 // n, which are n layers for n up to 6 and 8, but 8 for n = 7.
+        Evolla adds a layer after every 32 // n layers: n layers for n up to 6 and for n = 8, but 8 for n = 7.
         """
         base = self.lab.base_sizes
         small = [name for name in self.names if self.lab.sizes[name] <= FEW]

@@ -42,7 +42,7 @@ def show_matches(model: Model, matches: Sequence[Match]) -> None:
             else:
                 st.success(_meaning(reading), icon=":material/check_circle:")
             counts = [f"**{match.total:,}**" if match.total == present else f"{match.total:,}" for match in group]
-            names = ["  \n".join(map(describe, match.models)) for match in group]
+            names = ["  \n".join(map(describe, match.known_counts)) for match in group]
             show_table({_("Parameters"): counts, _("Which count it is"): names}, _("Known counts"))
 
 
@@ -183,7 +183,7 @@ def show_slips(present: KnownCount, slips: Sequence[Slip], number: Typed) -> Non
 
 
 def _slip(model: Model, slip: Slip) -> str:
-    name = describe(slip.model)
-    if slip.preset and slip.model.model.config != model.config:
+    name = describe(slip.known_count)
+    if slip.preset and slip.known_count.model.config != model.config:
         name = f"{slip.preset} {name}"
     return _("{count:,} ({name})").format(count=slip.meant, name=name)

@@ -27,11 +27,11 @@ def show_hand_count(model: Model, hand: HandCount, miscounted: Miscounted, numbe
     """Show the source of a published hand count, its mistakes, and a button that loads its model."""
     message = _("This is {whose}. The exact count of {model} is {count:,} parameters.")
     st.info(
-        message.format(whose=_(hand.description), model=hand.preset, count=miscounted.model.parameters),
+        message.format(whose=_(hand.description), model=hand.preset, count=miscounted.known_count.parameters),
         icon=":material/article:",
     )
     _show_sums([miscounted], number)
-    if model.config != miscounted.model.model.config:
+    if model.config != miscounted.known_count.model.config:
         offer_presets([hand.preset])
 
 
@@ -42,7 +42,10 @@ def show_miscounted(diagnosis: Diagnosis, number: Typed, *, explained: bool) -> 
     if explained:
         sentences.insert(0, _("As a count of the model in the sidebar:"))
     st.info(in_a_row(sentences), icon=":material/troubleshoot:" if diagnosis.confident else ":material/help:")
-    if len(equals) == 1 or len({(miscounted.model, miscounted.reading, miscounted.total) for miscounted in equals}) > 1:
+    if (
+        len(equals) == 1
+        or len({(miscounted.known_count, miscounted.reading, miscounted.total) for miscounted in equals}) > 1
+    ):
         for miscounted in equals:
             _show_sums([miscounted], number)
         return
@@ -110,7 +113,7 @@ def _show_sums(explanations: Sequence[Miscounted], number: Typed) -> None:
     The last line is the number, with its conversion if it is not a number of parameters.
     """
     first = explanations[0]
-    rows = [(_("right: {model}").format(model=describe(first.model)), "", f"{first.model.right:,}")]
+    rows = [(_("right: {model}").format(model=describe(first.known_count)), "", f"{first.known_count.right:,}")]
     for rank, miscounted in enumerate(explanations, 1):
         mark = (
             f"**{rank}.**"
@@ -119,7 +122,7 @@ def _show_sums(explanations: Sequence[Miscounted], number: Typed) -> None:
         )
         rows += [
             (f"{mark} {text}" if len(explanations) > 1 else text, formula, signed_count(amount))
-            for text, formula, amount in causes(miscounted.model, miscounted.explanation)
+            for text, formula, amount in causes(miscounted.known_count, miscounted.explanation)
         ]
     wrong, exact, (meaning, factor) = first.total, first.reading.exact, READINGS[first.reading.key]
     converted = first.reading.key != "parameters"

@@ -14,6 +14,8 @@ from typing import Any, NamedTuple
 
 import sympy
 
+from bertcalc.discover.results.result import symbol
+
 Values = Mapping[str, int]
 Number = int | Fraction
 
@@ -23,11 +25,6 @@ _PATIENCE = 20_000
 _MOST_PAIRS = 12
 _MULTIPLES = (2, 4, 8, 16, 32, 64, 128, 256, 512)
 _PERIODS = range(2, 9)
-
-
-def symbol(field: str) -> Any:
-    """The SymPy symbol of a field."""
-    return sympy.Symbol(field, integer=True, positive=True)
 
 
 # Each of the following classes has a value at given sizes, and a SymPy expression.
