@@ -37,7 +37,7 @@ _MORE_LETTERS = {"masked_positions": "M", "padded_vocab_size": "V'"}
 _COUNT_LETTERS = {"parameters": "N", "trained_parameters": "N_{t}"}
 LETTER_OF = {**EVERY_LETTER, **CALL_LETTERS}
 _ALL_LETTERS = {**LETTER_OF, **_MORE_LETTERS, **_COUNT_LETTERS}
-FIELDS = {letter: field for field, letter in EVERY_LETTER.items()}
+FIELD_OF = {letter: field for field, letter in LETTER_OF.items()}
 
 
 def _symbols(letters: Mapping[str, str]) -> dict[str, Any]:
@@ -262,7 +262,7 @@ def filled(text: str, config: Config) -> str:
     '12 · (4 · 768² + 3,072)'
     """
     dotted = re.sub(r"(?<=[\w²)])( (?=\d)| ?(?=[A-Z(]))", " · ", text)
-    return re.sub("[A-Z]", lambda letter: f"{getattr(config, FIELDS[letter[0]]):,}", dotted)
+    return re.sub("[A-Z]", lambda letter: f"{getattr(config, FIELD_OF[letter[0]]):,}", dotted)
 
 
 @checked
@@ -270,8 +270,8 @@ def filled(text: str, config: Config) -> str:
 def count_formulas(model: Model) -> dict[str, Formula]:
     """The number of modules of each kind in the inventory, and of those named ``dense``, as formulas."""
     model = symbolic_model(model)
-    parts = [*inventory(model), named(model, "dense")]
-    return {part.name: write(sympy.sympify(part.modules)) for part in parts}
+    groups = [*inventory(model), named(model, "dense")]
+    return {group.name: write(sympy.sympify(group.modules)) for group in groups}
 
 
 @checked
@@ -289,9 +289,9 @@ def tensor_formulas(model: Model, *, copies: bool = True) -> tuple[str, ...]:
 
 @checked
 @once(4096)
-def piece_formulas(model: Model, *, path: str = "") -> tuple[str, ...]:
+def bar_formulas(model: Model, *, path: str = "") -> tuple[str, ...]:
     """The formula of each bar of ``breakdown`` as plain text: ``L·(4 H² + 4 H)``."""
-    return tuple(plain(piece.parameters) for piece in breakdown(symbolic_model(model), path))
+    return tuple(plain(bar.parameters) for bar in breakdown(symbolic_model(model), path))
 
 
 @checked
