@@ -50,6 +50,7 @@ TEXTS = st.text(max_size=12) | st.integers(-5, 10**15).map(str) | st.sampled_fro
 
 @given(st.dictionaries(st.sampled_from(NAMES), TEXTS, max_size=6))
 @example({"preset": "roberta-base", "vocab_size": "1", "max_position_embeddings": "1"})  # less than its padding needs
+@example({"hidden_size": "0", "n_embd": ""})  # two names of one field
 def test_any_link_is_a_model_and_what_was_changed_is_said(link: dict[str, str]) -> None:
     model, found = read(link)
     assert model.architecture in CLASSES
