@@ -26,17 +26,17 @@ from bertcalc.config import check_whole_number, letters
 from bertcalc.controls.stops import moved
 from bertcalc.explore.model_refs import PRESENT, ModelRef, model_of_preset, read
 from bertcalc.explore.quantities import QUANTITIES, Case
-from bertcalc.families import CLASSES, family_of, hf_json
+from bertcalc.families import CLASSES, hf_json
 from bertcalc.families.presets import DEFAULT_PRESET, PRESETS, preset_named
 from bertcalc.memory.peak import inference_peak_bytes, training_peak_bytes
 from bertcalc.model.model import Model
+from bertcalc.model.steps import LARGEST
 from bertcalc.model.totals import totals_by_component
 from bertcalc.text import shorten
 from bertcalc.text.amounts import whole
 from bertcalc.text.problem import InputError, wrong
 from bertcalc.text.suggestions import nearest
 
-MOST = 1_000_000  # sequences
 _OTHERS = (
     "For other models, use the page Any model of the dashboard, or python -m bertcalc.discover for their defaults."
 )
@@ -96,7 +96,7 @@ def _case(asked: argparse.Namespace, fields: Sequence[str]) -> Case:
     batch = {"batch_size": asked.batch_size, "sequence_length": asked.sequence_length}
     sizes: dict[str, Any] = {name: whole(text) for name, text in batch.items()}
     for name, size in sizes.items():
-        most = model.config.longest if name == "sequence_length" else MOST
+        most = model.config.longest if name == "sequence_length" else LARGEST
         if problem := check_whole_number(name, size, 1, most, 1):
             raise InputError(problem)
     return Case(model, **sizes)
@@ -106,9 +106,9 @@ def _of_another_family(item: ModelRef, start: Model) -> str:
     """A sentence that names the preset to start from, if the class belongs to another family than the preset."""
     architecture = dict(item.changes).get("architecture", start.architecture)
     family = CLASSES[architecture]
-    if family is family_of(start.config):
+    if family is start.family:
         return ""
-    base = next(name for name, preset in PRESETS.items() if type(preset.config) is family.config)
+    base = next(iter(family.presets))
     return f" {architecture} does not belong to the family of {item.base}: start from {base}."
 
 
@@ -127,12 +127,12 @@ def _described(path: Path) -> Model:
     try:
         described = hf_json.read(text)
     except InputError as error:
-        if "model_type" in (problem.field for problem in error.problems):
+        if hf_json.is_of_another_type(error.problems):
             raise wrong("{error} {more}", error=str(error), more=_OTHERS) from None
         raise
     for remark in described.remarks:
         print(remark, file=sys.stderr)
-    return Model(described.config, described.architecture or family_of(described.config).base.name)
+    return Model(described.config, described.architecture)
 
 
 def _read_fields(arguments: Sequence[str]) -> tuple[str | None, list[str]]:

@@ -54,7 +54,7 @@ def _missing_in_declaration(family: Family) -> Iterator[str]:
     undeclared = [*undeclared_fields(family.config)]
     yield from undeclared or _wrong_defaults(family)
     if not family.presets:
-        yield f"{family.name}: no preset, so that nobody can choose it."
+        yield f"{family.name}: no preset, so it cannot be chosen."
     for name, preset in family.presets.items():
         if type(preset.config) is not family.config:
             yield f"{family.name}: the preset {name} has a configuration of another family."
@@ -67,10 +67,10 @@ def _missing_in_declaration(family: Family) -> Iterator[str]:
             yield f"{name}: it is declared {times} times."
     for cls in family.classes:
         if cls.task not in get_args(Task):
-            yield f"{cls.name}: {cls.task!r} is no task (Task)."
+            yield f"{cls.name}: {cls.task!r} is not a task (Task)."
         for name in cls.laid_out:
             if name not in cls.inputs:
-                yield f"{cls.name}: {name} is laid out, but is none of its inputs."
+                yield f"{cls.name}: {name} is laid out, but is not an input."
 
 
 def _runs(family: Family) -> Iterator[tuple[Model, list[Step]]]:
@@ -104,12 +104,12 @@ def _missing_in_run(model: Model, steps: list[Step]) -> Iterator[str]:
     yield from _wrong_ties(model, {tensor.name: tensor.shape for tensor in tensors})
     for name, key in map(stop_of, steps):
         if not has_lesson(key):
-            yield f"{cls.name}: nothing is said at {name} ({key}): it has no lesson."
+            yield f"{cls.name}: {name} ({key}) has no lesson."
     for step in steps:
         if step.operation not in KNOWN_OPERATIONS:
-            yield f"{cls.name}: nothing says what autograd keeps of {step.name} ({step.operation})."
+            yield f"{cls.name}: nothing says what autograd saves for {step.name} ({step.operation})."
         if step.operation == "input" and step.name not in cls.inputs:
-            yield f"{cls.name}: its program reads {step.name}, which is none of its inputs."
+            yield f"{cls.name}: its program reads {step.name}, which is not an input."
     returned = [step.output for step in steps if step.output]
     if not returned:
         yield f"{cls.name}: it returns nothing: say what with t.output(name, value)."
@@ -126,7 +126,7 @@ def _wrong_ties(model: Model, shapes: Mapping[str, Shape]) -> Iterator[str]:
     for path, module, _copies in model.modules():
         for last, owner in module.tied.items():
             if owner not in shapes:
-                yield f"{model.cls.name}: {path}.{last} is tied to {owner}, and there is no such tensor."
+                yield f"{model.cls.name}: {path}.{last} is tied to {owner}, which does not exist."
             elif isinstance(module, Linear) and shapes[owner] != module.shapes[last]:
                 mismatch = f"{path}.{last} of shape {module.shapes[last]} is tied to {owner} of shape {shapes[owner]}."
                 yield f"{model.cls.name}: {mismatch}"

@@ -130,7 +130,7 @@ def arguments(case: Case, call: Call, *, masked: bool = True) -> dict[str, Any]:
     accepted = inspect.signature(getattr(transformers, case.architecture).forward).parameters
     ids = (batch, call.num_choices, length) if class_of(case.architecture).takes_choices else (batch, length)
     given: dict[str, Any] = {"input_ids": meta(ids)}
-    if (masked and case.config.reads_numbers) or needs_mask(case.model):
+    if (masked and case.config.reads_ids) or needs_mask(case.model):
         given["attention_mask"] = meta(ids)
     flags = ("output_hidden_states", "output_attentions", "return_dict")
     given |= {flag: getattr(call, flag) for flag in flags}

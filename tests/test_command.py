@@ -201,5 +201,6 @@ def test_a_class_of_another_family_and_a_file_of_another_type_say_where_to_go(
         "BertForMaskedLM does not belong to the family of distilbert-base-uncased: start from bert-base-uncased."
     )
     assert "another family" not in refused(capsys, "--hidden-size", "1001", "--num-attention-heads", "12")
-    (tmp_path / "config.json").write_text('{"model_type": "llama"}')
-    assert "python -m bertcalc.discover" in refused(capsys, "--config", str(tmp_path / "config.json"))
+    for text in ('{"model_type": "llama"}', '{"architectures": ["LlamaForCausalLM"]}'):
+        (tmp_path / "config.json").write_text(text)
+        assert "python -m bertcalc.discover" in refused(capsys, "--config", str(tmp_path / "config.json"))

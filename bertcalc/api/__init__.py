@@ -1,4 +1,4 @@
-"""The library's public face: load a model, and ask it.
+"""The public functions and the public Model: load a model and ask for its counts and formulas.
 
 >>> bert = load("bert-base-uncased")
 >>> bert.num_parameters()
@@ -8,8 +8,7 @@
 >>> bert.formula("encoder.layer.*")
 4H² + 2HI + 9H + I
 
-The functions behind the methods stand in their rooms; what is slow to import (SymPy, above all) is imported by the
-method that needs it.
+Methods and functions import what is slow to import, above all SymPy, when they need it.
 """
 
 import os
@@ -34,7 +33,7 @@ if TYPE_CHECKING:
     from bertcalc.diagnosis.explain import Explanation
     from bertcalc.discover.results.result import Discovered
     from bertcalc.model.formula import Formula
-else:  # what ``checked`` reads in their place, which evaluates annotations
+else:  # ``checked`` evaluates annotations, and must not import these for it
     Explanation = Discovered = Formula = ModelComparison = Any
 
 _SHADOWED = "{name} is read as the preset, not as the file or folder of that name here: write ./{name} to read it."
@@ -48,8 +47,8 @@ _NO_DISCOVERY = (
 class Model(core.Model):
     """A model: a configuration, its class, and the tree of its modules.
 
-    ``load`` and ``build`` make it. A batch is given as ``batch_size`` and ``sequence_length``, results are numbers of
-    parameters, FLOPs or bytes. In a notebook it shows its modules with their parameters.
+    ``load`` and ``build`` create models. Methods take a batch as ``batch_size`` and ``sequence_length``, and return
+    numbers of parameters, FLOPs or bytes. Notebooks show the modules with their parameters.
     """
 
     flops = forward_flops
@@ -89,10 +88,9 @@ class Model(core.Model):
     def replace(
         self, /, *, architecture: str | None = None, add_pooling_layer: bool | None = None, **fields: Any
     ) -> "Model":
-        """The model with other fields of the configuration, or as another class of the family.
+        """A copy with other fields of the configuration, or as another class of the family.
 
-        What is not given stays. Raises ConfigError for a field that the
-        configuration does not have, and for values that no model can have.
+        Raises ConfigError for a field that the configuration does not have, and for invalid values.
         """
         if fields:
             single_model("replace()", self)
@@ -112,17 +110,18 @@ class Model(core.Model):
 
 @checked
 def load(source: Any, architecture: str | None = None, *, add_pooling_layer: bool = True) -> Model:
-    """Load a model from whatever describes it; no weights are read.
+    """Load a model from a description; no weights are read.
 
     ``source`` is a preset or its name on the Hub ("FacebookAI/roberta-base"), the path of a config.json or of its
     folder, its content as a dictionary, a configuration of bertcalc, or one of transformers. ``architecture`` is the
     class, such as "BertForMaskedLM"; without it, the class that the source names, or else that of the body.
     ``add_pooling_layer`` is an option of the body's class.
 
-    A preset comes before a file or folder of the same name, with a warning: write "./bert-base-uncased" for the folder.
+    A preset takes precedence over a file or folder of the same name, with a warning: "./bert-base-uncased" is the
+    folder.
 
-    Raises InputError for what is not understood. Keys of a config.json that may change the count, but are not read, are
-    a warning.
+    Raises InputError if the source cannot be read. Warns of keys in a config.json that are ignored but may change the
+    count.
     """
     if isinstance(source, Config) or (isinstance(source, str) and families.preset_named(source)):
         if isinstance(source, str) and any(map(os.path.isfile, (source, os.path.join(source, "config.json")))):
@@ -136,7 +135,7 @@ def load(source: Any, architecture: str | None = None, *, add_pooling_layer: boo
 
 
 def warn_of(doubts: Iterable[Problem]) -> None:
-    """Warn of what is not read, at the line that calls a public function, which calls this one."""
+    """Warn of ignored keys, at the line that calls the public function that calls this one."""
     for doubt in doubts:
         warnings.warn(str(doubt), UserWarning, stacklevel=4)
 
@@ -185,11 +184,12 @@ def infer(
 ) -> Discovered:
     """The formula of any class of transformers, such as ``infer("bloom", "BloomForCausalLM")``.
 
-    Formulas of common classes at their default configurations come with bertcalc, and need SymPy alone. All others are
-    read off the real class, which takes up to ``seconds``, PyTorch and transformers: without ``cls``, the base model of
-    the type; with ``changes``, fields that differ from the default configuration; with ``flops``, also the FLOPs of a
-    forward pass. Raises InputError if transformers has no such class or cannot build it, or if no formula is found in
-    time.
+    Formulas of common classes at their default configurations come with bertcalc, and need only SymPy. Any other
+    formula is inferred by building the real class at many sizes, which needs PyTorch and transformers, and takes up to
+    ``seconds``. Without ``cls``, the class is the base model of the type. ``changes`` are fields that differ from the
+    default configuration. With ``flops``, there is also a formula for the FLOPs of a forward pass.
+
+    Raises InputError if transformers has no such class or cannot build it, or if no formula is found in time.
     """
     if not find_spec("sympy"):
         raise ImportError(NO_FORMULAS)

@@ -1,6 +1,6 @@
 """Read a PyTorch model that is in memory: names and shapes of its tensors, never their values.
 
-PyTorch is not imported: the model is asked as any ``torch.nn.Module`` can be.
+PyTorch is not imported: the methods of ``torch.nn.Module`` are enough.
 """
 
 from collections.abc import Mapping
@@ -14,11 +14,11 @@ from bertcalc.text import shorten, visible
 from bertcalc.text.arguments import checked, wrong_kind
 from bertcalc.text.problem import InputError, Problem, wrong
 
-_ASKED = ("named_parameters", "named_children", "named_modules")  # the methods of a torch.nn.Module that are used
+_METHODS = ("named_parameters", "named_children", "named_modules")  # every torch.nn.Module has them
 
 
 class LiveModule(Module):
-    """A module of a real model: its kind, the shapes of its own tensors, and what ``print`` shows in its brackets."""
+    """A module of a real model: its kind, the shapes of its own tensors, and what ``print`` shows in parentheses."""
 
     def __init__(self, kind: str, arguments: str) -> None:
         super().__init__(kind)
@@ -29,7 +29,7 @@ class LiveModule(Module):
 
 
 class UnknownModel(LiveModule):
-    """The modules of a real model that is none of bertcalc's, with their parameters; ``reason`` says why it is none.
+    """The modules of a real model that bertcalc does not know, with their parameters; ``reason`` says why.
 
     A tensor that several modules share counts once, with the first of them.
     """
@@ -52,12 +52,12 @@ class UnknownModel(LiveModule):
 def of(real_model: Any) -> Model | UnknownModel:
     """Read a ``torch.nn.Module``, such as one that transformers has loaded, on any device.
 
-    A model of a known class whose tensors all have the names and shapes that bertcalc expects is the same ``Model`` as
-    ``load`` gives for its configuration. Anything else is an ``UnknownModel``: the parameters of its modules, and in
-    ``reason`` a sentence that says what is not known, or the first tensor that differs. Keys of a known model's
-    configuration that may change FLOPs or memory, but are not read, are a warning, as in ``load``.
+    If bertcalc knows the class, and all tensors have the expected names and shapes, the result is the same ``Model`` as
+    ``load`` returns for the configuration. Anything else is an ``UnknownModel``: the parameters of its modules, and in
+    ``reason`` a sentence on what is not known, or on the first tensor that differs. As ``load`` does, it warns of keys
+    in a known model's configuration that are ignored but may change FLOPs or memory.
     """
-    if isinstance(real_model, type) or not all(callable(getattr(real_model, name, None)) for name in _ASKED):
+    if isinstance(real_model, type) or not all(callable(getattr(real_model, name, None)) for name in _METHODS):
         raise wrong_kind("real_model", real_model, "a torch.nn.Module, such as BertModel.from_pretrained(...) gives")
     try:
         tensors = {name: tuple(tensor.shape) for name, tensor in real_model.named_parameters()}
@@ -76,9 +76,9 @@ def of(real_model: Any) -> Model | UnknownModel:
 
 
 def _known(real: Any, tensors: Mapping[str, Shape]) -> tuple[Model, list[Problem]]:
-    """The model of the real one's class and configuration, and what of it is not read.
+    """The model with the real one's class and configuration, and the configuration's ignored keys.
 
-    Raises InputError if bertcalc has none.
+    Raises InputError if bertcalc does not know the class.
     """
     kind = type(real).__name__
     architecture = next((base.__name__ for base in type(real).__mro__ if base.__name__ in CLASSES), None)
@@ -99,17 +99,17 @@ def _known(real: Any, tensors: Mapping[str, Shape]) -> tuple[Model, list[Problem
 
 def _difference(model: Model, tensors: Mapping[str, Shape]) -> str:
     """A sentence on the first tensor that differs from the model's; empty if none does."""
-    usual, name = dict(model.named_parameters()), f"{model.architecture} with its configuration"
+    expected, name = dict(model.named_parameters()), f"{model.architecture} with its configuration"
     # If the head is registered after the body, as in older releases, PyTorch lists a tied tensor under its other name.
     listed = {other: tensor for other, tensor in model.ties().items() if tensor not in tensors}
     tensors = {listed.get(tensor, tensor): shape for tensor, shape in tensors.items()}
     for tensor, shape in tensors.items():
-        if tensor not in usual:
-            return f"{visible(tensor)}, of shape {shape}, is no tensor of a {name}."
-        if shape != usual[tensor]:
-            return f"{visible(tensor)} has the shape {shape}: in a {name} it has {usual[tensor]}."
-    missing = (f"{tensor} is missing: in a {name} it has the shape {usual[tensor]}." for tensor in usual)
-    return next((sentence for sentence, tensor in zip(missing, usual, strict=True) if tensor not in tensors), "")
+        if tensor not in expected:
+            return f"{visible(tensor)}, of shape {shape}, is not a tensor of a {name}."
+        if shape != expected[tensor]:
+            return f"{visible(tensor)} has the shape {shape}: in a {name} it has {expected[tensor]}."
+    missing = next((tensor for tensor in expected if tensor not in tensors), None)
+    return f"{missing} is missing: in a {name} it has the shape {expected[missing]}." if missing else ""
 
 
 def _unknown(real: Any, reason: str) -> UnknownModel:
@@ -148,7 +148,7 @@ def _own_tensors(module: Module, real: Any, path: str, owners: dict[int, str]) -
 
 
 def _folded(kind: str, layers: list[Module]) -> Module:
-    """A list of layers whose longest run of equal ones is one, named ``*``."""
+    """A list of layers in which the longest run of equal ones is a single layer named ``*``, with copies."""
     folded = ModuleList()
     folded.kind = kind
     runs = [list(run) for _kind, run in groupby(enumerate(layers), lambda layer: _facts(layer[1]))]
@@ -164,6 +164,6 @@ def _folded(kind: str, layers: list[Module]) -> Module:
 
 
 def _facts(module: Module) -> tuple[object, ...]:
-    """What makes two modules equal: all but their names."""
+    """Everything about a module except its name, to tell whether two modules are equal."""
     inside = tuple((name, copies, _facts(child)) for name, child, copies in module.named_children(folded=True))
     return module.kind, module.extra_repr(), dict(module.parameters), dict(module.tied), inside

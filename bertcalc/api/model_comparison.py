@@ -20,7 +20,7 @@ from bertcalc.text.digits import signed_count
 
 
 class ComparisonRow(NamedTuple):
-    """A model, or fields that change together: the figure then, and how much it has grown by that."""
+    """A row of the table: a model, or fields that change together; the figure after the change, and its growth."""
 
     name: str
     figure: int
@@ -28,7 +28,7 @@ class ComparisonRow(NamedTuple):
 
 
 class ModelComparison(NamedTuple):
-    """A quantity of two models, and the parts of its difference: ``explanation`` has them with all fields."""
+    """A quantity of two models, and the parts of its difference, which ``explanation`` has with all fields."""
 
     here: Model
     there: Model
@@ -95,6 +95,6 @@ def _words(changes: Changes) -> str:
 def compared(here: Model, there: Model, quantity: str, batch_size: int, sequence_length: int) -> ModelComparison:
     """Compare a quantity of two models, by its name in QUANTITIES."""
     kind = quantity_named(quantity)
-    plan = Plan(keep_outputs=True)  # as training_peak_bytes has it
+    plan = Plan(keep_outputs=True)  # like training_peak_bytes
     first, second = (Case(model, batch_size, sequence_length, plan) for model in (here, there))
     return ModelComparison(here, there, kind, explain(first, second, kind))

@@ -1,7 +1,7 @@
 """A module tree as a notebook shows it: a collapsible tree in HTML, and the same rows as plain text.
 
-Modules without parameters are left out, a repeated layer stands once, and every total is that of all its copies, so
-that the rows below a row add up to it, together with its own tensors.
+Modules without parameters are left out. A repeated layer has one row, with the total of all copies, so a row is the sum
+of the rows below it and its own tensors.
 
 >>> from bertcalc.families import build
 >>> print("\\n".join(tree_text(build("bert-base-uncased")).splitlines()[:4]))
@@ -51,7 +51,7 @@ def _row(name: str, module: Module, copies: int) -> TreeRow:
 
 
 def _children(module: Module) -> Iterator[tuple[str, Module, int]]:
-    """The children with parameters or tied tensors; a list of layers is no row, its layers are: layer.*"""
+    """The children with parameters or tied tensors; a list of layers has no row, but its layers have: layer.*"""
     for name, child, copies in module.named_children(folded=True):
         if isinstance(child, ModuleList) and child.kind == "ModuleList":
             yield from ((f"{name}.{inner}", layer, copies * count) for inner, layer, count in _children(child))
@@ -60,7 +60,7 @@ def _children(module: Module) -> Iterator[tuple[str, Module, int]]:
 
 
 def _tensors(module: Module) -> str:
-    """The shapes of a module's own tensors, and the names of those that another module owns, which counts them."""
+    """The shapes of a module's own tensors, and the names of tied ones, which count in the module that owns them."""
     own = [_sides(shape) for shape in module.parameters.values()]
     return " + ".join([*own, *(f"tied {name}" for name in module.tied)])
 
@@ -104,9 +104,9 @@ def _percent(part: int, whole: int) -> str:
 
 
 def mime_bundle(tree: Module, remark: str = "") -> dict[str, str]:
-    """What a notebook shows of a tree, below a remark; for columns and symbols, whose tree is not shown, only its name.
+    """The text and the HTML that a notebook shows for a tree, by media type; for columns and symbols, only the kind.
 
-    The keys are media types.
+    The remark comes first.
     """
     if not isinstance(tree.num_parameters(), int):
         return {"text/plain": repr(tree)}
@@ -115,7 +115,7 @@ def mime_bundle(tree: Module, remark: str = "") -> dict[str, str]:
 
 
 def tree_html(tree: Module, remark: str = "") -> str:
-    """The tree as HTML that opens and closes, below a remark."""
+    """The tree as collapsible HTML, below a remark."""
     top = tree_rows(tree)
     above = f"<p>{escape(remark)}</p>" if remark else ""
     style = Path(__file__).with_suffix(".css").read_text(encoding="utf-8")

@@ -1,4 +1,4 @@
-"""Reading what describes a model for ``bertcalc.load``: files, dictionaries and configurations of transformers."""
+"""Read the sources of ``bertcalc.load``: files, dictionaries and configurations of transformers."""
 
 import json
 import os

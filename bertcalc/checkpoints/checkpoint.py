@@ -31,7 +31,7 @@ from bertcalc.model.trace import Sizes
 from bertcalc.text import N_, shorten
 from bertcalc.text.arguments import checked
 from bertcalc.text.problem import InputError, wrong
-from bertcalc.transformers4.version import RELATIVE, told_by_distances
+from bertcalc.transformers4.version import RELATIVE, inferred_from_distances
 
 Group = Literal["same", "renamed", "shape", "missing", "head", "tied", "buffer", "other"]
 GROUPS: tuple[Group, ...] = get_args(Group)
@@ -311,9 +311,9 @@ def model_of_shapes(tensors: Sequence[StoredTensor]) -> tuple[Model, tuple[str, 
     }
     roles |= {f"{tensor.place.block} norm": 1 for tensor in present if tensor.place.role == "norm"}
     roles |= {tensor.place.role: shape[-1] for tensor, shape in present.items() if len(shape) == 3}  # kernels
-    told = kind.told_by(roles)
+    inferred = kind.inferred_from(roles)
     sizes, tellers = _sizes(full, shapes)
-    optional = {"task_type_vocab_size", *(["max_position_embeddings"] if told else [])}
+    optional = {"task_type_vocab_size", *(["max_position_embeddings"] if inferred else [])}
     for field, name in tellers.items():
         if field not in sizes and field not in optional:
             raise _of_another_kind(tensors) or _without(name, tensors, family)
@@ -322,7 +322,7 @@ def model_of_shapes(tensors: Sequence[StoredTensor]) -> tuple[Model, tuple[str, 
     if any(step.shared for step in build(full).run(Sizes())):  # tensors do not show how often shared layers run
         layers, unknown = kind.default().num_hidden_layers, (*unknown, "num_hidden_layers")
     heads = _likely_heads(sizes["hidden_size"], layers)
-    values = {**kind.default().shared(), "num_hidden_layers": layers, "num_attention_heads": heads, **sizes, **told}
+    values = {**kind.default().shared(), "num_hidden_layers": layers, "num_attention_heads": heads, **sizes, **inferred}
     if (kind.default().pad_token_id or 0) >= values["vocab_size"]:
         values["pad_token_id"] = 0
     for switch in filter(kind.has, ("norm_bias", "attention_bias", "mlp_bias")):
@@ -330,7 +330,7 @@ def model_of_shapes(tensors: Sequence[StoredTensor]) -> tuple[Model, tuple[str, 
     if "task_type_vocab_size" in sizes:
         values["use_task_id"] = True
     if distance := next((shape for tensor, shape in present.items() if tensor.place.role == "distance"), None):
-        values |= told_by_distances(values["hidden_size"], distance)
+        values |= inferred_from_distances(values["hidden_size"], distance)
         unknown = tuple(RELATIVE)
     if any(tensor.place.block == "cross-attention" for tensor in present):
         values["is_decoder"] = values["add_cross_attention"] = True

@@ -30,7 +30,7 @@ from bertcalc.config.fields import (
 from bertcalc.config.fields import LETTERS as LETTERS
 from bertcalc.config.fields import POSITION_EMBEDDING_TYPES as POSITION_EMBEDDING_TYPES
 from bertcalc.text import N_, shorten
-from bertcalc.text.arguments import ArgumentError, checked, described, text
+from bertcalc.text.arguments import ArgumentError, checked, quoted, text
 from bertcalc.text.problem import InputError
 from bertcalc.text.problem import Problem as Problem
 from bertcalc.text.suggestions import nearest
@@ -228,7 +228,7 @@ class Config(metaclass=_WithSharedNames):
         yield from ()
 
     @classmethod
-    def unsaid(cls, content: Mapping[str, Any]) -> dict[str, Any]:
+    def if_missing(cls, content: Mapping[str, Any]) -> dict[str, Any]:
         """Values that fields get if a config.json leaves them out, where these differ from the defaults."""
         return {}
 
@@ -242,7 +242,7 @@ class Config(metaclass=_WithSharedNames):
             yield from other_heads(cls, content)
 
     @classmethod
-    def told_by(cls, roles: Mapping[str, int]) -> dict[str, Any]:
+    def inferred_from(cls, roles: Mapping[str, int]) -> dict[str, Any]:
         """Fields inferred from a checkpoint; ``roles`` maps roles to the number of rows of their matrices."""
         return {}
 
@@ -298,7 +298,7 @@ class Config(metaclass=_WithSharedNames):
         return self.is_decoder and not self.has("is_decoder")
 
     @property
-    def reads_numbers(self) -> bool:
+    def reads_ids(self) -> bool:
         """Whether transformers reads token or position ids if it is given no attention mask."""
         return self.is_always_causal
 
@@ -649,7 +649,7 @@ def _not_in_vocabulary(pad: int, vocab_size: int) -> Problem:
 def _show(value: object) -> str:
     """A value as text for a message, shortened if it is long; an object without a text of its own by its type."""
     if type(value).__repr__ is object.__repr__:
-        return described(value)
+        return quoted(value)
     try:
         text = f"{value:,}" if is_int(value) else repr(value)
     except (ValueError, RecursionError):  # thousands of digits or nesting levels: Python refuses to print them

@@ -101,9 +101,9 @@ def read(link: Mapping[str, str], meant: str = DEFAULT_PRESET) -> tuple[ChosenMo
     """Read the model of a link, or the nearest valid model, and the problems with the link.
 
     Values of the wrong type are ignored. A link without a preset means ``meant``, or the first preset of the family of
-    its class.
+    its class. A field's shared name takes precedence over a family's own, as in a configuration.
     """
-    link = {SHARED.get(name, name): text for name, text in link.items()}
+    link = {**{SHARED[name]: text for name, text in link.items() if name in SHARED}, **link}
     architecture = link.get("architecture", "")
     start = meant
     if architecture in CLASSES and CLASSES[architecture] is not family_of(PRESETS[meant].config):

@@ -23,7 +23,7 @@ from bertcalc.families.presets import PRESETS
 from bertcalc.model.model import Model
 from bertcalc.model.steps import BATCH, LARGEST
 from bertcalc.text import N_
-from bertcalc.text.arguments import Single, checked, described, record, unknown, whole
+from bertcalc.text.arguments import Single, checked, quoted, record, unknown, whole
 from bertcalc.text.problem import InputError, wrong
 
 # The fields that can be swept, with their limits.
@@ -232,7 +232,7 @@ class Sweep(NamedTuple):
         (low, high), unit = self.limits(field), self.unit(field)
         for value in values:
             if not isinstance(value, int) or value % unit or not low <= value <= high:
-                text = value if isinstance(value, int) else described(value)
+                text = value if isinstance(value, int) else quoted(value)
                 words = {"field": self.config.own_name(field), "value": text, "low": low, "high": high, "unit": unit}
                 raise wrong(_NOT_SWEPT[unit > 1], field, value, **words)
             if field == "num_attention_heads" and "hidden_size" not in self.dimensions:

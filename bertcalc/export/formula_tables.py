@@ -7,13 +7,12 @@ from sympy.printing.mathml import mathml
 from bertcalc.compute.flop_formulas import letters, name_formulas
 from bertcalc.compute.flops import PYTORCH
 from bertcalc.export.table import Cell, Math, Table
-from bertcalc.model.formula import CALL_LETTERS, FIELDS, Formula, component_formulas, tensor_formulas
+from bertcalc.model.formula import FIELD_OF, Formula, component_formulas, tensor_formulas
 from bertcalc.model.model import Model
 from bertcalc.model.totals import totals_by_component
 from bertcalc.text import Translate
 from bertcalc.text.digits import rounded
 
-_FIELDS = {**FIELDS, **{letter: field for field, letter in CALL_LETTERS.items()}}
 _IDENTIFIER = re.compile(r"<mi>([A-Z])</mi>")
 
 
@@ -64,7 +63,7 @@ def letters_and_numbers(formula: Formula, model: Model, **sizes: int) -> tuple[M
     values = {**model.config.shared(), **sizes}
     written = mathml(formula.expression, printer="presentation")
     dotted = mathml(formula.expression, printer="presentation", mul_symbol="dot")
-    numbers = _IDENTIFIER.sub(lambda match: f"<mn>{values[_FIELDS[match[1]]]:,}</mn>", dotted)
+    numbers = _IDENTIFIER.sub(lambda match: f"<mn>{values[FIELD_OF[match[1]]]:,}</mn>", dotted)
     return (
         Math(formula.latex(), f"<math>{written}</math>"),
         Math(formula.latex(model.config, **sizes), f"<math>{numbers}</math>"),

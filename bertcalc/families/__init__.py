@@ -25,7 +25,6 @@ from bertcalc.model.model import NO_PRESET, build, output_names
 from bertcalc.model.registry import (
     CLASSES,
     FAMILIES,
-    NO_CLASS,
     PRESETS,
     SHARED,
     class_of,
@@ -38,7 +37,6 @@ from bertcalc.model.registry import (
 __all__ = [
     "CLASSES",
     "FAMILIES",
-    "NO_CLASS",
     "NO_PRESET",
     "PRESETS",
     "SHARED",

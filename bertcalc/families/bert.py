@@ -79,7 +79,7 @@ def summed_embeddings(
 
     ``extra`` adds further embeddings, given the token ids and the sum so far.
     """
-    numbered_tokens(t, c)
+    id_buffers(t, c)
     ids, types = t.inputs("input_ids", "token_type_ids")
     x = words(t, c, ids, width)
     kinds = t.embedding("token_type_embeddings", types, c.type_vocab_size, width, role="token type")
@@ -94,7 +94,7 @@ def summed_embeddings(
     return t.dropout("dropout", t.norm("LayerNorm", x, c.layer_norm_eps), c.hidden_dropout_prob)
 
 
-def numbered_tokens(t: Trace, c: Config) -> None:
+def id_buffers(t: Trace, c: Config) -> None:
     """Declare the buffers of the embeddings: position ids, and token type ids of 0."""
     for name in ("position_ids", "token_type_ids")[: 1 + c.has("type_vocab_size")]:
         t.buffer(name, (1, c.max_position_embeddings), ids=True)

@@ -55,7 +55,7 @@ class DebertaConfig(deberta_v2.Disentangled):
         return True
 
     @classmethod
-    def told_by(cls, roles: Mapping[str, int]) -> dict[str, Any]:
+    def inferred_from(cls, roles: Mapping[str, int]) -> dict[str, Any]:
         positions = roles.get("position")
         fields: dict[str, Any] = {"position_biased_input": positions is not None}
         if rows := roles.get("relative embedding"):

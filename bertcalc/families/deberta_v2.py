@@ -49,7 +49,7 @@ class Disentangled(EncoderConfig):
         super().__post_init__()
 
     @property
-    def reads_numbers(self) -> bool:
+    def reads_ids(self) -> bool:
         """True: the model looks for padding in the token ids."""
         return True
 
@@ -62,8 +62,8 @@ class Disentangled(EncoderConfig):
             yield Problem.of(message, "pos_att_type", None, *remedies)
 
     @classmethod
-    def refused(cls, values: Mapping[str, Any]) -> Iterator[Problem]:
-        hidden_size = values.get("hidden_size", cls.hidden_size)
+    def refused(cls, content: Mapping[str, Any]) -> Iterator[Problem]:
+        hidden_size = content.get("hidden_size", cls.hidden_size)
         for key, like in {
             "type_vocab_size": 0,
             "embedding_size": hidden_size,
@@ -71,7 +71,7 @@ class Disentangled(EncoderConfig):
             "cls_dropout": None,
             **cls.unlike,
         }.items():
-            if (value := values.get(key, like)) != like and value is not None:
+            if (value := content.get(key, like)) != like and value is not None:
                 yield uncounted(key, value, f"{like}")
 
 
@@ -166,12 +166,12 @@ class DebertaV2Config(Disentangled):
         return letters
 
     @classmethod
-    def refused(cls, values: Mapping[str, Any]) -> Iterator[Problem]:
-        yield from super().refused(values)
-        yield from other_heads(cls, values, "attention_head_size")
+    def refused(cls, content: Mapping[str, Any]) -> Iterator[Problem]:
+        yield from super().refused(content)
+        yield from other_heads(cls, content, "attention_head_size")
 
     @classmethod
-    def told_by(cls, roles: Mapping[str, int]) -> dict[str, Any]:
+    def inferred_from(cls, roles: Mapping[str, int]) -> dict[str, Any]:
         fields: dict[str, Any] = {"position_biased_input": "position" in roles}
         if rows := roles.get("relative embedding"):
             fields |= {"relative_attention": True, "pos_att_type": BOTH, "position_buckets": rows // 2}
@@ -203,7 +203,7 @@ def embedded(t: Trace, c: Any, kind: str, norm: str = "LayerNorm") -> Value:
     ``kind`` is the start of the module class names, ``norm`` the class of LayerNorms.
     """
     with t.module("embeddings", f"{kind}Embeddings", component="embeddings"):
-        bert.numbered_tokens(t, c)
+        bert.id_buffers(t, c)
         (ids,) = t.inputs("input_ids")
         x = t.aside(bert.words(t, c, ids, c.hidden_size), "padding", "ones")
         if c.position_biased_input:

@@ -55,7 +55,7 @@ _EPS = 1e-12
 
 def _body(t: Trace, c: DistilBertConfig, pooler: bool) -> Hidden:
     with t.module("embeddings", "Embeddings", component="embeddings"):
-        bert.numbered_tokens(t, c)
+        bert.id_buffers(t, c)
         (ids,) = t.inputs("input_ids")
         x = t.add("add_position", bert.words(t, c, ids, c.dim), bert.positions(t, c, ids, c.dim))
         x = t.dropout("dropout", t.norm("LayerNorm", x, _EPS), c.dropout)

@@ -84,8 +84,8 @@ class GPT2Config(Config):
         return self.use_cache or self.summary_type in _OF_ALL_CHOICES
 
     @classmethod
-    def unsaid(cls, values: Mapping[str, Any]) -> dict[str, Any]:
-        """Leave n_inner open: it becomes four times the given n_embd, not four times the default."""
+    def if_missing(cls, content: Mapping[str, Any]) -> dict[str, Any]:
+        """A missing n_inner is four times the file's n_embd, not four times the default."""
         return {"n_inner": None}
 
     def __post_init__(self) -> None:

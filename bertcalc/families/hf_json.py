@@ -19,12 +19,12 @@ from typing import Any, NamedTuple
 
 from bertcalc.config import Config, near_field, problems
 from bertcalc.config.fields import OWN_DIMENSIONS, field_named, is_int
-from bertcalc.families import CLASSES, FAMILIES, class_of, counterpart, family_of
+from bertcalc.families import CLASSES, FAMILIES, class_of, counterpart
 from bertcalc.families.uncounted_keys import OF_MEMORY, is_neutral
 from bertcalc.model.family import Family
 from bertcalc.model.model import Model
 from bertcalc.text import N_, shorten
-from bertcalc.text.arguments import checked
+from bertcalc.text.arguments import checked, quoted
 from bertcalc.text.problem import InputError, Problem, wrong
 from bertcalc.text.strict_json import decode, read_json
 from bertcalc.transformers4.version import FIVE, version_of
@@ -67,7 +67,7 @@ def write(model: Model) -> str:
     """
     config = model.config
     fields = version_of(config).fields(config)
-    content = {"architectures": [model.architecture], "model_type": family_of(config).name, **fields}
+    content = {"architectures": [model.architecture], "model_type": model.family.name, **fields}
     return json.dumps(content, indent=2, sort_keys=True) + "\n"
 
 
@@ -135,7 +135,7 @@ def read(text: str) -> Described:
         message = N_("This is not a model's config.json: it has {keys}, but neither model_type nor a size.")
         raise wrong(message, keys=_named(content))
     # Both names are accepted, as in transformers; the shared name takes precedence.
-    defaults |= kind.unsaid(content)
+    defaults |= kind.if_missing(content)
     values = {
         name: content.get(kind.shared_name(name), content.get(name, default)) for name, default in defaults.items()
     }
@@ -229,7 +229,7 @@ def _without_count(kind: type[Config], values: dict[str, Any]) -> Iterator[Probl
         name = kind.own_name(field)
         if name in values and not field_named(field).is_right(values[name]) and loads(values[name]):
             original, values[name] = values[name], getattr(kind, name)
-            yield Problem.of(message, name, original, field=name, value=_shown(original), default=f"{values[name]}")
+            yield Problem.of(message, name, original, field=name, value=quoted(original), default=f"{values[name]}")
     pad: Any = values.get("pad_token_id")
     vocabulary = values[kind.own_name("vocab_size")]
     counted_from_the_end = is_int(pad) and is_int(vocabulary) and -vocabulary <= pad < 0
@@ -308,11 +308,4 @@ def _listed(names: Any) -> list[str]:
 
 
 def _problem(field: str, value: object, message: str, **words: str) -> Problem:
-    return Problem.of(message, field, value, value=_shown(value), **words)
-
-
-def _shown(value: object) -> str:
-    try:
-        return shorten(repr(value))
-    except (ValueError, RecursionError):
-        return N_("too long to show")
+    return Problem.of(message, field, value, value=quoted(value), **words)

@@ -51,7 +51,7 @@ _PAD = 1  # fixed: pad_token_id does not change it
 
 def _body(t: Trace, c: MPNetConfig, pooler: bool) -> Hidden:
     with t.module("embeddings", "MPNetEmbeddings", component="embeddings"):
-        bert.numbered_tokens(t, c)
+        bert.id_buffers(t, c)
         (ids,) = t.inputs("input_ids")
         words = t.embedding("word_embeddings", ids, c.vocab_size, c.hidden_size, role="word", padding_idx=_PAD)
         positions = bert.positions(t, c, ids, c.hidden_size, padding=_PAD)

@@ -57,7 +57,7 @@ class NomicBertConfig(EncoderConfig):
 def _body(t: Trace, c: NomicBertConfig, pooler: bool) -> Hidden:
     with t.ordered("embeddings", "pooler", "rotary_emb", "layers"):
         with t.module("embeddings", "NomicBertEmbeddings", component="embeddings"):
-            bert.numbered_tokens(t, c)
+            bert.id_buffers(t, c)
             ids, types = t.inputs("input_ids", "token_type_ids")
             words = bert.words(t, c, ids, c.hidden_size)
             words = t.variable("embeddings", t.aside(words, "positions for layers"))

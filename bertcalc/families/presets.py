@@ -27,7 +27,7 @@ class PublishedCount(NamedTuple):
     surplus: int = 0
 
     def model(self) -> Model:
-        return build(PRESETS[self.preset].config, self.architecture, add_pooling_layer=self.add_pooling_layer)
+        return build(self.preset, self.architecture, add_pooling_layer=self.add_pooling_layer)
 
 
 PUBLISHED = tuple(

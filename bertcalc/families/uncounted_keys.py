@@ -68,7 +68,7 @@ def _every_third_is_global(kinds: Any) -> bool:
 
 
 def _has_usual_angles(parameters: Any) -> bool:
-    """Whether positions are rotated by multiples of an angle, which may be another one for each kind of layer."""
+    """Whether positions are rotated as usual, by multiples of an angle, which may depend on the kind of layer."""
     if not isinstance(parameters, dict):
         return False
     if "rope_type" not in parameters:

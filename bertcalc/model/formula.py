@@ -37,7 +37,7 @@ _MORE_LETTERS = {"masked_positions": "M", "padded_vocab_size": "V'"}
 _COUNT_LETTERS = {"parameters": "N", "trained_parameters": "N_{t}"}
 LETTER_OF = {**EVERY_LETTER, **CALL_LETTERS}
 _ALL_LETTERS = {**LETTER_OF, **_MORE_LETTERS, **_COUNT_LETTERS}
-FIELDS = {letter: field for field, letter in EVERY_LETTER.items()}
+FIELD_OF = {letter: field for field, letter in LETTER_OF.items()}
 
 
 def _symbols(letters: Mapping[str, str]) -> dict[str, Any]:
@@ -141,14 +141,14 @@ _OfModel = TypeVar("_OfModel", bound=Callable[..., Any])
 
 
 def once(maxsize: int) -> Callable[[_OfModel], _OfModel]:
-    """Cache a function of a Model by the model's structure: it gets symbols for the sizes that sliders change."""
+    """Cache a function of a Model by the model's structure: it gets ``symbolic_model`` of the model."""
 
     def decorate(function: _OfModel) -> _OfModel:
         cached = lru_cache(maxsize)(function)
 
         @wraps(function)
         def from_structure(model: Model, *rest: Any, **named: Any) -> Any:
-            return cached(model.changed(config=_structure(model.config)), *rest, **named)
+            return cached(symbolic_model(model), *rest, **named)
 
         from_structure.cache_clear = cached.cache_clear  # type: ignore[attr-defined]
         return cast(_OfModel, from_structure)
@@ -184,12 +184,14 @@ def _in_letters(kind: type[Config], sizes: tuple[tuple[str, str], ...], **shapin
     return unchecked(kind.default(), **{field: SYMBOLS[of] for field, of in sizes}, **shaping)
 
 
-# Large enough: classes x positions x ties x cross attention x activations (hidden_act is checked before).
 @checked
-@once(1024)
 def symbolic_model(model: Model) -> Model:
-    """The module tree with symbols as sizes."""
-    return model
+    """The model with symbols for the sizes that sliders change; the same object for each structure."""
+    return _symbolic_model(_structure(model.config), model.architecture, model.add_pooling_layer)
+
+
+# Large enough: classes x positions x ties x cross attention x activations (hidden_act is checked before).
+_symbolic_model = lru_cache(maxsize=1024)(Model)
 
 
 @checked
@@ -208,14 +210,14 @@ _NUMBER = re.compile("[0-9]")
 
 @once(4096)
 def _formula(model: Model, *, path: str) -> Formula:
-    return write(_expression(submodule(symbolic_model(model), path)))
+    return write(_expression(submodule(model, path)))
 
 
 @checked
 @once(1024)
 def component_formulas(model: Model) -> tuple[tuple[Component, Formula], ...]:
     """The formula of each component, in running order; their sum is the number of parameters."""
-    modules = top_level(symbolic_model(model)).values()
+    modules = top_level(model).values()
     counts = summed((module.place.component, count) for module in modules if (count := _expression(module)))
     return tuple((component, write(counts[component])) for component in COMPONENTS if component in counts)
 
@@ -236,7 +238,7 @@ def component_terms(model: Model) -> tuple[tuple[Component, tuple[Bracket, ...]]
     pooler H² + H
     """
     alike: dict[Component, dict[Any, list[Tensor]]] = {}
-    for tensor in over_layers(symbolic_model(model)):
+    for tensor in over_layers(model):
         elements = exact(prod(tensor.shape))
         if tensor.copies != 1 and not elements.is_number:
             elements = elements.as_coeff_Mul()[1]
@@ -262,16 +264,15 @@ def filled(text: str, config: Config) -> str:
     '12 · (4 · 768² + 3,072)'
     """
     dotted = re.sub(r"(?<=[\w²)])( (?=\d)| ?(?=[A-Z(]))", " · ", text)
-    return re.sub("[A-Z]", lambda letter: f"{getattr(config, FIELDS[letter[0]]):,}", dotted)
+    return re.sub("[A-Z]", lambda letter: f"{getattr(config, FIELD_OF[letter[0]]):,}", dotted)
 
 
 @checked
 @once(1024)
 def count_formulas(model: Model) -> dict[str, Formula]:
     """The number of modules of each kind in the inventory, and of those named ``dense``, as formulas."""
-    model = symbolic_model(model)
-    parts = [*inventory(model), named(model, "dense")]
-    return {part.name: write(sympy.sympify(part.modules)) for part in parts}
+    groups = [*inventory(model), named(model, "dense")]
+    return {group.name: write(sympy.sympify(group.modules)) for group in groups}
 
 
 @checked
@@ -283,15 +284,15 @@ def tensor_formulas(model: Model, *, copies: bool = True) -> tuple[str, ...]:
     """
     return tuple(
         " · ".join(map(_side, ((tensor.copies,) if copies and tensor.copies != 1 else ()) + tensor.shape))
-        for tensor in symbolic_model(model).tensors()
+        for tensor in model.tensors()
     )
 
 
 @checked
 @once(4096)
-def piece_formulas(model: Model, *, path: str = "") -> tuple[str, ...]:
+def bar_formulas(model: Model, *, path: str = "") -> tuple[str, ...]:
     """The formula of each bar of ``breakdown`` as plain text: ``L·(4 H² + 4 H)``."""
-    return tuple(plain(piece.parameters) for piece in breakdown(symbolic_model(model), path))
+    return tuple(plain(bar.parameters) for bar in breakdown(model, path))
 
 
 @checked
@@ -306,7 +307,7 @@ def symbolic_steps(model: Model, *, cross: bool = False) -> tuple[SymbolicStep, 
         SymbolicStep(
             step, write(_rows_times_units(exact(step.num_parameters()))) if step.tensors and not step.again else None
         )
-        for step in symbolic_model(model).run(Sizes(**sizes))
+        for step in model.run(Sizes(**sizes))
     )
 
 

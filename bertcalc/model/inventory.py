@@ -1,7 +1,7 @@
 """The modules of a model by kind: how many there are, their parameters, and their paths.
 
 >>> from bertcalc import BertConfig, build
->>> {part.name: part.modules for part in inventory(build(BertConfig()))}
+>>> {group.name: group.modules for group in inventory(build(BertConfig()))}
 {'Embedding': 3, 'LayerNorm': 25, 'Dropout': 37, 'Linear': 73, 'GELUActivation': 12, 'Tanh': 1}
 """
 
@@ -28,16 +28,16 @@ def inventory(model: Module) -> list[ModuleGroup]:
         entry for entry in model.modules() if entry[1].parameters or not any(entry[1].named_children(folded=True))
     ]
     kinds = dict.fromkeys(module.kind for _, module, _ in entries)
-    return [_part(kind, (entry for entry in entries if entry[1].kind == kind)) for kind in kinds]
+    return [_group(kind, (entry for entry in entries if entry[1].kind == kind)) for kind in kinds]
 
 
 @checked
 def named(model: Module, name: str) -> ModuleGroup:
     """The modules with a name such as ``dense``, of any kind."""
-    return _part(name, (entry for entry in model.modules() if entry[0].rpartition(".")[2] == name))
+    return _group(name, (entry for entry in model.modules() if entry[0].rpartition(".")[2] == name))
 
 
-def _part(name: str, entries: Iterable[tuple[str, Module, int]]) -> ModuleGroup:
+def _group(name: str, entries: Iterable[tuple[str, Module, int]]) -> ModuleGroup:
     members = list(entries)
     return ModuleGroup(
         name,

@@ -52,7 +52,7 @@ class Model(Module):
 
     @classmethod
     def build(cls, config: Config | str, architecture: str | None = None, *, add_pooling_layer: bool = True) -> Self:
-        """The model of a configuration or preset: see ``build``."""
+        """The model of a configuration or preset; ``bertcalc.build`` describes the arguments."""
         if isinstance(config, str):
             preset = preset_named(config)
             if preset is None:
@@ -148,10 +148,6 @@ class Model(Module):
             self.add_pooling_layer if add_pooling_layer is None else add_pooling_layer,
         )
 
-    def as_class(self, architecture: str) -> "Model":
-        """The same sizes in another class, or the nearest ones that are possible there."""
-        return Model(config_of_class(self.config, architecture), architecture)
-
     def bare(self, name: str) -> str:
         """The name of a module or tensor without the body's prefix."""
         return name.removeprefix(self.prefix)
@@ -160,7 +156,7 @@ class Model(Module):
         """The body: the model itself, or the child under the prefix if the class has a head."""
         return self.children.get(self.family.prefix, self) if self.cls.task != "base" else self
 
-    def heads(self) -> Module:
+    def first_attention(self) -> Module:
         """The first attention module, the parent of query, key and value. Raises KeyError if there is none."""
         for _path, module, _copies in self.modules():
             if isinstance(module, Attention):
@@ -203,13 +199,12 @@ def config_of_class(config: Config, architecture: str) -> Config:
 
 def not_taken(model: Model, sizes: Sizes) -> Problem | None:
     """The problem if a batch has inputs that the forward method of a model does not take; otherwise None."""
-    name, config = model.cls.name, model.config
-    values: dict[str, Any] = {"architecture": name}
+    values: dict[str, Any] = {"architecture": model.architecture}
     choices, length = sizes.num_choices, sizes.encoder_sequence_length
     if not model.cls.takes_choices and (not isinstance(choices, int) or choices != 1):
         message = N_("{architecture} takes no choices: leave num_choices out, or use a class for multiple choice.")
         return Problem.of(message, "num_choices", choices, {"num_choices": 1}, **values)
-    if length is not None and not (model.cls.sees_encoder and config.add_cross_attention):
+    if length is not None and not model.reads_encoder:
         message = N_(
             "{architecture} reads no encoder_hidden_states with this configuration: leave encoder_sequence_length "
             "out. Only a decoder with add_cross_attention True reads them."
@@ -228,15 +223,8 @@ def output_names(architecture: str) -> tuple[str, ...]:
 
 @checked
 def build(config: Config | str, architecture: str | None = None, *, add_pooling_layer: bool = True) -> Model:
-    """The module tree of a Hugging Face class, for instance ``build(BertConfig(), "BertForMaskedLM")``.
+    """``bertcalc.build``, without the methods that only ``bertcalc.Model`` has.
 
-    ``config`` can also be the name of a preset: "bert-base-uncased", or "FacebookAI/roberta-base". Without
-    ``architecture``, the class is that of the body (BertModel). ``add_pooling_layer`` is an option of that class only;
-    passing False to any other raises ArgumentError, which is a TypeError, as transformers does. Raises InputError if
-    there is no such preset, or if the configuration's family has no class of this name, and ConfigError if transformers
-    does not build the class with this configuration.
-
-    >>> from bertcalc import build
     >>> build("bert-base-uncased", "BertForMaskedLM").num_parameters()
     109514298
     """

@@ -16,6 +16,10 @@ SHARED: dict[str, str] = {}  # the shared name of a field, by the name that a fa
 _PRESET_NAMED: dict[str, str] = {}  # presets by each of their names, in lower case
 _OF_CONFIG: dict[type[Config], Family] = {}
 _DECLARED: dict[str, Class] = {}
+_NO_CLASS = (
+    N_("architecture {name} is unknown: did you mean {nearest}?"),
+    N_("architecture {name} is unknown: it must be one of {options}."),
+)
 
 
 def register(family: Family) -> None:
@@ -62,13 +66,7 @@ def class_of(architecture: str) -> Class:
     try:
         return _DECLARED[architecture]
     except (KeyError, TypeError):  # TypeError: a list cannot be a key
-        raise unknown(NO_CLASS, architecture, _DECLARED) from None
-
-
-NO_CLASS = (
-    N_("architecture {name} is unknown: did you mean {nearest}?"),
-    N_("architecture {name} is unknown: it must be one of {options}."),
-)
+        raise unknown(_NO_CLASS, architecture, _DECLARED) from None
 
 
 @checked

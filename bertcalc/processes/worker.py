@@ -26,7 +26,7 @@ R = TypeVar("R")
 _Answer = tuple[int, Any, Exception | None]  # number of the call, result, exception
 
 
-class _Told(NamedTuple):
+class _Progress(NamedTuple):
     """A progress report of a running function, sent in place of a result."""
 
     report: Any
@@ -76,7 +76,7 @@ class Worker:
 
     def run(self, function: Callable[P, R], *arguments: P.args, **named: P.kwargs) -> R:
         """Run a function and return its result. Raises the function's exception, SlowError or StoppedError."""
-        return self.listen(_nobody, function, *arguments, **named)
+        return self.listen(_ignore, function, *arguments, **named)
 
     def listen(
         self, hear: Callable[[Any], object], function: Callable[P, R], *arguments: P.args, **named: P.kwargs
@@ -133,7 +133,7 @@ class Worker:
             number, answer, error = received
             if number != self._asked:  # the answer to an earlier call whose caller gave up
                 continue
-            if not isinstance(answer, _Told):
+            if not isinstance(answer, _Progress):
                 return answer, error
             hear(answer.report)
             self._look(until)
@@ -185,11 +185,11 @@ def _read(answers: BinaryIO, into: SimpleQueue[_Answer | None]) -> None:
     into.put(None)
 
 
-def _nobody(_said: Any) -> None:
+def _ignore(_report: Any) -> None:
     """Ignore a progress report."""
 
 
-_tell: Callable[[Any], object] = _nobody
+_tell: Callable[[Any], object] = _ignore
 
 
 def tell(report: Any) -> None:
@@ -206,17 +206,17 @@ def serve(asked: BinaryIO, answers: BinaryIO) -> None:
         answers.flush()
 
     def say(number: int, report: Any) -> None:
-        answer_with((number, imported._Told(report), None))
+        answer_with((number, imported._Progress(report), None))
 
     frozen = False
     while True:
         try:
-            number, wanted = pickle.load(asked)
+            number, call = pickle.load(asked)
         except EOFError:
             return
         imported._tell = partial(say, number)
         try:
-            function, arguments, named = pickle.loads(wanted)
+            function, arguments, named = pickle.loads(call)
             answer: _Answer = number, function(*arguments, **named), None
         except Exception as error:
             answer = number, None, MemoryError() if _short_of_memory(error) else error
@@ -241,6 +241,6 @@ if __name__ == "__main__":
     with suppress(OSError):
         Path("/proc/self/oom_score_adj").write_text("1000")
     # Answers go through stdout, so redirect the output of libraries to stderr.
-    kept = os.fdopen(os.dup(sys.stdout.fileno()), "wb")
+    to_server = os.fdopen(os.dup(sys.stdout.fileno()), "wb")
     os.dup2(sys.stderr.fileno(), sys.stdout.fileno())
-    serve(sys.stdin.buffer, kept)
+    serve(sys.stdin.buffer, to_server)

@@ -63,7 +63,7 @@ def given_tensors(model: Model, entries: list[Entry], dtype: Any = None) -> dict
     """
     import torch
 
-    masked = model.config.reads_numbers
+    masked = model.config.reads_ids
     return {
         entry.name: torch.empty(
             entry.tensors[0].shape, dtype=dtype if dtype and entry.dtype == "float32" else getattr(torch, entry.dtype)

@@ -338,7 +338,7 @@ def unknown(messages: tuple[str, str], name: Any, options: Collection[str], **va
     """
     near = nearest(name, options) if isinstance(name, str) else None
     listed = ", ".join(list(options)[:_MOST_LISTED]) + (" ..." if len(options) > _MOST_LISTED else "")
-    words = {"name": described(name), "nearest": near or "", "options": listed}
+    words = {"name": quoted(name), "nearest": near or "", "options": listed}
     return UnknownNameError(Problem.of(messages[near is None], "", name, **words, **values))
 
 
@@ -515,7 +515,7 @@ def single_model(function: str, *values: Any) -> None:
 
 
 def _config_of(value: Any) -> Any:
-    """The configuration of a model, of a model with its class, or of a case."""
+    """The configuration of a model or a case; a configuration is returned unchanged; None for anything else."""
     config = getattr(getattr(value, "model", value), "config", value)
     return config if hasattr(config, "longest") else None
 
@@ -563,10 +563,10 @@ def wrong_kind(name: str, value: Any, wanted: str) -> ArgumentError:
 
 
 def _error(message: str, name: str, value: Any, **values: object) -> ArgumentError:
-    return ArgumentError(Problem.of(message, name, value, **{"argument": name, "value": described(value), **values}))
+    return ArgumentError(Problem.of(message, name, value, **{"argument": name, "value": quoted(value), **values}))
 
 
-def described(value: Any) -> str:
+def quoted(value: Any) -> str:
     """A value for an error message: numbers and texts as Python writes them, anything else by its type."""
     if isinstance(value, type):
         return f"the class {value.__name__}"

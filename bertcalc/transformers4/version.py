@@ -86,6 +86,6 @@ def only_absolute(kind: type[Config], values: Mapping[str, Any]) -> Iterator[Pro
         yield Problem.of(message, field, value, ABSOLUTE, config=kind.__name__)
 
 
-def told_by_distances(hidden_size: int, table: Shape) -> dict[str, Any]:
-    """The fields that a checkpoint's table of distances tells; it does not tell which of the two kinds it is."""
+def inferred_from_distances(hidden_size: int, table: Shape) -> dict[str, Any]:
+    """Fields inferred from a checkpoint's table of distances, which does not show its kind: the first is assumed."""
     return {**RELATIVE, "num_attention_heads": hidden_size // max(1, table[1])}

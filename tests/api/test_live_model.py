@@ -125,7 +125,7 @@ def test_a_tensor_of_its_own_under_the_name_of_a_tied_one_is_named() -> None:
     real.lm_head.decoder.weight = torch.nn.Parameter(torch.zeros(50, 8, device="meta"))
     model = bertcalc.of(real)
     assert isinstance(model, bertcalc.UnknownModel)
-    assert "embeddings.word_embeddings.weight, of shape (50, 8), is no tensor of" in model.reason
+    assert "embeddings.word_embeddings.weight, of shape (50, 8), is not a tensor of" in model.reason
 
 
 def changed() -> list[tuple[Any, str]]:
@@ -141,9 +141,9 @@ def changed() -> list[tuple[Any, str]]:
     return [
         (wider, f"bert.encoder.layer.1.intermediate.dense.weight has the shape (13, 8): in {whose} it has (12, 8)."),
         (without, f"bert.encoder.layer.0.output.dense.bias is missing: in {whose} it has the shape (8,)."),
-        (more, f"bert.encoder.layer.0.adapter.weight, of shape (2, 8), is no tensor of {whose}."),
-        (longer, f"bert.encoder.layer.2.weight, of shape (2, 8), is no tensor of {whose}."),
-        (untied, f"cls.predictions.decoder.weight, of shape (50, 8), is no tensor of {whose}."),
+        (more, f"bert.encoder.layer.0.adapter.weight, of shape (2, 8), is not a tensor of {whose}."),
+        (longer, f"bert.encoder.layer.2.weight, of shape (2, 8), is not a tensor of {whose}."),
+        (untied, f"cls.predictions.decoder.weight, of shape (50, 8), is not a tensor of {whose}."),
     ]
 
 

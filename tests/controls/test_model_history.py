@@ -38,11 +38,11 @@ def test_a_link_says_the_whole_model(model: ChosenModel) -> None:
 
 
 def test_a_short_link_is_the_preset_and_what_differs() -> None:
-    track = ModelHistory(ChosenModel())
-    assert track.present.link() == {}
-    track.change({"preset": "bert-large-uncased"})
-    track.take(track.kept.reset("bert-large-uncased").changed({"vocab_size": 21_128}))
-    assert track.present.link() == {"preset": "bert-large-uncased", "vocab_size": "21128"}
+    history = ModelHistory(ChosenModel())
+    assert history.present.link() == {}
+    history.change({"preset": "bert-large-uncased"})
+    history.take(history.kept.reset("bert-large-uncased").changed({"vocab_size": 21_128}))
+    assert history.present.link() == {"preset": "bert-large-uncased", "vocab_size": "21128"}
 
 
 TEXTS = st.text(max_size=12) | st.integers(-5, 10**15).map(str) | st.sampled_from([*PRESETS, *CLASSES, "1"])
@@ -50,6 +50,7 @@ TEXTS = st.text(max_size=12) | st.integers(-5, 10**15).map(str) | st.sampled_fro
 
 @given(st.dictionaries(st.sampled_from(NAMES), TEXTS, max_size=6))
 @example({"preset": "roberta-base", "vocab_size": "1", "max_position_embeddings": "1"})  # less than its padding needs
+@example({"hidden_size": "0", "n_embd": ""})  # two names of one field
 def test_any_link_is_a_model_and_what_was_changed_is_said(link: dict[str, str]) -> None:
     model, found = read(link)
     assert model.architecture in CLASSES
@@ -77,126 +78,126 @@ def test_a_link_to_sizes_that_do_not_fit(link: dict[str, str], sizes: tuple[int,
 
 @given(st.lists(st.tuples(st.sampled_from(list(SLIDERS)), st.integers(0, 3000), st.booleans())), st.data())
 def test_undo_goes_back_through_every_step(moves: list[tuple[str, int, bool]], data: st.DataObject) -> None:
-    track = ModelHistory(ChosenModel())
-    seen = [track.kept]
+    history = ModelHistory(ChosenModel())
+    seen = [history.kept]
     for field, value, final in moves:
-        track.move(field, value, final=final)
-        if track.kept != seen[-1]:
+        history.move(field, value, final=final)
+        if history.kept != seen[-1]:
             assert final
-            seen.append(track.kept)
-    track.change({name: track.kept.values()[name] for name in track.attempt})  # mended
+            seen.append(history.kept)
+    history.change({name: history.kept.values()[name] for name in history.attempt})  # mended
     for model in reversed(seen):
-        assert track.kept == model
-        track.undo()
-    assert track.kept == seen[0]
+        assert history.kept == model
+        history.undo()
+    assert history.kept == seen[0]
     for model in seen:
-        assert track.kept == model
-        track.redo()
+        assert history.kept == model
+        history.redo()
 
 
 def test_a_drag_is_one_step() -> None:
-    track = ModelHistory(ChosenModel())
+    history = ModelHistory(ChosenModel())
     for value in (832, 896, 960):
-        track.move("hidden_size", value, final=False)
-        assert (track.present.config.hidden_size, track.kept.config.hidden_size) == (value, 768)
-    track.move("hidden_size", 960)
-    assert len(track.steps) == 2
-    track.undo()
-    assert track.present == ChosenModel()
+        history.move("hidden_size", value, final=False)
+        assert (history.present.config.hidden_size, history.kept.config.hidden_size) == (value, 768)
+    history.move("hidden_size", 960)
+    assert len(history.steps) == 2
+    history.undo()
+    assert history.present == ChosenModel()
 
 
 def test_a_step_after_undo_forgets_what_was_undone() -> None:
-    track = ModelHistory(ChosenModel())
-    track.move("num_hidden_layers", 13)
-    track.undo()
-    track.move("num_hidden_layers", 11)
-    track.redo()
-    assert track.kept.config.num_hidden_layers == 11
+    history = ModelHistory(ChosenModel())
+    history.move("num_hidden_layers", 13)
+    history.undo()
+    history.move("num_hidden_layers", 11)
+    history.redo()
+    assert history.kept.config.num_hidden_layers == 11
 
 
 @given(st.lists(CHANGES, max_size=8))
 def test_what_makes_no_model_leaves_the_last_one_and_is_explained(changes: list[dict[str, Any]]) -> None:
-    track = ModelHistory(ChosenModel())
+    history = ModelHistory(ChosenModel())
     for change in changes:
-        before = track.kept
-        track.change(change)
-        if track.attempt:
-            assert track.problems()
+        before = history.kept
+        history.change(change)
+        if history.attempt:
+            assert history.problems()
         else:
-            assert not track.problems()
-        if not any(name in track.attempt for name in change):
-            assert {name: track.kept.values()[name] for name in change} == change
-        elif change.keys() <= track.attempt.keys():
-            assert track.kept == before
+            assert not history.problems()
+        if not any(name in history.attempt for name in change):
+            assert {name: history.kept.values()[name] for name in change} == change
+        elif change.keys() <= history.attempt.keys():
+            assert history.kept == before
     for _mending in range(5):
-        if problems := track.problems():
-            track.change(problems[0].remedies[0])
-    assert not track.attempt
+        if problems := history.problems():
+            history.change(problems[0].remedies[0])
+    assert not history.attempt
 
 
 def test_an_attempt_becomes_a_model_with_what_it_needs() -> None:
-    track = ModelHistory(ChosenModel())
-    track.change({"add_cross_attention": True})
-    assert track.attempt == {"add_cross_attention": True}
-    track.move("num_hidden_layers", 6)
-    assert track.attempt == {"add_cross_attention": True}
-    assert track.kept.config.num_hidden_layers == 6
-    track.change({"is_decoder": True})
-    assert track.kept.config == BertConfig(num_hidden_layers=6, is_decoder=True, add_cross_attention=True)
-    assert not track.attempt
+    history = ModelHistory(ChosenModel())
+    history.change({"add_cross_attention": True})
+    assert history.attempt == {"add_cross_attention": True}
+    history.move("num_hidden_layers", 6)
+    assert history.attempt == {"add_cross_attention": True}
+    assert history.kept.config.num_hidden_layers == 6
+    history.change({"is_decoder": True})
+    assert history.kept.config == BertConfig(num_hidden_layers=6, is_decoder=True, add_cross_attention=True)
+    assert not history.attempt
 
 
 def test_undo_takes_an_attempt_back_before_it_takes_a_step_back() -> None:
-    track = ModelHistory(ChosenModel())
-    track.move("num_hidden_layers", 6)
-    track.change({"add_cross_attention": True})
-    track.undo()
-    assert (track.attempt, track.kept.config.num_hidden_layers) == ({}, 6)
-    track.undo()
-    assert track.kept == ChosenModel()
+    history = ModelHistory(ChosenModel())
+    history.move("num_hidden_layers", 6)
+    history.change({"add_cross_attention": True})
+    history.undo()
+    assert (history.attempt, history.kept.config.num_hidden_layers) == ({}, 6)
+    history.undo()
+    assert history.kept == ChosenModel()
 
 
 def test_what_was_typed_stays_until_it_is_mended() -> None:
-    track = ModelHistory(ChosenModel())
-    track.move("hidden_size", 785)
-    track.move("vocab_size", "many")
-    assert [problem.field for problem in track.problems()] == ["vocab_size", "hidden_size"]
-    track.move("vocab_size", 21_128)
-    assert track.attempt == {"hidden_size": 785}
-    track.change(track.problems()[0].remedies[1])
-    assert (track.kept.config.hidden_size, track.kept.config.num_attention_heads) == (832, 13)
+    history = ModelHistory(ChosenModel())
+    history.move("hidden_size", 785)
+    history.move("vocab_size", "many")
+    assert [problem.field for problem in history.problems()] == ["vocab_size", "hidden_size"]
+    history.move("vocab_size", 21_128)
+    assert history.attempt == {"hidden_size": 785}
+    history.change(history.problems()[0].remedies[1])
+    assert (history.kept.config.hidden_size, history.kept.config.num_attention_heads) == (832, 13)
 
 
 def test_what_is_offered_can_be_taken() -> None:
     """No control has a pad_token_id, which is 1 in RoBERTa."""
-    track = ModelHistory(ChosenModel().reset("roberta-base"))
-    track.move("vocab_size", 1)
-    (problem,) = track.problems()
+    history = ModelHistory(ChosenModel().reset("roberta-base"))
+    history.move("vocab_size", 1)
+    (problem,) = history.problems()
     assert problem.remedies == ({"vocab_size": 2},)
-    track.change(problem.remedies[0])
-    assert track.kept.config.vocab_size == 2
+    history.change(problem.remedies[0])
+    assert history.kept.config.vocab_size == 2
 
 
 def test_back_and_forward_are_steps_where_they_lead_to_one() -> None:
-    track = ModelHistory(ChosenModel())
-    track.move("num_hidden_layers", 13)
-    track.move("num_hidden_layers", 14)
-    back = track.steps[1]
-    track.go_to(back)
-    assert (track.at, len(track.steps)) == (1, 3)
-    track.go_to(ChosenModel().reset("bert-large-uncased"))
-    assert (track.at, len(track.steps)) == (2, 3)
+    history = ModelHistory(ChosenModel())
+    history.move("num_hidden_layers", 13)
+    history.move("num_hidden_layers", 14)
+    back = history.steps[1]
+    history.go_to(back)
+    assert (history.at, len(history.steps)) == (1, 3)
+    history.go_to(ChosenModel().reset("bert-large-uncased"))
+    assert (history.at, len(history.steps)) == (2, 3)
 
 
 def test_back_twice_at_once_is_two_steps() -> None:
-    track = ModelHistory(ChosenModel())
+    history = ModelHistory(ChosenModel())
     for layers in (13, 12, 14):
-        track.move("num_hidden_layers", layers)
-    track.go_to(track.steps[1])
-    assert (track.at, len(track.steps)) == (1, 4)
-    track.go_to(track.steps[3])
-    track.go_to(track.steps[0])
-    assert (track.at, len(track.steps)) == (2, 4)  # the nearer one of two that are alike
+        history.move("num_hidden_layers", layers)
+    history.go_to(history.steps[1])
+    assert (history.at, len(history.steps)) == (1, 4)
+    history.go_to(history.steps[3])
+    history.go_to(history.steps[0])
+    assert (history.at, len(history.steps)) == (2, 4)  # the nearer one of two that are alike
 
 
 def test_reset_leads_to_the_preset_and_keeps_the_class() -> None:
@@ -206,11 +207,11 @@ def test_reset_leads_to_the_preset_and_keeps_the_class() -> None:
 
 
 def test_steps_are_not_kept_without_limit() -> None:
-    track = ModelHistory(ChosenModel())
+    history = ModelHistory(ChosenModel())
     for number in range(3 * ModelHistory.LONGEST):
-        track.move("num_hidden_layers", 1 + number % 40)
-    assert len(track.steps) == ModelHistory.LONGEST
-    assert track.at == track.last
+        history.move("num_hidden_layers", 1 + number % 40)
+    assert len(history.steps) == ModelHistory.LONGEST
+    assert history.at == history.last
 
 
 def test_a_change_of_nothing_that_can_be_is_refused() -> None:
@@ -258,37 +259,37 @@ WRITTEN = st.fixed_dictionaries(
 
 @given(st.lists(CHANGES, max_size=9), st.integers(0, 4))
 def test_a_written_history_is_restored(changes: list[dict[str, Any]], undone: int) -> None:
-    track = ModelHistory(ChosenModel())
+    history = ModelHistory(ChosenModel())
     for change in changes:
-        track.change(change)
+        history.change(change)
     for _step in range(undone):
-        track.undo()
-    restored = ModelHistory.restored(track.kept, json.loads(json.dumps(track.written())))
-    assert (restored.steps, restored.at, restored.attempt) == (track.steps, track.at, track.attempt)
+        history.undo()
+    restored = ModelHistory.restored(history.kept, json.loads(json.dumps(history.written())))
+    assert (restored.steps, restored.at, restored.attempt) == (history.steps, history.at, history.attempt)
 
 
 def test_a_written_history_has_the_nearest_steps() -> None:
-    track = ModelHistory(ChosenModel())
+    history = ModelHistory(ChosenModel())
     for layers in range(1, 120):
-        track.change({"num_hidden_layers": layers})
+        history.change({"num_hidden_layers": layers})
     for _step in range(50):
-        track.undo()
-    restored = ModelHistory.restored(track.kept, track.written())
-    assert restored.kept == track.kept
+        history.undo()
+    restored = ModelHistory.restored(history.kept, history.written())
+    assert restored.kept == history.kept
     assert (restored.at, restored.last) == (ModelHistory.WRITTEN, 2 * ModelHistory.WRITTEN)
 
 
 def test_a_history_of_another_model_is_not_restored() -> None:
-    track = ModelHistory(ChosenModel())
-    track.change({"num_hidden_layers": 24})
+    history = ModelHistory(ChosenModel())
+    history.change({"num_hidden_layers": 24})
     other = ChosenModel().changed({"num_hidden_layers": 6})
-    assert ModelHistory.restored(other, track.written()).steps == [other]
+    assert ModelHistory.restored(other, history.written()).steps == [other]
 
 
 @given(WRITTEN | JSON)
 def test_whatever_is_written_the_link_decides_on_the_model(written: object) -> None:
-    track = ModelHistory.restored(ChosenModel(), written)
-    assert track.present == ChosenModel()
-    track.problems()
-    track.undo()
-    track.redo()
+    history = ModelHistory.restored(ChosenModel(), written)
+    assert history.present == ChosenModel()
+    history.problems()
+    history.undo()
+    history.redo()

@@ -30,7 +30,7 @@ from bertcalc.controls.chosen_model import ChosenModel, read
 from bertcalc.families import CLASSES, FAMILIES, family_of, hf_json
 from bertcalc.families.presets import PRESETS
 from bertcalc.model.family import Family
-from bertcalc.model.model import Model
+from bertcalc.model.model import Model, config_of_class
 from tests.examples import examples
 from tests.memory.live import on_cpu
 from tests.oracle import Case, real_config
@@ -193,11 +193,11 @@ def test_a_row_that_breaks_a_relation_is_refused_as_the_configuration_is(
 
 def test_bert_can_become_any_other_family_and_come_back() -> None:
     for name, family in CLASSES.items():
-        there = Model(BertConfig(num_hidden_layers=3)).as_class(name)
-        assert type(there.config) is family.config
-        assert there.config.num_hidden_layers == 3
-        assert build(there.config, name).num_parameters() > 0
-        assert there.as_class("BertModel").config.num_hidden_layers == 3
+        config = config_of_class(BertConfig(num_hidden_layers=3), name)
+        assert type(config) is family.config
+        assert config.num_hidden_layers == 3
+        assert build(config, name).num_parameters() > 0
+        assert config_of_class(config, "BertModel").num_hidden_layers == 3
     assert set(PRESETS) == {name for family in FAMILIES.values() for name in family.presets}
 
 

@@ -290,10 +290,10 @@ def test_what_is_missing_is_said_by_the_check_of_a_family() -> None:
         t.output("logits", t.linear("last", x, 3, role="classifier"))
 
     said = {
-        nameless: ("'mystery', which is in no part", "nothing is said at last (head.mystery)"),
+        nameless: ("'mystery', which is in no part", "last (head.mystery) has no lesson"),
         silent: ("it returns nothing",),
         unheard: ("nothing says what nonsense means",),
-        turned: ("what autograd keeps of dropout (convolve)",),
+        turned: ("what autograd saves for dropout (convolve)",),
     }
     for head, sentences in said.items():
         report = "\n".join(missing_parts(broken(head)))
@@ -346,7 +346,7 @@ def test_what_is_tied_to_nothing_or_to_another_shape_is_said() -> None:
 
     assert_missing(
         broken(tied_to("bert.nowhere.weight")),
-        r"last\.weight is tied to bert\.nowhere\.weight, and there is no such tensor",
+        r"last\.weight is tied to bert\.nowhere\.weight, which does not exist",
     )
     assert_missing(
         broken(tied_to("bert.embeddings.position_embeddings.weight")),
@@ -402,9 +402,9 @@ def test_what_contradicts_itself_in_a_declaration_is_said() -> None:
         ({"classes": ()}, "its first class must be that of the body"),
         ({"classes": (cls, base)}, "its first class must be that of the body"),
         ({"classes": (base, cls, cls)}, "it is declared 2 times"),
-        ({"classes": (base, cls._replace(task=cast(Any, "to-sing")))}, "'to-sing' is no task"),
-        ({"classes": (base, cls._replace(laid_out=("input_id",)))}, "input_id is laid out, but is none of its inputs"),
-        ({"classes": (base, cls._replace(inputs=unread))}, "its program reads token_type_ids, which is none of its"),
+        ({"classes": (base, cls._replace(task=cast(Any, "to-sing")))}, "'to-sing' is not a task"),
+        ({"classes": (base, cls._replace(laid_out=("input_id",)))}, "input_id is laid out, but is not an input"),
+        ({"classes": (base, cls._replace(inputs=unread))}, "its program reads token_type_ids, which is not an input"),
         ({"prefix": ""}, "no prefix"),
         ({"presets": {"sung": FAMILIES["bert"].presets["bert-base-uncased"]}}, "a configuration of another family"),
     ):

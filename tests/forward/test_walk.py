@@ -180,6 +180,6 @@ def test_004_heads_one_by_one_are_one_matrix() -> None:
 
 @given(cases())
 def test_heads_do_not_change_the_count(case: Case) -> None:
-    attention = case.ours().heads()
+    attention = case.ours().first_attention()
     assert isinstance(attention, Attention)
     assert per_head(attention).num_parameters() == sum(map(prod, factors(attention).values()))

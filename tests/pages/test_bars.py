@@ -15,7 +15,7 @@ from bertcalc.compute.flop_formulas import letters, plain_formulas
 from bertcalc.compute.flops import PYTORCH, by_part
 from bertcalc.config import letters as letters_of
 from bertcalc.families import CLASSES
-from bertcalc.model.formula import piece_formulas
+from bertcalc.model.formula import bar_formulas
 from bertcalc.model.names import PART_NAMES
 from bertcalc.model.totals import breakdown, openable, place_of
 from bertcalc.model.trace import Sizes
@@ -58,7 +58,7 @@ def test_the_formula_of_each_bar_gives_its_figure(case: Case) -> None:
     model = case.ours()
     for path in openable(model):
         bars = breakdown(model, path)
-        written = piece_formulas(case.model, path=path)
+        written = bar_formulas(case.model, path=path)
         assert [value(one, case.config) for one in written] == [bar.parameters for bar in bars]
 
 

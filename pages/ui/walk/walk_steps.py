@@ -129,8 +129,8 @@ def show_keras_rows(rows: Sequence[KerasRow]) -> None:
 
 def show_heads(model: Model) -> None:
     """Show that query, key and value have the same count per head and as one matrix each."""
-    letters = symbolic_model(model).heads()
-    numbers = model.heads()
+    letters = symbolic_model(model).first_attention()
+    numbers = model.first_attention()
     assert isinstance(letters, Attention)
     assert isinstance(numbers, Attention)
     heads = _("{heads:,} heads, each with its own matrices").format(heads=numbers.num_attention_heads)

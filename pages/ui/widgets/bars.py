@@ -14,7 +14,7 @@ from bertcalc.charts.labels import ems
 from bertcalc.explore.factor_formulas import piece_factors
 from bertcalc.families import CLASSES
 from bertcalc.families.presets import PRESETS
-from bertcalc.model.formula import piece_formulas
+from bertcalc.model.formula import bar_formulas
 from bertcalc.model.model import Model
 from bertcalc.model.names import PART_NAMES, norm_kind
 from bertcalc.model.totals import breakdown, openable
@@ -104,7 +104,7 @@ def parameter_bars(choice: Choice, path: str = "") -> Bars:
             for piece in pieces
         ],
         [inks[piece.component] for piece in pieces],
-        piece_formulas(choice.model, path=path),
+        bar_formulas(choice.model, path=path),
         [piece.path for piece in pieces],
         preset=choice.preset,
         factors=[grown_by(factor) for factor in piece_factors(preset_of(choice).model, choice.model, path=path)],

@@ -10,7 +10,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Any
 
 from bertcalc.config.fields import field_named
-from bertcalc.model.formula import FIELDS, Bracket, Term, component_terms, filled
+from bertcalc.model.formula import FIELD_OF, Bracket, Term, component_terms, filled
 from bertcalc.model.model import Model
 from bertcalc.model.modules import Tensor
 from bertcalc.model.names import norm_kind
@@ -161,7 +161,7 @@ class _TotalBuilder:
         """Each letter of the formula with its value and its name."""
         own_name = self._config.own_name
         for letter in dict.fromkeys(re.findall("[A-Z]", self._written)):
-            field, value = FIELDS[letter], filled(letter, self._config)
+            field, value = FIELD_OF[letter], filled(letter, self._config)
             about = [f"{own_name(field)} {letter} = {value}", _(field_named(field).meaning)]
             yield self._chip(letter, value, _(COUNTED[field]), about)
         norms = [tensor for tensor in self._tensors.values() if tensor.place.role == "norm"]
