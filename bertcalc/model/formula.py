@@ -15,6 +15,7 @@ import sympy
 
 from bertcalc.config import Config, sizes_of, unchecked
 from bertcalc.config.fields import EVERY_LETTER
+from bertcalc.model import formula_printers as printers
 from bertcalc.model.inventory import inventory, named
 from bertcalc.model.model import Model
 from bertcalc.model.modules import Component, Module, ModuleList, Shape, Tensor
@@ -345,11 +346,11 @@ def _brackets(copies: Any, terms: list[Term]) -> list[Bracket]:
 
 
 def _text(expression: Any) -> str:
-    return str(sympy.sstr(expression)).replace("**2", "²").replace("*", "").replace("-", "−")
+    return printers.text(expression).replace("-", "−")
 
 
 def _side(side: Any) -> str:
-    text = sympy.sstr(exact(side)).replace("*", "")
+    text = printers.text(exact(side))
     return f"({text})" if " " in text else text
 
 
@@ -393,17 +394,12 @@ def _rows_times_units(expression: Any) -> Any:
 
 def write(expression: Any) -> Formula:
     """Write an expression in the symbols above as a formula."""
-    letters = sympy.latex(expression, symbol_names=_PLACEHOLDERS)
-    numbers = sympy.latex(expression, symbol_names=_PLACEHOLDERS, mul_symbol="dot")
+    letters, numbers = (printers.latex(expression, _PLACEHOLDERS, dots=dots) for dots in (False, True))
     return Formula(expression, letters, numbers)
-
-
-_SUPERSCRIPTS = str.maketrans("0123456789", "⁰¹²³⁴⁵⁶⁷⁸⁹")
 
 
 @lru_cache(maxsize=4096)
 def plain(expression: Any) -> str:
     """An expression as plain text, with the terms of every layer in brackets: ``L·(4 H² + 4 H)``."""
     layers_first = sympy.collect(sympy.expand(exact(expression)), SYMBOLS["num_hidden_layers"])
-    text = re.sub(r"\*\*(\d+)", lambda power: power[1].translate(_SUPERSCRIPTS), sympy.sstr(layers_first))
-    return re.sub(r"(?<![\w'])(\d+)\*", r"\1 ", text).replace("*", "·")
+    return re.sub(r"(?<![\w'])([\d,]+)·", r"\1 ", printers.text(layers_first, times="·"))
