@@ -58,14 +58,14 @@ COUNT_SYMBOLS = {
 # millisecond, replacing placeholders takes microseconds.
 _PLACEHOLDERS = {symbol: rf"\{{{field}\}}" for field, symbol in (ALL_SYMBOLS | COUNT_SYMBOLS).items()}
 _PLACEHOLDER = re.compile(r"\\\{(\w+)\\\}")
+_DOT = re.compile(r" \\cdot (?![0-9])")  # a dot that letters do without
 
 
 class Formula(NamedTuple):
     """A formula that can be written with letters or with the numbers of a configuration."""
 
     expression: Any  # a sympy.Expr
-    letters: str  # LaTeX with placeholders, products by juxtaposition
-    numbers: str  # LaTeX with placeholders, products with dots
+    written: str  # LaTeX with placeholders, products with dots
 
     def __str__(self) -> str:
         return _text(self.expression)
@@ -81,14 +81,14 @@ class Formula(NamedTuple):
     def latex(self, config: Config | None = None, **sizes: int) -> str:
         """LaTeX with letters, or with the numbers of a configuration and the ``sizes`` of a call."""
         if config is None:
-            return _PLACEHOLDER.sub(lambda match: _ALL_LETTERS[match[1]], self.letters)
+            return _PLACEHOLDER.sub(lambda match: _ALL_LETTERS[match[1]], _DOT.sub(" ", self.written))
         values = self.numbers_of(config, sizes)
-        return _PLACEHOLDER.sub(lambda match: latex_number(values[match[1]]), self.numbers)
+        return _PLACEHOLDER.sub(lambda match: latex_number(values[match[1]]), self.written)
 
     def numbers_of(self, config: Config, sizes: Mapping[str, int]) -> dict[str, Any]:
         """The numbers for all letters of the formula. Raises ArgumentError for a letter that neither argument has."""
         values = {**config.shared(), **sizes}
-        for field in dict.fromkeys(_PLACEHOLDER.findall(self.numbers)):
+        for field in dict.fromkeys(_PLACEHOLDER.findall(self.written)):
             if field not in values:
                 message = N_("The formula has a letter for {field}: give a number for it, {field}=1.")
                 raise ArgumentError(Problem.of(message, field, None, field=field))
@@ -394,8 +394,7 @@ def _rows_times_units(expression: Any) -> Any:
 
 def write(expression: Any) -> Formula:
     """Write an expression in the symbols above as a formula."""
-    letters, numbers = (printers.latex(expression, _PLACEHOLDERS, dots=dots) for dots in (False, True))
-    return Formula(expression, letters, numbers)
+    return Formula(expression, printers.latex(expression, _PLACEHOLDERS, dots=True))
 
 
 @lru_cache(maxsize=4096)
