@@ -346,7 +346,7 @@ def _brackets(copies: Any, terms: list[Term]) -> list[Bracket]:
 
 
 def _text(expression: Any) -> str:
-    return printers.text(expression).replace("-", "−")
+    return printers.text(expression, minus="−")
 
 
 def _side(side: Any) -> str:

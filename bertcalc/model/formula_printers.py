@@ -13,15 +13,27 @@ from sympy.printing.precedence import PRECEDENCE
 from sympy.printing.str import StrPrinter
 
 _SUPERSCRIPTS = str.maketrans("0123456789-", "⁰¹²³⁴⁵⁶⁷⁸⁹⁻")
+# Stand-ins for the signs in names, while those of the expression are replaced.
+_HELD = str.maketrans("*-", "\ue000\ue001")
+_RELEASED: dict[str, str | int | None] = {"\ue000": "*", "\ue001": "-"}
 _ROUNDED = {sympy.floor: "⌊{}⌋", sympy.ceiling: "⌈{}⌉"}
 
 
-def text(expression: Any, names: Mapping[str, str] | None = None, *, times: str = "", minus_last: bool = False) -> str:
+def text(
+    expression: Any,
+    names: Mapping[str, str] | None = None,
+    *,
+    times: str = "",
+    minus: str = "-",
+    minus_last: bool = False,
+) -> str:
     """Write an expression as text, with ``names`` for symbols and ``times`` between factors.
 
     With ``minus_last``, L - F rather than -F + L.
     """
-    return str(_TextPrinter({"names": names or {}, "times": times, "minus_last": minus_last}).doprint(expression))
+    held = {name: word.translate(_HELD) for name, word in (names or {}).items()}
+    written = str(_TextPrinter({"names": held, "minus_last": minus_last}).doprint(expression))
+    return written.translate(str.maketrans({"*": times, "-": minus, **_RELEASED}))
 
 
 def latex(expression: Any, names: Mapping[Any, str] | None = None, *, dots: bool = False) -> str:
@@ -59,7 +71,7 @@ def _is_negative(term: Any) -> bool:
 class _NamedPrinter(StrPrinter):  # type: ignore[misc]  # SymPy has no types
     """SymPy's printer, with ``names`` for symbols."""
 
-    _default_settings = StrPrinter._default_settings | {"names": {}, "times": "*", "minus_last": False}
+    _default_settings = StrPrinter._default_settings | {"names": {}, "minus_last": False}
 
     def _print_Symbol(self, symbol: Any) -> str:
         return str(self._settings["names"].get(symbol.name, symbol.name))
@@ -72,9 +84,6 @@ class _NamedPrinter(StrPrinter):  # type: ignore[misc]  # SymPy has no types
 class _TextPrinter(_NamedPrinter):
     def _print_Integer(self, number: Any) -> str:
         return f"{int(number):,}"
-
-    def _print_Mul(self, product: Any) -> str:
-        return str(super()._print_Mul(product)).replace("*", self._settings["times"])
 
     def _print_Pow(self, power: Any, rational: bool = False) -> str:
         if power.exp.is_Integer and power.exp > 0:

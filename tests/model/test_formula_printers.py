@@ -58,6 +58,11 @@ def test_signs_are_those_of_paper() -> None:
     assert superscript(-10) == "⁻¹⁰"
 
 
+def test_names_keep_their_signs() -> None:
+    a, b, _c = _SYMBOLS
+    assert text(a * b - a, {"a": "text-config*", "b": "-"}, times="·", minus="−") == "text-config*·- − text-config*"
+
+
 def test_latex_has_names_and_dots() -> None:
     a, b, _c = _SYMBOLS
     assert latex(4 * a * b) == "4 a b"

@@ -75,7 +75,7 @@ def names(discovery: Discovered) -> dict[str, str]:
 
 def text(expression: Any, texts: Mapping[str, str], *, product: bool = False) -> str:
     """Write an expression with ``texts`` for fields; ``product`` puts dots between factors (12 · 768²)."""
-    return printers.text(expression, texts, times=" · " if product else "", minus_last=True).replace("-", "−")
+    return printers.text(expression, texts, times=" · " if product else "", minus="−", minus_last=True)
 
 
 def numbers(values: Mapping[str, int]) -> dict[str, str]:
