@@ -32,7 +32,7 @@ from bertcalc.memory.peak import inference_peak_bytes, training_peak_bytes
 from bertcalc.model.model import Model
 from bertcalc.model.steps import LARGEST
 from bertcalc.model.totals import totals_by_component
-from bertcalc.text import shorten
+from bertcalc.text import shorten, text_table
 from bertcalc.text.amounts import whole
 from bertcalc.text.problem import InputError, wrong
 from bertcalc.text.suggestions import nearest
@@ -216,11 +216,9 @@ def _table(case: Case) -> str:
         if isinstance(figure, InputError):
             note = str(figure)
         rows.append((QUANTITIES[key].meaning, count, note))
-    widths = [max(len(row[column]) for row in rows) for column in (0, 1)]
-    lines = [f"{name:{widths[0]}}  {count:>{widths[1]}}  {note}".rstrip() for name, count, note in rows]
     values = ", ".join(f"{letter} = {size:,}" for letter, size in letters(model.config).items())
     sizes = f"{case.batch_size:,} x {case.sequence_length:,} tokens, float32"
-    return "\n".join([f"{model.architecture}: {values}", sizes, "", *lines])
+    return "\n".join([f"{model.architecture}: {values}", sizes, "", text_table(rows, "<><")])
 
 
 def run() -> None:

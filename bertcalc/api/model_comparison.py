@@ -16,6 +16,7 @@ from bertcalc.explore.compare import Changes, Explanation, explain
 from bertcalc.explore.quantities import Case, Quantity, quantity_named
 from bertcalc.memory.plan import Plan
 from bertcalc.model.model import Model
+from bertcalc.text import text_table
 from bertcalc.text.digits import signed_count
 
 
@@ -49,11 +50,7 @@ class ModelComparison(NamedTuple):
         return [first, *parts, ComparisonRow(self.there.architecture, whole.after, whole.difference)]
 
     def __str__(self) -> str:
-        lines = self._cells(str)
-        widths = [max(map(len, column)) for column in zip(*lines, strict=True)]
-        return "\n".join(
-            f"{name:{widths[0]}}  {figure:>{widths[1]}}  {more:>{widths[2]}}".rstrip() for name, figure, more in lines
-        )
+        return text_table(self._cells(str), "<>>")
 
     def __repr__(self) -> str:
         return str(self)

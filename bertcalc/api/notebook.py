@@ -17,6 +17,7 @@ from pathlib import Path
 from typing import NamedTuple
 
 from bertcalc.model.modules import Module, ModuleList, Shape
+from bertcalc.text import text_table
 from bertcalc.text.digits import share
 
 
@@ -83,14 +84,7 @@ def tree_text(tree: Module) -> str:
         )
         for depth, row in _with_depth(top, 0)
     ]
-    widths = [max(map(len, column)) for column in zip(*cells, strict=True)]
-    return "\n".join(
-        "  ".join(cell.ljust(width) if at < _LEFT else cell.rjust(width) for at, (cell, width) in enumerate(pairs))
-        for pairs in (list(zip(line, widths, strict=True)) for line in cells)
-    )
-
-
-_LEFT = 3  # columns of text that come before those of numbers
+    return text_table(cells, "<<<>>>")
 
 
 def _with_depth(row: TreeRow, depth: int) -> Iterator[tuple[int, TreeRow]]:

@@ -12,6 +12,7 @@ from bertcalc.compute.conventions import PublishedRule, RuleSizes
 from bertcalc.compute.flops import PYTORCH, Convention, Part, Phase, at_masked, by_name, by_part, tokens, total
 from bertcalc.config import Config
 from bertcalc.model.formula import ALL_SYMBOLS, SYMBOLS, Formula, exact, plain, symbolic_steps, write
+from bertcalc.model.formula_printers import latex
 from bertcalc.model.model import Model
 from bertcalc.model.steps import Step
 from bertcalc.text.arguments import checked
@@ -87,7 +88,7 @@ def time_formula(flops: Fraction, peak: int, utilisation: Fraction, devices: int
     expression = seconds(*symbols)
     numbers = (latex_scientific(flops), latex_scientific(Fraction(peak)), brief(utilisation), latex_number(devices))
     names = dict(zip(symbols, numbers, strict=True))
-    return sympy.latex(expression), sympy.latex(expression, symbol_names=names, mul_symbol="dot")
+    return latex(expression), latex(expression, names, dots=True)
 
 
 @checked

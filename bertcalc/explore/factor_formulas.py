@@ -25,6 +25,7 @@ import sympy
 
 from bertcalc.config.fields import EVERY_LETTER
 from bertcalc.model.formula import ALL_SYMBOLS, SYMBOLS, exact, symbolic_model
+from bertcalc.model.formula_printers import superscript
 from bertcalc.model.model import Model
 from bertcalc.model.totals import breakdown
 from bertcalc.text import N_
@@ -36,7 +37,6 @@ _NEAR = Fraction(1, 20)  # tolerance for biases beside matrices: doubling H make
 # Sizes that users expect to follow another size: BERT's feed-forward size is 4 H.
 _FOLLOWS = {"intermediate_size": "hidden_size"}
 _FIELDS = {symbol: field for field, symbol in ALL_SYMBOLS.items()}
-_SUPERSCRIPTS = str.maketrans("0123456789-", "⁰¹²³⁴⁵⁶⁷⁸⁹⁻")
 
 
 class Factor(NamedTuple):
@@ -55,8 +55,7 @@ class Factor(NamedTuple):
     def text(self, say: Callable[[str], str] = str, letters: Mapping[str, str] = EVERY_LETTER) -> str:
         """The reason in letters, translated by ``say``: "H²", "mostly L·H²" or "I stays"; "" if there is none."""
         grown = "·".join(
-            letters[field] + (f"{power}".translate(_SUPERSCRIPTS) if power != 1 else "")
-            for field, power in self.powers.items()
+            letters[field] + (superscript(power) if power != 1 else "") for field, power in self.powers.items()
         )
         stays = [say(STAYS).format(letter=letters[field]) for field in self.stays]
         reason = stays[0] if stays and sum(self.powers.values()) == 1 else ", ".join(filter(None, [grown, *stays]))

@@ -22,6 +22,7 @@ from bertcalc.explore.sweep import LAID_OUT, Sweep
 from bertcalc.memory.peak.peak_formulas import peak
 from bertcalc.model.formula import ALL_SYMBOLS, SYMBOLS, Formula, exact, in_whole_periods, window_in_letters, write
 from bertcalc.model.steps import BATCH
+from bertcalc.model.totals import summed
 from bertcalc.text.digits import latex_fraction
 
 
@@ -113,10 +114,8 @@ def _expression(name: str, symbolic: Case) -> Any:
 def _growth(expression: Any, field: str, along: tuple[tuple[Any, Any], ...]) -> Growth:
     letter = ALL_SYMBOLS[field]
     expression = sympy.expand(expression.subs(dict(along)))
-    sums: dict[int, Any] = {}
-    for term in sympy.Add.make_args(expression):
-        coefficient, power = term.as_coeff_exponent(letter)
-        sums[int(power)] = sums.get(int(power), 0) + coefficient
+    parts = (term.as_coeff_exponent(letter) for term in sympy.Add.make_args(expression))
+    sums = summed((int(power), coefficient) for coefficient, power in parts)
     falling = {power: sums[power] for power in sorted(sums, reverse=True) if sums[power] != 0}
     terms = tuple(
         (power, _term(part, field, power))

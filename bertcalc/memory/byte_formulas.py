@@ -26,6 +26,7 @@ from bertcalc.model.formula import (
 from bertcalc.model.freezing import Freezing
 from bertcalc.model.model import Model
 from bertcalc.model.modules import Component
+from bertcalc.model.totals import summed
 from bertcalc.text.arguments import checked
 
 # Of the trained tensors: N_t parameters; R rows and C columns of matrices, v parameters of vectors; N_s parameters in
@@ -98,10 +99,7 @@ def _kept_formulas(model: Model, batch: Any, length: Any, plan: Plan) -> KeptFor
 
 def _by_copies(saved: Sequence[Saved]) -> Any:
     """Write the sum as L B S (...) + B S (...) + ...: repeated layers first; each bracket is the memory of a token."""
-    sums: dict[Any, Any] = {}
-    for tensor in saved:
-        copies = sympy.sympify(tensor.copies)
-        sums[copies] = sums.get(copies, 0) + exact(tensor._replace(copies=1).num_bytes())
+    sums = summed((sympy.sympify(tensor.copies), exact(tensor._replace(copies=1).num_bytes())) for tensor in saved)
     terms = [term for copies, num_bytes in sums.items() for term in by_tokens(copies, sympy.expand(num_bytes))]
     return sympy.Add(*terms, evaluate=False) if len(terms) > 1 else sum(terms)
 

@@ -15,6 +15,7 @@ import sympy
 
 from bertcalc.config import Config, sizes_of, unchecked
 from bertcalc.config.fields import EVERY_LETTER
+from bertcalc.model import formula_printers as printers
 from bertcalc.model.inventory import inventory, named
 from bertcalc.model.model import Model
 from bertcalc.model.modules import Component, Module, ModuleList, Shape, Tensor
@@ -57,14 +58,14 @@ COUNT_SYMBOLS = {
 # millisecond, replacing placeholders takes microseconds.
 _PLACEHOLDERS = {symbol: rf"\{{{field}\}}" for field, symbol in (ALL_SYMBOLS | COUNT_SYMBOLS).items()}
 _PLACEHOLDER = re.compile(r"\\\{(\w+)\\\}")
+_DOT = re.compile(r" \\cdot (?![0-9])")  # a dot that letters do without
 
 
 class Formula(NamedTuple):
     """A formula that can be written with letters or with the numbers of a configuration."""
 
     expression: Any  # a sympy.Expr
-    letters: str  # LaTeX with placeholders, products by juxtaposition
-    numbers: str  # LaTeX with placeholders, products with dots
+    written: str  # LaTeX with placeholders, products with dots
 
     def __str__(self) -> str:
         return _text(self.expression)
@@ -80,14 +81,14 @@ class Formula(NamedTuple):
     def latex(self, config: Config | None = None, **sizes: int) -> str:
         """LaTeX with letters, or with the numbers of a configuration and the ``sizes`` of a call."""
         if config is None:
-            return _PLACEHOLDER.sub(lambda match: _ALL_LETTERS[match[1]], self.letters)
+            return _PLACEHOLDER.sub(lambda match: _ALL_LETTERS[match[1]], _DOT.sub(" ", self.written))
         values = self.numbers_of(config, sizes)
-        return _PLACEHOLDER.sub(lambda match: latex_number(values[match[1]]), self.numbers)
+        return _PLACEHOLDER.sub(lambda match: latex_number(values[match[1]]), self.written)
 
     def numbers_of(self, config: Config, sizes: Mapping[str, int]) -> dict[str, Any]:
         """The numbers for all letters of the formula. Raises ArgumentError for a letter that neither argument has."""
         values = {**config.shared(), **sizes}
-        for field in dict.fromkeys(_PLACEHOLDER.findall(self.numbers)):
+        for field in dict.fromkeys(_PLACEHOLDER.findall(self.written)):
             if field not in values:
                 message = N_("The formula has a letter for {field}: give a number for it, {field}=1.")
                 raise ArgumentError(Problem.of(message, field, None, field=field))
@@ -345,11 +346,11 @@ def _brackets(copies: Any, terms: list[Term]) -> list[Bracket]:
 
 
 def _text(expression: Any) -> str:
-    return str(sympy.sstr(expression)).replace("**2", "²").replace("*", "").replace("-", "−")
+    return printers.text(expression, minus="−")
 
 
 def _side(side: Any) -> str:
-    text = sympy.sstr(exact(side)).replace("*", "")
+    text = printers.text(exact(side))
     return f"({text})" if " " in text else text
 
 
@@ -393,17 +394,11 @@ def _rows_times_units(expression: Any) -> Any:
 
 def write(expression: Any) -> Formula:
     """Write an expression in the symbols above as a formula."""
-    letters = sympy.latex(expression, symbol_names=_PLACEHOLDERS)
-    numbers = sympy.latex(expression, symbol_names=_PLACEHOLDERS, mul_symbol="dot")
-    return Formula(expression, letters, numbers)
-
-
-_SUPERSCRIPTS = str.maketrans("0123456789", "⁰¹²³⁴⁵⁶⁷⁸⁹")
+    return Formula(expression, printers.latex(expression, _PLACEHOLDERS, dots=True))
 
 
 @lru_cache(maxsize=4096)
 def plain(expression: Any) -> str:
     """An expression as plain text, with the terms of every layer in brackets: ``L·(4 H² + 4 H)``."""
     layers_first = sympy.collect(sympy.expand(exact(expression)), SYMBOLS["num_hidden_layers"])
-    text = re.sub(r"\*\*(\d+)", lambda power: power[1].translate(_SUPERSCRIPTS), sympy.sstr(layers_first))
-    return re.sub(r"(?<![\w'])(\d+)\*", r"\1 ", text).replace("*", "·")
+    return re.sub(r"(?<![\w'])([\d,]+)·", r"\1 ", printers.text(layers_first, times="·"))

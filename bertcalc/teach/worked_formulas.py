@@ -27,6 +27,7 @@ from bertcalc.model.formula import (
     symbolic_steps,
     write,
 )
+from bertcalc.model.formula_printers import latex
 from bertcalc.model.modules import Shape, Tensor
 from bertcalc.model.steps import BATCH
 from bertcalc.teach.exercises import change
@@ -132,8 +133,8 @@ def _memory(memory: TrainingMemory) -> Iterator[WorkedLine]:
 
 
 def _bytes(label: tuple[str, ...], rule: Any, memory: TrainingMemory, count: int) -> WorkedLine:
-    numbers = sympy.latex(rule, symbol_names={_PARAMETERS: latex_number(memory.parameters)}, mul_symbol="dot")
-    return WorkedLine(label, sympy.latex(rule), numbers, latex_number(count))
+    numbers = latex(rule, {_PARAMETERS: latex_number(memory.parameters)}, dots=True)
+    return WorkedLine(label, latex(rule), numbers, latex_number(count))
 
 
 def _changes(exercise: Exercise) -> Iterator[WorkedLine]:

@@ -72,6 +72,18 @@ def distinct(names: Sequence[str]) -> list[str]:
     return [f"{name} ({time})" if time > 1 else name for name, time in zip(names, times, strict=True)]
 
 
+def text_table(rows: Sequence[Sequence[str]], sides: str) -> str:
+    """Align the columns of a table to the left (<) or right (>), as ``sides`` has it for each column.
+
+    >>> print(text_table([("layers", "12"), ("heads", "2")], "<>"))
+    layers  12
+    heads    2
+    """
+    widths = [max(map(len, column)) for column in zip(*rows, strict=True)]
+    lines = ([f"{cell:{side}{width}}" for cell, side, width in zip(row, sides, widths, strict=True)] for row in rows)
+    return "\n".join("  ".join(line).rstrip() for line in lines)
+
+
 def code(text: str) -> str:
     """Quote a text as a code span, the only place in Markdown where markup has no effect.
 

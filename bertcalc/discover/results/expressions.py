@@ -12,8 +12,9 @@ from bertcalc.config.fields import EVERY_LETTER
 from bertcalc.discover.results.components import Group, groups
 from bertcalc.discover.results.conditions import COMPARED, Condition
 from bertcalc.discover.results.result import Discovered, exact
+from bertcalc.model import formula_printers as printers
+from bertcalc.model.formula_printers import python, quotient
 
-_POWERS = str.maketrans("0123456789", "⁰¹²³⁴⁵⁶⁷⁸⁹")
 # Other names for the fields that have letters on the other pages, compared with the last step of a path.
 _ALSO = {
     "hidden_size": ("n_embd", "d_model", "dim", "emb_dim"),
@@ -74,53 +75,7 @@ def names(discovery: Discovered) -> dict[str, str]:
 
 def text(expression: Any, texts: Mapping[str, str], *, product: bool = False) -> str:
     """Write an expression with ``texts`` for fields; ``product`` puts dots between factors (12 · 768²)."""
-    if expression.is_Add:
-        written = ""
-        terms = sorted(expression.as_ordered_terms(), key=_is_negative)  # L − F, not −F + L
-        for term in terms:
-            minus = _is_negative(term)
-            term_text = text(-term if minus else term, texts, product=product)
-            written += (" − " if minus else " + " if written else "") + term_text
-        return written.strip() if not written.startswith(" − ") else "−" + written[3:]
-    if expression.is_Mul:
-        return _product(expression, texts, product=product)
-    if expression.is_Pow and expression.exp.is_Integer and expression.exp > 0:
-        return _bracketed(expression.base, texts, product=product) + f"{expression.exp}".translate(_POWERS)
-    if expression.is_Symbol:
-        return texts[expression.name]
-    if expression.is_Integer:
-        return f"{int(expression):,}".replace("-", "−")
-    if expression.is_Rational:
-        return f"{expression.p}/{expression.q}"
-    inside = [text(part, texts, product=product) for part in expression.args]
-    if isinstance(expression, sympy.floor | sympy.ceiling):
-        return ("⌊{}⌋" if isinstance(expression, sympy.floor) else "⌈{}⌉").format(inside[0])
-    if isinstance(expression, sympy.Min | sympy.Max):
-        return f"{type(expression).__name__.lower()}({', '.join(sorted(inside))})"
-    return str(expression)
-
-
-def _is_negative(term: Any) -> bool:
-    return bool(term.as_coeff_Mul()[0] < 0)
-
-
-def _product(expression: Any, texts: Mapping[str, str], *, product: bool) -> str:
-    above, below = sympy.fraction(expression)
-    if below != 1:
-        return f"{_bracketed(above, texts, product=product)}/{_bracketed(below, texts, product=product)}"
-    number, rest = expression.as_coeff_Mul()
-    factors = sorted(
-        rest.as_ordered_factors(), key=lambda factor: (factor.is_Add, not factor.is_Symbol and not factor.is_Pow)
-    )
-    named = [_bracketed(factor, texts, product=product) for factor in factors]
-    minus = "−" if number < 0 else ""
-    digits = [] if abs(number) == 1 else [text(abs(number), texts)]
-    return minus + (" · " if product else "").join([*digits, *named])
-
-
-def _bracketed(expression: Any, texts: Mapping[str, str], *, product: bool) -> str:
-    written = text(expression, texts, product=product)
-    return f"({written})" if expression.is_Add else written
+    return printers.text(expression, texts, times=" · " if product else "", minus="−", minus_last=True)
 
 
 def numbers(values: Mapping[str, int]) -> dict[str, str]:
@@ -131,13 +86,12 @@ def numbers(values: Mapping[str, int]) -> dict[str, str]:
 def latex(expression: Any, texts: Mapping[str, str]) -> str:
     """Write an expression as LaTeX, with the letter or name of each field in ``texts``."""
     named = {symbol: _name_in_latex(texts[symbol.name]) for symbol in expression.free_symbols}
-    written: str = sympy.latex(expression, symbol_names=named)
-    return written
+    return printers.latex(expression, named)
 
 
 def _name_in_latex(name: str) -> str:
     if len(name) == 1:
-        return str(sympy.latex(sympy.Symbol(name if name.isascii() else unicodedata.name(name).split()[-1].lower())))
+        return printers.latex(sympy.Symbol(name if name.isascii() else unicodedata.name(name).split()[-1].lower()))
     return rf"\mathtt{{{re.sub(r'([_&%#$])', lambda sign: chr(92) + sign[1], name)}}}"
 
 
@@ -161,7 +115,7 @@ def function(discovery: Discovered) -> str:
         *(f"    assert {_condition(condition, names)}, {str(condition)!r}" for condition in discovery.regime),
         "    return (",
         *(
-            f"        {'+ ' if index else ''}{_python(group.copies, names, tight=True)} * ({_elements(group, names)})"
+            f"        {'+ ' if index else ''}{python(group.copies, names, tight=True)} * ({_elements(group, names)})"
             for index, group in enumerate(groups(discovery.tensors, discovery.fields))
         ),
         "    )",
@@ -190,46 +144,11 @@ def _condition(condition: Condition, names: Mapping[str, str]) -> str:
     return f"{name} {COMPARED[condition.kind][0]} {other}"
 
 
-def _python(expression: Any, names: Mapping[str, str], *, tight: bool = False) -> str:
-    """Write an expression as Python with integers only; rounding becomes division with //."""
-    if expression.is_Symbol:
-        return names[expression.name]
-    if expression.is_Integer:
-        return f"{int(expression)}"
-    if isinstance(expression, sympy.floor | sympy.ceiling):
-        above, below = sympy.fraction(sympy.together(expression.args[0]))
-        top, bottom = _inside(above, names), _inside(below, names)
-        return f"({top} // {bottom})" if isinstance(expression, sympy.floor) else f"(-(-{top} // {bottom}))"
-    if isinstance(expression, sympy.Min | sympy.Max):
-        inside = ", ".join(_python(part, names) for part in expression.args)
-        return f"{type(expression).__name__.lower()}({inside})"
-    above, below = sympy.fraction(sympy.together(expression))
-    if below != 1:  # divide the whole sum, as single terms need not be divisible
-        return f"({_inside(above, names)} // {_inside(below, names)})"
-    if expression.is_Add:
-        terms = sorted(expression.as_ordered_terms(), key=_is_negative)
-        written = " + ".join(_python(term, names) for term in terms).replace("+ -", "- ")
-        return f"({written})" if tight else written
-    if expression.is_Pow:
-        return f"{_python(expression.base, names, tight=True)}**{int(expression.exp)}"
-    if expression.is_Mul:
-        number, rest = expression.as_coeff_Mul()
-        if number == -1:
-            return f"-{_python(rest, names, tight=True)}"
-        return "*".join(_python(factor, names, tight=True) for factor in expression.as_ordered_factors())
-    raise ValueError(f"no way to write {expression}")
-
-
-def _inside(expression: Any, names: Mapping[str, str]) -> str:
-    written = _python(expression, names)
-    return written if expression.is_Symbol or expression.is_Integer else f"({written})"
-
-
 def _elements(group: Group, names: Mapping[str, str]) -> str:
     """Write the elements of one copy; dimensions with fractions are divided separately, as each is whole."""
-    if sympy.fraction(sympy.together(group.elements))[1] == 1:
-        return _python(group.elements, names)
-    return " + ".join("*".join(_python(side, names, tight=True) for side in tensor.shape) for tensor in group.tensors)
+    if quotient(group.elements)[1] == 1:
+        return python(group.elements, names)
+    return " + ".join("*".join(python(side, names, tight=True) for side in tensor.shape) for tensor in group.tensors)
 
 
 def value(expression: Any, values: Mapping[str, int]) -> int:

@@ -1,0 +1,119 @@
+"""Write expressions as text, LaTeX and Python: SymPy's printers with signs as on paper.
+
+>>> length, hidden = sympy.symbols("L H")
+>>> text(4 * hidden**2 + 9 * hidden), text(length * (hidden + 2), {"L": "12", "H": "768"}, times=" · ")
+('4H² + 9H', '12 · (768 + 2)')
+"""
+
+from collections.abc import Mapping
+from typing import Any
+
+import sympy
+from sympy.printing.precedence import PRECEDENCE
+from sympy.printing.str import StrPrinter
+
+_SUPERSCRIPTS = str.maketrans("0123456789-", "⁰¹²³⁴⁵⁶⁷⁸⁹⁻")
+# Stand-ins for the signs in names, while those of the expression are replaced.
+_HELD = str.maketrans("*-", "\ue000\ue001")
+_RELEASED: dict[str, str | int | None] = {"\ue000": "*", "\ue001": "-"}
+_ROUNDED = {sympy.floor: "⌊{}⌋", sympy.ceiling: "⌈{}⌉"}
+
+
+def text(
+    expression: Any,
+    names: Mapping[str, str] | None = None,
+    *,
+    times: str = "",
+    minus: str = "-",
+    minus_last: bool = False,
+) -> str:
+    """Write an expression as text, with ``names`` for symbols and ``times`` between factors.
+
+    With ``minus_last``, L - F rather than -F + L.
+    """
+    held = {name: word.translate(_HELD) for name, word in (names or {}).items()}
+    written = str(_TextPrinter({"names": held, "minus_last": minus_last}).doprint(expression))
+    return written.translate(str.maketrans({"*": times, "-": minus, **_RELEASED}))
+
+
+def latex(expression: Any, names: Mapping[Any, str] | None = None, *, dots: bool = False) -> str:
+    """Write an expression as LaTeX, with ``names`` for symbols, and products by juxtaposition or with ``dots``."""
+    return str(sympy.latex(expression, symbol_names=names or {}, mul_symbol="dot" if dots else None))
+
+
+def python(expression: Any, names: Mapping[str, str], *, tight: bool = False) -> str:
+    """Write an expression as Python with integers only; rounding becomes division with //.
+
+    A sum is divided as a whole, as single terms need not be divisible. ``tight`` puts a sum in parentheses.
+
+    >>> python(sympy.Symbol("n_inner") / 2 + 1, {"n_inner": "inner"})
+    '((inner + 2) // 2)'
+    """
+    written = str(_PythonPrinter({"names": names, "minus_last": True}).doprint(expression))
+    return f"({written})" if tight and expression.is_Add and quotient(expression)[1] == 1 else written
+
+
+def quotient(expression: Any) -> tuple[Any, Any]:
+    """Split an expression into a numerator and a denominator."""
+    above, below = sympy.fraction(sympy.together(expression))
+    return above, below
+
+
+def superscript(number: int) -> str:
+    """Write an exponent: ²."""
+    return f"{number}".translate(_SUPERSCRIPTS)
+
+
+def _is_negative(term: Any) -> bool:
+    return bool(term.as_coeff_Mul()[0] < 0)
+
+
+class _NamedPrinter(StrPrinter):  # type: ignore[misc]  # SymPy has no types
+    """SymPy's printer, with ``names`` for symbols."""
+
+    _default_settings = StrPrinter._default_settings | {"names": {}, "minus_last": False}
+
+    def _print_Symbol(self, symbol: Any) -> str:
+        return str(self._settings["names"].get(symbol.name, symbol.name))
+
+    def _as_ordered_terms(self, expression: Any, order: Any = None) -> list[Any]:
+        terms: list[Any] = super()._as_ordered_terms(expression, order)
+        return sorted(terms, key=_is_negative) if self._settings["minus_last"] else terms
+
+
+class _TextPrinter(_NamedPrinter):
+    def _print_Integer(self, number: Any) -> str:
+        return f"{int(number):,}"
+
+    def _print_Pow(self, power: Any, rational: bool = False) -> str:
+        if power.exp.is_Integer and power.exp > 0:
+            return f"{self.parenthesize(power.base, PRECEDENCE['Pow'])}{superscript(int(power.exp))}"
+        return str(super()._print_Pow(power, rational))
+
+    def _print_Function(self, function: Any) -> str:
+        return _ROUNDED[function.func].format(self._print(function.args[0]))
+
+    def _print_LatticeOp(self, function: Any) -> str:
+        return f"{type(function).__name__.lower()}({', '.join(sorted(map(self._print, function.args)))})"
+
+
+class _PythonPrinter(_NamedPrinter):
+    def _print(self, expression: Any, **options: Any) -> str:
+        above, below = quotient(expression)
+        return self._divided(above, below) if below != 1 else str(super()._print(expression, **options))
+
+    def _divided(self, above: Any, below: Any) -> str:
+        return f"({self._inside(above)} // {self._inside(below)})"
+
+    def _inside(self, part: Any) -> str:
+        return self._print(part) if part.is_Atom else f"({self._print(part)})"
+
+    def _print_floor(self, function: Any) -> str:
+        return self._divided(*quotient(function.args[0]))
+
+    def _print_ceiling(self, function: Any) -> str:
+        above, below = quotient(function.args[0])
+        return f"(-(-{self._inside(above)} // {self._inside(below)}))"
+
+    def _print_LatticeOp(self, function: Any) -> str:
+        return f"{type(function).__name__.lower()}({', '.join(map(self._print, function.args))})"
