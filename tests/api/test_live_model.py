@@ -78,7 +78,18 @@ MODERN: dict[str, Any] = {
 }
 
 
-LINEAR = dict.fromkeys(("full_attention", "sliding_attention"), {"rope_type": "linear", "rope_theta": 5.0, "factor": 2})
+LINEAR = {
+    key: {"rope_type": "linear", "rope_theta": 5.0, "factor": 2} for key in ("full_attention", "sliding_attention")
+}
+
+
+def test_layers_that_are_not_counted_here_have_parameters() -> None:
+    """FLOPs and memory are those of another pattern of local and global layers."""
+    real = built("ModernBertForMaskedLM", **MODERN, layer_types=["sliding_attention"] * 4)
+    model = bertcalc.of(real)
+    assert isinstance(model, bertcalc.UnknownModel)
+    assert model.num_parameters() == real.num_parameters()
+    assert model.reason.startswith("layer_types ")
 
 
 @pytest.mark.parametrize(
@@ -89,15 +100,6 @@ LINEAR = dict.fromkeys(("full_attention", "sliding_attention"), {"rope_type": "l
         ("BertModel", {"num_hidden_layers": 1, "chunk_size_feed_forward": 3}, "chunk_size_feed_forward"),
     ],
 )
-def test_layers_that_are_not_counted_here_have_parameters() -> None:
-    """FLOPs and memory are those of another pattern of local and global layers."""
-    real = built("ModernBertForMaskedLM", **MODERN, layer_types=["sliding_attention"] * 4)
-    model = bertcalc.of(real)
-    assert isinstance(model, bertcalc.UnknownModel)
-    assert model.num_parameters() == real.num_parameters()
-    assert model.reason.startswith("layer_types ")
-
-
 def test_what_is_not_read_is_a_warning_as_of_load(cls: str, fields: dict[str, Any], key: str) -> None:
     real = built(cls, **fields)
     with pytest.warns(UserWarning, match=key) as warned:
